@@ -22,6 +22,7 @@
     X(loop, "malloc, kernel, free, synchronise, by size and release threshold")                    \
     X(alternate, "pairs on two streams in turn, by size")                                          \
     X(handoff, "a block that goes from stream to stream, ordered by an event, by size")            \
+    X(ahead, "two streams that take turns while the host runs ahead: time and memory")             \
     X(streams, "pairs, misses and host memory, by the number of streams")                          \
     X(unfenced, "pairs beside work and memory that other streams can't see, by UnfencedBytesMax")  \
     X(threads, "pairs by the number of threads, and by what they share and do")                    \

@@ -75,6 +75,7 @@ struct subject {
     X(cudas, CUDAS, "CUDA's pool")                                                                 \
     X(reaper, REAPER, "streampool, TrimByReaper")                                                  \
     X(promised, PROMISED, "streampool, StreamPromises")                                            \
+    X(bounded, BOUNDED, "streampool, beyond use 20")                                               \
     X(delayed, DELAYED, "streampool, ReleaseDelay 1")                                              \
     X(primed, PRIMED, "streampool, primed")                                                        \
     X(ours_default, OURS_DEFAULT, "streampool, default pool")                                      \

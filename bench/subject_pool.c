@@ -151,6 +151,13 @@ const struct subject subject_reaper = {.open = open_ours,
                                        .value = 1,
                                        FUNCTIONS};
 
+const struct subject subject_bounded = {.open = open_ours,
+                                        .close = close_ours,
+                                        .allocate = allocate_ours,
+                                        .attribute = poolMemPoolAttrGrowthBeyondUse,
+                                        .value = 20,
+                                        FUNCTIONS};
+
 const struct subject subject_ours_default = {
     .open = open_default, .close = close_default, .allocate = allocate_default, FUNCTIONS};
 

@@ -93,7 +93,8 @@
     X(poolMemPoolAttrStreamPromises, 1010, int) \
     X(poolMemPoolAttrReleaseDelay, 1011, uint64_t) \
     X(poolMemPoolAttrContextWaitMax, 1012, uint64_t) \
-    X(poolMemPoolAttrVirtualMemory, 1013, int)
+    X(poolMemPoolAttrVirtualMemory, 1013, int) \
+    X(poolMemPoolAttrGrowthBeyondUse, 1014, uint64_t)
 
 // ---------------------------------------------------------------------------------------- promises
 

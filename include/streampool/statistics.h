@@ -53,7 +53,11 @@
     X(ContextWaits, 1125, \
       "allocations that waited on the host for all that a context had been given") \
     X(BytesTrimmed, 1126, "bytes that calls gave back to the device") \
-    X(TrimTime, 1127, "nanoseconds that calls spent on giving memory back to the device")
+    X(TrimTime, 1127, "nanoseconds that calls spent on giving memory back to the device") \
+    X(WaitsForGrowth, 1128, \
+      "allocations that waited in stream order where the pool would have grown") \
+    X(GrowthsAfterWaits, 1129, \
+      "growths beyond GrowthBeyondUse on streams that had waited too often in a row")
 
 /// A row X(name, number, text) stands for each statistic that tells how a pool stands at the
 /// moment. The name is that of the enumerator without its prefix `poolMemPoolStat`. The text is

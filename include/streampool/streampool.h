@@ -436,6 +436,11 @@ enum poolMemPoolAttr {
     /// cuMemAlloc. Of a driver that claims what it refuses, the device's first growth finds that
     /// out (docs/plain-memory.md, "What differs").
     poolMemPoolAttrVirtualMemory = 1013,
+    /// A uint64_t in percent, default UINT64_MAX: where the pool would grow by more than this over
+    /// the most that was used at once, an allocation waits in stream order for pending memory, if
+    /// policies and flags allow it. Set it where the host runs ahead; not where work waits for the
+    /// allocating stream, and so never ends (docs/stream-order.md, "Waits instead of growth").
+    poolMemPoolAttrGrowthBeyondUse = 1014,
 
     // A pool counts these: each is a uint64_t, and setting it to 0 begins the count again. Each
     // allocation counts once, by the rule that its memory came by or as a growth
@@ -502,6 +507,12 @@ enum poolMemPoolAttr {
     poolMemPoolStatBytesTrimmed = 1126,
     /// Counts the nanoseconds that calls spent on giving memory back to the device.
     poolMemPoolStatTrimTime = 1127,
+    /// Counts allocations that waited in stream order where the pool would have grown
+    /// (poolMemPoolAttrGrowthBeyondUse).
+    poolMemPoolStatWaitsForGrowth = 1128,
+    /// Counts growths beyond poolMemPoolAttrGrowthBeyondUse on streams that had waited too often in
+    /// a row.
+    poolMemPoolStatGrowthsAfterWaits = 1129,
 
     // How a pool stands at this moment: each is a uint64_t, and read only. Reading one looks
     // through what the pool has free, and may take as long as there are free blocks.

@@ -440,6 +440,48 @@ void row_with_the_device_full_internal_dependencies_decide(void) {
     REQUIRE(test_is_filled((char *)block + GIB(1) - MIB(1), 2, MIB(1)));
 }
 
+static void *freed_behind_hold(poolMemPool_t pool, CUstream stream, struct test_hold *hold) {
+    void *block = test_malloc(pool, SCENE_LARGE, stream);
+    test_hold(hold, stream);
+    test_fill(block, 1, SCENE_LARGE, stream);
+    test_free(block, stream);
+    return block;
+}
+
+void row_a_wait_is_inserted_where_the_pool_would_grow_beyond_the_bound(void) {
+    poolMemPool_t pool = test_keeping_pool();
+    CUstream a = test_stream(), b = test_stream();
+    struct test_hold hold;
+    REQUIRE_EQUAL(test_attribute(pool, poolMemPoolAttrGrowthBeyondUse), UINT64_MAX);
+    void *block = freed_behind_hold(pool, a, &hold);
+    test_set_attribute(pool, poolMemPoolAttrGrowthBeyondUse, 20);
+    uint64_t reserved = test_reserved(pool);
+    REQUIRE(test_malloc(pool, SCENE_LARGE, b) == block);
+    REQUIRE_EQUAL(test_reserved(pool), reserved);
+    REQUIRE_EQUAL(test_attribute(pool, poolMemPoolStatWaitsForGrowth), 1);
+    EXPECT(poolStreamQuery(b), poolErrorNotReady);
+    test_fill(block, 2, SCENE_LARGE, b);
+    test_let_go(&hold);
+    EXPECT(poolDeviceSynchronize(), poolSuccess);
+    REQUIRE(test_is_filled((char *)block + SCENE_LARGE - MIB(1), 2, MIB(1)));
+}
+
+void row_the_pool_grows_beyond_the_bound_where_no_wait_would_do(void) {
+    poolMemPool_t pool = test_keeping_pool();
+    CUstream a = test_stream(), b = test_stream();
+    struct test_hold hold;
+    void *block = freed_behind_hold(pool, a, &hold), *other = NULL;
+    test_set_attribute(pool, poolMemPoolAttrGrowthBeyondUse, 0);
+    REQUIRE(test_malloc(pool, 2 * SCENE_LARGE, b));
+    EXPECT(poolMallocAsyncWithFlags(&other, SCENE_LARGE, pool, b, poolMallocNoInsertedWaits),
+           poolSuccess);
+    REQUIRE(other != block);
+    EXPECT(poolStreamQuery(b), poolSuccess);
+    REQUIRE_EQUAL(test_attribute(pool, poolMemPoolStatWaitsForGrowth), 0);
+    test_let_go(&hold);
+    EXPECT(poolDeviceSynchronize(), poolSuccess);
+}
+
 // -------------------------------------------------------------------------------------- host waits
 
 static void *let_go(void *argument) {

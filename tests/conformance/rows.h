@@ -168,6 +168,8 @@
     X(a_wait_is_inserted_when_the_pool_can_not_grow, "AllowInternalDependencies, the pool at its largest size: off fails, on makes B wait for A") \
     X(no_wait_is_inserted_while_the_pool_can_grow, "AllowInternalDependencies: while there is memory, the pool grows") \
     X(with_the_device_full_internal_dependencies_decide, "the device full: off MemoryAllocation; on, the work on B runs after A's") \
+    X(a_wait_is_inserted_where_the_pool_would_grow_beyond_the_bound, "attribute 1014: default no limit; beyond it B waits for A, and the pool does not grow") \
+    X(the_pool_grows_beyond_the_bound_where_no_wait_would_do, "attribute 1014: too little pending memory, or a wait that a flag forbids: the pool grows") \
     X(the_host_waits_no_longer_than_the_attribute_says, "attribute 1001: default 0, and then nothing waits; else no longer than it says") \
     X(the_host_waits_until_memory_is_complete_where_the_attribute_allows_it, "attribute 1001: an allocation that would fail waits for memory")
 

@@ -53,7 +53,7 @@ static void free_spare_marks(struct sp_mark *mark) {
 }
 
 static void free_marks(struct sp_stream *stream) {
-    for (int i = 0; i < SP_STREAM_MARKS; i++)
+    for (uint32_t i = 0; i < stream->marks.kept_count; i++)
         sp_mark_release(stream->marks.kept[i]);
     free_spare_marks(stream->marks.spares);
 }

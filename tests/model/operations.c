@@ -233,6 +233,12 @@ static void do_set_unfenced(struct run *run) {
     test_set_attribute(pool, poolMemPoolAttrUnfencedBytesMax, limits[draw_below(run, 4)]);
 }
 
+static void do_set_bound(struct run *run) {
+    static const uint64_t percents[] = {0, 20, 100, UINT64_MAX};
+    poolMemPool_t pool = run->ledger.pools[draw_pool(run)].handle;
+    test_set_attribute(pool, poolMemPoolAttrGrowthBeyondUse, percents[draw_below(run, 4)]);
+}
+
 static void do_reset_highs(struct run *run) {
     struct ledger_pool *pool = &run->ledger.pools[draw_pool(run)];
     test_set_attribute(pool->handle, poolMemPoolAttrUsedMemHigh, 0);
@@ -385,6 +391,7 @@ static const struct {
     {10, do_set_delay},
     {10, do_set_policies},
     {10, do_set_unfenced},
+    {10, do_set_bound},
     {10, do_reset_highs},
     {15, do_look_for_room},
     {15, do_create},

@@ -302,6 +302,7 @@ static void keep_few_views(poolMemPool_t handle, struct numbers *numbers) {
 // of them.
 static void make_pool(const struct world *world, struct pool *pool, struct numbers *numbers) {
     static const uint64_t unfenced[] = {0, 64 << 10, 1 << 20, 8 << 20, 64 << 20};
+    static const uint64_t beyond_use[] = {0, 20, UINT64_MAX};
     struct poolMemPoolProps props = test_pool_props(0);
     props.maxSize = world->plan.bytes;
     EXPECT(poolMemPoolCreate(&pool->handle, &props), poolSuccess);
@@ -316,6 +317,8 @@ static void make_pool(const struct world *world, struct pool *pool, struct numbe
     test_set_attribute(pool->handle, poolMemPoolAttrReleaseThreshold, pool->keeping.threshold);
     test_set_flag(pool->handle, poolMemPoolAttrDeterministic, numbers_once_in(numbers, 8));
     test_set_flag(pool->handle, poolMemPoolAttrContextFence, numbers_once_in(numbers, 3));
+    test_set_attribute(pool->handle, poolMemPoolAttrGrowthBeyondUse,
+                       beyond_use[numbers_below(numbers, 3)]);
 }
 
 static void make_pools(struct world *world, struct numbers *numbers) {

@@ -1,6 +1,7 @@
 #include "calls/ladder.h"
 
 #include "base/time.h"
+#include "calls/bound.h"
 #include "calls/rung.h"
 #include "calls/wait.h"
 #include "order/context.h"
@@ -187,7 +188,8 @@ static struct sp_outcome after_context_wait(struct sp_request *request, struct s
 
 // -------------------------------------------------------------------------------------- the ladder
 
-// These rungs need no more than a question to events that are there.
+// These rungs need no more than a question to events that are there; and a wait where the program
+// has said that it would rather have that than a growth.
 static const struct step at_once[] = {
     {sp_rung_within_reach, SP_STATISTIC_COUNT},
     {sp_rung_primed, SP_STATISTIC_COUNT},
@@ -195,6 +197,8 @@ static const struct step at_once[] = {
     {sp_rung_found_complete, SP_STATISTIC_COUNT},
     {sp_rung_collected_from_some, SP_STATISTIC_COUNT},
     {sp_rung_remapped, SP_STATISTIC_Remaps},
+    {sp_bound_waited, SP_STATISTIC_ReuseMadeOrdered},
+    {sp_bound_remapped, SP_STATISTIC_Remaps},
     {sp_rung_grown, SP_STATISTIC_Growths},
     {sp_rung_brought_in, SP_STATISTIC_COUNT},
     {sp_rung_remapped_under_pressure, SP_STATISTIC_Remaps},

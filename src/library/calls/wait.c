@@ -5,6 +5,7 @@
 #include "order/silent.h"
 #include "region/device.h"
 #include "region/lane.h"
+#include "region/oldest.h"
 #include "region/settle.h"
 #include "region/take.h"
 #include "region/unfenced.h"
@@ -20,7 +21,10 @@ static void cut_locked(struct sp_pool *pool, struct sp_block *block, uint64_t si
 
 static struct sp_block *set_aside(struct sp_request *request) {
     sp_lock_acquire(&request->pool->lock);
-    struct sp_block *block = sp_take_aside(request);
+    struct sp_block *block =
+        request->bound == SP_BOUND_HOLDS ? sp_oldest_take_aside(request) : NULL;
+    if (!block)
+        block = sp_take_aside(request);
     if (block)
         cut_locked(request->pool, block, request->size);
     sp_lock_release(&request->pool->lock);

@@ -5,8 +5,9 @@
 
 #include "region/request.h"
 
-// Makes the stream wait for what stands between it and some free memory, and takes that. Sets null
-// when there is none that events stand behind.
+// Makes the stream wait for what stands between it and some free memory, and takes that: what fits
+// best, or what takes the cheapest wait (region/oldest.h) if GrowthBeyondUse holds the request
+// back. Sets null when there is none that events stand behind.
 struct sp_outcome sp_wait_made_ordered(struct sp_request *request, struct sp_block **block);
 
 // Makes the stream wait for memory of silent streams, which no event stands behind and of which the

@@ -121,13 +121,8 @@ static struct sp_outcome new_mark(struct sp_stream *stream, struct sp_mark **mad
 // -------------------------------------------------------------------------- the newest of a stream
 
 static struct sp_mark *newest_locked(const struct sp_stream *stream) {
-    struct sp_mark *newest = NULL;
-    for (int i = 0; i < SP_STREAM_MARKS; i++) {
-        struct sp_mark *mark = stream->marks.kept[i];
-        if (mark && (!newest || mark->sequence > newest->sequence))
-            newest = mark;
-    }
-    return newest;
+    uint32_t count = stream->marks.kept_count;
+    return count > 0 ? stream->marks.kept[count - 1] : NULL;
 }
 
 // Returns the newest mark if nothing was freed and nothing joined since.
@@ -149,27 +144,43 @@ static bool has_nothing_to_mark_locked(struct sp_stream *stream) {
     return (last.sequence < stream->first || sp_progress_is_past(last)) && stream->clock.count == 0;
 }
 
-// Returns the entry for a mark to be kept in: an empty one, else the one with the oldest mark,
-// which a newer one covers.
-static struct sp_mark **entry_locked(struct sp_stream *stream) {
-    struct sp_mark **oldest = &stream->marks.kept[0];
-    for (int i = 0; i < SP_STREAM_MARKS; i++) {
-        if (!stream->marks.kept[i])
-            return &stream->marks.kept[i];
-        if (stream->marks.kept[i]->sequence < (*oldest)->sequence)
-            oldest = &stream->marks.kept[i];
-    }
-    return oldest;
+// Takes a mark out of the ones that are kept.
+static struct sp_mark *take_out_locked(struct sp_stream *stream, uint32_t index) {
+    struct sp_mark **kept = stream->marks.kept;
+    struct sp_mark *taken = kept[index];
+    for (uint32_t i = index + 1; i < stream->marks.kept_count; i++)
+        kept[i - 1] = kept[i];
+    kept[--stream->marks.kept_count] = NULL;
+    return taken;
 }
 
-// The stream keeps the mark, by a reference that it has already.
+// Takes out the mark that leaves the least gap between its neighbours: what it covers is covered by
+// the newer one of these. So the oldest mark stays until it is complete, and the newest one too.
+static struct sp_mark *make_room_locked(struct sp_stream *stream) {
+    struct sp_mark *const *kept = stream->marks.kept;
+    uint32_t least = 1;
+    uint64_t least_gap = UINT64_MAX;
+    for (uint32_t i = 1; i + 1 < SP_STREAM_MARKS; i++) {
+        uint64_t gap = kept[i + 1]->sequence - kept[i - 1]->sequence;
+        if (gap < least_gap) {
+            least_gap = gap;
+            least = i;
+        }
+    }
+    return take_out_locked(stream, least);
+}
+
+// The stream keeps the mark, by a reference that it has already. It is the newest one, but for
+// threads that record at once.
 static void publish_mark(struct sp_stream *stream, struct sp_mark *mark) {
+    struct sp_mark **kept = stream->marks.kept;
     sp_lock_acquire(&stream->lock);
-    struct sp_mark **entry = entry_locked(stream);
-    struct sp_mark *covered = *entry;
-    *entry = mark;
-    if (covered)
-        drop_locked(stream, covered);
+    if (stream->marks.kept_count == SP_STREAM_MARKS)
+        drop_locked(stream, make_room_locked(stream));
+    uint32_t at = stream->marks.kept_count++;
+    for (; at > 0 && kept[at - 1]->sequence > mark->sequence; at--)
+        kept[at] = kept[at - 1];
+    kept[at] = mark;
     sp_progress_set_recorded_locked(stream, mark->sequence);
     sp_lock_release(&stream->lock);
     sp_turn_joined(stream);
@@ -178,28 +189,23 @@ static void publish_mark(struct sp_stream *stream, struct sp_mark *mark) {
 void sp_mark_drop(struct sp_stream *stream, const struct sp_mark *mark) {
     struct sp_mark *dropped = NULL;
     sp_lock_acquire(&stream->lock);
-    for (int i = 0; i < SP_STREAM_MARKS; i++) {
-        if (stream->marks.kept[i] == mark) {
-            dropped = stream->marks.kept[i];
-            stream->marks.kept[i] = NULL;
-        }
+    for (uint32_t i = 0; i < stream->marks.kept_count && !dropped; i++) {
+        if (stream->marks.kept[i] == mark)
+            dropped = take_out_locked(stream, i);
     }
     sp_lock_release(&stream->lock);
     sp_mark_release(dropped);
 }
 
 void sp_mark_drop_until(struct sp_stream *stream, uint64_t until) {
-    struct sp_mark *dropped[SP_STREAM_MARKS] = {NULL};
+    struct sp_mark *dropped[SP_STREAM_MARKS];
+    uint32_t count = 0;
     sp_lock_acquire(&stream->lock);
-    for (int i = 0; i < SP_STREAM_MARKS; i++) {
-        if (stream->marks.kept[i] && stream->marks.kept[i]->sequence <= until) {
-            dropped[i] = stream->marks.kept[i];
-            stream->marks.kept[i] = NULL;
-        }
-    }
+    while (stream->marks.kept_count > 0 && stream->marks.kept[0]->sequence <= until)
+        dropped[count++] = take_out_locked(stream, 0);
     sp_lock_release(&stream->lock);
-    for (int i = 0; i < SP_STREAM_MARKS; i++)
-        sp_mark_release(dropped[i]);
+    while (count > 0)
+        sp_mark_release(dropped[--count]);
 }
 
 void sp_mark_drop_passed(struct sp_stream *stream) {
@@ -210,16 +216,26 @@ void sp_mark_drop_passed(struct sp_stream *stream) {
 struct sp_mark *sp_mark_covering(struct sp_stream *stream, uint64_t sequence) {
     struct sp_mark *found = NULL;
     sp_lock_acquire(&stream->lock);
-    for (int i = 0; i < SP_STREAM_MARKS; i++) {
+    for (uint32_t i = 0; i < stream->marks.kept_count && !found; i++) {
         struct sp_mark *mark = stream->marks.kept[i];
-        bool behind = mark && mark->sequence >= sequence;
-        if (behind && (!found || mark->sequence < found->sequence))
+        if (mark->sequence >= sequence)
             found = mark;
     }
     if (found)
         sp_mark_keep(found);
     sp_lock_release(&stream->lock);
     return found;
+}
+
+size_t sp_mark_keep_all(struct sp_stream *stream, struct sp_mark **marks) {
+    sp_lock_acquire(&stream->lock);
+    uint32_t count = stream->marks.kept_count;
+    for (uint32_t i = 0; i < count; i++) {
+        marks[i] = stream->marks.kept[i];
+        sp_mark_keep(marks[i]);
+    }
+    sp_lock_release(&stream->lock);
+    return count;
 }
 
 // --------------------------------------------------------------------------------------- recording

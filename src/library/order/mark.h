@@ -1,9 +1,9 @@
 // Marks: records of private events in a stream, behind its frees.
 //
 // A *mark* is (event, the number that its record closed, the stream's clock as it was then). It is
-// never changed once it is published, and counted: a stream keeps its newest ones, and a user's
-// event keeps the one that stands before its record (order/event.h). Two things can be learned from
-// a mark:
+// never changed once it is published, and counted: a stream keeps some, from the oldest pending one
+// to the newest, and a user's event keeps the one that stands before its record (order/event.h).
+// Two things can be learned from a mark:
 //
 //   complete   Its event was found complete: then so are all frees up to its number, and all that
 //              its clock holds (order/poll.h).
@@ -54,6 +54,10 @@ void sp_mark_release(struct sp_mark *mark);
 
 // Returns the oldest mark of a stream that covers a number, or null. The reference is the caller's.
 struct sp_mark *sp_mark_covering(struct sp_stream *stream, uint64_t sequence);
+
+// Puts all marks that the stream keeps into `marks`, which has room for SP_STREAM_MARKS, the oldest
+// first. Returns how many there are. The references are the caller's.
+size_t sp_mark_keep_all(struct sp_stream *stream, struct sp_mark **marks);
 
 // Says that the stream keeps the mark no longer.
 void sp_mark_drop(struct sp_stream *stream, const struct sp_mark *mark);

@@ -5,8 +5,6 @@
 #include "order/private_event.h"
 #include "order/turn.h"
 
-#include <string.h>
-
 static struct sp_outcome ask_mark(struct sp_mark *mark, enum sp_knowledge how) {
     bool complete = false;
     struct sp_outcome outcome = sp_private_event_query(mark->event, &complete);
@@ -56,24 +54,26 @@ static struct sp_outcome poll_mark(struct sp_stream *stream, struct sp_mark *mar
     return outcome;
 }
 
+// A stream's events complete in their order, so the first one that is pending ends it.
+static struct sp_outcome poll_marks(struct sp_stream *stream, struct sp_mark *const *marks,
+                                    size_t count) {
+    struct sp_outcome outcome = sp_outcome_done();
+    for (size_t i = 0; i < count && sp_is_done(outcome); i++) {
+        outcome = poll_mark(stream, marks[i]);
+        if (marks[i]->sequence > sp_progress_completed(stream))
+            return outcome;
+    }
+    return outcome;
+}
+
 static struct sp_outcome poll(struct sp_stream *stream) {
     struct sp_mark *marks[SP_STREAM_MARKS];
-    sp_lock_acquire(&stream->lock);
-    memcpy(marks, stream->marks.kept, sizeof marks);
-    for (int i = 0; i < SP_STREAM_MARKS; i++) {
-        if (marks[i])
-            sp_mark_keep(marks[i]);
-    }
-    sp_lock_release(&stream->lock);
-    struct sp_outcome first = sp_identity_of(stream)->poll_unmarked(stream);
-    for (int i = 0; i < SP_STREAM_MARKS; i++) {
-        if (!marks[i])
-            continue;
-        struct sp_outcome outcome = poll_mark(stream, marks[i]);
-        first = sp_outcome_first(first, outcome);
+    size_t count = sp_mark_keep_all(stream, marks);
+    struct sp_outcome unmarked = sp_identity_of(stream)->poll_unmarked(stream);
+    struct sp_outcome outcome = poll_marks(stream, marks, count);
+    for (size_t i = 0; i < count; i++)
         sp_mark_release(marks[i]);
-    }
-    return first;
+    return sp_outcome_first(unmarked, outcome);
 }
 
 struct sp_outcome sp_poll_stream(struct sp_stream *stream) {

@@ -53,7 +53,7 @@ struct sp_stream_key {
     _Atomic uint64_t word[3];
 };
 
-enum { SP_STREAM_MARKS = 4 };
+enum { SP_STREAM_MARKS = 8 };
 
 // The places of a slot in the registry's lists.
 struct sp_stream_links {
@@ -77,7 +77,8 @@ struct sp_stream_handle_use {
 
 // The stream's marks: see order/mark.h.
 struct sp_stream_marks {
-    struct sp_mark *kept[SP_STREAM_MARKS]; // the newest that no synchronise is known to have passed
+    struct sp_mark *kept[SP_STREAM_MARKS]; // those that no synchronise is known to have passed
+    uint32_t kept_count;                   // of them: the first ones, the oldest first
     struct sp_mark *spares;                // with an event each, to be recorded again
     _Atomic uint32_t spare_count;          // written under the lock
     uint32_t epoch;                        // counts the contexts that the slot has lost

@@ -201,6 +201,8 @@ static const struct attribute table[] = {
     {poolMemPoolAttrContextWaitMax, KEPT(NUMBER, attributes.context_wait_max),
      .initial = SP_SECOND},
     {poolMemPoolAttrVirtualMemory, .read = virtual_memory},
+    {poolMemPoolAttrGrowthBeyondUse, KEPT(NUMBER, attributes.growth_beyond_use),
+     .initial = UINT64_MAX},
 };
 enum { ATTRIBUTES = sizeof table / sizeof table[0] };
 

@@ -51,6 +51,8 @@ static void init_locked(struct sp_lane *lane, struct sp_pool *pool, struct sp_st
     sp_store_relaxed(&lane->used, 0);
     sp_store_relaxed(&lane->allowance, 0);
     sp_store_relaxed(&lane->misses, 0);
+    lane->waits_in_row = 0;
+    lane->misses_at_wait = 0;
     lane->quick_used = 0;
     lane->freed_unchecked = 0;
     memset(lane->quick, 0, sizeof lane->quick);

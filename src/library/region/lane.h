@@ -54,6 +54,10 @@ struct sp_lane {
     struct sp_calendar covered; // of `unfenced`: what has an event behind it
     // And isn't any longer, with what it has filed meanwhile not looked through.
     bool was_open;
+    // So often in a row the stream was made to wait instead of a growth, and what `misses` was at
+    // the last of these waits.
+    uint32_t waits_in_row;
+    uint32_t misses_at_wait;
     uint64_t holds_back[2]; // pending, unfenced: for region/room.c, while it looks
     // Guarded by the device's lock, of a pool that was given up; see process/given_up.h:
     struct sp_tree_node awaited; // in device.awaited

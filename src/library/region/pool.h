@@ -72,6 +72,10 @@
 // Free memory is put together with new memory where that saves at least this part of the new.
 #define SP_SAVING_SHARE 3
 
+// A stream waits instead of a growth so often in a row at most; see calls/bound.h, and
+// docs/notes/growth.md for what was tried.
+#define SP_WAITS_IN_ROW 4
+
 // Kept stitched views of one pool at most, and their mappings.
 #define SP_KEPT_VIEWS_MAX    64
 #define SP_KEPT_MAPPINGS_MAX 8192
@@ -155,6 +159,7 @@ struct sp_attributes {
     _Atomic uint64_t context_wait_max; // nanoseconds
     _Atomic int defragmentation;       // enum poolDefragmentation
     _Atomic uint64_t remap_time_max;
+    _Atomic uint64_t growth_beyond_use; // percent; UINT64_MAX: without limit
     _Atomic bool reaper;
     _Atomic bool trim_by_reaper;
 };

@@ -6,6 +6,14 @@
 #include "region/lane.h"
 #include "region/settle.h"
 
+// A request that can't grow waits anyhow.
+static enum sp_bound bound_for(const struct sp_request *request) {
+    bool holds = sp_load_relaxed(&request->pool->attributes.growth_beyond_use) != UINT64_MAX &&
+                 !(request->flags & poolMallocNoGrowth) &&
+                 sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies);
+    return holds ? SP_BOUND_HOLDS : SP_BOUND_NONE;
+}
+
 void sp_request_open(struct sp_request *request, struct sp_pool *pool, struct sp_lane *lane,
                      enum sp_region_kind kind, uint64_t size, unsigned int flags) {
     *request = (struct sp_request){.pool = pool,
@@ -17,6 +25,7 @@ void sp_request_open(struct sp_request *request, struct sp_pool *pool, struct sp
                                    .looks = SP_REQUEST_LOOKS};
     if (sp_request_allows(request, poolMemPoolReuseFollowEventDependencies))
         request->reach = SP_RULE_ORDERED;
+    request->bound = bound_for(request);
     sp_learn_copy_clock(lane->stream, &request->clock);
 }
 
@@ -121,6 +130,7 @@ struct sp_outcome sp_request_wait_for(struct sp_request *request,
         struct sp_outcome outcome = sp_learn_wait_fence(request->lane->stream, fence);
         if (!sp_is_done(outcome))
             return outcome;
+        request->has_waited = true;
         sp_pool_count(request->pool, SP_STATISTIC_WaitsInserted);
     }
     return sp_outcome_done();

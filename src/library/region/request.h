@@ -8,12 +8,20 @@
 
 #include "region/lane.h"
 
+// How the attribute GrowthBeyondUse stands to a request.
+enum sp_bound {
+    SP_BOUND_NONE,  // it doesn't hold the request back: there is none, or the request can't wait
+    SP_BOUND_HOLDS, // the request waits rather than has the pool grow beyond it
+    SP_BOUND_PASSED // no wait would do, so the pool grows
+};
+
 struct sp_request {
     struct sp_pool *pool;
     struct sp_lane *lane; // null: nobody's, which reaches ready memory alone; see sp_grow_ahead
     enum sp_region_kind kind;
     uint64_t size;
     unsigned int flags; // poolMallocSameStreamOnly, ...
+    enum sp_bound bound;
     enum sp_rule reach; // the dearest rule by which memory may be taken now: 2, 3 or 5
     bool brought_news;  // its question has shown something to be complete
     bool left_some;     // in the lanes, of very much: see sp_request_patience
@@ -22,6 +30,7 @@ struct sp_request {
     unsigned looks;     // at blocks in such rows, that are left to it; 0: it looks at no more
     // By a wait of its own, so the order that the clock tells of needs no policy.
     bool made_order;
+    bool has_waited;          // a wait was inserted for it
     struct sp_outcome growth; // the last growth's, if it lacked memory
     // Where somebody watches the pool's growths: what is to be told; see region/watch.h. Else null.
     struct poolMemPoolGrowth *watched;

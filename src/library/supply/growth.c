@@ -18,11 +18,29 @@ static uint64_t known_need(struct sp_pool *pool, uint64_t size) {
     return sp_max(now, high);
 }
 
+// Returns what the pool may hold beyond the need by GrowthBeyondUse. Memory is mapped in granules,
+// so a small pool may hold as much as it always may.
+static uint64_t beyond_use(const struct sp_pool *pool, uint64_t need) {
+    uint64_t percent = sp_load_relaxed(&pool->attributes.growth_beyond_use);
+    uint64_t share;
+    if (percent == UINT64_MAX || __builtin_mul_overflow(need, percent, &share))
+        return UINT64_MAX - need;
+    return sp_max(share / 100, SP_SLACK_MIN);
+}
+
+uint64_t sp_growth_room(struct sp_pool *pool, uint64_t size) {
+    if (sp_load_relaxed(&pool->attributes.growth_beyond_use) == UINT64_MAX)
+        return UINT64_MAX;
+    uint64_t need = known_need(pool, size);
+    return sp_excess(need + beyond_use(pool, need), sp_load_relaxed(&pool->reserved));
+}
+
 bool sp_growth_is_due(struct sp_pool *pool, uint64_t size) {
     uint64_t reserved = sp_load_relaxed(&pool->reserved);
     uint64_t need = known_need(pool, size);
-    uint64_t slack = need / SP_SLACK_SHARE;
-    return reserved + size <= need + sp_max(slack, SP_SLACK_MIN);
+    uint64_t slack = sp_max(need / SP_SLACK_SHARE, SP_SLACK_MIN);
+    uint64_t most = beyond_use(pool, need);
+    return reserved + size <= need + sp_min(slack, most);
 }
 
 // Returns the size of extents that befits a pool of so many bytes. A call costs about the same for
@@ -79,6 +97,8 @@ static uint64_t size_class(uint64_t bytes) {
 uint64_t sp_growth_amount(struct sp_pool *pool, enum sp_region_kind kind, uint64_t need) {
     uint64_t room = pool->limit - sp_load_relaxed(&pool->reserved);
     uint64_t amount = growth_unit(pool, kind, need);
+    uint64_t bounded = sp_round_down(sp_growth_room(pool, need), granule_of(pool));
+    amount = sp_min(amount, bounded);
     if (amount < need)
         amount = need;
     if (sp_vmm_is_plain(&pool->device->vmm) && kind != SP_REGION_FIXED)

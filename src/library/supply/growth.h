@@ -11,6 +11,10 @@
 // program is known to need.
 bool sp_growth_is_due(struct sp_pool *pool, uint64_t size);
 
+// Returns how many bytes the pool may grow by within the attribute GrowthBeyondUse, for a request
+// of `size` bytes.
+uint64_t sp_growth_room(struct sp_pool *pool, uint64_t size);
+
 // On a plain device (vmm/device.h) a growth is one piece, of a rounded size: so that a block that
 // is a little larger finds a place where one was freed.
 

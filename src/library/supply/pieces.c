@@ -3,6 +3,7 @@
 #include "base/checked.h"
 #include "base/number.h"
 #include "region/device.h"
+#include "supply/growth.h"
 #include "supply/plan.h"
 
 #include <stdlib.h>
@@ -262,12 +263,15 @@ static void choose_behind(struct choice *choice, struct candidate *begin, uint64
 //
 // All memory that is had by waiting is welcome: growing alone was tried before.
 static bool is_worth_it(const struct sp_request *request, const struct choice *choice) {
+    bool waits = request->made_order || request->reach == SP_RULE_MADE_ORDERED;
+    bool held = request->bound == SP_BOUND_HOLDS;
     if (choice->pieces.missing == 0 || choice->pieces.count == 0)
         return choice->pieces.missing == 0;
     uint64_t missing = sp_round_up(choice->pieces.missing, choice->granule);
-    if (request->flags & poolMallocNoGrowth)
+    if (request->flags & poolMallocNoGrowth ||
+        (held && !waits && missing > sp_growth_room(request->pool, request->size)))
         return false;
-    if (request->made_order || request->reach == SP_RULE_MADE_ORDERED)
+    if (waits && !held)
         return missing < request->size;
     uint64_t otherwise = sp_plan_least(request);
     return missing < otherwise - otherwise / SP_SAVING_SHARE;

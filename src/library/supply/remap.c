@@ -322,8 +322,16 @@ struct sp_outcome sp_remap(struct sp_request *request, uint64_t time_max, struct
 // ------------------------------------------------------------------------------------ behind waits
 
 static bool may_remap(const struct sp_request *request) {
+    enum poolDefragmentation least =
+        request->bound == SP_BOUND_HOLDS ? poolDefragmentBeforeGrowth : poolDefragmentUnderPressure;
     return request->kind == SP_REGION_LARGE &&
-           sp_device_defragmentation(request->pool) >= (int)poolDefragmentUnderPressure;
+           sp_device_defragmentation(request->pool) >= (int)least;
+}
+
+// A request that could grow as well takes no longer for it than any other such one.
+static size_t extents_max(const struct sp_request *request) {
+    uint64_t time_max = sp_load_relaxed(&request->pool->attributes.remap_time_max);
+    return request->bound == SP_BOUND_HOLDS ? time_max / SP_REMAP_TIME_EACH : SIZE_MAX;
 }
 
 static bool has_room_for(const struct sp_pool *pool, uint64_t bytes) {
@@ -362,7 +370,7 @@ static struct sp_outcome wait_for_pieces(struct sp_request *request, const struc
 // A wait can block, so the map lock is given back for it: what is set aside stays so, and its
 // extents with it.
 struct sp_outcome sp_remap_behind_waits(struct sp_request *request, struct sp_block **block) {
-    struct plan plan = {.extents_max = UINT64_MAX};
+    struct plan plan = {.extents_max = extents_max(request)};
     struct sp_outcome outcome = sp_outcome_done();
     if (may_remap(request) && prepare_pending(request, &plan)) {
         outcome = wait_for_pieces(request, &plan);

@@ -16,8 +16,9 @@
 struct sp_outcome sp_remap(struct sp_request *request, uint64_t time_max, struct sp_block **block);
 
 // Makes the stream wait for memory in pieces that would be within reach then, and maps it side by
-// side, whatever that costs. Sets null where the pool's policy lets no memory be remapped.
-// SP_NO_EVENT when an event that it needs is there no more.
+// side, whatever that costs; or within the time that the attribute RemapTimeMax allows, if it waits
+// because GrowthBeyondUse holds it back. Sets null where the pool's policy lets no memory be
+// remapped. SP_NO_EVENT when an event that it needs is there no more.
 struct sp_outcome sp_remap_behind_waits(struct sp_request *request, struct sp_block **block);
 
 #endif

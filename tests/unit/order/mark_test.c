@@ -115,7 +115,63 @@ static void many_records_need_few_events_and_the_latest_covers_all(void **state)
     assert_true(is_complete(stream, sequence));
 }
 
-static void each_of_the_newest_records_is_known_by_itself(void **state) {
+// The host is far ahead: of many records some stay from the oldest one to the newest, and what the
+// device has come to is known by a few questions.
+static void of_many_records_some_of_every_age_are_known_by_themselves(void **state) {
+    (void)state;
+    enum { MANY = 8 * SP_STREAM_MARKS };
+    struct sp_stream *stream = known_stream();
+    uint64_t sequences[MANY], pieces[MANY];
+    for (int i = 0; i < MANY; i++) {
+        uint64_t before = simcudaPending(stream->handle);
+        sequences[i] = free_behind_work_on(stream);
+        assert_done(sp_mark_record(stream));
+        pieces[i] = simcudaPending(stream->handle) - before;
+    }
+    int late = 0;
+    for (int done = 0; done < MANY; done++) {
+        assert_int_equal(simcudaComplete(stream->handle, pieces[done]), CUDA_SUCCESS);
+        assert_done(sp_poll_stream(stream));
+        assert_true(done == MANY - 1 || !is_complete(stream, sequences[done + 1]));
+        late = is_complete(stream, sequences[done]) ? 0 : late + 1;
+        assert_true(late < MANY / 2);
+    }
+    assert_int_equal(late, 0);
+}
+
+static void the_oldest_record_stays_until_it_is_complete(void **state) {
+    (void)state;
+    enum { MANY = 5 * SP_STREAM_MARKS };
+    struct sp_stream *stream = known_stream();
+    uint64_t sequences[MANY], pieces = simcudaPending(stream->handle);
+    for (int i = 0; i < MANY; i++) {
+        sequences[i] = free_behind_work_on(stream);
+        assert_done(sp_mark_record(stream));
+        pieces = i == 0 ? simcudaPending(stream->handle) - pieces : pieces;
+    }
+    struct sp_mark *mark = sp_mark_covering(stream, sequences[0]);
+    assert_true(mark->sequence < sequences[1]);
+    sp_mark_release(mark);
+    assert_int_equal(simcudaComplete(stream->handle, pieces), CUDA_SUCCESS);
+    assert_done(sp_poll_stream(stream));
+    assert_true(is_complete(stream, sequences[0]));
+    assert_false(is_complete(stream, sequences[1]));
+}
+
+// One question is enough to learn that the oldest one is pending.
+static void behind_a_pending_event_no_newer_one_is_asked(void **state) {
+    (void)state;
+    struct sp_stream *stream = known_stream();
+    for (int i = 0; i < SP_STREAM_MARKS; i++) {
+        free_behind_work_on(stream);
+        assert_done(sp_mark_record(stream));
+    }
+    uint64_t asked = simcudaCallCount("cuEventQuery");
+    assert_done(sp_poll_stream(stream));
+    assert_true(simcudaCallCount("cuEventQuery") - asked <= (stream->identified ? 1 : 2));
+}
+
+static void each_of_a_few_records_is_known_by_itself(void **state) {
     (void)state;
     struct sp_stream *stream = known_stream();
     uint64_t sequences[SP_STREAM_MARKS];
@@ -249,6 +305,7 @@ static void a_mark_that_another_keeps_is_not_recorded_again(void **state) {
     enum { MANY = 20 };
     struct sp_mark *kept = NULL;
     struct sp_stream *stream = known_stream();
+    assert_done(sp_mark_record_freed(stream)); // which stays, for it is the oldest
     uint64_t sequence = free_behind_work_on(stream);
     assert_done(sp_mark_stream(stream, &kept));
     for (int i = 0; i < MANY; i++)
@@ -273,7 +330,10 @@ int main(void) {
         mark_test(a_mark_from_before_a_join_does_not_serve_after_it),
         mark_test(the_oldest_mark_that_covers_a_number_is_found),
         mark_test(many_records_need_few_events_and_the_latest_covers_all),
-        mark_test(each_of_the_newest_records_is_known_by_itself),
+        mark_test(of_many_records_some_of_every_age_are_known_by_themselves),
+        mark_test(the_oldest_record_stays_until_it_is_complete),
+        mark_test(behind_a_pending_event_no_newer_one_is_asked),
+        mark_test(each_of_a_few_records_is_known_by_itself),
         mark_test(a_record_that_fails_publishes_nothing_and_leaves_no_event_but_a_spare),
         mark_test(without_host_memory_a_record_fails_and_publishes_nothing),
         mark_test(a_record_behind_a_free_notes_the_free_and_covers_it),

@@ -41,6 +41,7 @@ static bool is_writable(enum poolMemPoolAttr attribute) {
     case poolMemPoolAttrTrimByReaper:
     case poolMemPoolAttrReaper:
     case poolMemPoolAttrReleaseDelay:
+    case poolMemPoolAttrGrowthBeyondUse:
     case poolMemPoolAttrStreamPromises:
         return true;
     default:
@@ -79,6 +80,7 @@ static void the_defaults_are_cudas(void **state) {
     assert_int_equal(fixture_attribute(pool, poolMemPoolAttrHostWaitMax), 0);
     assert_int_equal(fixture_attribute(pool, poolMemPoolAttrContextWaitMax), 1000000000);
     assert_int_equal(fixture_attribute(pool, poolMemPoolAttrReleaseDelay), 0);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolAttrGrowthBeyondUse), UINT64_MAX);
     assert_int_equal(fixture_attribute(pool, poolMemPoolAttrMaxPoolSize), 0);
     assert_int_equal(poolMemPoolGetAttribute(pool, poolMemPoolAttrDeterministic, &flag),
                      poolSuccess);
@@ -151,10 +153,11 @@ static void numbers_read_back_as_they_were_written(void **state) {
     static const enum poolMemPoolAttr attributes[] = {
         poolMemPoolAttrReleaseThreshold, poolMemPoolAttrUnfencedBytesMax,
         poolMemPoolAttrHostWaitMax,      poolMemPoolAttrRemapTimeMax,
-        poolMemPoolAttrReleaseDelay,     poolMemPoolAttrContextWaitMax};
+        poolMemPoolAttrReleaseDelay,     poolMemPoolAttrContextWaitMax,
+        poolMemPoolAttrGrowthBeyondUse};
     poolMemPool_t pool = fixture_pool();
     const uint64_t numbers[] = {0, 1, 12345678901234, UINT64_MAX};
-    for (int which = 0; which < 6; which++) {
+    for (int which = 0; which < 7; which++) {
         for (int i = 0; i < 4; i++) {
             fixture_set(pool, attributes[which], numbers[i]);
             assert_int_equal(fixture_attribute(pool, attributes[which]), numbers[i]);
