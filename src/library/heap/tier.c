@@ -4,8 +4,8 @@
 #include "base/cold.h"
 #include "base/list.h"
 #include "base/number.h"
-#include "heap/rows.h"
 #include "heap/lowest.h"
+#include "heap/rows.h"
 
 static struct sp_block *block_of(const struct sp_tree_node *node) {
     return node ? SP_CONTAINER_OF(node, struct sp_block, by_size) : NULL;
