@@ -180,6 +180,8 @@ struct sp_block *sp_take_near_locked(struct sp_lane *lane, uint64_t size, bool *
     sp_lock_acquire(&lane->pool->lock);
     sp_collect_file_locked(lane->pool, cached, sp_settle_insert_and_swallow);
     sp_settle_fenced(lane);
+    if (sp_load_relaxed(&lane->by_address))
+        sp_settle_part(lane->pool); // what others have may be complete, and lie lower
     bool more = lane->quick_used != 0;
     struct sp_block *block = more ? NULL : take_at_hand(lane, SP_REGION_LARGE, size);
     *unfenced = lane->unfenced[SP_REGION_LARGE].bytes > 0;
