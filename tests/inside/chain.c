@@ -31,7 +31,8 @@ static bool check_block(const struct sp_block *block) {
            fits_neighbour(block) && is_entered(block) && has_right_tier(block);
 }
 
-// -------------------------------------------------------------------------------------------- rows
+// ----------------------------------------------------------------------------- rows and free
+// blocks
 
 static unsigned number_of(uint64_t size) {
     return (unsigned)sp_min(sp_size_class_bin(size) + 1, SP_ROWS_LARGE);
@@ -52,18 +53,28 @@ static bool check_row(const struct sp_block *first) {
     return last == first || most >= number_of(sp_block_end(last) - first->address);
 }
 
-// No unit has a larger number than its leaf says.
+// No unit has a larger number than its leaf and its group say.
 static bool check_leaf(const struct sp_leaf *leaf, size_t units) {
     for (size_t i = 0; i < units; i++) {
-        if (leaf->rows[i] > leaf->rows_most)
+        if (leaf->rows[i] > leaf->rows_most || leaf->free[i] > leaf->free_most[i >> SP_GROUP_SHIFT])
             return false;
     }
     return true;
 }
 
+// The number of the unit that a free block begins in is at least that of its size.
+static bool check_free(const struct sp_block *block) {
+    size_t unit = sp_units_at(block->chain, block->address);
+    const struct sp_leaf *leaf = sp_units_leaf(block->chain, unit);
+    return !sp_block_is_filed(block) ||
+           leaf->free[unit & (SP_LEAF_UNITS - 1)] >= number_of(block->size);
+}
+
 static bool check_rows(const struct sp_chain *chain) {
     for (const struct sp_block *block = chain->first; block; block = block->next) {
         if (sp_block_is_filed(block) && !sp_block_is_filed(block->prev) && !check_row(block))
+            return false;
+        if (!check_free(block))
             return false;
     }
     for (size_t i = 0; i < sp_units_leaves(chain); i++) {

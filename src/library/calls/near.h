@@ -15,6 +15,10 @@ uint64_t sp_near_take(struct sp_pool *pool, struct sp_stream *stream, size_t siz
 // True when it is the lane's turn to ask the others. False in a pool with one lane.
 bool sp_near_is_turn_of_others(const struct sp_lane *lane);
 
+// Notes whether its question brought news. As long as questions do, it asks at each miss; each that
+// brings none makes it ask half as often, down to once in SP_MISSES_PER_POLL misses.
+void sp_near_note_answer(struct sp_lane *lane, bool brought_news);
+
 // Counts a miss towards that turn.
 void sp_near_count_miss(struct sp_lane *lane);
 

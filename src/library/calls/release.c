@@ -118,7 +118,8 @@ static void file(const struct sp_release *release) {
     stamp(block, release);
     block->quick_next = NULL;
     struct sp_lane *lane = lane_alone(release);
-    if (lane && (!sp_vmm_is_plain(&release->pool->device->vmm) || may_be_hit_plain(release)))
+    if (lane && !sp_load_relaxed(&lane->by_address) &&
+        (!sp_vmm_is_plain(&release->pool->device->vmm) || may_be_hit_plain(release)))
         file_in_lane(lane, block);
     else
         sp_collect_file(release->pool, block, sp_settle_insert_and_swallow);

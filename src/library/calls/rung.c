@@ -79,7 +79,7 @@ struct sp_outcome sp_rung_collected(struct sp_request *request, struct sp_block 
 }
 
 struct sp_outcome sp_rung_collected_from_some(struct sp_request *request, struct sp_block **block) {
-    if (!sp_pool_has_many_lanes(request->pool))
+    if (sp_load_relaxed(&request->pool->lanes.count) <= SP_LANES_AT_ONCE)
         return sp_rung_collected(request, block);
     request->left_some = !sp_collect_some(request->pool);
     *block = sp_take(request);

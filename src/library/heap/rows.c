@@ -13,12 +13,6 @@ struct walk {
     struct sp_block *behind;
 };
 
-// Returns the number of a size, which is not 0. A larger size never has a smaller number.
-static uint8_t number_of(uint64_t size) {
-    unsigned bin = sp_size_class_bin(size);
-    return (uint8_t)sp_min(bin + 1, SP_ROWS_LARGE);
-}
-
 static void raise(uint8_t *most, uint8_t number) {
     if (*most < number)
         *most = number;
@@ -91,7 +85,7 @@ static void walk_row(struct walk *walk, struct sp_block *seam) {
     struct sp_block *last = last_behind(walk, seam);
     uint64_t size = sp_block_end(last) - first->address;
     walk->is_whole = !sp_block_is_filed(first->prev) && !sp_block_is_filed(last->next);
-    walk->number = walk->is_whole ? number_of(size) : SP_ROWS_LARGE;
+    walk->number = walk->is_whole ? sp_units_number(size) : SP_ROWS_LARGE;
     walk->search->cut = walk->search->cut || !walk->is_whole;
     walk->end = sp_block_end(last);
     walk->behind = last->next;
@@ -166,7 +160,7 @@ static bool walk_chain(struct walk *walk, uint8_t least) {
 
 bool sp_rows_find(struct sp_chain *chain, struct sp_rows_search *search) {
     struct walk walk = {.chain = chain, .search = search};
-    return walk_chain(&walk, number_of(search->least));
+    return walk_chain(&walk, sp_units_number(search->least));
 }
 
 bool sp_rows_learn(struct sp_chain *chain, unsigned *looks) {

@@ -29,7 +29,7 @@
 
 enum {
     SP_ROWS_UNKNOWN = UINT8_MAX,
-    SP_ROWS_LARGE = SP_ROWS_UNKNOWN - 1, // the number of the largest rows, and of a part of any
+    SP_ROWS_LARGE = SP_NUMBER_LARGE, // the number of the largest rows, and of a part of any
     SP_ROWS_LONG = 256,
 };
 

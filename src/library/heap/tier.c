@@ -4,6 +4,7 @@
 #include "base/cold.h"
 #include "base/list.h"
 #include "base/number.h"
+#include "heap/lowest.h"
 #include "heap/rows.h"
 
 static struct sp_block *block_of(const struct sp_tree_node *node) {
@@ -162,6 +163,7 @@ struct sp_block *sp_tier_insert(struct sp_tier *tier, struct sp_block *block) {
     else
         add(tier, block);
     sp_rows_note(block);
+    sp_lowest_note(block);
     return block;
 }
 
@@ -181,6 +183,7 @@ struct sp_block *sp_tier_take(struct sp_block *block, uint64_t size) {
     tier->bytes -= taken ? size : 0;
     if (!stays)
         enter(tier, block, taken ? bin : before);
+    sp_lowest_note(block);
     return taken;
 }
 

@@ -56,8 +56,10 @@ void sp_units_shrink(struct sp_chain *chain, uint64_t size) {
     size_t units = sp_units_count(&shorter);
     size_t within = units & (SP_LEAF_UNITS - 1);
     struct sp_leaf *leaf = within > 0 ? sp_units_leaf(chain, units) : NULL;
-    if (leaf)
+    if (leaf) {
         memset(&leaf->rows[within], 0, SP_LEAF_UNITS - within);
+        memset(&leaf->free[within], 0, SP_LEAF_UNITS - within);
+    }
     for (size_t i = sp_units_leaves(&shorter); i < sp_units_leaves(chain); i++) {
         free(chain->leaves[i]);
         chain->leaves[i] = NULL;

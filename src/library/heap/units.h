@@ -16,9 +16,14 @@
 
 enum { SP_UNIT_SHIFT = 21, SP_LEAF_SHIFT = 9, SP_LEAF_UNITS = 1 << SP_LEAF_SHIFT };
 
+// The units of a leaf, in groups.
+enum { SP_GROUP_SHIFT = 6, SP_LEAF_GROUPS = SP_LEAF_UNITS >> SP_GROUP_SHIFT };
+
 struct sp_leaf {
-    uint8_t rows[SP_LEAF_UNITS]; // see heap/rows.h
-    uint8_t rows_most;           // no entry is larger
+    uint8_t rows[SP_LEAF_UNITS];       // see heap/rows.h
+    uint8_t rows_most;                 // no entry is larger
+    uint8_t free[SP_LEAF_UNITS];       // see heap/lowest.h
+    uint8_t free_most[SP_LEAF_GROUPS]; // no entry of the group is larger
     struct sp_block *first[];
 };
 
@@ -67,6 +72,13 @@ static inline void sp_units_leave(const struct sp_block *block) {
         return;
     bool next_begins_here = block->next && sp_units_at(chain, block->next->address) == unit;
     *sp_units_entry(chain, unit) = next_begins_here ? block->next : NULL;
+}
+
+// Sizes are noted as numbers: a larger size never has a smaller one. A size of 0 has none.
+enum { SP_NUMBER_LARGE = UINT8_MAX - 1 }; // the number of the largest sizes
+static inline uint8_t sp_units_number(uint64_t size) {
+    unsigned bin = sp_size_class_bin(size);
+    return (uint8_t)(bin < SP_NUMBER_LARGE ? bin + 1 : SP_NUMBER_LARGE);
 }
 
 // Makes an empty table for a chain that has its address and size. False without host memory.

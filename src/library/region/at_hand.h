@@ -81,6 +81,7 @@ static inline uint64_t sp_at_hand_give_out(struct sp_lane *lane, struct sp_block
                                            size_t size) {
     block->requested = size;
     sp_store_relaxed(&block->account, lane);
+    sp_store_relaxed(&lane->latest, block);
     sp_block_set_state(block, SP_BLOCK_LIVE);
     return block->address;
 }

@@ -4,6 +4,7 @@
 #include "order/mark.h"
 #include "order/progress.h"
 #include "region/device.h"
+#include "region/place.h"
 #include "region/unfenced.h"
 
 #include <stdlib.h>
@@ -53,6 +54,9 @@ static void init_locked(struct sp_lane *lane, struct sp_pool *pool, struct sp_st
     sp_store_relaxed(&lane->misses, 0);
     lane->waits_in_row = 0;
     lane->misses_at_wait = 0;
+    sp_store_relaxed(&lane->asks_every, 1);
+    sp_store_relaxed(&lane->by_address, false);
+    sp_store_relaxed(&lane->latest, NULL);
     lane->quick_used = 0;
     lane->freed_unchecked = 0;
     memset(lane->quick, 0, sizeof lane->quick);
@@ -117,6 +121,7 @@ static struct sp_lane *add_locked(struct sp_pool *pool, struct sp_lane *lane) {
     if (sp_stream_is_legacy(lane->stream->handle))
         sp_list_push_back(&pool->lanes.legacy, &lane->legacy_link);
     sp_add_relaxed(&pool->lanes.count, 1);
+    sp_place_note_lane(pool);
     sp_unfenced_set_most(lane);
     sp_unfenced_share_again(pool);
     sp_store_release(&table->lanes[lane->stream->slot], lane);

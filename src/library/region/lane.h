@@ -36,13 +36,17 @@ struct sp_lane {
     // looks at it without the lock.
     const struct sp_stream *_Atomic puts;
     uint32_t quick_used; // a bit for each bin that is not empty
+    // Large blocks are placed by address: see region/place.h. Written under the pool's lock.
+    _Atomic bool by_address;
+    struct sp_block *_Atomic latest; // that the lane gave out, or one that stood in its place
 
     struct sp_list slabs[SP_CLASS_COUNT];          // with free blocks, by class
     struct sp_list returned_slabs[SP_CLASS_COUNT]; // with returned blocks, by class
     struct sp_list owned_slabs;                    // all
     struct sp_quick_bin quick[SP_QUICK_BINS];
-    _Atomic uint32_t misses;  // of the quick lists
-    uint64_t freed_unchecked; // bytes, since it was seen how long these are
+    _Atomic uint32_t misses;     // of the quick lists
+    _Atomic uint32_t asks_every; // so many misses; see calls/near.h
+    uint64_t freed_unchecked;    // bytes, since it was seen how long these are
     // Guarded by the pool's lock:
     struct sp_list link;        // in pool.lanes.list
     struct sp_list legacy_link; // in pool.lanes.legacy, if its stream is one

@@ -46,8 +46,11 @@
 #define SP_GROWTH_UNIT ((size_t)32 << 20)
 
 // Requests that get one extent of their own size, and so leave it whole when they are freed.
-#define SP_EXTENT_OWN_MIN ((uint64_t)8 << 20)
-#define SP_EXTENT_OWN_MAX ((uint64_t)48 << 20)
+// Where several streams share the pool, another size often takes the place of such a request, and
+// leaves the rest of its extent of no use to remaps: so there the largest are smaller.
+#define SP_EXTENT_OWN_MIN        ((uint64_t)8 << 20)
+#define SP_EXTENT_OWN_MAX        ((uint64_t)48 << 20)
+#define SP_EXTENT_OWN_MAX_SHARED ((uint64_t)16 << 20)
 
 // How the large region grows; see supply/growth.c, and docs/notes/growth.md for what was tried.
 // Extents are powers of two between the bounds, at most this part of the pool, but never less than
@@ -85,9 +88,9 @@
 #define SP_UNFENCED_MAX  ((uint64_t)8 << 20)
 #define SP_UNFENCED_PART 64
 
-// A lane asks what other streams have completed once in so many misses of its quick lists, while
-// the pool is shared.
-#define SP_MISSES_PER_POLL 32
+// While the pool is shared, a lane asks what other streams have completed once in so many misses of
+// its quick lists at least; see calls/near.h.
+#define SP_MISSES_PER_POLL 8
 
 // Large blocks; the pages that slabs are cut from; and blocks that must lie in one extent, each
 // segment having one at most. Stitched views belong to no region, for they have no memory of their

@@ -88,6 +88,14 @@ static inline bool may_have_late(const struct sp_pool *pool, const struct sp_tie
                : tier == &pool->regions[kind].unfenced;
 }
 
+// A neighbour that is complete doesn't wait for the block that is put beside it.
+static inline void refile_complete(struct sp_pool *pool, const struct sp_tier *tier,
+                                   struct sp_block *neighbour) {
+    if (neighbour && neighbour->tier == tier &&
+        SP_UNLIKELY(sp_pool_knows(pool, *sp_fence_set_at(&neighbour->fences, 0))))
+        refile(pool, neighbour);
+}
+
 // A block whose fences have been pruned, and the lane that they are of. What lies among the
 // unfenced blocks and has an event behind it by now is moved before another one can join it.
 static inline struct sp_block *insert_pruned(struct sp_pool *pool, struct sp_block *block,
@@ -95,6 +103,10 @@ static inline struct sp_block *insert_pruned(struct sp_pool *pool, struct sp_blo
     if (lane)
         sp_settle_fenced(lane);
     struct sp_tier *tier = tier_for(pool, sp_segment_of(block)->kind, &block->fences, lane);
+    if (lane) {
+        refile_complete(pool, tier, block->prev);
+        refile_complete(pool, tier, block->next);
+    }
     struct sp_block *filed = may_have_late(pool, tier, block, lane)
                                  ? insert_beside_late(pool, tier, block)
                                  : sp_tier_insert(tier, block);

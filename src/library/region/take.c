@@ -5,6 +5,7 @@
 #include "region/collect.h"
 #include "region/keep.h"
 #include "region/lane.h"
+#include "region/place.h"
 #include "region/row.h"
 #include "region/settle.h"
 
@@ -159,13 +160,16 @@ static struct sp_block *finish(const struct sp_request *request, struct sp_block
     return NULL;
 }
 
-// The better fit of the lane's own memory and the ready one, cut to size: what is left of it stays
-// where it is. It has one fence at most, so there is room for another. BUSY; null when there is
-// none.
+// The lowest or the better fit of the lane's own memory and the ready one, cut to size: what is
+// left of it stays where it is. It has one fence at most, so there is room for another. BUSY; null
+// when there is none.
 static struct sp_block *take_at_hand(struct sp_lane *lane, enum sp_region_kind kind,
                                      uint64_t size) {
-    struct sp_block *best = best_at_hand(lane, kind, size);
-    struct sp_block *block = best ? sp_tier_take(best, size) : NULL;
+    bool by_address = kind == SP_REGION_LARGE && sp_load_relaxed(&lane->by_address);
+    struct sp_block *block = by_address ? sp_place_take(lane, size) : NULL;
+    struct sp_block *best = block ? NULL : best_at_hand(lane, kind, size);
+    if (best)
+        block = sp_tier_take(best, size);
     if (block)
         sp_keep_note_use(lane->pool);
     return block;
@@ -176,6 +180,8 @@ struct sp_block *sp_take_near_locked(struct sp_lane *lane, uint64_t size, bool *
     sp_lock_acquire(&lane->pool->lock);
     sp_collect_file_locked(lane->pool, cached, sp_settle_insert_and_swallow);
     sp_settle_fenced(lane);
+    if (sp_load_relaxed(&lane->by_address))
+        sp_settle_part(lane->pool); // what others have may be complete, and lie lower
     bool more = lane->quick_used != 0;
     struct sp_block *block = more ? NULL : take_at_hand(lane, SP_REGION_LARGE, size);
     *unfenced = lane->unfenced[SP_REGION_LARGE].bytes > 0;

@@ -45,10 +45,14 @@ bool sp_growth_is_due(struct sp_pool *pool, uint64_t size) {
 
 // Returns the size of extents that befits a pool of so many bytes. A call costs about the same for
 // a large extent as for a small one, but only whole free extents can be mapped again elsewhere; so
-// an extent is a small part of the pool.
-static uint64_t extent_of_pool(uint64_t bytes) {
+// an extent is a small part of the pool: where several streams share it no more than that part, and
+// else a power of two.
+static uint64_t extent_of_pool(const struct sp_pool *pool, uint64_t bytes) {
+    uint64_t part = bytes / SP_EXTENTS_OF_POOL;
     uint64_t size = SP_EXTENT_MIN;
-    while (size < bytes / SP_EXTENTS_OF_POOL && size < SP_EXTENT_MAX)
+    if (sp_pool_is_shared(pool))
+        return sp_min(sp_max(size, sp_round_up(part, granule_of(pool))), SP_EXTENT_MAX);
+    while (size < part && size < SP_EXTENT_MAX)
         size *= 2;
     return size;
 }
@@ -66,7 +70,7 @@ static bool is_fair(const struct sp_pool *pool, uint64_t bytes) {
 static uint64_t large_unit(struct sp_pool *pool, uint64_t need) {
     if (need >= SP_EXTENT_OWN_MIN)
         return 0;
-    uint64_t unit = extent_of_pool(sp_load_relaxed(&pool->reserved));
+    uint64_t unit = extent_of_pool(pool, sp_load_relaxed(&pool->reserved));
     while (unit > granule_of(pool) && !(sp_growth_is_due(pool, unit) && is_fair(pool, unit)))
         unit /= 2;
     return sp_round_up(unit, granule_of(pool));
@@ -106,8 +110,9 @@ uint64_t sp_growth_amount(struct sp_pool *pool, enum sp_region_kind kind, uint64
     return amount > room ? sp_round_down(room, granule_of(pool)) : amount;
 }
 
-static bool is_of_its_own(uint64_t amount) {
-    return amount >= SP_EXTENT_OWN_MIN && amount <= SP_EXTENT_OWN_MAX;
+static bool is_of_its_own(const struct sp_pool *pool, uint64_t amount) {
+    uint64_t most = sp_pool_is_shared(pool) ? SP_EXTENT_OWN_MAX_SHARED : SP_EXTENT_OWN_MAX;
+    return amount >= SP_EXTENT_OWN_MIN && amount <= most;
 }
 
 // An extent has the size that befits the pool, or that of a part of the request, whichever is more.
@@ -117,9 +122,9 @@ static bool is_of_its_own(uint64_t amount) {
 uint64_t sp_growth_extent(const struct sp_pool *pool, enum sp_region_kind kind, uint64_t amount,
                           bool ahead) {
     uint64_t reserved = sp_load_relaxed(&pool->reserved);
-    if (kind != SP_REGION_LARGE || is_of_its_own(amount) || (amount >= reserved && !ahead) ||
+    if (kind != SP_REGION_LARGE || is_of_its_own(pool, amount) || (amount >= reserved && !ahead) ||
         sp_vmm_is_plain(&pool->device->vmm))
         return amount;
-    uint64_t size = extent_of_pool(reserved + amount);
+    uint64_t size = extent_of_pool(pool, reserved + amount);
     return sp_max(size, sp_round_up(amount / SP_EXTENTS_OF_REQUEST, granule_of(pool)));
 }

@@ -7,6 +7,7 @@
 
 #include "fault/host_memory.h"
 #include "heap/chain.h"
+#include "heap/lowest.h"
 #include "inside/chain.h"
 #include "unit/heap/random.h"
 
@@ -496,7 +497,9 @@ static void the_check_finds_gaps_wrong_neighbours_and_adjacent_holes(void **stat
     struct sp_tier *const somewhere = (struct sp_tier *)(uintptr_t)8;
     sp_block_set_state(block, SP_BLOCK_FREE); // free, but in no tier
     assert_false(inside_chain_check(&chain));
-    block->tier = somewhere;
+    block->tier = somewhere; // and where no search finds it
+    assert_false(inside_chain_check(&chain));
+    sp_lowest_note(block);
     assert_true(inside_chain_check(&chain));
     sp_block_set_state(block, SP_BLOCK_LIVE); // in a tier, but live
     assert_false(inside_chain_check(&chain));

@@ -8,6 +8,7 @@
 #include "fault/host_memory.h"
 #include "heap/chain.h"
 #include "heap/tier.h"
+#include "heap/units.h"
 #include "inside/chain.h"
 #include "inside/tier.h"
 #include "unit/heap/random.h"
@@ -351,19 +352,27 @@ static void the_check_finds_wrong_sums_and_strangers(void **state) {
     assert_true(inside_tier_check(&tiers[0]));
 }
 
+static void open_roomy(struct sp_chain *roomy, uint64_t bias, uint64_t size) {
+    *roomy = (struct sp_chain){.size = size, .bias = bias};
+    assert_true(sp_units_open(roomy));
+}
+
 // Blocks of any size, as a pool of terabytes could have them: the walk and the best fit go by size
 // alone.
 static void the_order_holds_over_all_sizes(void **state) {
     (void)state;
     enum { BLOCKS = 600 };
     static struct sp_block blocks[BLOCKS];
-    struct sp_chain chains[] = {{.bias = 0}, {.bias = UINT64_C(1) << 50}};
+    struct sp_chain chains[2];
     uint64_t seed = 31;
+    open_roomy(&chains[0], 0, (uint64_t)(BLOCKS + 1) << 32);
+    open_roomy(&chains[1], UINT64_C(1) << 50, (uint64_t)(BLOCKS + 1) << 32);
     for (int i = 0; i < BLOCKS; i++) {
         uint64_t units = (UINT64_C(1) << random_below(&seed, 40)) + random_below(&seed, 5) - 1;
         blocks[i] = (struct sp_block){.address = (uint64_t)(i + 1) << 32,
                                       .size = (units ? units : 1) * UNIT,
                                       .chain = &chains[i % 3 == 0]};
+        assert_true(sp_units_make_room(blocks[i].chain, blocks[i].address));
         sp_tier_insert(&tiers[0], &blocks[i]);
     }
     assert_true(inside_tier_check(&tiers[0]));
@@ -395,6 +404,8 @@ static void the_order_holds_over_all_sizes(void **state) {
         sp_tier_remove(sp_tier_last(&tiers[0]));
     assert_null(sp_tier_last(&tiers[0]));
     assert_true(inside_tier_check(&tiers[0]));
+    sp_units_close(&chains[0]);
+    sp_units_close(&chains[1]);
 }
 
 static void the_check_finds_blocks_in_a_wrong_bin(void **state) {

@@ -136,9 +136,10 @@ static void nor_does_that_of_a_stream_which_frees_the_memory_of_another(void **s
     poolMemPool_t pool = fixture_pool();
     CUstream a = simulated_stream();
     CUstream b = simulated_stream();
-    const struct sp_lane *lane = fixture_lane(pool, b);
+    struct sp_lane *lane = fixture_lane(pool, b);
     fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, MIB(1));
     malloc_holes(pool, a);
+    atomic_store(&lane->by_address, false); // as on a plain device
     simulated_work(b);
     free_holes(b, 0, HOLES);
     assert_true(count_in_quick(lane) < HOLES);
@@ -191,13 +192,14 @@ static void a_long_list_that_stands_in_the_way_of_another_size_goes_in_parts(voi
     poolMemPool_t pool = fixture_pool();
     CUstream a = simulated_stream();
     CUstream b = simulated_stream();
-    const struct sp_lane *lane = fixture_lane(pool, a);
+    struct sp_lane *lane = fixture_lane(pool, a);
     fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, GIB(1));
     size_t rival = HOLE + SP_ALIGNMENT;
     while (sp_quick_index(rival) != sp_quick_index(HOLE))
         rival += SP_ALIGNMENT;
     void *other = fixture_malloc(pool, rival, b);
     malloc_holes(pool, a);
+    atomic_store(&lane->by_address, false); // as on a plain device
     free_holes(a, 0, HOLES);
     assert_int_equal(count_in_quick(lane), HOLES);
     fixture_free(other, a);

@@ -322,8 +322,8 @@ static void what_an_event_stands_behind_since_is_not_joined_either(void **state)
     fixture_check(pool);
 }
 
-// Once in so many misses what other streams have completed becomes ready, though the lane has
-// enough of its own.
+// Where questions have brought nothing, what other streams have completed becomes ready once in so
+// many misses, though the lane has enough of its own.
 static void one_miss_in_so_many_asks_the_others(void **state) {
     (void)state;
     poolMemPool_t pool = fixture_pool();
@@ -337,12 +337,40 @@ static void one_miss_in_so_many_asks_the_others(void **state) {
     sp_collect_all(fixture_inside(pool));
     fixture_free(own, a);
     atomic_store(&fixture_lane(pool, a)->misses, 1);
+    atomic_store(&fixture_lane(pool, a)->asks_every, SP_MISSES_PER_POLL);
     for (size_t i = 1; i < SP_MISSES_PER_POLL; i++) {
         fixture_malloc(pool, MIB(1) + i * KIB(1), a);
         assert_int_equal(fixture_lane_bytes(fixture_lane(pool, b)), MIB(16));
     }
     fixture_malloc(pool, MIB(1) + SP_MISSES_PER_POLL * KIB(1), a);
     assert_int_equal(fixture_lane_bytes(fixture_lane(pool, b)), 0);
+    fixture_check(pool);
+}
+
+// A lane asks at each miss as long as that brings news, and half as often each time that it brings
+// none.
+static void a_lane_asks_the_others_as_often_as_that_brings_news(void **state) {
+    (void)state;
+    poolMemPool_t pool = fixture_pool();
+    CUstream a = simulated_stream();
+    CUstream b = simulated_stream();
+    struct sp_lane *lane = fixture_lane(pool, a);
+    fixture_free(fixture_malloc(pool, MIB(64), a), a);
+    size_t size = MIB(1);
+    for (int i = 0; i < 4; i++) {
+        fixture_free(fixture_malloc(pool, MIB(16), b), b);
+        fixture_malloc(pool, size += KIB(1), a);
+        assert_int_equal(lane->asks_every, 1);
+        assert_int_equal(fixture_lane_bytes(fixture_lane(pool, b)), 0);
+    }
+    for (int i = 0; i < 3 * SP_MISSES_PER_POLL; i++)
+        fixture_malloc(pool, size += KIB(1), a);
+    assert_int_equal(lane->asks_every, SP_MISSES_PER_POLL);
+    fixture_free(fixture_malloc(pool, MIB(16), b), b);
+    for (int i = 0; i < SP_MISSES_PER_POLL; i++)
+        fixture_malloc(pool, size += KIB(1), a);
+    assert_int_equal(fixture_lane_bytes(fixture_lane(pool, b)), 0);
+    assert_true(lane->asks_every < SP_MISSES_PER_POLL);
     fixture_check(pool);
 }
 
@@ -428,6 +456,7 @@ int main(void) {
         malloc_test(an_event_joins_them_where_nothing_else_fits),
         malloc_test(what_an_event_stands_behind_since_is_not_joined_either),
         malloc_test(one_miss_in_so_many_asks_the_others),
+        malloc_test(a_lane_asks_the_others_as_often_as_that_brings_news),
         malloc_test(an_allocation_whose_action_fails_takes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
