@@ -748,10 +748,13 @@ struct poolMemPoolGrowth {
     /// can't grow.
     int mayWait;
     /// Is 1 if not all free memory was looked at, because there is very much, or because more than
-    /// eight streams have used the pool.
+    /// 64 streams have used the pool.
     int cutShort;
     /// Is 1 if the device or the pool's limit had no room at first, so that caches were given back.
     int afterTrim;
+    /// Is 1 if the growth is beyond the pool's GrowthBeyondUse, and a wait that was tried before
+    /// wouldn't do.
+    int afterWaits;
 };
 
 /// Is called with each growth that raises the most that the pool has ever had reserved

@@ -210,7 +210,8 @@ static bool add_figures(cJSON *object, const struct poolMemPoolGrowth *t) {
            && sp_json_add_flag(object, "asked_driver", t->askedDriver) &&
            sp_json_add_flag(object, "may_wait", t->mayWait) &&
            sp_json_add_flag(object, "cut_short", t->cutShort) &&
-           sp_json_add_flag(object, "after_trim", t->afterTrim);
+           sp_json_add_flag(object, "after_trim", t->afterTrim) &&
+           sp_json_add_flag(object, "after_waits", t->afterWaits);
 }
 
 static bool add_growth(cJSON *list, const struct sp_growth *growth) {

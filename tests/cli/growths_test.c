@@ -52,6 +52,7 @@ static const char *const keys[] = {
     "may_wait",
     "cut_short",
     "after_trim",
+    "after_waits",
 };
 
 // Of these, the ones that add up to what was reserved.
@@ -241,7 +242,7 @@ static void the_table_sums_up_and_each_growth_is_a_line(void **state) {
     assert_says(outcome.output, "\nsmall  pool          2        0       0 B         -  ");
     assert_says(outcome.output, "\n\nsmall, pool, pass 1, operation 1 on stream 3: pool 0x");
     assert_says(outcome.output, "\nsmall, pool, pass 1, operation 2 on stream 7: pool 0x");
-    assert_says(outcome.output, " grew by 32.0 MiB in 1 extent to 96.0, for a block of 32.0 on ");
+    assert_says(outcome.output, " grew by 32.0 MiB in 8 extents to 96.0, for a block of 32.0 on ");
     assert_says(outcome.output, "; not remapped: the pool is filling; waits come later\n");
     assert_int_equal(count(outcome.output, " grew by "), GROWTHS);
     program_forget(&outcome);

@@ -18,10 +18,10 @@ static enum poolGrowthKind kind_of(enum sp_region_kind kind) {
     return kinds[kind];
 }
 
-// Where there are many lanes, a request looks at some of them before it grows.
+// Where there are very many lanes, a request looks at some of them before it grows.
 static bool is_cut_short(const struct sp_request *request) {
     return request->cut_short || request->left_some ||
-           (sp_pool_has_many_lanes(request->pool) && !request->thorough);
+           (sp_pool_has_very_many_lanes(request->pool) && !request->thorough);
 }
 
 void sp_explain_complete(const struct sp_request *request) {
@@ -35,6 +35,7 @@ void sp_explain_complete(const struct sp_request *request) {
     growth->mayWait = sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies);
     growth->cutShort = is_cut_short(request);
     growth->afterTrim = !sp_is_done(request->growth);
+    growth->afterWaits = request->bound == SP_BOUND_PASSED;
     if (request->kind != SP_REGION_LARGE)
         growth->remap = poolGrowthRemapWrongKind;
 }

@@ -85,7 +85,9 @@ static void say_remap(struct sp_text *text, const struct poolMemPoolGrowth *grow
 static void say_ladder(struct sp_text *text, const struct poolMemPoolGrowth *growth) {
     if (!growth->askedDriver)
         sp_text_add(text, "; driver not asked");
-    sp_text_add(text, growth->mayWait ? "; waits come later" : "; no waits allowed");
+    sp_text_add(text, growth->afterWaits ? "; no wait would do"
+                      : growth->mayWait  ? "; waits come later"
+                                         : "; no waits allowed");
     if (growth->cutShort)
         sp_text_add(text, "; not all looked at");
     if (growth->afterTrim)

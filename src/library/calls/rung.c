@@ -79,7 +79,7 @@ struct sp_outcome sp_rung_collected(struct sp_request *request, struct sp_block 
 }
 
 struct sp_outcome sp_rung_collected_from_some(struct sp_request *request, struct sp_block **block) {
-    if (sp_load_relaxed(&request->pool->lanes.count) <= SP_LANES_AT_ONCE)
+    if (!sp_pool_has_very_many_lanes(request->pool))
         return sp_rung_collected(request, block);
     request->left_some = !sp_collect_some(request->pool);
     *block = sp_take(request);

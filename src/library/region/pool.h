@@ -345,8 +345,11 @@ static inline void sp_pool_end_mapping(struct sp_pool *pool) {
 // Where there are more lanes than this, a call looks at some, or at all as seldom as costs a look
 // at so many each time.
 enum { SP_LANES_AT_ONCE = 64 };
+static inline bool sp_pool_has_very_many_lanes(const struct sp_pool *pool) {
+    return sp_load_relaxed(&pool->lanes.count) > SP_LANES_AT_ONCE;
+}
 
-// More lanes than a request looks at, but for the last look before it is refused.
+// So many of very many lanes a request collects from, before the last look at all of them.
 enum { SP_LANES_IN_TURN = 8 };
 static inline bool sp_pool_has_many_lanes(const struct sp_pool *pool) {
     return sp_load_relaxed(&pool->lanes.count) > SP_LANES_IN_TURN;

@@ -35,18 +35,15 @@ static inline bool sp_quick_has_room(const struct sp_lane *lane, uint64_t size) 
     return !bin->head || bin->size == size;
 }
 
-// In a lane that places by address only the block that it gave out last is put in, and it alone.
-static inline bool sp_quick_takes(const struct sp_lane *lane, const struct sp_block *block) {
-    return SP_LIKELY(!sp_load_relaxed(&lane->by_address)) ||
-           (lane->quick_used == 0 && sp_load_relaxed(&lane->latest) == block);
-}
-
-// Puts a block in. False, and nothing is changed, where blocks of another size stand in its bin, or
-// where the lane doesn't take it.
+// Puts a block in. False, and nothing is changed, where blocks of another size stand in its bin. In
+// a lane that places by address only the block that it gave out last is put in, and it alone.
 static inline bool sp_quick_put(struct sp_lane *lane, struct sp_block *block) {
     unsigned index = sp_quick_index(block->size);
     struct sp_quick_bin *bin = &lane->quick[index];
-    if (SP_UNLIKELY((bin->head && bin->size != block->size) || !sp_quick_takes(lane, block)))
+    if (SP_UNLIKELY(bin->head && bin->size != block->size))
+        return false;
+    if (SP_UNLIKELY(sp_load_relaxed(&lane->by_address)) &&
+        (lane->quick_used != 0 || sp_load_relaxed(&lane->latest) != block))
         return false;
     bin->size = block->size;
     block->quick_next = bin->head;

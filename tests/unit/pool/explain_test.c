@@ -239,10 +239,10 @@ static void what_is_known_to_be_complete_is_ready_before_it_is_settled(void **st
     sp_request_close(&request);
 }
 
-// A request looks at few of many lanes before it grows.
+// A request looks at few of very many lanes before it grows.
 static void what_lies_in_the_lists_of_many_streams_is_told(void **state) {
     (void)state;
-    enum { STREAMS = 30 };
+    enum { STREAMS = SP_LANES_AT_ONCE + 16 };
     CUstream streams[STREAMS];
     void *freed[STREAMS];
     for (int i = 0; i < STREAMS; i++) {
@@ -257,7 +257,7 @@ static void what_lies_in_the_lists_of_many_streams_is_told(void **state) {
     for (int i = 1; i < STREAMS; i++)
         fixture_synchronize(streams[i]);
     watch();
-    fixture_malloc(pool, MIB(256), a);
+    fixture_malloc(pool, GIB(1), a);
     told_once();
     assert_true(told.listedFree > 0);
     assert_int_equal(told.listedFree % MIB(8), 0);
@@ -670,6 +670,8 @@ static void each_reason_has_its_words(void **state) {
     growth.fromFree = 0;
     growth.kind = poolGrowthPages;
     says(&growth, "; driver not asked; no waits allowed; not all looked at; after a trim\n");
+    growth.afterWaits = 1;
+    says(&growth, "; driver not asked; no wait would do; not all looked at; after a trim\n");
     says(&growth, "in 1 extent to 130.0, for pages of 40.0 on stream");
     growth.kind = poolGrowthFixed;
     says(&growth, "for a fixed block of 40.0 on stream");
