@@ -9,14 +9,14 @@
 #include "region/take.h"
 
 bool sp_near_is_turn_of_others(const struct sp_lane *lane) {
-    return sp_pool_is_shared(lane->pool) &&
+    return sp_pool_is_shared(lane->pool) && !sp_load_relaxed(&lane->pool->lanes.asks) &&
            sp_load_relaxed(&lane->misses) % sp_load_relaxed(&lane->asks_every) == 0;
 }
 
 void sp_near_note_answer(struct sp_lane *lane, bool brought_news) {
     uint32_t every = sp_load_relaxed(&lane->asks_every);
-    uint32_t rarer = every < SP_MISSES_PER_POLL ? every * 2 : every;
-    sp_store_relaxed(&lane->asks_every, brought_news ? 1 : rarer);
+    uint32_t rarer = every < SP_MISSES_PER_POLL_MOST ? every * 2 : every;
+    sp_store_relaxed(&lane->asks_every, brought_news ? SP_MISSES_PER_POLL_LEAST : rarer);
 }
 
 void sp_near_count_miss(struct sp_lane *lane) {

@@ -12,11 +12,14 @@
 // Records an event on the stream where that may join what doesn't fit alone. No lock is held.
 uint64_t sp_near_take(struct sp_pool *pool, struct sp_stream *stream, size_t size);
 
-// True when it is the lane's turn to ask the others. False in a pool with one lane.
+// True when it is the lane's turn to ask the others. False in a pool with one lane, and while
+// another thread asks: questions of several threads at once take many times as long, and what one
+// learns all know.
 bool sp_near_is_turn_of_others(const struct sp_lane *lane);
 
-// Notes whether its question brought news. As long as questions do, it asks at each miss; each that
-// brings none makes it ask half as often, down to once in SP_MISSES_PER_POLL misses.
+// Notes whether its question brought news. As long as questions do, it asks once in
+// SP_MISSES_PER_POLL_LEAST misses; each that brings none makes it ask half as often, down to once
+// in SP_MISSES_PER_POLL_MOST. A question takes about as long as a miss.
 void sp_near_note_answer(struct sp_lane *lane, bool brought_news);
 
 // Counts a miss towards that turn.

@@ -89,8 +89,9 @@
 #define SP_UNFENCED_PART 64
 
 // While the pool is shared, a lane asks what other streams have completed once in so many misses of
-// its quick lists at least; see calls/near.h.
-#define SP_MISSES_PER_POLL 8
+// its quick lists: the more often the more that brings news; see calls/near.h.
+#define SP_MISSES_PER_POLL_LEAST 2
+#define SP_MISSES_PER_POLL_MOST  8
 
 // Large blocks; the pages that slabs are cut from; and blocks that must lie in one extent, each
 // segment having one at most. Stitched views belong to no region, for they have no memory of their
@@ -198,6 +199,9 @@ struct sp_lanes {
     const struct sp_list *in_turn;
     _Atomic uint32_t open_in_turn; // the slot of the open lane that is asked next
     _Atomic uint32_t count;        // written under the pool's lock
+    // A thread asks for its lane; see calls/near.h. Of many that ask at once each waits for the
+    // driver.
+    _Atomic bool asks;
 };
 
 // The work that is left to the worker; see supply/later.h.
