@@ -54,15 +54,23 @@ static struct sp_outcome poll_mark(struct sp_stream *stream, struct sp_mark *mar
     return outcome;
 }
 
-// A stream's events complete in their order, so the first one that is pending ends it.
+// A stream's events complete in their order. So the oldest is asked first: it is pending where the
+// device is busy. Then the newest: it is complete where the stream is idle. Else the last complete
+// one is found by halves.
 static struct sp_outcome poll_marks(struct sp_stream *stream, struct sp_mark *const *marks,
                                     size_t count) {
     struct sp_outcome outcome = sp_outcome_done();
-    for (size_t i = 0; i < count && sp_is_done(outcome); i++) {
-        outcome = poll_mark(stream, marks[i]);
-        if (marks[i]->sequence > sp_progress_completed(stream))
-            return outcome;
+    size_t complete = 0, pending = count, next = 0; // those before and those from there on
+    while (complete < pending && sp_is_done(outcome)) {
+        outcome = poll_mark(stream, marks[next]);
+        if (marks[next]->sequence <= sp_progress_completed(stream))
+            complete = next + 1;
+        else
+            pending = next;
+        next = next == 0 ? count - 1 : (complete + pending) / 2;
     }
+    for (size_t i = 0; i < complete && sp_is_done(outcome); i++)
+        outcome = poll_mark(stream, marks[i]); // asks nothing
     return outcome;
 }
 

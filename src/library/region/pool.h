@@ -90,8 +90,8 @@
 
 // While the pool is shared, a lane asks what other streams have completed once in so many misses of
 // its quick lists: the more often the more that brings news; see calls/near.h.
-#define SP_MISSES_PER_POLL_LEAST 2
-#define SP_MISSES_PER_POLL_MOST  8
+#define SP_MISSES_PER_POLL_LEAST 8
+#define SP_MISSES_PER_POLL_MOST  32
 
 // Large blocks; the pages that slabs are cut from; and blocks that must lie in one extent, each
 // segment having one at most. Stitched views belong to no region, for they have no memory of their
