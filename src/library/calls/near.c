@@ -1,22 +1,26 @@
 #include "calls/near.h"
 
 #include "base/cold.h"
+#include "base/number.h"
 #include "order/mark.h"
 #include "region/at_hand.h"
 #include "region/device.h"
 #include "region/figures.h"
 #include "region/owner.h"
 #include "region/take.h"
+#include "region/unfenced.h"
 
 bool sp_near_is_turn_of_others(const struct sp_lane *lane) {
     return sp_pool_is_shared(lane->pool) && !sp_load_relaxed(&lane->pool->lanes.asks) &&
            sp_load_relaxed(&lane->misses) % sp_load_relaxed(&lane->asks_every) == 0;
 }
 
+// Of streams that are promised only those are asked that have freed something since.
 void sp_near_note_answer(struct sp_lane *lane, bool brought_news) {
-    uint32_t every = sp_load_relaxed(&lane->asks_every);
-    uint32_t rarer = every < SP_MISSES_PER_POLL_MOST ? every * 2 : every;
-    sp_store_relaxed(&lane->asks_every, brought_news ? SP_MISSES_PER_POLL_LEAST : rarer);
+    uint32_t share = sp_unfenced_is_promised(lane->pool) ? 4 : 1;
+    uint32_t twice = sp_load_relaxed(&lane->asks_every) * 2;
+    uint32_t rarer = (uint32_t)sp_min(twice, SP_MISSES_PER_POLL_MOST / share);
+    sp_store_relaxed(&lane->asks_every, brought_news ? SP_MISSES_PER_POLL_LEAST / share : rarer);
 }
 
 void sp_near_count_miss(struct sp_lane *lane) {

@@ -89,7 +89,8 @@
 #define SP_UNFENCED_PART 64
 
 // While the pool is shared, a lane asks what other streams have completed once in so many misses of
-// its quick lists: the more often the more that brings news; see calls/near.h.
+// its quick lists, and in a quarter of that where the program promises how it uses its streams: the
+// more often the more that brings news; see calls/near.h.
 #define SP_MISSES_PER_POLL_LEAST 8
 #define SP_MISSES_PER_POLL_MOST  32
 

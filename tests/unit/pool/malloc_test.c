@@ -347,6 +347,28 @@ static void one_miss_in_so_many_asks_the_others(void **state) {
     fixture_check(pool);
 }
 
+static void of_promised_streams_a_lane_asks_four_times_as_often(void **state) {
+    (void)state;
+    poolMemPool_t pool = fixture_pool();
+    CUstream a = simulated_stream();
+    CUstream b = simulated_stream();
+    struct sp_lane *lane = fixture_lane(pool, a);
+    fixture_set_flag(pool, poolMemPoolAttrStreamPromises,
+                     poolPromiseStreamDestroy | poolPromiseNeverCapture);
+    fixture_free(fixture_malloc(pool, MIB(64), a), a);
+    fixture_free(fixture_malloc(pool, MIB(16), b), b);
+    size_t size = MIB(1);
+    for (int i = 0; i < 3 * SP_MISSES_PER_POLL_MOST; i++)
+        fixture_malloc(pool, size += KIB(1), a);
+    assert_int_equal(lane->asks_every, SP_MISSES_PER_POLL_MOST / 4);
+    fixture_free(fixture_malloc(pool, MIB(16), b), b);
+    sp_collect_all(fixture_inside(pool));
+    for (int i = 0; i < SP_MISSES_PER_POLL_MOST / 4; i++)
+        fixture_malloc(pool, size += KIB(1), a);
+    assert_int_equal(fixture_lane_bytes(fixture_lane(pool, b)), 0);
+    fixture_check(pool);
+}
+
 // While one thread asks, no other does.
 static void a_lane_does_not_ask_while_another_thread_does(void **state) {
     (void)state;
@@ -477,6 +499,7 @@ int main(void) {
         malloc_test(an_event_joins_them_where_nothing_else_fits),
         malloc_test(what_an_event_stands_behind_since_is_not_joined_either),
         malloc_test(one_miss_in_so_many_asks_the_others),
+        malloc_test(of_promised_streams_a_lane_asks_four_times_as_often),
         malloc_test(a_lane_does_not_ask_while_another_thread_does),
         malloc_test(a_lane_asks_the_others_as_often_as_that_brings_news),
         malloc_test(an_allocation_whose_action_fails_takes_nothing),
