@@ -65,6 +65,11 @@ static inline void sp_lock_acquire(struct sp_lock *lock) {
         sp_lock_acquire_contended(lock);
 }
 
+// True when some thread holds the lock just now. A hint.
+static inline bool sp_lock_is_held(const struct sp_lock *lock) {
+    return sp_load_relaxed(&lock->state) != SP_LOCK_FREE;
+}
+
 // Tries so many nanoseconds long. True when the lock is the caller's.
 bool sp_lock_try_for(struct sp_lock *lock, uint64_t nanoseconds);
 

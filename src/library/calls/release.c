@@ -112,14 +112,22 @@ static bool may_be_hit_plain(const struct sp_release *release) {
            sp_stream_is_of(stream, plain->context, plain->context_id);
 }
 
+// A lane that places by address files its blocks. Where threads stand in each other's way it keeps
+// them, and gives them out again without the pool's lock.
+static bool is_kept_in_lane(const struct sp_release *release, const struct sp_lane *lane) {
+    const struct sp_pool *pool = release->pool;
+    if (sp_load_relaxed(&lane->by_address))
+        return sp_lock_is_held(&pool->lock) && !sp_pool_is_deterministic(pool);
+    return !sp_vmm_is_plain(&pool->device->vmm) || may_be_hit_plain(release);
+}
+
 // Where several streams have a claim the block goes to the tiers itself.
 static void file(const struct sp_release *release) {
     struct sp_block *block = release->block;
     stamp(block, release);
     block->quick_next = NULL;
     struct sp_lane *lane = lane_alone(release);
-    if (lane && !sp_load_relaxed(&lane->by_address) &&
-        (!sp_vmm_is_plain(&release->pool->device->vmm) || may_be_hit_plain(release)))
+    if (lane && is_kept_in_lane(release, lane))
         file_in_lane(lane, block);
     else
         sp_collect_file(release->pool, block, sp_settle_insert_and_swallow);

@@ -203,7 +203,7 @@ static SP_HOT struct sp_put sp_at_hand_put_large_locked(struct sp_lane *lane,
         return (struct sp_put){.left = SP_LEFT_ALL};
     struct sp_put put = {.requested = block->requested};
     put.left = sp_at_hand_count_freed_locked(lane, sequence, block->size);
-    if (SP_UNLIKELY(!sp_fence_set_is_of(&block->fences, slot) || !sp_quick_put(lane, block))) {
+    if (SP_UNLIKELY(!sp_fence_set_is_of(&block->fences, slot) || !sp_quick_put_own(lane, block))) {
         sp_block_set_state(block, SP_BLOCK_BUSY);
         put.left |= SP_LEFT_FILE;
         return put;

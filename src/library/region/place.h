@@ -6,7 +6,8 @@
 // the same again (docs/defragmentation.md). Three things go with that:
 //
 //   quick lists  have one block, and that is the one which the lane gave out last: so what is
-//                allocated and freed in turn stays where it is, and all else is placed anew.
+//                allocated and freed in turn stays where it is, and all else is placed anew. They
+//                have more while threads stand in each other's way: see calls/release.c.
 //   questions    what is complete must be known early, so that memory of several streams merges:
 //                see calls/near.h.
 //   extents      are finer: see supply/growth.h.

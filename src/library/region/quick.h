@@ -35,15 +35,11 @@ static inline bool sp_quick_has_room(const struct sp_lane *lane, uint64_t size) 
     return !bin->head || bin->size == size;
 }
 
-// Puts a block in. False, and nothing is changed, where blocks of another size stand in its bin. In
-// a lane that places by address only the block that it gave out last is put in, and it alone.
+// Puts a block in. False, and nothing is changed, where blocks of another size stand in its bin.
 static inline bool sp_quick_put(struct sp_lane *lane, struct sp_block *block) {
     unsigned index = sp_quick_index(block->size);
     struct sp_quick_bin *bin = &lane->quick[index];
     if (SP_UNLIKELY(bin->head && bin->size != block->size))
-        return false;
-    if (SP_UNLIKELY(sp_load_relaxed(&lane->by_address)) &&
-        (lane->quick_used != 0 || sp_load_relaxed(&lane->latest) != block))
         return false;
     bin->size = block->size;
     block->quick_next = bin->head;
@@ -51,6 +47,15 @@ static inline bool sp_quick_put(struct sp_lane *lane, struct sp_block *block) {
     lane->quick_used |= 1u << index;
     sp_block_set_state(block, SP_BLOCK_CACHED);
     return true;
+}
+
+// Puts in what the lane's own stream frees. In a lane that places by address that is only the block
+// that it gave out last, and it alone.
+static inline bool sp_quick_put_own(struct sp_lane *lane, struct sp_block *block) {
+    if (SP_UNLIKELY(sp_load_relaxed(&lane->by_address)) &&
+        (lane->quick_used != 0 || sp_load_relaxed(&lane->latest) != block))
+        return false;
+    return sp_quick_put(lane, block);
 }
 
 #endif

@@ -106,6 +106,29 @@ static void what_was_allocated_before_is_placed_anew(void **state) {
     fixture_check(pool);
 }
 
+static void free_on(poolMemPool_t pool, CUstream owner, CUstream other) {
+    fixture_free(fixture_malloc(pool, MIB(4), owner), other);
+}
+
+// A block that another stream frees is filed, unless a thread holds the pool's lock at the moment:
+// then it waits in the lane, and is given out from there.
+static void while_threads_stand_in_each_others_way_lanes_keep_what_is_freed(void **state) {
+    (void)state;
+    CUstream a, b;
+    poolMemPool_t pool = shared_pool(&a, &b);
+    struct sp_pool *inside = fixture_inside(pool);
+    const struct sp_lane *lane = fixture_lane(pool, b);
+    free_on(pool, a, b);
+    assert_int_equal(lane->quick_used, 0);
+    void *block = fixture_malloc(pool, MIB(4), a);
+    sp_lock_acquire(&inside->lock);
+    fixture_free(block, b);
+    sp_lock_release(&inside->lock);
+    assert_int_not_equal(lane->quick_used, 0);
+    assert_ptr_equal(fixture_malloc(pool, MIB(4), b), block);
+    fixture_check(pool);
+}
+
 // What is complete already doesn't wait for what is freed beside it.
 static void
 a_neighbour_that_is_complete_becomes_ready_and_no_part_of_what_is_pending(void **state) {
@@ -179,6 +202,7 @@ int main(void) {
         place_test(all_lanes_know_that_the_pool_is_shared),
         place_test(what_is_allocated_and_freed_in_turn_stays_where_it_is),
         place_test(what_was_allocated_before_is_placed_anew),
+        place_test(while_threads_stand_in_each_others_way_lanes_keep_what_is_freed),
         place_test(a_neighbour_that_is_complete_becomes_ready_and_no_part_of_what_is_pending),
         place_test(a_program_that_repeats_itself_needs_no_more_memory_each_time),
     };
