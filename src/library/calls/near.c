@@ -15,7 +15,7 @@ bool sp_near_is_turn_of_others(const struct sp_lane *lane) {
            sp_load_relaxed(&lane->misses) % sp_load_relaxed(&lane->asks_every) == 0;
 }
 
-// Of streams that are promised only those are asked that have freed something since.
+// Where streams are promised, a question asks only those that have freed something since.
 void sp_near_note_answer(struct sp_lane *lane, bool brought_news) {
     uint32_t share = sp_unfenced_is_promised(lane->pool) ? 4 : 1;
     uint32_t twice = sp_load_relaxed(&lane->asks_every) * 2;
