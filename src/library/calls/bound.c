@@ -2,8 +2,10 @@
 
 #include "base/checked.h"
 #include "calls/wait.h"
+#include "region/collect.h"
 #include "region/device.h"
 #include "region/lane.h"
+#include "region/take.h"
 #include "supply/growth.h"
 #include "supply/plan.h"
 
@@ -53,6 +55,16 @@ static void wait_if_it_may(struct sp_request *request, struct sp_block **block) 
         *block = NULL;
     if (*block && request->has_waited)
         count_wait(request);
+}
+
+struct sp_outcome sp_bound_brought_in(struct sp_request *request, struct sp_block **block) {
+    *block = NULL;
+    if (request->bound != SP_BOUND_HOLDS || !sp_pool_has_very_many_lanes(request->pool) ||
+        !is_beyond(request))
+        return sp_outcome_done();
+    sp_collect_all(request->pool);
+    *block = sp_take(request);
+    return sp_outcome_done();
 }
 
 struct sp_outcome sp_bound_waited(struct sp_request *request, struct sp_block **block) {

@@ -197,6 +197,7 @@ static const struct step at_once[] = {
     {sp_rung_found_complete, SP_STATISTIC_COUNT},
     {sp_rung_collected_from_some, SP_STATISTIC_COUNT},
     {sp_rung_remapped, SP_STATISTIC_Remaps},
+    {sp_bound_brought_in, SP_STATISTIC_COUNT},
     {sp_bound_waited, SP_STATISTIC_ReuseMadeOrdered},
     {sp_bound_remapped, SP_STATISTIC_Remaps},
     {sp_rung_grown, SP_STATISTIC_Growths},

@@ -124,6 +124,18 @@ static void a_growth_by_slack_keeps_to_the_bound(void **state) {
     assert_true(fixture_reserved(pool) <= GIB(1) + MIB(2) + SP_SLACK_MIN);
 }
 
+// What very many streams have free is in lists that a request doesn't look into otherwise.
+static void very_many_streams_share_what_the_first_one_needed(void **state) {
+    (void)state;
+    for (int i = 0; i < 2 * SP_LANES_AT_ONCE; i++) {
+        CUstream stream = simulated_stream();
+        fixture_free(fixture_malloc(pool, BLOCK, stream), stream);
+        fixture_synchronize(stream);
+    }
+    assert_int_equal(fixture_reserved(pool), BLOCK);
+    fixture_check(pool);
+}
+
 static void what_is_not_pending_is_not_waited_for(void **state) {
     (void)state;
     fixture_malloc(pool, BLOCK, a);
@@ -504,6 +516,7 @@ int main(void) {
         TEST(a_small_pool_grows_by_a_few_granules_beyond_the_bound),
         TEST(any_percentage_can_be_set),
         TEST(a_growth_by_slack_keeps_to_the_bound),
+        TEST(very_many_streams_share_what_the_first_one_needed),
         TEST(what_is_not_pending_is_not_waited_for),
         TEST(what_no_event_stands_behind_is_not_waited_for),
         TEST(what_is_too_small_is_not_waited_for),
