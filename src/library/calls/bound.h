@@ -10,7 +10,8 @@
 
 #include "calls/rung.h"
 
-// Looks into all lanes before the pool grows beyond the bound: of very many it has looked into some.
+// Looks into all lanes before the pool grows beyond the bound: of very many it has looked into
+// some.
 sp_rung sp_bound_brought_in;
 
 // Has the stream wait for memory if the pool would grow beyond the bound; from here on the request
