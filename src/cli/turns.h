@@ -4,7 +4,7 @@
 // until after the last one, so the streams of all traces are there all the time, as those of a
 // server are. A block that is held is held by the first player.
 //
-// What a trace leaves in the pool is there in the next one's turn. So a turn's reserved peak is
+// The next turn finds in the pool all that a trace leaves there. So a turn's reserved peak is
 // divided by more than its own live peak: by that of the *round* that ends with it, which has one
 // turn of each trace:
 //

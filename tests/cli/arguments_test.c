@@ -11,17 +11,6 @@
 
 #include "program.h"
 
-enum { USAGE_ERROR = 64 };
-
-static void assert_usage_error(const char *const arguments[], const char *part) {
-    struct outcome outcome;
-    program_run(&outcome, NO_SETTINGS, arguments);
-    assert_says(outcome.errors, part);
-    assert_string_equal(outcome.output, "");
-    assert_int_equal(outcome.status, USAGE_ERROR);
-    program_forget(&outcome);
-}
-
 static void assert_good(const char *const arguments[], const char *part) {
     struct outcome outcome;
     program_run(&outcome, NO_SETTINGS, arguments);

@@ -14,8 +14,6 @@
 
 #include "program.h"
 
-enum { USAGE_ERROR = 64 };
-
 static void assert_every_line_says(char *text, const char *part) {
     for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
         assert_says(line, part);

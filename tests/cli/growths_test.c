@@ -12,6 +12,7 @@
 
 #include <cjson/cJSON.h>
 
+#include "items.h"
 #include "program.h"
 
 // Operations 1, 2 and 4 grow the pool: by two large blocks on two streams, and by pages.
@@ -60,12 +61,6 @@ enum { FIRST_PART = 9, LAST_PART = 20 };
 
 #define REPLAY(...)                                                                                \
     ARGUMENTS("replay", "--device", "sim", __VA_ARGS__, file_write("small.csv", small))
-
-static double number(const cJSON *object, const char *key) {
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
-    assert_true(cJSON_IsNumber(item));
-    return item->valuedouble;
-}
 
 static const char *text(const cJSON *object, const char *key) {
     const char *value = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));

@@ -15,6 +15,7 @@
 #include <cjson/cJSON.h>
 #include <streampool/lists.h>
 
+#include "items.h"
 #include "program.h"
 
 static const char small[] = TRACE_HEADER
@@ -58,12 +59,6 @@ static void assert_keys(const cJSON *object, const char *const expected[], size_
         assert_string_equal(item->string, expected[i++]);
     }
     assert_int_equal(i, count);
-}
-
-static double number(const cJSON *object, const char *key) {
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
-    assert_true(cJSON_IsNumber(item));
-    return item->valuedouble;
 }
 
 static void assert_text(const cJSON *object, const char *key, const char *expected) {

@@ -13,6 +13,7 @@
 
 #include <cjson/cJSON.h>
 
+#include "items.h"
 #include "program.h"
 
 // Two threads and two streams; the last block is never freed.
@@ -38,13 +39,6 @@ static cJSON *replay(const char *const settings[], const char *const arguments[]
 
 #define REPLAY(...)                                                                                \
     replay(NO_SETTINGS, ARGUMENTS("replay", "--device", "sim", "--json", "-", __VA_ARGS__))
-
-static double number(const cJSON *object, const char *key) {
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
-    if (!cJSON_IsNumber(item))
-        fail_msg("there is no number '%s'", key);
-    return item->valuedouble;
-}
 
 static double modelled(const cJSON *result) {
     return number(result, "driver_calls_modelled_ns");

@@ -13,9 +13,8 @@
 
 #include <cjson/cJSON.h>
 
+#include "items.h"
 #include "program.h"
-
-enum { USAGE_ERROR = 64 };
 
 #define PEER "--peer=" STREAMPOOL_PEER
 
@@ -33,13 +32,6 @@ static const char trace[] = TRACE_HEADER
 
 static const char *write_trace(void) {
     return file_write("trace.csv", trace);
-}
-
-static const cJSON *item(const cJSON *object, const char *key) {
-    const cJSON *found = cJSON_GetObjectItemCaseSensitive(object, key);
-    if (!found)
-        fail_msg("there is no key '%s'", key);
-    return found;
 }
 
 // ------------------------------------------------------------------------------------ what they do

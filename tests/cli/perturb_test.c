@@ -14,6 +14,7 @@
 
 #include <cjson/cJSON.h>
 
+#include "items.h"
 #include "program.h"
 
 // Two streams; the last block is never freed. The block that is held is at most a 50th of the peak.
@@ -51,18 +52,6 @@ static const char *const start_keys[] = {
 static const char *const spread_keys[] = {"median", "least", "most", "mean"};
 
 // -------------------------------------------------------------------------------------------- JSON
-
-static const cJSON *item(const cJSON *object, const char *key) {
-    const cJSON *found = cJSON_GetObjectItemCaseSensitive(object, key);
-    if (!found)
-        fail_msg("there is no key '%s'", key);
-    return found;
-}
-
-static double number(const cJSON *object, const char *key) {
-    assert_true(cJSON_IsNumber(item(object, key)));
-    return item(object, key)->valuedouble;
-}
 
 static void assert_keys(const cJSON *object, const char *const expected[], size_t count) {
     size_t i = 0;

@@ -27,6 +27,15 @@ void assert_says_not(const char *text, const char *part) {
         fail_msg("'%s' is in: %s", part, text);
 }
 
+void assert_usage_error(const char *const arguments[], const char *part) {
+    struct outcome outcome;
+    program_run(&outcome, NO_SETTINGS, arguments);
+    assert_says(outcome.errors, part);
+    assert_string_equal(outcome.output, "");
+    assert_int_equal(outcome.status, USAGE_ERROR);
+    program_forget(&outcome);
+}
+
 // ------------------------------------------------------------------------------------- the program
 
 static char *text_of(FILE *file) {

@@ -34,6 +34,11 @@ void program_forget(struct outcome *outcome);
 void assert_says(const char *text, const char *part);
 void assert_says_not(const char *text, const char *part);
 
+// Runs the program with arguments that it refuses, by a message that has the part and with no other
+// output.
+enum { USAGE_ERROR = 64 };
+void assert_usage_error(const char *const arguments[], const char *part);
+
 #define ARGUMENTS(...)                                                                             \
     (const char *const[]) {                                                                        \
         __VA_ARGS__, NULL                                                                          \

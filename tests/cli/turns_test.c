@@ -13,6 +13,7 @@
 
 #include <cjson/cJSON.h>
 
+#include "items.h"
 #include "program.h"
 
 #define MIB(n) ((double)((uint64_t)(n) << 20))
@@ -46,18 +47,6 @@ static const char *third_file(void) {
 }
 
 // -------------------------------------------------------------------------------------------- JSON
-
-static const cJSON *item(const cJSON *object, const char *key) {
-    const cJSON *found = cJSON_GetObjectItemCaseSensitive(object, key);
-    if (!found)
-        fail_msg("there is no key '%s'", key);
-    return found;
-}
-
-static double number(const cJSON *object, const char *key) {
-    assert_true(cJSON_IsNumber(item(object, key)));
-    return item(object, key)->valuedouble;
-}
 
 static double statistic(const cJSON *result, const char *name) {
     return number(item(result, "statistics"), name);
@@ -353,26 +342,14 @@ static void errors_are_printed_of_passes_that_are_not(void **state) {
     program_forget(&outcome);
 }
 
-// ---------------------------------------------------------------------------- what can't be
-// combined
-
-enum { USAGE_ERROR = 64 };
-
-static void assert_refused(const char *const arguments[], const char *part) {
-    struct outcome outcome;
-    program_run(&outcome, NO_SETTINGS, arguments);
-    assert_says(outcome.errors, part);
-    assert_string_equal(outcome.output, "");
-    assert_int_equal(outcome.status, USAGE_ERROR);
-    program_forget(&outcome);
-}
+// -------------------------------------------------------------------------- what can't be combined
 
 static void what_compares_or_draws_a_trace_alone_is_refused(void **state) {
     (void)state;
-    assert_refused(ARGUMENTS("replay", "--one-pool", "--plot", "x.svg", "trace.csv"),
-                   "--plot draws each trace alone, so it can't draw --one-pool");
-    assert_refused(ARGUMENTS("replay", "--beside", "x.json", "--one-pool", "trace.csv"),
-                   "--beside compares each trace alone, so it can't compare --one-pool");
+    assert_usage_error(ARGUMENTS("replay", "--one-pool", "--plot", "x.svg", "trace.csv"),
+                       "--plot draws each trace alone, so it can't draw --one-pool");
+    assert_usage_error(ARGUMENTS("replay", "--beside", "x.json", "--one-pool", "trace.csv"),
+                       "--beside compares each trace alone, so it can't compare --one-pool");
 }
 
 static void results_of_turns_are_refused_as_recorded_ones(void **state) {
@@ -395,18 +372,19 @@ static void printed_passes_are_numbers_of_passes(void **state) {
     (void)state;
     static const char *const bad[] = {"0", "1,,2", "2-4"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-        assert_refused(ARGUMENTS("replay", "--passes", "9", "--print-passes", bad[i], "trace.csv"),
-                       "--print-passes is a number from 1 to 1000, not '");
-    assert_refused(ARGUMENTS("replay", "--print-passes", "1,10", "--passes", "9", "trace.csv"),
-                   "--print-passes names pass 10, and --passes makes 9");
+        assert_usage_error(
+            ARGUMENTS("replay", "--passes", "9", "--print-passes", bad[i], "trace.csv"),
+            "--print-passes is a number from 1 to 1000, not '");
+    assert_usage_error(ARGUMENTS("replay", "--print-passes", "1,10", "--passes", "9", "trace.csv"),
+                       "--print-passes names pass 10, and --passes makes 9");
 }
 
 static void a_trim_is_to_a_number_of_bytes(void **state) {
     (void)state;
     static const char *const bad[] = {"max", "1MB"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-        assert_refused(ARGUMENTS("replay", "--trim", bad[i], "trace.csv"),
-                       "--trim is a number of bytes, with K, M, G or T behind it, not '");
+        assert_usage_error(ARGUMENTS("replay", "--trim", bad[i], "trace.csv"),
+                           "--trim is a number of bytes, with K, M, G or T behind it, not '");
 }
 
 int main(void) {

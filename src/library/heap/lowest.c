@@ -29,7 +29,7 @@ static struct sp_block *find_in_group(struct sp_leaf *leaf, size_t unit, size_t 
     for (; unit < end; unit++) {
         uint8_t *number = &leaf->free[unit & (SP_LEAF_UNITS - 1)];
         struct sp_block *found = *number >= least ? find_in_unit(leaf, unit, search) : NULL;
-        if (found)
+        if (found || search->looks == 0)
             return found;
         most = *number > most ? *number : most;
     }
@@ -41,7 +41,8 @@ static struct sp_block *find_in_leaf(struct sp_leaf *leaf, size_t unit, size_t e
                                      struct sp_lowest_search *search) {
     enum { GROUP_UNITS = 1 << SP_GROUP_SHIFT };
     struct sp_block *found = NULL;
-    for (size_t group = 0; unit < end && !found; group++, unit += GROUP_UNITS) {
+    for (size_t group = 0; unit < end && !found && search->looks > 0;
+         group++, unit += GROUP_UNITS) {
         if (leaf->free_most[group] >= least)
             found = find_in_group(leaf, unit, sp_min(unit + GROUP_UNITS, end), least, search);
     }
@@ -52,7 +53,7 @@ struct sp_block *sp_lowest_find(struct sp_chain *chain, struct sp_lowest_search 
     uint8_t least = sp_units_number(search->size);
     size_t units = sp_units_count(chain);
     struct sp_block *found = NULL;
-    for (size_t unit = 0; unit < units && !found; unit += SP_LEAF_UNITS) {
+    for (size_t unit = 0; unit < units && !found && search->looks > 0; unit += SP_LEAF_UNITS) {
         struct sp_leaf *leaf = sp_units_leaf(chain, unit);
         if (leaf)
             found = find_in_leaf(leaf, unit, sp_min(unit + SP_LEAF_UNITS, units), least, search);

@@ -77,7 +77,7 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
         atomic_store(&pool->statistics[i], 0);
     atomic_store(&pool->keep.primed, 0);
     atomic_store(&pool->keep.primed_until, 0);
-    pool->settled = 0;
+    pool->settled = pool->settled_lanes = 0;
     atomic_store(&pool->threshold_rests, 0);
     atomic_store(&pool->figures.used_high, 0);
     pool->figures.covered_last = 0;

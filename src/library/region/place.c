@@ -4,7 +4,7 @@
 #include "region/device.h"
 
 // So many blocks are looked at before the best fit is taken instead.
-enum { LOOKS = 1024 };
+enum { LOOKS = 128 };
 
 // The others of the pool were told before.
 void sp_place_note_lane(struct sp_pool *pool) {

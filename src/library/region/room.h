@@ -11,7 +11,7 @@
 // they amount to together, by rows of neighbouring blocks, and who holds them back. So it can be
 // asked whether the request would fit if it could have them.
 //
-// What a wait on the host brings of another pool's memory is called pending.
+// Another pool's memory is called pending where a wait on the host brings it.
 //
 // Nothing here allocates, moves memory or calls the driver. The pool's map lock and its lock are
 // held.

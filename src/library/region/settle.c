@@ -250,6 +250,18 @@ static bool settle_by_news(struct sp_pool *pool, uint64_t seen, uint64_t news, u
     return true;
 }
 
+bool sp_settle_lanes_part(struct sp_pool *pool) {
+    unsigned looks = SP_SETTLED_AT_ONCE;
+    uint64_t news = sp_progress_news();
+    uint64_t seen = pool->settled_lanes;
+    bool settled =
+        seen == news || (knows_news(pool, seen, news) ? settle_by_news(pool, seen, news, &looks)
+                                                      : settle_lanes(pool, &looks));
+    if (settled)
+        pool->settled_lanes = news;
+    return settled;
+}
+
 // Looks at all that waits for several streams: no number says when it is over. The next block may
 // be another one when the lock was given back meanwhile.
 static void settle_tier(struct sp_pool *pool, struct sp_tier *tier) {

@@ -28,6 +28,10 @@ sp_settle_how sp_settle_insert_and_swallow;
 void sp_settle_all(struct sp_pool *pool);
 bool sp_settle_part(struct sp_pool *pool);
 
+// Does so for what waits for one stream alone, without looking at the rest: as much as others can
+// wait for, and tells whether that was all.
+bool sp_settle_lanes_part(struct sp_pool *pool);
+
 // Nothing has become known since the tiers were last looked through to the end.
 static inline bool sp_settle_is_done(const struct sp_pool *pool) {
     return pool->settled == sp_progress_news();

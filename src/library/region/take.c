@@ -181,7 +181,7 @@ struct sp_block *sp_take_near_locked(struct sp_lane *lane, uint64_t size, bool *
     sp_collect_file_locked(lane->pool, cached, sp_settle_insert_and_swallow);
     sp_settle_fenced(lane);
     if (sp_load_relaxed(&lane->by_address))
-        sp_settle_part(lane->pool); // what others have may be complete, and lie lower
+        sp_settle_lanes_part(lane->pool); // what others have may be complete, and lie lower
     bool more = lane->quick_used != 0;
     struct sp_block *block = more ? NULL : take_at_hand(lane, SP_REGION_LARGE, size);
     *unfenced = lane->unfenced[SP_REGION_LARGE].bytes > 0;

@@ -106,6 +106,21 @@ static void with_no_looks_left_nothing_is_found_and_nothing_forgotten(void **sta
     assert_true(inside_chain_check(&chain));
 }
 
+// However much there is that will not do, a search ends where its looks do. One that comes by a
+// group lowers its number to what is there.
+static void behind_the_last_look_no_group_is_looked_at(void **state) {
+    (void)state;
+    for (uint64_t place = 0; place < 4000; place += 2)
+        put(place, 1, 1);
+    cut(5000, 1); // makes the second leaf
+    uint8_t *number = &sp_units_leaf(&chain, SP_LEAF_UNITS)->free_most[3];
+    *number = SP_NUMBER_LARGE;
+    assert_null(find(1, 0, 10));
+    assert_int_equal(*number, SP_NUMBER_LARGE);
+    assert_null(find(1, 0, 100000));
+    assert_int_equal(*number, 0);
+}
+
 // A search lowers the numbers of units that it has looked through in vain, so the next one passes
 // them.
 static void what_was_looked_through_in_vain_is_not_looked_through_again(void **state) {
@@ -155,6 +170,7 @@ int main(void) {
         lowest_test(a_block_that_will_not_do_is_passed_over_and_found_by_others),
         lowest_test(the_rest_of_a_block_is_found_where_it_begins),
         lowest_test(with_no_looks_left_nothing_is_found_and_nothing_forgotten),
+        lowest_test(behind_the_last_look_no_group_is_looked_at),
         lowest_test(what_was_looked_through_in_vain_is_not_looked_through_again),
         lowest_test(whatever_happens_the_lowest_is_found),
     };

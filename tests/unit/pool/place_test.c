@@ -149,6 +149,33 @@ a_neighbour_that_is_complete_becomes_ready_and_no_part_of_what_is_pending(void *
     fixture_check(pool);
 }
 
+// There may be very much that waits for several streams, and no number says when it is over.
+static void a_miss_looks_at_nothing_that_waits_for_several_streams(void **state) {
+    (void)state;
+    CUstream a, b;
+    poolMemPool_t pool = shared_pool(&a, &b);
+    struct sp_pool *inside = fixture_inside(pool);
+    CUstream both[] = {a, b};
+    void *own = fixture_malloc(pool, MIB(64), a);
+    void *of_two = fixture_malloc(pool, MIB(4), a);
+    void *of_one = fixture_malloc(pool, MIB(16), b);
+    simulated_work(a);
+    assert_int_equal(poolFreeAsyncAfter(of_two, both, 2), poolSuccess);
+    fixture_free(own, a);
+    fixture_free(of_one, b);
+    sp_collect_all(inside);
+    simulated_finish(a);
+    sp_poll_stream(fixture_stream(a));
+    sp_poll_stream(fixture_stream(b));
+    atomic_store(&fixture_lane(pool, a)->misses, 1);
+    fixture_malloc(pool, MIB(1), a);
+    assert_int_equal(fixture_lane_bytes(fixture_lane(pool, b)), 0);
+    assert_true(inside->regions[SP_REGION_LARGE].waiting.bytes +
+                    inside->regions[SP_REGION_LARGE].unfenced.bytes ==
+                MIB(4));
+    fixture_check(pool);
+}
+
 enum { STREAMS = 4, LIVE = 60, STEPS = 3000 };
 
 static void free_and_wait(void *pointer, CUstream stream) {
@@ -204,6 +231,7 @@ int main(void) {
         place_test(what_was_allocated_before_is_placed_anew),
         place_test(while_threads_stand_in_each_others_way_lanes_keep_what_is_freed),
         place_test(a_neighbour_that_is_complete_becomes_ready_and_no_part_of_what_is_pending),
+        place_test(a_miss_looks_at_nothing_that_waits_for_several_streams),
         place_test(a_program_that_repeats_itself_needs_no_more_memory_each_time),
     };
     return cmocka_run_group_tests_name("pool_place", tests, NULL, NULL);
