@@ -393,9 +393,9 @@ enum poolMemPoolAttr {
     /// device. A Deterministic pool does not wait (docs/promises.md, "While work is pending").
     poolMemPoolAttrHostWaitMax = 1001,
     /// An int, default 0: 1 makes what the pool hands out depend on the program's calls alone, and
-    /// not on the speed of the device. It is for programs that allocate from one thread
-    /// (docs/stream-order.md, "The same decisions in every run"). On a device without virtual
-    /// memory management the driver chooses the addresses; nothing else depends on them.
+    /// not on the speed of the device. It is for programs that allocate from one thread, on streams
+    /// that use no other pools (docs/stream-order.md, "The same decisions in every run"). On a
+    /// device without virtual memory management the driver chooses the addresses.
     poolMemPoolAttrDeterministic = 1002,
     /// An int, default 0: with 1, an allocation for which the device has no room may wait for all
     /// work that its context has been given. The program then promises that no stream of the

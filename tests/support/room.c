@@ -25,7 +25,7 @@ static bool is_out_of_reach(struct sp_fence fence, const struct sp_stream *taker
     if (!sp_stream_is_of(owner, taker->context, taker->context_id))
         return true;
     return atomic_load(&owner->kind) == SP_STREAM_NON_BLOCKING &&
-           fence.sequence > sp_progress_covered(owner);
+           fence.sequence > sp_load_relaxed(&owner->recorded);
 }
 
 // A block that is lent lies at another address, live or kept there. The pages of a slab are live

@@ -34,8 +34,8 @@ struct sp_outcome sp_learn_wait_mark(struct sp_stream *stream, struct sp_mark *m
 }
 
 static struct sp_outcome wait_unmarked(struct sp_stream *stream, struct sp_fence fence) {
-    return sp_progress_is_complete(fence) ? sp_outcome_done()
-                                          : sp_identity_of(stream)->wait_unmarked(stream, fence);
+    return sp_progress_is_past(fence) ? sp_outcome_done()
+                                      : sp_identity_of(stream)->wait_unmarked(stream, fence);
 }
 
 struct sp_outcome sp_learn_wait_fence(struct sp_stream *stream, struct sp_fence fence) {

@@ -154,10 +154,14 @@ static struct sp_mark *take_out_locked(struct sp_stream *stream, uint32_t index)
     return taken;
 }
 
-// Takes out the mark that leaves the least gap between its neighbours: what it covers is covered by
-// the newer one of these. So the oldest mark stays until it is complete, and the newest one too.
+// Takes out the oldest mark if a synchronise has passed it. So of the others the same ones stay,
+// whenever a question came that would have dropped it. Else it takes out the mark that leaves the
+// least gap between its neighbours: what it covers is covered by the newer one of these. So the
+// oldest mark stays until it is complete, and the newest one too.
 static struct sp_mark *make_room_locked(struct sp_stream *stream) {
     struct sp_mark *const *kept = stream->marks.kept;
+    if (kept[0]->sequence <= sp_load_acquire(&stream->synchronized))
+        return take_out_locked(stream, 0);
     uint32_t least = 1;
     uint64_t least_gap = UINT64_MAX;
     for (uint32_t i = 1; i + 1 < SP_STREAM_MARKS; i++) {

@@ -1,10 +1,12 @@
 #include "order/progress.h"
 
-static _Atomic uint64_t news;
-
 // The streams that brought the latest news: (number, slot).
 enum { LATEST = 1024, SLOT_BITS = 20 };
-static _Atomic uint64_t latest[LATEST];
+struct news {
+    _Atomic uint64_t count;
+    _Atomic uint64_t latest[LATEST];
+};
+static struct news all_news[] = {[SP_SYNCHRONIZED] = {0}, [SP_FOUND] = {0}};
 
 static _Atomic(void (*)(void)) awaiting;
 _Atomic bool sp_progress_any_strict;
@@ -31,12 +33,16 @@ void sp_progress_set_strict(struct sp_stream *stream) {
 
 // -------------------------------------------------------------------------------------------- news
 
-uint64_t sp_progress_news(void) {
-    return sp_load_acquire(&news);
+uint64_t sp_progress_news_by(enum sp_knowledge how) {
+    return sp_load_acquire(&all_news[how].count);
 }
 
-bool sp_progress_news_of(uint64_t number, uint32_t *slot) {
-    uint64_t told = sp_load_acquire(&latest[number % LATEST]);
+uint64_t sp_progress_news(void) {
+    return sp_load_acquire(&all_news[SP_FOUND].count);
+}
+
+bool sp_progress_news_of(enum sp_knowledge how, uint64_t number, uint32_t *slot) {
+    uint64_t told = sp_load_acquire(&all_news[how].latest[number % LATEST]);
     *slot = told & ((1u << SLOT_BITS) - 1);
     return told >> SLOT_BITS == number + 1;
 }
@@ -45,12 +51,18 @@ bool sp_progress_news_of(uint64_t number, uint32_t *slot) {
 // round. So one of the two sees what the other did.
 bool sp_progress_await_news(uint64_t seen, void (*listener)(void)) {
     atomic_store(&awaiting, listener);
-    return atomic_load(&news) == seen;
+    return atomic_load(&all_news[SP_FOUND].count) == seen;
 }
 
-static void bring_news(uint32_t slot) {
-    uint64_t number = atomic_fetch_add(&news, 1);
-    sp_store_release(&latest[number % LATEST], (number + 1) << SLOT_BITS | slot);
+static void add_news(struct news *news, uint32_t slot) {
+    uint64_t number = atomic_fetch_add(&news->count, 1);
+    sp_store_release(&news->latest[number % LATEST], (number + 1) << SLOT_BITS | slot);
+}
+
+static void bring_news(uint32_t slot, enum sp_knowledge how) {
+    if (how == SP_SYNCHRONIZED)
+        add_news(&all_news[SP_SYNCHRONIZED], slot);
+    add_news(&all_news[SP_FOUND], slot);
     if (!atomic_load(&awaiting))
         return;
     void (*listener)(void) = atomic_exchange(&awaiting, NULL);
@@ -74,7 +86,7 @@ void sp_progress_publish(struct sp_stream *stream, uint64_t sequence, enum sp_kn
     sp_atomic_raise(&stream->completed, sequence);
     if (how == SP_SYNCHRONIZED)
         sp_atomic_raise(&stream->synchronized, sequence);
-    bring_news(stream->slot);
+    bring_news(stream->slot, how);
 }
 
 void sp_progress_publish_clock(const struct sp_clock *clock, enum sp_knowledge how) {

@@ -28,12 +28,6 @@ static inline uint64_t sp_progress_synchronized(const struct sp_stream *stream) 
     return sp_load_acquire(&stream->synchronized);
 }
 
-// Returns the highest number up to which others can learn of the frees: they are recorded, or
-// complete already.
-static inline uint64_t sp_progress_covered(const struct sp_stream *stream) {
-    return sp_max(sp_load_relaxed(&stream->recorded), sp_load_relaxed(&stream->completed));
-}
-
 // True when something was recorded that isn't known to be complete.
 static inline bool sp_progress_has_pending_events(const struct sp_stream *stream) {
     return sp_load_acquire(&stream->recorded) > sp_progress_completed(stream);
@@ -83,7 +77,7 @@ extern __attribute__((visibility("hidden"))) _Atomic bool sp_progress_any_strict
 // -------------------------------------------------------------------------------------- publishing
 
 // There are two ways to learn of completion: a synchronise, and a question that might have been
-// answered otherwise.
+// answered otherwise. What a synchronise has shown counts as found, too.
 enum sp_knowledge { SP_SYNCHRONIZED, SP_FOUND };
 
 // Says that all work of the stream up to a number is complete.
@@ -92,12 +86,14 @@ void sp_progress_publish(struct sp_stream *stream, uint64_t sequence, enum sp_kn
 // Says that all work that a clock holds is complete.
 void sp_progress_publish_clock(const struct sp_clock *clock, enum sp_knowledge how);
 
-// Returns a number that changes whenever something becomes known to be complete, of any stream.
+// Return a number that changes whenever something becomes known to be complete, of any stream. The
+// second is SP_FOUND's.
+uint64_t sp_progress_news_by(enum sp_knowledge how);
 uint64_t sp_progress_news(void);
 
 // Tells the slot of the stream that brought a piece of news, `number` in the order of
-// sp_progress_news(), from 0 on. False when that is no longer known, or not yet.
-bool sp_progress_news_of(uint64_t number, uint32_t *slot);
+// sp_progress_news_by(), from 0 on. False when that is no longer known, or not yet.
+bool sp_progress_news_of(enum sp_knowledge how, uint64_t number, uint32_t *slot);
 
 // Has `listener` called once, by the thread that brings the next news, which may hold locks of this
 // folder. False when there are news since `seen` already; then it may be called all the same, or

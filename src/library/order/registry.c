@@ -270,7 +270,8 @@ uint32_t sp_registry_context_count(void) {
 static bool has_pending_frees(const struct sp_known_context *context) {
     SP_LIST_FOR_EACH(link, &context->streams) {
         const struct sp_stream *stream = SP_CONTAINER_OF(link, struct sp_stream, links.of_context);
-        if (sp_load_relaxed(&stream->freed) > sp_progress_completed(stream))
+        struct sp_fence last = {stream->slot, sp_load_relaxed(&stream->freed)};
+        if (!sp_progress_is_past(last))
             return true;
     }
     return false;

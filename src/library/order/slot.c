@@ -117,14 +117,18 @@ void sp_slot_list_init(struct sp_slot_list lists[SP_SLOT_SORTS]) {
     }
 }
 
+// An event stands behind what isn't known to be complete.
+static bool will_be_told(const struct sp_stream *stream) {
+    return !measure_of(stream)((struct sp_fence){stream->slot, sp_load_acquire(&stream->recorded)});
+}
+
 static struct sp_stream *take_spent(struct sp_list *slots, struct sp_slot_list *list) {
     for (int i = 0; i < LOOKS && !sp_list_empty(slots); i++) {
         struct sp_stream *stream =
             SP_CONTAINER_OF(sp_list_pop_front(slots), struct sp_stream, links.unused);
         if (sp_slot_is_spent(stream))
             return stream;
-        sp_list_push_back(sp_progress_has_pending_events(stream) ? &list->slots : &list->mute,
-                          &stream->links.unused);
+        sp_list_push_back(will_be_told(stream) ? &list->slots : &list->mute, &stream->links.unused);
     }
     return NULL;
 }

@@ -102,7 +102,8 @@ static struct sp_outcome ask_for_frees(struct sp_stream *stream, const struct vi
     return outcome;
 }
 
-// A stream whose own work is pending gets no mark.
+// A stream whose own work is pending gets no mark; but where a pool goes by synchronises alone,
+// what is recorded depends on no answer.
 struct sp_outcome sp_synchronize_query_by_mark(struct sp_stream *stream, CUstream handle,
                                                bool *complete) {
     struct view view;
@@ -113,6 +114,8 @@ struct sp_outcome sp_synchronize_query_by_mark(struct sp_stream *stream, CUstrea
         publish_answer(stream, &view, SP_FOUND);
         mark_frees(stream, &view);
         outcome = ask_for_frees(stream, &view, complete);
+    } else if (sp_is_done(outcome) && sp_load_relaxed(&stream->strict)) {
+        mark_frees(stream, &view);
     }
     close_view(&view);
     return outcome;

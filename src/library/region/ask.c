@@ -24,6 +24,8 @@ static struct sp_stream *silent_stream(struct sp_pool *pool, CUcontext context, 
 struct sp_outcome sp_ask_current_context(struct sp_pool *pool) {
     CUcontext context = NULL;
     uint64_t id;
+    if (sp_pool_is_deterministic(pool))
+        return sp_outcome_done();
     struct sp_outcome outcome = sp_poll_current_context();
     if (!sp_is_done(outcome) || !sp_pool_may_ask(pool))
         return outcome;

@@ -7,7 +7,7 @@
 
 // Asks the context's events; and its legacy stream, if the pool may ask and has memory that nothing
 // else tells of. Publishes what is complete. Waits for no work, and harms no capture. Returns the
-// driver's failure.
+// driver's failure. For a deterministic pool nothing is asked.
 struct sp_outcome sp_ask_current_context(struct sp_pool *pool);
 
 #endif

@@ -11,7 +11,7 @@
 static bool is_unfenced(const struct sp_lane *lane, uint64_t share) {
     return sp_unfenced_may_borrow(lane->pool, lane->stream) &&
            sp_load_relaxed(&lane->unfenced_bytes) > share &&
-           sp_load_relaxed(&lane->unfenced_sequence) > sp_progress_covered(lane->stream);
+           sp_load_relaxed(&lane->unfenced_sequence) > sp_pool_covered_of(lane->pool, lane->stream);
 }
 
 // A stream that is idle needs no event: what it has freed is complete. A record on a legacy stream

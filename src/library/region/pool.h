@@ -276,7 +276,7 @@ struct sp_pool {
     struct sp_region regions[SP_REGION_COUNT];
     struct sp_kept kept;
     struct sp_lanes lanes;
-    uint64_t settled;       // sp_progress_news() when the tiers were last looked through
+    uint64_t settled;       // sp_progress_news_by() when the tiers were last looked through
     uint64_t settled_lanes; // and when those of the lanes were
     // Growths before which the threshold is not applied, of a pool with very many lanes.
     _Atomic uint32_t threshold_rests;
@@ -316,6 +316,24 @@ static inline bool (*sp_pool_measure(const struct sp_pool *pool))(struct sp_fenc
 }
 static inline bool sp_pool_knows(const struct sp_pool *pool, struct sp_fence fence) {
     return sp_pool_measure(pool)(fence);
+}
+
+// Return how the pool learns of completion; up to where it takes a stream's frees for complete; and
+// up to where others in the pool can learn of them.
+static inline enum sp_knowledge sp_pool_goes_by(const struct sp_pool *pool) {
+    return sp_load_relaxed(&pool->is_complete) == sp_progress_is_synchronized ? SP_SYNCHRONIZED
+                                                                              : SP_FOUND;
+}
+static inline uint64_t sp_pool_known_of(const struct sp_pool *pool,
+                                        const struct sp_stream *stream) {
+    return sp_pool_goes_by(pool) == SP_SYNCHRONIZED ? sp_progress_synchronized(stream)
+                                                    : sp_progress_completed(stream);
+}
+static inline uint64_t sp_pool_covered_of(const struct sp_pool *pool,
+                                          const struct sp_stream *stream) {
+    bool by_all = sp_load_relaxed(&pool->is_complete) != sp_progress_is_synchronized;
+    return sp_max(sp_load_relaxed(&stream->recorded),
+                  sp_load_relaxed(by_all ? &stream->completed : &stream->synchronized));
 }
 
 // A pool whose doings must not depend on the answers asks nothing.

@@ -32,7 +32,8 @@ static bool can_be_awaited(const struct look *look, struct sp_fence fence) {
     if (sp_pool_knows(look->pool, fence))
         return true;
     return sp_request_shares_context(look->request, stream) &&
-           (fence.sequence <= sp_progress_covered(stream) || sp_silent_is_seen_by_legacy(stream));
+           (fence.sequence <= sp_pool_covered_of(look->pool, stream) ||
+            sp_silent_is_seen_by_legacy(stream));
 }
 
 // A deterministic pool goes by no answer.
@@ -93,7 +94,8 @@ static void charge(const struct look *look, unsigned part, struct sp_fence fence
     struct sp_lane *lane = sp_lane_find(look->pool, fence.slot);
     struct sp_room *room = &look->rooms[part];
     bool is_unfenced = part == SP_UNFENCED;
-    if (!lane || part == SP_MINE || (is_unfenced && fence.sequence <= sp_progress_covered(stream)))
+    if (!lane || part == SP_MINE ||
+        (is_unfenced && fence.sequence <= sp_pool_covered_of(look->pool, stream)))
         return;
     lane->holds_back[is_unfenced] += bytes;
     if (lane->holds_back[is_unfenced] <= room->most_bytes)

@@ -21,7 +21,7 @@ static inline struct sp_tier *tier_of_lane(struct sp_lane *lane, enum sp_region_
 
 static bool is_fenced(const struct sp_pool *pool, struct sp_fence fence) {
     const struct sp_lane *lane = sp_lane_find(pool, fence.slot);
-    return fence.sequence <= sp_progress_covered(sp_stream_at(fence.slot)) ||
+    return fence.sequence <= sp_pool_covered_of(pool, sp_stream_at(fence.slot)) ||
            (lane && sp_unfenced_is_open(lane));
 }
 
@@ -194,11 +194,6 @@ void sp_settle_refile_unfenced(struct sp_lane *lane, uint64_t covered) {
     refile_unfenced(lane, covered, &looks);
 }
 
-static uint64_t known_of(const struct sp_pool *pool, const struct sp_stream *stream) {
-    return sp_pool_measure(pool) == sp_progress_is_synchronized ? sp_progress_synchronized(stream)
-                                                                : sp_progress_completed(stream);
-}
-
 // Looks through all that an open lane has filed, once the lane is closed.
 static void refile_closed(struct sp_lane *lane) {
     for (int kind = 0; kind < SP_REGION_COUNT; kind++)
@@ -208,11 +203,11 @@ static void refile_closed(struct sp_lane *lane) {
 
 // False when there is more to do.
 static bool settle_lane(struct sp_pool *pool, struct sp_lane *lane, unsigned *looks) {
-    if (!refile_unfenced(lane, sp_progress_covered(lane->stream), looks))
+    if (!refile_unfenced(lane, sp_pool_covered_of(pool, lane->stream), looks))
         return false;
     if (lane->was_open && !sp_unfenced_is_open(lane))
         refile_closed(lane);
-    sp_calendar_turn(&lane->due, known_of(pool, lane->stream));
+    sp_calendar_turn(&lane->due, sp_pool_known_of(pool, lane->stream));
     return refile_over(pool, &lane->due, looks);
 }
 
@@ -231,7 +226,7 @@ static bool knows_news(const struct sp_pool *pool, uint64_t seen, uint64_t news)
     if (seen > news || news - seen > sp_load_relaxed(&pool->lanes.count))
         return false;
     for (uint64_t number = seen; number < news; number++) {
-        if (!sp_progress_news_of(number, &slot))
+        if (!sp_progress_news_of(sp_pool_goes_by(pool), number, &slot))
             return false;
     }
     return true;
@@ -241,7 +236,7 @@ static bool knows_news(const struct sp_pool *pool, uint64_t seen, uint64_t news)
 static bool settle_by_news(struct sp_pool *pool, uint64_t seen, uint64_t news, unsigned *looks) {
     uint32_t slot;
     for (uint64_t number = seen; number < news; number++) {
-        if (!sp_progress_news_of(number, &slot))
+        if (!sp_progress_news_of(sp_pool_goes_by(pool), number, &slot))
             return false; // not any more
         struct sp_lane *lane = sp_lane_find(pool, slot);
         if (lane && !settle_lane(pool, lane, looks))
@@ -252,7 +247,7 @@ static bool settle_by_news(struct sp_pool *pool, uint64_t seen, uint64_t news, u
 
 bool sp_settle_lanes_part(struct sp_pool *pool) {
     unsigned looks = SP_SETTLED_AT_ONCE;
-    uint64_t news = sp_progress_news();
+    uint64_t news = sp_progress_news_by(sp_pool_goes_by(pool));
     uint64_t seen = pool->settled_lanes;
     bool settled =
         seen == news || (knows_news(pool, seen, news) ? settle_by_news(pool, seen, news, &looks)
@@ -286,7 +281,7 @@ static void settle_tier(struct sp_pool *pool, struct sp_tier *tier) {
 bool sp_settle_part(struct sp_pool *pool) {
     enum { AT_WORK = -2 };
     unsigned looks = SP_SETTLED_AT_ONCE;
-    uint64_t news = sp_progress_news();
+    uint64_t news = sp_progress_news_by(sp_pool_goes_by(pool));
     uint64_t seen = pool->settled;
     if (news == seen)
         return true;

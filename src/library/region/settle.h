@@ -34,7 +34,7 @@ bool sp_settle_lanes_part(struct sp_pool *pool);
 
 // Nothing has become known since the tiers were last looked through to the end.
 static inline bool sp_settle_is_done(const struct sp_pool *pool) {
-    return pool->settled == sp_progress_news();
+    return pool->settled == sp_progress_news_by(sp_pool_goes_by(pool));
 }
 
 // The latter for one lane, with the lock held throughout: some hundred blocks at most, and the rest
@@ -43,7 +43,7 @@ static inline bool sp_settle_is_done(const struct sp_pool *pool) {
 enum { SP_SETTLED_AT_ONCE = 256, SP_SETTLED_LATER = 4 };
 void sp_settle_refile_unfenced(struct sp_lane *lane, uint64_t covered);
 static inline void sp_settle_fenced(struct sp_lane *lane) {
-    uint64_t covered = sp_progress_covered(lane->stream);
+    uint64_t covered = sp_pool_covered_of(lane->pool, lane->stream);
     if (SP_UNLIKELY(covered != lane->covered.now || sp_calendar_is_behind(&lane->covered)))
         sp_settle_refile_unfenced(lane, covered);
 }

@@ -32,7 +32,7 @@ bool sp_unfenced_count(struct sp_lane *lane, uint64_t sequence, uint64_t bytes) 
 bool sp_unfenced_holds_back(const struct sp_lane *lane) {
     struct sp_fence last = {lane->stream->slot, sp_load_relaxed(&lane->unfenced_sequence)};
     return sp_load_relaxed(&lane->unfenced_bytes) > 0 &&
-           last.sequence > sp_progress_covered(lane->stream);
+           last.sequence > sp_pool_covered_of(lane->pool, lane->stream);
 }
 
 // The quick lists grow by what is freed, and that is counted where it is recorded.
@@ -82,11 +82,13 @@ uint64_t sp_unfenced_part(const struct sp_pool *pool) {
 // In a pool that is short of memory others wait for what is freed; one that was given up goes when
 // all of it is free and complete. Of a program that makes and destroys pools, each may hold back
 // some memory when it is given up: where several wait for that already, the next ones leave an
-// event.
+// event. One that goes by synchronises alone waits for no event, and others' waiting tells how fast
+// the device was.
 static bool records_each_free(const struct sp_pool *pool) {
     enum { WAITING_MOST = 4 };
     return sp_load_relaxed(&pool->is_short) || sp_load_acquire(&pool->destroyed) ||
-           sp_load_relaxed(&pool->device->given_up) >= WAITING_MOST;
+           (!sp_pool_is_deterministic(pool) &&
+            sp_load_relaxed(&pool->device->given_up) >= WAITING_MOST);
 }
 
 bool sp_unfenced_is_promised(const struct sp_pool *pool) {

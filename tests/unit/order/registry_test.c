@@ -320,13 +320,13 @@ static void news_tell_whose_they_are(void **state) {
     uint64_t before = sp_progress_news();
     sp_progress_publish(stream, sp_progress_close(stream), SP_FOUND);
     assert_int_equal(sp_progress_news(), before + 1);
-    assert_true(sp_progress_news_of(before, &slot));
+    assert_true(sp_progress_news_of(SP_FOUND, before, &slot));
     assert_int_equal(slot, stream->slot);
-    assert_false(sp_progress_news_of(before + 1, &slot)); // not yet
+    assert_false(sp_progress_news_of(SP_FOUND, before + 1, &slot)); // not yet
     for (int i = 0; i < 1024; i++)
         sp_progress_publish(stream, sp_progress_close(stream), SP_FOUND);
-    assert_false(sp_progress_news_of(before, &slot)); // no longer
-    assert_true(sp_progress_news_of(before + 1, &slot));
+    assert_false(sp_progress_news_of(SP_FOUND, before, &slot)); // no longer
+    assert_true(sp_progress_news_of(SP_FOUND, before + 1, &slot));
 }
 
 #define registry_test(function)                                                                    \

@@ -227,7 +227,7 @@ static void what_is_late_is_not_joined_by_a_later_free(void **state) {
     assert_int_equal(count_in(&lane->unfenced[SP_REGION_LARGE]), HOLES);
     simulated_work(a);
     assert_done(sp_mark_record(fixture_stream(a)));
-    uint64_t fenced = sp_progress_covered(fixture_stream(a));
+    uint64_t fenced = sp_pool_covered_of(fixture_inside(pool), fixture_stream(a));
     for (int i = 0; i < HOLES; i++) {
         fixture_free(neighbours[i], a);
         sp_collect_quick(lane, sp_settle_insert);
