@@ -10,6 +10,8 @@
 #include "unit/outcomes.h"
 #include "unit/pool/fixture.h"
 
+#include "region/settle.h"
+
 // Every test allocates in a pool of this size: it holds one block, or what the test puts there, and
 // grows no further.
 #define BLOCK MIB(64)
@@ -341,6 +343,22 @@ static void order_is_followed_in_a_deterministic_pool_whatever_questions_found(v
     sp_driver->cuEventDestroy(event);
 }
 
+// Brings more news than the pool has lanes, and has it look through all of them.
+static void synchronize_often(CUstream stream) {
+    void *blocks[4];
+    for (int i = 0; i < 4; i++)
+        blocks[i] = fixture_malloc(pool, BLOCK + KIB(64), stream);
+    for (int i = 0; i < 4; i++) {
+        fixture_free(blocks[i], stream);
+        fixture_synchronize(stream);
+    }
+    struct sp_pool *inside = fixture_inside(pool);
+    sp_lock_acquire(&inside->lock);
+    bool settled = sp_settle_part(inside);
+    sp_lock_release(&inside->lock);
+    assert_true(settled);
+}
+
 // The question has raised the stream's number already, and the synchronise raises it no more.
 static void
 a_deterministic_pool_passes_on_what_a_synchronise_shows_after_a_question_has(void **state) {
@@ -355,6 +373,7 @@ a_deterministic_pool_passes_on_what_a_synchronise_shows_after_a_question_has(voi
     assert_int_equal(poolEventRecord(event, a), poolSuccess);
     assert_int_equal(poolEventQuery(event), poolSuccess);
     assert_ptr_not_equal(fixture_malloc(pool, BLOCK, b), freed); // the pool takes it for pending
+    synchronize_often(b);
     assert_int_equal(poolEventSynchronize(event), poolSuccess);
     assert_ptr_equal(fixture_malloc(pool, BLOCK, b), freed);
     sp_driver->cuEventDestroy(event);
