@@ -437,9 +437,9 @@ enum poolMemPoolAttr {
     /// out (docs/plain-memory.md, "What differs").
     poolMemPoolAttrVirtualMemory = 1013,
     /// A uint64_t in percent, default UINT64_MAX: where the pool would grow by more than this over
-    /// the most that was used at once, an allocation waits in stream order for pending memory, if
-    /// policies and flags allow it. Set it where the host runs ahead; not where work waits for the
-    /// allocating stream, and so never ends (docs/stream-order.md, "Waits instead of growth").
+    /// the most that was used at once, an allocation waits in stream order for pending memory of
+    /// its context, if policies and flags allow it. Set it where the host runs ahead; not where
+    /// work waits for the allocating stream (docs/stream-order.md, "Waits instead of growth").
     poolMemPoolAttrGrowthBeyondUse = 1014,
 
     // A pool counts these: each is a uint64_t, and setting it to 0 begins the count again. Each

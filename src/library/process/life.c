@@ -80,6 +80,8 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
     pool->settled = pool->settled_lanes = 0;
     atomic_store(&pool->threshold_rests, 0);
     atomic_store(&pool->figures.used_high, 0);
+    atomic_store(&pool->figures.unlooked, 0);
+    atomic_store(&pool->figures.grown_for, 0);
     pool->figures.covered_last = 0;
     pool->figures.short_looks = 0;
     atomic_store(&pool->figures.used_calls, 0);

@@ -105,8 +105,9 @@ static uint32_t looks_locked(struct sp_pool *pool, uint32_t lanes) {
 }
 
 // From the others, the lane that was covered last before all: a program that goes round its streams
-// finds there what it needs. With the lock of the allowances held.
-static void take_over_missing_locked(struct sp_pool *pool, struct sp_lane *lane) {
+// finds there what it needs. With the lock of the allowances held. True when it has looked at all
+// that it needed to look at.
+static bool take_over_missing_locked(struct sp_pool *pool, struct sp_lane *lane) {
     const struct sp_lane_table *table = lanes_of(pool);
     uint32_t looks = looks_locked(pool, table->count);
     uint64_t wanted = missing(lane);
@@ -121,9 +122,10 @@ static void take_over_missing_locked(struct sp_pool *pool, struct sp_lane *lane)
     if (taken < wanted && looks == table->count)
         pool->figures.short_looks = looks / SP_LANES_AT_ONCE;
     pool->figures.covered_last = lane->stream->slot;
+    return taken >= wanted || looks == table->count;
 }
 
-static void raise_high(struct sp_pool *pool, struct sp_lane *lane) {
+static uint64_t raise_high(struct sp_pool *pool, struct sp_lane *lane) {
     sp_biased_lock_acquire(&lane->lock);
     uint64_t more = missing(lane);
     if (more > 0) {
@@ -131,16 +133,36 @@ static void raise_high(struct sp_pool *pool, struct sp_lane *lane) {
         sp_store_relaxed(&lane->allowance, sp_load_relaxed(&lane->allowance) + more);
     }
     sp_biased_lock_release(&lane->lock);
+    return more;
+}
+
+// A lane that has to raise the sum, though it has looked at all others, shows that all of it is in
+// use.
+static void note_raised(struct sp_pool *pool, uint64_t more, bool looked) {
+    if (more > 0 && looked)
+        sp_store_relaxed(&pool->figures.unlooked, 0);
+    else if (more > 0)
+        sp_add_relaxed(&pool->figures.unlooked, more);
 }
 
 void sp_figures_cover(struct sp_pool *pool, struct sp_lane *lane) {
     if (sp_lock_try(&pool->figures.allowances)) {
-        take_over_missing_locked(pool, lane);
-        raise_high(pool, lane);
+        bool looked = take_over_missing_locked(pool, lane);
+        note_raised(pool, raise_high(pool, lane), looked);
         sp_lock_release(&pool->figures.allowances);
         return;
     }
-    raise_high(pool, lane);
+    note_raised(pool, raise_high(pool, lane), false);
+}
+
+void sp_figures_note_wanted(struct sp_pool *pool, uint64_t in_use) {
+    sp_atomic_raise(&pool->figures.grown_for, in_use);
+}
+
+uint64_t sp_figures_at_once(const struct sp_pool *pool) {
+    uint64_t high = sp_load_relaxed(&pool->figures.used_high);
+    uint64_t unlooked = sp_load_relaxed(&pool->figures.unlooked);
+    return sp_max(sp_excess(high, unlooked), sp_load_relaxed(&pool->figures.grown_for));
 }
 
 void sp_figures_reset_used_high(struct sp_pool *pool) {
@@ -153,5 +175,7 @@ void sp_figures_reset_used_high(struct sp_pool *pool) {
     }
     sp_subtract_relaxed(&pool->figures.used_high, taken);
     sp_store_relaxed(&pool->figures.used_calls, 0);
+    sp_store_relaxed(&pool->figures.unlooked, 0);
+    sp_store_relaxed(&pool->figures.grown_for, 0);
     sp_lock_release(&pool->figures.allowances);
 }

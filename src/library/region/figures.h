@@ -41,6 +41,15 @@ uint64_t sp_figures_used_lately(struct sp_pool *pool);
 // was looked at sees what the caller wrote before, namely that the pool is given up.
 bool sp_figures_any_used(struct sp_pool *pool);
 
+// Returns the most that is known to have been in use at once: used_high less what threads added
+// without a look at the other lanes, or the most that was noted, where that is more. While one
+// thread at a time allocates it is used_high. Of several threads it may be less than was in use, as
+// far as they reached that without a growth.
+uint64_t sp_figures_at_once(const struct sp_pool *pool);
+
+// Notes how much is in use, with what an allocation wants that the pool may have to grow for.
+void sp_figures_note_wanted(struct sp_pool *pool, uint64_t in_use);
+
 // Sets used_high to the sum.
 void sp_figures_reset_used_high(struct sp_pool *pool);
 

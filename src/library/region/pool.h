@@ -172,6 +172,8 @@ struct sp_attributes {
 // The figures of what is used. The lanes count it; see region/figures.h.
 struct sp_figures {
     _Atomic uint64_t used_high; // the sum of the lanes' allowances
+    _Atomic uint64_t unlooked;  // of this: added with no look at the other lanes, at most
+    _Atomic uint64_t grown_for; // the most that was in use, or wanted beside, at a look at growth
     struct sp_lock allowances;
     // The slot of the lane whose allowance was brought up last.
     uint32_t covered_last;

@@ -9,12 +9,22 @@ static uint64_t granule_of(const struct sp_pool *pool) {
     return pool->device->vmm.granule;
 }
 
-// Returns the most that the program is known to need at once, if `size` bytes more are in use now.
+static bool is_bounded(const struct sp_pool *pool) {
+    return sp_load_relaxed(&pool->attributes.growth_beyond_use) != UINT64_MAX;
+}
+
 // To map much takes longer than to look at all lanes.
-static uint64_t known_need(struct sp_pool *pool, uint64_t size) {
+static uint64_t used_with(struct sp_pool *pool, uint64_t size) {
     uint64_t used = size > SP_EXTENT_OWN_MAX ? sp_figures_used(pool) : sp_figures_used_lately(pool);
-    uint64_t now = used + size;
-    uint64_t high = sp_load_relaxed(&pool->figures.used_high);
+    return used + size;
+}
+
+// Returns the most that the program is known to need at once, if `size` bytes more are in use now.
+// Where growth is bounded, what threads count too much is left out.
+static uint64_t known_need(struct sp_pool *pool, uint64_t size) {
+    uint64_t now = used_with(pool, size);
+    uint64_t high =
+        is_bounded(pool) ? sp_figures_at_once(pool) : sp_load_relaxed(&pool->figures.used_high);
     return sp_max(now, high);
 }
 
@@ -29,8 +39,9 @@ static uint64_t beyond_use(const struct sp_pool *pool, uint64_t need) {
 }
 
 uint64_t sp_growth_room(struct sp_pool *pool, uint64_t size) {
-    if (sp_load_relaxed(&pool->attributes.growth_beyond_use) == UINT64_MAX)
+    if (!is_bounded(pool))
         return UINT64_MAX;
+    sp_figures_note_wanted(pool, used_with(pool, size));
     uint64_t need = known_need(pool, size);
     return sp_excess(need + beyond_use(pool, need), sp_load_relaxed(&pool->reserved));
 }

@@ -108,6 +108,54 @@ static void a_small_pool_grows_by_a_few_granules_beyond_the_bound(void **state) 
     require_growth(MIB(4), b, poolMallocDefault);
 }
 
+// Has another thread count what it uses just now.
+static void *malloc_beside_another(size_t size, CUstream stream) {
+    struct sp_pool *inside = fixture_inside(pool);
+    sp_lock_acquire(&inside->figures.allowances);
+    void *pointer = fixture_malloc(pool, size, stream);
+    sp_lock_release(&inside->figures.allowances);
+    return pointer;
+}
+
+static void what_threads_count_without_a_look_at_each_other_is_no_use_at_once(void **state) {
+    (void)state;
+    freed_on(a, BLOCK);
+    void *pointer = malloc_beside_another(BLOCK, b);
+    simulated_work(b);
+    fixture_free(pointer, b);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolAttrUsedMemHigh), 2 * BLOCK);
+    assert_ptr_equal(fixture_malloc(pool, BLOCK, a), pointer);
+    assert_int_equal(fixture_reserved(pool), BLOCK);
+}
+
+// The pool is unbounded where it grows for this.
+static void what_a_look_finds_in_use_at_once_counts(void **state) {
+    (void)state;
+    fixture_set(pool, poolMemPoolAttrGrowthBeyondUse, UINT64_MAX);
+    void *first = malloc_beside_another(BLOCK, a);
+    void *second = fixture_malloc(pool, BLOCK, b);
+    fixture_set(pool, poolMemPoolAttrGrowthBeyondUse, 0);
+    fixture_free(first, a);
+    fixture_synchronize(a);
+    fixture_trim(pool, 0);
+    simulated_work(b);
+    fixture_free(second, b);
+    require_growth(BLOCK, a, poolMallocDefault);
+}
+
+static void what_threads_use_at_once_counts_where_the_pool_has_grown_for_it(void **state) {
+    (void)state;
+    void *first = malloc_beside_another(BLOCK, a);
+    void *second = malloc_beside_another(BLOCK, b);
+    fixture_free(first, a);
+    fixture_synchronize(a);
+    fixture_trim(pool, 0);
+    assert_int_equal(fixture_reserved(pool), BLOCK);
+    simulated_work(b);
+    fixture_free(second, b);
+    require_growth(BLOCK, a, poolMallocDefault); // so much was in use
+}
+
 static void any_percentage_can_be_set(void **state) {
     (void)state;
     freed_on(a, BLOCK);
@@ -514,6 +562,9 @@ int main(void) {
         TEST(beyond_the_bound_a_stream_waits_for_pending_memory),
         TEST(within_the_bound_the_pool_grows),
         TEST(a_small_pool_grows_by_a_few_granules_beyond_the_bound),
+        TEST(what_threads_count_without_a_look_at_each_other_is_no_use_at_once),
+        TEST(what_a_look_finds_in_use_at_once_counts),
+        TEST(what_threads_use_at_once_counts_where_the_pool_has_grown_for_it),
         TEST(any_percentage_can_be_set),
         TEST(a_growth_by_slack_keeps_to_the_bound),
         TEST(very_many_streams_share_what_the_first_one_needed),
