@@ -37,6 +37,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <memory>
 #include <new>
 #include <stdexcept>
@@ -267,6 +268,39 @@ class pool_calls {
         check(poolMemPoolPrime(handle_, bytes), "poolMemPoolPrime");
     }
 
+    /// Has an object called with each growth that raises ReservedMemHigh, in the place of the
+    /// observer before:
+    ///
+    ///     auto observer = [&](const poolMemPoolGrowth &growth) noexcept { ++growths; };
+    ///     pool.set_growth_observer(observer);
+    ///
+    /// It is called on the threads of the allocations, and doesn't throw.
+    ///
+    /// @param observer Is the object. It must live until another observer is set, or none, or until
+    /// the pool has ended.
+    ///
+    /// - Throws as poolMemPoolSetGrowthObserver fails.
+    template <typename Observer, typename = std::enable_if_t<std::is_nothrow_invocable_v<
+                                     Observer &, const poolMemPoolGrowth &>>>
+    void set_growth_observer(Observer &observer) const {
+        set_growth_observer(
+            [](const poolMemPoolGrowth *growth, void *user) {
+                (*static_cast<Observer *>(user))(*growth);
+            },
+            const_cast<void *>(static_cast<const void *>(std::addressof(observer))));
+    }
+
+    /// Has a function called with each growth that raises ReservedMemHigh; with null, none.
+    ///
+    /// @param observer Is the function, which doesn't throw. May be null.
+    /// @param user Is passed to it.
+    ///
+    /// - Throws as poolMemPoolSetGrowthObserver fails.
+    void set_growth_observer(poolMemPoolGrowthObserver observer, void *user = nullptr) const {
+        check(poolMemPoolSetGrowthObserver(handle_, observer, user),
+              "poolMemPoolSetGrowthObserver");
+    }
+
   protected:
     explicit pool_calls(poolMemPool_t handle) noexcept : handle_(handle) {
     }
@@ -276,6 +310,16 @@ class pool_calls {
 
     poolMemPool_t handle_;
 };
+
+/// Prints one line that explains a growth, as poolMemPoolPrintGrowth does.
+///
+/// @param growth Is what an observer was called with.
+/// @param out Receives the line.
+///
+/// - Throws as poolMemPoolPrintGrowth fails.
+inline void print_growth(const poolMemPoolGrowth &growth, std::FILE *out) {
+    check(poolMemPoolPrintGrowth(&growth, out), "poolMemPoolPrintGrowth");
+}
 
 /// Names a pool that someone else owns, such as a device's default pool. An empty one stands for
 /// the current pool of whatever device an allocation's stream belongs to; calls about the pool

@@ -197,6 +197,80 @@ static void a_device_has_a_default_and_a_current_pool() {
     REQUIRE(throws<streampool::error>([] { pool_ref().trim_to(0); }));
 }
 
+// ----------------------------------------------------------------------------------------- growths
+
+// An observer is called by C code, so it can't throw, and it outlives the call that sets it.
+template <typename Observer, typename = void> constexpr bool observes = false;
+template <typename Observer>
+constexpr bool observes<Observer, std::void_t<decltype(std::declval<pool &>().set_growth_observer(
+                                      std::declval<Observer>()))>> = true;
+struct silent_observer {
+    void operator()(const poolMemPoolGrowth &growth) const noexcept;
+};
+struct throwing_observer {
+    void operator()(const poolMemPoolGrowth &growth) const;
+};
+static_assert(observes<silent_observer &> && observes<const silent_observer &>);
+static_assert(!observes<throwing_observer &>);
+static_assert(!observes<silent_observer>);
+static_assert(observes<poolMemPoolGrowthObserver> && observes<std::nullptr_t>);
+
+static void an_object_observes_growths() {
+    const pool owner(0);
+    poolMemPool_t told = nullptr;
+    uint64_t wanted = 0;
+    int calls = 0;
+    const auto observer = [&](const poolMemPoolGrowth &growth) noexcept {
+        told = growth.pool;
+        wanted = growth.wanted;
+        calls++;
+    };
+    owner.set_growth_observer(observer);
+    {
+        const buffer<char> memory(size_t{64} << 20, test::stream(), owner);
+        REQUIRE(calls == 1 && told == owner.get() && wanted == size_t{64} << 20);
+    }
+    pool_ref(owner).set_growth_observer(nullptr);
+    const buffer<char> more(size_t{256} << 20, test::stream(), owner);
+    REQUIRE(calls == 1);
+}
+
+static void a_function_observes_growths_and_prints_them() {
+    const pool owner(0);
+    std::FILE *out = std::tmpfile();
+    REQUIRE(out != nullptr);
+    owner.set_growth_observer(
+        [](const poolMemPoolGrowth *growth, void *user) {
+            streampool::print_growth(*growth, static_cast<std::FILE *>(user));
+        },
+        out);
+    { const buffer<char> memory(size_t{64} << 20, test::stream(), owner); }
+    owner.set_growth_observer(nullptr);
+    char line[64] = "";
+    std::rewind(out);
+    REQUIRE(std::fgets(line, sizeof line, out) != nullptr && std::strstr(line, "grew by 64.0 MiB"));
+    std::fclose(out);
+    const poolMemPoolGrowth nothing{};
+    REQUIRE(throws<streampool::error>([&] { streampool::print_growth(nothing, nullptr); }));
+    REQUIRE(throws<streampool::error>([] { pool_ref().set_growth_observer(nullptr); }));
+}
+
+static void growth_is_bounded_by_waits() {
+    const pool owner(0);
+    owner.set_attribute<poolMemPoolAttrGrowthBeyondUse>(0);
+    const CUstream first = test::stream(), second = test::stream();
+    {
+        const buffer<char> memory(size_t{64} << 20, first, owner);
+        test::add_work(first);
+    }
+    const buffer<char> memory(size_t{64} << 20, second, owner);
+    REQUIRE(owner.attribute<poolMemPoolAttrGrowthBeyondUse>() == 0);
+    REQUIRE(owner.attribute<poolMemPoolAttrReservedMemCurrent>() == size_t{64} << 20);
+    REQUIRE(owner.attribute<poolMemPoolStatWaitsForGrowth>() == 1);
+    REQUIRE(owner.attribute<poolMemPoolStatGrowthsAfterWaits>() == 0);
+    test::finish_work();
+}
+
 // ----------------------------------------------------------------------------------------- buffers
 
 static void a_buffer_has_the_memory_that_it_asked_for() {
@@ -381,6 +455,9 @@ int main() {
                       TEST(a_pool_is_primed_and_trimmed),
                       TEST(access_is_read_and_set),
                       TEST(a_device_has_a_default_and_a_current_pool),
+                      TEST(an_object_observes_growths),
+                      TEST(a_function_observes_growths_and_prints_them),
+                      TEST(growth_is_bounded_by_waits),
                       TEST(a_buffer_has_the_memory_that_it_asked_for),
                       TEST(a_buffer_of_no_pool_has_memory_of_the_current_one),
                       TEST(a_buffer_of_nothing_has_no_memory),
