@@ -771,9 +771,9 @@ typedef void (*poolMemPoolGrowthObserver)(const struct poolMemPoolGrowth *growth
 ///
 /// The observer runs on the thread of the allocation, before that returns. Of one pool one observer
 /// runs at a time, and no other lock of the library is held meanwhile. So it may call the library;
-/// a growth that this leads to isn't told. While a trace is recorded (STREAMPOOL_TRACE), each such
-/// call waits a second. The observer must return, and not wait for another thread that allocates
-/// from the pool or makes this call for it.
+/// a growth that this leads to isn't told. While a trace is recorded (STREAMPOOL_TRACE), no other
+/// thread gets its turn meanwhile. The observer must return, and not wait for another thread that
+/// allocates from the pool or makes this call for it.
 ///
 /// While there is an observer, the library looks through all that is free at each growth. It moves
 /// nothing: allocations are served as without one.

@@ -294,6 +294,25 @@ static void a_free_behind_several_streams_waits_for_events_in_the_trace(void **s
     assert_replays(trace);
 }
 
+static void calls_of_a_growth_observer_come_before_the_allocation_in_the_trace(void **state) {
+    (void)state;
+    static const char expected[] =
+        "non-blocking stream - 0 a\n"
+        "allocate B 1000 a\n"
+        "free B 1000 a\n"
+        "allocate C 4194304 a\n"
+        "free C 4194304 a\n";
+    char reduced[4096];
+    const char *trace = file_path("observe-growth.csv");
+    observe("observe-growth", SETTINGS(STATS, LEAKS, setting("STREAMPOOL_TRACE", trace)));
+    char *text = file_read(trace);
+    reduce(text, reduced, sizeof reduced);
+    assert_string_equal(reduced, expected);
+    assert_has_no(outcome.errors, "leak");
+    free(text);
+    assert_replays(trace);
+}
+
 static void streams_with_one_handle_after_the_other_have_numbers_of_their_own(void **state) {
     (void)state;
     const char *trace = file_path("renew.csv");
@@ -524,6 +543,8 @@ int main(void) {
         cmocka_unit_test_teardown(settings_reach_the_default_pool, forget),
         cmocka_unit_test_teardown(a_bad_setting_is_named_and_the_others_are_made, forget),
         cmocka_unit_test_teardown(a_trace_has_all_that_passed_through_the_library, forget),
+        cmocka_unit_test_teardown(
+            calls_of_a_growth_observer_come_before_the_allocation_in_the_trace, forget),
         cmocka_unit_test_teardown(a_free_behind_several_streams_waits_for_events_in_the_trace,
                                   forget),
         cmocka_unit_test_teardown(streams_with_one_handle_after_the_other_have_numbers_of_their_own,

@@ -165,6 +165,19 @@ static void free_behind(void) {
     REQUIRE(poolFreeAsyncAfter(small, streams + 1, 1));
 }
 
+static void allocate_for_growth(const struct poolMemPoolGrowth *growth, void *stream) {
+    (void)growth;
+    REQUIRE(poolFreeAsync(allocate(1000, stream), stream));
+}
+
+static void observe_growth(void) {
+    CUstream stream = new_stream(CU_STREAM_NON_BLOCKING);
+    poolMemPool_t pool;
+    REQUIRE(poolDeviceGetDefaultMemPool(&pool, 0));
+    REQUIRE(poolMemPoolSetGrowthObserver(pool, allocate_for_growth, stream));
+    REQUIRE(poolFreeAsync(allocate(MIB(4), stream), stream));
+}
+
 // A stream that is made where another one was destroyed often has its handle.
 static void renew_streams(void) {
     for (int i = 0; i < 3; i++) {
@@ -380,6 +393,7 @@ static const struct {
     {"attributes", print_attributes},
     {"act", act},
     {"free-behind", free_behind},
+    {"observe-growth", observe_growth},
     {"renew-streams", renew_streams},
     {"default-streams", use_default_streams},
     {"end-threads", end_threads},

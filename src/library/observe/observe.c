@@ -11,6 +11,7 @@
 _Atomic bool sp_observe_on;
 
 static struct sp_lock turn;
+static _Thread_local bool has_turn;
 static int stack_depth; // written before the flag
 
 // ----------------------------------------------------------------------------------- begin and end
@@ -50,12 +51,17 @@ bool sp_observe_end(void) {
 // ------------------------------------------------------------------------------------------- turns
 
 bool sp_observe_wait_for_turn(void) {
-    return sp_lock_try_for(&turn, SP_SECOND);
+    if (has_turn || !sp_lock_try_for(&turn, SP_SECOND))
+        return false;
+    has_turn = true;
+    return true;
 }
 
 void sp_observe_give_turn(bool taken) {
-    if (taken)
-        sp_lock_release(&turn);
+    if (!taken)
+        return;
+    has_turn = false;
+    sp_lock_release(&turn);
 }
 
 bool sp_observe_take_turn_behind_stream(CUstream handle) {

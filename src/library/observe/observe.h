@@ -8,7 +8,9 @@
 //
 // *Turns.* While a trace is recorded, allocations, frees and all acts that pools learn from take
 // turns, so that the lines stand in the order in which the pools were told. A thread waits a second
-// at most for its turn: the one before it may wait for the device, and the device for this one.
+// at most for its turn: the one before it may wait for the device, and the device for this one. An
+// allocation calls an observer of growths in its turn; the calls that the observer makes are part
+// of that turn, and their lines come before the allocation's.
 #ifndef STREAMPOOL_OBSERVE_OBSERVE_H
 #define STREAMPOOL_OBSERVE_OBSERVE_H
 
@@ -28,7 +30,8 @@ static inline bool sp_observe_is_on(void) {
     return sp_load_relaxed(&sp_observe_on);
 }
 
-// Returns true when the caller got its turn, which it then gives back.
+// Returns true when the caller got its turn, which it then gives back; false also when its thread
+// has the turn already.
 bool sp_observe_wait_for_turn(void);
 static inline bool sp_observe_take_turn(void) {
     return sp_recorder_is_on() && sp_observe_wait_for_turn();
