@@ -8,6 +8,7 @@
 #include "dropin/ways.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,6 +58,10 @@ static struct block {
 static unsigned long long last_number;
 static CUdeviceptr next_of_graph = (CUdeviceptr)1 << 45;
 
+// Guards all of these. Nothing is called while it is held: the simulated driver asks for blocks
+// while it holds locks of its own.
+static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+
 static CUmemoryPool trust(CUmemoryPool pool) {
     if (pool < pools || pool >= pools + POOLS || !pool->alive) {
         fprintf(stderr, "driver: crashed by the handle %p\n", (void *)pool);
@@ -73,7 +78,7 @@ static void take(CUmemoryPool pool, size_t size) {
         *high = pool->attributes[CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH] = *used;
 }
 
-static struct block *find_block(CUdeviceptr address) {
+static struct block *find_block_locked(CUdeviceptr address) {
     for (size_t i = 0; i < BLOCKS; i++) {
         if (blocks[i].address == address)
             return &blocks[i];
@@ -82,19 +87,49 @@ static struct block *find_block(CUdeviceptr address) {
 }
 
 bool newer_find_block(CUdeviceptr address, struct newer_block *found) {
-    for (size_t i = 0; i < BLOCKS; i++) {
-        if (!blocks[i].address || address - blocks[i].address >= blocks[i].size)
-            continue;
+    size_t i = 0;
+    pthread_mutex_lock(&guard);
+    while (i < BLOCKS && (!blocks[i].address || address - blocks[i].address >= blocks[i].size))
+        i++;
+    if (i < BLOCKS)
         *found = (struct newer_block){blocks[i].address, blocks[i].size, blocks[i].number,
                                       blocks[i].pool};
-        return true;
-    }
-    return false;
+    pthread_mutex_unlock(&guard);
+    return i < BLOCKS;
 }
 
-static void forget(struct block *block) {
-    block->pool->attributes[CU_MEMPOOL_ATTR_USED_MEM_CURRENT] -= block->size;
-    block->address = 0;
+static CUdeviceptr address_of_graph(size_t size) {
+    pthread_mutex_lock(&guard);
+    CUdeviceptr address = next_of_graph += size;
+    pthread_mutex_unlock(&guard);
+    return address;
+}
+
+// The pool is null for memory of a graph.
+static void note(CUdeviceptr address, size_t size, CUmemoryPool pool) {
+    pthread_mutex_lock(&guard);
+    struct block *block = find_block_locked(0);
+    if (!block) {
+        fprintf(stderr, "driver: more than %d blocks\n", BLOCKS);
+        abort();
+    }
+    *block = (struct block){address, size, ++last_number, pool};
+    if (pool)
+        take(pool, size);
+    pthread_mutex_unlock(&guard);
+}
+
+// Forgets a block of a pool, or of a graph. False where there is none.
+static bool forget(CUdeviceptr address, bool of_graph) {
+    pthread_mutex_lock(&guard);
+    struct block *block = address ? find_block_locked(address) : NULL;
+    bool is_one = block && !block->pool == of_graph;
+    if (is_one && block->pool)
+        block->pool->attributes[CU_MEMPOOL_ATTR_USED_MEM_CURRENT] -= block->size;
+    if (is_one)
+        block->address = 0;
+    pthread_mutex_unlock(&guard);
+    return is_one;
 }
 
 static CUresult check_context(void) {
@@ -112,23 +147,19 @@ static bool captures(CUstream stream) {
 static CUresult allocate(CUdeviceptr *address, size_t size, CUmemoryPool pool, CUstream stream) {
     CUresult result = check_context();
     bool of_graph = captures(stream);
-    struct block *block = find_block(0);
+    CUdeviceptr made;
     if (result != CUDA_SUCCESS)
         return result;
     if (!address)
         return CUDA_ERROR_INVALID_VALUE;
     if (of_graph)
-        block->address = next_of_graph += size;
+        made = address_of_graph(size);
     else
-        result = cuMemAlloc_v2(&block->address, size);
+        result = cuMemAlloc_v2(&made, size);
     if (result != CUDA_SUCCESS)
         return result;
-    block->size = size;
-    block->number = ++last_number;
-    block->pool = of_graph ? NULL : trust(pool);
-    if (block->pool)
-        take(block->pool, size);
-    *address = block->address;
+    note(made, size, of_graph ? NULL : trust(pool));
+    *address = made;
     return CUDA_SUCCESS;
 }
 
@@ -144,24 +175,16 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr *address, size_t size, CUmemoryPool
 }
 
 CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
-    struct block *block = address ? find_block(address) : NULL;
     say("cuMemFreeAsync");
-    if (captures(stream)) {
-        if (!block || block->pool)
-            return CUDA_ERROR_INVALID_VALUE;
-        block->address = 0;
-        return CUDA_SUCCESS;
-    }
-    if (block && block->pool)
-        forget(block);
+    if (captures(stream))
+        return forget(address, true) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    forget(address, false); // before another thread can get it
     return simcudaOldMemFreeAsync(address, stream);
 }
 
 // Memory of a pool may be freed in no stream's order, too.
 CUresult cuMemFree_v2(CUdeviceptr address) {
-    struct block *block = address ? find_block(address) : NULL;
-    if (block && block->pool)
-        forget(block);
+    forget(address, false);
     return simcudaOldMemFree_v2(address);
 }
 
@@ -253,9 +276,10 @@ CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool *pool, void *handle,
 }
 
 CUresult cuMemPoolExportPointer(struct CUmemPoolPtrExportData_st *data, CUdeviceptr address) {
-    const struct block *block = find_block(address);
+    struct newer_block block;
     say("cuMemPoolExportPointer");
-    if (!block || !block->pool || !block->pool->exportable)
+    if (!newer_find_block(address, &block) || block.base != address || !block.pool ||
+        !block.pool->exportable)
         return CUDA_ERROR_INVALID_VALUE;
     data->address = address;
     return CUDA_SUCCESS;
