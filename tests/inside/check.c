@@ -323,10 +323,13 @@ static bool check_lane(struct check *check, const struct sp_lane *lane, uint64_t
             !check_lanes_tier(check, lane, &lane->unfenced[kind]))
             return false;
     }
+    uint32_t slabs = 0;
     SP_LIST_FOR_EACH(link, &lane->owned_slabs) {
+        slabs++;
         if (!check_slab(check, lane, SP_CONTAINER_OF(link, struct sp_slab, owned_link)))
             return false;
     }
+    REQUIRE(check, slabs == sp_load_relaxed(&lane->slab_count), "a lane counts its slabs wrongly");
     return check_calendars(check, lane) && check_account(check, lane) &&
            check_quick(check, lane, cached);
 }

@@ -79,10 +79,19 @@ static void finish_with_pool(struct sp_lane *lane, uintptr_t owner, struct sp_st
     sp_release_finish(&release);
 }
 
+static bool file_own(struct sp_lane *lane, struct sp_block *block, struct sp_stream *stream,
+                     uint64_t sequence, struct sp_put put) {
+    sp_atomic_raise(&stream->freed, sequence);
+    return sp_release_file_own(lane, block, sequence, put);
+}
+
 // The record looks at the stream alone: the pool may be gone by then.
 SP_APART poolError_t sp_free_finish(struct sp_lane *lane, uintptr_t owner, struct sp_stream *stream,
                                     uint64_t sequence, struct sp_put put) {
     if (SP_UNLIKELY(put.left & SP_LEFT_WITH_POOL)) {
+        struct sp_block *block = sp_owner_block(owner);
+        if (block && file_own(lane, block, stream, sequence, put))
+            return poolSuccess;
         finish_with_pool(lane, owner, stream, sequence, put);
         return poolSuccess;
     }

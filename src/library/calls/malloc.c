@@ -113,7 +113,7 @@ SP_COLD static struct sp_outcome take_from_new_slab(struct sp_pool *pool, struct
     sp_owner_set_run(run, slab);
     sp_biased_lock_acquire(&lane->lock);
     sp_at_hand_note_debt_locked(lane, slab, &run->fences);
-    sp_list_push_back(&lane->owned_slabs, &slab->owned_link);
+    sp_lane_own_slab_locked(lane, slab);
     sp_list_push_back(&lane->slabs[class_index], &slab->link);
     *address = sp_at_hand_take_from_slab_locked(slab, size);
     sp_biased_lock_release(&lane->lock);
@@ -236,16 +236,20 @@ SP_COLD static poolError_t malloc_slowly(struct sp_pool *pool, struct sp_stream 
     *address = is_small(size, flags) ? take_small_again(pool, lane, size, flags) : 0;
     if (*address)
         return poolSuccess;
-    struct poolMemPoolGrowth growth = {0};
-    struct poolMemPoolGrowth *noted = sp_load_relaxed(&pool->watch.is_on) ? &growth : NULL;
+    struct poolMemPoolGrowth growth;
+    struct poolMemPoolGrowth *noted = NULL;
+    if (SP_UNLIKELY(sp_load_relaxed(&pool->watch.is_on))) {
+        growth = (struct poolMemPoolGrowth){0};
+        noted = &growth;
+    }
     struct sp_outcome outcome = is_small(size, flags)
                                     ? malloc_small_slowly(pool, lane, size, flags, address, noted)
                                     : malloc_large_slowly(pool, lane, size, flags, address, noted);
     if (!sp_is_done(outcome))
         return describe_failure(lane, size, flags, outcome);
     sp_at_hand_use(pool, lane, size);
-    if (growth.mapped > 0)
-        sp_explain_growth(pool, &growth);
+    if (noted && noted->mapped > 0)
+        sp_explain_growth(pool, noted);
     return poolSuccess;
 }
 

@@ -66,7 +66,7 @@ static uint64_t take_near_once(struct sp_pool *pool, struct sp_lane *lane,
         sp_biased_lock_acquire(&lane->lock);
         if (SP_LIKELY(sp_lane_is(lane, pool, stream) && !sp_near_is_turn_of_others(lane))) {
             block = take_near_locked(lane, size, unfenced);
-            again = !block && lane->quick_used != 0;
+            again = !block && sp_load_relaxed(&lane->quick_used) != 0;
         }
         if (block)
             covered = sp_at_hand_use_locked(lane, size);

@@ -5,6 +5,7 @@
 #include "order/poll.h"
 #include "process/given_up.h"
 #include "region/collect.h"
+#include "region/crowd.h"
 #include "region/device.h"
 #include "region/figures.h"
 #include "region/settle.h"
@@ -103,6 +104,14 @@ static void file_in_lane(struct sp_lane *lane, struct sp_block *block) {
     }
 }
 
+// Into the lane, or where its fences say.
+static inline void file_in(struct sp_lane *lane, struct sp_block *block, bool kept) {
+    if (kept)
+        file_in_lane(lane, block);
+    else
+        sp_collect_file(lane->pool, block, sp_settle_insert_and_swallow);
+}
+
 // A hit asks nobody. So on a plain device a block is for the next hits of a stream only if its
 // memory is of the stream's context, and the stream has allocated: then nobody else gets its slot.
 static bool may_be_hit_plain(const struct sp_release *release) {
@@ -114,11 +123,14 @@ static bool may_be_hit_plain(const struct sp_release *release) {
 
 // A lane that places by address files its blocks. Where threads stand in each other's way it keeps
 // them, and gives them out again without the pool's lock.
-static bool is_kept_in_lane(const struct sp_release *release, const struct sp_lane *lane) {
-    const struct sp_pool *pool = release->pool;
+static inline bool is_kept_by_address(struct sp_lane *lane) {
+    return sp_crowd_keeps(lane) || sp_crowd_meet(lane);
+}
+
+static bool is_kept_in_lane(const struct sp_release *release, struct sp_lane *lane) {
     if (sp_load_relaxed(&lane->by_address))
-        return sp_lock_is_held(&pool->lock) && !sp_pool_is_deterministic(pool);
-    return !sp_vmm_is_plain(&pool->device->vmm) || may_be_hit_plain(release);
+        return is_kept_by_address(lane);
+    return !sp_vmm_is_plain(&release->pool->device->vmm) || may_be_hit_plain(release);
 }
 
 // Where several streams have a claim the block goes to the tiers itself.
@@ -131,6 +143,34 @@ static void file(const struct sp_release *release) {
         file_in_lane(lane, block);
     else
         sp_collect_file(release->pool, block, sp_settle_insert_and_swallow);
+}
+
+// Takes a given-up pool apart with its last free. The struct may be another pool's by now, which
+// does no harm: whoever reaps looks again.
+SP_COLD static void reap_if_last(struct sp_pool *pool) {
+    if (sp_figures_any_used(pool))
+        sp_given_up_wake(pool->device, pool);
+    else
+        sp_given_up_reap_pool(pool->device, pool);
+}
+
+bool sp_release_file_own(struct sp_lane *lane, struct sp_block *block, uint64_t sequence,
+                         struct sp_put put) {
+    struct sp_pool *pool = lane->pool;
+    struct sp_stream *stream = lane->stream;
+    if ((put.left & ~(unsigned)SP_LEFT_RECORD) != SP_LEFT_FILE ||
+        !sp_load_relaxed(&lane->by_address) || sp_load_acquire(&pool->destroyed) ||
+        !sp_fence_set_is_of(&block->fences, stream->slot))
+        return false;
+    if (put.left & SP_LEFT_RECORD)
+        sp_release_record(lane, stream);
+    sp_fence_set_advance(&block->fences, stream->slot, sequence);
+    block->quick_next = NULL;
+    file_in(lane, block, is_kept_by_address(lane));
+    sp_at_hand_return(lane, put.requested);
+    if (SP_UNLIKELY(sp_load_acquire(&pool->destroyed)))
+        reap_if_last(pool);
+    return true;
 }
 
 // Memory of a stream of another context is out of that stream's reach until somebody asks here, and
@@ -151,15 +191,6 @@ static void make_known(const struct sp_release *release, const struct sp_release
     else if (sp_load_acquire(&release->pool->destroyed))
         record(release->pool, stream);
     ask_for_other_context(release, stream);
-}
-
-// Takes a given-up pool apart with its last free. The struct may be another pool's by now, which
-// does no harm: whoever reaps looks again.
-SP_COLD static void reap_if_last(struct sp_pool *pool) {
-    if (sp_figures_any_used(pool))
-        sp_given_up_wake(pool->device, pool);
-    else
-        sp_given_up_reap_pool(pool->device, pool);
 }
 
 // Events are recorded first: a block that waits for several streams is filed as one with events

@@ -1,6 +1,14 @@
 #include "heap/lowest.h"
 
+#include "base/bits.h"
 #include "base/number.h"
+
+#include <endian.h>
+#include <string.h>
+
+enum { GROUP_UNITS = 1 << SP_GROUP_SHIFT };
+
+static const uint64_t EACH_BYTE = UINT64_C(0x0101010101010101);
 
 // Returns the lowest of the blocks that begin in a unit, or null. Where all were seen in vain, the
 // unit's number is that of the largest.
@@ -22,29 +30,60 @@ static struct sp_block *find_in_unit(struct sp_leaf *leaf, size_t unit,
     return NULL;
 }
 
-static struct sp_block *find_in_group(struct sp_leaf *leaf, size_t unit, size_t end, uint8_t least,
-                                      struct sp_lowest_search *search) {
-    size_t group = (unit & (SP_LEAF_UNITS - 1)) >> SP_GROUP_SHIFT;
+// Compares eight numbers with another one at once: for each that is at least that one the highest
+// bit of its byte is set, and no other bit is. `high` has those bits, and `least` the number eight
+// times.
+static inline uint64_t at_least(uint64_t numbers, uint64_t least) {
+    const uint64_t high = EACH_BYTE << 7;
+    uint64_t low_bits = (numbers | high) - (least & ~high);
+    return ((numbers & ~least) | (~(numbers ^ least) & low_bits)) & high;
+}
+
+// Returns the next unit of the leaf with a number of `least` or more, and SP_LEAF_UNITS when there
+// is none before `end`. Eight units stand in a word, the first in its lowest byte.
+static size_t next_in_group(const struct sp_leaf *leaf, size_t at, size_t end, uint64_t least) {
+    uint64_t behind = UINT64_MAX << at % 8 * 8; // in the first word, the units from `at` on
+    for (at -= at % 8; at < end; at += 8) {
+        uint64_t numbers;
+        memcpy(&numbers, &leaf->free[at], sizeof numbers);
+        uint64_t large = at_least(le64toh(numbers), least) & behind;
+        if (large)
+            return at + sp_lowest_bit(large) / 8;
+        behind = UINT64_MAX;
+    }
+    return SP_LEAF_UNITS;
+}
+
+static uint8_t largest_in_group(const struct sp_leaf *leaf, size_t group) {
+    const uint8_t *numbers = &leaf->free[group << SP_GROUP_SHIFT];
     uint8_t most = 0;
-    for (; unit < end; unit++) {
-        uint8_t *number = &leaf->free[unit & (SP_LEAF_UNITS - 1)];
-        struct sp_block *found = *number >= least ? find_in_unit(leaf, unit, search) : NULL;
+    for (int i = 0; i < GROUP_UNITS; i++)
+        most = numbers[i] > most ? numbers[i] : most;
+    return most;
+}
+
+// `unit` is the group's first.
+static struct sp_block *find_in_group(struct sp_leaf *leaf, size_t unit, uint8_t least,
+                                      struct sp_lowest_search *search) {
+    size_t at = unit & (SP_LEAF_UNITS - 1), begin = unit - at, end = at + GROUP_UNITS;
+    size_t group = at >> SP_GROUP_SHIFT;
+    while ((at = next_in_group(leaf, at, end, least * EACH_BYTE)) < end) {
+        struct sp_block *found = find_in_unit(leaf, begin + at, search);
         if (found || search->looks == 0)
             return found;
-        most = *number > most ? *number : most;
+        at++;
     }
-    leaf->free_most[group] = most;
+    leaf->free_most[group] = largest_in_group(leaf, group);
     return NULL;
 }
 
 static struct sp_block *find_in_leaf(struct sp_leaf *leaf, size_t unit, size_t end, uint8_t least,
                                      struct sp_lowest_search *search) {
-    enum { GROUP_UNITS = 1 << SP_GROUP_SHIFT };
     struct sp_block *found = NULL;
     for (size_t group = 0; unit < end && !found && search->looks > 0;
          group++, unit += GROUP_UNITS) {
         if (leaf->free_most[group] >= least)
-            found = find_in_group(leaf, unit, sp_min(unit + GROUP_UNITS, end), least, search);
+            found = find_in_group(leaf, unit, least, search);
     }
     return found;
 }

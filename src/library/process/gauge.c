@@ -156,7 +156,7 @@ static uint64_t pending_in_tiers(struct sp_pool *pool) {
 static uint64_t pending_in_quick_lists(struct sp_lane *lane) {
     uint64_t sum = 0;
     sp_biased_lock_acquire(&lane->lock);
-    for (uint32_t used = lane->quick_used; used; used &= used - 1) {
+    for (uint32_t used = sp_load_relaxed(&lane->quick_used); used; used &= used - 1) {
         const struct sp_block *block = lane->quick[sp_lowest_bit(used)].head;
         for (; block; block = block->quick_next)
             sum += is_pending(lane->pool, block) ? block->size : 0;

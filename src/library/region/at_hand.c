@@ -102,6 +102,6 @@ SP_COLD bool sp_at_hand_give_up_locked(struct sp_slab *slab) {
         return false;
     sp_list_remove(&slab->link);
     sp_list_remove(&slab->returned_link);
-    sp_list_remove(&slab->owned_link);
+    sp_lane_disown_slab_locked(slab->owner, slab);
     return true;
 }

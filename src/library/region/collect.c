@@ -43,11 +43,11 @@ struct sp_block *sp_collect_detach_locked(struct sp_lane *lane) {
     struct sp_block *blocks = NULL;
     struct sp_block **end = &blocks;
     unsigned left = SP_DETACHED_AT_ONCE;
-    while (lane->quick_used && left > 0) {
-        unsigned index = sp_log2_floor(lane->quick_used);
+    while (sp_load_relaxed(&lane->quick_used) && left > 0) {
+        unsigned index = sp_log2_floor(sp_load_relaxed(&lane->quick_used));
         end = detach_front(&lane->quick[index], end, &left);
         if (!lane->quick[index].head)
-            lane->quick_used &= ~(1u << index);
+            sp_quick_note_empty(lane, index);
     }
     return blocks;
 }
@@ -60,7 +60,7 @@ struct sp_block *sp_collect_detach_other_locked(struct sp_lane *lane, uint64_t s
         return NULL;
     detach_front(&lane->quick[index], &blocks, &left);
     if (!lane->quick[index].head)
-        lane->quick_used &= ~(1u << index);
+        sp_quick_note_empty(lane, index);
     return blocks;
 }
 
@@ -79,7 +79,7 @@ static struct sp_block *detach_behind(struct sp_quick_bin *bin) {
 
 static struct sp_block *detach_surplus_locked(struct sp_lane *lane) {
     struct sp_block *blocks = NULL;
-    for (uint32_t used = lane->quick_used; used && !blocks; used &= used - 1)
+    for (uint32_t used = sp_load_relaxed(&lane->quick_used); used && !blocks; used &= used - 1)
         blocks = detach_behind(&lane->quick[sp_lowest_bit(used)]);
     return blocks;
 }
@@ -99,7 +99,7 @@ void sp_collect_shorten(struct sp_lane *lane, struct sp_pool *pool,
 static bool flush_part(struct sp_lane *lane, sp_settle_how *insert) {
     sp_biased_lock_acquire(&lane->lock);
     struct sp_block *blocks = sp_collect_detach_locked(lane);
-    bool whole = lane->quick_used == 0;
+    bool whole = sp_load_relaxed(&lane->quick_used) == 0;
     sp_biased_lock_release(&lane->lock);
     sp_collect_file(lane->pool, blocks, insert);
     return whole;
@@ -127,7 +127,7 @@ static bool stamp_run(struct sp_lane *lane, struct sp_slab *slab) {
 
 static void relink(struct sp_lane *lane, struct sp_slab *slab) {
     sp_biased_lock_acquire(&lane->lock);
-    sp_list_push_back(&lane->owned_slabs, &slab->owned_link);
+    sp_lane_own_slab_locked(lane, slab);
     if (sp_slab_has_free(slab))
         sp_list_push_back(&lane->slabs[slab->class_index], &slab->link);
     if (slab->returned > 0)
@@ -160,7 +160,7 @@ static void detach_empty_slabs_locked(struct sp_lane *lane, struct sp_list *empt
             continue;
         sp_list_remove(&slab->link);
         sp_list_remove(&slab->returned_link);
-        sp_list_remove(&slab->owned_link);
+        sp_lane_disown_slab_locked(lane, slab);
         sp_list_push_back(empty, &slab->owned_link);
     }
 }
@@ -179,8 +179,8 @@ static void collect_slabs(struct sp_lane *lane) {
 }
 
 bool sp_collect_part(struct sp_pool *pool, struct sp_lane **at) {
-    struct sp_lane *lane = *at ? *at : sp_lane_next(pool, NULL);
-    for (; lane; lane = sp_lane_next(pool, lane)) {
+    struct sp_lane *lane = *at ? *at : sp_lane_next_to_collect(pool, NULL);
+    for (; lane; lane = sp_lane_next_to_collect(pool, lane)) {
         *at = lane;
         if (!flush_part(lane, sp_settle_insert))
             return false;

@@ -57,7 +57,10 @@ static void init_locked(struct sp_lane *lane, struct sp_pool *pool, struct sp_st
     sp_store_relaxed(&lane->asks_every, SP_MISSES_PER_POLL_LEAST);
     sp_store_relaxed(&lane->by_address, false);
     sp_store_relaxed(&lane->latest, NULL);
-    lane->quick_used = 0;
+    sp_store_relaxed(&lane->crowd, 0);
+    sp_store_relaxed(&lane->keeps, 0);
+    sp_store_relaxed(&lane->quick_used, 0);
+    sp_store_relaxed(&lane->slab_count, 0);
     lane->freed_unchecked = 0;
     memset(lane->quick, 0, sizeof lane->quick);
     for (int i = 0; i < SP_CLASS_COUNT; i++) {
@@ -140,13 +143,25 @@ struct sp_lane *sp_lane_make(struct sp_pool *pool, struct sp_stream *stream) {
     return lane;
 }
 
+static struct sp_lane *next_locked(struct sp_pool *pool, const struct sp_lane *lane) {
+    const struct sp_list *next = lane ? lane->link.next : pool->lanes.list.next;
+    return next == &pool->lanes.list ? NULL : SP_CONTAINER_OF(next, struct sp_lane, link);
+}
+
 struct sp_lane *sp_lane_next(struct sp_pool *pool, const struct sp_lane *lane) {
     sp_lock_acquire(&pool->lock);
-    const struct sp_list *next = lane ? lane->link.next : pool->lanes.list.next;
-    struct sp_lane *found =
-        next == &pool->lanes.list ? NULL : SP_CONTAINER_OF(next, struct sp_lane, link);
+    struct sp_lane *next = next_locked(pool, lane);
     sp_lock_release(&pool->lock);
-    return found;
+    return next;
+}
+
+struct sp_lane *sp_lane_next_to_collect(struct sp_pool *pool, const struct sp_lane *lane) {
+    sp_lock_acquire(&pool->lock);
+    struct sp_lane *next = next_locked(pool, lane);
+    for (int looks = SP_LANES_AT_ONCE; next && looks > 0 && !sp_lane_may_have_free(next); looks--)
+        next = next_locked(pool, next);
+    sp_lock_release(&pool->lock);
+    return next;
 }
 
 void sp_lane_free_all(struct sp_pool *pool) {

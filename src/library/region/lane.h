@@ -35,14 +35,18 @@ struct sp_lane {
     // The stream, or null where each of its frees records an event before it is put back. A free
     // looks at it without the lock.
     const struct sp_stream *_Atomic puts;
-    uint32_t quick_used; // a bit for each bin that is not empty
+    _Atomic uint32_t quick_used; // a bit for each bin that is not empty
     // Large blocks are placed by address: see region/place.h. Written under the pool's lock.
     _Atomic bool by_address;
     struct sp_block *_Atomic latest; // that the lane gave out, or one that stood in its place
+    // See region/crowd.h.
+    _Atomic uint32_t crowd; // how often another thread held the pool's lock of late
+    _Atomic uint32_t keeps; // so many frees more
 
     struct sp_list slabs[SP_CLASS_COUNT];          // with free blocks, by class
     struct sp_list returned_slabs[SP_CLASS_COUNT]; // with returned blocks, by class
     struct sp_list owned_slabs;                    // all
+    _Atomic uint32_t slab_count;                   // of these
     struct sp_quick_bin quick[SP_QUICK_BINS];
     _Atomic uint32_t misses;     // of the quick lists
     _Atomic uint32_t asks_every; // so many misses; see calls/near.h
@@ -92,6 +96,26 @@ static inline struct sp_lane *sp_lane_of(struct sp_pool *pool, struct sp_stream 
 // ever added at the end, and freed with the pool, so a walk needs the pool's lock for each step
 // alone.
 struct sp_lane *sp_lane_next(struct sp_pool *pool, const struct sp_lane *lane);
+
+// With the lane's lock held: the slab is one of the lane's from now on, or no more.
+static inline void sp_lane_own_slab_locked(struct sp_lane *lane, struct sp_slab *slab) {
+    sp_list_push_back(&lane->owned_slabs, &slab->owned_link);
+    sp_store_relaxed(&lane->slab_count, sp_load_relaxed(&lane->slab_count) + 1);
+}
+static inline void sp_lane_disown_slab_locked(struct sp_lane *lane, struct sp_slab *slab) {
+    sp_list_remove(&slab->owned_link);
+    sp_store_relaxed(&lane->slab_count, sp_load_relaxed(&lane->slab_count) - 1);
+}
+
+// True when the lane may have free blocks in its quick lists, or slabs. A hint without the lane's
+// lock: what is freed meanwhile may be missed.
+static inline bool sp_lane_may_have_free(const struct sp_lane *lane) {
+    return sp_load_relaxed(&lane->quick_used) != 0 || sp_load_relaxed(&lane->slab_count) != 0;
+}
+
+// Returns the next lane behind this one that may have something free, as sp_lane_next() does. After
+// SP_LANES_AT_ONCE that have nothing it is the next one in any case.
+struct sp_lane *sp_lane_next_to_collect(struct sp_pool *pool, const struct sp_lane *lane);
 
 // Takes the lanes away from a pool that has no memory left.
 void sp_lane_free_all(struct sp_pool *pool);

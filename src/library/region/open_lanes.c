@@ -39,13 +39,18 @@ static struct sp_outcome fence_open(struct sp_lane *lane, const struct sp_lane *
     return outcome;
 }
 
-// Fences so many of a table's lanes, from a slot on.
-static struct sp_outcome fence_open_of(const struct sp_lane_table *table, uint32_t from,
-                                       uint32_t count, const struct sp_lane *caller, bool may_ask,
-                                       uint64_t share) {
+// Fences so many of the pool's lanes, or all, from a slot on. Slots from the number of streams on
+// have no lane.
+static struct sp_outcome fence_open_of(struct sp_pool *pool, uint32_t from, uint32_t count,
+                                       const struct sp_lane *caller, bool may_ask) {
+    const struct sp_lane_table *table = sp_load_acquire(&pool->lane_table);
     struct sp_outcome first = sp_outcome_done();
-    for (uint32_t i = 0; i < count; i++) {
-        struct sp_lane *lane = sp_load_acquire(&table->lanes[(from + i) % table->count]);
+    if (!table || !sp_unfenced_may_be_open(pool))
+        return first;
+    uint64_t share = sp_unfenced_part(pool);
+    uint32_t slots = (uint32_t)sp_min(table->count, sp_stream_count());
+    for (uint32_t i = 0; i < slots && i < count; i++) {
+        struct sp_lane *lane = sp_load_acquire(&table->lanes[(from + i) % slots]);
         if (!lane || lane == caller || !is_unfenced(lane, share))
             continue;
         struct sp_outcome outcome = fence_open(lane, caller, may_ask);
@@ -56,19 +61,14 @@ static struct sp_outcome fence_open_of(const struct sp_lane_table *table, uint32
 
 struct sp_outcome sp_open_lanes_fence(struct sp_pool *pool, const struct sp_lane *caller,
                                       bool may_ask) {
-    const struct sp_lane_table *table = sp_load_acquire(&pool->lane_table);
-    if (!table || !sp_unfenced_may_be_open(pool))
-        return sp_outcome_done();
-    return fence_open_of(table, 0, table->count, caller, may_ask, sp_unfenced_part(pool));
+    return fence_open_of(pool, 0, UINT32_MAX, caller, may_ask);
 }
 
 struct sp_outcome sp_open_lanes_ask_some(struct sp_pool *pool, const struct sp_lane *caller) {
-    const struct sp_lane_table *table = sp_load_acquire(&pool->lane_table);
-    if (!table || !sp_unfenced_may_be_open(pool))
-        return sp_outcome_done();
-    uint32_t count = (uint32_t)sp_min(table->count, SP_LANES_AT_ONCE);
-    uint32_t from = sp_add_relaxed(&pool->lanes.open_in_turn, count);
-    return fence_open_of(table, from % table->count, count, caller, true, sp_unfenced_part(pool));
+    uint32_t from = 0;
+    if (sp_stream_count() > SP_LANES_AT_ONCE)
+        from = sp_add_relaxed(&pool->lanes.open_in_turn, SP_LANES_AT_ONCE);
+    return fence_open_of(pool, from, SP_LANES_AT_ONCE, caller, true);
 }
 
 // A free that found its lane open is counted when the lane's lock can be had.

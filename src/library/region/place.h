@@ -7,7 +7,7 @@
 //
 //   quick lists  have one block, and that is the one which the lane gave out last: so what is
 //                allocated and freed in turn stays where it is, and all else is placed anew. They
-//                have more while threads stand in each other's way: see calls/release.c.
+//                have more while threads stand in each other's way: see region/crowd.h.
 //   questions    what is complete must be known early, so that memory of several streams merges:
 //                see calls/near.h.
 //   extents      are finer: see supply/growth.h.

@@ -8,6 +8,7 @@
 #define STREAMPOOL_REGION_QUICK_H
 
 #include "base/hash.h"
+#include "region/crowd.h"
 #include "region/unfenced.h"
 
 static inline unsigned sp_quick_index(uint64_t size) {
@@ -15,6 +16,10 @@ static inline unsigned sp_quick_index(uint64_t size) {
 }
 
 static_assert(SP_QUICK_BINS == 1 << (64 - 59), "sp_quick_index yields a bin");
+
+static inline void sp_quick_note_empty(struct sp_lane *lane, unsigned index) {
+    sp_store_relaxed(&lane->quick_used, sp_load_relaxed(&lane->quick_used) & ~(1u << index));
+}
 
 static inline struct sp_block *sp_quick_take(struct sp_lane *lane, uint64_t size) {
     unsigned index = sp_quick_index(size);
@@ -25,7 +30,7 @@ static inline struct sp_block *sp_quick_take(struct sp_lane *lane, uint64_t size
     bin->head = block->quick_next;
     sp_unfenced_uncount(lane, sp_fence_set_at(&block->fences, 0)->sequence, block->size);
     if (!bin->head)
-        lane->quick_used &= ~(1u << index);
+        sp_quick_note_empty(lane, index);
     return block;
 }
 
@@ -44,16 +49,17 @@ static inline bool sp_quick_put(struct sp_lane *lane, struct sp_block *block) {
     bin->size = block->size;
     block->quick_next = bin->head;
     bin->head = block;
-    lane->quick_used |= 1u << index;
+    sp_store_relaxed(&lane->quick_used, sp_load_relaxed(&lane->quick_used) | 1u << index);
     sp_block_set_state(block, SP_BLOCK_CACHED);
     return true;
 }
 
 // Puts in what the lane's own stream frees. In a lane that places by address that is only the block
-// that it gave out last, and it alone.
+// that it gave out last, and it alone, unless the lane is in a crowd.
 static inline bool sp_quick_put_own(struct sp_lane *lane, struct sp_block *block) {
     if (SP_UNLIKELY(sp_load_relaxed(&lane->by_address)) &&
-        (lane->quick_used != 0 || sp_load_relaxed(&lane->latest) != block))
+        (sp_load_relaxed(&lane->quick_used) != 0 || sp_load_relaxed(&lane->latest) != block) &&
+        !sp_crowd_keeps(lane))
         return false;
     return sp_quick_put(lane, block);
 }

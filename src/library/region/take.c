@@ -3,6 +3,7 @@
 #include "base/checked.h"
 #include "base/number.h"
 #include "region/collect.h"
+#include "region/crowd.h"
 #include "region/keep.h"
 #include "region/lane.h"
 #include "region/place.h"
@@ -177,12 +178,14 @@ static struct sp_block *take_at_hand(struct sp_lane *lane, enum sp_region_kind k
 
 struct sp_block *sp_take_near_locked(struct sp_lane *lane, uint64_t size, bool *unfenced) {
     struct sp_block *cached = sp_collect_detach_locked(lane);
+    if (sp_load_relaxed(&lane->by_address))
+        sp_crowd_meet(lane);
     sp_lock_acquire(&lane->pool->lock);
     sp_collect_file_locked(lane->pool, cached, sp_settle_insert_and_swallow);
     sp_settle_fenced(lane);
     if (sp_load_relaxed(&lane->by_address))
         sp_settle_lanes_part(lane->pool); // what others have may be complete, and lie lower
-    bool more = lane->quick_used != 0;
+    bool more = sp_load_relaxed(&lane->quick_used) != 0;
     struct sp_block *block = more ? NULL : take_at_hand(lane, SP_REGION_LARGE, size);
     *unfenced = lane->unfenced[SP_REGION_LARGE].bytes > 0;
     sp_lock_release(&lane->pool->lock);

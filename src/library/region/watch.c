@@ -30,7 +30,7 @@ void sp_watch_set_locked(struct sp_pool *pool, poolMemPoolGrowthObserver observe
 static void add_listed(const struct sp_request *request, struct sp_lane *lane) {
     struct poolMemPoolGrowth *growth = request->watched;
     sp_biased_lock_acquire(&lane->lock);
-    for (uint32_t used = lane->quick_used; used; used &= used - 1) {
+    for (uint32_t used = sp_load_relaxed(&lane->quick_used); used; used &= used - 1) {
         const struct sp_block *block = lane->quick[sp_lowest_bit(used)].head;
         for (; block; block = block->quick_next) {
             bool here = sp_room_is_here(request, &block->fences);

@@ -132,6 +132,41 @@ static void what_was_looked_through_in_vain_is_not_looked_through_again(void **s
     assert_int_equal(place_of(find(8, 0, 1)), 800);
 }
 
+// Sizes of one block to 512 MiB: their numbers are below 128 and above. Eight stand in a word.
+static void of_whatever_sizes_the_first_that_is_large_enough_is_found(void **state) {
+    (void)state;
+    enum { SIZES = 12 };
+    uint64_t places[SIZES], place = 1;
+    for (int i = 0; i < SIZES; i++) {
+        places[i] = place;
+        put(place, (uint64_t)1 << i, 0);
+        place += ((uint64_t)1 << i) + 1;
+    }
+    for (int i = 0; i < SIZES; i++) {
+        assert_int_equal(place_of(find((uint64_t)1 << i, 0, 1000)), places[i]);
+        if (i > 1)
+            assert_int_equal(place_of(find(((uint64_t)1 << i) - 1, 0, 1000)), places[i]);
+    }
+    assert_null(find(((uint64_t)1 << (SIZES - 1)) + 1, 0, 1000));
+    assert_true(inside_chain_check(&chain));
+}
+
+// Blocks of one unit each, of every order of two sizes in a word's eight units.
+static void at_whatever_place_in_a_word_the_first_is_found(void **state) {
+    (void)state;
+    for (unsigned large = 0; large < 256; large++) {
+        for (unsigned unit = 0; unit < 8; unit++)
+            put(8 * (uint64_t)unit, large >> unit & 1 ? 6 : 2, 0);
+        struct sp_block *found = find(5, 0, 1000);
+        if (large)
+            assert_int_equal(place_of(found), 8 * (uint64_t)__builtin_ctz(large));
+        else
+            assert_null(found);
+        teardown(NULL);
+        setup(NULL);
+    }
+}
+
 static struct sp_block *lowest_of_all(uint64_t blocks, int tier) {
     for (struct sp_block *b = chain.first; b; b = b->next) {
         if (b->tier == &tiers[tier] && b->size >= blocks * BLOCK)
@@ -172,6 +207,8 @@ int main(void) {
         lowest_test(with_no_looks_left_nothing_is_found_and_nothing_forgotten),
         lowest_test(behind_the_last_look_no_group_is_looked_at),
         lowest_test(what_was_looked_through_in_vain_is_not_looked_through_again),
+        lowest_test(of_whatever_sizes_the_first_that_is_large_enough_is_found),
+        lowest_test(at_whatever_place_in_a_word_the_first_is_found),
         lowest_test(whatever_happens_the_lowest_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -187,6 +187,9 @@ static void lists_that_hold_what_they_should_not_are_found(void **state) {
     lane->quick_used ^= 1;
     assert_wrong("quick_used");
     lane->quick_used ^= 1;
+    lane->slab_count++;
+    assert_wrong("counts its slabs");
+    lane->slab_count--;
 
     struct sp_block *cached = block_in_state(SP_BLOCK_CACHED);
     struct sp_quick_bin *bin = &lane->quick[sp_quick_index(cached->size)];

@@ -10,6 +10,7 @@
 #include "fault/host_memory.h"
 #include "inside/teardown.h"
 #include "process/life.h"
+#include "region/collect.h"
 #include "region/lane.h"
 #include "region/unfenced.h"
 #include "unit/pool/fixture.h"
@@ -54,6 +55,44 @@ static void lanes_keep_their_place_when_the_table_grows(void **state) {
     for (int i = 0; i < MANY; i++)
         assert_ptr_equal(fixture_lane(pool, streams[i]), lanes[i]);
     assert_null(sp_lane_find(fixture_inside(pool), UINT32_MAX));
+}
+
+// From the lane on that is given, or the first.
+static struct sp_lane *next_to_collect(poolMemPool_t pool, const struct sp_lane *lane) {
+    return sp_lane_next_to_collect(fixture_inside(pool), lane);
+}
+
+static void lanes_with_nothing_to_collect_are_passed_over(void **state) {
+    (void)state;
+    poolMemPool_t pool = fixture_pool();
+    CUstream streams[5];
+    struct sp_lane *lanes[5];
+    for (int i = 0; i < 5; i++)
+        lanes[i] = fixture_lane(pool, streams[i] = simulated_stream());
+    assert_null(next_to_collect(pool, NULL));
+    void *small = fixture_malloc(pool, 100, streams[1]);
+    fixture_free(fixture_malloc(pool, MIB(1), streams[3]), streams[3]);
+    assert_ptr_equal(next_to_collect(pool, NULL), lanes[1]);
+    assert_ptr_equal(next_to_collect(pool, lanes[1]), lanes[3]);
+    assert_null(next_to_collect(pool, lanes[3]));
+    sp_collect_all(fixture_inside(pool));
+    assert_ptr_equal(next_to_collect(pool, NULL), lanes[1]); // its slab is in use
+    fixture_free(small, streams[1]);
+    sp_collect_all(fixture_inside(pool));
+    assert_null(next_to_collect(pool, NULL));
+    fixture_check(pool);
+}
+
+static void of_many_lanes_with_nothing_so_many_are_passed_over_at_once(void **state) {
+    (void)state;
+    enum { MANY = 3 * SP_LANES_AT_ONCE };
+    static struct sp_lane *lanes[MANY];
+    poolMemPool_t pool = fixture_pool();
+    for (int i = 0; i < MANY; i++)
+        lanes[i] = fixture_lane(pool, simulated_stream());
+    assert_ptr_equal(next_to_collect(pool, NULL), lanes[SP_LANES_AT_ONCE]);
+    assert_ptr_equal(next_to_collect(pool, lanes[0]), lanes[SP_LANES_AT_ONCE + 1]);
+    assert_null(next_to_collect(pool, lanes[MANY - 10]));
 }
 
 // Lanes are kept for use again; uses up those that are spare, and then some.
@@ -310,6 +349,8 @@ int main(void) {
         lane_test(a_stream_has_one_lane_in_a_pool_and_another_in_another),
         lane_test(a_pool_with_two_lanes_is_shared),
         lane_test(lanes_keep_their_place_when_the_table_grows),
+        lane_test(lanes_with_nothing_to_collect_are_passed_over),
+        lane_test(of_many_lanes_with_nothing_so_many_are_passed_over_at_once),
         lane_test(a_lane_that_is_used_again_has_nothing_of_its_last_pool),
         lane_test(a_malloc_without_host_memory_for_its_lane_changes_nothing),
         lane_test(unfenced_bytes_are_counted_until_they_are_more_than_the_pool_allows),
