@@ -99,6 +99,7 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
         sp_tier_init(&pool->regions[kind].holes, SP_BLOCK_HOLE);
     }
     sp_keep_forget(pool);
+    pool->rise = (struct sp_rise){0};
     sp_list_init(&pool->kept.views);
     sp_list_init(&pool->kept.zombies);
     pool->kept.view_count = 0;
@@ -106,7 +107,6 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
     atomic_store(&pool->kept.zombie_count, 0);
     pool->kept.views_max = SP_KEPT_VIEWS_MAX;
     pool->kept.mappings_max = SP_KEPT_MAPPINGS_MAX;
-    pool->rise = (struct sp_rise){0};
     sp_access_clear(&pool->access);
     sp_list_init(&pool->lanes.list);
     sp_list_init(&pool->lanes.legacy);
