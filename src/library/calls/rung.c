@@ -103,10 +103,12 @@ struct sp_outcome sp_rung_brought_in(struct sp_request *request, struct sp_block
     return sp_outcome_done();
 }
 
-// Growing comes before remapping as long as the program is known to need the memory, if it may grow
-// at all.
+// Growing comes before remapping as long as the program is known to need the memory, or soon will,
+// if it may grow at all.
 static bool grows_first(const struct sp_request *request) {
-    return !(request->flags & poolMallocNoGrowth) && sp_growth_is_due(request->pool, request->size);
+    return !(request->flags & poolMallocNoGrowth) &&
+           (sp_growth_is_foreseen(request->pool, request->size) ||
+            sp_growth_is_due(request->pool, request->size));
 }
 
 static struct sp_outcome remap_if(struct sp_request *request, enum poolDefragmentation least,

@@ -101,6 +101,7 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
         sp_tier_init(&pool->regions[kind].holes, SP_BLOCK_HOLE);
     }
     sp_keep_forget(pool);
+    pool->rise = (struct sp_rise){0};
     sp_list_init(&pool->kept.views);
     sp_list_init(&pool->kept.zombies);
     pool->kept.view_count = 0;

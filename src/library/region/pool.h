@@ -68,6 +68,15 @@
 #define SP_SLACK_SHARE 25
 #define SP_SLACK_MIN   ((uint64_t)8 << 20)
 
+// A shared pool grows, rather than to remap, by this much of what its need rose by in the last part
+// of its misses, and up to another part more than the need; see docs/notes/placing.md for what was
+// tried.
+#define SP_RISE_NUMERATOR   3
+#define SP_RISE_DENOMINATOR 4
+#define SP_RISE_SHARE       4
+#define SP_RISE_PERIOD      8
+#define SP_RISE_PERIOD_MIN  32
+
 // The default of poolMemPoolAttrRemapTimeMax, and what each extent counts of it.
 #define SP_REMAP_TIME_MAX  ((uint64_t)2000000)
 #define SP_REMAP_TIME_EACH ((uint64_t)25000)
@@ -80,7 +89,7 @@
 #define SP_WAITS_IN_ROW 4
 
 // Kept stitched views of one pool at most, and their mappings.
-#define SP_KEPT_VIEWS_MAX    64
+#define SP_KEPT_VIEWS_MAX    256
 #define SP_KEPT_MAPPINGS_MAX 8192
 
 // The default of poolMemPoolAttrUnfencedBytesMax, or that part of what the pool has reserved if it
@@ -193,6 +202,15 @@ struct sp_kept {
     size_t mappings_max;
 };
 
+// How the most that was in use rose, by the misses of all lanes; see supply/growth.c. Guarded by
+// the pool's lock.
+struct sp_rise {
+    struct sp_rise_point {
+        uint64_t misses;
+        uint64_t used_high; // 0: nobody has looked yet
+    } before, last;
+};
+
 // The lanes of a pool, beside their table, and whose turn it is. Guarded by the pool's lock.
 struct sp_lanes {
     struct sp_list list;
@@ -277,6 +295,7 @@ struct sp_pool {
     struct sp_keep keep;
     struct sp_region regions[SP_REGION_COUNT];
     struct sp_kept kept;
+    struct sp_rise rise;
     struct sp_lanes lanes;
     uint64_t settled;       // sp_progress_news_by() when the tiers were last looked through
     uint64_t settled_lanes; // and when those of the lanes were

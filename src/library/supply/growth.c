@@ -4,6 +4,7 @@
 #include "base/number.h"
 #include "region/device.h"
 #include "region/figures.h"
+#include "region/lane.h"
 
 static uint64_t granule_of(const struct sp_pool *pool) {
     return pool->device->vmm.granule;
@@ -53,6 +54,50 @@ bool sp_growth_is_due(struct sp_pool *pool, uint64_t size) {
     uint64_t most = beyond_use(pool, need);
     return reserved + size <= need + sp_min(slack, most);
 }
+
+// ------------------------------------------------------------------------------- what is foreseen
+
+static uint64_t count_misses_locked(const struct sp_pool *pool) {
+    uint64_t misses = 0;
+    SP_LIST_FOR_EACH(link, &pool->lanes.list)
+        misses += sp_load_relaxed(&SP_CONTAINER_OF(link, struct sp_lane, link)->misses);
+    return misses;
+}
+
+// Ends a period once it is as long as a part of the program so far: what has risen for long goes on
+// for long. What was in use before the pool was shared is no rise.
+static void note_rise_locked(struct sp_pool *pool, uint64_t used_high) {
+    struct sp_rise_point now = {count_misses_locked(pool), used_high};
+    struct sp_rise *rise = &pool->rise;
+    uint64_t period = sp_max(now.misses / SP_RISE_PERIOD, SP_RISE_PERIOD_MIN);
+    uint64_t passed = now.misses - rise->last.misses;
+    if (rise->last.used_high == 0 || passed >= 2 * period)
+        *rise = (struct sp_rise){now, now};
+    else if (passed >= period)
+        *rise = (struct sp_rise){rise->last, now};
+}
+
+// The program may reset the most that was in use: then it rises from there once more.
+static uint64_t rise_of(struct sp_pool *pool) {
+    uint64_t used_high = sp_load_relaxed(&pool->figures.used_high);
+    sp_lock_acquire(&pool->lock);
+    note_rise_locked(pool, used_high);
+    uint64_t before = pool->rise.before.used_high;
+    sp_lock_release(&pool->lock);
+    return sp_excess(used_high, before);
+}
+
+bool sp_growth_is_foreseen(struct sp_pool *pool, uint64_t size) {
+    if (!sp_pool_is_shared(pool) || sp_pool_has_very_many_lanes(pool))
+        return false;
+    uint64_t need = known_need(pool, size);
+    uint64_t more = rise_of(pool) / SP_RISE_DENOMINATOR * SP_RISE_NUMERATOR;
+    more = sp_min(more, need / SP_RISE_SHARE);
+    uint64_t most = beyond_use(pool, need);
+    return sp_load_relaxed(&pool->reserved) + size <= need + sp_min(more, most);
+}
+
+// ------------------------------------------------------------------------------------- how much
 
 // Returns the size of extents that befits a pool of so many bytes. A call costs about the same for
 // a large extent as for a small one, but only whole free extents can be mapped again elsewhere; so

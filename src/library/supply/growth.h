@@ -11,6 +11,12 @@
 // program is known to need.
 bool sp_growth_is_due(struct sp_pool *pool, uint64_t size);
 
+// Tells whether a pool that several streams share may hold `size` bytes more because its program
+// will soon need them: the most that was in use at once is rising, and it would hold no more than
+// where that leads. What it grows by it needs then anyway, and has no time spent on remaps before.
+// Misses are counted and no clock is read. False in a pool of very many lanes. No lock is held.
+bool sp_growth_is_foreseen(struct sp_pool *pool, uint64_t size);
+
 // Returns how many bytes the pool may grow by within the attribute GrowthBeyondUse, for a request
 // of `size` bytes.
 uint64_t sp_growth_room(struct sp_pool *pool, uint64_t size);
