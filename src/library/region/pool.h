@@ -73,7 +73,7 @@
 // tried.
 #define SP_RISE_NUMERATOR   3
 #define SP_RISE_DENOMINATOR 4
-#define SP_RISE_SHARE       4
+#define SP_RISE_SHARE       5
 #define SP_RISE_PERIOD      8
 #define SP_RISE_PERIOD_MIN  32
 

@@ -54,12 +54,12 @@ static void a_pool_grows_by_three_quarters_of_what_its_need_rose_by(void **state
     assert_false(is_foreseen(MIB(32)));
 }
 
-static void it_holds_no_more_than_a_quarter_beyond_its_need(void **state) {
+static void it_holds_no_more_than_a_fifth_beyond_its_need(void **state) {
     (void)state;
     share();
     rise(MIB(80), MIB(320), SP_RISE_PERIOD_MIN);
-    assert_true(is_foreseen(MIB(100)));
-    assert_false(is_foreseen(MIB(102)));
+    assert_true(is_foreseen(MIB(80)));
+    assert_false(is_foreseen(MIB(82)));
 }
 
 static void a_request_is_no_rise_itself(void **state) {
@@ -176,13 +176,13 @@ static void a_pool_grows_while_its_need_rises_and_remaps_once_that_rests(void **
     (void)state;
     share();
     scatter();
-    fixture_malloc(pool, MIB(32), a);
+    fixture_malloc(pool, MIB(24), a);
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatRemaps), 0);
-    assert_int_equal(fixture_reserved(pool), MIB(160));
+    assert_int_equal(fixture_reserved(pool), MIB(152));
     miss(2 * SP_RISE_PERIOD_MIN);
     fixture_malloc(pool, MIB(24), a);
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatRemaps), 1);
-    assert_int_equal(fixture_reserved(pool), MIB(160));
+    assert_int_equal(fixture_reserved(pool), MIB(152));
     fixture_check(pool);
 }
 
@@ -202,7 +202,7 @@ static void a_request_that_may_not_grow_is_remapped_all_the_same(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_pool_grows_by_three_quarters_of_what_its_need_rose_by),
-        TEST(it_holds_no_more_than_a_quarter_beyond_its_need),
+        TEST(it_holds_no_more_than_a_fifth_beyond_its_need),
         TEST(a_request_is_no_rise_itself),
         TEST(a_need_that_rises_no_more_is_foreseen_no_more),
         TEST(a_need_that_rises_on_is_foreseen_on),
