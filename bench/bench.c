@@ -7,6 +7,7 @@
 
 #include "about.h"
 #include "bounded.h"
+#include "chart.h"
 
 #include "cli/command.h"
 #include "cli/complain.h"
@@ -36,6 +37,7 @@ struct request {
     uint64_t device_memory;
     uint64_t divisor;
     const char *json;
+    const char *plot;
     struct sp_peers peers;
     bool wanted[CASE_COUNT];
     bool any; // case is wanted by its name; else all are
@@ -72,6 +74,9 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     case 'j':
         request->json = argument;
         return 0;
+    case 'p':
+        request->plot = argument;
+        return 0;
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &request->peers;
         return 0;
@@ -98,6 +103,8 @@ static const struct argp_option options[] = {
      0},
     {"json", 'j', "FILE", 0,
      "Write the results as JSON too; with '-', to standard output and no table", 0},
+    {"plot", 'p', "FILE", 0,
+     "Draw the results of `mam` into FILE, as SVG: times by size and by number of live blocks", 0},
     {.doc = "Cases:"},
 #define CASE_HELP(name, summary) {#name, 0, NULL, OPTION_DOC, summary, 0},
     BENCH_CASES(CASE_HELP)
@@ -107,7 +114,7 @@ static const struct argp_option options[] = {
 
 static const struct argp_child children[] = {
     {&sp_peers_argp, 0,
-     "Allocators of others, in the cases pair, live, sizes, growth, loop, threads:", 1},
+     "Allocators of others, in the cases pair, live, mam, sizes, growth, loop, threads:", 1},
     {0},
 };
 
@@ -188,6 +195,8 @@ static bool run_on_device(struct bench *bench, const struct request *request) {
     sp_work_close(&bench->work);
     if (request->json)
         good = results_write(&bench->results, request->json) && good;
+    if (request->plot)
+        good = chart_write(&bench->results, request->plot) && good;
     results_release(&bench->results);
     return good;
 }

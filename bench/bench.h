@@ -17,6 +17,7 @@
 #define BENCH_CASES(X)                                                                             \
     X(pair, "a malloc and a free on one stream, by size")                                          \
     X(live, "pairs and host memory, by the number of live blocks")                                 \
+    X(mam, "a malloc and a free of one chunk without streams, by size and number of live blocks")  \
     X(sizes, "blocks of random sizes that come and go, by how many live at a time")                \
     X(growth, "a new pool's first allocation and its trim, by size")                               \
     X(loop, "malloc, kernel, free, synchronise, by size and release threshold")                    \

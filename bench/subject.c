@@ -21,6 +21,10 @@ static bool has_pools(const struct sp_driver *driver) {
     return supported && driver->cuMemPoolCreate;
 }
 
+const char *subject_name(enum subject_kind kind) {
+    return table[kind].name;
+}
+
 bool subject_init(struct subject *subject, enum subject_kind kind, const struct sp_driver *driver) {
     *subject = *table[kind].subject;
     subject->name = table[kind].name;

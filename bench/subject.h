@@ -81,11 +81,13 @@ struct subject {
     X(ours_default, OURS_DEFAULT, "streampool, default pool")                                      \
     X(promised_default, PROMISED_DEFAULT, "streampool, StreamPromises")                            \
     X(cudas_default, CUDAS_DEFAULT, "CUDA's default pool")                                         \
+    X(mam, MAM, "streampool mam")                                                                  \
     X(direct, DIRECT, "cuMemAlloc")                                                                \
     X(list, LIST, "floor: lock and list")                                                          \
     X(extent, EXTENT, "floor: one extent")                                                         \
     X(block, BLOCK, "floor: one block kept")
 
+//   mam     a manager of mam.h: its chunk is fixed at the limit, or has 2 GiB at most and may grow
 //   list    a lock and a list for each thread, of pieces of host memory
 //   extent  the driver's calls for one extent: create, map and set access at a malloc; unmap and
 //           release at the synchronise behind its free
@@ -102,6 +104,9 @@ enum subject_kind {
 #define SUBJECT_DECLARE(name, NAME, text) extern const struct subject subject_##name;
 SUBJECTS(SUBJECT_DECLARE)
 #undef SUBJECT_DECLARE
+
+// What it is called in tables.
+const char *subject_name(enum subject_kind kind);
 
 // Fills in one that is closed. False when the driver lacks what it needs: it has no pools of its
 // own.

@@ -62,7 +62,7 @@ ${contents}")
 endmacro()
 
 sp_add_debian_package(library ${library_package} libs "Stream-ordered memory pools for CUDA programs"
-"This package has the library that programs need at run time.")
+"This package has the libraries that programs need at run time.")
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SUGGESTS streampool)
 
 sp_add_debian_package(development libstreampool-dev libdevel
@@ -81,7 +81,9 @@ set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS "${library_of_this_version}")
 # The library's package says what a program that is linked with it depends on. Who installs or removes a library has the
 # dynamic linker's cache made anew.
 set(control "${CMAKE_CURRENT_BINARY_DIR}/control")
-file(WRITE "${control}/shlibs" "libstreampool ${soversion} ${library_package} (>= ${PROJECT_VERSION})\n")
+file(WRITE "${control}/shlibs"
+    "libstreampool ${soversion} ${library_package} (>= ${PROJECT_VERSION})\n"
+    "libstreampool_mam ${soversion} ${library_package} (>= ${PROJECT_VERSION})\n")
 file(WRITE "${control}/triggers" "activate-noawait ldconfig\n")
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA "${control}/shlibs" "${control}/triggers")
 set(CPACK_DEBIAN_TOOLS_PACKAGE_CONTROL_EXTRA "${control}/triggers")

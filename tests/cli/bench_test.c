@@ -7,12 +7,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include <cjson/cJSON.h>
 
 #include "program.h"
+#include "svg.h"
 
 static void assert_every_line_says(char *text, const char *part) {
     for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
@@ -48,6 +50,14 @@ static const struct expectation expectations[] = {
      {"\nlive: ", " floor: lock and list ", "\n100 live, pair ", "\n1000 live, pair ",
       "\n100000 live, pair ", MALLINFO_LINE("\n100000 live, mallinfo2 "),
       "\n100000 live, resident "}},
+#ifndef WITH_SANITIZER // a million blocks take it long, and the case is run below, too
+    {"mam",
+     {"\nmam: malloc + free, by size", " streampool mam ", " cuMemAlloc ",
+      " streampool, default pool ", "\n256 B ", "\n64 KiB ", "\n1 GiB ",
+      "\nmam: free and malloc of 512 B, by live blocks", "\n100 live ", "\n1000000 live ",
+      "\nmanager, 1 GiB / 1 KiB ", "\nmanager, 1000000 / 100 live ",
+      "\ncuMemAlloc / manager, 1 GiB "}},
+#endif
     {"sizes",
      {"\nsizes: ", " cuMemAlloc ", "\n16 live, free + malloc ", "\n512 live, free + malloc ",
       "\n512 live, reserved "}},
@@ -496,6 +506,56 @@ static void results_are_plotted(void **state) {
     free(said);
 }
 
+// A device of 1 GiB has no room for the largest blocks, and for so many live ones. CUDA's default
+// pool isn't there.
+static void the_case_mam_draws_itself(void **state) {
+    (void)state;
+    struct outcome outcome;
+    const char *path = file_path("mam.svg");
+    program_run(&outcome, SETTINGS("STREAMPOOL_SIMCUDA=memory=1G"),
+                ARGUMENTS("--device=sim", "--rounds=1", "--plot", path, "mam"));
+    assert_string_equal(outcome.errors, "");
+    assert_int_equal(outcome.status, 0);
+    assert_says(outcome.output, "\n1 GiB: left out, ");
+    assert_says(outcome.output, "\n1000000 live: left out, ");
+    char *text = file_read(path);
+    struct svg *svg = svg_parse(text);
+    static const char *const axes[] = {"bytes", "live blocks"};
+    static const char *const settings[][2] = {{"256 B", "64 MiB"}, {"100 live", "100000 live"}};
+    static const char *const subjects[] = {"streampool mam", "cuMemAlloc",
+                                           "streampool, default pool"};
+    for (int i = 0; i < 2; i++) {
+        const struct svg_element *panel = svg_find(svg, svg->list, NULL, "data-axis", axes[i]);
+        assert_non_null(panel);
+        for (int end = 0; end < 2; end++)
+            assert_non_null(svg_find(svg, panel, NULL, "data-setting", settings[i][end]));
+        for (int subject = 0; subject < 3; subject++) {
+            const struct svg_element *point =
+                svg_find(svg, panel, NULL, "data-subject", subjects[subject]);
+            assert_non_null(point);
+            struct svg_extent extent = svg_extent_of(svg, point), all = svg_extent_of(svg, panel);
+            assert_true(extent.left >= all.left && extent.right <= all.right);
+            assert_non_null(svg_find_text(svg, svg->list, subjects[subject]));
+        }
+        assert_null(svg_find(svg, panel, NULL, "data-setting", "1000000 live"));
+    }
+    svg_forget(svg);
+    free(text);
+    program_forget(&outcome);
+}
+
+static void a_plot_without_the_case_mam_is_an_error(void **state) {
+    (void)state;
+    struct outcome outcome;
+    const char *path = file_path("none.svg");
+    program_run(&outcome, NO_SETTINGS,
+                ARGUMENTS("--device=sim", "--rounds=1", "--plot", path, "alternate"));
+    assert_int_equal(outcome.status, 1);
+    assert_says(outcome.errors, "the case mam is not among the results");
+    assert_int_not_equal(access(path, F_OK), 0);
+    program_forget(&outcome);
+}
+
 // A folder of its own is the search path, with what the script calls and no more.
 static void without_gnuplot_the_plots_are_named(void **state) {
     (void)state;
@@ -618,6 +678,8 @@ int main(void) {
         cmocka_unit_test(results_are_written_as_json),
         cmocka_unit_test(a_file_that_cannot_be_written_is_an_error),
         cmocka_unit_test(a_case_that_fails_is_named),
+        cmocka_unit_test(the_case_mam_draws_itself),
+        cmocka_unit_test(a_plot_without_the_case_mam_is_an_error),
         cmocka_unit_test(results_are_plotted),
         cmocka_unit_test(without_gnuplot_the_plots_are_named),
         cmocka_unit_test(peers_have_columns),

@@ -320,6 +320,16 @@
     X(live_a_refusal_leaves_the_capture_of_a_blocking_stream_valid, "beside a blocking stream that captures nothing is asked that would break the capture") \
     X(live_a_refusal_leaves_the_capture_of_a_non_blocking_stream_valid, "nor beside a non-blocking one")
 
+#define MAM_ROWS(X) \
+    X(a_manager_takes_its_chunk_at_the_first_malloc, "poolMamMalloc: the first one takes the chunk, whole; poolMamDestroy gives it back") \
+    X(memory_of_a_manager_is_usable_by_any_stream, "at once, on streams of every kind") \
+    X(a_managers_free_is_immediate, "poolMamFree: the next malloc may return the memory, whatever runs") \
+    X(a_manager_joins_neighbours, "freed blocks are joined with both neighbours, in whatever order they are freed") \
+    X(a_fixed_chunk_is_never_exceeded, "poolMamFixed: MemoryAllocation when it is full; else the manager grows") \
+    X(an_automatic_chunk_leaves_a_share_free, "poolMamCreateAuto: a sixteenth of the device, or half of what is free") \
+    X(a_manager_frees_nothing_but_its_own, "null: success; freed, interior, another's, the driver's, the host's: InvalidValue") \
+    X(live_blocks_outlive_their_manager, "poolMamDestroy: live blocks stay valid, and poolFree frees them")
+
 #define TRAP_ROWS(X) \
     X(trap_3_a_failed_allocation_keeps_nothing_of_what_it_grew, "a failed allocation leaks nothing, keeps nothing, and frees nothing twice later") \
     X(trap_4_no_lock_is_held_after_an_error, "after each error the next call of another thread goes through") \
@@ -346,6 +356,7 @@
     CONTEXT_ROWS(X) \
     REMAP_ROWS(X) \
     LIVE_ROWS(X) \
+    MAM_ROWS(X) \
     TRAP_ROWS(X)
 
 #define TWO_DEVICE_ROWS(X) \

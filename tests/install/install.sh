@@ -87,10 +87,10 @@ run_program() {
     if [ "$kind" = shared ] && [ -e "$prefix/$LIBDIR/libstreampool_dropin.so" ]; then run_dropins; fi
 }
 
-# Both forms of the drop-in find the library of the same tree from where they are.
+# Both forms of the drop-in, and the library of managers, find the library of the same tree from where they are.
 run_dropins() {
     local dropin found
-    for dropin in libstreampool_dropin.so streampool/dropin/libcuda.so.1; do
+    for dropin in libstreampool_dropin.so streampool/dropin/libcuda.so.1 libstreampool_mam.so; do
         found=$(ldd "$prefix/$LIBDIR/$dropin" | awk '$1 ~ /^libstreampool\.so/ { print $3 }')
         echo "$dropin finds $found"
         test "$(realpath "$found")" = "$(realpath "$prefix/$LIBDIR/libstreampool.so")"
@@ -100,6 +100,8 @@ run_dropins() {
 run_consumers() {  # FOLDER
     echo "running $1/consumer_c"
     "$1/consumer_c"
+    echo "running $1/consumer_mam"
+    "$1/consumer_mam"
     if [ ! "$CXX" ]; then return 0; fi
     echo "running $1/consumer_cxx"
     "$1/consumer_cxx"
@@ -144,7 +146,7 @@ need_pkg_config() {
 }
 
 by_pkg_config() {
-    local flags out=$WORK/pkg_config static=
+    local flags mam_flags out=$WORK/pkg_config static=
     need_pkg_config
     use_installed_driver
     export PKG_CONFIG_PATH=$prefix/$LIBDIR/pkgconfig LD_LIBRARY_PATH=$prefix/$LIBDIR
@@ -153,6 +155,8 @@ by_pkg_config() {
     if [ "$kind" = static ]; then static=--static; fi
     eval "flags=($(pkg-config --cflags --libs $static streampool))"  # with what quotes the spaces of a path
     "$CC" ${CFLAGS:-} "$here/consumer/consumer.c" -o "$out/consumer_c" "${flags[@]}" -ldl
+    eval "mam_flags=($(pkg-config --cflags --libs $static streampool_mam))"
+    "$CC" ${CFLAGS:-} "$here/consumer/mam.c" -o "$out/consumer_mam" "${mam_flags[@]}"
     if [ "$CXX" ]; then
         "$CXX" ${CXXFLAGS:-} -std=c++17 "$here/consumer/consumer.cc" -o "$out/consumer_cxx" "${flags[@]}"
     fi
@@ -171,6 +175,8 @@ below_usr() {
     export PKG_CONFIG_PATH=$root/usr/$LIBDIR/pkgconfig
     read -ra flags <<< "$(pkg-config --cflags --libs streampool)"
     test "${flags[*]}" = "-lstreampool" || { echo "pkg-config says: ${flags[*]}"; return 1; }
+    read -ra flags <<< "$(pkg-config --cflags --libs streampool_mam)"
+    test "${flags[*]}" = "-lstreampool_mam -lstreampool" || { echo "pkg-config says: ${flags[*]}"; return 1; }
     read -ra flags <<< "$(pkg-config --static --cflags --libs streampool)"
     test "${flags[*]}" = "-lstreampool -lpthread -ldl -Wl,-z,nodelete" || { echo "pkg-config --static says: ${flags[*]}"; return 1; }
 }
@@ -204,7 +210,7 @@ by_examples() {
     rm -rf "$copy"
     cp -r "$documentation/examples" "$copy"
     configure_and_build "$copy" "$copy/build" -DCMAKE_PREFIX_PATH="$prefix" -DSIMULATED=ON
-    for name in basic two_streams promises priming statistics; do
+    for name in basic two_streams promises priming statistics mam; do
         run_example "$copy" "$name.c" "$copy/build/$name"
     done
     run_example "$copy" basic.cpp "$copy/build/basic_cpp"

@@ -131,7 +131,8 @@ check_control() {
     expect "the program's Depends" "$(field tools Depends)" "^$this, $libc, libcjson1 \([^)]*\), zlib1g \([^)]*\)\$"
 
     # Programs that were built with this version run with it and later ones.
-    expect shlibs "$(cat "$WORK/control/library/shlibs")" "^libstreampool $SOVERSION $(package_of library) \(>= $VERSION\)\$"
+    expect shlibs "$(cat "$WORK/control/library/shlibs")" "^libstreampool $SOVERSION $(package_of library) \(>= $VERSION\)
+libstreampool_mam $SOVERSION $(package_of library) \(>= $VERSION\)\$"
     diff -u --label wanted --label control <(printf '%s\n' {development,library,tools}/{control,md5sums} library/shlibs \
         {library,tools}/triggers | sort) <(cd "$WORK/control" && find . -type f | sed 's|^\./||' | sort)
     for component in library tools; do
@@ -161,7 +162,7 @@ check_clean() {
     local binary
     if grep -rlF -e "$CHECKOUT" -e "$WORK" "$WORK/all" "$WORK/control"; then echo "name this machine's folders"; return 1; fi
     find "$WORK/all" -type f \( -path '*/bin/*' -o -name '*.so*' \) > "$WORK/binaries"
-    test "$(wc -l < "$WORK/binaries")" = 5
+    test "$(wc -l < "$WORK/binaries")" = 6
     while read -r binary; do
         if readelf -SW "$binary" | grep -E '\.(symtab|debug_)'; then echo "$binary isn't stripped"; return 1; fi
         if readelf -dW "$binary" | grep -E '\((RPATH|RUNPATH)\)'; then echo "of $binary"; return 1; fi

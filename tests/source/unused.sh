@@ -61,7 +61,7 @@ check() {
 
 cd "$checkout"
 compile_all hidden src/library "$@"
-for folder in src/simcuda src/cli bench; do
+for folder in src/simcuda src/mam src/cli bench; do
     compile_all default "$folder" "$@"
 done
 compile_headers "$@"
