@@ -5,14 +5,15 @@
 #include "base/time.h"
 
 #include <execinfo.h>
+#include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 _Atomic bool sp_observe_on;
 
 static struct sp_lock turn;
-static _Thread_local bool has_turn;
-static int stack_depth; // written before the flag
+static _Atomic pthread_t holder; // of the turn; 0 while nobody has it
+static int stack_depth;          // written before the flag
 
 // ----------------------------------------------------------------------------------- begin and end
 
@@ -51,16 +52,16 @@ bool sp_observe_end(void) {
 // ------------------------------------------------------------------------------------------- turns
 
 bool sp_observe_wait_for_turn(void) {
-    if (has_turn || !sp_lock_try_for(&turn, SP_SECOND))
+    if (sp_load_relaxed(&holder) == pthread_self() || !sp_lock_try_for(&turn, SP_SECOND))
         return false;
-    has_turn = true;
+    sp_store_relaxed(&holder, pthread_self());
     return true;
 }
 
 void sp_observe_give_turn(bool taken) {
     if (!taken)
         return;
-    has_turn = false;
+    sp_store_relaxed(&holder, 0);
     sp_lock_release(&turn);
 }
 
