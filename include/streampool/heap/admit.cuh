@@ -23,14 +23,13 @@ POOL_HEAP_FN void ph_admit(struct ph_book *book, uint32_t index, uint64_t addres
 // Closes the slabs [first, first + count), which serve nobody then, if all of them are free.
 // Returns whether they were.
 POOL_HEAP_FN int ph_close(struct ph_book *book, uint32_t first, uint32_t count) {
-    if (!ph_search_begin(book))
-        return 0;
+    int turn = ph_turn_begin(book);
     int closed = ph_claim_all(book, first, first + count);
     for (uint32_t slab = first; closed && slab < first + count; slab++) {
         ph_place_remove(book, book->slab[slab].base >> book->shift);
         ph_retag(&book->slab[slab], POOL_HEAP_FREE, POOL_HEAP_ABSENT, 0);
     }
-    ph_search_end(book);
+    ph_turn_end(book, turn);
     return closed;
 }
 

@@ -100,9 +100,10 @@ struct ph_book {
     struct ph_set free;
     struct ph_set any[POOL_HEAP_CLASSES];
     struct ph_set room[POOL_HEAP_CLASSES];
-    uint32_t searching; // 1 while somebody looks for a run, or closes slabs
-    uint32_t begun;     // times that somebody began to move a slab from set to set
-    uint32_t ended;     // ... and had done it
+    uint64_t row_missing; // what run.cuh remembers of a search in vain
+    uint32_t searching;   // 1 while somebody claims several slabs
+    uint32_t begun;       // times that somebody began to move a slab from set to set
+    uint32_t ended;       // ... and had done it
     uint32_t error_count;
     struct ph_error error[POOL_HEAP_ERRORS];
     uint64_t failures[POOL_HEAP_CLASSES + 1]; // requests that found nothing; the last is runs'
