@@ -24,7 +24,7 @@ POOL_HEAP_FN uint32_t ph_search_set(struct ph_book *book, struct ph_set *set, ui
         uint32_t slab = ph_set_pick(set);
         if (slab == POOL_HEAP_NONE)
             return 0;
-        if (ph_reserve(book, slab, cls, count, grant) != 0)
+        if (ph_may_have(book, slab, cls) && ph_reserve(book, slab, cls, count, grant) != 0)
             return grant->blocks;
         ph_forget(book, set, slab, cls, limit);
     }
@@ -96,7 +96,11 @@ POOL_HEAP_FN int ph_await(struct ph_current *current, uint32_t slab) {
 // Reserves blocks in the current slab, or in the next one. Returns how many.
 //
 // A slab that is full leaves its place as the current one; it comes into the sets when one of its
-// blocks is freed.
+// blocks is freed. It may have been emptied and filled anew since it was found full, and then be
+// current again: so it is listed if it has blocks to spare when it leaves.
+//
+// Where no other is found, none is current: else each thread that comes would ask the full one
+// without a look, and all of them together would hide the blocks that are freed there.
 POOL_HEAP_FN uint32_t ph_find(struct ph_book *book, uint32_t cls, uint32_t count,
                               struct ph_grant *grant) {
     struct ph_current *current =
@@ -108,8 +112,12 @@ POOL_HEAP_FN uint32_t ph_find(struct ph_book *book, uint32_t cls, uint32_t count
             return grant->blocks;
         if (ph_exchange(&current->opening, 1) == 0) {
             int mine = ph_load(&current->slab) == slab; // else somebody was faster
-            if (mine && ph_search_all(book, current, cls, count, grant) != 0)
-                ph_store(&current->slab, grant->slab);
+            if (mine && slab != POOL_HEAP_NONE)
+                ph_list(book, slab, cls);
+            if (mine) {
+                int found = ph_search_all(book, current, cls, count, grant) != 0;
+                ph_store(&current->slab, found ? grant->slab : POOL_HEAP_NONE);
+            }
             ph_exchange(&current->opening, 0);
             if (mine)
                 return grant->blocks;
