@@ -65,6 +65,23 @@ POOL_HEAP_FN uint32_t ph_find_row(struct ph_book *book, uint32_t count) {
     return POOL_HEAP_NONE;
 }
 
+// Slabs that are claimed can't be closed. They may have been, and admitted elsewhere, between the
+// look that found them and their claim.
+POOL_HEAP_FN int ph_is_row(const struct ph_book *book, uint32_t first, uint32_t count) {
+    for (uint32_t slab = first + 1; slab < first + count; slab++) {
+        if ((ph_load64(&book->joined[slab / 64]) >> slab % 64 & 1) == 0)
+            return 0;
+    }
+    return 1;
+}
+
+POOL_HEAP_FN void ph_give_row(struct ph_book *book, uint32_t first, uint32_t count) {
+    ph_move_begin(book);
+    for (uint32_t slab = first; slab < first + count; slab++)
+        ph_add_free(book, slab);
+    ph_move_end(book);
+}
+
 // Finds a row and claims it. POOL_HEAP_NONE where somebody was faster; *seen tells whether there
 // was one.
 POOL_HEAP_FN uint32_t ph_claim_row(struct ph_book *book, uint32_t count, int *seen) {
@@ -82,6 +99,10 @@ POOL_HEAP_FN uint32_t ph_claim_row(struct ph_book *book, uint32_t count, int *se
     uint32_t slab = ph_find_row(book, count);
     if (slab != POOL_HEAP_NONE && !ph_claim_all(book, slab, slab + count))
         slab = POOL_HEAP_NONE;
+    if (slab != POOL_HEAP_NONE && !ph_is_row(book, slab, count)) {
+        ph_give_row(book, slab, count);
+        slab = POOL_HEAP_NONE;
+    }
     ph_turn_end(book, turn);
     return slab;
 }
@@ -133,8 +154,8 @@ POOL_HEAP_FN int ph_give_run(struct ph_book *book, uint32_t first) {
     for (;; state = old) {
         if (ph_tag(state) != POOL_HEAP_RUN)
             return 0;
-        uint32_t free = (state & POOL_HEAP_COUNT_MASK) |
-                        (uint32_t)POOL_HEAP_FREE << POOL_HEAP_TAG_SHIFT;
+        uint32_t free = (state & POOL_HEAP_COUNT_MASK) | (uint32_t)POOL_HEAP_FREE
+                                                             << POOL_HEAP_TAG_SHIFT;
         old = ph_swap_if(&slab->state, state, free);
         if (old == state)
             break;
