@@ -42,9 +42,8 @@ enum poolHeapErrorKind {
     poolHeapErrorDouble = 2
 };
 
-POOL_HEAP_FN void ph_note_error(struct ph_book *book, uint32_t kind, uint64_t address,
-                                uint32_t count) {
-    ph_add64(kind == poolHeapErrorForeign ? &book->foreign_frees : &book->double_frees, count);
+POOL_HEAP_FN void ph_note_error(struct ph_book *book, uint32_t kind, uint64_t address) {
+    ph_add64(kind == poolHeapErrorForeign ? &book->foreign_frees : &book->double_frees, 1);
     uint32_t i = ph_add(&book->error_count, 1);
     if (i < POOL_HEAP_ERRORS) {
         ph_store64(&book->error[i].address, address);
@@ -61,13 +60,14 @@ POOL_HEAP_FN void ph_note_failure(struct ph_book *book, uint32_t cls, uint64_t b
     ph_max64(&book->bytes_failed_most, bytes);
 }
 
-// The smallest class of at least so many bytes: 16, 24, 32, 48, ...
+// The smallest class of at least so many bytes: 16, 32, 48, 64, 96, ...
 POOL_HEAP_FN uint32_t ph_class_of(uint64_t bytes) {
     if (bytes <= 16)
         return 0;
     uint32_t power = ph_highest64(bytes - 1); // 2^power < bytes <= 2^(power + 1)
     uint64_t half = (UINT64_C(1) << power) + (UINT64_C(1) << (power - 1));
-    return (power - 4) * 2 + (bytes <= half ? 1 : 2);
+    uint32_t cls = (power - 4) * 2 + (bytes <= half ? 0 : 1);
+    return cls != 0 ? cls : 1; // there is none of 24 bytes: a block lies at a multiple of 16
 }
 
 // A block that a lane gets: the one with this rank among those that were won in a word.
@@ -115,11 +115,12 @@ POOL_HEAP_FN void *ph_malloc_block(struct ph_book *book, uint32_t group, uint32_
 /// Allocates memory in a kernel. (malloc)
 ///
 /// @param heap Is the kernel's heap.
-/// @param bytes Is the number of bytes. A block has the next size of 16, 24, 32, 48, ...; above
+/// @param bytes Is the number of bytes. A block has the next size of 16, 32, 48, 64, 96, ...; above
 ///     half a slab it has whole slabs (poolHeapSlabSize).
 /// @return The block, at a multiple of 16, and where its size is a power of two, of the least of
 ///     that and 512. Its contents are undefined. Null for 0 bytes, and when there is no memory,
-///     which is counted.
+///     which is counted. The last blocks of a heap may be overlooked while other threads are in
+///     the middle of taking or freeing some.
 POOL_HEAP_CALL void *pool_heap_malloc(struct pool_heap heap, size_t bytes) {
     struct ph_book *book = heap.book;
     uint32_t cls = bytes == 0 ? POOL_HEAP_CLASSES + 1 : ph_class_of(bytes);
@@ -137,7 +138,7 @@ POOL_HEAP_CALL void *pool_heap_malloc(struct pool_heap heap, size_t bytes) {
     return (void *)(uintptr_t)run;
 }
 
-// What an address is.
+// An address that was looked up.
 struct ph_found {
     uint32_t slab;  // POOL_HEAP_NONE: no block begins there
     uint32_t cls;   // POOL_HEAP_CLASSES: a run
@@ -146,11 +147,12 @@ struct ph_found {
 };
 
 POOL_HEAP_FN struct ph_found ph_look_up(struct ph_book *book, uint64_t address) {
-    struct ph_found found = {ph_place_of(book, address), 0, 0, 0};
+    uint64_t place = ph_place_of(book, address);
+    struct ph_found found = {ph_place_slab(place), 0, 0, 0};
     if (found.slab == POOL_HEAP_NONE)
         return found;
     uint32_t tag = ph_tag(ph_load(&book->slab[found.slab].state));
-    uint64_t offset = address - book->slab[found.slab].base;
+    uint64_t offset = address - ph_place_base(place);
     int good = tag == POOL_HEAP_RUN && offset == 0;
     found.cls = POOL_HEAP_CLASSES;
     found.free = tag == POOL_HEAP_FREE;
@@ -166,16 +168,17 @@ POOL_HEAP_FN struct ph_found ph_look_up(struct ph_book *book, uint64_t address) 
     return found;
 }
 
-// Frees blocks of one word: clears their bits, and counts them.
+// Frees blocks of one word, one of which lies at the address: clears their bits, and counts them.
 POOL_HEAP_FN void ph_free_blocks(struct ph_book *book, const struct ph_found *found, uint32_t bits,
-                                 uint32_t count, uint64_t address) {
-    struct ph_slab *slab = &book->slab[found->slab];
-    uint32_t *word = ph_bits(slab, &book->cls[found->cls]) + found->index / 32;
-    uint32_t freed = ph_count(ph_and(word, ~bits) & bits);
+                                 uint64_t address) {
+    const struct ph_class *c = &book->cls[found->cls];
+    uint32_t *word = ph_bits(&book->slab[found->slab], c) + found->index / 32;
+    uint32_t freed = ph_and(word, ~bits) & bits;
     if (freed != 0)
-        ph_give(book, found->slab, freed);
-    if (freed < count)
-        ph_note_error(book, poolHeapErrorDouble, address, count - freed);
+        ph_give(book, found->slab, ph_count(freed));
+    uint64_t first = address - (uint64_t)(found->index % 32) * c->size;
+    for (uint32_t twice = bits & ~freed; twice != 0; twice &= twice - 1)
+        ph_note_error(book, poolHeapErrorDouble, first + (uint64_t)ph_lowest(twice) * c->size);
 }
 
 /// Frees memory in a kernel. All accesses to it by other threads come before, in the order that the
@@ -196,13 +199,18 @@ POOL_HEAP_CALL void pool_heap_free(struct pool_heap heap, void *block) {
     uint32_t group = ph_match(ph_together(), key);
     if (in_slab) {
         uint32_t bits = ph_join(group, 1u << found.index % 32);
+        if (ph_count(bits) != ph_count(group)) { // some free the same block
+            uint32_t same = ph_match(group, found.index % 32);
+            if (ph_lane() != ph_lowest(same))
+                ph_note_error(book, poolHeapErrorDouble, address);
+        }
         if (ph_lane() == ph_lowest(group))
-            ph_free_blocks(book, &found, bits, ph_count(group), address);
+            ph_free_blocks(book, &found, bits, address);
     } else if (found.slab != POOL_HEAP_NONE) {
         if (!ph_give_run(book, found.slab))
-            ph_note_error(book, poolHeapErrorDouble, address, 1);
+            ph_note_error(book, poolHeapErrorDouble, address);
     } else if (block != NULL) {
-        ph_note_error(book, found.free ? poolHeapErrorDouble : poolHeapErrorForeign, address, 1);
+        ph_note_error(book, found.free ? poolHeapErrorDouble : poolHeapErrorForeign, address);
     }
 }
 
@@ -235,15 +243,14 @@ POOL_HEAP_CALL void *pool_heap_realloc(struct pool_heap heap, void *block, size_
     if (block != NULL && bytes != 0 && bytes <= usable && (bytes > usable / 2 || usable <= 32))
         return block;
     if (block != NULL && bytes != 0 && usable == 0) {
-        ph_note_error(heap.book, poolHeapErrorForeign, (uint64_t)(uintptr_t)block, 1);
+        ph_note_error(heap.book, poolHeapErrorForeign, (uint64_t)(uintptr_t)block);
         return NULL;
     }
     void *moved = pool_heap_malloc(heap, bytes);
     if (moved == NULL && bytes != 0) // a smaller block isn't worth a failure
         return bytes <= usable ? block : NULL;
-    size_t words = ((bytes < usable ? bytes : usable) + 7) / 8; // sizes are multiples of 8
-    for (size_t i = 0; i < words && moved != NULL; i++)
-        ((uint64_t *)moved)[i] = ((const uint64_t *)block)[i];
+    if (moved != NULL && block != NULL) // sizes are multiples of 16
+        ph_copy(moved, block, ((bytes < usable ? bytes : usable) + 15) & ~(size_t)15);
     pool_heap_free(heap, block);
     return moved;
 }

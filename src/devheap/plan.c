@@ -9,9 +9,11 @@ static uint64_t slab_bytes(const struct sp_heap_plan *plan) {
     return (uint64_t)1 << plan->shift;
 }
 
-// 16, 24, 32, 48, ...
+// 16, 32, 48, 64, 96, ...
 static uint32_t class_bytes(uint32_t cls) {
-    return (cls % 2 != 0 ? UINT32_C(24) : UINT32_C(16)) << cls / 2;
+    if (cls == 0)
+        return 16;
+    return (cls % 2 != 0 ? UINT32_C(16) : UINT32_C(24)) << (cls + 1) / 2;
 }
 
 static uint32_t power_of_two(uint32_t least) {

@@ -22,7 +22,7 @@
 #include "machine.cuh"
 
 enum {
-    POOL_HEAP_CLASSES = 34,      // 16, 24, 32, 48, ... bytes, up to half of 2 MiB
+    POOL_HEAP_CLASSES = 32,      // 16, 32, 48, 64, 96, ... bytes, up to half of 2 MiB
     POOL_HEAP_SLABS_MAX = 65536, // an index has 16 bits in a key of ph_match
     POOL_HEAP_SHIFT_MIN = 16,    // a slab has 64 KiB
     POOL_HEAP_SHIFT_MAX = 21,    // ... to 2 MiB
@@ -34,11 +34,11 @@ enum {
 // Tags of a slab, in the upper six bits of its state. The lower bits count the blocks that are
 // taken, and for a moment those that somebody asked for in vain.
 enum {
-    POOL_HEAP_ABSENT,  // no memory
-    POOL_HEAP_FREE,    // in the set of free slabs, or on its way into it or out of it
-    POOL_HEAP_RUN,     // the first slab of a run
-    POOL_HEAP_BODY,    // another slab of a run
-    POOL_HEAP_FIRST,   // and more: blocks of class tag - POOL_HEAP_FIRST
+    POOL_HEAP_ABSENT, // no memory
+    POOL_HEAP_FREE,   // in the set of free slabs, or on its way into it or out of it
+    POOL_HEAP_RUN,    // the first slab of a run
+    POOL_HEAP_BODY,   // another slab of a run
+    POOL_HEAP_FIRST,  // and more: blocks of class tag - POOL_HEAP_FIRST
     POOL_HEAP_TAG_SHIFT = 26,
 };
 #define POOL_HEAP_COUNT_MASK ((UINT32_C(1) << POOL_HEAP_TAG_SHIFT) - 1)
@@ -56,8 +56,8 @@ struct ph_class {
 
 struct ph_slab {
     uint32_t state;
-    uint32_t run;    // slabs of the run that begins here
-    uint64_t base;   // its address; constant while the slab isn't absent
+    uint32_t run;  // slabs of the run that begins here
+    uint64_t base; // its address; constant while the slab isn't absent
     uint32_t unused[4];
     uint32_t bits[POOL_HEAP_BITS_INLINE / 32];
 };
@@ -69,7 +69,7 @@ struct ph_set {
     uint64_t *leaves;
 };
 
-// What a group of processors looks at first for a class, in a sector of its own.
+// Where a group of processors looks first for a class: a sector of its own.
 struct ph_current {
     uint32_t slab;
     uint32_t opening; // 1 while one of the group looks for the next slab
@@ -85,16 +85,17 @@ struct ph_error {
 
 struct ph_book {
     // These stay as they are while the heap lives.
-    uint32_t slabs;     // entries of `slab`
-    uint32_t shift;     // of a slab's size
-    uint32_t classes;   // that a slab of this size can hold
-    uint32_t groups;    // a power of two
-    uint32_t places;    // a power of two
-    uint32_t unused[3];
+    uint32_t slabs;   // entries of `slab`
+    uint32_t shift;   // of a slab's size
+    uint32_t classes; // that a slab of this size can hold
+    uint32_t groups;  // a power of two
+    uint32_t places;  // a power of two
+    uint32_t reach;   // of searches in `place`; grows as slabs are admitted
+    uint32_t unused[2];
     struct ph_slab *slab;
     struct ph_current *current; // [classes][groups]
-    uint64_t *place;
-    uint64_t *joined; // a bit for each slab: the slab before it ends where it begins
+    uint64_t *place;            // of a slab by its address (place.cuh)
+    uint64_t *joined;           // a bit for each slab: the slab before it ends where it begins
     struct ph_class cls[POOL_HEAP_CLASSES];
     // These change, some with each call.
     struct ph_set free;

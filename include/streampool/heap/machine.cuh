@@ -16,10 +16,10 @@
 #endif
 
 #ifdef __CUDACC__
-#define POOL_HEAP_FN static __device__ inline
+#define POOL_HEAP_FN   static __device__ inline
 #define POOL_HEAP_CALL static __device__ __noinline__
 #else
-#define POOL_HEAP_FN static inline __attribute__((unused))
+#define POOL_HEAP_FN   static inline __attribute__((unused))
 #define POOL_HEAP_CALL static __attribute__((unused, noinline))
 #endif
 
@@ -43,6 +43,7 @@ POOL_HEAP_DEFINE_ATOMIC(ph_exchange, uint32_t, "b32", "exch", "r")
 POOL_HEAP_DEFINE_ATOMIC(ph_or64, uint64_t, "b64", "or", "l")
 POOL_HEAP_DEFINE_ATOMIC(ph_and64, uint64_t, "b64", "and", "l")
 POOL_HEAP_DEFINE_ATOMIC(ph_add64, uint64_t, "u64", "add", "l")
+POOL_HEAP_DEFINE_ATOMIC(ph_max, uint32_t, "u32", "max", "r")
 POOL_HEAP_DEFINE_ATOMIC(ph_max64, uint64_t, "u64", "max", "l")
 #undef POOL_HEAP_DEFINE_ATOMIC
 
@@ -79,7 +80,7 @@ static __device__ __forceinline__ uint64_t ph_load64(const uint64_t *word) {
     return value;
 }
 
-// What follows in the thread sees what was released before the value was written.
+// The thread sees from then on what was released before the value was written.
 static __device__ __forceinline__ uint32_t ph_load_acquire(const uint32_t *word) {
     uint32_t value;
     asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
@@ -102,6 +103,13 @@ static __device__ __forceinline__ void ph_clear(void *memory, uint32_t bytes) {
 #pragma unroll
         for (uint32_t j = 0; j < 8; j++)
             part[i + j] = make_uint4(0, 0, 0, 0);
+}
+
+// Copies a multiple of 16 bytes between blocks.
+static __device__ __forceinline__ void ph_copy(void *to, const void *from, size_t bytes) {
+#pragma unroll 1
+    for (size_t i = 0; i < bytes / 16; i++)
+        ((uint4 *)to)[i] = ((const uint4 *)from)[i];
 }
 
 // Counts the ones, and finds the lowest one of a word that isn't 0.
@@ -183,8 +191,14 @@ static __device__ __forceinline__ void ph_nap(void) {
 
 #else // C11
 
+// A model may let other threads run before each of these.
+#ifndef POOL_HEAP_STEP
+#define POOL_HEAP_STEP() ((void)0)
+#endif
+
 #define POOL_HEAP_DEFINE_ATOMIC(name, type, operation)                                             \
     static inline type name(type *word, type value) {                                              \
+        POOL_HEAP_STEP();                                                                          \
         return operation(word, value, __ATOMIC_ACQ_REL);                                           \
     }
 POOL_HEAP_DEFINE_ATOMIC(ph_add, uint32_t, __atomic_fetch_add)
@@ -196,23 +210,40 @@ POOL_HEAP_DEFINE_ATOMIC(ph_and64, uint64_t, __atomic_fetch_and)
 POOL_HEAP_DEFINE_ATOMIC(ph_add64, uint64_t, __atomic_fetch_add)
 #undef POOL_HEAP_DEFINE_ATOMIC
 
+#define POOL_HEAP_DEFINE_MAX(name, type)                                                           \
+    static inline type name(type *word, type value) {                                              \
+        type old = __atomic_load_n(word, __ATOMIC_RELAXED);                                        \
+        while (old < value && !__atomic_compare_exchange_n(word, &old, value, 0, __ATOMIC_ACQ_REL, \
+                                                           __ATOMIC_RELAXED))                      \
+            continue;                                                                              \
+        return old;                                                                                \
+    }
+POOL_HEAP_DEFINE_MAX(ph_max, uint32_t)
+POOL_HEAP_DEFINE_MAX(ph_max64, uint64_t)
+#undef POOL_HEAP_DEFINE_MAX
+
 static inline uint32_t ph_swap_if(uint32_t *word, uint32_t expected, uint32_t value) {
+    POOL_HEAP_STEP();
     __atomic_compare_exchange_n(word, &expected, value, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
     return expected;
 }
 
 static inline uint64_t ph_swap_if64(uint64_t *word, uint64_t expected, uint64_t value) {
+    POOL_HEAP_STEP();
     __atomic_compare_exchange_n(word, &expected, value, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
     return expected;
 }
 
 static inline uint32_t ph_load(const uint32_t *word) {
+    POOL_HEAP_STEP();
     return __atomic_load_n(word, __ATOMIC_RELAXED);
 }
 static inline uint64_t ph_load64(const uint64_t *word) {
+    POOL_HEAP_STEP();
     return __atomic_load_n(word, __ATOMIC_RELAXED);
 }
 static inline uint32_t ph_load_acquire(const uint32_t *word) {
+    POOL_HEAP_STEP();
     return __atomic_load_n(word, __ATOMIC_ACQUIRE);
 }
 static inline void ph_store(uint32_t *word, uint32_t value) {
@@ -226,12 +257,8 @@ static inline void ph_clear(void *memory, uint32_t bytes) {
     memset(memory, 0, bytes);
 }
 
-static inline uint64_t ph_max64(uint64_t *word, uint64_t value) {
-    uint64_t old = __atomic_load_n(word, __ATOMIC_RELAXED);
-    while (old < value && !__atomic_compare_exchange_n(word, &old, value, 0, __ATOMIC_ACQ_REL,
-                                                       __ATOMIC_RELAXED))
-        continue;
-    return old;
+static inline void ph_copy(void *to, const void *from, size_t bytes) {
+    memcpy(to, from, bytes);
 }
 
 static inline uint32_t ph_count(uint32_t bits) {

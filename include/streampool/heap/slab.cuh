@@ -105,8 +105,8 @@ struct ph_grant {
 
 // Reserves up to `count` blocks of the class in a slab. Returns how many, 0 too if the slab is of
 // another class meanwhile.
-POOL_HEAP_FN uint32_t ph_reserve(struct ph_book *book, uint32_t index, uint32_t cls,
-                                 uint32_t count, struct ph_grant *grant) {
+POOL_HEAP_FN uint32_t ph_reserve(struct ph_book *book, uint32_t index, uint32_t cls, uint32_t count,
+                                 struct ph_grant *grant) {
     const struct ph_class *c = &book->cls[cls];
     uint32_t old = ph_add(&book->slab[index].state, count);
     uint32_t taken = old & POOL_HEAP_COUNT_MASK, got = 0;
