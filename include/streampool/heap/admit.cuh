@@ -20,6 +20,11 @@ POOL_HEAP_FN void ph_admit(struct ph_book *book, uint32_t index, uint64_t addres
     ph_add_free(book, index);
 }
 
+// Says of a slab that the one before it ends where it begins, as that one is admitted.
+POOL_HEAP_FN void ph_mark_joined(struct ph_book *book, uint32_t index) {
+    ph_or64(&book->joined[index / 64], UINT64_C(1) << index % 64);
+}
+
 // Closes the slabs [first, first + count), which serve nobody then, if all of them are free.
 // Returns whether they were.
 POOL_HEAP_FN int ph_close(struct ph_book *book, uint32_t first, uint32_t count) {
@@ -30,6 +35,9 @@ POOL_HEAP_FN int ph_close(struct ph_book *book, uint32_t first, uint32_t count) 
         ph_place_remove(book, book->slab[slab].base >> book->shift);
         ph_retag(&book->slab[slab], POOL_HEAP_FREE, POOL_HEAP_ABSENT, 0);
     }
+    uint32_t next = first + count; // other memory may come before it
+    if (closed && next < book->slabs)
+        ph_and64(&book->joined[next / 64], ~(UINT64_C(1) << next % 64));
     ph_search_end(book);
     return closed;
 }

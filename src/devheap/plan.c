@@ -1,4 +1,4 @@
-#include "plan.h"
+#include "devheap/plan.h"
 
 #include <string.h>
 
