@@ -22,6 +22,15 @@ static int compare(const void *a, const void *b) {
     return (one > other) - (one < other);
 }
 
+// Gives back memory that nobody has used.
+static poolError_t give(const struct growth *growth, uint64_t address) {
+    struct sp_heap_machine *machine = growth->heap->machine;
+    poolError_t error = machine->give(machine, address, growth->stream);
+    if (error != poolSuccess)
+        machine->give_now(machine, address);
+    return error;
+}
+
 // The memory is taken as a whole first. So nothing else happens where the pool hasn't so much, and
 // else the pool has it side by side when the chunks are taken.
 static poolError_t try_whole(struct growth *growth, uint64_t bytes) {
@@ -29,7 +38,7 @@ static poolError_t try_whole(struct growth *growth, uint64_t bytes) {
     uint64_t address;
     poolError_t error = machine->take(machine, &address, bytes, growth->stream);
     if (error == poolSuccess)
-        error = machine->give(machine, address, growth->stream);
+        error = give(growth, address);
     return error;
 }
 
@@ -106,8 +115,7 @@ static poolError_t admit_some(struct growth *growth, size_t mark) {
 static void undo(struct growth *growth) {
     struct poolHeap_st *heap = growth->heap;
     for (uint32_t i = growth->admitted; i < growth->chunks; i++) {
-        if (heap->machine->give(heap->machine, growth->address[i], growth->stream) != poolSuccess)
-            heap->machine->give_now(heap->machine, growth->address[i]);
+        give(growth, growth->address[i]);
         if (i < growth->placed)
             sp_heap_chunks_remove(&heap->chunks, growth->first[i]);
     }

@@ -1,8 +1,14 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
 #include "heap_host/model.h"
 
 #include "devheap/fail.h"
 #include "devheap/kernels.cuh"
-#include "support/cmocka.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -165,6 +171,14 @@ static void run(struct model *model) {
                 progress = true;
     } while (progress);
     pthread_cond_broadcast(&model->changed);
+}
+
+// Makes it an operation that does nothing.
+static void drop(struct operation *operation) {
+    if (operation->kind == KERNEL)
+        free(operation->given);
+    operation->kind = WAIT;
+    operation->point = 0;
 }
 
 static void enqueue(struct stream *stream, struct operation operation) {
@@ -404,7 +418,7 @@ static poolError_t end(struct sp_heap_machine *machine) {
     return poolSuccess;
 }
 
-static const struct sp_heap_machine calls = {
+static const struct sp_heap_machine functions = {
     .take = take,
     .give = give,
     .give_behind = give_behind,
@@ -424,7 +438,7 @@ static const struct sp_heap_machine calls = {
 
 poolError_t sp_heap_machine_make(struct sp_heap_machine **machine, poolMemPool_t pool) {
     struct model *model = (struct model *)pool;
-    model->machine = calls;
+    model->machine = functions;
     model->machine.own = (CUstream)&model->stream[MODEL_STREAMS];
     *machine = &model->machine;
     return poolSuccess;
@@ -492,7 +506,8 @@ void model_capture(struct model *model, CUstream stream, bool captures) {
 
 void model_work(struct model *model, CUstream stream, void (*work)(void *), void *given) {
     pthread_mutex_lock(&model->lock);
-    enqueue((struct stream *)stream, (struct operation){.kind = WORK, .work = work, .given = given});
+    enqueue((struct stream *)stream,
+            (struct operation){.kind = WORK, .work = work, .given = given});
     leave(model);
 }
 
@@ -521,9 +536,14 @@ bool model_has_failed(struct model *model) {
     return failed;
 }
 
+// What is enqueued never runs then, and memory is free.
 void model_break(struct model *model) {
     pthread_mutex_lock(&model->lock);
     model->broken = true;
+    for (size_t i = 0; i <= MODEL_STREAMS; i++)
+        for (struct operation *each = model->stream[i].first; each != NULL; each = each->next)
+            if (each->kind != GIVE)
+                drop(each);
     leave(model);
 }
 
