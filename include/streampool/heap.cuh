@@ -23,7 +23,7 @@
 #endif
 
 #include "heap/admit.cuh"
-#include "heap/descriptor.h"
+#include <streampool/heap/descriptor.h>
 
 #if defined(POOL_HEAP_CHECK)
 #include <stdio.h>

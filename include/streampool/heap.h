@@ -43,6 +43,10 @@
 extern "C" {
 #endif
 
+// ------------------------------------------------------------------------------------ device heaps
+
+// These calls make a heap and destroy it, and tell what kernels get of it.
+
 /// A heap is known to programs by this handle.
 typedef struct poolHeap_st *poolHeap_t;
 
@@ -107,6 +111,10 @@ STREAMPOOL_API struct pool_heap poolHeapDevice(poolHeap_t heap);
 ///
 /// @param heap Names the heap.
 STREAMPOOL_API size_t poolHeapSlabSize(poolHeap_t heap);
+
+// ---------------------------------------------------------------------------- device heaps: memory
+
+// These calls take memory from the pool, and give it back.
 
 /// Takes more memory from the pool, in chunks of 2 MiB. They lie side by side where the pool has
 /// them so: then blocks larger than a chunk fit, too.
@@ -193,6 +201,10 @@ STREAMPOOL_API poolError_t poolHeapTrim(poolHeap_t heap, const CUstream streams[
 ///   back, and streams that wait for each other once.
 STREAMPOOL_API poolError_t poolHeapTrimTo(poolHeap_t heap, size_t bytesToKeep,
                                           const CUstream streams[], size_t count);
+
+// ---------------------------------------------------------------------------- device heaps: blocks
+
+// These calls free a block, and tell what a heap has.
 
 /// Frees a block in the order of a stream, as a kernel's pool_heap_free does. What is no live block
 /// does nothing but be counted (poolHeapGetStatistics). Doesn't block.

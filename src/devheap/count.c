@@ -11,7 +11,7 @@ _Static_assert((int)POOL_HEAP_CLASSES == (int)poolHeapClassesMost,
 _Static_assert((int)POOL_HEAP_ERRORS == (int)poolHeapBadFreesMost,
                "heap.h has the number of errors");
 
-// What the host knows.
+// Notes what the host knows.
 static void note_host(const struct poolHeap_st *heap, struct poolHeapStatistics *statistics) {
     statistics->slabSize = (size_t)1 << heap->plan.shift;
     statistics->bytesMost = heap->chunks.units * SP_HEAP_UNIT_BYTES;

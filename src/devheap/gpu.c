@@ -21,7 +21,7 @@ struct gpu {
     CUfunction kernel[SP_HEAP_KERNEL_COUNT];
 };
 
-// What a call has to restore.
+// A call restores this.
 struct entered {
     const struct gpu *gpu;
     CUstreamCaptureMode mode;

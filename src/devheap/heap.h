@@ -42,7 +42,7 @@ struct sp_heap_look {
     uint32_t slabs_unseen; // that may be admitted behind it
 };
 
-// One trim, from the kernels to the reaper.
+// A trim, from its kernels to the reaper.
 struct sp_heap_trim {
     struct sp_heap_trim *next;
     CUevent event;

@@ -1,4 +1,4 @@
-// What the host's kernels get and give: for the host that launches them, and the code that runs.
+// This is said between the host's kernels and the host that launches them.
 //
 // A kernel gets one struct by value. What it has to tell it writes to memory of the host that the
 // device can write, struct sp_heap_told, which the host reads when an event behind the kernel is
@@ -88,7 +88,7 @@ struct sp_heap_copy {
     uint64_t words;   // of 8 bytes
 };
 
-// What a survey found.
+// A survey found this.
 struct sp_heap_surveyed {
     uint64_t slabs;
     uint64_t slabs_free;

@@ -5,7 +5,7 @@
 #include "devheap/heap.h"
 
 // Makes a heap of at most so many units on a machine, which is the heap's from then on. Blocks.
-poolError_t sp_heap_life_begin(struct poolHeap_st **heap, struct sp_heap_machine *machine,
+poolError_t sp_heap_life_begin(struct poolHeap_st **made, struct sp_heap_machine *machine,
                                uint32_t units);
 
 // Gives back all memory behind these streams; without streams at once. Blocks until the host's

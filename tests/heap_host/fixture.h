@@ -30,7 +30,7 @@ static inline int set_up(void **state) {
     for (unsigned i = 0; i < MODEL_STREAMS; i++)
         fixture.stream[i] = model_stream(fixture.model, i);
     *state = &fixture;
-    return poolHeapCreate(&fixture.heap, model_pool(fixture.model), 64 * MIB);
+    return (int)poolHeapCreate(&fixture.heap, model_pool(fixture.model), 64 * MIB);
 }
 
 // A test that has destroyed the heap sets it to null.

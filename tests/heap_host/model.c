@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { BLOCKS = 4096, UNIT = 1 << 21, ALIGNMENT = 512 };
+enum { BLOCKS = 512, UNIT = 1 << 21, ALIGNMENT = 512 };
 
 // A place in a stream that is done or not yet. Records, and frees, have one each.
 struct operation {
