@@ -119,7 +119,7 @@ function(sp_find_nvcc words)
         HINTS "$ENV{CUDA_HOME}/bin" "$ENV{CUDA_PATH}/bin" /usr/local/cuda/bin
         DOC "The CUDA compiler, for the device heap's kernels")
     mark_as_advanced(STREAMPOOL_NVCC)
-    if(NOT STREAMPOOL_NVCC)
+    if(NOT STREAMPOOL_NVCC OR NOT EXISTS "${STREAMPOOL_NVCC}")
         set(${words} "nvcc" PARENT_SCOPE)
     endif()
 endfunction()
