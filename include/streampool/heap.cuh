@@ -23,24 +23,11 @@
 #endif
 
 #include "heap/admit.cuh"
+#include <streampool/heap/descriptor.h>
 
 #if defined(POOL_HEAP_CHECK)
 #include <stdio.h>
 #endif
-
-/// What a kernel gets of a heap, from poolHeapDevice(). It stays valid until the heap is destroyed.
-struct pool_heap {
-    /// Internal: see streampool/heap/book.cuh.
-    struct ph_book *book;
-};
-
-/// Why a free was refused.
-enum poolHeapErrorKind {
-    /// The address lies in no slab of the heap, or not at the beginning of a block.
-    poolHeapErrorForeign = 1,
-    /// The block is free.
-    poolHeapErrorDouble = 2
-};
 
 POOL_HEAP_FN void ph_note_error(struct ph_book *book, uint32_t kind, uint64_t address) {
     ph_add64(kind == poolHeapErrorForeign ? &book->foreign_frees : &book->double_frees, 1);

@@ -34,7 +34,7 @@ make_prefix() {
     rm -rf "$WORK"
     mkdir -p "$WORK"
     if [ "$kind" != "$BUILD_KIND" ]; then
-        configure_and_build "$CHECKOUT" "$build" -DSTREAMPOOL_TESTS=OFF \
+        configure_and_build "$CHECKOUT" "$build" -DSTREAMPOOL_TESTS=OFF -DSTREAMPOOL_HEAP="$HEAP" \
             -DCMAKE_INSTALL_PREFIX=/usr -DCMAKE_INSTALL_BINDIR="$BINDIR" -DCMAKE_INSTALL_LIBDIR="$LIBDIR"
     fi
     install_build --prefix "$WORK/installed"
@@ -52,7 +52,8 @@ list_files() {  # PREFIX
 
 # Those that installed-files.txt has for this kind of library, of all components or of one.
 expected_files() {  # [COMPONENT]
-    awk -v kind="$kind" -v component="${1:-}" '/^#/ { next }
+    awk -v kind="$kind" -v heap="${HEAP-}" -v component="${1:-}" '/^#/ { next }
+        sub(/\+heap$/, "", $1) && heap != "ON" { next }
         ($1 == "both" || $1 == kind) && (component == "" || $3 == component) { print $2 }' \
         "$here/installed-files.txt" | LC_ALL=C sort
 }
