@@ -1,4 +1,4 @@
-// What the host's kernels do, for a thread of some: kernels.cu makes kernels of it, and tests on a
+// The host's kernels, for a thread of some: kernels.cu makes kernels of it, and tests on a
 // CPU call it as it is.
 #ifndef STREAMPOOL_DEVHEAP_KERNELS_CUH
 #define STREAMPOOL_DEVHEAP_KERNELS_CUH
@@ -68,8 +68,8 @@ POOL_HEAP_FN void sp_heap_count_slab(const struct ph_book *book, uint32_t slab, 
 }
 
 // Adds this thread's part of the slabs to the sums, which are 0 at first.
-POOL_HEAP_FN void sp_heap_count_slabs(const struct ph_book *book, uint32_t thread,
-                                      uint32_t threads, uint64_t *sum) {
+POOL_HEAP_FN void sp_heap_count_slabs(const struct ph_book *book, uint32_t thread, uint32_t threads,
+                                      uint64_t *sum) {
     for (uint32_t slab = thread; slab < book->slabs; slab += threads)
         sp_heap_count_slab(book, slab, sum);
 }
