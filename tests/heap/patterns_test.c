@@ -397,8 +397,9 @@ static void an_error_has_the_address_of_its_block(void **state) {
     play(free_some_twice, 1, 8, 8);
 }
 
-// Thread 0 is the host: it closes slabs, and admits them elsewhere. Each slab has two homes.
-enum { TRIM_SLABS = 10 };
+// Thread 0 is the host: it closes slabs, and admits them elsewhere. Each slab has two homes, in the
+// middle of a cell of addresses: the next slab begins in the cell where it ends.
+enum { TRIM_SLABS = 10, TRIM_SKEW = 33280 };
 
 static void trim(void *argument, uint32_t thread) {
     if (thread != 0) {
@@ -409,7 +410,7 @@ static void trim(void *argument, uint32_t thread) {
     for (uint32_t i = 0; i < 60; i++) {
         uint32_t first = (uint32_t)numbers_below(&numbers, TRIM_SLABS);
         uint32_t count = 1 + (uint32_t)numbers_below(&numbers, TRIM_SLABS - first);
-        uint64_t home = numbers_once_in(&numbers, 2) ? 0 : (TRIM_SLABS + 1) * SLAB + 512;
+        uint64_t home = TRIM_SKEW + numbers_below(&numbers, 2) * (TRIM_SLABS + 1) * SLAB;
         if (ph_close(scene.bed.book, first, count))
             bed_admit(&scene.bed, first, count, home + first * SLAB);
         warps_wait();
@@ -420,7 +421,7 @@ static void trim_and_churn(void) {
     struct bed *bed = &scene.bed;
     bed_shut(bed);
     bed_open(bed, TRIM_SLABS * SLAB, 2 * TRIM_SLABS + 4);
-    bed_admit(bed, 0, TRIM_SLABS, 0);
+    bed_admit(bed, 0, TRIM_SLABS, TRIM_SKEW);
     churn = (struct churn){
         .bed = bed, .seed = scene.seed, .operations = 60, .bytes_most = 3 * SLAB, .may_fail = true};
     run(trim, &churn);
