@@ -314,7 +314,9 @@ static poolError_t pin(struct sp_heap_machine *machine, void **memory, size_t by
     poolError_t error = enter(model, "pin");
     if (error != poolSuccess)
         return error;
-    *memory = calloc(1, bytes);
+    *memory = malloc(bytes);
+    assert_non_null(*memory);
+    memset(*memory, 0xa5, bytes);
     model->pins++;
     return leave(model);
 }
