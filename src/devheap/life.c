@@ -64,10 +64,11 @@ static poolError_t make_all(struct poolHeap_st *heap) {
     struct sp_heap_machine *machine = heap->machine;
     uint32_t units = heap->chunks.units;
     void *told;
-    poolError_t error =
-        machine->pin(machine, &told, sizeof *heap->told + units * sizeof heap->told->answer[0]);
+    size_t bytes = sizeof *heap->told + units * sizeof heap->told->answer[0];
+    poolError_t error = machine->pin(machine, &told, bytes);
     if (error != poolSuccess)
         return error;
+    memset(told, 0, bytes);
     heap->told = told;
     error = make_events(heap);
     if (error == poolSuccess)

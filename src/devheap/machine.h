@@ -25,7 +25,8 @@ struct sp_heap_machine {
     // Gives memory back in no stream's order.
     poolError_t (*give_now)(struct sp_heap_machine *, uint64_t address);
 
-    // Memory of the host that kernels can read and write, at one address. May block.
+    // Memory of the host that kernels can read and write, at one address. It has any contents. May
+    // block.
     poolError_t (*pin)(struct sp_heap_machine *, void **memory, size_t bytes);
     void (*unpin)(struct sp_heap_machine *, void *memory);
 

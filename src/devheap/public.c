@@ -1,7 +1,7 @@
 // The public calls. They look at what they are given; all else is done elsewhere.
 //
-// A call holds `heaps.lock` until it has the lock of a heap that is in the list, so that a handle
-// of a heap that was destroyed is an error.
+// A call looks for its heap in the list, so that a handle of a heap that was destroyed is an error.
+// Nobody waits for a heap's lock with that of the list.
 #include "devheap/count.h"
 #include "devheap/fail.h"
 #include "devheap/grow.h"
@@ -44,9 +44,9 @@ static poolError_t enter(poolHeap_t heap) {
         return refuse_child();
     pthread_mutex_lock(&heaps.lock);
     bool found = heap != NULL && *find(heap) != NULL;
+    pthread_mutex_unlock(&heaps.lock);
     if (found)
         pthread_mutex_lock(&heap->lock);
-    pthread_mutex_unlock(&heaps.lock);
     return found ? poolSuccess
                  : sp_heap_fail(poolErrorInvalidValue, heap == NULL ? "the heap is null"
                                                                     : "the heap is none, or is "

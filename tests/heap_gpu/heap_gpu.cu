@@ -390,8 +390,8 @@ static void destroying_waits_for_no_kernel_of_the_program() {
 static void trapped_kernel_leaves_an_error_and_no_hang() {
     scene s = begin(1024 * mib);
     trap<<<256, threads, 0, s.stream[0]>>>(s.device, 200);
-    CHECK(poolHeapMaintain(s.heap, s.stream[0]));
-    CHECK(poolHeapTrim(s.heap, s.stream, 2));
+    poolHeapMaintain(s.heap, s.stream[0]); // may fail already
+    poolHeapTrim(s.heap, s.stream, 2);
     REQUIRE(cudaDeviceSynchronize() != cudaSuccess);
     REQUIRE(poolHeapGrow(s.heap, 2 * mib, s.stream[0]) != poolSuccess);
     poolError_t error = poolHeapDestroy(s.heap, s.stream, 2);

@@ -314,7 +314,9 @@ static poolError_t pin(struct sp_heap_machine *machine, void **memory, size_t by
     poolError_t error = enter(model, "pin");
     if (error != poolSuccess)
         return error;
-    *memory = calloc(1, bytes);
+    *memory = malloc(bytes);
+    assert_non_null(*memory);
+    memset(*memory, 0xa5, bytes);
     model->pins++;
     return leave(model);
 }
@@ -563,7 +565,8 @@ size_t model_pending(struct model *model) {
 
 void model_await_live(struct model *model, size_t bytes) {
     pthread_mutex_lock(&model->lock);
-    while (sum_blocks(model, false) != bytes)
+    while (sum_blocks(model, false) > bytes)
         pthread_cond_wait(&model->changed, &model->lock);
+    assert_int_equal(sum_blocks(model, false), bytes);
     pthread_mutex_unlock(&model->lock);
 }

@@ -50,7 +50,8 @@ void model_break(struct model *model);
 size_t model_live(struct model *model);    // bytes that were taken and not given back
 size_t model_pending(struct model *model); // bytes that were given behind work that isn't complete
 
-// Blocks until so many bytes are live. For what another thread gives back.
+// Blocks until no more bytes are live, for what another thread gives back. Fails the test where
+// they are fewer.
 void model_await_live(struct model *model, size_t bytes);
 
 #endif

@@ -60,6 +60,21 @@ static void two_trims_keep_as_much_as_one(void **state) {
     model_await_live(fixture->model, book);
 }
 
+static void trim_counts_what_the_one_before_may_close(void **state) {
+    struct fixture *fixture = *state;
+    size_t book = book_of(fixture);
+    model_hold(fixture->model, fixture->stream[0]);
+    assert_int_equal(poolHeapTrimTo(fixture->heap, 4 * MIB, fixture->stream, 1), poolSuccess);
+    assert_int_equal(poolHeapGrow(fixture->heap, 4 * MIB, fixture->stream[1]), poolSuccess);
+    assert_int_equal(poolHeapTrimTo(fixture->heap, 8 * MIB, fixture->stream, 1), poolSuccess);
+    assert_int_equal(poolHeapTrimTo(fixture->heap, 6 * MIB, fixture->stream, 1), poolSuccess);
+    model_let_go(fixture->model, fixture->stream[0]);
+    model_await_live(fixture->model, book + 6 * MIB);
+    trim(fixture);
+    model_await_live(fixture->model, book);
+    assert_int_equal(statistics_of(fixture).bytesTrimmed, 12 * MIB);
+}
+
 static void trim_waits_for_the_work_of_every_stream(void **state) {
     struct fixture *fixture = *state;
     size_t book = book_of(fixture);
@@ -115,7 +130,7 @@ static void place_of_a_closed_chunk_is_not_joined_to_its_neighbours(void **state
     assert_int_equal(poolHeapGrow(fixture->heap, 2 * MIB, fixture->stream[0]), poolSuccess);
     release(fixture, first);
     release(fixture, third);
-    assert_null(allocate(fixture, 6 * MIB));
+    assert_null(allocate(fixture, 4 * MIB));
     assert_int_equal(poolHeapDestroy(other, NULL, 0), poolSuccess);
 }
 
@@ -140,6 +155,7 @@ int main(void) {
         TEST(chunk_with_a_live_block_stays),
         TEST(trim_keeps_what_it_was_told_to),
         TEST(two_trims_keep_as_much_as_one),
+        TEST(trim_counts_what_the_one_before_may_close),
         TEST(trim_waits_for_the_work_of_every_stream),
         TEST(later_work_of_every_stream_waits_for_the_trim),
         TEST(trim_waits_for_growth_on_another_stream),
