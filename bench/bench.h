@@ -43,6 +43,7 @@
       "pools that allocate and trim, and that hold memory: time, memory, address space")           \
     X(given_up, "pools that were destroyed with work pending: what others notice")                 \
     X(fixed_sizes, "fixed blocks of growing sizes: address space compared with the peak in use")   \
+    X(heap, "malloc and free inside kernels, by size; built where there is nvcc")                  \
     X(many_holes, "large blocks, TrimTo and others' pairs beside free blocks of 64 KiB")
 
 struct bench {

@@ -7,6 +7,7 @@
 #              thousand contexts and pools; fails where memory or address space grows by more than the rows allow
 #   passes     50 passes of each trace of bench/traces alone, and of all in turn on one pool, from five starts; fails where what
 #              is reserved after pass 50 is more than 1 % above that after pass 10
+#   kernel-heap  5,000 seeds of the device code of a heap inside kernels, on the model of warps
 #   tsan-gcc   the tests with threads under gcc's thread sanitizer: tests/run.sh has clang's
 #
 # All parts unless some are named. Each has a build of its own under build/. Packages that are missing are installed as by
@@ -16,10 +17,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . tests/packages.sh
 . tests/configure.sh
 
-parts="bounded passes tsan-gcc"
+parts="bounded passes kernel-heap tsan-gcc"
 # Tests in which threads meet, each a program by its name; stress, unload and the random programs are added below.
 threaded="base_lock base_biased_lock base_fork order_context_wait pool_open_lane pool_owner pool_reaper
-    pool_context_wait_12000 simcuda_life"
+    pool_context_wait_12000 simcuda_life kernel_heap_patterns kernel_heap_random"
 install=yes
 wanted=()
 
@@ -44,6 +45,11 @@ run_passes() {
     bash tests/creep.sh "$results"/kept.*.json
 }
 
+run_kernel_heap() {
+    build release kernel_heap_random_test || return 1
+    build/release/tests/heap/kernel_heap_random_test --seed 1000 --seeds 5000
+}
+
 run_tsan_gcc() {
     local launcher='' names
     # shellcheck disable=SC2046,SC2086  # a word for each name
@@ -59,8 +65,8 @@ run_tsan_gcc() {
 for argument; do
     case $argument in
         --no-install) install=no ;;
-        bounded | passes | tsan-gcc) wanted+=("$argument") ;;
-        *) echo "usage: bash tests/soak.sh [--no-install] [bounded] [passes] [tsan-gcc]" >&2; exit 2 ;;
+        bounded | passes | kernel-heap | tsan-gcc) wanted+=("$argument") ;;
+        *) echo "usage: bash tests/soak.sh [--no-install] [bounded] [passes] [kernel-heap] [tsan-gcc]" >&2; exit 2 ;;
     esac
 done
 if [ ${#wanted[@]} = 0 ]; then read -ra wanted <<< "$parts"; fi

@@ -143,7 +143,7 @@ command_page() { # NAME SUMMARY
 
 files() {
     local header
-    for header in include/streampool/*; do
+    for header in include/streampool/*.*; do
         echo .TP
         echo ".I ${header#include/}"
         of_header brief "${header#*/*/}"

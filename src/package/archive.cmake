@@ -7,5 +7,6 @@ set(CMAKE_C_FLAGS "-ffile-prefix-map=${checkout}=. -include ${CMAKE_CURRENT_LIST
     "No path of this machine is in the archive, and no function is newer than need be")
 set(BUILD_SHARED_LIBS ON CACHE BOOL "")
 set(STREAMPOOL_CLI ON CACHE STRING "")
+set(STREAMPOOL_HEAP OFF CACHE STRING "Machines that make packages have no nvcc")
 set(STREAMPOOL_TESTS OFF CACHE STRING "")
 set(STREAMPOOL_BENCH OFF CACHE STRING "")

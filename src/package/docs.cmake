@@ -7,6 +7,7 @@ set(development_pages
     docs/cpp.md
     docs/defragmentation.md
     docs/design.md
+    docs/heap.md
     docs/mam.md
     docs/plain-memory.md
     docs/porting.md

@@ -68,6 +68,8 @@ function(sp_look_for need lack)
         sp_find_library(cmocka cmocka.h cmocka package)
     elseif(need STREQUAL "C++ compiler")
         sp_find_cxx(package)
+    elseif(need STREQUAL "nvcc")
+        sp_find_nvcc(words)
     elseif(need STREQUAL "shared library")
         if(NOT BUILD_SHARED_LIBS)
             set(words "BUILD_SHARED_LIBS")
@@ -108,6 +110,17 @@ function(sp_find_library module header file package)
         set_target_properties(external::${module} PROPERTIES
             IMPORTED_LOCATION "${${prefix}_LIBRARY}"
             INTERFACE_INCLUDE_DIRECTORIES "${${prefix}_INCLUDE}")
+    endif()
+endfunction()
+
+# WORDS is empty where there is nvcc, STREAMPOOL_NVCC. No package of Debian's main part has it.
+function(sp_find_nvcc words)
+    find_program(STREAMPOOL_NVCC NAMES nvcc
+        HINTS "$ENV{CUDA_HOME}/bin" "$ENV{CUDA_PATH}/bin" /usr/local/cuda/bin
+        DOC "The CUDA compiler, for the device heap's kernels")
+    mark_as_advanced(STREAMPOOL_NVCC)
+    if(NOT STREAMPOOL_NVCC OR NOT EXISTS "${STREAMPOOL_NVCC}")
+        set(${words} "nvcc" PARENT_SCOPE)
     endif()
 endfunction()
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# kernel.sh CHECKOUT NVCC: nvcc compiles the example with a kernel, with no warning. Without nvcc it is skipped. It needs no GPU.
+# kernel.sh CHECKOUT NVCC: nvcc compiles the examples with kernels, and the test of the device heap on a GPU, with no warning.
+# Without nvcc it is skipped. It needs no GPU.
 set -euo pipefail
 nvcc=$2
 cd "$1/docs/examples"
@@ -11,4 +12,6 @@ if ! command -v "$nvcc" > /dev/null; then
 fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-"$nvcc" -Werror all-warnings -I../../include -c kernel.cu -o "$work/kernel.o"
+for source in kernel.cu heap.cu ../../tests/heap_gpu/heap_gpu.cu; do
+    "$nvcc" -Werror all-warnings -I../../include -c "$source" -o "$work/object.o"
+done

@@ -34,7 +34,7 @@ make_prefix() {
     rm -rf "$WORK"
     mkdir -p "$WORK"
     if [ "$kind" != "$BUILD_KIND" ]; then
-        configure_and_build "$CHECKOUT" "$build" -DSTREAMPOOL_TESTS=OFF \
+        configure_and_build "$CHECKOUT" "$build" -DSTREAMPOOL_TESTS=OFF -DSTREAMPOOL_HEAP="$HEAP" \
             -DCMAKE_INSTALL_PREFIX=/usr -DCMAKE_INSTALL_BINDIR="$BINDIR" -DCMAKE_INSTALL_LIBDIR="$LIBDIR"
     fi
     install_build --prefix "$WORK/installed"
@@ -52,7 +52,8 @@ list_files() {  # PREFIX
 
 # Those that installed-files.txt has for this kind of library, of all components or of one.
 expected_files() {  # [COMPONENT]
-    awk -v kind="$kind" -v component="${1:-}" '/^#/ { next }
+    awk -v kind="$kind" -v heap="${HEAP-}" -v component="${1:-}" '/^#/ { next }
+        sub(/\+heap$/, "", $1) && heap != "ON" { next }
         ($1 == "both" || $1 == kind) && (component == "" || $3 == component) { print $2 }' \
         "$here/installed-files.txt" | LC_ALL=C sort
 }
@@ -155,7 +156,7 @@ by_pkg_config() {
     if [ "$kind" = static ]; then static=--static; fi
     eval "flags=($(pkg-config --cflags --libs $static streampool))"  # with what quotes the spaces of a path
     "$CC" ${CFLAGS:-} "$here/consumer/consumer.c" -o "$out/consumer_c" "${flags[@]}" -ldl
-    eval "mam_flags=($(pkg-config --cflags --libs $static streampool_mam))"
+    eval "mam_flags=($(pkg-config --cflags --libs $static streampool-mam))"
     "$CC" ${CFLAGS:-} "$here/consumer/mam.c" -o "$out/consumer_mam" "${mam_flags[@]}"
     if [ "$CXX" ]; then
         "$CXX" ${CXXFLAGS:-} -std=c++17 "$here/consumer/consumer.cc" -o "$out/consumer_cxx" "${flags[@]}"
@@ -175,7 +176,7 @@ below_usr() {
     export PKG_CONFIG_PATH=$root/usr/$LIBDIR/pkgconfig
     read -ra flags <<< "$(pkg-config --cflags --libs streampool)"
     test "${flags[*]}" = "-lstreampool" || { echo "pkg-config says: ${flags[*]}"; return 1; }
-    read -ra flags <<< "$(pkg-config --cflags --libs streampool_mam)"
+    read -ra flags <<< "$(pkg-config --cflags --libs streampool-mam)"
     test "${flags[*]}" = "-lstreampool_mam -lstreampool" || { echo "pkg-config says: ${flags[*]}"; return 1; }
     read -ra flags <<< "$(pkg-config --static --cflags --libs streampool)"
     test "${flags[*]}" = "-lstreampool -lpthread -ldl -Wl,-z,nodelete" || { echo "pkg-config --static says: ${flags[*]}"; return 1; }

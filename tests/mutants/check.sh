@@ -14,6 +14,7 @@ touched() { # PATCH, in the patched copy
     while read -r file; do
         case $file in
             *.c) echo "$file" ;;
+            include/streampool/heap*) ls src/devheap/*.c ;;
             *) grep -lF "\"${file#src/library/}\"" src/library/*/*.c || ls src/library/*/*.c ;;
         esac
     done < <(sed -n 's|^+++ b/\([^[:space:]]*\).*|\1|p' "$1")

@@ -10,10 +10,11 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cd "$1"
 export LC_ALL=C.UTF-8
 
-# "FILE:LINE: KIND: TEXT" of the C files and C++ headers of some folders and those below. Columns are characters, not bytes.
+# "FILE:LINE: KIND: TEXT" of the C files, device code and C++ headers of some folders and those below. Columns are
+# characters, not bytes.
 found() { # FOLDER...
     local words='(The same|What|Whether|Of|One|Who)'
-    find "$@" \( -name '*.[ch]' -o -name '*.hpp' \) -print0 | sort -z > "$work/files"
+    find "$@" \( -name '*.[ch]' -o -name '*.cuh' -o -name '*.hpp' \) -print0 | sort -z > "$work/files"
     xargs -0 awk -v begin="^// *$words([^A-Za-z0-9_-]|\$)" '
         FNR == 1 { inside = 0 }
         {
@@ -30,7 +31,7 @@ found() { # FOLDER...
 # One line for each folder with C files: "FOLDER COMMENTS LINES".
 counts() {
     found src include > "$work/found"
-    find src include -name '*.[ch]' | sed 's|/[^/]*$||' | sort -u > "$work/folders"
+    find src include \( -name '*.[ch]' -o -name '*.cuh' \) | sed 's|/[^/]*$||' | sort -u > "$work/folders"
     awk '
         NR == FNR { folder[++count] = $1; next }
         { file = $1; sub(/\/[^\/]*$/, "", file); number[file, $2]++ }

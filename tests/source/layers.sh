@@ -3,7 +3,7 @@
 # the driver if its folder may.
 #
 # An include in quotes names a path from src/ or src/library/. The system's headers are free to all, but not those of a CUDA
-# toolkit. A public header includes no file by quotes.
+# toolkit. A public header includes no file by quotes, but for device code, whose files lie side by side.
 set -eu
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cd "$1"
@@ -72,7 +72,7 @@ check_uses() {
 }
 
 check_public_headers() {
-    grep -rn '^[ \t]*#[ \t]*include[ \t]*"' include |
+    grep -rn --include='*.h' --include='*.hpp' '^[ \t]*#[ \t]*include[ \t]*"' include |
         sed 's/$/: a public header includes a file by quotes: only system headers can be relied on there/' || true
 }
 

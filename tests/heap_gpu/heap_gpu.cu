@@ -1,0 +1,535 @@
+// The device heap on a real device: a row for each promise, "pass" or "FAIL", and exit status 1
+// where one fails.
+//
+//   heap_gpu            all rows, each in a process of its own, for two minutes at most
+//   heap_gpu ROW        one row
+//   heap_gpu figures    times of malloc and free
+#include "kernels.cuh"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <cuda_runtime.h>
+#include <streampool/heap.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+static const size_t mib = 1 << 20;
+static const u32 threads = 256;
+
+[[noreturn]] static void fail(const char *what, int line) {
+    std::printf("  line %d: %s\n", line, what);
+    std::exit(1);
+}
+
+#define REQUIRE(condition) ((condition) ? (void)0 : fail(#condition, __LINE__))
+
+static void check_call(int error, const char *call, int line) {
+    if (error == 0)
+        return;
+    std::printf("  line %d: %s: %d %s: %s\n", line, call, error,
+                cudaGetErrorString(static_cast<cudaError_t>(error)), poolGetLastErrorDetail());
+    std::exit(1);
+}
+
+#define CHECK(call) check_call(call, #call, __LINE__)
+
+// A heap, streams, and memory that kernels report to.
+struct scene {
+    poolMemPool_t pool;
+    poolHeap_t heap;
+    pool_heap device;
+    cudaStream_t stream[3];
+    u32 *wrong, *refused;
+    void **blocks;
+    static const u32 room = 1 << 20; // of `blocks`
+};
+
+static scene begin(size_t most) {
+    scene s;
+    CHECK(cudaFree(nullptr));
+    CHECK(poolDeviceGetDefaultMemPool(&s.pool, 0));
+    CHECK(poolHeapCreate(&s.heap, s.pool, most));
+    s.device = poolHeapDevice(s.heap);
+    for (cudaStream_t &stream : s.stream)
+        CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    CHECK(cudaMallocManaged(&s.wrong, sizeof *s.wrong));
+    CHECK(cudaMallocManaged(&s.refused, sizeof *s.refused));
+    CHECK(cudaMallocManaged(&s.blocks, scene::room * sizeof *s.blocks));
+    *s.wrong = *s.refused = 0;
+    return s;
+}
+
+static poolHeapStatistics count(const scene &s) {
+    poolHeapStatistics statistics;
+    CHECK(poolHeapGetStatistics(s.heap, s.stream[2], &statistics));
+    return statistics;
+}
+
+static void synchronize() {
+    CHECK(cudaGetLastError());
+    CHECK(cudaDeviceSynchronize());
+}
+
+static void require_empty(const scene &s) {
+    poolHeapStatistics statistics = count(s);
+    REQUIRE(statistics.slabsFree == statistics.slabs);
+    REQUIRE(statistics.slabs * statistics.slabSize == statistics.bytesTaken);
+    REQUIRE(statistics.foreignFrees == 0 && statistics.doubleFrees == 0);
+    for (size_t i = 0; i < statistics.classes; i++)
+        REQUIRE(statistics.byClass[i].blocks == 0);
+    REQUIRE(*s.wrong == 0);
+}
+
+static void end(const scene &s) {
+    synchronize();
+    CHECK(poolHeapDestroy(s.heap, nullptr, 0));
+}
+
+static u64 used_bytes(poolMemPool_t pool) {
+    u64 used;
+    CHECK(poolMemPoolGetAttribute(pool, poolMemPoolAttrUsedMemCurrent, &used));
+    return used;
+}
+
+// A trim's memory comes back when a thread of the heap's has given it.
+static void await_bytes(const scene &s, size_t bytes) {
+    for (int i = 0; i < 5000 && count(s).bytesTaken > bytes; i++)
+        usleep(1000);
+    REQUIRE(count(s).bytesTaken == bytes);
+}
+
+static void allocate_many(const scene &s, u32 blocks, size_t bytes, size_t most, int stream) {
+    allocate<<<(blocks + threads - 1) / threads, threads, 0, s.stream[stream]>>>(
+        s.device, s.blocks, blocks, bytes, most, s.refused);
+}
+
+static void check_many(const scene &s, u32 blocks, size_t bytes, size_t most) {
+    check<<<(blocks + threads - 1) / threads, threads>>>(s.blocks, blocks, bytes, most, s.wrong);
+    synchronize();
+    REQUIRE(*s.wrong == 0);
+}
+
+static void release_many(const scene &s, u32 blocks, int stream) {
+    release<<<(blocks + threads - 1) / threads, threads, 0, s.stream[stream]>>>(s.device, s.blocks,
+                                                                                blocks, 12345);
+}
+
+static void kernels_allocate_right_after_create() {
+    scene s = begin(2048 * mib);
+    allocate_many(s, 50000, 0, 4096, 0);
+    synchronize();
+    REQUIRE(*s.refused == 0);
+    check_many(s, 50000, 0, 4096);
+    release_many(s, 50000, 0);
+    synchronize();
+    require_empty(s);
+    end(s);
+}
+
+static void blocks_of_one_stream_are_freed_on_another() {
+    scene s = begin(2048 * mib);
+    for (int round = 0; round < 20; round++) {
+        allocate_many(s, 100000, 64 + round * 100, 0, 0);
+        churn<<<64, threads, 0, s.stream[1]>>>(s.device, 50, 2000, s.wrong, s.refused);
+        CHECK(cudaStreamSynchronize(s.stream[0]));
+        release_many(s, 100000, 1);
+        CHECK(cudaStreamSynchronize(s.stream[1]));
+    }
+    synchronize();
+    REQUIRE(*s.refused == 0);
+    require_empty(s);
+    end(s);
+}
+
+static void blocks_are_aligned() {
+    scene s = begin(512 * mib);
+    align<<<64, threads>>>(s.device, s.wrong);
+    synchronize();
+    require_empty(s);
+    end(s);
+}
+
+static void reallocated_blocks_keep_their_contents() {
+    scene s = begin(4096 * mib);
+    reallocate<<<128, threads>>>(s.device, s.wrong, s.refused);
+    synchronize();
+    REQUIRE(*s.refused == 0);
+    require_empty(s);
+    end(s);
+}
+
+static void host_frees_blocks() {
+    scene s = begin(512 * mib);
+    allocate_many(s, 1000, 0, 100000, 0);
+    synchronize();
+    for (int i = 0; i < 1000; i++)
+        CHECK(poolHeapFree(s.heap, s.blocks[i], s.stream[i % 2]));
+    synchronize();
+    require_empty(s);
+    end(s);
+}
+
+static void bad_frees_are_counted() {
+    scene s = begin(64 * mib);
+    allocate_many(s, 2, 100, 0, 0);
+    synchronize();
+    char *block = static_cast<char *>(s.blocks[0]);
+    void *bad[] = {block + 8, s.wrong, block, block};
+    for (void *address : bad) {
+        CHECK(poolHeapFree(s.heap, address, s.stream[0]));
+        CHECK(cudaStreamSynchronize(s.stream[0]));
+    }
+    poolHeapStatistics statistics = count(s);
+    REQUIRE(statistics.foreignFrees == 2);
+    REQUIRE(statistics.doubleFrees == 1);
+    REQUIRE(statistics.badFrees == 3);
+    REQUIRE(statistics.badFree[0].address == block + 8);
+    REQUIRE(statistics.badFree[2].kind == poolHeapErrorDouble);
+    end(s);
+}
+
+static void exhausted_heap_refuses_and_recovers() {
+    for (size_t bytes : {16, 96, 1024, 8192}) {
+        scene s = begin(256 * mib);
+        u64 *taken;
+        CHECK(cudaMallocManaged(&taken, sizeof *taken));
+        CHECK(poolHeapGrow(s.heap, 224 * mib, s.stream[0]));
+        CHECK(cudaStreamSynchronize(s.stream[0]));
+        u64 least = ~0ull;
+        for (int round = 0; round < 3; round++) {
+            *taken = 0;
+            exhaust<<<256, threads>>>(s.device, s.blocks, bytes, taken);
+            synchronize();
+            REQUIRE(*taken * bytes >= 256 * mib / 5 * 4);
+            least = *taken < least ? *taken : least;
+            release_lists<<<256, threads>>>(s.device, s.blocks);
+            synchronize();
+            require_empty(s);
+        }
+        std::printf("  %zu bytes: %.1f %% of the heap\n", bytes,
+                    100.0 * double(least * bytes) / double(256 * mib));
+        REQUIRE(count(s).largestFailed == bytes);
+        end(s);
+    }
+}
+
+static void growth_serves_kernels_behind_it() {
+    scene s = begin(1024 * mib);
+    allocate_many(s, 400000, 1024, 0, 0);
+    synchronize();
+    REQUIRE(*s.refused > 0);
+    release_many(s, 400000, 0);
+    CHECK(poolHeapGrow(s.heap, 512 * mib, s.stream[0]));
+    CHECK(cudaStreamSynchronize(s.stream[0]));
+    *s.refused = 0;
+    allocate_many(s, 400000, 1024, 0, 0);
+    synchronize();
+    REQUIRE(*s.refused == 0);
+    check_many(s, 400000, 1024, 0);
+    REQUIRE(poolHeapGrow(s.heap, 1024 * mib, s.stream[0]) == poolErrorMemoryAllocation);
+    end(s);
+}
+
+static void large_blocks_lie_in_contiguous_growth() {
+    scene s = begin(1024 * mib);
+    CHECK(poolHeapGrowContiguous(s.heap, 500 * mib, s.stream[0]));
+    allocate_many(s, 1, 500 * mib, 0, 0);
+    synchronize();
+    REQUIRE(s.blocks[0] != nullptr);
+    CHECK(cudaMemset(s.blocks[0], 0x5a, 500 * mib)); // all of it is memory
+    release_many(s, 1, 0);
+    allocate_many(s, 4, 100 * mib, 0, 0);
+    synchronize();
+    REQUIRE(*s.refused == 0);
+    release_many(s, 4, 0);
+    synchronize();
+    require_empty(s);
+    end(s);
+}
+
+static void maintained_heap_comes_to_serve_all() {
+    scene s = begin(4096 * mib);
+    CHECK(poolHeapTrim(s.heap, s.stream, 2));
+    await_bytes(s, 0);
+    int round = 0;
+    do {
+        *s.refused = 0;
+        allocate_many(s, 500000, 0, 8192, 0);
+        CHECK(poolHeapMaintain(s.heap, s.stream[0]));
+        synchronize();
+        check_many(s, 500000, 0, 8192);
+        release_many(s, 500000, 0);
+        CHECK(poolHeapMaintain(s.heap, s.stream[0]));
+        synchronize();
+    } while (*s.refused != 0 && ++round < 100);
+    std::printf("  after %d rounds\n", round);
+    REQUIRE(*s.refused == 0);
+    *s.refused = 0;
+    for (int i = 0; i < 4; i++) { // a large block, too
+        *s.refused = 0;
+        allocate_many(s, 1, 900 * mib, 0, 0);
+        CHECK(poolHeapMaintain(s.heap, s.stream[0]));
+        synchronize();
+        release_many(s, 1, 0);
+    }
+    REQUIRE(*s.refused == 0);
+    end(s);
+}
+
+static void trimmed_memory_is_the_pools_again() {
+    scene s = begin(1024 * mib);
+    u64 before = used_bytes(s.pool);
+    allocate_many(s, 50000, 1000, 0, 0);
+    release_many(s, 50000, 0);
+    CHECK(poolHeapTrim(s.heap, s.stream, 2));
+    await_bytes(s, 0);
+    REQUIRE(used_bytes(s.pool) == before - 128 * mib);
+    allocate_many(s, 1, 16, 0, 0);
+    synchronize();
+    REQUIRE(*s.refused == 1);
+    CHECK(poolHeapGrow(s.heap, 64 * mib, s.stream[0]));
+    allocate_many(s, 50000, 1000, 0, 0);
+    synchronize();
+    REQUIRE(*s.refused == 1);
+    end(s);
+}
+
+static void live_blocks_outlast_a_trim() {
+    const int kept = 2000;
+    scene s = begin(1024 * mib);
+    allocate_many(s, 100000, 1000, 0, 0);
+    synchronize();
+    std::vector<void *> all(s.blocks, s.blocks + 100000);
+    std::fill(s.blocks, s.blocks + kept, nullptr);
+    release_many(s, 100000, 0);
+    CHECK(poolHeapTrim(s.heap, s.stream, 2));
+    for (int i = 0; i < 5000 && count(s).bytesTaken == 128 * mib; i++)
+        usleep(1000);
+    poolHeapStatistics statistics = count(s);
+    std::printf("  %zu of 128 MiB stay, %llu slabs in use\n", statistics.bytesTaken / mib,
+                static_cast<u64>(statistics.slabsLeftByTrim));
+    REQUIRE(statistics.bytesTaken < 100 * mib && statistics.slabsLeftByTrim > 0);
+    void *other; // overwrites what was given back
+    CHECK(poolMallocAsync(&other, 128 * mib, s.stream[0]));
+    CHECK(cudaMemsetAsync(other, 0xff, 128 * mib, s.stream[0]));
+    CHECK(poolFreeAsync(other, s.stream[0]));
+    synchronize();
+    std::fill(s.blocks, s.blocks + 100000, nullptr);
+    std::copy(all.begin(), all.begin() + kept, s.blocks);
+    check_many(s, 100000, 1000, 0);
+    release_many(s, 100000, 0);
+    CHECK(poolHeapTrim(s.heap, s.stream, 2));
+    await_bytes(s, 0);
+    require_empty(s);
+    end(s);
+}
+
+static void trims_and_growth_beside_running_kernels_harm_nobody() {
+    scene s = begin(2048 * mib);
+    u64 trimmed = 0;
+    for (int round = 0; round < 300; round++) {
+        churn<<<128, threads, 0, s.stream[round % 2]>>>(s.device, 40, 20000, s.wrong, s.refused);
+        CHECK(poolHeapMaintain(s.heap, s.stream[round % 2]));
+        if (round % 3 == 0)
+            CHECK(poolHeapTrimTo(s.heap, 32 * mib, s.stream, 2));
+        if (round % 5 == 0)
+            CHECK(poolHeapGrow(s.heap, 16 * mib, s.stream[1]));
+        if (round % 16 == 0)
+            CHECK(cudaStreamSynchronize(s.stream[round / 16 % 2]));
+    }
+    synchronize();
+    trimmed = count(s).bytesTrimmed;
+    std::printf("  %llu MiB trimmed, %u requests refused\n", trimmed / mib, *s.refused);
+    REQUIRE(trimmed > 0);
+    CHECK(poolHeapTrim(s.heap, s.stream, 2));
+    await_bytes(s, 0);
+    require_empty(s);
+    end(s);
+}
+
+static void a_thousand_million_pairs_lose_no_slab() {
+    scene s = begin(1024 * mib);
+    pairs<<<4096, threads>>>(s.device, 954, 64, s.refused);
+    synchronize();
+    REQUIRE(*s.refused == 0);
+    require_empty(s);
+    end(s);
+}
+
+static void destroyed_heap_gives_all_back_with_live_blocks() {
+    CHECK(cudaFree(nullptr));
+    poolMemPool_t pool;
+    CHECK(poolDeviceGetDefaultMemPool(&pool, 0));
+    u64 before = used_bytes(pool);
+    scene s = begin(1024 * mib);
+    allocate_many(s, 100000, 100, 0, 0);
+    CHECK(poolHeapDestroy(s.heap, s.stream, 2));
+    REQUIRE(used_bytes(pool) == before);
+    synchronize();
+    REQUIRE(*s.refused == 0);
+    REQUIRE(poolHeapGrow(s.heap, 1, s.stream[0]) == poolErrorInvalidValue);
+}
+
+static void destroying_waits_for_no_kernel_of_the_program() {
+    scene s = begin(1024 * mib);
+    linger<<<4, threads, 0, s.stream[0]>>>(s.device, 3000000000ll, s.wrong); // some 2 seconds
+    CHECK(cudaGetLastError());
+    CHECK(poolHeapDestroy(s.heap, s.stream, 2));
+    bool runs = cudaStreamQuery(s.stream[0]) == cudaErrorNotReady;
+    void *other; // is not the memory that the kernel uses
+    CHECK(poolMallocAsync(&other, 128 * mib, s.stream[1]));
+    CHECK(cudaMemsetAsync(other, 0xff, 128 * mib, s.stream[1]));
+    synchronize();
+    REQUIRE(*s.wrong == 0);
+    REQUIRE(runs);
+}
+
+static void trapped_kernel_leaves_an_error_and_no_hang() {
+    scene s = begin(1024 * mib);
+    trap<<<256, threads, 0, s.stream[0]>>>(s.device, 200);
+    poolHeapMaintain(s.heap, s.stream[0]); // may fail already
+    poolHeapTrim(s.heap, s.stream, 2);
+    REQUIRE(cudaDeviceSynchronize() != cudaSuccess);
+    REQUIRE(poolHeapGrow(s.heap, 2 * mib, s.stream[0]) != poolSuccess);
+    poolError_t error = poolHeapDestroy(s.heap, s.stream, 2);
+    std::printf("  destroying says %s: %s\n", poolGetErrorName(error), poolGetLastErrorDetail());
+    REQUIRE(error != poolSuccess);
+    std::printf("  %llu bytes are still used\n", used_bytes(s.pool));
+}
+
+static void capture_is_refused_and_stays_valid() {
+    scene s = begin(64 * mib);
+    cudaGraph_t graph;
+    CHECK(cudaStreamBeginCapture(s.stream[0], cudaStreamCaptureModeGlobal));
+    REQUIRE(poolHeapGrow(s.heap, 1, s.stream[0]) == poolErrorStreamCaptureUnsupported);
+    REQUIRE(poolHeapTrim(s.heap, s.stream, 2) == poolErrorStreamCaptureUnsupported);
+    CHECK(poolHeapGrow(s.heap, 2 * mib, s.stream[1])); // another stream isn't refused
+    CHECK(poolHeapMaintain(s.heap, s.stream[1]));
+    CHECK(cudaStreamEndCapture(s.stream[0], &graph));
+    CHECK(cudaGraphDestroy(graph));
+    end(s);
+}
+
+static void heap_uses_the_legacy_stream_too() {
+    scene s = begin(256 * mib);
+    CUstream legacy = nullptr;
+    CHECK(poolHeapGrow(s.heap, 32 * mib, legacy));
+    churn<<<32, threads>>>(s.device, 40, 2000, s.wrong, s.refused);
+    CHECK(poolHeapMaintain(s.heap, legacy));
+    CHECK(poolHeapTrim(s.heap, &legacy, 1));
+    await_bytes(s, 0);
+    require_empty(s);
+    end(s);
+}
+
+static void statistics_are_printed() {
+    scene s = begin(256 * mib);
+    allocate_many(s, 20000, 0, 3000, 0);
+    CHECK(poolHeapPrintStatistics(s.heap, s.stream[0], stdout));
+    end(s);
+}
+
+static const struct {
+    const char *name;
+    void (*run)();
+} rows[] = {
+#define ROW(name)                                                                                  \
+    { #name, name }
+    ROW(kernels_allocate_right_after_create),
+    ROW(blocks_of_one_stream_are_freed_on_another),
+    ROW(blocks_are_aligned),
+    ROW(reallocated_blocks_keep_their_contents),
+    ROW(host_frees_blocks),
+    ROW(bad_frees_are_counted),
+    ROW(exhausted_heap_refuses_and_recovers),
+    ROW(growth_serves_kernels_behind_it),
+    ROW(large_blocks_lie_in_contiguous_growth),
+    ROW(maintained_heap_comes_to_serve_all),
+    ROW(trimmed_memory_is_the_pools_again),
+    ROW(live_blocks_outlast_a_trim),
+    ROW(trims_and_growth_beside_running_kernels_harm_nobody),
+    ROW(a_thousand_million_pairs_lose_no_slab),
+    ROW(destroyed_heap_gives_all_back_with_live_blocks),
+    ROW(destroying_waits_for_no_kernel_of_the_program),
+    ROW(trapped_kernel_leaves_an_error_and_no_hang),
+    ROW(capture_is_refused_and_stays_valid),
+    ROW(heap_uses_the_legacy_stream_too),
+    ROW(statistics_are_printed),
+};
+
+// Times of one allocation and one free by each of 2^20 threads: the best of some runs.
+static void print_figures() {
+    scene s = begin(16384 * mib);
+    cudaEvent_t at[3];
+    for (cudaEvent_t &event : at)
+        CHECK(cudaEventCreate(&event));
+    CHECK(poolHeapGrow(s.heap, 12288 * mib, s.stream[0]));
+    std::printf("%10s %14s %14s\n", "bytes", "malloc 10^9/s", "free 10^9/s");
+    for (size_t bytes : {16, 24, 32, 64, 96, 128, 256, 512, 1024, 2048, 4096, 8192}) {
+        float best[2] = {1e9f, 1e9f};
+        for (int run = 0; run < 10; run++) {
+            CHECK(cudaEventRecord(at[0], s.stream[0]));
+            pairs<<<1, 1, 0, s.stream[0]>>>(s.device, 0, 16, s.refused); // so that none is late
+            CHECK(cudaEventRecord(at[0], s.stream[0]));
+            allocate<<<scene::room / threads, threads, 0, s.stream[0]>>>(
+                s.device, s.blocks, scene::room, bytes, 0, s.refused);
+            CHECK(cudaEventRecord(at[1], s.stream[0]));
+            release<<<scene::room / threads, threads, 0, s.stream[0]>>>(s.device, s.blocks,
+                                                                        scene::room, 0);
+            CHECK(cudaEventRecord(at[2], s.stream[0]));
+            synchronize();
+            for (int i = 0; i < 2; i++) {
+                float time;
+                CHECK(cudaEventElapsedTime(&time, at[i], at[i + 1]));
+                best[i] = time < best[i] ? time : best[i];
+            }
+        }
+        std::printf("%10zu %14.3f %14.3f\n", bytes, scene::room / best[0] / 1e6,
+                    scene::room / best[1] / 1e6);
+    }
+    std::printf("%u refused; the blocks' contents are written, too\n", *s.refused);
+    end(s);
+}
+
+// A process of its own: a trap, or a row that hangs, is not the others'.
+static bool run_apart(const char *program, const char *row) {
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(120);
+        execl(program, program, row, static_cast<char *>(nullptr));
+        _exit(127);
+    }
+    int status;
+    return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static int run_all(const char *program) {
+    int failed = 0;
+    for (const auto &row : rows) {
+        bool passed = run_apart(program, row.name);
+        std::printf("%s %s\n", passed ? "pass" : "FAIL", row.name);
+        std::fflush(stdout);
+        failed += !passed;
+    }
+    std::printf("%d of %zu rows failed\n", failed, sizeof rows / sizeof *rows);
+    return failed != 0;
+}
+
+int main(int count, char **arguments) {
+    if (count == 1)
+        return run_all("/proc/self/exe");
+    if (std::strcmp(arguments[1], "figures") == 0) {
+        print_figures();
+        return 0;
+    }
+    for (const auto &row : rows)
+        if (std::strcmp(arguments[1], row.name) == 0) {
+            row.run();
+            return 0;
+        }
+    std::printf("there is no row %s\n", arguments[1]);
+    return 2;
+}
