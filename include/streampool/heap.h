@@ -83,7 +83,8 @@ STREAMPOOL_API poolError_t poolHeapCreate(poolHeap_t *heap, poolMemPool_t pool, 
 /// do so far. Blocks that are live go with it. A trim that is under way is completed.
 ///
 /// Blocks until the small kernels of the heap's calls are complete, and so what was before them on
-/// their streams. It waits for nothing else.
+/// their streams. The driver may wait for other kernels of the context, too, as it frees memory of
+/// the host and unloads a module.
 ///
 /// @param heap Names the heap.
 /// @param streams Names all streams that have kernels which may use the heap. It is read during the

@@ -74,10 +74,7 @@ struct sp_heap_plan sp_heap_plan_make(uint64_t bytes_max) {
     plan.slabs = (uint32_t)((bytes_max + slab_bytes(&plan) - 1) >> plan.shift);
     while (plan.classes < POOL_HEAP_CLASSES && class_bytes(plan.classes) <= slab_bytes(&plan) / 2)
         plan.classes++;
-    // All groups' current slabs of a class together are at most a 64th of a heap.
-    plan.groups = 1;
-    while (plan.groups < POOL_HEAP_GROUPS_MAX && plan.groups * 128 <= plan.slabs)
-        plan.groups *= 2;
+    plan.groups = ph_groups(plan.slabs, POOL_HEAP_GROUPS_MAX);
     plan.places = power_of_two(4 * plan.slabs);
     plan.book_bytes = lay_out(&plan).end;
     return plan;
@@ -100,6 +97,7 @@ void sp_heap_plan_write(const struct sp_heap_plan *plan, uint64_t at, void *imag
     book->classes = plan->classes;
     book->groups = plan->groups;
     book->places = plan->places;
+    book->spread = 1;
     book->slab = (struct ph_slab *)(uintptr_t)(at + parts.slabs);
     book->current = (struct ph_current *)(uintptr_t)(at + parts.currents);
     book->place = (uint64_t *)(uintptr_t)(at + parts.places);

@@ -113,7 +113,7 @@ static poolError_t hand_over(struct poolHeap_st *heap, struct sp_heap_trim *trim
 
 static poolError_t begin(struct poolHeap_st *heap, uint32_t slabs_most, const CUstream streams[],
                          size_t count) {
-    struct sp_heap_trim *trim;
+    struct sp_heap_trim *trim = NULL;
     size_t mark;
     poolError_t error = sp_heap_reaper_begin(heap);
     if (error == poolSuccess)

@@ -126,6 +126,8 @@ void bed_check(const struct bed *bed) {
     const struct ph_book *book = bed->book;
     REQUIRE_EQUAL(book->begun, book->ended);
     REQUIRE_EQUAL(book->searching, 0);
+    REQUIRE_EQUAL(book->present, book->slabs - bed_count(bed, POOL_HEAP_ABSENT));
+    REQUIRE_EQUAL(book->spread, ph_groups(book->present, book->groups));
     for (uint32_t i = 0; i < book->classes * book->groups; i++)
         REQUIRE_EQUAL(book->current[i].opening, 0);
     check_sets(bed);

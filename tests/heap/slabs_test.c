@@ -43,6 +43,22 @@ static void only_free_slabs_are_closed_all_or_none(void **state) {
     bed_shut(&bed);
 }
 
+// As many groups as a heap of that size would have, whatever it may come to hold.
+static void groups_of_processors_follow_the_slabs_that_there_are(void **state) {
+    (void)state;
+    bed_open_full(&bed, 1024 * SLAB, 1024, 0);
+    assert_int_equal(bed.book->groups, 8);
+    assert_int_equal(bed.book->spread, 8);
+    assert_true(ph_close(bed.book, 300, 513));
+    assert_int_equal(bed.book->spread, 2);
+    assert_true(ph_close(bed.book, 44, 256));
+    assert_int_equal(bed.book->spread, 1);
+    bed_admit(&bed, 44, 256, 44 * SLAB);
+    assert_int_equal(bed.book->spread, 2);
+    bed_check_empty(&bed, 511);
+    bed_shut(&bed);
+}
+
 static void the_addresses_of_a_closed_slab_are_foreign(void **state) {
     (void)state;
     bed_open_full(&bed, 4 * SLAB, 4, 512);
@@ -172,6 +188,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_heap_without_slabs_has_nothing_and_finds_nothing),
         cmocka_unit_test(only_free_slabs_are_closed_all_or_none),
+        cmocka_unit_test(groups_of_processors_follow_the_slabs_that_there_are),
         cmocka_unit_test(the_addresses_of_a_closed_slab_are_foreign),
         cmocka_unit_test(a_closed_slab_serves_nobody_and_can_be_admitted_elsewhere),
         cmocka_unit_test(a_slab_that_was_admitted_elsewhere_joins_no_row),

@@ -7,6 +7,12 @@
 #include "place.cuh"
 #include "run.cuh"
 
+// Notes that there are so many slabs more, or fewer where that wraps.
+POOL_HEAP_FN void ph_count_present(struct ph_book *book, uint32_t more) {
+    uint32_t present = ph_add(&book->present, more) + more;
+    ph_store(&book->spread, ph_groups(present, book->groups));
+}
+
 // Lets all threads use a slab at this address. `joined`: the slab before it ends there.
 POOL_HEAP_FN void ph_admit(struct ph_book *book, uint32_t index, uint64_t address, int joined) {
     uint64_t bit = UINT64_C(1) << index % 64;
@@ -20,6 +26,7 @@ POOL_HEAP_FN void ph_admit(struct ph_book *book, uint32_t index, uint64_t addres
     ph_retag(&book->slab[index], POOL_HEAP_ABSENT, POOL_HEAP_FREE, 0);
     ph_add_free(book, index);
     ph_move_end(book);
+    ph_count_present(book, 1);
 }
 
 // Says of a slab that the one before it ends where it begins, as that one is admitted.
@@ -40,6 +47,8 @@ POOL_HEAP_FN int ph_close(struct ph_book *book, uint32_t first, uint32_t count) 
     if (closed && next < book->slabs)
         ph_and64(&book->joined[next / 64], ~(UINT64_C(1) << next % 64));
     ph_turn_end(book, turn);
+    if (closed)
+        ph_count_present(book, 0 - count);
     return closed;
 }
 

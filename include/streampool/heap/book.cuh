@@ -69,6 +69,15 @@ struct ph_set {
     uint64_t *leaves;
 };
 
+// As many groups of processors as leave the most of a heap to other classes: a class has a current
+// slab for each, and all of them together are a 128th of the slabs at most.
+POOL_HEAP_FN uint32_t ph_groups(uint32_t slabs, uint32_t most) {
+    uint32_t groups = 1;
+    while (groups < most && groups * 2 * 128 <= slabs)
+        groups *= 2;
+    return groups;
+}
+
 // Where a group of processors looks first for a class: a sector of its own.
 struct ph_current {
     uint32_t slab;
@@ -88,7 +97,7 @@ struct ph_book {
     uint32_t slabs;   // entries of `slab`
     uint32_t shift;   // of a slab's size
     uint32_t classes; // that a slab of this size can hold
-    uint32_t groups;  // a power of two
+    uint32_t groups;  // of processors at most, a power of two
     uint32_t places;  // a power of two
     uint32_t reach;   // of searches in `place`; grows as slabs are admitted
     uint32_t unused[2];
@@ -102,6 +111,8 @@ struct ph_book {
     struct ph_set any[POOL_HEAP_CLASSES];
     struct ph_set room[POOL_HEAP_CLASSES];
     uint64_t row_missing; // what run.cuh remembers of a search in vain
+    uint32_t present;     // slabs that aren't absent
+    uint32_t spread;      // groups of processors in use: ph_groups() of that
     uint32_t searching;   // 1 while somebody claims several slabs
     uint32_t begun;       // times that somebody began to move a slab from set to set
     uint32_t ended;       // ... and had done it

@@ -104,7 +104,7 @@ POOL_HEAP_FN int ph_await(struct ph_current *current, uint32_t slab) {
 POOL_HEAP_FN uint32_t ph_find(struct ph_book *book, uint32_t cls, uint32_t count,
                               struct ph_grant *grant) {
     struct ph_current *current =
-        &book->current[cls * book->groups + (ph_processor() & (book->groups - 1))];
+        &book->current[cls * book->groups + (ph_processor() & (ph_peek(&book->spread) - 1))];
     for (uint32_t turn = 0; turn < POOL_HEAP_TURNS; turn++) {
         uint32_t slab = ph_load(&current->slab);
         if (slab != POOL_HEAP_NONE && (turn == 0 || ph_may_have(book, slab, cls)) &&

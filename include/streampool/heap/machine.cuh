@@ -74,6 +74,11 @@ static __device__ __forceinline__ uint32_t ph_load(const uint32_t *word) {
     return value;
 }
 
+// A value that may be old: it can come from a cache near by.
+static __device__ __forceinline__ uint32_t ph_peek(const uint32_t *word) {
+    return *word;
+}
+
 static __device__ __forceinline__ uint64_t ph_load64(const uint64_t *word) {
     uint64_t value;
     asm volatile("ld.relaxed.gpu.u64 %0, [%1];" : "=l"(value) : "l"(word) : "memory");
@@ -182,8 +187,8 @@ static __device__ __forceinline__ uint32_t ph_join(uint32_t threads, uint32_t bi
 #endif
 }
 
-// What these threads have written so far comes before what any of them does next. The model's
-// functions for several threads see to that themselves.
+// Puts what these threads have written so far before what any of them does next. The model's
+// functions for several threads do that themselves.
 static __device__ __forceinline__ void ph_order(uint32_t threads) {
     __syncwarp(threads);
 }
@@ -242,6 +247,9 @@ static inline uint64_t ph_swap_if64(uint64_t *word, uint64_t expected, uint64_t 
 
 static inline uint32_t ph_load(const uint32_t *word) {
     POOL_HEAP_STEP();
+    return __atomic_load_n(word, __ATOMIC_RELAXED);
+}
+static inline uint32_t ph_peek(const uint32_t *word) {
     return __atomic_load_n(word, __ATOMIC_RELAXED);
 }
 static inline uint64_t ph_load64(const uint64_t *word) {
