@@ -28,7 +28,7 @@ case $step in
     make) make_archive ;;
     files | program | find_package | pkg_config)
         tree=$WORK/tree consumers=$WORK/consumers
-        PREFIX=$tree WORK=$consumers bash "$CHECKOUT/tests/install/install.sh" shared "$step" ;;
+        HEAP=$BUILD_HEAP PREFIX=$tree WORK=$consumers bash "$CHECKOUT/tests/install/install.sh" shared "$step" ;;
     repeat) compare_with_second_run ;;
     *) echo "no such step: $step"; exit 2 ;;
 esac
