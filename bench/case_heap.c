@@ -98,7 +98,7 @@ static int check_blocks(const struct scene *scene, uint64_t bytes, uint32_t thre
         error = (int)scene->driver->cuStreamSynchronize(scene->stream);
     if (!error)
         error = (int)scene->driver->cuMemcpyDtoH(&wrong, wrong_at, sizeof wrong);
-    return !error && wrong != 0 ? poolErrorUnknown : error;
+    return !error && wrong != 0 ? (int)poolErrorUnknown : error;
 }
 
 // --------------------------------------------------------------------------------------- measuring
@@ -187,11 +187,11 @@ static int make_heap(struct bench *bench, struct scene *scene) {
     const struct poolMemPoolProps props = {
         .allocType = poolMemAllocationTypePinned,
         .location = {poolMemLocationTypeDevice, bench->device.ordinal}};
-    int error = poolMemPoolCreate(&scene->pool, &props);
+    int error = (int)poolMemPoolCreate(&scene->pool, &props);
     if (!error)
-        error = poolHeapCreate(&scene->heap, scene->pool, bytes);
+        error = (int)poolHeapCreate(&scene->heap, scene->pool, bytes);
     if (!error)
-        error = poolHeapGrow(scene->heap, bytes - bytes / 8, scene->stream);
+        error = (int)poolHeapGrow(scene->heap, bytes - bytes / 8, scene->stream);
     if (!error)
         scene->device = poolHeapDevice(scene->heap);
     return error;
@@ -217,9 +217,9 @@ static int open_scene(struct bench *bench, struct scene *scene) {
 static int close_scene(struct scene *scene) {
     int error = 0, first = 0;
     if (scene->heap)
-        first = poolHeapDestroy(scene->heap, NULL, 0);
+        first = (int)poolHeapDestroy(scene->heap, NULL, 0);
     if (scene->pool)
-        error = poolMemPoolDestroy(scene->pool);
+        error = (int)poolMemPoolDestroy(scene->pool);
     if (scene->blocks)
         scene->driver->cuMemFree(scene->blocks);
     if (scene->words)
