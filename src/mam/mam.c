@@ -63,22 +63,21 @@ static poolError_t refuse_handle(poolMam_t mam) {
     return sp_refuse(poolErrorInvalidValue, "%p is no manager, or was destroyed", (void *)mam);
 }
 
-// Has the pool learn that all frees are complete. Where the context is gone they are, and asking a
-// stream of it is a mistake: a priming looks which contexts are gone, and asks no stream.
-static void settle(const struct sp_manager *manager, struct sp_home *home) {
+// Has the pool learn that all frees are complete, and gives what is free back to the device. Where
+// the context is gone its end does both, and to ask a stream of it is a mistake.
+static void empty(const struct sp_manager *manager, struct sp_home *home) {
     if (sp_home_is_gone(home))
-        poolMemPoolPrime(manager->pool, 1);
-    else
-        sp_home_settle(home);
+        return;
+    sp_home_settle(home);
+    poolMemPoolTrimTo(manager->pool, 0);
 }
 
-// Nobody is inside of it any more. What is free goes back to the device at once.
+// Nobody is inside of it any more.
 static poolError_t end(struct sp_manager *manager) {
     struct sp_home *home = sp_load_relaxed(&manager->home);
     poolError_t error = poolSuccess;
     if (home) {
-        settle(manager, home);
-        poolMemPoolTrimTo(manager->pool, 0);
+        empty(manager, home);
         error = poolMemPoolDestroy(manager->pool);
         sp_home_close(home);
     }
