@@ -60,6 +60,9 @@ poolError_t poolMamCreateAuto(poolMam_t *mam, int device, unsigned int flags) {
 }
 
 static poolError_t refuse_handle(poolMam_t mam) {
+    poolError_t error = find_process();
+    if (error != poolSuccess)
+        return error;
     return sp_refuse(poolErrorInvalidValue, "%p is no manager, or was destroyed", (void *)mam);
 }
 
@@ -132,6 +135,13 @@ static poolError_t allocate_first(struct sp_manager *manager, void **ptr, size_t
     return error == poolSuccess ? allocate(manager, ptr, size) : error;
 }
 
+SP_COLD static poolError_t allocate_nothing(void **ptr) {
+    poolError_t error = find_process();
+    if (error == poolSuccess)
+        *ptr = NULL;
+    return error;
+}
+
 poolError_t poolMamMalloc(poolMam_t mam, void **ptr, size_t size) {
     struct sp_manager *before, *manager = sp_manager_enter(mam, &before);
     poolError_t error = poolSuccess;
@@ -140,7 +150,7 @@ poolError_t poolMamMalloc(poolMam_t mam, void **ptr, size_t size) {
     if (SP_UNLIKELY(!ptr))
         error = sp_refuse(poolErrorInvalidValue, "ptr is null");
     else if (SP_UNLIKELY(size == 0))
-        *ptr = NULL;
+        error = allocate_nothing(ptr);
     else
         error = allocate(manager, ptr, size);
     sp_manager_leave(manager, before);
@@ -189,7 +199,7 @@ poolError_t poolMamFree(poolMam_t mam, void *ptr) {
     struct sp_manager *before, *manager = sp_manager_enter(mam, &before);
     if (SP_UNLIKELY(!manager))
         return refuse_handle(mam);
-    poolError_t error = SP_LIKELY(ptr) ? release(manager, ptr) : poolSuccess;
+    poolError_t error = SP_LIKELY(ptr) ? release(manager, ptr) : find_process();
     sp_manager_leave(manager, before);
     return error;
 }

@@ -294,7 +294,10 @@ static _Noreturn void use_in_child(void) {
     int good = poolMamMalloc(used, &pointer, 100) == poolErrorInitializationError &&
                poolMamMalloc(used, &pointer, MIB(100)) == poolErrorInitializationError &&
                poolMamMalloc(unused, &pointer, 100) == poolErrorInitializationError &&
+               poolMamMalloc(used, &pointer, 0) == poolErrorInitializationError &&
+               poolMamMalloc(NULL, &pointer, 100) == poolErrorInitializationError &&
                poolMamFree(used, live) == poolErrorInitializationError &&
+               poolMamFree(used, NULL) == poolErrorInitializationError &&
                poolMamGetPool(unused, &pool) == poolErrorInitializationError &&
                poolMamCreate(&made, 1, 0, 0) == poolErrorInitializationError &&
                poolMamCreateAuto(&made, 0, 0) == poolErrorInitializationError &&
