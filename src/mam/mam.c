@@ -60,25 +60,27 @@ poolError_t poolMamCreateAuto(poolMam_t *mam, int device, unsigned int flags) {
 }
 
 static poolError_t refuse_handle(poolMam_t mam) {
+    poolError_t error = find_process();
+    if (error != poolSuccess)
+        return error;
     return sp_refuse(poolErrorInvalidValue, "%p is no manager, or was destroyed", (void *)mam);
 }
 
-// Has the pool learn that all frees are complete. Where the context is gone they are, and asking a
-// stream of it is a mistake: a priming looks which contexts are gone, and asks no stream.
-static void settle(const struct sp_manager *manager, struct sp_home *home) {
+// Has the pool learn that all frees are complete, and gives what is free back to the device. Where
+// the context is gone its end does both, and to ask a stream of it is a mistake.
+static void empty(const struct sp_manager *manager, struct sp_home *home) {
     if (sp_home_is_gone(home))
-        poolMemPoolPrime(manager->pool, 1);
-    else
-        sp_home_settle(home);
+        return;
+    sp_home_settle(home);
+    poolMemPoolTrimTo(manager->pool, 0);
 }
 
-// Nobody is inside of it any more. What is free goes back to the device at once.
+// Nobody is inside of it any more.
 static poolError_t end(struct sp_manager *manager) {
     struct sp_home *home = sp_load_relaxed(&manager->home);
     poolError_t error = poolSuccess;
     if (home) {
-        settle(manager, home);
-        poolMemPoolTrimTo(manager->pool, 0);
+        empty(manager, home);
         error = poolMemPoolDestroy(manager->pool);
         sp_home_close(home);
     }
@@ -133,6 +135,13 @@ static poolError_t allocate_first(struct sp_manager *manager, void **ptr, size_t
     return error == poolSuccess ? allocate(manager, ptr, size) : error;
 }
 
+SP_COLD static poolError_t allocate_nothing(void **ptr) {
+    poolError_t error = find_process();
+    if (error == poolSuccess)
+        *ptr = NULL;
+    return error;
+}
+
 poolError_t poolMamMalloc(poolMam_t mam, void **ptr, size_t size) {
     struct sp_manager *before, *manager = sp_manager_enter(mam, &before);
     poolError_t error = poolSuccess;
@@ -141,7 +150,7 @@ poolError_t poolMamMalloc(poolMam_t mam, void **ptr, size_t size) {
     if (SP_UNLIKELY(!ptr))
         error = sp_refuse(poolErrorInvalidValue, "ptr is null");
     else if (SP_UNLIKELY(size == 0))
-        *ptr = NULL;
+        error = allocate_nothing(ptr);
     else
         error = allocate(manager, ptr, size);
     sp_manager_leave(manager, before);
@@ -190,7 +199,7 @@ poolError_t poolMamFree(poolMam_t mam, void *ptr) {
     struct sp_manager *before, *manager = sp_manager_enter(mam, &before);
     if (SP_UNLIKELY(!manager))
         return refuse_handle(mam);
-    poolError_t error = SP_LIKELY(ptr) ? release(manager, ptr) : poolSuccess;
+    poolError_t error = SP_LIKELY(ptr) ? release(manager, ptr) : find_process();
     sp_manager_leave(manager, before);
     return error;
 }

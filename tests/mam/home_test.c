@@ -162,6 +162,21 @@ static void a_manager_is_destroyed_after_a_reset_as_before_it(void **state) {
     }
 }
 
+// The thread still has the context that is gone as its current one.
+static void a_manager_is_destroyed_by_a_thread_whose_context_was_reset(void **state) {
+    (void)state;
+    require_ids();
+    poolMam_t mam = mam_of(MIB(64), poolMamDefault);
+    mam_free(mam, mam_malloc(mam, MIB(32)));
+    poolGetLastError();
+    reset();
+    mam_destroy(mam);
+    assert_int_equal(poolGetLastError(), poolSuccess);
+    mam_device_is_empty(0);
+    assert_int_equal(simcudaReportCount(NULL), 0);
+    remake_context();
+}
+
 static void *use_again(void *argument) {
     mam_free(argument, mam_malloc(argument, 100));
     mam_free(argument, mam_malloc(argument, MIB(600)));
@@ -279,7 +294,10 @@ static _Noreturn void use_in_child(void) {
     int good = poolMamMalloc(used, &pointer, 100) == poolErrorInitializationError &&
                poolMamMalloc(used, &pointer, MIB(100)) == poolErrorInitializationError &&
                poolMamMalloc(unused, &pointer, 100) == poolErrorInitializationError &&
+               poolMamMalloc(used, &pointer, 0) == poolErrorInitializationError &&
+               poolMamMalloc(NULL, &pointer, 100) == poolErrorInitializationError &&
                poolMamFree(used, live) == poolErrorInitializationError &&
+               poolMamFree(used, NULL) == poolErrorInitializationError &&
                poolMamGetPool(unused, &pool) == poolErrorInitializationError &&
                poolMamCreate(&made, 1, 0, 0) == poolErrorInitializationError &&
                poolMamCreateAuto(&made, 0, 0) == poolErrorInitializationError &&
@@ -354,6 +372,7 @@ int main(void) {
         TEST(all_managers_of_a_device_share_one_stream),
         TEST(a_reset_ends_a_manager_and_not_its_blocks),
         TEST(a_manager_is_destroyed_after_a_reset_as_before_it),
+        TEST(a_manager_is_destroyed_by_a_thread_whose_context_was_reset),
         TEST(a_new_manager_after_a_reset_gives_the_old_ones_a_stream),
         TEST(a_reset_does_no_harm_to_the_programs_streams),
         TEST(a_context_that_has_failed_leaves_what_needs_no_driver),

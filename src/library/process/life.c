@@ -2,6 +2,7 @@
 
 #include "base/checked.h"
 #include "base/time.h"
+#include "order/end.h"
 #include "process/attributes.h"
 #include "process/given_up.h"
 #include "process/promises.h"
@@ -162,6 +163,7 @@ bool sp_life_destroy(struct sp_pool *pool, poolMemPool_t handle) {
     if (!withdraw_from_device(pool, handle))
         return false;
     atomic_fetch_add(&device->given_up, 1);
+    sp_end_gone_contexts(NULL); // no event can be recorded there
     sp_open_lanes_close(pool);
     if (!sp_pool_is_deterministic(pool))
         sp_ask_current_context(pool); // a failure keeps no pool alive
