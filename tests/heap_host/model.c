@@ -439,10 +439,7 @@ static const struct sp_heap_machine functions = {
 };
 
 poolError_t sp_heap_machine_make(struct sp_heap_machine **machine, poolMemPool_t pool) {
-    struct model *model = (struct model *)pool;
-    model->machine = functions;
-    model->machine.own = (CUstream)&model->stream[MODEL_STREAMS];
-    *machine = &model->machine;
+    *machine = &((struct model *)pool)->machine; // which all heaps of the model share
     return poolSuccess;
 }
 
@@ -457,6 +454,8 @@ struct model *model_make(uint32_t units) {
     uintptr_t aligned = ((uintptr_t)model->map + UNIT - 1) / UNIT * UNIT;
     model->arena = model->map + (aligned - (uintptr_t)model->map) + ALIGNMENT;
     model->limit = SIZE_MAX;
+    model->machine = functions;
+    model->machine.own = (CUstream)&model->stream[MODEL_STREAMS];
     pthread_mutex_init(&model->lock, NULL);
     pthread_cond_init(&model->changed, NULL);
     for (size_t i = 0; i <= MODEL_STREAMS; i++)
