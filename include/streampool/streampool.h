@@ -875,7 +875,8 @@ STREAMPOOL_API poolError_t poolMemPoolGetAccess(enum poolMemAccessFlags *flags, 
 /// device's granule) are reserved, or until nothing more can be released. Memory whose free may
 /// still be pending is left alone, so this never waits for the device; it does call the driver.
 /// What poolMemPoolPrime prepared beyond `minBytesToKeep` goes too, and is not kept any longer.
-/// (cudaMemPoolTrimTo)
+/// A Deterministic pool asks no event here: memory that was freed since the last synchronise by
+/// this library's calls stays. (cudaMemPoolTrimTo)
 ///
 /// @param pool Names the pool.
 /// @param minBytesToKeep Is the number of bytes that may stay reserved.
