@@ -29,7 +29,7 @@
 #include <stdio.h>
 #endif
 
-POOL_HEAP_FN void ph_note_error(struct ph_book *book, uint32_t kind, uint64_t address) {
+POOL_HEAP_CALL void ph_note_error(struct ph_book *book, uint32_t kind, uint64_t address) {
     ph_add64(kind == poolHeapErrorForeign ? &book->foreign_frees : &book->double_frees, 1);
     uint32_t i = ph_add(&book->error_count, 1);
     if (i < POOL_HEAP_ERRORS) {
@@ -42,7 +42,7 @@ POOL_HEAP_FN void ph_note_error(struct ph_book *book, uint32_t kind, uint64_t ad
 #endif
 }
 
-POOL_HEAP_FN void ph_note_failure(struct ph_book *book, uint32_t cls, uint64_t bytes) {
+POOL_HEAP_CALL void ph_note_failure(struct ph_book *book, uint32_t cls, uint64_t bytes) {
     ph_add64(&book->failures[cls], 1);
     ph_max64(&book->bytes_failed_most, bytes);
 }

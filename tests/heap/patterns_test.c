@@ -92,6 +92,29 @@ static void threads_allocate_and_free_blocks_of_one_size(void **state) {
     play(allocate_all, 6, 1, 64);
 }
 
+enum { KEPT = 8, KEEPERS = 32 };
+static void *kept[KEEPERS][KEPT];
+
+static void keep(void *argument, uint32_t thread) {
+    (void)argument;
+    for (uint32_t i = 0; i < KEPT; i++)
+        kept[thread][i] = take_some(SLAB / 2);
+}
+
+static void keep_and_count(void) {
+    run(keep, NULL);
+    uint32_t used = scene.bed.book->present - bed_count(&scene.bed, POOL_HEAP_FREE);
+    REQUIRE(used <= KEEPERS * KEPT / 2 + scene.bed.book->spread);
+    for (uint32_t i = 0; i < KEEPERS * KEPT; i++)
+        give(kept[i / KEPT][i % KEPT], SLAB / 2);
+}
+
+static void threads_that_wait_for_a_slab_open_none_of_their_own(void **state) {
+    (void)state;
+    play(keep_and_count, KEEPERS, 1, 256);
+    play(keep_and_count, KEEPERS / 4, 4, 256);
+}
+
 static struct churn churn;
 
 static void churn_all(uint32_t operations, uint64_t bytes_most, bool may_fail) {
@@ -438,6 +461,7 @@ static void slabs_are_closed_and_admitted_elsewhere_beside_running_threads(void 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_allocate_and_free_blocks_of_one_size),
+        cmocka_unit_test(threads_that_wait_for_a_slab_open_none_of_their_own),
         cmocka_unit_test(threads_mix_sizes_and_keep_some),
         cmocka_unit_test(no_slab_is_lost_where_slabs_change_classes_all_the_time),
         cmocka_unit_test(holes_between_blocks_are_used_and_close_again),

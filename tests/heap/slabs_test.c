@@ -59,6 +59,43 @@ static void groups_of_processors_follow_the_slabs_that_there_are(void **state) {
     bed_shut(&bed);
 }
 
+// The thread stops for good, as after a trap, or for a while, and then ends its search.
+static void a_thread_that_stops_in_the_middle_of_its_search_is_overtaken(void **state) {
+    (void)state;
+    uint32_t cls = ph_class_of(128);
+    bed_open_full(&bed, 8 * SLAB, 8, 0);
+    struct ph_current *current = &bed.book->current[cls * bed.book->groups];
+    uint32_t stopped = ph_begin_search(current, 0, POOL_HEAP_NONE);
+    assert_int_equal(stopped, 1);
+    void *block = pool_heap_malloc(bed.heap, 128);
+    assert_non_null(block);
+    uint32_t slab = current->slab;
+    ph_end_search(bed.book, current, stopped, cls, POOL_HEAP_NONE, 7);
+    assert_int_equal(current->slab, slab);
+    bed_check(&bed);
+    pool_heap_free(bed.heap, block);
+    bed_check_empty(&bed, 8);
+    bed_shut(&bed);
+}
+
+// It was emptied and opened anew since a thread found it full.
+static void a_slab_with_blocks_to_spare_is_listed_when_it_leaves_its_group(void **state) {
+    (void)state;
+    uint32_t cls = ph_class_of(128);
+    bed_open_full(&bed, 8 * SLAB, 8, 0);
+    void *first = pool_heap_malloc(bed.heap, 128);
+    struct ph_current *current = &bed.book->current[cls * bed.book->groups];
+    ph_move_begin(bed.book);
+    assert_true(ph_replace(bed.book, current, cls, current->slab, POOL_HEAP_NONE));
+    ph_move_end(bed.book);
+    void *second = pool_heap_malloc(bed.heap, 128);
+    assert_int_equal(bed_count(&bed, POOL_HEAP_FREE), 7);
+    pool_heap_free(bed.heap, first);
+    pool_heap_free(bed.heap, second);
+    bed_check_empty(&bed, 8);
+    bed_shut(&bed);
+}
+
 static void the_addresses_of_a_closed_slab_are_foreign(void **state) {
     (void)state;
     bed_open_full(&bed, 4 * SLAB, 4, 512);
@@ -189,6 +226,8 @@ int main(void) {
         cmocka_unit_test(a_heap_without_slabs_has_nothing_and_finds_nothing),
         cmocka_unit_test(only_free_slabs_are_closed_all_or_none),
         cmocka_unit_test(groups_of_processors_follow_the_slabs_that_there_are),
+        cmocka_unit_test(a_thread_that_stops_in_the_middle_of_its_search_is_overtaken),
+        cmocka_unit_test(a_slab_with_blocks_to_spare_is_listed_when_it_leaves_its_group),
         cmocka_unit_test(the_addresses_of_a_closed_slab_are_foreign),
         cmocka_unit_test(a_closed_slab_serves_nobody_and_can_be_admitted_elsewhere),
         cmocka_unit_test(a_slab_that_was_admitted_elsewhere_joins_no_row),

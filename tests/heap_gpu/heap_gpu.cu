@@ -72,6 +72,14 @@ static void synchronize() {
     CHECK(cudaDeviceSynchronize());
 }
 
+static void require_served(const scene &s) {
+    if (*s.refused == 0)
+        return;
+    std::printf("  %u requests were refused\n", *s.refused);
+    CHECK(poolHeapPrintStatistics(s.heap, s.stream[2], stdout));
+    std::exit(1);
+}
+
 static void require_empty(const scene &s) {
     poolHeapStatistics statistics = count(s);
     REQUIRE(statistics.slabsFree == statistics.slabs);
@@ -120,7 +128,7 @@ static void kernels_allocate_right_after_create() {
     scene s = begin(2048 * mib);
     allocate_many(s, 50000, 0, 4096, 0);
     synchronize();
-    REQUIRE(*s.refused == 0);
+    require_served(s);
     check_many(s, 50000, 0, 4096);
     release_many(s, 50000, 0);
     synchronize();
@@ -138,7 +146,7 @@ static void blocks_of_one_stream_are_freed_on_another() {
         CHECK(cudaStreamSynchronize(s.stream[1]));
     }
     synchronize();
-    REQUIRE(*s.refused == 0);
+    require_served(s);
     require_empty(s);
     end(s);
 }
@@ -155,7 +163,7 @@ static void reallocated_blocks_keep_their_contents() {
     scene s = begin(4096 * mib);
     reallocate<<<128, threads>>>(s.device, s.wrong, s.refused);
     synchronize();
-    REQUIRE(*s.refused == 0);
+    require_served(s);
     require_empty(s);
     end(s);
 }
@@ -226,7 +234,7 @@ static void growth_serves_kernels_behind_it() {
     *s.refused = 0;
     allocate_many(s, 400000, 1024, 0, 0);
     synchronize();
-    REQUIRE(*s.refused == 0);
+    require_served(s);
     check_many(s, 400000, 1024, 0);
     REQUIRE(poolHeapGrow(s.heap, 1024 * mib, s.stream[0]) == poolErrorMemoryAllocation);
     end(s);
@@ -242,7 +250,7 @@ static void large_blocks_lie_in_contiguous_growth() {
     release_many(s, 1, 0);
     allocate_many(s, 4, 100 * mib, 0, 0);
     synchronize();
-    REQUIRE(*s.refused == 0);
+    require_served(s);
     release_many(s, 4, 0);
     synchronize();
     require_empty(s);
@@ -265,7 +273,7 @@ static void maintained_heap_comes_to_serve_all() {
         synchronize();
     } while (*s.refused != 0 && ++round < 100);
     std::printf("  after %d rounds\n", round);
-    REQUIRE(*s.refused == 0);
+    require_served(s);
     *s.refused = 0;
     for (int i = 0; i < 4; i++) { // a large block, too
         *s.refused = 0;
@@ -274,7 +282,7 @@ static void maintained_heap_comes_to_serve_all() {
         synchronize();
         release_many(s, 1, 0);
     }
-    REQUIRE(*s.refused == 0);
+    require_served(s);
     end(s);
 }
 
@@ -353,7 +361,7 @@ static void a_thousand_million_pairs_lose_no_slab() {
     scene s = begin(1024 * mib);
     pairs<<<4096, threads>>>(s.device, 954, 64, s.refused);
     synchronize();
-    REQUIRE(*s.refused == 0);
+    require_served(s);
     require_empty(s);
     end(s);
 }
@@ -368,7 +376,7 @@ static void destroyed_heap_gives_all_back_with_live_blocks() {
     CHECK(poolHeapDestroy(s.heap, s.stream, 2));
     REQUIRE(used_bytes(pool) == before);
     synchronize();
-    REQUIRE(*s.refused == 0);
+    require_served(s);
     REQUIRE(poolHeapGrow(s.heap, 1, s.stream[0]) == poolErrorInvalidValue);
 }
 

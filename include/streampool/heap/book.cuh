@@ -81,7 +81,7 @@ POOL_HEAP_FN uint32_t ph_groups(uint32_t slabs, uint32_t most) {
 // Where a group of processors looks first for a class: a sector of its own.
 struct ph_current {
     uint32_t slab;
-    uint32_t opening; // 1 while one of the group looks for the next slab
+    uint32_t opening; // odd while one of the group looks for the next slab; each has its number
     uint32_t unused[6];
 };
 

@@ -15,12 +15,17 @@
 #include <string.h>
 #endif
 
+// A call is what is long and runs seldom, or at many places: it makes a kernel's code several times
+// smaller.
 #ifdef __CUDACC__
 #define POOL_HEAP_FN   static __device__ inline
 #define POOL_HEAP_CALL static __device__ __noinline__
+// Before a loop whose body is long: it stays one, as code that is there once runs from the cache.
+#define POOL_HEAP_ROLLED _Pragma("unroll 1")
 #else
 #define POOL_HEAP_FN   static inline __attribute__((unused))
 #define POOL_HEAP_CALL static __attribute__((unused, noinline))
+#define POOL_HEAP_ROLLED
 #endif
 
 #ifdef __CUDACC__

@@ -134,7 +134,7 @@ POOL_HEAP_FN uint32_t ph_claim_run(struct ph_book *book, uint32_t count) {
 }
 
 // Takes a run of `count` slabs and returns its address, or 0.
-POOL_HEAP_FN uint64_t ph_take_run(struct ph_book *book, uint64_t count) {
+POOL_HEAP_CALL uint64_t ph_take_run(struct ph_book *book, uint64_t count) {
     if (count > book->slabs)
         return 0;
     uint32_t slab = ph_claim_run(book, (uint32_t)count);
@@ -148,7 +148,7 @@ POOL_HEAP_FN uint64_t ph_take_run(struct ph_book *book, uint64_t count) {
 }
 
 // Gives a run back. False if it was given back before.
-POOL_HEAP_FN int ph_give_run(struct ph_book *book, uint32_t first) {
+POOL_HEAP_CALL int ph_give_run(struct ph_book *book, uint32_t first) {
     struct ph_slab *slab = &book->slab[first];
     uint32_t state = ph_load(&slab->state), old;
     for (;; state = old) {

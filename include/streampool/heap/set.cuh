@@ -8,7 +8,7 @@
 
 #include "book.cuh"
 
-POOL_HEAP_FN void ph_set_add(struct ph_set *set, uint32_t slab) {
+POOL_HEAP_CALL void ph_set_add(struct ph_set *set, uint32_t slab) {
     uint32_t leaf = slab / 64, middle = leaf / 64;
     if (ph_or64(&set->leaves[leaf], UINT64_C(1) << slab % 64) != 0)
         return;
@@ -30,7 +30,7 @@ POOL_HEAP_FN void ph_set_tidy(struct ph_set *set, uint32_t leaf) {
 }
 
 // Takes these slabs of a leaf out of the set, and returns those that were in it.
-POOL_HEAP_FN uint64_t ph_set_remove(struct ph_set *set, uint32_t leaf, uint64_t slabs) {
+POOL_HEAP_CALL uint64_t ph_set_remove(struct ph_set *set, uint32_t leaf, uint64_t slabs) {
     uint64_t old = ph_and64(&set->leaves[leaf], ~slabs);
     if (old != 0 && (old & ~slabs) == 0)
         ph_set_tidy(set, leaf);

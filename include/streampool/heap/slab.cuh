@@ -46,6 +46,17 @@ POOL_HEAP_FN uint32_t ph_claim(struct ph_book *book) {
     return POOL_HEAP_NONE;
 }
 
+// A class has two sets of slabs: with room, and with any block to spare. A slab has a place in one
+// while fewer blocks are taken than its limit.
+enum { POOL_HEAP_ROOM, POOL_HEAP_ANY, POOL_HEAP_SETS };
+
+POOL_HEAP_FN struct ph_set *ph_set_of(struct ph_book *book, uint32_t cls, uint32_t which) {
+    return which == POOL_HEAP_ANY ? &book->any[cls] : &book->room[cls];
+}
+POOL_HEAP_FN uint32_t ph_limit(const struct ph_class *c, uint32_t which) {
+    return which == POOL_HEAP_ANY ? c->blocks : c->room;
+}
+
 // Takes a slab of no class out of a set of a class.
 POOL_HEAP_FN void ph_drop(struct ph_set *set, uint32_t slab) {
     uint64_t bit = UINT64_C(1) << slab % 64;
@@ -59,8 +70,9 @@ POOL_HEAP_FN void ph_retire(struct ph_book *book, uint32_t slab, uint32_t cls) {
     ph_move_begin(book);
     if (ph_swap_if(&book->slab[slab].state, empty,
                    (uint32_t)POOL_HEAP_FREE << POOL_HEAP_TAG_SHIFT) == empty) {
-        ph_drop(&book->any[cls], slab);
-        ph_drop(&book->room[cls], slab);
+        POOL_HEAP_ROLLED
+        for (uint32_t which = 0; which < POOL_HEAP_SETS; which++)
+            ph_drop(ph_set_of(book, cls, which), slab);
         ph_add_free(book, slab);
     }
     ph_move_end(book);
@@ -74,24 +86,26 @@ POOL_HEAP_FN void ph_give(struct ph_book *book, uint32_t index, uint32_t count) 
         return;
     uint32_t cls = ph_tag(old) - POOL_HEAP_FIRST;
     const struct ph_class *c = &book->cls[cls];
-    if (was >= c->blocks && now < c->blocks)
-        ph_set_add(&book->any[cls], index);
-    if (was >= c->room && now < c->room)
-        ph_set_add(&book->room[cls], index);
+    POOL_HEAP_ROLLED
+    for (uint32_t which = 0; was >= c->room && which < POOL_HEAP_SETS; which++) {
+        if (was >= ph_limit(c, which) && now < ph_limit(c, which))
+            ph_set_add(ph_set_of(book, cls, which), index);
+    }
     if (now == 0)
         ph_retire(book, index, cls);
 }
 
-// Takes the slab out of a set where it seems to have no place: it isn't of the class, or has
-// `limit` blocks taken.
-POOL_HEAP_FN void ph_forget(struct ph_book *book, struct ph_set *set, uint32_t slab, uint32_t cls,
-                            uint32_t limit) {
+// Takes the slab out of a set where it seems to have no place: it isn't of the class, or has too
+// many blocks taken.
+POOL_HEAP_FN void ph_forget(struct ph_book *book, uint32_t slab, uint32_t cls, uint32_t which) {
+    struct ph_set *set = ph_set_of(book, cls, which);
     uint64_t bit = UINT64_C(1) << slab % 64;
     if ((ph_load64(&set->leaves[slab / 64]) & bit) == 0)
         return;
     ph_set_remove(set, slab / 64, bit);
     uint32_t state = ph_load(&book->slab[slab].state);
-    if (ph_tag(state) == POOL_HEAP_FIRST + cls && (state & POOL_HEAP_COUNT_MASK) < limit)
+    if (ph_tag(state) == POOL_HEAP_FIRST + cls &&
+        (state & POOL_HEAP_COUNT_MASK) < ph_limit(&book->cls[cls], which))
         ph_set_add(set, slab);
 }
 
@@ -112,10 +126,11 @@ POOL_HEAP_FN uint32_t ph_reserve(struct ph_book *book, uint32_t index, uint32_t 
     uint32_t taken = old & POOL_HEAP_COUNT_MASK, got = 0;
     if (ph_tag(old) == POOL_HEAP_FIRST + cls && taken < c->blocks) {
         got = c->blocks - taken < count ? c->blocks - taken : count;
-        if (taken + got == c->blocks)
-            ph_forget(book, &book->any[cls], index, cls, c->blocks);
-        if (taken < c->room && taken + got >= c->room)
-            ph_forget(book, &book->room[cls], index, cls, c->room);
+        POOL_HEAP_ROLLED
+        for (uint32_t which = 0; taken + got >= c->room && which < POOL_HEAP_SETS; which++) {
+            if (taken < ph_limit(c, which) && taken + got >= ph_limit(c, which))
+                ph_forget(book, index, cls, which);
+        }
     }
     if (got < count)
         ph_give(book, index, count - got);
@@ -159,10 +174,11 @@ POOL_HEAP_FN void ph_list(struct ph_book *book, uint32_t index, uint32_t cls) {
     uint32_t state = ph_load(&book->slab[index].state), count = state & POOL_HEAP_COUNT_MASK;
     if (ph_tag(state) != POOL_HEAP_FIRST + cls)
         return;
-    if (count < c->blocks)
-        ph_set_add(&book->any[cls], index);
-    if (count < c->room)
-        ph_set_add(&book->room[cls], index);
+    POOL_HEAP_ROLLED
+    for (uint32_t which = 0; which < POOL_HEAP_SETS; which++) {
+        if (count < ph_limit(c, which))
+            ph_set_add(ph_set_of(book, cls, which), index);
+    }
 }
 
 // The lowest `count` ones of a word.
