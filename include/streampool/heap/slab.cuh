@@ -113,8 +113,8 @@ POOL_HEAP_FN void ph_forget(struct ph_book *book, uint32_t slab, uint32_t cls, u
 struct ph_grant {
     uint32_t slab;
     uint32_t blocks;
-    uint32_t start; // so many were taken before: where free bits are likely
-    uint32_t probe; // words that were looked at
+    uint32_t start; // the next block to try, while all that were tried were free
+    uint32_t probe; // words that were looked at since one wasn't
 };
 
 // Reserves up to `count` blocks of the class in a slab. Returns how many, 0 too if the slab is of
@@ -194,22 +194,25 @@ POOL_HEAP_FN uint32_t ph_some(uint32_t bits, uint32_t count) {
 // Takes some of the blocks that were reserved, at least one: sets bits of one word, and returns
 // them.
 //
-// A slab that nobody has freed in is filled from its beginning, so the first try needs no look at
-// the word. The others go through all words by steps that lie far apart.
+// A slab that nobody has freed in is filled from its beginning: there the blocks are those that
+// follow the ones taken before, which need no look at the words. Where they aren't free, it goes
+// through all words by steps that lie far apart.
 POOL_HEAP_FN uint32_t ph_take(struct ph_book *book, uint32_t cls, struct ph_grant *grant,
                               uint32_t *word) {
     const struct ph_class *c = &book->cls[cls];
     uint32_t *bits = ph_bits(&book->slab[grant->slab], c);
-    uint32_t words = (c->blocks + 31) / 32, first = grant->start / 32, won = 0;
+    uint32_t words = (c->blocks + 31) / 32, won = 0;
     while (won == 0) {
-        uint32_t wanted, probe = grant->probe++;
-        *word = (first + probe * 0x9e3779b1u) & (c->probes - 1);
-        if (*word >= words)
+        uint32_t wanted, start = grant->start;
+        *word = (start / 32 + grant->probe * 0x9e3779b1u) & (c->probes - 1);
+        if (*word >= words) {
+            grant->probe++;
             continue;
-        if (probe == 0) {
-            uint32_t left = 32 - grant->start % 32;
-            wanted = grant->blocks >= left ? left : grant->blocks;
-            wanted = (wanted == 32 ? ~0u : (1u << wanted) - 1) << grant->start % 32;
+        }
+        if (grant->probe == 0) {
+            uint32_t left = 32 - start % 32, count = grant->blocks < left ? grant->blocks : left;
+            wanted = (count == 32 ? ~0u : (1u << count) - 1) << start % 32;
+            grant->start += count;
         } else {
             uint32_t blocks = c->blocks - *word * 32; // that the word stands for
             uint32_t valid = blocks >= 32 ? ~0u : (1u << blocks) - 1;
@@ -217,6 +220,8 @@ POOL_HEAP_FN uint32_t ph_take(struct ph_book *book, uint32_t cls, struct ph_gran
         }
         if (wanted != 0)
             won = wanted & ~ph_or(&bits[*word], wanted);
+        if (grant->probe != 0 || won != wanted)
+            grant->probe++;
     }
     grant->blocks -= ph_count(won);
     return won;
