@@ -5,13 +5,27 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+// Slabs are cut from chunks, each as large as all before it together. From a huge page of the host
+// on chunks are such pages: among very many slabs each address that is looked up would cost the
+// processor a walk through its page tables.
+enum { CHUNK_MIN = 4096, HUGE_PAGE = 2 << 20 };
+
+struct chunk {
+    _Alignas(64) struct chunk *next;
+};
 
 // The spare slabs of all pools, by class. They are never given back to the system, so that a stale
 // pointer from the page map still points to a slab. That has no block at any address.
 static struct {
     struct sp_lock lock;
     struct sp_slab *slabs[SP_CLASS_COUNT];
-} spare;
+    struct chunk *chunks;
+    size_t bytes; // of all of these
+    char *next;   // what was not cut yet of the newest
+    size_t left;
+} store;
 
 static size_t bytes_of(unsigned class_index) {
     size_t bytes =
@@ -19,19 +33,47 @@ static size_t bytes_of(unsigned class_index) {
     return sp_round_up(bytes, _Alignof(struct sp_slab));
 }
 
-static struct sp_slab *take_spare(unsigned class_index) {
-    sp_lock_acquire(&spare.lock);
-    struct sp_slab *slab = spare.slabs[class_index];
+static bool add_chunk_locked(void) {
+    size_t size = store.bytes < CHUNK_MIN ? CHUNK_MIN : store.bytes;
+    bool is_huge = size >= HUGE_PAGE;
+    if (is_huge)
+        size = HUGE_PAGE;
+    struct chunk *chunk = aligned_alloc(is_huge ? HUGE_PAGE : _Alignof(struct chunk), size);
+    if (!chunk)
+        return false;
+    if (is_huge)
+        madvise(chunk, size, MADV_HUGEPAGE); // a system without them has small ones
+    chunk->next = store.chunks;
+    store.chunks = chunk;
+    store.bytes += size;
+    store.next = (char *)(chunk + 1);
+    store.left = size - sizeof *chunk;
+    return true;
+}
+
+static struct sp_slab *cut_locked(size_t bytes) {
+    if (store.left < bytes && !add_chunk_locked())
+        return NULL;
+    struct sp_slab *slab = (struct sp_slab *)(void *)store.next;
+    store.next += bytes;
+    store.left -= bytes;
+    return slab;
+}
+
+// Returns a spare slab of the class, or a new one. Null without host memory.
+static struct sp_slab *take_from_store(unsigned class_index) {
+    sp_lock_acquire(&store.lock);
+    struct sp_slab *slab = store.slabs[class_index];
     if (slab)
-        spare.slabs[class_index] = slab->next_spare;
-    sp_lock_release(&spare.lock);
+        store.slabs[class_index] = slab->next_spare;
+    else
+        slab = cut_locked(bytes_of(class_index));
+    sp_lock_release(&store.lock);
     return slab;
 }
 
 struct sp_slab *sp_slab_create(unsigned class_index) {
-    struct sp_slab *slab = take_spare(class_index);
-    if (!slab)
-        slab = aligned_alloc(_Alignof(struct sp_slab), bytes_of(class_index));
+    struct sp_slab *slab = take_from_store(class_index);
     if (!slab)
         return NULL;
     memset(slab, 0, offsetof(struct sp_slab, codes));
@@ -59,10 +101,10 @@ void sp_slab_set_run(struct sp_slab *slab, struct sp_block *run) {
 void sp_slab_destroy(struct sp_slab *slab) {
     sp_fence_set_clear(&slab->foreign);
     slab->address = 0;
-    sp_lock_acquire(&spare.lock);
-    slab->next_spare = spare.slabs[slab->class_index];
-    spare.slabs[slab->class_index] = slab;
-    sp_lock_release(&spare.lock);
+    sp_lock_acquire(&store.lock);
+    slab->next_spare = store.slabs[slab->class_index];
+    store.slabs[slab->class_index] = slab;
+    sp_lock_release(&store.lock);
 }
 
 void sp_slab_accept_returned(struct sp_slab *slab) {

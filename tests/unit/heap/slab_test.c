@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -335,17 +336,45 @@ static void a_slab_used_again_remembers_nothing(void **state) {
     sp_slab_destroy(slab);
 }
 
+// Each chunk that slabs are cut from is as large as all before it, up to a huge page.
+static void slabs_lie_apart_in_their_chunks(void **state) {
+    (void)state;
+    enum { COUNT = 3000 };
+    static struct sp_slab *slabs[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        slabs[i] = sp_slab_create(i % 2 == 0 ? 0 : SP_CLASS_COUNT - 1);
+        assert_non_null(slabs[i]);
+        assert_int_equal((uintptr_t)slabs[i] % _Alignof(struct sp_slab), 0);
+        memset(slabs[i]->codes, i % 251, sp_slab_class(slabs[i])->blocks * sizeof(uint16_t));
+        slabs[i]->last_sequence = (uint64_t)i;
+    }
+    for (int i = 0; i < COUNT; i++) {
+        const uint8_t *numbers = (const uint8_t *)slabs[i]->codes;
+        assert_int_equal(slabs[i]->last_sequence, i);
+        for (uint32_t n = 0; n < sp_slab_class(slabs[i])->blocks * sizeof(uint16_t); n++)
+            assert_int_equal(numbers[n], i % 251);
+    }
+    for (int i = 0; i < COUNT; i++)
+        sp_slab_destroy(slabs[i]);
+}
+
+// The first chunk has room for some slabs; then memory is needed.
 static void without_host_memory_there_is_no_slab(void **state) {
     (void)state;
+    enum { MORE = 64 };
+    static struct sp_slab *slabs[MORE];
     uint64_t failed = 0;
-    run = (struct sp_block){.address = BASE, .size = SP_PAGE_SIZE};
-    struct sp_slab *spares[2] = {slab_of(1), NULL}; // the only one of its class
+    int count = 0;
     host_memory_enter(1, true);
-    spares[1] = sp_slab_create(1);
+    while (count < MORE && (slabs[count] = sp_slab_create(1)))
+        count++;
     host_memory_leave(&failed);
+    assert_in_range(count, 0, MORE - 1);
     assert_int_equal(failed, 1);
-    assert_null(spares[1]);
-    sp_slab_destroy(spares[0]);
+    slabs[count] = sp_slab_create(1);
+    assert_non_null(slabs[count]);
+    for (int i = 0; i <= count; i++)
+        sp_slab_destroy(slabs[i]);
 }
 
 static void the_check_finds_counts_and_lists_that_do_not_agree(void **state) {
@@ -398,6 +427,7 @@ int main(void) {
         cmocka_unit_test(every_block_is_found_while_it_is_live_and_only_then),
         cmocka_unit_test(a_code_has_room_for_every_index_and_for_what_is_left_of_every_block),
         cmocka_unit_test(bookkeeping_takes_two_bytes_a_block),
+        cmocka_unit_test(slabs_lie_apart_in_their_chunks),
         cmocka_unit_test(the_block_freed_last_is_taken_first),
         cmocka_unit_test(a_returned_block_is_not_free_before_it_is_accepted),
         cmocka_unit_test(accepting_when_nothing_was_returned_changes_nothing),
