@@ -27,9 +27,11 @@ static struct {
     size_t left;
 } store;
 
+_Atomic uint32_t sp_slab_mixed_classes;
+
 static size_t bytes_of(unsigned class_index) {
-    size_t bytes =
-        offsetof(struct sp_slab, codes) + sp_size_classes[class_index].blocks * sizeof(uint16_t);
+    size_t bytes = offsetof(struct sp_slab, asked_each) +
+                   sp_size_classes[class_index].blocks * sizeof(uint16_t);
     return sp_round_up(bytes, _Alignof(struct sp_slab));
 }
 
@@ -72,19 +74,21 @@ static struct sp_slab *take_from_store(unsigned class_index) {
     return slab;
 }
 
+static void set_all_free(struct sp_slab *slab, uint32_t blocks) {
+    for (uint32_t word = 0; word * 64 < blocks; word++)
+        slab->free[word] = blocks - word * 64 < 64 ? ((uint64_t)1 << blocks % 64) - 1 : UINT64_MAX;
+}
+
 struct sp_slab *sp_slab_create(unsigned class_index) {
     struct sp_slab *slab = take_from_store(class_index);
     if (!slab)
         return NULL;
-    memset(slab, 0, offsetof(struct sp_slab, codes));
-    for (uint32_t i = 0; i < sp_size_classes[class_index].blocks; i++)
-        sp_slab_set_next(slab, (uint16_t)i, SP_SLAB_END);
+    memset(slab, 0, offsetof(struct sp_slab, asked_each));
+    set_all_free(slab, sp_size_classes[class_index].blocks);
     sp_list_init(&slab->link);
     sp_list_init(&slab->returned_link);
     sp_list_init(&slab->owned_link);
-    slab->class_index = (uint16_t)class_index;
-    slab->free_head = SP_SLAB_END;
-    slab->returned_head = SP_SLAB_END;
+    slab->class_index = (uint8_t)class_index;
     return slab;
 }
 
@@ -107,14 +111,31 @@ void sp_slab_destroy(struct sp_slab *slab) {
     sp_lock_release(&store.lock);
 }
 
-void sp_slab_accept_returned(struct sp_slab *slab) {
-    if (slab->returned == 0)
+// A slab stays mixed until it is made anew: if it became uniform whenever it is empty, a program
+// with two sizes might write all numbers again and again.
+static void mix(struct sp_slab *slab) {
+    uint16_t asked = slab->asked;
+    for (uint32_t i = 0; i < sp_slab_class(slab)->blocks; i++)
+        slab->asked_each[i] = asked;
+    __atomic_store_n(&slab->asked, SP_SLAB_MIXED, __ATOMIC_RELEASE);
+    atomic_fetch_or_explicit(&sp_slab_mixed_classes, (uint32_t)1 << slab->class_index,
+                             memory_order_relaxed);
+}
+
+void sp_slab_note_asked(struct sp_slab *slab, uint32_t index, uint16_t asked) {
+    if (slab->live == 0) {
+        slab->asked = asked;
         return;
-    uint16_t last = slab->returned_head;
-    while (sp_slab_next(slab, last) != SP_SLAB_END)
-        last = sp_slab_next(slab, last);
-    sp_slab_set_next(slab, last, slab->free_head);
-    slab->free_head = slab->returned_head;
-    slab->returned_head = SP_SLAB_END;
+    }
+    mix(slab);
+    slab->asked_each[index] = asked;
+}
+
+// A block has one of its bits at any time, for who looks without the lock.
+void sp_slab_accept_returned(struct sp_slab *slab) {
+    for (int word = 0; word < SP_SLAB_WORDS; word++) {
+        slab->free[word] |= slab->returned_blocks[word];
+        __atomic_store_n(&slab->returned_blocks[word], 0, __ATOMIC_RELEASE);
+    }
     slab->returned = 0;
 }
