@@ -1,30 +1,41 @@
 #include "inside/slab.h"
 
-// Returns the length of a list of blocks that aren't live, or UINT32_MAX when one of them is live
-// or the list is too long.
-static uint32_t list_length(const struct sp_slab *slab, uint16_t head) {
-    uint32_t length = 0;
-    for (uint16_t i = head; i != SP_SLAB_END; i = sp_slab_next(slab, i)) {
-        if (i >= sp_slab_class(slab)->blocks || sp_slab_is_live(slab, i) ||
-            ++length > sp_slab_class(slab)->blocks)
-            return UINT32_MAX;
+static uint32_t count_bits(const uint64_t *bits) {
+    return (uint32_t)(__builtin_popcountll(bits[0]) + __builtin_popcountll(bits[1]));
+}
+
+static bool has_bit(const uint64_t *bits, uint32_t index) {
+    return (bits[index / 64] >> index % 64 & 1) != 0;
+}
+
+// Blocks that there aren't have no bit.
+static bool bits_are_of_blocks(const uint64_t *bits, uint32_t blocks) {
+    for (uint32_t i = blocks; i < SP_SLAB_WORDS * 64; i++) {
+        if (has_bit(bits, i))
+            return false;
     }
-    return length;
+    return true;
+}
+
+static bool asked_is_possible(const struct sp_slab *slab) {
+    const struct sp_size_class *class = sp_slab_class(slab);
+    if (slab->asked != SP_SLAB_MIXED)
+        return slab->live == 0 || (slab->asked > 0 && slab->asked <= class->block_size);
+    for (uint32_t i = 0; i < class->blocks; i++) {
+        uint16_t asked = slab->asked_each[i];
+        if (sp_slab_is_live(slab, i) && (asked == 0 || asked > class->block_size))
+            return false;
+    }
+    return true;
 }
 
 bool inside_slab_check(const struct sp_slab *slab) {
-    const struct sp_size_class *class = sp_slab_class(slab);
-    uint32_t live = 0;
-    for (uint32_t i = 0; i < class->blocks; i++) {
-        if (!sp_slab_is_live(slab, i))
-            continue;
-        if (slab->codes[i] >= class->block_size)
-            return false;
-        live++;
-    }
-    uint64_t free_blocks = list_length(slab, slab->free_head);
-    uint64_t returned = list_length(slab, slab->returned_head);
-    return live == slab->live && returned == slab->returned && slab->fresh <= class->blocks &&
-           live + free_blocks + returned + (class->blocks - slab->fresh) == class->blocks &&
+    uint32_t blocks = sp_slab_class(slab)->blocks;
+    bool both = (slab->free[0] & slab->returned_blocks[0]) != 0 ||
+                (slab->free[1] & slab->returned_blocks[1]) != 0;
+    return !both && bits_are_of_blocks(slab->free, blocks) &&
+           bits_are_of_blocks(slab->returned_blocks, blocks) && asked_is_possible(slab) &&
+           count_bits(slab->returned_blocks) == slab->returned &&
+           slab->live + count_bits(slab->free) + slab->returned == blocks &&
            slab->run->slab == slab && slab->run->address == slab->address;
 }

@@ -5,44 +5,90 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+// Slabs are cut from chunks, each as large as all before it together. From a huge page of the host
+// on chunks are such pages: among very many slabs each address that is looked up would cost the
+// processor a walk through its page tables.
+enum { CHUNK_MIN = 4096, HUGE_PAGE = 2 << 20 };
+
+struct chunk {
+    _Alignas(64) struct chunk *next;
+};
 
 // The spare slabs of all pools, by class. They are never given back to the system, so that a stale
 // pointer from the page map still points to a slab. That has no block at any address.
 static struct {
     struct sp_lock lock;
     struct sp_slab *slabs[SP_CLASS_COUNT];
-} spare;
+    struct chunk *chunks;
+    size_t bytes; // of all of these
+    char *next;   // what was not cut yet of the newest
+    size_t left;
+} store;
+
+_Atomic uint32_t sp_slab_mixed_classes;
 
 static size_t bytes_of(unsigned class_index) {
-    size_t bytes =
-        offsetof(struct sp_slab, codes) + sp_size_classes[class_index].blocks * sizeof(uint16_t);
+    size_t bytes = offsetof(struct sp_slab, asked_each) +
+                   sp_size_classes[class_index].blocks * sizeof(uint16_t);
     return sp_round_up(bytes, _Alignof(struct sp_slab));
 }
 
-static struct sp_slab *take_spare(unsigned class_index) {
-    sp_lock_acquire(&spare.lock);
-    struct sp_slab *slab = spare.slabs[class_index];
-    if (slab)
-        spare.slabs[class_index] = slab->next_spare;
-    sp_lock_release(&spare.lock);
+static bool add_chunk_locked(void) {
+    size_t size = store.bytes < CHUNK_MIN ? CHUNK_MIN : store.bytes;
+    bool is_huge = size >= HUGE_PAGE;
+    if (is_huge)
+        size = HUGE_PAGE;
+    struct chunk *chunk = aligned_alloc(is_huge ? HUGE_PAGE : _Alignof(struct chunk), size);
+    if (!chunk)
+        return false;
+    if (is_huge)
+        madvise(chunk, size, MADV_HUGEPAGE); // a system without them has small ones
+    chunk->next = store.chunks;
+    store.chunks = chunk;
+    store.bytes += size;
+    store.next = (char *)(chunk + 1);
+    store.left = size - sizeof *chunk;
+    return true;
+}
+
+static struct sp_slab *cut_locked(size_t bytes) {
+    if (store.left < bytes && !add_chunk_locked())
+        return NULL;
+    struct sp_slab *slab = (struct sp_slab *)(void *)store.next;
+    store.next += bytes;
+    store.left -= bytes;
     return slab;
 }
 
+// Returns a spare slab of the class, or a new one. Null without host memory.
+static struct sp_slab *take_from_store(unsigned class_index) {
+    sp_lock_acquire(&store.lock);
+    struct sp_slab *slab = store.slabs[class_index];
+    if (slab)
+        store.slabs[class_index] = slab->next_spare;
+    else
+        slab = cut_locked(bytes_of(class_index));
+    sp_lock_release(&store.lock);
+    return slab;
+}
+
+static void set_all_free(struct sp_slab *slab, uint32_t blocks) {
+    for (uint32_t word = 0; word * 64 < blocks; word++)
+        slab->free[word] = blocks - word * 64 < 64 ? ((uint64_t)1 << blocks % 64) - 1 : UINT64_MAX;
+}
+
 struct sp_slab *sp_slab_create(unsigned class_index) {
-    struct sp_slab *slab = take_spare(class_index);
-    if (!slab)
-        slab = aligned_alloc(_Alignof(struct sp_slab), bytes_of(class_index));
+    struct sp_slab *slab = take_from_store(class_index);
     if (!slab)
         return NULL;
-    memset(slab, 0, offsetof(struct sp_slab, codes));
-    for (uint32_t i = 0; i < sp_size_classes[class_index].blocks; i++)
-        sp_slab_set_next(slab, (uint16_t)i, SP_SLAB_END);
+    memset(slab, 0, offsetof(struct sp_slab, asked_each));
+    set_all_free(slab, sp_size_classes[class_index].blocks);
     sp_list_init(&slab->link);
     sp_list_init(&slab->returned_link);
     sp_list_init(&slab->owned_link);
-    slab->class_index = (uint16_t)class_index;
-    slab->free_head = SP_SLAB_END;
-    slab->returned_head = SP_SLAB_END;
+    slab->class_index = (uint8_t)class_index;
     return slab;
 }
 
@@ -59,20 +105,37 @@ void sp_slab_set_run(struct sp_slab *slab, struct sp_block *run) {
 void sp_slab_destroy(struct sp_slab *slab) {
     sp_fence_set_clear(&slab->foreign);
     slab->address = 0;
-    sp_lock_acquire(&spare.lock);
-    slab->next_spare = spare.slabs[slab->class_index];
-    spare.slabs[slab->class_index] = slab;
-    sp_lock_release(&spare.lock);
+    sp_lock_acquire(&store.lock);
+    slab->next_spare = store.slabs[slab->class_index];
+    store.slabs[slab->class_index] = slab;
+    sp_lock_release(&store.lock);
 }
 
-void sp_slab_accept_returned(struct sp_slab *slab) {
-    if (slab->returned == 0)
+// A slab stays mixed until it is made anew: if it became uniform whenever it is empty, a program
+// with two sizes might write all numbers again and again.
+static void mix(struct sp_slab *slab) {
+    uint16_t asked = slab->asked;
+    for (uint32_t i = 0; i < sp_slab_class(slab)->blocks; i++)
+        slab->asked_each[i] = asked;
+    __atomic_store_n(&slab->asked, SP_SLAB_MIXED, __ATOMIC_RELEASE);
+    atomic_fetch_or_explicit(&sp_slab_mixed_classes, (uint32_t)1 << slab->class_index,
+                             memory_order_relaxed);
+}
+
+void sp_slab_note_asked(struct sp_slab *slab, uint32_t index, uint16_t asked) {
+    if (slab->live == 0) {
+        slab->asked = asked;
         return;
-    uint16_t last = slab->returned_head;
-    while (sp_slab_next(slab, last) != SP_SLAB_END)
-        last = sp_slab_next(slab, last);
-    sp_slab_set_next(slab, last, slab->free_head);
-    slab->free_head = slab->returned_head;
-    slab->returned_head = SP_SLAB_END;
+    }
+    mix(slab);
+    slab->asked_each[index] = asked;
+}
+
+// A block has one of its bits at any time, for who looks without the lock.
+void sp_slab_accept_returned(struct sp_slab *slab) {
+    for (int word = 0; word < SP_SLAB_WORDS; word++) {
+        slab->free[word] |= slab->returned_blocks[word];
+        __atomic_store_n(&slab->returned_blocks[word], 0, __ATOMIC_RELEASE);
+    }
     slab->returned = 0;
 }

@@ -1,60 +1,66 @@
 // Slabs: a run of pages cut into equal small blocks of one size class.
 //
-// The run is a live block of a chain. The slab's bookkeeping is in host memory and goes by index:
-// it has a *code* of two bytes for each small block, so that a free among many blocks finds all
-// that it needs in one cache line:
+// The run is a live block of a chain. The slab's bookkeeping is in host memory and goes by index.
+// As long as the same number of bytes was asked for with all live blocks, it stands once in the
+// slab, and all that a pair looks at is in one cache line: among many blocks that line is in no
+// near cache, and each further one would make the pair wait longer. A slab that has blocks of two
+// numbers is *mixed* from then on, and has the number of each block.
 //
-//   live      the bytes at its end that were not asked for, fewer than SP_SMALL_MAX
-//   not live  SP_SLAB_NOT_LIVE and the next index of the list that it is in, or SP_SLAB_END; so at
-//             least SP_SMALL_MAX
-//
-// Blocks that were never used stand behind `fresh`, so making a slab writes no list.
+//   free      a bit says so
+//   returned  another bit says so
+//   live      neither; `asked`, or `asked_each` in a mixed slab, are the bytes that were asked for
 //
 // A slab has an owner, the lane that made it, whose lock guards all of it. A block that is freed on
 // the owner's stream is free at once. A block that is freed on another stream is *returned*:
 // returned blocks wait until all of `foreign` is complete, for the whole slab at once, which is
 // coarse and safe.
 //
-//   live + free (listed or behind fresh) + returned = blocks of the class
+//   live + free + returned = blocks of the class
 //   the memory was last used at (the owner's stream, last_sequence) and at `foreign`
 #ifndef STREAMPOOL_HEAP_SLAB_H
 #define STREAMPOOL_HEAP_SLAB_H
 
+#include "base/cold.h"
 #include "base/list.h"
 #include "heap/block.h"
 
 #include <assert.h>
 
-#define SP_SLAB_NOT_LIVE ((uint16_t)0xE000)
-#define SP_SLAB_END      ((uint16_t)0x1FFF)
+enum { SP_SLAB_WORDS = 2 }; // of bits, one for each block
 
-static_assert(SP_SMALL_MAX <= SP_SLAB_NOT_LIVE, "the code of a live block is none of another's");
+#define SP_SLAB_END   ((uint16_t)0xFFFF) // an index of no block
+#define SP_SLAB_MIXED ((uint16_t)0xFFFF) // more than anybody may ask for
+
+static_assert(SP_SMALL_MAX < SP_SLAB_MIXED, "what is asked for is told from it");
 
 // Slabs of different lanes lie side by side, so each has cache lines of its own.
 struct sp_slab {
-    // An allocation or a free needs the fields up to `counted_under`. The link is in the owner's
-    // list of slabs of the class that have free blocks, or unlinked.
+    // An allocation or a free needs the fields up to `returned`, one cache line. The link is in the
+    // owner's list of slabs of the class that have free blocks, or unlinked.
     _Alignas(64) struct sp_list link;
     struct sp_lane *owner;
     uint64_t address;
     uint64_t last_sequence;
-    struct sp_block *run;
-    uint16_t class_index;
-    uint16_t live;
-    uint16_t fresh; // blocks from here on were never used
-    uint16_t free_head;
-    uint16_t returned_head;
-    uint16_t returned;
+    uint64_t free[SP_SLAB_WORDS]; // a bit for each block of the class that is free
+    uint16_t asked;               // with each live block, or SP_SLAB_MIXED; 0 before the first one
+    uint8_t class_index;
+    uint8_t live;
+    uint8_t returned;
+
     // The number under which its lane last counted all of it; see region/at_hand.h.
     uint32_t counted_under;
-
+    struct sp_block *run;
+    uint64_t returned_blocks[SP_SLAB_WORDS];
     // In the owner's list of slabs that have returned blocks, or unlinked.
     struct sp_list returned_link;
     struct sp_list owned_link; // in the owner's list of all its slabs
     struct sp_fence_set foreign;
     struct sp_slab *next_spare;
-    _Alignas(64) uint16_t codes[]; // by index
+    _Alignas(64) uint16_t asked_each[]; // by index, where the slab is mixed
 };
+
+// A bit for each class of which a slab was ever mixed: a hint which cache lines a free will need.
+extern __attribute__((visibility("hidden"))) _Atomic uint32_t sp_slab_mixed_classes;
 
 // Makes a slab that has no run and is in no list; the caller sets the owner. Null without host
 // memory.
@@ -90,39 +96,40 @@ static inline uint32_t sp_slab_bytes(const struct sp_slab *slab) {
 }
 
 static inline bool sp_slab_has_free(const struct sp_slab *slab) {
-    return slab->free_head != SP_SLAB_END ||
-           slab->fresh < sp_size_classes[slab->class_index].blocks;
+    return (slab->free[0] | slab->free[1]) != 0;
 }
 
 static inline bool sp_slab_is_live(const struct sp_slab *slab, uint32_t index) {
-    return slab->codes[index] < SP_SLAB_NOT_LIVE;
+    uint64_t others = slab->free[index / 64];
+    if (SP_UNLIKELY(slab->returned != 0))
+        others |= slab->returned_blocks[index / 64];
+    return (others >> index % 64 & 1) == 0;
 }
 
 // The bytes that were asked for when a live block was taken.
 static inline uint32_t sp_slab_requested(const struct sp_slab *slab, uint32_t index) {
-    return sp_size_classes[slab->class_index].block_size - slab->codes[index];
+    uint16_t asked = slab->asked;
+    return SP_UNLIKELY(asked == SP_SLAB_MIXED) ? slab->asked_each[index] : asked;
 }
 
-// The index behind that of a block that is not live, in its list.
-static inline uint16_t sp_slab_next(const struct sp_slab *slab, uint16_t index) {
-    return slab->codes[index] & (uint16_t)~SP_SLAB_NOT_LIVE;
-}
+// Notes what is asked for with a block that is about to be live, where that isn't `asked`, and the
+// slab isn't mixed yet.
+void sp_slab_note_asked(struct sp_slab *slab, uint32_t index, uint16_t asked);
 
-static inline void sp_slab_set_next(struct sp_slab *slab, uint16_t index, uint16_t next) {
-    slab->codes[index] = next | SP_SLAB_NOT_LIVE;
-}
-
-// Takes a free block, of which there must be one, for a request of so many bytes: at least 1, and
-// no more than a block has.
+// Takes the lowest free block, of which there must be one, for a request of so many bytes: at least
+// 1, and no more than a block has. Who looks at the slab without the lock, and sees that the block
+// isn't free, sees what was asked for.
 static inline uint64_t sp_slab_take(struct sp_slab *slab, size_t requested) {
     uint32_t block_size = sp_size_classes[slab->class_index].block_size;
-    uint16_t index = slab->free_head;
-    if (index != SP_SLAB_END)
-        slab->free_head = sp_slab_next(slab, index);
-    else
-        index = slab->fresh++;
-    slab->codes[index] = (uint16_t)(block_size - requested);
+    uint32_t word = slab->free[0] == 0; // no branch: it would often be foreseen wrongly
+    uint64_t bits = slab->free[word];
+    uint32_t index = word * 64 + (uint32_t)__builtin_ctzll(bits);
+    if (slab->asked == SP_SLAB_MIXED)
+        slab->asked_each[index] = (uint16_t)requested;
+    else if (SP_UNLIKELY(requested != slab->asked))
+        sp_slab_note_asked(slab, index, (uint16_t)requested);
     slab->live++;
+    __atomic_store_n(&slab->free[word], bits & (bits - 1), __ATOMIC_RELEASE);
     return slab->address + (uint64_t)index * block_size;
 }
 
@@ -132,28 +139,24 @@ static inline uint16_t sp_slab_find(const struct sp_slab *slab, uint64_t address
     uint64_t offset = address - slab->address;
     uint64_t index = sp_slab_index(class, offset);
     if (index * class->block_size != offset || index >= class->blocks ||
-        slab->codes[index] >= SP_SLAB_NOT_LIVE)
+        !sp_slab_is_live(slab, (uint32_t)index))
         return SP_SLAB_END;
     return (uint16_t)index;
 }
 
 // Frees a live block at once. Returns the bytes that were asked for.
 static inline uint32_t sp_slab_put(struct sp_slab *slab, uint16_t index) {
-    uint32_t requested = sp_size_classes[slab->class_index].block_size - slab->codes[index];
-    slab->codes[index] = slab->free_head | SP_SLAB_NOT_LIVE;
-    slab->free_head = index;
+    slab->free[index / 64] |= (uint64_t)1 << index % 64;
     slab->live--;
-    return requested;
+    return sp_slab_requested(slab, index);
 }
 
 // Makes a live block a returned one. Returns the bytes that were asked for.
 static inline uint32_t sp_slab_return(struct sp_slab *slab, uint16_t index) {
-    uint32_t requested = sp_slab_requested(slab, index);
-    slab->codes[index] = slab->returned_head | SP_SLAB_NOT_LIVE;
-    slab->returned_head = index;
+    slab->returned_blocks[index / 64] |= (uint64_t)1 << index % 64;
     slab->returned++;
     slab->live--;
-    return requested;
+    return sp_slab_requested(slab, index);
 }
 
 // Makes all returned blocks free. The caller knows that all of `foreign` is complete, or that the

@@ -166,9 +166,12 @@ static inline unsigned sp_at_hand_slab_left_locked(const struct sp_lane *lane,
 // it.
 static inline uint32_t sp_at_hand_slab_counts_locked(struct sp_slab *slab, unsigned left,
                                                      uint64_t sequence) {
+    uint32_t block_size = sp_size_classes[slab->class_index].block_size;
+    if (SP_LIKELY(slab->live != 0))
+        return block_size; // and doesn't look at the slab's next cache line
     bool is_counted = slab->counted_under == (uint32_t)sequence;
-    if (SP_LIKELY(slab->live != 0 || (!left && is_counted)))
-        return sp_size_classes[slab->class_index].block_size;
+    if (!left && is_counted)
+        return block_size;
     slab->counted_under = (uint32_t)sequence;
     return sp_slab_bytes(slab);
 }

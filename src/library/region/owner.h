@@ -3,8 +3,8 @@
 // isn't live.
 //
 // A slab's word also has its class, in the bits that its alignment leaves: the lowest bit tells a
-// slab from a block, and those above it are the class. So the word tells where a block's code is
-// before the slab's first cache line has come.
+// slab from a block, and those above it are the class. So the word tells where what was asked
+// for with a block is noted before the slab's first cache line has come.
 #ifndef STREAMPOOL_REGION_OWNER_H
 #define STREAMPOOL_REGION_OWNER_H
 
@@ -67,24 +67,26 @@ static inline const struct sp_size_class *sp_owner_class(uintptr_t owner) {
     return &sp_size_classes[(owner & SP_OWNER_TAG) >> SP_OWNER_CLASS_SHIFT];
 }
 
-// A place in the cache line that has the code of the slab's block at an address; the slab is not
-// looked at. A slab of one page has it at the index. One of several has few blocks, whose codes are
-// all in one line, so the index within the page leads to it too.
-static inline const uint16_t *sp_owner_code_line(uintptr_t owner, uint64_t address) {
+// A place in the cache line that has what was asked for with the block at an address, if its slab
+// is mixed; the slab is not looked at. A slab of one page has it at the index. One of several has
+// few blocks, which are all in one line, so the index within the page leads to it too.
+static inline const uint16_t *sp_owner_asked_line(uintptr_t owner, uint64_t address) {
     const struct sp_size_class *class = sp_owner_class(owner);
     const struct sp_slab *slab = (const struct sp_slab *)(owner & ~SP_OWNER_TAG);
-    return &slab->codes[sp_slab_index(class, address % SP_PAGE_SIZE)];
+    return &slab->asked_each[sp_slab_index(class, address % SP_PAGE_SIZE)];
 }
 
 // The word for an address that is to be freed. Has the cache lines fetched that the free will look
-// at, both at once: they lie apart, and among many blocks neither is at hand. (gcc 12 takes a
-// function that does nothing else for one without an effect.)
+// at, both at once where it needs two: they lie apart, and among many blocks neither is at hand.
+// (gcc 12 takes a function that does nothing else for one without an effect.)
 static inline uintptr_t sp_owner_of_freed(uint64_t address) {
     _Atomic uintptr_t *entry = sp_page_map_find(address);
     uintptr_t owner = entry ? sp_load_acquire(entry) : 0;
     if (SP_LIKELY(owner & SP_OWNER_SLAB)) {
+        uint32_t mixed = sp_load_relaxed(&sp_slab_mixed_classes);
         __builtin_prefetch((const void *)(owner & ~SP_OWNER_TAG), 1);
-        __builtin_prefetch(sp_owner_code_line(owner, address), 1);
+        if (SP_UNLIKELY(mixed >> ((owner & SP_OWNER_TAG) >> SP_OWNER_CLASS_SHIFT) & 1))
+            __builtin_prefetch(sp_owner_asked_line(owner, address), 1);
     }
     return owner;
 }

@@ -44,6 +44,17 @@ static void end_of_reads(void) {
 
 // ------------------------------------------------------------------------------------------- slabs
 
+// The bytes that were asked for with a slab's block, or 0 where it isn't live. A slab notes them
+// before it takes the block's last bit away, and sets a bit before it takes the other one away.
+static uint16_t asked_for(const struct sp_slab *slab, uint64_t index) {
+    uint64_t returned = __atomic_load_n(&slab->returned_blocks[index / 64], __ATOMIC_ACQUIRE);
+    uint64_t free_blocks = __atomic_load_n(&slab->free[index / 64], __ATOMIC_ACQUIRE);
+    if (((free_blocks | returned) >> index % 64 & 1) != 0)
+        return 0;
+    uint16_t asked = __atomic_load_n(&slab->asked, __ATOMIC_ACQUIRE);
+    return asked == SP_SLAB_MIXED ? sp_load_plain(&slab->asked_each[index]) : asked;
+}
+
 // A slab that is no more has the address 0, or that of its next run.
 static enum look look_in_slab(struct poolPointerAttributes *attributes, uintptr_t owner,
                               uint64_t address) {
@@ -54,16 +65,16 @@ static enum look look_in_slab(struct poolPointerAttributes *attributes, uintptr_
     struct sp_lane *lane = sp_load_plain(&slab->owner);
     if (!lane || index >= class->blocks)
         return sp_owner_of(address) == owner ? LOOK_FREE : LOOK_AGAIN;
-    uint16_t code = sp_load_plain(&slab->codes[index]);
-    if (code >= SP_SLAB_NOT_LIVE)
+    uint16_t asked = asked_for(slab, index);
+    if (asked == 0)
         return LOOK_FREE;
     if (!describe_lane(attributes, lane))
         return LOOK_FREE;
     describe_place(attributes, begin + index * class->block_size, class->block_size);
-    attributes->requestedSize = class->block_size - code;
+    attributes->requestedSize = asked;
     end_of_reads();
     bool is_same = sp_load_plain(&slab->address) == begin && sp_load_plain(&slab->owner) == lane &&
-                   sp_load_plain(&slab->codes[index]) == code && sp_owner_of(address) == owner;
+                   asked_for(slab, index) == asked && sp_owner_of(address) == owner;
     return is_same ? LOOK_LIVE : LOOK_AGAIN;
 }
 

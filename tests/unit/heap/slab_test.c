@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -140,8 +141,8 @@ static uint64_t block_at(const struct sp_slab *slab, uint32_t index) {
     return BASE + (uint64_t)index * sp_slab_class(slab)->block_size;
 }
 
-// Through a full slab, blocks that are freed out of order, and a slab that is filled again from its
-// lists alone.
+// Through a full slab, blocks that are freed out of order, and a slab that is filled again with
+// blocks of another size.
 static void every_block_is_found_while_it_is_live_and_only_then(void **state) {
     (void)state;
     for (unsigned i = 0; i < SP_CLASS_COUNT; i++) {
@@ -175,31 +176,97 @@ static void every_block_is_found_while_it_is_live_and_only_then(void **state) {
     }
 }
 
-static void a_code_has_room_for_every_index_and_for_what_is_left_of_every_block(void **state) {
+static void a_slab_has_bits_for_all_blocks_and_a_number_for_all_sizes(void **state) {
     (void)state;
     for (unsigned i = 0; i < SP_CLASS_COUNT; i++) {
-        assert_true(sp_size_classes[i].blocks <= SP_SLAB_END);
-        assert_true(sp_size_classes[i].block_size - 1 < SP_SLAB_NOT_LIVE);
+        assert_true(sp_size_classes[i].blocks <= SP_SLAB_WORDS * 64);
+        assert_true(sp_size_classes[i].block_size < SP_SLAB_MIXED);
     }
-    assert_int_equal(SP_SLAB_END & SP_SLAB_NOT_LIVE, 0);
 }
 
-static void bookkeeping_takes_two_bytes_a_block(void **state) {
+static void a_slab_has_one_cache_line_for_a_pair_and_two_bytes_a_block(void **state) {
     (void)state;
-    assert_int_equal(sizeof(((struct sp_slab *)NULL)->codes[0]), 2);
-    assert_int_equal(offsetof(struct sp_slab, codes) % 64, 0);
+    assert_int_equal(_Alignof(struct sp_slab), 64);
+    assert_int_equal(offsetof(struct sp_slab, returned) / 64, 0);
+    assert_int_equal(sizeof(((struct sp_slab *)NULL)->asked_each[0]), 2);
+    assert_int_equal(offsetof(struct sp_slab, asked_each) % 64, 0);
 }
 
-static void the_block_freed_last_is_taken_first(void **state) {
+static void the_lowest_free_block_is_taken(void **state) {
     (void)state;
-    struct sp_slab *slab = slab_of(3);
-    uint64_t first = sp_slab_take(slab, 1);
-    uint64_t second = sp_slab_take(slab, 1);
-    sp_slab_put(slab, sp_slab_find(slab, first));
-    sp_slab_put(slab, sp_slab_find(slab, second));
-    assert_int_equal(sp_slab_take(slab, 1), second);
-    assert_int_equal(sp_slab_take(slab, 1), first);
+    struct sp_slab *slab = slab_of(0);
+    uint32_t size = sp_slab_class(slab)->block_size, blocks = sp_slab_class(slab)->blocks;
+    for (uint32_t n = 0; n < blocks; n++)
+        assert_int_equal(sp_slab_take(slab, 1), BASE + (uint64_t)n * size);
+    static const uint16_t freed[] = {127, 64, 63, 5}, taken[] = {5, 63, 64, 127};
+    for (int i = 0; i < 4; i++)
+        sp_slab_put(slab, freed[i]);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(sp_slab_take(slab, 1), BASE + (uint64_t)taken[i] * size);
+    assert_false(sp_slab_has_free(slab));
     sp_slab_destroy(slab);
+}
+
+static void blocks_that_were_asked_for_alike_need_no_numbers(void **state) {
+    (void)state;
+    struct sp_slab *slab = slab_of(1);
+    uint32_t blocks = sp_slab_class(slab)->blocks;
+    memset(slab->asked_each, 0xAA, blocks * sizeof slab->asked_each[0]);
+    for (uint32_t n = 0; n < blocks; n++)
+        sp_slab_take(slab, 700);
+    for (uint16_t n = 0; n < blocks; n++)
+        assert_int_equal(sp_slab_put(slab, n), 700);
+    for (uint32_t n = 0; n < blocks; n++) // empty, so another size is common from now on
+        sp_slab_take(slab, 900);
+    for (uint16_t n = 0; n < blocks; n++) {
+        assert_int_equal(sp_slab_requested(slab, n), 900);
+        assert_int_equal(slab->asked_each[n], 0xAAAA);
+    }
+    sp_slab_destroy(slab);
+}
+
+static void a_slab_of_two_sizes_tells_both_until_it_is_made_anew(void **state) {
+    (void)state;
+    enum { CLASS = 4 };
+    struct sp_slab *slab = slab_of(CLASS);
+    sp_slab_take(slab, 2100);
+    sp_slab_take(slab, 2100);
+    sp_slab_take(slab, 2200);
+    assert_int_equal(slab->asked, SP_SLAB_MIXED);
+    assert_true((sp_slab_mixed_classes >> CLASS & 1) != 0);
+    assert_true(inside_slab_check(slab));
+    assert_int_equal(sp_slab_put(slab, 2), 2200);
+    assert_int_equal(sp_slab_put(slab, 0), 2100);
+    assert_int_equal(sp_slab_return(slab, 1), 2100);
+    sp_slab_take(slab, 2300);
+    assert_int_equal(sp_slab_requested(slab, 0), 2300);
+    assert_true(inside_slab_check(slab));
+    sp_slab_destroy(slab);
+    slab = slab_of(CLASS);
+    assert_int_not_equal(slab->asked, SP_SLAB_MIXED);
+    sp_slab_destroy(slab);
+}
+
+// Each chunk that slabs are cut from is as large as all before it, up to a huge page.
+static void slabs_lie_apart_in_their_chunks(void **state) {
+    (void)state;
+    enum { COUNT = 3000 };
+    static struct sp_slab *slabs[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        slabs[i] = sp_slab_create(i % 2 == 0 ? 0 : SP_CLASS_COUNT - 1);
+        assert_non_null(slabs[i]);
+        assert_int_equal((uintptr_t)slabs[i] % _Alignof(struct sp_slab), 0);
+        memset(slabs[i]->asked_each, i % 251, sp_slab_class(slabs[i])->blocks * sizeof(uint16_t));
+        slabs[i]->last_sequence = (uint64_t)i;
+    }
+    for (int i = 0; i < COUNT; i++) {
+        const uint8_t *numbers = (const uint8_t *)slabs[i]->asked_each;
+        assert_int_equal(slabs[i]->last_sequence, i);
+        for (uint32_t n = 0; n < sp_slab_class(slabs[i])->blocks * sizeof(uint16_t); n++)
+            assert_int_equal(numbers[n], i % 251);
+    }
+    for (int i = 0; i < COUNT; i++)
+        sp_slab_destroy(slabs[i]);
 }
 
 static void a_returned_block_is_not_free_before_it_is_accepted(void **state) {
@@ -335,20 +402,26 @@ static void a_slab_used_again_remembers_nothing(void **state) {
     sp_slab_destroy(slab);
 }
 
+// The first chunk has room for some slabs; then memory is needed.
 static void without_host_memory_there_is_no_slab(void **state) {
     (void)state;
+    enum { MORE = 64 };
+    static struct sp_slab *slabs[MORE];
     uint64_t failed = 0;
-    run = (struct sp_block){.address = BASE, .size = SP_PAGE_SIZE};
-    struct sp_slab *spares[2] = {slab_of(1), NULL}; // the only one of its class
+    int count = 0;
     host_memory_enter(1, true);
-    spares[1] = sp_slab_create(1);
+    while (count < MORE && (slabs[count] = sp_slab_create(1)))
+        count++;
     host_memory_leave(&failed);
+    assert_in_range(count, 0, MORE - 1);
     assert_int_equal(failed, 1);
-    assert_null(spares[1]);
-    sp_slab_destroy(spares[0]);
+    slabs[count] = sp_slab_create(1);
+    assert_non_null(slabs[count]);
+    for (int i = 0; i <= count; i++)
+        sp_slab_destroy(slabs[i]);
 }
 
-static void the_check_finds_counts_and_lists_that_do_not_agree(void **state) {
+static void the_check_finds_counts_and_bits_that_do_not_agree(void **state) {
     (void)state;
     struct sp_slab *slab = slab_of(SP_CLASS_COUNT - 1);
     sp_slab_take(slab, 1);
@@ -362,26 +435,41 @@ static void the_check_finds_counts_and_lists_that_do_not_agree(void **state) {
     slab->returned++;
     assert_false(inside_slab_check(slab));
     slab->returned--;
-    sp_slab_set_next(slab, 1, 1); // a circle
+    slab->free[0] |= 1; // a live block
     assert_false(inside_slab_check(slab));
-    sp_slab_set_next(slab, 1, 0); // a live block in the free list
+    slab->free[0] &= ~(uint64_t)1;
+    slab->returned_blocks[0] = 2; // a free block
+    slab->returned = 1;
     assert_false(inside_slab_check(slab));
-    sp_slab_set_next(slab, 1, SP_SLAB_END - 1); // a block that there isn't
+    slab->returned_blocks[0] = slab->returned = 0;
+    slab->free[1] = (uint64_t)1 << 63; // a block that there isn't
+    slab->live--;
     assert_false(inside_slab_check(slab));
-    sp_slab_set_next(slab, 1, SP_SLAB_END);
-    sp_slab_set_next(slab, 0, SP_SLAB_END); // a live block that isn't
-    assert_false(inside_slab_check(slab));
-    slab->codes[0] = (uint16_t)sp_slab_class(slab)->block_size - 1;
+    slab->free[1] = 0;
+    slab->live++;
     assert_true(inside_slab_check(slab));
     run.slab = NULL;
     assert_false(inside_slab_check(slab));
     run.slab = slab;
     assert_true(inside_slab_check(slab));
     sp_slab_destroy(slab);
+}
 
-    slab = slab_of(0);
+static void the_check_finds_blocks_that_nothing_was_asked_for_with(void **state) {
+    (void)state;
+    struct sp_slab *slab = slab_of(0);
+    uint16_t much = (uint16_t)(sp_slab_class(slab)->block_size + 1);
     sp_slab_take(slab, 1);
-    slab->codes[0] = (uint16_t)sp_slab_class(slab)->block_size; // asked for nothing
+    slab->asked = 0;
+    assert_false(inside_slab_check(slab));
+    slab->asked = much;
+    assert_false(inside_slab_check(slab));
+    slab->asked = 1;
+    sp_slab_take(slab, 2);
+    assert_true(inside_slab_check(slab));
+    slab->asked_each[0] = much;
+    assert_false(inside_slab_check(slab));
+    slab->asked_each[0] = 0;
     assert_false(inside_slab_check(slab));
     sp_slab_destroy(slab);
 }
@@ -396,15 +484,19 @@ int main(void) {
         cmocka_unit_test(freeing_gives_back_the_bytes_that_were_asked_for),
         cmocka_unit_test(every_size_of_a_class_is_told_from_every_other),
         cmocka_unit_test(every_block_is_found_while_it_is_live_and_only_then),
-        cmocka_unit_test(a_code_has_room_for_every_index_and_for_what_is_left_of_every_block),
-        cmocka_unit_test(bookkeeping_takes_two_bytes_a_block),
-        cmocka_unit_test(the_block_freed_last_is_taken_first),
+        cmocka_unit_test(a_slab_has_bits_for_all_blocks_and_a_number_for_all_sizes),
+        cmocka_unit_test(a_slab_has_one_cache_line_for_a_pair_and_two_bytes_a_block),
+        cmocka_unit_test(the_lowest_free_block_is_taken),
+        cmocka_unit_test(blocks_that_were_asked_for_alike_need_no_numbers),
+        cmocka_unit_test(a_slab_of_two_sizes_tells_both_until_it_is_made_anew),
+        cmocka_unit_test(slabs_lie_apart_in_their_chunks),
         cmocka_unit_test(a_returned_block_is_not_free_before_it_is_accepted),
         cmocka_unit_test(accepting_when_nothing_was_returned_changes_nothing),
         cmocka_unit_test(random_operations_agree_with_a_table_of_states),
         cmocka_unit_test(a_destroyed_slab_finds_no_block_at_its_old_addresses),
         cmocka_unit_test(a_slab_used_again_remembers_nothing),
-        cmocka_unit_test(the_check_finds_counts_and_lists_that_do_not_agree),
+        cmocka_unit_test(the_check_finds_counts_and_bits_that_do_not_agree),
+        cmocka_unit_test(the_check_finds_blocks_that_nothing_was_asked_for_with),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -144,7 +144,7 @@ static void what_is_written_often_has_cache_lines_of_its_own(void **state) {
     assert_int_equal(offsetof(struct sp_block, fences) / 64,
                      (offsetof(struct sp_block, fences) + sizeof(struct sp_fence_set) - 1) / 64);
     assert_int_equal(_Alignof(struct sp_slab), 64);
-    assert_int_equal(offsetof(struct sp_slab, free_head) / 64, 0);
+    assert_int_equal(offsetof(struct sp_slab, returned) / 64, 0);
     assert_int_equal(offsetof(struct sp_lane, unfenced_bytes) / 64, 0);
     assert_int_equal(offsetof(struct sp_pool, statistics) % 64, 0);
     assert_int_equal(offsetof(struct sp_pool, figures.used_high) % 64, 0);

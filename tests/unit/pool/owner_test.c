@@ -69,7 +69,7 @@ static uint64_t cache_line(const void *pointer) {
 
 // All of a run of every class, for the word alone does not tell which of its pages an address is
 // in.
-static void the_word_of_a_slab_leads_to_the_code_of_each_of_its_blocks(void **state) {
+static void the_word_of_a_slab_leads_to_what_was_asked_for_with_each_of_its_blocks(void **state) {
     (void)state;
     for (unsigned i = 0; i < SP_CLASS_COUNT; i++) {
         const struct sp_size_class *class = &sp_size_classes[i];
@@ -83,8 +83,8 @@ static void the_word_of_a_slab_leads_to_the_code_of_each_of_its_blocks(void **st
             uint64_t address = block.address + (uint64_t)n * class->block_size;
             uintptr_t owner = sp_owner_of_freed(address);
             assert_ptr_equal(sp_owner_slab(owner), of_class);
-            assert_int_equal(cache_line(sp_owner_code_line(owner, address)),
-                             cache_line(&of_class->codes[n]));
+            assert_int_equal(cache_line(sp_owner_asked_line(owner, address)),
+                             cache_line(&of_class->asked_each[n]));
         }
         sp_owner_set_run(&block, NULL);
         sp_slab_destroy(of_class);
@@ -108,7 +108,7 @@ int main(void) {
         owner_test(an_address_that_nobody_owns_has_no_word),
         owner_test(a_large_block_is_found_by_its_first_page),
         owner_test(a_slab_is_found_by_every_page_of_its_run_and_by_none_when_cleared),
-        owner_test(the_word_of_a_slab_leads_to_the_code_of_each_of_its_blocks),
+        owner_test(the_word_of_a_slab_leads_to_what_was_asked_for_with_each_of_its_blocks),
         owner_test(what_is_to_be_freed_has_the_same_word),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
