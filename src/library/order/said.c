@@ -20,13 +20,20 @@ static bool say_all_locked(const struct sp_stream *stream, struct sp_mark *const
     return true;
 }
 
+// A mark of another context is waited for only where that is certain to be alive. So who waits for
+// this stream would learn less of it than of a mark that this stream makes.
+static struct sp_mark *heard_locked(const struct sp_stream *stream) {
+    struct sp_mark *mark = stream->marks.heard;
+    return mark && sp_stream_is_of(mark->stream, stream->context, stream->context_id) ? mark : NULL;
+}
+
 static bool find_locked(struct sp_stream *stream, struct sp_mark **marks) {
     marks[0] = sp_mark_current_locked(stream);
     marks[1] = NULL;
     if (marks[0] || sp_mark_has_nothing_locked(stream))
         return true;
     marks[0] = sp_mark_newest_locked(stream);
-    marks[1] = stream->marks.heard;
+    marks[1] = heard_locked(stream);
     return marks[1] && say_all_locked(stream, marks);
 }
 

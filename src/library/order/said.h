@@ -9,7 +9,7 @@
 // meanwhile.
 //
 // So a record is due where something was freed since the newest mark, or the stream has heard of
-// several others since.
+// several others since, or of one in another context.
 #ifndef STREAMPOOL_ORDER_SAID_H
 #define STREAMPOOL_ORDER_SAID_H
 

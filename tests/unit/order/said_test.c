@@ -193,6 +193,26 @@ static void synchronising_shows_all_that_the_event_stands_behind(void **state) {
     destroy(of_b);
 }
 
+// Who waits for an event of the last stream in the row is in its context alone.
+static void what_a_stream_has_heard_from_another_context_is_passed_on_in_its_own(void **state) {
+    (void)state;
+    CUcontext context = NULL;
+    struct sp_stream *b = known_stream(), *c = known_stream();
+    assert_int_equal(sp_driver->cuCtxCreate(&context, 0, 0), CUDA_SUCCESS);
+    struct sp_stream *a = known_stream();
+    CUevent of_a = make_event();
+    uint64_t freed = free_behind_work_on(a);
+    record(of_a, a, 2);
+    wait(b, of_a, 2);
+    destroy(of_a);
+    assert_int_equal(sp_driver->cuCtxSetCurrent(simulated_context()), CUDA_SUCCESS);
+    CUevent of_b = make_event();
+    record(of_b, b, 2);
+    wait(c, of_b, 2);
+    assert_true(runs_after(c, a, freed));
+    destroy(of_b);
+}
+
 // Somebody else's records and waits of the program's events in between.
 static void what_is_said_holds_whatever_became_of_the_event(void **state) {
     (void)state;
@@ -254,6 +274,7 @@ int main(void) {
         said_test(a_stream_that_comes_after_a_knowing_one_learns_anew),
         said_test(a_record_that_fails_changes_nothing),
         said_test(synchronising_shows_all_that_the_event_stands_behind),
+        said_test(what_a_stream_has_heard_from_another_context_is_passed_on_in_its_own),
         said_test(what_is_said_holds_whatever_became_of_the_event),
         said_test(a_stream_keeps_one_mark_of_others_and_lets_go_of_it_with_its_context),
     };
