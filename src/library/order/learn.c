@@ -43,21 +43,33 @@ struct sp_outcome sp_learn_wait_mark(struct sp_stream *stream, struct sp_mark *m
     return outcome;
 }
 
-static bool knows_locked(const struct sp_stream *stream, struct sp_fence fence) {
-    return (fence.slot == stream->slot && fence.sequence >= stream->first) ||
-           sp_progress_is_past(fence) || sp_clock_at(&stream->clock, fence.slot) >= fence.sequence;
+// `ordered_until` is what the stream's clock tells of the fence's stream.
+static bool knows(const struct sp_stream *stream, struct sp_fence fence, uint64_t ordered_until) {
+    return fence.sequence <= ordered_until ||
+           (fence.slot == stream->slot && fence.sequence >= stream->first) ||
+           sp_progress_is_past(fence);
+}
+
+static bool knows_all_locked(const struct sp_stream *stream, const struct sp_clock *clock) {
+    struct sp_clock_walk walk = {.clock = &stream->clock};
+    for (uint32_t i = 0; i < clock->count; i++) {
+        struct sp_fence fence = clock->entries[i];
+        if (!knows(stream, fence, sp_clock_walk_to(&walk, fence.slot)))
+            return false;
+    }
+    return true;
 }
 
 // A number of the mark's own stream says nothing that its latest free before it doesn't.
 bool sp_learn_knows(struct sp_stream *stream, const struct sp_mark *mark) {
+    struct sp_fence freed = {mark->stream->slot, mark->freed};
     if (mark->stream == stream)
         return true;
     sp_lock_acquire(&stream->lock);
-    bool knows = knows_locked(stream, (struct sp_fence){mark->stream->slot, mark->freed});
-    for (uint32_t i = 0; i < mark->clock.count && knows; i++)
-        knows = knows_locked(stream, mark->clock.entries[i]);
+    bool knows_it = knows(stream, freed, sp_clock_at(&stream->clock, freed.slot)) &&
+                    knows_all_locked(stream, &mark->clock);
     sp_lock_release(&stream->lock);
-    return knows;
+    return knows_it;
 }
 
 static struct sp_outcome wait_unmarked(struct sp_stream *stream, struct sp_fence fence) {

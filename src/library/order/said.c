@@ -1,20 +1,37 @@
 #include "order/said.h"
 
-// Whoever waits for the mark runs after the fence.
-static bool says(const struct sp_mark *mark, struct sp_fence fence) {
-    return mark && ((mark->stream->slot == fence.slot && mark->sequence >= fence.sequence) ||
-                    sp_clock_at(&mark->clock, fence.slot) >= fence.sequence);
+// A look at what a mark says of one fence after another, by rising slots.
+struct look {
+    const struct sp_mark *mark; // or null
+    struct sp_clock_walk walk;
+};
+
+static struct look look_at(const struct sp_mark *mark) {
+    return (struct look){mark, {mark ? &mark->clock : NULL, 0}};
 }
 
-// A stream needn't be told that it runs after its own frees, and no other stream is told of them by
-// its clock.
-static bool say_all_locked(const struct sp_stream *stream, struct sp_mark *const *marks) {
+// Whoever waits for the mark runs after the fence.
+static bool says(struct look *look, struct sp_fence fence) {
+    const struct sp_mark *mark = look->mark;
+    return mark && ((mark->stream->slot == fence.slot && mark->sequence >= fence.sequence) ||
+                    sp_clock_walk_to(&look->walk, fence.slot) >= fence.sequence);
+}
+
+// Its own frees are said by its own mark alone.
+static bool says_frees(const struct sp_stream *stream, const struct sp_mark *own) {
     struct sp_fence last = {stream->slot, atomic_load(&stream->freed)};
-    if (last.sequence >= stream->first && !says(marks[0], last) && !sp_progress_is_past(last))
+    return last.sequence < stream->first || (own && own->sequence >= last.sequence) ||
+           sp_progress_is_past(last);
+}
+
+// A stream needn't be told that it runs after its own frees.
+static bool say_all_locked(const struct sp_stream *stream, struct sp_mark *const *marks) {
+    struct look own = look_at(marks[0]), heard = look_at(marks[1]);
+    if (!says_frees(stream, marks[0]))
         return false;
     for (uint32_t i = 0; i < stream->clock.count; i++) {
         struct sp_fence fence = stream->clock.entries[i];
-        if (fence.slot != stream->slot && !says(marks[0], fence) && !says(marks[1], fence))
+        if (fence.slot != stream->slot && !says(&own, fence) && !says(&heard, fence))
             return false;
     }
     return true;

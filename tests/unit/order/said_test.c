@@ -193,6 +193,30 @@ static void synchronising_shows_all_that_the_event_stands_behind(void **state) {
     destroy(of_b);
 }
 
+// Of many streams a mark tells in the order of their slots, and so does the clock.
+static void one_of_many_that_a_stream_has_not_heard_of_is_learned_of(void **state) {
+    (void)state;
+    enum { STREAMS = 30 };
+    struct sp_stream *streams[STREAMS], *last = known_stream();
+    uint64_t freed[STREAMS];
+    CUevent event = make_event();
+    for (int i = 0; i < STREAMS; i++) {
+        streams[i] = known_stream();
+        freed[i] = free_behind_work_on(streams[i]);
+        record(event, streams[i], 2);
+        wait(streams[0], event, i == 0 ? 1 : 2);
+        if (i % 3 == 0)
+            wait(last, event, 2);
+    }
+    free_behind_work_on(streams[0]);
+    record(event, streams[0], 2);
+    wait(last, event, 2);
+    wait(last, event, 1);
+    for (int i = 0; i < STREAMS; i++)
+        assert_true(runs_after(last, streams[i], freed[i]));
+    destroy(event);
+}
+
 // Who waits for an event of the last stream in the row is in its context alone.
 static void what_a_stream_has_heard_from_another_context_is_passed_on_in_its_own(void **state) {
     (void)state;
@@ -274,6 +298,7 @@ int main(void) {
         said_test(a_stream_that_comes_after_a_knowing_one_learns_anew),
         said_test(a_record_that_fails_changes_nothing),
         said_test(synchronising_shows_all_that_the_event_stands_behind),
+        said_test(one_of_many_that_a_stream_has_not_heard_of_is_learned_of),
         said_test(what_a_stream_has_heard_from_another_context_is_passed_on_in_its_own),
         said_test(what_is_said_holds_whatever_became_of_the_event),
         said_test(a_stream_keeps_one_mark_of_others_and_lets_go_of_it_with_its_context),
