@@ -23,7 +23,8 @@ void inside_order_end_context_waits(void) {
 static void free_entries(struct sp_event_entry *entry) {
     while (entry) {
         struct sp_event_entry *next = entry->next;
-        sp_mark_release(entry->mark);
+        for (int i = 0; i < SP_SAID_MARKS; i++)
+            sp_mark_release(entry->marks[i]);
         free(entry);
         entry = next;
     }
@@ -53,9 +54,13 @@ static void free_spare_marks(struct sp_mark *mark) {
 }
 
 static void free_marks(struct sp_stream *stream) {
+    free_spare_marks(stream->marks.spares);
+}
+
+static void let_go_of_marks(struct sp_stream *stream) {
+    sp_mark_release(stream->marks.heard);
     for (uint32_t i = 0; i < stream->marks.kept_count; i++)
         sp_mark_release(stream->marks.kept[i]);
-    free_spare_marks(stream->marks.spares);
 }
 
 // Pointers to the stream from before find a name that no stream has.
@@ -79,6 +84,8 @@ static void forget_contexts(void) {
 
 void inside_order_forget_streams(void) {
     uint32_t count = sp_stream_count();
+    for (uint32_t slot = 0; slot < count; slot++)
+        let_go_of_marks(sp_stream_at(slot));
     for (uint32_t slot = 0; slot < count; slot++) {
         free_marks(sp_stream_at(slot));
         empty_slot(sp_stream_at(slot));

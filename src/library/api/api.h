@@ -28,6 +28,10 @@ bool sp_api_demand_context(bool demand);
 SP_APART poolError_t sp_api_stream(CUstream handle, const struct sp_pool *pool,
                                    struct sp_stream **stream);
 
+// Finds it once more, or notes the error, where the driver has not told the stream.
+SP_COLD poolError_t sp_api_stream_late(struct sp_outcome outcome, CUstream handle,
+                                       const struct sp_pool *pool, struct sp_stream **stream);
+
 static inline poolError_t sp_api_no_pool(poolMemPool_t handle) {
     return sp_fail(poolErrorInvalidValue, "%p is not a pool", (void *)handle);
 }

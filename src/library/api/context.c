@@ -26,12 +26,15 @@ struct sp_outcome sp_api_supply_context(struct sp_outcome outcome, CUstream hand
     return sp_primary_make_current(&device->primary, (int)(device - sp_devices));
 }
 
+poolError_t sp_api_stream_late(struct sp_outcome outcome, CUstream handle,
+                               const struct sp_pool *pool, struct sp_stream **stream) {
+    outcome = sp_api_supply_context(outcome, handle, pool);
+    if (sp_is_done(outcome))
+        outcome = sp_resolve_stream(handle, stream);
+    return sp_is_done(outcome) ? poolSuccess : sp_fail_outcome(outcome, "identifying the stream");
+}
+
 poolError_t sp_api_stream(CUstream handle, const struct sp_pool *pool, struct sp_stream **stream) {
     struct sp_outcome outcome = sp_resolve_stream(handle, stream);
-    if (!sp_is_done(outcome)) {
-        outcome = sp_api_supply_context(outcome, handle, pool);
-        if (sp_is_done(outcome))
-            outcome = sp_resolve_stream(handle, stream);
-    }
-    return sp_is_done(outcome) ? poolSuccess : sp_fail_outcome(outcome, "identifying the stream");
+    return sp_is_done(outcome) ? poolSuccess : sp_api_stream_late(outcome, handle, pool, stream);
 }

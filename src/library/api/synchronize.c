@@ -13,18 +13,17 @@ static poolError_t enter_with_stream(CUstream handle, struct sp_stream **stream)
                                 : error;
 }
 
-// Finds the stream of a call that a capturing stream may make. The stream is null then, as asking
-// the driver for its identity would invalidate the capture. Any other fault of the handle is left
-// to the driver's own call, which reports it.
-static poolError_t enter_unless_capturing(CUstream handle, struct sp_stream **stream) {
-    poolError_t entered = sp_runtime_enter();
-    *stream = NULL;
-    if (entered != poolSuccess)
-        return entered;
-    int known = sp_known_if_observed(handle);
-    if (known & poolPromiseNoCapture && sp_known_stream(handle, known, stream) == poolSuccess)
-        return poolSuccess;
-    struct sp_outcome outcome = sp_resolve_capture(handle);
+static poolError_t find_stream(CUstream handle, int known, struct sp_stream **stream) {
+    if (known)
+        return sp_known_stream(handle, known, stream);
+    struct sp_outcome outcome = sp_resolve_stream(handle, stream);
+    return SP_LIKELY(sp_is_done(outcome)) ? poolSuccess
+                                          : sp_api_stream_late(outcome, handle, NULL, stream);
+}
+
+// Asks again where the first answer shows that no context is current.
+SP_COLD static poolError_t find_late(struct sp_outcome outcome, CUstream handle, int known,
+                                     struct sp_stream **stream) {
     if (sp_outcome_lacks_context(outcome) && sp_stream_is_default(handle)) {
         outcome = sp_api_supply_context(outcome, handle, NULL);
         if (!sp_is_done(outcome))
@@ -32,9 +31,25 @@ static poolError_t enter_unless_capturing(CUstream handle, struct sp_stream **st
         outcome = sp_resolve_capture(handle);
     }
     if (sp_is_done(outcome))
-        return sp_known_stream(handle, known, stream);
+        return find_stream(handle, known, stream);
     sp_lending_note_capture(outcome, handle);
     return poolSuccess;
+}
+
+// Finds the stream of a call that a capturing stream may make. The stream is null then, as asking
+// the driver for its identity would invalidate the capture. Any other fault of the handle is left
+// to the driver's own call, which reports it.
+static inline poolError_t enter_unless_capturing(CUstream handle, struct sp_stream **stream) {
+    poolError_t entered = sp_runtime_enter();
+    *stream = NULL;
+    if (SP_UNLIKELY(entered != poolSuccess))
+        return entered;
+    int known = sp_known_if_observed(handle);
+    if (known & poolPromiseNoCapture && sp_known_stream(handle, known, stream) == poolSuccess)
+        return poolSuccess;
+    struct sp_outcome capture = sp_resolve_capture(handle);
+    return SP_LIKELY(sp_is_done(capture)) ? find_stream(handle, known, stream)
+                                          : find_late(capture, handle, known, stream);
 }
 
 static poolError_t finish(struct sp_outcome outcome, const char *what) {

@@ -24,6 +24,21 @@ void sp_clock_clear(struct sp_clock *clock);
 // known.
 uint64_t sp_clock_at(const struct sp_clock *clock, uint32_t slot);
 
+// A walk tells the same of slots that rise from call to call, so all of these together look at each
+// entry once. The clock stays as it is meanwhile.
+struct sp_clock_walk {
+    const struct sp_clock *clock;
+    uint32_t at;
+};
+static inline uint64_t sp_clock_walk_to(struct sp_clock_walk *walk, uint32_t slot) {
+    const struct sp_clock *clock = walk->clock;
+    while (walk->at < clock->count && clock->entries[walk->at].slot < slot)
+        walk->at++;
+    return walk->at < clock->count && clock->entries[walk->at].slot == slot
+               ? clock->entries[walk->at].sequence
+               : 0;
+}
+
 // The next three are false without host memory; then the clock says less than it might, and nothing
 // that isn't so.
 

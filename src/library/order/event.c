@@ -8,12 +8,13 @@
 
 #include <stdlib.h>
 
-enum { SWEPT_AT_ONCE = 16 };
+// By the record of an event that is new to the table, and of one that is there.
+enum { SWEPT_FOR_NEW = 16, SWEPT_AGAIN = 2 };
 
 struct sp_events sp_events = {.bucket_count = SP_EVENTS_FIRST_BUCKETS, .buckets = sp_events.first};
 
 static struct sp_event_entry **bucket_of(CUevent event) {
-    return &sp_events.buckets[sp_hash((uintptr_t)event) % sp_events.bucket_count];
+    return &sp_events.buckets[sp_hash((uintptr_t)event) & (sp_events.bucket_count - 1)];
 }
 
 static struct sp_event_entry **find_locked(CUevent event) {
@@ -44,6 +45,15 @@ static bool is_over(const struct sp_mark *mark) {
     return !mark || sp_progress_is_past((struct sp_fence){mark->stream->slot, mark->sequence});
 }
 
+static bool are_over(struct sp_mark *const *marks) {
+    return is_over(marks[0]) && is_over(marks[1]);
+}
+
+static void release_marks(struct sp_mark *const *marks) {
+    for (int i = 0; i < SP_SAID_MARKS; i++)
+        sp_mark_release(marks[i]);
+}
+
 static void set_buckets(struct sp_event_entry **buckets, size_t count) {
     if (sp_events.buckets != sp_events.first)
         free(sp_events.buckets);
@@ -72,12 +82,12 @@ static void grow_locked(void) {
 
 // Sweeps a few buckets at each call, all in turn: what is over doesn't stay for long, and no call
 // takes long.
-static void sweep_some_locked(struct sp_event_entry **dropped) {
-    for (int i = 0; i < SWEPT_AT_ONCE; i++) {
+static void sweep_some_locked(int count, struct sp_event_entry **dropped) {
+    for (int i = 0; i < count; i++) {
         struct sp_event_entry **link =
-            &sp_events.buckets[sp_events.swept++ % sp_events.bucket_count];
+            &sp_events.buckets[sp_events.swept++ & (sp_events.bucket_count - 1)];
         while (*link) {
-            if (is_over((*link)->mark))
+            if (are_over((*link)->marks))
                 unlink_locked(link, dropped);
             else
                 link = &(*link)->next;
@@ -88,7 +98,7 @@ static void sweep_some_locked(struct sp_event_entry **dropped) {
 static void release(struct sp_event_entry *dropped) {
     while (dropped) {
         struct sp_event_entry *next = dropped->next;
-        sp_mark_release(dropped->mark);
+        release_marks(dropped->marks);
         free(dropped);
         dropped = next;
     }
@@ -104,21 +114,91 @@ static void forget(CUevent event) {
     release(dropped);
 }
 
-// Takes over the caller's reference. Without host memory the event is not remembered.
-static void remember(CUevent event, struct sp_stream *stream, struct sp_mark *mark) {
+static void set_stream(struct sp_event_entry *entry, struct sp_stream *stream) {
+    entry->stream = stream;
+    entry->name = sp_stream_word(stream, 0);
+}
+
+static void set_entry(struct sp_event_entry *entry, struct sp_stream *stream,
+                      struct sp_mark *const *marks) {
+    set_stream(entry, stream);
+    entry->knower = NULL;
+    for (int i = 0; i < SP_SAID_MARKS; i++)
+        entry->marks[i] = marks[i];
+}
+
+static struct sp_stream *stream_of(const struct sp_event_entry *entry) {
+    return sp_stream_word(entry->stream, 0) == entry->name ? entry->stream : NULL;
+}
+
+// --------------------------------------------------------------------------------------- recording
+
+// A record is about to say other marks of an event than before, with a reference to each; or the
+// same ones, and the stream where the event was recorded `before`.
+struct said {
+    enum sp_said how;
+    struct sp_mark *marks[SP_SAID_MARKS];
+    struct sp_stream *before;
+};
+
+// Where the marks stay the entry tells its new stream at once. That is evidence of nothing, and a
+// record that fails takes it back.
+static enum sp_said find_said_locked(struct sp_event_entry *entry, struct sp_stream *stream,
+                                     struct said *said) {
+    struct sp_mark *marks[SP_SAID_MARKS] = {NULL, NULL};
+    for (int i = 0; i < SP_SAID_MARKS && entry; i++)
+        marks[i] = entry->marks[i];
+    enum sp_said how = sp_said_find(stream, marks);
+    if (how == SP_SAID_BEFORE && !entry)
+        return SP_SAID; // nothing, of an event that is new
+    if (how == SP_SAID_BEFORE) {
+        said->before = entry->stream;
+        set_stream(entry, stream);
+    }
+    for (int i = 0; i < SP_SAID_MARKS && how == SP_SAID; i++)
+        said->marks[i] = marks[i];
+    return how;
+}
+
+static struct said find_said(CUevent event, struct sp_stream *stream) {
+    struct said said = {.marks = {NULL, NULL}};
+    struct sp_event_entry *dropped = NULL;
+    sp_lock_acquire(&sp_events.lock);
+    sweep_some_locked(SWEPT_AGAIN, &dropped);
+    said.how = find_said_locked(*find_locked(event), stream, &said);
+    sp_lock_release(&sp_events.lock);
+    release(dropped);
+    return said;
+}
+
+// Where the event is known already, its entry takes over the references, and the caller gets those
+// that it had.
+static bool remember_again(CUevent event, struct sp_stream *stream, struct sp_mark **marks) {
+    sp_lock_acquire(&sp_events.lock);
+    struct sp_event_entry *entry = *find_locked(event);
+    if (entry) {
+        struct sp_mark *before[SP_SAID_MARKS] = {entry->marks[0], entry->marks[1]};
+        set_entry(entry, stream, marks);
+        marks[0] = before[0];
+        marks[1] = before[1];
+    }
+    sp_lock_release(&sp_events.lock);
+    return entry;
+}
+
+static void remember_new(CUevent event, struct sp_stream *stream, struct sp_mark *const *marks) {
     struct sp_event_entry *entry = malloc(sizeof *entry);
     struct sp_event_entry *dropped = NULL;
-    forget(event);
     if (!entry) {
-        sp_mark_release(mark);
+        release_marks(marks);
         return;
     }
     entry->event = event;
-    entry->stream = stream;
-    entry->name = sp_stream_word(stream, 0);
-    entry->mark = mark;
+    set_entry(entry, stream, marks);
     sp_lock_acquire(&sp_events.lock);
-    sweep_some_locked(&dropped);
+    sweep_some_locked(SWEPT_FOR_NEW, &dropped);
+    if (*find_locked(event)) // another thread has recorded it, too
+        unlink_locked(find_locked(event), &dropped);
     if (sp_events.count >= sp_events.bucket_count)
         grow_locked();
     link_locked(entry);
@@ -126,37 +206,52 @@ static void remember(CUevent event, struct sp_stream *stream, struct sp_mark *ma
     release(dropped);
 }
 
-// Returns the mark of an event, or null; the reference is the caller's. Tells the stream that the
-// event was recorded in, or null.
-static struct sp_mark *recall(CUevent event, struct sp_stream **stream) {
-    struct sp_mark *mark = NULL;
-    *stream = NULL;
+// Takes over the caller's references. Without host memory the event is not remembered.
+static void remember(CUevent event, struct sp_stream *stream, struct sp_mark **marks) {
+    if (remember_again(event, stream, marks))
+        release_marks(marks);
+    else
+        remember_new(event, stream, marks);
+}
+
+static void take_back(CUevent event, struct said *said) {
+    release_marks(said->marks);
+    if (!said->before)
+        return;
     sp_lock_acquire(&sp_events.lock);
     struct sp_event_entry *entry = *find_locked(event);
-    if (entry) {
-        *stream = sp_stream_word(entry->stream, 0) == entry->name ? entry->stream : NULL;
-        mark = entry->mark;
-    }
-    if (mark)
-        sp_mark_keep(mark);
+    if (entry)
+        set_stream(entry, said->before);
     sp_lock_release(&sp_events.lock);
-    return mark;
+}
+
+static struct sp_outcome record(CUevent event, CUstream handle) {
+    return sp_outcome_of_driver(sp_driver->cuEventRecord(event, handle), "cuEventRecord");
+}
+
+// The marks come before the record.
+static struct sp_outcome record_known(CUevent event, struct sp_stream *stream, CUstream handle) {
+    struct said said = find_said(event, stream);
+    if (said.how == SP_SAID_BY_NONE)
+        sp_mark_stream(stream, &said.marks[0]);
+    struct sp_outcome outcome = record(event, handle);
+    if (!sp_is_done(outcome))
+        take_back(event, &said);
+    else if (said.how != SP_SAID_BEFORE)
+        remember(event, stream, said.marks);
+    return outcome;
 }
 
 struct sp_outcome sp_event_record(CUevent event, struct sp_stream *stream, CUstream handle) {
-    struct sp_mark *mark = NULL;
     if (stream)
-        sp_mark_stream(stream, &mark);
-    struct sp_outcome outcome =
-        sp_outcome_of_driver(sp_driver->cuEventRecord(event, handle), "cuEventRecord");
-    if (!sp_is_done(outcome))
-        sp_mark_release(mark);
-    else if (stream)
-        remember(event, stream, mark);
-    else
+        return record_known(event, stream, handle);
+    struct sp_outcome outcome = record(event, handle);
+    if (sp_is_done(outcome))
         forget(event);
     return outcome;
 }
+
+// ----------------------------------------------------------------------------------------- waiting
 
 static bool is_of_current_context(const struct sp_mark *mark) {
     return sp_context_is_current(mark->stream->context, mark->stream->context_id);
@@ -170,32 +265,92 @@ static bool may_wait_for(const struct sp_stream *stream, const struct sp_mark *m
            is_of_current_context(mark);
 }
 
+static bool is_knower(const struct sp_event_entry *entry, const struct sp_stream *stream) {
+    return entry->knower == stream && entry->knowers_name == sp_stream_word(stream, 0);
+}
+
+// A stream knows what it has learned as long as there is something to it; and no other stream gets
+// the name of an identified one.
+static void set_knower(struct sp_event_entry *entry, const struct sp_stream *stream) {
+    if (!stream->identified)
+        return;
+    entry->knower = stream;
+    entry->knowers_name = sp_stream_word(stream, 0);
+}
+
+// Sets the marks of an event that a stream would learn of, or null; the references are the
+// caller's. Of its own marks a stream has nothing to learn.
+static void recall_news(CUevent event, struct sp_stream *stream, struct sp_mark **marks) {
+    bool asked = false, any = false;
+    sp_lock_acquire(&sp_events.lock);
+    struct sp_event_entry *entry = *find_locked(event);
+    for (int i = 0; entry && i < SP_SAID_MARKS && !is_knower(entry, stream); i++) {
+        struct sp_mark *mark = entry->marks[i];
+        if (is_over(mark) || mark->stream == stream)
+            continue;
+        asked = true;
+        if (sp_learn_knows(stream, mark))
+            continue;
+        any = true;
+        marks[i] = mark;
+        sp_mark_keep(mark);
+    }
+    if (asked && !any)
+        set_knower(entry, stream);
+    sp_lock_release(&sp_events.lock);
+}
+
 // The event may have been recorded in a capture since, by a call that we don't see. Then the wait
 // has made the stream part of that capture, which a wait for an event outside of it would
 // invalidate.
+static void learn_of(struct sp_stream *stream, struct sp_mark *mark, CUstream handle) {
+    if (mark && may_wait_for(stream, mark) && sp_is_done(sp_resolve_capture(handle)))
+        sp_learn_wait_mark(stream, mark);
+}
+
 struct sp_outcome sp_event_wait(CUevent event, struct sp_stream *stream, CUstream handle,
                                 unsigned int flags) {
-    struct sp_stream *recorded;
-    struct sp_mark *mark = stream ? recall(event, &recorded) : NULL;
+    struct sp_mark *marks[SP_SAID_MARKS] = {NULL, NULL};
+    if (stream)
+        recall_news(event, stream, marks);
     struct sp_outcome outcome = sp_outcome_of_driver(
         sp_driver->cuStreamWaitEvent(handle, event, flags), "cuStreamWaitEvent");
-    if (sp_is_done(outcome) && mark && !is_over(mark) && may_wait_for(stream, mark) &&
-        sp_is_done(sp_resolve_capture(handle)))
-        sp_learn_wait_mark(stream, mark);
-    sp_mark_release(mark);
+    for (int i = 0; i < SP_SAID_MARKS && sp_is_done(outcome); i++)
+        learn_of(stream, marks[i], handle);
+    release_marks(marks);
     return outcome;
 }
 
-// The event has completed, so its mark has, if it still is what the table says: that is asked. The
-// mark's stream is in the current context, or what it knows is left for later, since nothing else
-// is certain to be alive.
+// ------------------------------------------------------------------------------------------ asking
+
+// Sets the marks of an event, or null; the references are the caller's. Tells the stream that the
+// event was recorded in, or null.
+static void recall(CUevent event, struct sp_mark **marks, struct sp_stream **stream) {
+    sp_lock_acquire(&sp_events.lock);
+    const struct sp_event_entry *entry = *find_locked(event);
+    *stream = entry ? stream_of(entry) : NULL;
+    for (int i = 0; i < SP_SAID_MARKS; i++) {
+        marks[i] = entry ? entry->marks[i] : NULL;
+        if (marks[i])
+            sp_mark_keep(marks[i]);
+    }
+    sp_lock_release(&sp_events.lock);
+}
+
+// The event has completed, so its marks have, if they still are what the table says: that is asked.
+// A mark's stream is in the current context, or what the mark tells is left for later, since
+// nothing else is certain to be alive.
 static struct sp_outcome learn_from(CUevent event, struct sp_outcome (*ask)(struct sp_mark *mark),
                                     struct sp_stream **stream) {
-    struct sp_mark *mark = recall(event, stream);
+    struct sp_mark *marks[SP_SAID_MARKS];
     struct sp_outcome outcome = sp_outcome_done();
-    if (mark && !is_over(mark) && is_of_current_context(mark))
-        outcome = ask(mark);
-    sp_mark_release(mark);
+    recall(event, marks, stream);
+    for (int i = 0; i < SP_SAID_MARKS; i++) {
+        if (sp_is_done(outcome) && marks[i] && !is_over(marks[i]) &&
+            is_of_current_context(marks[i]))
+            outcome = ask(marks[i]);
+    }
+    release_marks(marks);
     return outcome;
 }
 

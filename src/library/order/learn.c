@@ -2,6 +2,7 @@
 
 #include "order/identity.h"
 #include "order/private_event.h"
+#include "order/said.h"
 
 void sp_learn_copy_clock(struct sp_stream *stream, struct sp_clock *clock) {
     sp_lock_acquire(&stream->lock);
@@ -19,18 +20,56 @@ void sp_learn_join(struct sp_stream *stream, struct sp_fence fence, const struct
     sp_lock_release(&stream->lock);
 }
 
+static struct sp_outcome wait_for_event(const struct sp_stream *stream, CUevent event) {
+    if (sp_private_event_needs_no_mode(stream))
+        return sp_private_event_wait(stream->handle, event);
+    CUstreamCaptureMode mode = sp_capture_mode_relax();
+    struct sp_outcome outcome = sp_private_event_wait(stream->handle, event);
+    sp_capture_mode_restore(mode);
+    return outcome;
+}
+
 struct sp_outcome sp_learn_wait_mark(struct sp_stream *stream, struct sp_mark *mark) {
     struct sp_fence fence = {mark->stream->slot, mark->sequence};
     if (mark->stream == stream)
         return sp_outcome_done();
-    CUstreamCaptureMode mode = sp_capture_mode_relax();
-    struct sp_outcome outcome = sp_private_event_wait(stream->handle, mark->event);
-    sp_capture_mode_restore(mode);
+    struct sp_outcome outcome = wait_for_event(stream, mark->event);
     if (sp_is_done(outcome))
         outcome = sp_identity_of(stream)->after_wait(stream);
     if (sp_is_done(outcome))
         sp_learn_join(stream, fence, &mark->clock);
+    if (sp_is_done(outcome))
+        sp_said_hear(stream, mark);
     return outcome;
+}
+
+// `ordered_until` is what the stream's clock tells of the fence's stream.
+static bool knows(const struct sp_stream *stream, struct sp_fence fence, uint64_t ordered_until) {
+    return fence.sequence <= ordered_until ||
+           (fence.slot == stream->slot && fence.sequence >= stream->first) ||
+           sp_progress_is_past(fence);
+}
+
+static bool knows_all_locked(const struct sp_stream *stream, const struct sp_clock *clock) {
+    struct sp_clock_walk walk = {.clock = &stream->clock};
+    for (uint32_t i = 0; i < clock->count; i++) {
+        struct sp_fence fence = clock->entries[i];
+        if (!knows(stream, fence, sp_clock_walk_to(&walk, fence.slot)))
+            return false;
+    }
+    return true;
+}
+
+// A number of the mark's own stream says nothing that its latest free before it doesn't.
+bool sp_learn_knows(struct sp_stream *stream, const struct sp_mark *mark) {
+    struct sp_fence freed = {mark->stream->slot, mark->freed};
+    if (mark->stream == stream)
+        return true;
+    sp_lock_acquire(&stream->lock);
+    bool knows_it = knows(stream, freed, sp_clock_at(&stream->clock, freed.slot)) &&
+                    knows_all_locked(stream, &mark->clock);
+    sp_lock_release(&stream->lock);
+    return knows_it;
 }
 
 static struct sp_outcome wait_unmarked(struct sp_stream *stream, struct sp_fence fence) {

@@ -11,6 +11,10 @@
 // Makes the stream wait for a mark, and joins it to the stream's clock.
 struct sp_outcome sp_learn_wait_mark(struct sp_stream *stream, struct sp_mark *mark);
 
+// True when a wait for the mark would teach the stream nothing: by its clock it runs after all that
+// the mark stands for, as far as that is not complete.
+bool sp_learn_knows(struct sp_stream *stream, const struct sp_mark *mark);
+
 // Makes the stream wait for a fence: for the oldest mark that covers it, or the chain of an
 // anonymous stream. Nothing is done when the fence is complete. SP_NO_EVENT when none stands behind
 // it.

@@ -1,5 +1,6 @@
 #include "order/mark.h"
 
+#include "base/cold.h"
 #include "order/identity.h"
 #include "order/private_event.h"
 #include "order/turn.h"
@@ -31,7 +32,7 @@ static void retire_locked(struct sp_stream *stream, struct sp_mark *mark) {
     }
     mark->next_spare = stream->marks.spares;
     stream->marks.spares = mark;
-    sp_add_relaxed(&stream->marks.spare_count, 1);
+    sp_store_relaxed(&stream->marks.spare_count, sp_load_relaxed(&stream->marks.spare_count) + 1);
 }
 
 static bool drop_reference(struct sp_mark *mark) {
@@ -58,7 +59,8 @@ static struct sp_mark *take_spare_locked(struct sp_stream *stream) {
     struct sp_mark *mark = stream->marks.spares;
     if (mark) {
         stream->marks.spares = mark->next_spare;
-        sp_subtract_relaxed(&stream->marks.spare_count, 1);
+        sp_store_relaxed(&stream->marks.spare_count,
+                         sp_load_relaxed(&stream->marks.spare_count) - 1);
     }
     return mark;
 }
@@ -120,14 +122,13 @@ static struct sp_outcome new_mark(struct sp_stream *stream, struct sp_mark **mad
 
 // -------------------------------------------------------------------------- the newest of a stream
 
-static struct sp_mark *newest_locked(const struct sp_stream *stream) {
+struct sp_mark *sp_mark_newest_locked(const struct sp_stream *stream) {
     uint32_t count = stream->marks.kept_count;
     return count > 0 ? stream->marks.kept[count - 1] : NULL;
 }
 
-// Returns the newest mark if nothing was freed and nothing joined since.
-static struct sp_mark *current_locked(struct sp_stream *stream) {
-    struct sp_mark *mark = newest_locked(stream);
+struct sp_mark *sp_mark_current_locked(const struct sp_stream *stream) {
+    struct sp_mark *mark = sp_mark_newest_locked(stream);
     uint64_t freed = atomic_load(&stream->freed);
     return mark && mark->sequence >= freed && mark->clock_version == stream->clock_version ? mark
                                                                                            : NULL;
@@ -138,7 +139,7 @@ static void prune_locked(struct sp_stream *stream) {
         sp_clock_prune(&stream->clock, sp_progress_is_past);
 }
 
-static bool has_nothing_to_mark_locked(struct sp_stream *stream) {
+bool sp_mark_has_nothing_locked(struct sp_stream *stream) {
     prune_locked(stream);
     struct sp_fence last = {stream->slot, atomic_load(&stream->freed)};
     return (last.sequence < stream->first || sp_progress_is_past(last)) && stream->clock.count == 0;
@@ -258,6 +259,8 @@ static void snapshot_locked(struct sp_stream *stream, struct sp_mark *mark) {
 static void begin_locked(struct sp_stream *stream, struct sp_mark *mark) {
     snapshot_locked(stream, mark);
     mark->sequence = sp_progress_close_locked(stream);
+    uint64_t freed = atomic_load(&stream->freed);
+    mark->freed = freed < mark->sequence ? freed : mark->sequence;
 }
 
 // Takes a mark to be recorded again, or none.
@@ -269,6 +272,8 @@ static struct sp_mark *begin_spare_locked(struct sp_stream *stream) {
 }
 
 static struct sp_outcome record_event(struct sp_stream *stream, struct sp_mark *mark) {
+    if (SP_LIKELY(sp_private_event_needs_no_mode(stream)))
+        return sp_private_event_record(mark->event, stream->handle);
     CUstreamCaptureMode mode = sp_capture_mode_relax();
     struct sp_outcome outcome = sp_identity_before_record(stream);
     if (sp_is_done(outcome))
@@ -311,8 +316,8 @@ static struct sp_outcome record_new(struct sp_stream *stream, struct sp_mark **w
 // The lock is taken once before the driver's call, and once behind it.
 static struct sp_outcome mark_if_due(struct sp_stream *stream, struct sp_mark **wanted) {
     sp_lock_acquire(&stream->lock);
-    struct sp_mark *current = current_locked(stream);
-    bool due = !current && !has_nothing_to_mark_locked(stream);
+    struct sp_mark *current = sp_mark_current_locked(stream);
+    bool due = !current && !sp_mark_has_nothing_locked(stream);
     struct sp_mark *spare = due ? begin_spare_locked(stream) : NULL;
     if (current && wanted)
         sp_mark_keep(current);

@@ -20,6 +20,7 @@ struct sp_mark {
     CUevent event;
     struct sp_stream *stream;
     uint64_t sequence;
+    uint64_t freed;         // the latest free up to `sequence` that had been noted by then
     uint64_t clock_version; // of the stream, when the clock was copied
     uint32_t epoch;         // of the slot, when the event was made
     struct sp_clock clock;
@@ -46,6 +47,16 @@ struct sp_outcome sp_mark_anew(struct sp_stream *stream, struct sp_mark **mark);
 // to mark, and nobody is asked whether. The number that the free was stamped with is an open one or
 // was one before; the free is noted whether the record can be made or not.
 struct sp_outcome sp_mark_record_freed(struct sp_stream *stream);
+
+// ------------------------------------------------------------------ with the stream's lock held
+
+// The newest mark, or null. The second is null also if something was freed or joined since.
+struct sp_mark *sp_mark_newest_locked(const struct sp_stream *stream);
+struct sp_mark *sp_mark_current_locked(const struct sp_stream *stream);
+
+// True when the stream has freed nothing that may be pending, and is ordered behind nothing that
+// may. Drops from its clock what is over.
+bool sp_mark_has_nothing_locked(struct sp_stream *stream);
 
 // ---------------------------------------------------------------------------------------- keeping
 

@@ -4,6 +4,7 @@
 //
 //   mark.h         records of private events behind a stream's frees
 //   identity.h     who a stream is, and the event behind the frees of one that can't be told
+//   said.h         the marks that a record of the program's stands behind
 //   learn.h        waits, and the order between streams that they teach
 //   poll.h         questions, and what they find complete
 //   synchronize.h  the program's own synchronises and queries, and what those have shown

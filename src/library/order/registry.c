@@ -3,6 +3,7 @@
 #include "order/known_context.h"
 #include "order/mark.h"
 #include "order/registry_state.h"
+#include "order/said.h"
 
 struct sp_registry sp_registry;
 
@@ -91,6 +92,7 @@ static void end_stream_locked(struct sp_stream *stream) {
     sp_mark_lose_events(stream);
     sp_slot_end(stream);
     sp_mark_drop_until(stream, UINT64_MAX);
+    sp_said_forget(stream);
     sp_stream_forget_handle(stream);
     unlink_handle(stream);
     sp_list_remove(&stream->links.of_context);
@@ -154,6 +156,7 @@ static struct sp_stream *used_slot(struct sp_known_context *context, enum sp_slo
     unlink_name(stream);
     sp_list_remove(&stream->links.of_context);
     sp_mark_drop_until(stream, UINT64_MAX);
+    sp_said_forget(stream);
     sp_slot_forget(stream);
     return stream;
 }

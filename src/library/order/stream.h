@@ -79,6 +79,7 @@ struct sp_stream_handle_use {
 struct sp_stream_marks {
     struct sp_mark *kept[SP_STREAM_MARKS]; // those that no synchronise is known to have passed
     uint32_t kept_count;                   // of them: the first ones, the oldest first
+    struct sp_mark *heard;                 // of another stream, waited for last
     struct sp_mark *spares;                // with an event each, to be recorded again
     _Atomic uint32_t spare_count;          // written under the lock
     uint32_t epoch;                        // counts the contexts that the slot has lost

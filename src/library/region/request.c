@@ -60,22 +60,33 @@ static uint64_t fenced_until(const struct sp_stream *owner, const struct sp_stre
                : 0;
 }
 
+static bool follows(const struct sp_request *request) {
+    return request->made_order ||
+           sp_request_allows(request, poolMemPoolReuseFollowEventDependencies);
+}
+
+// Each fact is gathered where those before it don't decide: rules 1 and 2 take little, hold under
+// every policy, and decide most often.
 static enum sp_rule decide(const struct sp_request *request, struct sp_fence fence) {
     const struct sp_stream *taker = request->lane->stream;
-    const struct sp_stream *owner = sp_stream_at(fence.slot);
     struct sp_rule_facts facts = {
         .taker_slot = taker->slot,
         .taker_first = taker->first,
         .known_completed = sp_pool_knows(request->pool, fence) ? fence.sequence : 0,
-        .ordered_until = sp_clock_at(&request->clock, fence.slot),
-        .fenced_until = fenced_until(owner, taker),
-        .legacy_ordered =
-            sp_pool_follows_legacy(request->pool) && sp_action_is_legacy_ordered(taker, fence),
-        .follow_dependencies = request->made_order ||
-                               sp_request_allows(request, poolMemPoolReuseFollowEventDependencies),
-        .insert_dependencies =
-            sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies),
     };
+    enum sp_rule rule = sp_rule_decide(fence, &facts);
+    if (rule != SP_RULE_NONE)
+        return rule;
+    facts.follow_dependencies = follows(request);
+    facts.ordered_until = sp_clock_at(&request->clock, fence.slot);
+    rule = sp_rule_decide(fence, &facts);
+    if (rule != SP_RULE_NONE)
+        return rule;
+    facts.legacy_ordered =
+        sp_pool_follows_legacy(request->pool) && sp_action_is_legacy_ordered(taker, fence);
+    facts.insert_dependencies =
+        sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies);
+    facts.fenced_until = fenced_until(sp_stream_at(fence.slot), taker);
     return sp_rule_decide(fence, &facts);
 }
 

@@ -46,9 +46,13 @@ static bool may_reach(const struct sp_request *request, const struct sp_tier *ti
 static struct sp_block *better_in_reach(const struct sp_request *request,
                                         const struct sp_tier *tier, struct sp_block *best) {
     struct sp_block *b = sp_tier_best_fit(tier, request->size);
-    if (b && !sp_request_usable(request, b) && !may_reach(request, tier, b))
+    if (!b || (best && b->size >= best->size))
         return best;
-    for (; b && (!best || b->size < best->size); b = sp_tier_next(b)) {
+    if (sp_request_usable(request, b))
+        return b;
+    if (!may_reach(request, tier, b))
+        return best;
+    while ((b = sp_tier_next(b)) && (!best || b->size < best->size)) {
         if (sp_request_usable(request, b))
             return b;
     }
@@ -163,9 +167,13 @@ static struct sp_block *finish(const struct sp_request *request, struct sp_block
 
 // The lowest or the better fit of the lane's own memory and the ready one, cut to size: what is
 // left of it stays where it is. It has one fence at most, so there is room for another. BUSY; null
-// when there is none.
+// when there is none. A search by address looks at others' blocks, too, so it is made only where
+// there is enough.
 static struct sp_block *take_at_hand(struct sp_lane *lane, enum sp_region_kind kind,
                                      uint64_t size) {
+    if (lane->unfenced[kind].bytes < size && lane->tiers[kind].bytes < size &&
+        lane->pool->regions[kind].ready.bytes < size)
+        return NULL;
     bool by_address = kind == SP_REGION_LARGE && sp_load_relaxed(&lane->by_address);
     struct sp_block *block = by_address ? sp_place_take(lane, size) : NULL;
     struct sp_block *best = block ? NULL : best_at_hand(lane, kind, size);

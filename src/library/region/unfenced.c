@@ -35,9 +35,11 @@ bool sp_unfenced_holds_back(const struct sp_lane *lane) {
            last.sequence > sp_pool_covered_of(lane->pool, lane->stream);
 }
 
-// The quick lists grow by what is freed, and that is counted where it is recorded.
-static bool is_shortening_due(struct sp_lane *lane) {
-    lane->freed_unchecked += sp_load_relaxed(&lane->unfenced_bytes);
+// The quick lists grow by what is freed, and that is counted where it is recorded: in pages, of
+// which each block has one at least. The last block, of so many bytes, is no more than one block.
+static bool is_shortening_due(struct sp_lane *lane, uint64_t bytes) {
+    uint64_t before = sp_load_relaxed(&lane->unfenced_bytes) - bytes;
+    lane->freed_unchecked += before + (bytes < SP_PAGE_SIZE ? bytes : SP_PAGE_SIZE);
     if (lane->freed_unchecked < SP_QUICK_KEPT * SP_PAGE_SIZE)
         return false;
     lane->freed_unchecked = 0;
@@ -55,7 +57,7 @@ SP_APART unsigned sp_unfenced_count_late_locked(struct sp_lane *lane, uint64_t s
         sp_store_relaxed(&lane->records, sp_load_relaxed(&lane->records) + 1);
         left = SP_LEFT_RECORD;
     }
-    if (is_shortening_due(lane))
+    if (is_shortening_due(lane, bytes))
         left |= SP_LEFT_SHORTEN;
     return sp_load_acquire(&lane->pool->destroyed) ? left | SP_LEFT_REAP : left;
 }

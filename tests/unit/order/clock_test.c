@@ -145,6 +145,21 @@ static void a_clock_is_the_maximum_of_all_it_was_told(void **state) {
         assert_int_equal(sp_clock_at(&clock, slot), expected[slot]);
 }
 
+static void a_walk_tells_of_rising_slots_what_a_search_tells(void **state) {
+    (void)state;
+    for (uint32_t slot = 1; slot < SLOTS; slot += slot % 3 + 1)
+        raise_entry(&clock, slot, slot + 100);
+    for (uint32_t step = 1; step < SLOTS; step++) {
+        struct sp_clock_walk walk = {.clock = &clock};
+        for (uint32_t slot = step % 2; slot < SLOTS + 2; slot += step) {
+            assert_int_equal(sp_clock_walk_to(&walk, slot), sp_clock_at(&clock, slot));
+            assert_int_equal(sp_clock_walk_to(&walk, slot), sp_clock_at(&clock, slot));
+        }
+    }
+    struct sp_clock_walk empty = {.clock = &other};
+    assert_int_equal(sp_clock_walk_to(&empty, 0), 0);
+}
+
 #define clock_test(function) cmocka_unit_test_teardown(function, clear)
 
 int main(void) {
@@ -157,6 +172,7 @@ int main(void) {
         clock_test(pruning_drops_what_is_gone_and_keeps_the_rest_in_order),
         clock_test(without_host_memory_a_clock_says_less_and_nothing_wrong),
         clock_test(a_clock_is_the_maximum_of_all_it_was_told),
+        clock_test(a_walk_tells_of_rising_slots_what_a_search_tells),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -316,11 +316,13 @@ static void a_wait_for_an_event_that_somebody_else_recorded_anew_orders_as_it_sa
 }
 
 // What another thread does once the mark of the event has been waited for: `a` waits for `c`, and
-// the event is recorded anew, more often than a stream has marks.
+// the event is recorded anew, more often than a stream has marks. `a` has let go of its first mark,
+// as a synchronise has it do.
 static struct {
     struct sp_stream *a, *c;
     CUevent event;
     uint64_t waits; // before
+    uint64_t of_a;  // the number of the first mark
 } meanwhile;
 
 static void record_anew_once_it_is_waited_for(int contended) {
@@ -328,6 +330,7 @@ static void record_anew_once_it_is_waited_for(int contended) {
     if (simcudaCallCount("cuStreamWaitEvent") < meanwhile.waits + 2)
         return;
     sp_lock_set_hook(NULL);
+    sp_mark_drop_until(meanwhile.a, meanwhile.of_a);
     order_behind(meanwhile.a, meanwhile.c);
     for (int i = 0; i < SP_STREAM_MARKS + 2; i++) {
         free_behind_work_on(meanwhile.a);
@@ -346,6 +349,7 @@ static void an_event_recorded_anew_while_it_is_waited_for_gives_the_order_of_bef
     record(event, a);
     meanwhile.a = a;
     meanwhile.c = c;
+    meanwhile.of_a = of_a;
     meanwhile.event = event;
     meanwhile.waits = simcudaCallCount("cuStreamWaitEvent");
     sp_lock_set_hook(record_anew_once_it_is_waited_for);

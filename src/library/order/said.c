@@ -1,0 +1,96 @@
+#include "order/said.h"
+
+// A look at what a mark says of one fence after another, by rising slots.
+struct look {
+    const struct sp_mark *mark; // or null
+    struct sp_clock_walk walk;
+};
+
+static struct look look_at(const struct sp_mark *mark) {
+    return (struct look){mark, {mark ? &mark->clock : NULL, 0}};
+}
+
+// Whoever waits for the mark runs after the fence.
+static bool says(struct look *look, struct sp_fence fence) {
+    const struct sp_mark *mark = look->mark;
+    return mark && ((mark->stream->slot == fence.slot && mark->sequence >= fence.sequence) ||
+                    sp_clock_walk_to(&look->walk, fence.slot) >= fence.sequence);
+}
+
+// Its own frees are said by its own mark alone.
+static bool says_frees(const struct sp_stream *stream, const struct sp_mark *own) {
+    struct sp_fence last = {stream->slot, atomic_load(&stream->freed)};
+    return last.sequence < stream->first || (own && own->sequence >= last.sequence) ||
+           sp_progress_is_past(last);
+}
+
+// A stream needn't be told that it runs after its own frees.
+static bool say_all_locked(const struct sp_stream *stream, struct sp_mark *const *marks) {
+    struct look own = look_at(marks[0]), heard = look_at(marks[1]);
+    if (!says_frees(stream, marks[0]))
+        return false;
+    for (uint32_t i = 0; i < stream->clock.count; i++) {
+        struct sp_fence fence = stream->clock.entries[i];
+        if (fence.slot != stream->slot && !says(&own, fence) && !says(&heard, fence))
+            return false;
+    }
+    return true;
+}
+
+// A mark of another context is waited for only where that is certain to be alive. So who waits for
+// this stream would learn less of it than of a mark that this stream makes.
+static struct sp_mark *heard_locked(const struct sp_stream *stream) {
+    struct sp_mark *mark = stream->marks.heard;
+    return mark && sp_stream_is_of(mark->stream, stream->context, stream->context_id) ? mark : NULL;
+}
+
+static bool find_locked(struct sp_stream *stream, struct sp_mark **marks) {
+    marks[0] = sp_mark_current_locked(stream);
+    marks[1] = NULL;
+    if (marks[0] || sp_mark_has_nothing_locked(stream))
+        return true;
+    marks[0] = sp_mark_newest_locked(stream);
+    marks[1] = heard_locked(stream);
+    return marks[1] && say_all_locked(stream, marks);
+}
+
+static void put_in_order(struct sp_mark **marks) {
+    struct sp_mark *first = marks[0];
+    if (marks[1] && (!first || (uintptr_t)marks[1] < (uintptr_t)first)) {
+        marks[0] = marks[1];
+        marks[1] = first;
+    }
+}
+
+enum sp_said sp_said_find(struct sp_stream *stream, struct sp_mark *marks[SP_SAID_MARKS]) {
+    struct sp_mark *found[SP_SAID_MARKS];
+    sp_lock_acquire(&stream->lock);
+    enum sp_said said = find_locked(stream, found) ? SP_SAID : SP_SAID_BY_NONE;
+    put_in_order(found);
+    if (said == SP_SAID && found[0] == marks[0] && found[1] == marks[1])
+        said = SP_SAID_BEFORE;
+    for (int i = 0; i < SP_SAID_MARKS && said == SP_SAID; i++) {
+        marks[i] = found[i];
+        if (found[i])
+            sp_mark_keep(found[i]);
+    }
+    sp_lock_release(&stream->lock);
+    return said;
+}
+
+static void replace_heard(struct sp_stream *stream, struct sp_mark *mark) {
+    sp_lock_acquire(&stream->lock);
+    struct sp_mark *before = stream->marks.heard;
+    stream->marks.heard = mark;
+    sp_lock_release(&stream->lock);
+    sp_mark_release(before);
+}
+
+void sp_said_hear(struct sp_stream *stream, struct sp_mark *mark) {
+    sp_mark_keep(mark);
+    replace_heard(stream, mark);
+}
+
+void sp_said_forget(struct sp_stream *stream) {
+    replace_heard(stream, NULL);
+}
