@@ -54,9 +54,11 @@ static bool find_locked(struct sp_stream *stream, struct sp_mark **marks) {
     return marks[1] && say_all_locked(stream, marks);
 }
 
+// Two streams that tell each other of the same two marks find them in the same order, which is also
+// that of the waits for them: it must not depend on addresses.
 static void put_in_order(struct sp_mark **marks) {
     struct sp_mark *first = marks[0];
-    if (marks[1] && (!first || (uintptr_t)marks[1] < (uintptr_t)first)) {
+    if (marks[1] && (!first || marks[1]->stream->slot < first->stream->slot)) {
         marks[0] = marks[1];
         marks[1] = first;
     }
