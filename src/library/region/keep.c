@@ -87,7 +87,6 @@ void sp_keep_set_delay(struct sp_pool *pool, uint64_t synchronizes) {
     if (synchronizes == 0 || !sp_keep_delays(pool))
         sp_keep_forget(pool);
     sp_store_relaxed(&pool->keep.release_delay, synchronizes);
-    sp_pool_settle_anew(pool); // a lane alone keeps nothing from now on, or again
     sp_lock_release(&pool->lock);
 }
 

@@ -125,8 +125,6 @@ static struct sp_lane *add_locked(struct sp_pool *pool, struct sp_lane *lane) {
         sp_list_push_back(&pool->lanes.legacy, &lane->legacy_link);
     sp_add_relaxed(&pool->lanes.count, 1);
     sp_place_note_lane(pool);
-    if (sp_load_relaxed(&pool->lanes.count) == 2)
-        sp_pool_settle_anew(pool); // the first is no longer alone
     sp_unfenced_set_most(lane);
     sp_unfenced_share_again(pool);
     sp_store_release(&table->lanes[lane->stream->slot], lane);

@@ -357,11 +357,6 @@ static inline uint64_t sp_pool_covered_of(const struct sp_pool *pool,
                   sp_load_relaxed(by_all ? &stream->completed : &stream->synchronized));
 }
 
-// With the pool's lock held: the next look for what is complete (region/settle.h) is at all lanes.
-static inline void sp_pool_settle_anew(struct sp_pool *pool) {
-    pool->settled = pool->settled_lanes = UINT64_MAX;
-}
-
 // A pool whose doings must not depend on the answers asks nothing.
 static inline bool sp_pool_may_ask(const struct sp_pool *pool) {
     return sp_pool_policy(pool, poolMemPoolReuseAllowOpportunistic) &&

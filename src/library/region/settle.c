@@ -44,16 +44,6 @@ static inline struct sp_tier *tier_for(struct sp_pool *pool, enum sp_region_kind
                 : tier_of_region(pool, kind, fences);
 }
 
-// Takes the fences off a block that are complete. Returns the lane that the others are all of, or
-// null. A lane alone keeps the fences: its memory stays together, and nobody else is there for it.
-static inline struct sp_lane *prune(struct sp_pool *pool, struct sp_fence_set *fences) {
-    struct sp_lane *lane = sp_settle_is_alone(pool) ? lane_of(pool, fences) : NULL;
-    if (lane)
-        return lane;
-    sp_fence_set_prune(fences, sp_pool_measure(pool));
-    return lane_of(pool, fences);
-}
-
 static inline void note_size(struct sp_pool *pool, const struct sp_lane *lane,
                              const struct sp_block *filed) {
     struct sp_region *region = &pool->regions[sp_segment_of(filed)->kind];
@@ -61,9 +51,11 @@ static inline void note_size(struct sp_pool *pool, const struct sp_lane *lane,
         region->lanes_most = filed->size;
 }
 
-// Files a free block again where its fences say, which have been pruned, and the lane that they are
-// of. False when that is where it is.
-static bool refile_pruned(struct sp_pool *pool, struct sp_block *block, struct sp_lane *lane) {
+// Files a free block again where its fences, less those that are complete, say. False when that is
+// where it is.
+static bool refile(struct sp_pool *pool, struct sp_block *block) {
+    sp_fence_set_prune(&block->fences, sp_pool_measure(pool));
+    struct sp_lane *lane = lane_of(pool, &block->fences);
     struct sp_tier *tier = tier_for(pool, sp_segment_of(block)->kind, &block->fences, lane);
     if (tier == block->tier)
         return false;
@@ -71,16 +63,6 @@ static bool refile_pruned(struct sp_pool *pool, struct sp_block *block, struct s
     // This looks at no other one: a tier is being walked.
     note_size(pool, lane, sp_tier_insert(tier, block));
     return true;
-}
-
-static bool refile(struct sp_pool *pool, struct sp_block *block) {
-    return refile_pruned(pool, block, prune(pool, &block->fences));
-}
-
-// Likewise, where others are to have what is complete.
-static bool refile_for_others(struct sp_pool *pool, struct sp_block *block) {
-    sp_fence_set_prune(&block->fences, sp_pool_measure(pool));
-    return refile_pruned(pool, block, lane_of(pool, &block->fences));
 }
 
 static void refile_neighbour(struct sp_pool *pool, const struct sp_tier *tier,
@@ -135,18 +117,17 @@ static inline struct sp_block *insert_pruned(struct sp_pool *pool, struct sp_blo
 struct sp_block *sp_settle_insert(struct sp_pool *pool, struct sp_block *block) {
     if (SP_UNLIKELY(sp_segment_of(block)->is_lost))
         return sp_lost_bury(pool, block);
-    return insert_pruned(pool, block, prune(pool, &block->fences));
+    sp_fence_set_prune(&block->fences, sp_pool_measure(pool));
+    return insert_pruned(pool, block, lane_of(pool, &block->fences));
 }
 
-// The neighbour that a block of a lane may swallow, or null: ready memory, and where the lane is
-// alone memory of its own that has an event behind it. What is swallowed counts as held back, so
-// there is as much of it at most as the lane may hold back.
+// The neighbour as ready memory that a block of a lane may swallow, or null. What is swallowed
+// counts as held back, so there is as much of it at most as the lane may hold back.
 static struct sp_block *swallowable(const struct sp_lane *lane, const struct sp_block *block,
                                     struct sp_block *neighbour) {
     enum sp_region_kind kind = sp_segment_of(block)->kind;
-    if (!neighbour || neighbour->size > block->size ||
-        (neighbour->tier != &lane->pool->regions[kind].ready &&
-         (neighbour->tier != &lane->tiers[kind] || !sp_settle_is_alone(lane->pool))))
+    if (!neighbour || neighbour->tier != &lane->pool->regions[kind].ready ||
+        neighbour->size > block->size)
         return NULL;
     uint64_t most = sp_load_relaxed(&lane->unfenced_most);
     return lane->unfenced[kind].bytes + neighbour->size <= most ? neighbour : NULL;
@@ -155,13 +136,14 @@ static struct sp_block *swallowable(const struct sp_lane *lane, const struct sp_
 struct sp_block *sp_settle_insert_and_swallow(struct sp_pool *pool, struct sp_block *block) {
     if (SP_UNLIKELY(sp_segment_of(block)->is_lost))
         return sp_lost_bury(pool, block);
-    struct sp_lane *lane = prune(pool, &block->fences);
+    sp_fence_set_prune(&block->fences, sp_pool_measure(pool));
+    struct sp_lane *lane = lane_of(pool, &block->fences);
     if (!lane)
         return insert_pruned(pool, block, NULL);
     struct sp_block *next = swallowable(lane, block, block->next);
     if (next) {
         sp_tier_remove(next);
-        sp_block_absorb_next(block); // of the lane's stream, or of none: this needs no memory
+        sp_block_absorb_next(block); // ready memory has no fences, so this needs no memory
     }
     struct sp_block *prev = swallowable(lane, block, block->prev);
     if (prev) {
@@ -174,15 +156,12 @@ struct sp_block *sp_settle_insert_and_swallow(struct sp_pool *pool, struct sp_bl
 
 // ---------------------------------------------------------------------------------------- settling
 
-typedef bool refile_how(struct sp_pool *pool, struct sp_block *block);
-
 // Files blocks that are over by a calendar again, as many as there are looks for. False when some
 // may be left.
-static bool refile_over(struct sp_pool *pool, struct sp_calendar *calendar, unsigned *looks,
-                        refile_how *how) {
+static bool refile_over(struct sp_pool *pool, struct sp_calendar *calendar, unsigned *looks) {
     struct sp_block *block;
     while ((block = sp_calendar_next_over(calendar, looks))) {
-        if (!how(pool, block))
+        if (!refile(pool, block))
             break; // it can't be: what a calendar takes for over has somewhere else to go
     }
     return !sp_calendar_is_behind(calendar);
@@ -201,7 +180,7 @@ static void refile_tier(struct sp_pool *pool, struct sp_tier *tier) {
 
 static bool refile_unfenced(struct sp_lane *lane, uint64_t covered, unsigned *looks) {
     sp_calendar_turn(&lane->covered, covered);
-    if (!refile_over(lane->pool, &lane->covered, looks, refile))
+    if (!refile_over(lane->pool, &lane->covered, looks))
         return false;
     for (int kind = 0; kind < SP_REGION_COUNT && sp_unfenced_is_open(lane); kind++) {
         if (lane->unfenced[kind].bytes > 0)
@@ -222,19 +201,14 @@ static void refile_closed(struct sp_lane *lane) {
     lane->was_open = false;
 }
 
-static bool settle_complete(struct sp_lane *lane, unsigned *looks) {
-    struct sp_pool *pool = lane->pool;
-    sp_calendar_turn(&lane->due, sp_pool_known_of(pool, lane->stream));
-    return refile_over(pool, &lane->due, looks, refile_for_others);
-}
-
 // False when there is more to do.
 static bool settle_lane(struct sp_pool *pool, struct sp_lane *lane, unsigned *looks) {
     if (!refile_unfenced(lane, sp_pool_covered_of(pool, lane->stream), looks))
         return false;
     if (lane->was_open && !sp_unfenced_is_open(lane))
         refile_closed(lane);
-    return sp_settle_is_alone(pool) || settle_complete(lane, looks);
+    sp_calendar_turn(&lane->due, sp_pool_known_of(pool, lane->stream));
+    return refile_over(pool, &lane->due, looks);
 }
 
 static bool settle_lanes(struct sp_pool *pool, unsigned *looks) {
@@ -326,16 +300,8 @@ bool sp_settle_part(struct sp_pool *pool) {
     return true;
 }
 
-// Makes what a lane alone has kept ready. False when there is more to do.
-static bool settle_alone(struct sp_pool *pool) {
-    unsigned looks = SP_SETTLED_AT_ONCE;
-    struct sp_list *first = sp_list_first(&pool->lanes.list);
-    return !first || !sp_settle_is_alone(pool) ||
-           settle_complete(SP_CONTAINER_OF(first, struct sp_lane, link), &looks);
-}
-
 void sp_settle_all(struct sp_pool *pool) {
-    while (!sp_settle_part(pool) || !settle_alone(pool))
+    while (!sp_settle_part(pool))
         sp_lock_give_way(&pool->lock);
 }
 

@@ -5,7 +5,6 @@
 #define STREAMPOOL_REGION_SETTLE_H
 
 #include "order/progress.h"
-#include "region/keep.h"
 #include "region/lane.h"
 
 #include "base/cold.h"
@@ -20,13 +19,6 @@ typedef struct sp_block *sp_settle_how(struct sp_pool *pool, struct sp_block *bl
 // fences complete.
 sp_settle_how sp_settle_insert;
 sp_settle_how sp_settle_insert_and_swallow;
-
-// True while the pool has one lane and holds nothing for a release delay. Then what is complete
-// stays in the lane's tiers, and goes on joining what the lane frees: nobody else is there who
-// could have it. It is made ready by sp_settle_all(), and once there is a second lane.
-static inline bool sp_settle_is_alone(const struct sp_pool *pool) {
-    return !sp_pool_is_shared(pool) && !sp_keep_delays(pool);
-}
 
 // Moves memory whose fences have completed since the last look to the ready tiers; and what of a
 // lane's has an event behind it now to what others can have. The work is in proportion to what has

@@ -73,8 +73,6 @@ static void what_has_completed_is_settled_in_parts(void **state) {
     struct sp_pool *inside = fixture_inside(pool);
     const struct sp_tier *ready = &inside->regions[SP_REGION_LARGE].ready;
     CUstream a = simulated_stream();
-    fixture_lane(pool, a);
-    fixture_lane(pool, simulated_stream()); // who could have it
     malloc_holes(pool, a);
     simulated_work(a);
     free_holes(a, 0, HOLES);
@@ -88,28 +86,6 @@ static void what_has_completed_is_settled_in_parts(void **state) {
     }
     assert_true(parts >= HOLES / SP_SETTLED_AT_ONCE);
     assert_true(sp_settle_is_done(inside));
-    assert_int_equal(count_in(ready), before + HOLES);
-    assert_int_equal(fixture_lane_bytes(fixture_lane(pool, a)), 0);
-    fixture_check(pool);
-}
-
-static void what_a_lane_alone_has_kept_is_made_ready_for_whoever_wants_all(void **state) {
-    (void)state;
-    poolMemPool_t pool = fixture_pool();
-    struct sp_pool *inside = fixture_inside(pool);
-    const struct sp_tier *ready = &inside->regions[SP_REGION_LARGE].ready;
-    CUstream a = simulated_stream();
-    malloc_holes(pool, a);
-    free_holes(a, 0, HOLES);
-    collect_from(pool, a);
-    size_t before = count_in(ready);
-    assert_done(sp_synchronize_stream(fixture_stream(a), a));
-    while (!settle_part(inside))
-        ;
-    assert_int_equal(count_in(ready), before);
-    sp_lock_acquire(&inside->lock);
-    sp_settle_all(inside);
-    sp_lock_release(&inside->lock);
     assert_int_equal(count_in(ready), before + HOLES);
     assert_int_equal(fixture_lane_bytes(fixture_lane(pool, a)), 0);
     fixture_check(pool);
@@ -403,7 +379,6 @@ static void a_growth_that_fails_behind_a_look_that_was_cut_short_is_made_up_for(
 int main(void) {
     const struct CMUnitTest tests[] = {
         holes_test(what_has_completed_is_settled_in_parts),
-        holes_test(what_a_lane_alone_has_kept_is_made_ready_for_whoever_wants_all),
         holes_test(what_is_pending_is_not_looked_at_when_something_else_completes),
         holes_test(a_quick_list_becomes_no_longer_than_others_can_wait_for),
         holes_test(nor_does_that_of_a_stream_which_frees_the_memory_of_another),

@@ -47,6 +47,28 @@ static void a_trim_leaves_pending_memory_alone_until_it_is_complete(void **state
     assert_int_equal(fixture_reserved(pool), 0);
 }
 
+// With an event behind it, and without.
+static void a_pending_free_hides_nothing_complete_beside_it(void **state) {
+    (void)state;
+    enum { BLOCKS = 8 };
+    for (int fenced = 0; fenced < 2; fenced++) {
+        poolMemPool_t pool = fixture_pool();
+        CUstream a = simulated_stream();
+        size_t size = fenced ? MIB(16) : MIB(4);
+        void *blocks[BLOCKS];
+        for (int i = 0; i < BLOCKS; i++)
+            blocks[i] = fixture_malloc(pool, size, a);
+        for (int i = 0; i < BLOCKS - 1; i++)
+            fixture_free(blocks[i], a);
+        fixture_synchronize(a);
+        simulated_work(a);
+        fixture_free(blocks[BLOCKS - 1], a);
+        fixture_trim(pool, 0);
+        assert_int_equal(fixture_reserved(pool), size);
+        fixture_check(pool);
+    }
+}
+
 static void bytes_that_calls_give_back_are_counted_with_their_time(void **state) {
     (void)state;
     poolMemPool_t pool = fixture_pool();
@@ -368,6 +390,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         trim_test(a_trim_to_0_gives_everything_back_that_is_complete),
         trim_test(a_trim_leaves_pending_memory_alone_until_it_is_complete),
+        trim_test(a_pending_free_hides_nothing_complete_beside_it),
         trim_test(bytes_that_calls_give_back_are_counted_with_their_time),
         trim_test(memory_that_another_stream_overlooked_is_trimmed_too),
         trim_test(a_trim_keeps_what_it_is_told_to_rounded_up_to_the_granule),

@@ -306,8 +306,6 @@ static void what_several_streams_have_freed_joins_nothing_that_lacks_an_event(vo
     assert_ptr_equal(fixture_malloc(pool, MIB(4), a), left);
     simulated_work(b);
     simulated_work(c);
-    fixture_lane(pool, b); // from now on the pool is shared, which makes for a look
-    sp_collect_all(inside);
     fixture_free(left, b);
     assert_done(sp_mark_record(fixture_stream(b)));
     fixture_free(right, c);
