@@ -1164,8 +1164,9 @@ STREAMPOOL_API poolError_t poolStreamSynchronize(CUstream stream);
 
 /// Blocks until the work before the event is complete, tells the allocator so, and trims to their
 /// release threshold the pools that the event's stream has allocated from or freed to. The
-/// allocator learns of the frees before a record by poolEventRecord. Not permitted during a
-/// capture, as in CUDA. (cudaEventSynchronize)
+/// allocator learns of the frees before a record by poolEventRecord. When all of them are known to
+/// be complete it may forget the event as others are recorded; then no pool is trimmed here. Not
+/// permitted during a capture, as in CUDA. (cudaEventSynchronize)
 ///
 /// @param event Is the event to wait for.
 ///

@@ -211,6 +211,7 @@ static const struct step at_once[] = {
 static const struct step by_waiting[] = {
     {sp_rung_fenced, SP_STATISTIC_COUNT},
     {sp_wait_made_ordered, SP_STATISTIC_ReuseMadeOrdered},
+    {sp_wait_in_other_region, SP_STATISTIC_ReuseMadeOrdered},
     {sp_wait_behind_legacy, SP_STATISTIC_ReuseMadeOrdered},
     {sp_wait_behind_context, SP_STATISTIC_ReuseMadeOrdered},
     {sp_ladder_wait_on_host, SP_STATISTIC_ReuseFoundComplete},

@@ -274,14 +274,10 @@ struct sp_outcome sp_rung_fenced(struct sp_request *request, struct sp_block **b
 }
 
 struct sp_outcome sp_rung_from_other_region(struct sp_request *request, struct sp_block **block) {
-    static const enum sp_region_kind others[SP_REGION_COUNT][2] = {
-        [SP_REGION_LARGE] = {SP_REGION_PAGES, SP_REGION_FIXED},
-        [SP_REGION_PAGES] = {SP_REGION_LARGE, SP_REGION_FIXED},
-    };
     *block = NULL;
     if (request->kind == SP_REGION_FIXED)
         return sp_outcome_done();
-    for (int i = 0; i < 2 && !*block; i++)
-        *block = sp_take_from(request, others[request->kind][i]);
+    for (int i = 0; i < SP_TAKE_OTHERS && !*block; i++)
+        *block = sp_take_from(request, sp_take_other_kind(request, i));
     return sp_outcome_done();
 }

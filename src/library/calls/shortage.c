@@ -99,12 +99,11 @@ static uint64_t least_growth(const struct sp_shortage *shortage, const struct sp
     return in_granules(shortage, shortage->request->size - unused->before_hole);
 }
 
-// A fixed block is cut from fixed memory. Others take what nobody uses of other regions, too.
-static bool fits_in_row(const struct sp_shortage *shortage, const struct sp_room *reached,
-                        const struct sp_room *unused) {
+// A fixed block is cut from fixed memory. Others take what is within reach of other regions, too.
+static bool fits_in_row(const struct sp_shortage *shortage, const struct sp_room *reached) {
     const struct sp_request *request = shortage->request;
     return reached->row >= request->size ||
-           (request->kind != SP_REGION_FIXED && unused->other_row >= request->size);
+           (request->kind != SP_REGION_FIXED && reached->other_row >= request->size);
 }
 
 // Others give back for the whole of a request, and never for what saves some of it.
@@ -140,7 +139,7 @@ static bool fits_stitched(const struct sp_shortage *shortage, const struct sp_ro
 bool sp_shortage_fits(const struct sp_shortage *shortage, unsigned reach, unsigned unused,
                       uint64_t given_back) {
     const struct sp_room *rooms = shortage->rooms;
-    return fits_in_row(shortage, &rooms[reach], &rooms[unused]) ||
+    return fits_in_row(shortage, &rooms[reach]) ||
            fits_stitched(shortage, &rooms[reach], &rooms[unused]) ||
            fits_by_growth(shortage, &rooms[unused], given_back);
 }

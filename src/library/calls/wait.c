@@ -43,25 +43,66 @@ static bool finish(const struct sp_request *request, struct sp_block *block, boo
 
 // While the waits are inserted the memory is set aside, so nobody else takes it, and no lock is
 // held.
-static struct sp_outcome take_behind_waits(struct sp_request *request, struct sp_block **block) {
-    struct sp_block *aside = set_aside(request);
-    if (!aside)
-        return sp_remap_behind_waits(request, block);
+static struct sp_outcome wait_for_aside(struct sp_request *request, struct sp_block *aside,
+                                        struct sp_block **block) {
     struct sp_outcome outcome = sp_request_wait_for(request, &aside->fences);
     if (finish(request, aside, sp_is_done(outcome)))
         *block = aside;
     return outcome;
 }
 
-struct sp_outcome sp_wait_made_ordered(struct sp_request *request, struct sp_block **block) {
+static struct sp_outcome take_of_other_region(struct sp_request *request, enum sp_region_kind kind,
+                                              struct sp_block **block) {
+    struct sp_request other = sp_take_put_to(request, kind);
+    sp_lock_acquire(&request->pool->lock);
+    struct sp_block *aside = sp_take_aside_from(request, kind);
+    if (aside)
+        cut_locked(request->pool, aside, other.size);
+    sp_lock_release(&request->pool->lock);
+    if (!aside)
+        return sp_outcome_done();
+    struct sp_outcome outcome = wait_for_aside(&other, aside, block);
+    request->has_waited = other.has_waited;
+    return outcome;
+}
+
+static struct sp_outcome take_of_other_regions(struct sp_request *request,
+                                               struct sp_block **block) {
+    struct sp_outcome outcome = sp_outcome_done();
+    if (request->kind == SP_REGION_FIXED)
+        return outcome;
+    for (int i = 0; i < SP_TAKE_OTHERS && sp_is_done(outcome) && !*block; i++)
+        outcome = take_of_other_region(request, sp_take_other_kind(request, i), block);
+    return outcome;
+}
+
+static struct sp_outcome take_behind_waits(struct sp_request *request, struct sp_block **block) {
+    struct sp_block *aside = set_aside(request);
+    if (aside)
+        return wait_for_aside(request, aside, block);
+    return sp_remap_behind_waits(request, block);
+}
+
+typedef struct sp_outcome source(struct sp_request *request, struct sp_block **block);
+
+static struct sp_outcome take_made_ordered(struct sp_request *request, source *take,
+                                           struct sp_block **block) {
     enum sp_rule reach = request->reach;
     *block = NULL;
     if (!sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies))
         return sp_outcome_done();
     request->reach = SP_RULE_MADE_ORDERED;
-    struct sp_outcome outcome = take_behind_waits(request, block);
+    struct sp_outcome outcome = take(request, block);
     request->reach = reach;
     return outcome.cause == SP_NO_EVENT ? sp_outcome_done() : outcome;
+}
+
+struct sp_outcome sp_wait_made_ordered(struct sp_request *request, struct sp_block **block) {
+    return take_made_ordered(request, take_behind_waits, block);
+}
+
+struct sp_outcome sp_wait_in_other_region(struct sp_request *request, struct sp_block **block) {
+    return take_made_ordered(request, take_of_other_regions, block);
 }
 
 // Takes memory that the stream has been made to wait for: it is ordered, and needs no further wait.
@@ -73,6 +114,8 @@ static struct sp_outcome take_ordered(struct sp_request *request, enum sp_statis
     request->reach = SP_RULE_ORDERED;
     request->made_order = true;
     struct sp_outcome outcome = take_behind_waits(request, block);
+    if (sp_is_done(outcome) && !*block)
+        outcome = take_of_other_regions(request, block);
     request->made_order = false;
     request->reach = reach;
     return outcome.cause == SP_NO_EVENT ? sp_outcome_done() : outcome;

@@ -265,38 +265,50 @@ static struct sp_block *last_pages(struct sp_pool *pool, struct sp_block *block,
     return rest;
 }
 
-// The best fit, unless it holds fewer whole pages; then one that holds enough of them wherever it
-// begins.
-static struct sp_block *room_for_run(const struct sp_request *large) {
-    struct sp_block *block = best_at_hand(large->lane, large->kind, large->size);
-    if (!block || last_pages_at(block, large->size) >= block->address)
-        return block;
-    return best_at_hand(large->lane, large->kind, large->size + SP_PAGE_SIZE - SP_ALIGNMENT);
+static bool holds_pages(const struct sp_block *block, uint64_t size) {
+    return last_pages_at(block, size) >= block->address;
 }
 
-static struct sp_block *take_run_of(const struct sp_request *request, enum sp_region_kind kind) {
-    struct sp_request other = *request;
-    other.kind = kind;
-    struct sp_block *block = room_for_run(&other);
-    if (!block)
-        return NULL;
-    sp_tier_remove(block);
-    return finish(&other, last_pages(request->pool, block, request->size));
-}
-
-// Takes a large block out of another region; out of pages, whole ones.
-static struct sp_block *take_large_of(const struct sp_request *request, enum sp_region_kind kind) {
+struct sp_request sp_take_put_to(const struct sp_request *request, enum sp_region_kind kind) {
     struct sp_request other = *request;
     other.kind = kind;
     if (kind == SP_REGION_PAGES)
         other.size = sp_round_up(request->size, SP_PAGE_SIZE);
-    return sp_take_locked(&other);
+    return other;
+}
+
+// The best fit, unless it holds fewer whole pages; then one that holds enough of them wherever it
+// begins.
+static struct sp_block *run_aside(struct sp_request *other) {
+    uint64_t size = other->size;
+    struct sp_block *block = sp_take_aside(other);
+    if (block && !holds_pages(block, size)) {
+        sp_settle_insert(other->pool, block);
+        other->size = size + SP_PAGE_SIZE - SP_ALIGNMENT;
+        block = sp_take_aside(other);
+    }
+    return block ? last_pages(other->pool, block, size) : NULL;
+}
+
+struct sp_block *sp_take_aside_from(const struct sp_request *request, enum sp_region_kind kind) {
+    struct sp_request other = sp_take_put_to(request, kind);
+    return request->kind == SP_REGION_PAGES ? run_aside(&other) : sp_take_aside(&other);
 }
 
 struct sp_block *sp_take_from(const struct sp_request *request, enum sp_region_kind kind) {
+    struct sp_request other = sp_take_put_to(request, kind);
     sp_lock_acquire(&request->pool->lock);
-    struct sp_block *block = request->kind == SP_REGION_PAGES ? take_run_of(request, kind)
-                                                              : take_large_of(request, kind);
+    struct sp_block *block = request->kind == SP_REGION_PAGES
+                                 ? finish(&other, sp_take_aside_from(request, kind))
+                                 : sp_take_locked(&other);
     sp_lock_release(&request->pool->lock);
     return block;
+}
+
+enum sp_region_kind sp_take_other_kind(const struct sp_request *request, int i) {
+    static const enum sp_region_kind others[SP_REGION_COUNT][SP_TAKE_OTHERS] = {
+        [SP_REGION_LARGE] = {SP_REGION_PAGES, SP_REGION_FIXED},
+        [SP_REGION_PAGES] = {SP_REGION_LARGE, SP_REGION_FIXED},
+    };
+    return others[request->kind][i];
 }

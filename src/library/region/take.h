@@ -25,14 +25,24 @@ struct sp_block *sp_take_ready(const struct sp_request *request);
 // nothing is taken: both locks are to be given back, and then it goes on.
 struct sp_block *sp_take_near_locked(struct sp_lane *lane, uint64_t size, bool *unfenced);
 
-// A large block or a run of pages out of another region than its own: a last resort, for it mixes
-// what is kept apart.
+// A large block or a run of pages within the request's reach out of another region than its own: a
+// last resort, for it mixes what is kept apart. Takes the pool's lock.
 struct sp_block *sp_take_from(const struct sp_request *request, enum sp_region_kind kind);
+
+// The regions that such a request is put to, one after the other. A fixed block has none.
+enum { SP_TAKE_OTHERS = 2 };
+enum sp_region_kind sp_take_other_kind(const struct sp_request *request, int i);
+
+// The request as it is put to one of them: out of pages it takes whole ones.
+struct sp_request sp_take_put_to(const struct sp_request *request, enum sp_region_kind kind);
 
 // With the pool's lock held, which may be given back and taken again: takes the best free memory
 // within reach out of the tiers, in one piece that is BUSY and at least as large as asked for. Null
 // when there is none.
 struct sp_block *sp_take_aside(struct sp_request *request);
+
+// Likewise out of another region than the request's own. A run begins where its pages do.
+struct sp_block *sp_take_aside_from(const struct sp_request *request, enum sp_region_kind kind);
 
 // Cuts a BUSY block that is in no index to `size` bytes, puts the rest where its fences say, and
 // makes it live. False without host memory; then the block is as it was.

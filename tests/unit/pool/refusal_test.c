@@ -709,17 +709,17 @@ static void pieces_of_a_fixed_extent_are_in_pieces(void **state) {
     assert_non_null(fixture_malloc(pool, MIB(40), b)); // as it was said
 }
 
-// What is pending of it is had by a wait on the host, and not by an order that the stream is given.
 static void what_is_pending_of_a_fixed_extent_is_had_by_waiting_for_it(void **state) {
     (void)state;
     leave_one_fixed_extent();
     fixed_block(POOL / 2);
     free_behind_work(fixed_block(POOL / 2), a, 0);
+    fixture_set_flag(pool, poolMemPoolReuseAllowInternalDependencies, 0);
     refuse(MIB(24), b, 0);
     says("free here 0 bytes (largest piece 0 bytes), pending 32.0 MiB (32.0 MiB behind stream");
-    advises("HostWaitMax lets an allocation wait for what is pending");
-    simulated_finish(a);
-    assert_non_null(fixture_malloc(pool, MIB(24), b)); // which is what it would wait for
+    advises("ReuseAllowInternalDependencies lets the stream wait for what is pending");
+    fixture_set_flag(pool, poolMemPoolReuseAllowInternalDependencies, 1);
+    assert_non_null(fixture_malloc(pool, MIB(24), b));
 }
 
 // The call forbids to grow, and nothing else does.

@@ -326,6 +326,51 @@ static void what_several_streams_have_freed_joins_nothing_that_lacks_an_event(vo
     fixture_check(pool);
 }
 
+// All of a pool that can't grow, which a has freed behind pending work in blocks of one size.
+static poolMemPool_t full_pool(size_t size, int count) {
+    poolMemPool_t full = fixture_pool_of_at_most(MIB(32));
+    void *blocks[600];
+    for (int i = 0; i < count; i++)
+        blocks[i] = fixture_malloc(full, size, a);
+    assert_int_equal(fixture_reserved(full), MIB(32));
+    simulated_work(a);
+    for (int i = 0; i < count; i++)
+        fixture_free(blocks[i], a);
+    return full;
+}
+
+static void a_request_waits_for_memory_of_another_region(void **state) {
+    (void)state;
+    poolMemPool_t full = full_pool(MIB(16), 2);
+    fixture_free(fixture_malloc(full, 512, b), b);
+    fixture_free(fixture_malloc(full, SP_SMALL_MAX, b), b);
+    assert_int_equal(sp_driver->cuStreamQuery(b), CUDA_ERROR_NOT_READY);
+    fixture_check(full);
+    full = full_pool(SP_SMALL_MAX, 584);
+    fixture_free(fixture_malloc(full, MIB(20), b), b);
+    fixture_check(full);
+}
+
+static void order_behind(CUstream later, CUstream earlier) {
+    CUevent event = NULL;
+    assert_int_equal(sp_driver->cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
+    assert_int_equal(poolEventRecord(event, earlier), poolSuccess);
+    assert_int_equal(poolStreamWaitEvent(later, event, 0), poolSuccess);
+    assert_int_equal(poolEventDestroy(event), poolSuccess);
+}
+
+// The stream runs after the free, and no policy lets it wait.
+static void a_small_request_has_large_memory_that_it_runs_after(void **state) {
+    (void)state;
+    poolMemPool_t full = full_pool(MIB(16), 2);
+    fixture_set_flag(full, poolMemPoolReuseAllowInternalDependencies, 0);
+    void *refused;
+    assert_int_equal(poolMallocFromPoolAsync(&refused, 512, full, b), poolErrorMemoryAllocation);
+    order_behind(b, a);
+    fixture_free(fixture_malloc(full, 512, b), b);
+    fixture_check(full);
+}
+
 #define wait_test(function) cmocka_unit_test_setup_teardown(function, setup, fixture_teardown)
 
 int main(void) {
@@ -348,6 +393,8 @@ int main(void) {
         wait_test(a_driver_that_fails_ends_the_hosts_wait),
         wait_test(the_host_waits_for_what_the_legacy_stream_can_tell_of),
         wait_test(what_several_streams_have_freed_joins_nothing_that_lacks_an_event),
+        wait_test(a_request_waits_for_memory_of_another_region),
+        wait_test(a_small_request_has_large_memory_that_it_runs_after),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
