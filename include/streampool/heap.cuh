@@ -37,7 +37,7 @@ POOL_HEAP_CALL void ph_note_error(struct ph_book *book, uint32_t kind, uint64_t 
         ph_store(&book->error[i].kind, kind);
     }
 #if defined(POOL_HEAP_CHECK)
-    printf("pool_heap_free: %p %s\n", (void *)(uintptr_t)address,
+    printf("pool_heap: %p %s\n", (void *)(uintptr_t)address,
            kind == poolHeapErrorForeign ? "is no block of this heap" : "is free already");
 #endif
 }
@@ -121,8 +121,11 @@ POOL_HEAP_CALL void *pool_heap_malloc(struct pool_heap heap, size_t bytes) {
         return NULL;
     uint64_t slabs = ((uint64_t)(bytes - 1) >> book->shift) + 1;
     uint64_t run = ph_take_run(book, slabs);
-    if (run == 0)
+    if (run == 0) {
         ph_note_failure(book, POOL_HEAP_CLASSES, bytes);
+        if (slabs <= book->slabs) // else no growth could serve it
+            ph_max64(&book->run_failed_most, bytes);
+    }
     return (void *)(uintptr_t)run;
 }
 
@@ -232,7 +235,7 @@ POOL_HEAP_CALL void *pool_heap_realloc(struct pool_heap heap, void *block, size_
     if (block != NULL && bytes != 0 && bytes <= usable && (bytes > usable / 2 || usable <= 32))
         return block;
     if (block != NULL && bytes != 0 && usable == 0) {
-        ph_note_error(heap.book, poolHeapErrorForeign, (uint64_t)(uintptr_t)block);
+        pool_heap_free(heap, block); // tells why there is none
         return NULL;
     }
     void *moved = pool_heap_malloc(heap, bytes);

@@ -27,8 +27,10 @@
 ///
 /// **Failure.** A call that fails changes nothing, but where its comment says so. poolGetLastError
 /// and poolGetLastErrorDetail tell of it as of a call of streampool.h. Errors of the driver are
-/// passed on with its numbers, and an error that a kernel has made (poolErrorIllegalAddress, say)
-/// fails every later call but poolHeapDestroy. The comments of the calls list neither these, nor
+/// passed on with its numbers. An error that a kernel has made (poolErrorIllegalAddress, say) is
+/// the context's from then on: every later call that calls the driver returns it. poolHeapDestroy
+/// does too, and destroys the heap all the same. poolHeapDevice, poolHeapSlabSize, poolHeapSetMark,
+/// and growing by 0 bytes succeed. The comments of the calls list neither these errors, nor
 /// poolErrorInvalidValue for a `heap` that is null or destroyed.
 ///
 /// **Fork.** In a child made by fork() without exec() every call returns
@@ -61,7 +63,8 @@ enum {
 /// Makes a heap of a pool's memory. It takes the heap's book, of some MiB, and an eighth of
 /// `maxBytes`, at least one chunk: kernels can allocate when the call returns. It needs a current
 /// context on the pool's device; a program of the CUDA runtime has one after its first call of the
-/// runtime. The device must have compute capability 7.5 or later.
+/// runtime. The device must have compute capability 7.0, and the least that the nvcc knew with
+/// which the library was built (7.5 for that of CUDA 13), or later.
 ///
 /// Blocks until the heap is ready: it loads a module, and waits for a stream of its own.
 ///
@@ -120,16 +123,21 @@ STREAMPOOL_API size_t poolHeapSlabSize(poolHeap_t heap);
 /// Takes more memory from the pool, in chunks of 2 MiB. They lie side by side where the pool has
 /// them so: then blocks larger than a chunk fit, too.
 ///
-/// Doesn't block, but where the pool's policies let an allocation wait. Its driver calls are those
-/// of poolMallocFromPoolAsync, once for each chunk, and a kernel for 96 chunks.
+/// Doesn't block, but where the pool's policies let an allocation wait. Its driver calls: it asks
+/// whether the stream captures, and for its number; and of some events of earlier calls, whether
+/// they are complete. For several chunks it takes the whole size first and gives it back: so it
+/// fails before it has taken anything where the pool has not so much, and else finds it side by
+/// side. Then it takes each chunk. These calls are poolMallocFromPoolAsync and poolFreeAsync, with
+/// the driver calls that they make. For up to 96 chunks it launches a kernel, and records an event
+/// behind it; the event is made for a stream that has none.
 ///
 /// @param heap Names the heap.
 /// @param bytes Is the number of bytes to take, rounded up to 2 MiB. 0 succeeds and does nothing.
 /// @param stream Is the stream in whose order the memory is taken: kernels behind that point find
 ///     it, and others may.
 ///
-/// - poolErrorMemoryAllocation: the pool has not so much memory, or the heap would have more than
-///   its maximum.
+/// - poolErrorMemoryAllocation: the pool has not so much memory, or the host has none, or the heap
+///   would have more than its maximum.
 /// - An error of the driver in the middle leaves the chunks that kernels have got by then.
 STREAMPOOL_API poolError_t poolHeapGrow(poolHeap_t heap, size_t bytes, CUstream stream);
 
@@ -151,7 +159,8 @@ STREAMPOOL_API poolError_t poolHeapGrowContiguous(poolHeap_t heap, size_t bytes,
 /// - With fewer free slabs than the mark (poolHeapSetMark) the heap grows, by a quarter at least.
 ///   Where the pool has not so much memory, it takes half, and so on.
 /// - Where a block above half a slab found no memory since the survey before, the heap gets one
-///   chunk that is large enough for the largest of these.
+///   chunk that is large enough for the largest of these; those above the heap's maximum don't
+///   count.
 ///
 /// It never takes more than the heap's maximum; without room for it that is no error. Doesn't
 /// block, but as poolHeapGrow does.
@@ -159,7 +168,8 @@ STREAMPOOL_API poolError_t poolHeapGrowContiguous(poolHeap_t heap, size_t bytes,
 /// @param heap Names the heap.
 /// @param stream Is the stream for the survey, and in whose order memory is taken.
 ///
-/// - poolErrorMemoryAllocation: the pool has not so much memory. What it had was taken.
+/// - poolErrorMemoryAllocation: the pool has not so much memory, or the host has none, or the book
+///   of the heap has no place side by side for a large block. What else could be had was taken.
 STREAMPOOL_API poolError_t poolHeapMaintain(poolHeap_t heap, CUstream stream);
 
 /// Sets the part of the slabs that poolHeapMaintain keeps free; 25 at first. Doesn't call the
@@ -185,7 +195,8 @@ STREAMPOOL_API poolError_t poolHeapTrim(poolHeap_t heap, const CUstream streams[
 /// `bytesToKeep` bytes. A kernel on the first stream closes them behind what all the streams had to
 /// do, and the others wait for it: so no later kernel finds them. When that is complete, a thread
 /// of the heap's gives them to the pool; it is made by the first trim. Chunks with live blocks
-/// stay, and poolHeapGetStatistics counts their slabs in use.
+/// stay, and poolHeapGetStatistics counts their slabs in use. A trim behind one that isn't complete
+/// looks at all chunks again; a chunk goes to the pool when both are complete.
 ///
 /// Never blocks. It records an event on each stream.
 ///
@@ -216,7 +227,7 @@ STREAMPOOL_API poolError_t poolHeapTrimTo(poolHeap_t heap, size_t bytesToKeep,
 /// @param stream Is the stream in whose order it is freed. Every use of the block must be ordered
 ///     before.
 ///
-/// - Errors are the driver's.
+/// - poolErrorMemoryAllocation: the host has no memory.
 STREAMPOOL_API poolError_t poolHeapFree(poolHeap_t heap, void *block, CUstream stream);
 
 /// Tells of a class of blocks.
@@ -243,6 +254,11 @@ struct poolHeapBadFree {
 
 /// Tells what a heap has, and what became of requests. Counts of live blocks and of slabs are of
 /// one moment only where no kernel uses the heap; else each is true of some moment of the count.
+///
+/// Of what was asked for it tells what is live, by class, and what was refused. Requests that were
+/// served are not counted: an addition by each warp to a counter takes a quarter to a half as long
+/// as a whole call of pool_heap_malloc (docs/benchmarks/heap.md). So the bytes that blocks have
+/// beyond what was asked for are not known either.
 struct poolHeapStatistics {
     /// Holds the bytes that the heap may take for blocks.
     size_t bytesMost;
@@ -280,13 +296,15 @@ struct poolHeapStatistics {
     struct poolHeapClass byClass[poolHeapClassesMost];
 };
 
-/// Counts what a heap has, at a point of a stream's order. Blocks until the stream has come there.
+/// Counts what a heap has, at a point of a stream's order. Blocks until the stream has come there,
+/// and for no other stream: several threads may count at a time.
 ///
 /// @param heap Names the heap.
 /// @param stream Is the stream in whose order it is counted.
 /// @param[out] statistics Receives the counts.
 ///
 /// - poolErrorInvalidValue: `statistics` is null.
+/// - poolErrorMemoryAllocation: the host has no memory.
 STREAMPOOL_API poolError_t poolHeapGetStatistics(poolHeap_t heap, CUstream stream,
                                                  struct poolHeapStatistics *statistics);
 
@@ -298,6 +316,7 @@ STREAMPOOL_API poolError_t poolHeapGetStatistics(poolHeap_t heap, CUstream strea
 /// @param file Is open for writing.
 ///
 /// - poolErrorInvalidValue: `file` is null.
+/// - poolErrorMemoryAllocation: as for poolHeapGetStatistics.
 /// - poolErrorOperatingSystem: the file can't be written.
 STREAMPOOL_API poolError_t poolHeapPrintStatistics(poolHeap_t heap, CUstream stream, FILE *file);
 

@@ -16,9 +16,10 @@
 /// thread may return the memory.
 ///
 /// **Driver.** From CUDA 12.0 on an allocation from memory that the manager has, and a free, make
-/// no driver call and don't block. No context has to be current. An allocation for which memory is
-/// taken from the device, or joined, calls the driver, and never waits for work of the device.
-/// docs/mam.md, "Driver calls", has the details.
+/// no driver call and don't block; but a free records an event while four destroyed managers or
+/// pools of the device wait for their live blocks. No context has to be current. An allocation for
+/// which memory is taken from the device, or joined, calls the driver, and never waits for work of
+/// the device. docs/mam.md, "Driver calls", has the details.
 ///
 /// **Threads.** Every call may be made from any thread at any time, and a thread may free what
 /// another has allocated. In a function that the driver runs in a stream (cuLaunchHostFunc) a call

@@ -90,7 +90,7 @@ uint32_t sp_heap_chunks_place(const struct sp_heap_chunks *chunks, uint64_t addr
 
 void sp_heap_chunks_add(struct sp_heap_chunks *chunks, uint32_t first, uint32_t units,
                         uint64_t address) {
-    chunks->at[first] = (struct sp_heap_chunk){address, units, SP_HEAP_CHUNK_OPEN};
+    chunks->at[first] = (struct sp_heap_chunk){address, units, 0, SP_HEAP_CHUNK_OPEN};
     for (uint32_t i = 1; i < units; i++)
         chunks->at[first + i].state = SP_HEAP_CHUNK_BODY;
     chunks->taken += units;

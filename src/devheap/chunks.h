@@ -18,13 +18,14 @@ enum sp_heap_chunk_state {
     SP_HEAP_CHUNK_NONE,    // the unit is free
     SP_HEAP_CHUNK_BODY,    // another unit of the chunk that begins before it
     SP_HEAP_CHUNK_OPEN,    // kernels may use it
-    SP_HEAP_CHUNK_OFFERED, // a trim may close it: its answer isn't read yet
-    SP_HEAP_CHUNK_CLOSED   // nobody uses it: the pool gets it back
+    SP_HEAP_CHUNK_OFFERED, // trims may close it: an answer isn't read yet
+    SP_HEAP_CHUNK_CLOSED   // nobody uses it: the pool gets it back once all answers are read
 };
 
 struct sp_heap_chunk {
     uint64_t address;
     uint32_t units;
+    uint32_t offers; // trims whose answers aren't read
     enum sp_heap_chunk_state state;
 };
 

@@ -4,6 +4,7 @@
 #include "devheap/marks.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 _Static_assert((int)POOL_HEAP_CLASSES == (int)poolHeapClassesMost,
@@ -20,17 +21,73 @@ static void note_host(const struct poolHeap_st *heap, struct poolHeapStatistics 
     statistics->slabsLeftByTrim = heap->slabs_left;
 }
 
-static poolError_t launch(struct poolHeap_st *heap, CUstream stream) {
+static void end_counting(struct sp_heap_machine *machine, struct sp_heap_counting *counting) {
+    if (counting->counted != NULL)
+        machine->unpin(machine, counting->counted);
+    if (counting->event != NULL)
+        machine->destroy(machine, counting->event);
+    free(counting);
+}
+
+static poolError_t make_counting(struct sp_heap_machine *machine, struct sp_heap_counting **made) {
+    struct sp_heap_counting *counting = calloc(1, sizeof *counting);
+    void *counted = NULL;
+    if (counting == NULL)
+        return sp_heap_fail(poolErrorMemoryAllocation, "out of host memory");
+    poolError_t error = machine->create(machine, &counting->event);
+    if (error == poolSuccess)
+        error = machine->pin(machine, &counted, sizeof *counting->counted);
+    counting->counted = counted;
+    *made = counting;
+    if (error != poolSuccess)
+        end_counting(machine, counting);
+    return error;
+}
+
+// A call waits for its stream, so calls of several threads have one each.
+static poolError_t take_counting(struct poolHeap_st *heap, struct sp_heap_counting **taken) {
+    pthread_mutex_lock(&heap->lock);
+    *taken = heap->countings;
+    if (*taken != NULL)
+        heap->countings = (*taken)->next;
+    pthread_mutex_unlock(&heap->lock);
+    return *taken != NULL ? poolSuccess : make_counting(heap->machine, taken);
+}
+
+static void give_counting(struct poolHeap_st *heap, struct sp_heap_counting *counting) {
+    pthread_mutex_lock(&heap->lock);
+    struct sp_heap_counting **list = counting->runs ? &heap->uncertain : &heap->countings;
+    counting->next = *list;
+    *list = counting;
+    pthread_mutex_unlock(&heap->lock);
+}
+
+static void end_list(struct sp_heap_machine *machine, struct sp_heap_counting **list) {
+    while (*list != NULL) {
+        struct sp_heap_counting *counting = *list;
+        *list = counting->next;
+        end_counting(machine, counting);
+    }
+}
+
+void sp_heap_count_end(struct poolHeap_st *heap) {
+    end_list(heap->machine, &heap->countings);
+    end_list(heap->machine, &heap->uncertain);
+}
+
+static poolError_t launch(struct poolHeap_st *heap, struct sp_heap_counting *counting,
+                          CUstream stream) {
     struct sp_heap_machine *machine = heap->machine;
-    struct sp_heap_count count = {heap->book, heap->told};
+    struct sp_heap_count count = {heap->book, counting->counted};
     size_t mark;
     poolError_t error = sp_heap_marks_reserve(heap, stream, &mark);
     if (error == poolSuccess)
         error = machine->launch(machine, SP_HEAP_KERNEL_count, 1, stream, &count);
     if (error != poolSuccess)
         return error;
+    counting->runs = true;
     error = sp_heap_marks_set(heap, mark, 0);
-    return sp_heap_fail_first(error, machine->record(machine, heap->count_event, stream));
+    return sp_heap_fail_first(error, machine->record(machine, counting->event, stream));
 }
 
 static void note_classes(const struct poolHeap_st *heap, const struct sp_heap_counted *counted,
@@ -73,20 +130,24 @@ static void note_device(const struct poolHeap_st *heap, const struct sp_heap_cou
 
 poolError_t sp_heap_count(struct poolHeap_st *heap, CUstream stream,
                           struct poolHeapStatistics *statistics) {
+    struct sp_heap_counting *counting;
     struct poolHeapStatistics noted;
     memset(&noted, 0, sizeof noted);
-    pthread_mutex_lock(&heap->count_lock);
+    poolError_t error = take_counting(heap, &counting);
+    if (error != poolSuccess)
+        return error;
     pthread_mutex_lock(&heap->lock);
-    poolError_t error = launch(heap, stream);
+    error = launch(heap, counting, stream);
     note_host(heap, &noted);
     pthread_mutex_unlock(&heap->lock);
     if (error == poolSuccess)
-        error = heap->machine->synchronize(heap->machine, heap->count_event);
+        error = heap->machine->synchronize(heap->machine, counting->event);
     if (error == poolSuccess) {
-        note_device(heap, &heap->told->counted, &noted);
+        counting->runs = false;
+        note_device(heap, counting->counted, &noted);
         *statistics = noted;
     }
-    pthread_mutex_unlock(&heap->count_lock);
+    give_counting(heap, counting);
     return error;
 }
 

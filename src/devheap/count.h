@@ -8,6 +8,9 @@
 poolError_t sp_heap_count(struct poolHeap_st *heap, CUstream stream,
                           struct poolHeapStatistics *statistics);
 
+// Gives up what counts were told in. No call counts any more.
+void sp_heap_count_end(struct poolHeap_st *heap);
+
 // Prints what was counted. False when the file can't be written.
 bool sp_heap_count_print(const struct poolHeapStatistics *statistics, FILE *file);
 

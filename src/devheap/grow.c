@@ -106,9 +106,11 @@ static poolError_t admit_some(struct growth *growth, size_t mark) {
                                               growth->stream, &admit);
     if (error != poolSuccess)
         return error;
+    uint32_t slabs = sp_heap_slabs_of_units(heap, admit.chunks * growth->units);
     growth->admitted += admit.chunks;
-    return sp_heap_marks_set(heap, mark,
-                             sp_heap_slabs_of_units(heap, admit.chunks * growth->units));
+    if (heap->look.pending)
+        heap->look.slabs_unseen += slabs;
+    return sp_heap_marks_set(heap, mark, slabs);
 }
 
 // Gives back what no kernel has admitted.

@@ -39,7 +39,7 @@ struct sp_heap_marks {
 struct sp_heap_look {
     CUevent event;
     bool pending;
-    uint32_t slabs_unseen; // that may be admitted behind it
+    uint32_t slabs_unseen; // that may be admitted behind it: its result is acted on with these
 };
 
 // A trim, from its kernels to the reaper.
@@ -48,7 +48,6 @@ struct sp_heap_trim {
     CUevent event;
     uint32_t *chunk; // first units of the chunks that it offered
     uint32_t chunks;
-    uint32_t slabs_most; // that it may close
 };
 
 struct sp_heap_reaper {
@@ -61,10 +60,17 @@ struct sp_heap_reaper {
     char detail[256];
 };
 
+// Where a count for statistics is told. One call has it at a time.
+struct sp_heap_counting {
+    struct sp_heap_counting *next;
+    struct sp_heap_counted *counted; // memory of the host that kernels write
+    CUevent event;
+    bool runs; // a kernel may write to it
+};
+
 struct poolHeap_st {
     struct poolHeap_st *next; // of the list of heaps (public.c)
     pthread_mutex_t lock;
-    pthread_mutex_t count_lock; // guards told->counted and count_event; taken before `lock`
     struct sp_heap_machine *machine;
     struct sp_heap_plan plan;
     struct ph_class cls[POOL_HEAP_CLASSES]; // as in the book
@@ -74,12 +80,13 @@ struct poolHeap_st {
     struct sp_heap_marks marks;
     struct sp_heap_look look;
     struct sp_heap_reaper reaper;
-    CUevent count_event;
-    CUevent join_event;     // for a moment, to make one stream wait for another
-    unsigned mark_percent;  // of the slabs that shall be free (poolHeapSetMark)
-    uint32_t slabs_closing; // at most, by trims whose answers aren't read
-    uint64_t slabs_left;    // by the last trim that is complete, as they were in use
-    uint64_t bytes_trimmed; // that the pool got back
+    struct sp_heap_counting *countings; // that no call has
+    struct sp_heap_counting *uncertain; // of calls that failed before their kernel was complete
+    CUevent join_event;                 // for a moment, to make one stream wait for another
+    unsigned mark_percent;              // of the slabs that shall be free (poolHeapSetMark)
+    uint64_t slabs_closed;              // by trims, ever, as far as their answers are read
+    uint64_t slabs_left;                // by the last trim that is complete, as they were in use
+    uint64_t bytes_trimmed;             // that the pool got back
 };
 
 static inline uint32_t sp_heap_slabs_of_units(const struct poolHeap_st *heap, uint32_t units) {

@@ -25,9 +25,13 @@ POOL_HEAP_FN uint32_t sp_heap_slabs_in_use(const struct ph_book *book, uint32_t 
     return used;
 }
 
+// A trim before may have closed the chunk: the host read no answer of that one yet when it offered
+// the chunk again.
 POOL_HEAP_FN uint32_t sp_heap_close_chunk(const struct sp_heap_close *trim,
                                           const struct sp_heap_offered *chunk) {
     struct sp_heap_told *told = trim->told;
+    if (ph_tag(ph_load(&trim->book->slab[chunk->first].state)) == POOL_HEAP_ABSENT)
+        return SP_HEAP_ANSWER_CLOSED;
     if (told->slabs_closed + chunk->slabs > trim->most)
         return SP_HEAP_ANSWER_NONE;
     uint32_t used = sp_heap_slabs_in_use(trim->book, chunk->first, chunk->slabs);
@@ -37,11 +41,11 @@ POOL_HEAP_FN uint32_t sp_heap_close_chunk(const struct sp_heap_close *trim,
     return SP_HEAP_ANSWER_CLOSED;
 }
 
+// The host may read the answer to a trim before at this moment.
 POOL_HEAP_FN void sp_heap_close_chunks(const struct sp_heap_close *trim) {
-    if (trim->begins)
-        trim->told->slabs_closed = 0;
     for (uint32_t i = 0; i < trim->chunks; i++)
-        trim->told->answer[trim->chunk[i].answer] = sp_heap_close_chunk(trim, &trim->chunk[i]);
+        ph_store(&trim->told->answer[trim->chunk[i].answer],
+                 sp_heap_close_chunk(trim, &trim->chunk[i]));
 }
 
 POOL_HEAP_FN void sp_heap_count_blocks(const struct ph_book *book, uint32_t state, uint64_t *sum) {
@@ -79,21 +83,17 @@ POOL_HEAP_FN void sp_heap_tell_survey(const struct sp_heap_survey *survey, const
     struct sp_heap_surveyed *surveyed = &survey->told->surveyed;
     surveyed->slabs = sum[SP_HEAP_SUM_SLABS];
     surveyed->slabs_free = sum[SP_HEAP_SUM_FREE];
-    surveyed->bytes_failed_most = ph_and64(&survey->book->bytes_failed_most, 0);
-    if (surveyed->bytes_failed_most > survey->told->bytes_failed_most)
-        survey->told->bytes_failed_most = surveyed->bytes_failed_most;
+    surveyed->run_failed_most = ph_and64(&survey->book->run_failed_most, 0);
 }
 
 POOL_HEAP_FN void sp_heap_tell_count(const struct sp_heap_count *count, const uint64_t *sum) {
-    struct sp_heap_counted *counted = &count->told->counted;
+    struct sp_heap_counted *counted = count->counted;
     struct ph_book *book = count->book;
     for (uint32_t i = 0; i < SP_HEAP_SUMS; i++)
         counted->sum[i] = sum[i];
     for (uint32_t i = 0; i <= POOL_HEAP_CLASSES; i++)
         counted->failures[i] = ph_load64(&book->failures[i]);
     counted->bytes_failed_most = ph_load64(&book->bytes_failed_most);
-    if (count->told->bytes_failed_most > counted->bytes_failed_most)
-        counted->bytes_failed_most = count->told->bytes_failed_most;
     counted->foreign_frees = ph_load64(&book->foreign_frees);
     counted->double_frees = ph_load64(&book->double_frees);
     counted->errors = ph_load(&book->error_count);

@@ -61,8 +61,7 @@ struct sp_heap_offered {
 struct sp_heap_close {
     struct ph_book *book;
     struct sp_heap_told *told;
-    uint32_t most;   // slabs that the trim may close
-    uint32_t begins; // 1: the first kernel of a trim
+    uint64_t most; // told->slabs_closed may become so many
     uint32_t chunks;
     struct sp_heap_offered chunk[SP_HEAP_BATCH];
 };
@@ -74,7 +73,7 @@ struct sp_heap_survey {
 
 struct sp_heap_count {
     struct ph_book *book;
-    struct sp_heap_told *told;
+    struct sp_heap_counted *counted;
 };
 
 struct sp_heap_free {
@@ -92,7 +91,7 @@ struct sp_heap_copy {
 struct sp_heap_surveyed {
     uint64_t slabs;
     uint64_t slabs_free;
-    uint64_t bytes_failed_most; // since the survey before
+    uint64_t run_failed_most; // bytes of the largest one since the survey before
 };
 
 // Sums of a count, by index, so that threads can add to them.
@@ -118,10 +117,8 @@ struct sp_heap_counted {
 
 struct sp_heap_told {
     struct sp_heap_surveyed surveyed;
-    struct sp_heap_counted counted;
-    uint64_t bytes_failed_most; // that a survey has found, ever
-    uint32_t slabs_closed;      // by the trim that runs
-    uint32_t answer[];          // for each unit of the heap; a chunk's is that of its first
+    uint64_t slabs_closed; // by trims, ever
+    uint32_t answer[];     // for each unit of the heap; a chunk's is that of its first
 };
 
 #endif

@@ -1,5 +1,6 @@
 #include "devheap/life.h"
 
+#include "devheap/count.h"
 #include "devheap/fail.h"
 #include "devheap/grow.h"
 #include "devheap/marks.h"
@@ -13,7 +14,7 @@ enum { MARK_PERCENT = 25, COPY_BLOCKS = 64 };
 
 static poolError_t make_events(struct poolHeap_st *heap) {
     struct sp_heap_machine *machine = heap->machine;
-    CUevent *const events[] = {&heap->look.event, &heap->count_event, &heap->join_event};
+    CUevent *const events[] = {&heap->look.event, &heap->join_event};
     poolError_t error = poolSuccess;
     for (size_t i = 0; i < sizeof events / sizeof *events && error == poolSuccess; i++)
         error = machine->create(machine, events[i]);
@@ -21,7 +22,7 @@ static poolError_t make_events(struct poolHeap_st *heap) {
 }
 
 static void destroy_events(struct poolHeap_st *heap) {
-    const CUevent events[] = {heap->look.event, heap->count_event, heap->join_event};
+    const CUevent events[] = {heap->look.event, heap->join_event};
     for (size_t i = 0; i < sizeof events / sizeof *events; i++)
         if (events[i] != NULL)
             heap->machine->destroy(heap->machine, events[i]);
@@ -80,7 +81,6 @@ static poolError_t make_all(struct poolHeap_st *heap) {
 
 static void free_host(struct poolHeap_st *heap) {
     pthread_cond_destroy(&heap->reaper.wake);
-    pthread_mutex_destroy(&heap->count_lock);
     pthread_mutex_destroy(&heap->lock);
     sp_heap_chunks_end(&heap->chunks);
     free(heap);
@@ -93,7 +93,6 @@ static struct poolHeap_st *make_host(struct sp_heap_machine *machine, uint32_t u
         return NULL;
     }
     pthread_mutex_init(&heap->lock, NULL);
-    pthread_mutex_init(&heap->count_lock, NULL);
     pthread_cond_init(&heap->reaper.wake, NULL);
     heap->machine = machine;
     heap->plan = sp_heap_plan_make(units * SP_HEAP_UNIT_BYTES);
@@ -150,6 +149,7 @@ poolError_t sp_heap_life_end(struct poolHeap_st *heap, const CUstream streams[],
     poolError_t error = sp_heap_reaper_end(heap);
     error = sp_heap_fail_first(error, sp_heap_marks_end(heap));
     error = sp_heap_fail_first(error, give_all(heap, streams, count));
+    sp_heap_count_end(heap);
     destroy_events(heap);
     if (heap->told != NULL)
         machine->unpin(machine, heap->told);

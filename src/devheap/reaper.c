@@ -14,16 +14,27 @@ void sp_heap_reaper_free(struct poolHeap_st *heap, struct sp_heap_trim *trim) {
     free(trim);
 }
 
+// Returns how many slabs of the chunk are in use. A later trim may have answered meanwhile.
+static uint32_t read_answer(struct poolHeap_st *heap, uint32_t first) {
+    struct sp_heap_chunk *chunk = &heap->chunks.at[first];
+    uint32_t answer = __atomic_load_n(&heap->told->answer[first], __ATOMIC_RELAXED);
+    chunk->offers--;
+    if (answer == SP_HEAP_ANSWER_CLOSED) {
+        if (chunk->state != SP_HEAP_CHUNK_CLOSED)
+            heap->slabs_closed += sp_heap_slabs_of_units(heap, chunk->units);
+        chunk->state = SP_HEAP_CHUNK_CLOSED;
+        return 0;
+    }
+    if (chunk->offers == 0)
+        chunk->state = SP_HEAP_CHUNK_OPEN;
+    return answer == SP_HEAP_ANSWER_NONE ? 0 : answer;
+}
+
 // Reads what the kernels answered for each chunk. The slabs that stay are the last trim's.
 static void read_answers(struct poolHeap_st *heap, const struct sp_heap_trim *trim) {
-    uint64_t left = 0;
-    for (uint32_t i = 0; i < trim->chunks; i++) {
-        uint32_t first = trim->chunk[i], answer = heap->told->answer[first];
-        bool closed = answer == SP_HEAP_ANSWER_CLOSED;
-        heap->chunks.at[first].state = closed ? SP_HEAP_CHUNK_CLOSED : SP_HEAP_CHUNK_OPEN;
-        left += closed || answer == SP_HEAP_ANSWER_NONE ? 0 : answer;
-    }
-    heap->slabs_left = left;
+    heap->slabs_left = 0;
+    for (uint32_t i = 0; i < trim->chunks; i++)
+        heap->slabs_left += read_answer(heap, trim->chunk[i]);
 }
 
 // A chunk that the pool doesn't take back is offered to it again by the next trim.
@@ -33,7 +44,7 @@ poolError_t sp_heap_reaper_give(struct poolHeap_st *heap) {
     uint32_t first = sp_heap_chunks_next(chunks, 0);
     for (; first < chunks->units; first = sp_heap_chunks_next(chunks, first + 1)) {
         const struct sp_heap_chunk *chunk = &chunks->at[first];
-        if (chunk->state != SP_HEAP_CHUNK_CLOSED)
+        if (chunk->state != SP_HEAP_CHUNK_CLOSED || chunk->offers != 0)
             continue;
         poolError_t error = machine->give(machine, chunk->address, machine->own);
         if (error != poolSuccess)
@@ -48,7 +59,6 @@ poolError_t sp_heap_reaper_give(struct poolHeap_st *heap) {
 // heap gives them back.
 static void finish(struct poolHeap_st *heap, struct sp_heap_trim *trim, poolError_t error) {
     if (error == poolSuccess) {
-        heap->slabs_closing -= trim->slabs_most;
         read_answers(heap, trim);
         error = sp_heap_reaper_give(heap);
     }

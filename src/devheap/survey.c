@@ -23,8 +23,7 @@ static uint64_t slabs_wanted(const struct sp_heap_facts *facts) {
 
 struct sp_heap_wish sp_heap_survey_decide(const struct sp_heap_facts *facts) {
     struct sp_heap_wish wish = {0, 0};
-    uint64_t run =
-        facts->bytes_failed_most > facts->bytes_class_most ? units_of(facts->bytes_failed_most) : 0;
+    uint64_t run = units_of(facts->run_failed_most);
     if (run <= facts->units_left) // else no growth could serve it
         wish.units_run = (uint32_t)run;
     uint64_t units = units_of(slabs_wanted(facts) << facts->shift);
@@ -55,8 +54,7 @@ static poolError_t act(struct poolHeap_st *heap, CUstream stream) {
     struct sp_heap_facts facts = {
         .slabs = found->slabs + heap->look.slabs_unseen,
         .slabs_free = found->slabs_free + heap->look.slabs_unseen,
-        .bytes_failed_most = found->bytes_failed_most,
-        .bytes_class_most = (uint64_t)1 << (heap->plan.shift - 1),
+        .run_failed_most = found->run_failed_most,
         .mark_percent = heap->mark_percent,
         .shift = heap->plan.shift,
         .units_left = sp_heap_grow_left(heap),

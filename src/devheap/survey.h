@@ -6,10 +6,9 @@
 
 // Facts by which maintaining decides.
 struct sp_heap_facts {
-    uint64_t slabs;             // that the heap has
-    uint64_t slabs_free;        // of these
-    uint64_t bytes_failed_most; // the largest request that found nothing; 0: none
-    uint64_t bytes_class_most;  // above that a request is a run
+    uint64_t slabs;           // that the heap has
+    uint64_t slabs_free;      // of these
+    uint64_t run_failed_most; // bytes of the largest run that found nothing; 0: none
     unsigned mark_percent;
     uint32_t shift;      // of a slab's size
     uint32_t units_left; // that the heap may still have

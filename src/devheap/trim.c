@@ -31,13 +31,27 @@ static poolError_t let_all_wait(struct poolHeap_st *heap, const CUstream streams
     return error;
 }
 
-// The chunks that may be closed, from the highest place to the lowest: kernels fill the lowest
-// first.
+// True for a chunk that may be closed. One that a trim before was offered may be free only now.
+static bool can_close(const struct sp_heap_chunk *chunk) {
+    return chunk->state == SP_HEAP_CHUNK_OPEN || chunk->state == SP_HEAP_CHUNK_OFFERED;
+}
+
+// Those chunks, from the highest place to the lowest: kernels fill the lowest first.
 static void list_chunks(struct poolHeap_st *heap, struct sp_heap_trim *trim) {
     struct sp_heap_chunks *chunks = &heap->chunks;
     for (uint32_t first = chunks->units; first-- > 0;)
-        if (chunks->at[first].state == SP_HEAP_CHUNK_OPEN)
+        if (can_close(&chunks->at[first]))
             trim->chunk[trim->chunks++] = first;
+}
+
+// Slabs of chunks that no trim is known to have closed.
+static uint64_t open_slabs(const struct poolHeap_st *heap) {
+    const struct sp_heap_chunks *chunks = &heap->chunks;
+    uint64_t slabs = 0;
+    for (uint32_t first = 0; first < chunks->units; first++)
+        if (can_close(&chunks->at[first]))
+            slabs += sp_heap_slabs_of_units(heap, chunks->at[first].units);
+    return slabs;
 }
 
 static poolError_t make(struct poolHeap_st *heap, struct sp_heap_trim **made) {
@@ -60,9 +74,8 @@ static poolError_t make(struct poolHeap_st *heap, struct sp_heap_trim **made) {
 
 // Launches a kernel for some chunks, from *next on.
 static poolError_t close_some(struct poolHeap_st *heap, const struct sp_heap_trim *trim,
-                              uint32_t *next, uint32_t slabs_most, CUstream stream) {
-    struct sp_heap_close close = {
-        .book = heap->book, .told = heap->told, .most = slabs_most, .begins = *next == 0};
+                              uint32_t *next, uint64_t slabs_most, CUstream stream) {
+    struct sp_heap_close close = {.book = heap->book, .told = heap->told, .most = slabs_most};
     for (; close.chunks < SP_HEAP_BATCH && *next + close.chunks < trim->chunks; close.chunks++) {
         uint32_t first = trim->chunk[*next + close.chunks];
         close.chunk[close.chunks] = (struct sp_heap_offered){
@@ -78,7 +91,7 @@ static poolError_t close_some(struct poolHeap_st *heap, const struct sp_heap_tri
 }
 
 // Offers the chunks on the stream. Afterwards the trim has those that a kernel was launched for.
-static poolError_t offer(struct poolHeap_st *heap, struct sp_heap_trim *trim, uint32_t slabs_most,
+static poolError_t offer(struct poolHeap_st *heap, struct sp_heap_trim *trim, uint64_t slabs_most,
                          CUstream stream) {
     poolError_t error = poolSuccess;
     uint32_t offered = 0;
@@ -88,10 +101,8 @@ static poolError_t offer(struct poolHeap_st *heap, struct sp_heap_trim *trim, ui
     for (uint32_t i = 0; i < offered; i++) {
         struct sp_heap_chunk *chunk = &heap->chunks.at[trim->chunk[i]];
         chunk->state = SP_HEAP_CHUNK_OFFERED;
-        trim->slabs_most += sp_heap_slabs_of_units(heap, chunk->units);
+        chunk->offers++;
     }
-    if (trim->slabs_most > slabs_most)
-        trim->slabs_most = slabs_most;
     return error;
 }
 
@@ -111,7 +122,7 @@ static poolError_t hand_over(struct poolHeap_st *heap, struct sp_heap_trim *trim
     return error;
 }
 
-static poolError_t begin(struct poolHeap_st *heap, uint32_t slabs_most, const CUstream streams[],
+static poolError_t begin(struct poolHeap_st *heap, uint64_t slabs_most, const CUstream streams[],
                          size_t count) {
     struct sp_heap_trim *trim = NULL;
     size_t mark;
@@ -131,7 +142,6 @@ static poolError_t begin(struct poolHeap_st *heap, uint32_t slabs_most, const CU
         sp_heap_reaper_free(heap, trim);
         return error;
     }
-    heap->slabs_closing += trim->slabs_most;
     return sp_heap_fail_first(error, hand_over(heap, trim, mark, streams, count));
 }
 
@@ -148,10 +158,10 @@ poolError_t sp_heap_trim(struct poolHeap_st *heap, uint64_t bytes_to_keep, const
     poolError_t error = check(heap, streams, count);
     if (error == poolSuccess)
         error = sp_heap_reaper_give(heap);
-    // Trims before it may close as much as they may.
-    uint64_t bytes = heap->chunks.taken * SP_HEAP_UNIT_BYTES -
-                     ((uint64_t)heap->slabs_closing << heap->plan.shift);
+    uint64_t bytes = open_slabs(heap) << heap->plan.shift;
     if (error != poolSuccess || bytes <= bytes_to_keep)
         return error;
-    return begin(heap, (uint32_t)((bytes - bytes_to_keep) >> heap->plan.shift), streams, count);
+    // Chunks that trims before it close are among these.
+    uint64_t most = heap->slabs_closed + ((bytes - bytes_to_keep) >> heap->plan.shift);
+    return begin(heap, most, streams, count);
 }

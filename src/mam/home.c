@@ -112,7 +112,7 @@ struct sp_outcome sp_home_open(int ordinal, struct sp_home **home) {
 void sp_home_settle(struct sp_home *home) {
     CUstreamCaptureMode mode = relax();
     sp_lock_acquire(&home->lock);
-    poolStreamQuery(sp_load_relaxed(&home->stream));
+    poolStreamSynchronize(sp_load_relaxed(&home->stream));
     sp_lock_release(&home->lock);
     restore(mode);
 }

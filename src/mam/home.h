@@ -32,7 +32,8 @@ struct sp_home {
 // Opens the home of a device for one more manager.
 struct sp_outcome sp_home_open(int ordinal, struct sp_home **home);
 
-// Has the library learn that all that was freed on the stream is complete.
+// Has the library learn that all that was freed on the stream is complete. At most an event of the
+// library's is on its way there, for which it waits.
 void sp_home_settle(struct sp_home *home);
 
 // Gives it up for one manager.

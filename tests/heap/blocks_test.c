@@ -189,9 +189,12 @@ static void what_is_no_live_block_is_counted_and_changes_nothing(void **state) {
     assert_errors(count, 6);
     assert_int_equal(bed.book->error[count].address, (uintptr_t)small);
     assert_int_equal(bed.book->error[count].kind, poolHeapErrorDouble);
+    assert_null(pool_heap_realloc(bed.heap, large, 100));
+    assert_null(pool_heap_realloc(bed.heap, run, 100));
+    assert_errors(count, 8);
     for (uint32_t i = 0; i < 100; i++) // more than the book remembers
         pool_heap_free(bed.heap, small);
-    assert_errors(count, 106);
+    assert_errors(count, 108);
     give(other, 48);
     bed_check_empty(&bed, SLABS);
     bed_shut(&bed);

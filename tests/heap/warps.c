@@ -64,6 +64,8 @@ struct run {
 };
 
 static _Thread_local struct lane *self;
+static _Thread_local uint32_t steps_left; // before the thread stops; 0: it doesn't
+static _Thread_local jmp_buf *stop_place;
 static struct numbers alone = {1};
 
 static void hand_over(struct run *run) {
@@ -84,7 +86,14 @@ void warps_wait(void) {
         sched_yield();
 }
 
+void warps_stop_at(uint32_t step, jmp_buf *place) {
+    steps_left = step;
+    stop_place = place;
+}
+
 void warps_step(void) {
+    if (steps_left != 0 && --steps_left == 0)
+        longjmp(*stop_place, 1);
     if (self == NULL)
         return;
     bool stepped = self->run->warps->way == WARPS_STEPPED;

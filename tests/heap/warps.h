@@ -15,6 +15,7 @@
 #ifndef STREAMPOOL_TESTS_HEAP_WARPS_H
 #define STREAMPOOL_TESTS_HEAP_WARPS_H
 
+#include <setjmp.h>
 #include <stdint.h>
 
 void warps_step(void);
@@ -41,5 +42,10 @@ void warps_run(const struct warps *warps);
 
 // A moment at which others may run; a kernel's loop that waits for another lane calls it.
 void warps_wait(void);
+
+// Ends what the calling thread does when it comes to its `step`-th step from now on, before that
+// operation, and goes on at `place`: so it stops in the middle of a call, as a thread that traps.
+// With 0 it never does. Only for a lane that is alone in its warp, as others would wait for it.
+void warps_stop_at(uint32_t step, jmp_buf *place);
 
 #endif

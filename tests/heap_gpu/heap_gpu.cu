@@ -3,126 +3,15 @@
 //
 //   heap_gpu            all rows, each in a process of its own, for two minutes at most
 //   heap_gpu ROW        one row
-#include "kernels.cuh"
+#include "checked.h"
+#include "survey.cuh"
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
+#include <climits>
 #include <cstring>
-#include <cuda_runtime.h>
-#include <streampool/heap.h>
+#include <string>
 #include <sys/wait.h>
-#include <unistd.h>
 #include <vector>
-
-static const size_t mib = 1 << 20;
-static const u32 threads = 256;
-
-[[noreturn]] static void fail(const char *what, int line) {
-    std::printf("  line %d: %s\n", line, what);
-    std::exit(1);
-}
-
-#define REQUIRE(condition) ((condition) ? (void)0 : fail(#condition, __LINE__))
-
-static void check_call(int error, const char *call, int line) {
-    if (error == 0)
-        return;
-    std::printf("  line %d: %s: %d %s: %s\n", line, call, error,
-                cudaGetErrorString(static_cast<cudaError_t>(error)), poolGetLastErrorDetail());
-    std::exit(1);
-}
-
-#define CHECK(call) check_call(call, #call, __LINE__)
-
-// A heap, streams, and memory that kernels report to.
-struct scene {
-    poolMemPool_t pool;
-    poolHeap_t heap;
-    pool_heap device;
-    cudaStream_t stream[3];
-    u32 *wrong, *refused;
-    void **blocks;
-    static const u32 room = 1 << 20; // of `blocks`
-};
-
-static scene begin(size_t most) {
-    scene s;
-    CHECK(cudaFree(nullptr));
-    CHECK(poolDeviceGetDefaultMemPool(&s.pool, 0));
-    CHECK(poolHeapCreate(&s.heap, s.pool, most));
-    s.device = poolHeapDevice(s.heap);
-    for (cudaStream_t &stream : s.stream)
-        CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    CHECK(cudaMallocManaged(&s.wrong, sizeof *s.wrong));
-    CHECK(cudaMallocManaged(&s.refused, sizeof *s.refused));
-    CHECK(cudaMallocManaged(&s.blocks, scene::room * sizeof *s.blocks));
-    *s.wrong = *s.refused = 0;
-    return s;
-}
-
-static poolHeapStatistics count(const scene &s) {
-    poolHeapStatistics statistics;
-    CHECK(poolHeapGetStatistics(s.heap, s.stream[2], &statistics));
-    return statistics;
-}
-
-static void synchronize() {
-    CHECK(cudaGetLastError());
-    CHECK(cudaDeviceSynchronize());
-}
-
-static void require_served(const scene &s) {
-    if (*s.refused == 0)
-        return;
-    std::printf("  %u requests were refused\n", *s.refused);
-    CHECK(poolHeapPrintStatistics(s.heap, s.stream[2], stdout));
-    std::exit(1);
-}
-
-static void require_empty(const scene &s) {
-    poolHeapStatistics statistics = count(s);
-    REQUIRE(statistics.slabsFree == statistics.slabs);
-    REQUIRE(statistics.slabs * statistics.slabSize == statistics.bytesTaken);
-    REQUIRE(statistics.foreignFrees == 0 && statistics.doubleFrees == 0);
-    for (size_t i = 0; i < statistics.classes; i++)
-        REQUIRE(statistics.byClass[i].blocks == 0);
-    REQUIRE(*s.wrong == 0);
-}
-
-static void end(const scene &s) {
-    synchronize();
-    CHECK(poolHeapDestroy(s.heap, nullptr, 0));
-}
-
-static u64 used_bytes(poolMemPool_t pool) {
-    u64 used;
-    CHECK(poolMemPoolGetAttribute(pool, poolMemPoolAttrUsedMemCurrent, &used));
-    return used;
-}
-
-// A trim's memory comes back when a thread of the heap's has given it.
-static void await_bytes(const scene &s, size_t bytes) {
-    for (int i = 0; i < 5000 && count(s).bytesTaken > bytes; i++)
-        usleep(1000);
-    REQUIRE(count(s).bytesTaken == bytes);
-}
-
-static void allocate_many(const scene &s, u32 blocks, size_t bytes, size_t most, int stream) {
-    allocate<<<(blocks + threads - 1) / threads, threads, 0, s.stream[stream]>>>(
-        s.device, s.blocks, blocks, bytes, most, s.refused);
-}
-
-static void check_many(const scene &s, u32 blocks, size_t bytes, size_t most) {
-    check<<<(blocks + threads - 1) / threads, threads>>>(s.blocks, blocks, bytes, most, s.wrong);
-    synchronize();
-    REQUIRE(*s.wrong == 0);
-}
-
-static void release_many(const scene &s, u32 blocks, int stream) {
-    release<<<(blocks + threads - 1) / threads, threads, 0, s.stream[stream]>>>(s.device, s.blocks,
-                                                                                blocks, 12345);
-}
 
 static void kernels_allocate_right_after_create() {
     scene s = begin(2048 * mib);
@@ -195,6 +84,42 @@ static void bad_frees_are_counted() {
     REQUIRE(statistics.badFrees == 3);
     REQUIRE(statistics.badFree[0].address == block + 8);
     REQUIRE(statistics.badFree[2].kind == poolHeapErrorDouble);
+    end(s);
+}
+
+// Takes what the process prints while it lives.
+struct listener {
+    std::FILE *file = std::tmpfile();
+    int own = dup(STDOUT_FILENO);
+    listener() {
+        std::fflush(stdout);
+        REQUIRE(file && own >= 0 && dup2(fileno(file), STDOUT_FILENO) >= 0);
+    }
+    void end() {
+        std::fflush(stdout);
+        dup2(own, STDOUT_FILENO);
+        std::rewind(file);
+    }
+};
+
+static void checked_build_tells_bad_frees_with_their_addresses() {
+    static const char *const expected[] = {"is no block of this heap", "is free already"};
+    scene s = begin(64 * mib);
+    listener listener;
+    free_badly(s.device, s.blocks, s.stream[0]);
+    cudaError_t error = cudaDeviceSynchronize(); // prints
+    listener.end();
+    CHECK(error);
+    for (int i = 0; i < 2; i++) {
+        void *address;
+        char told[64];
+        REQUIRE(std::fscanf(listener.file, " pool_heap: %p %63[^\n]", &address, told) == 2);
+        std::printf("  %p %s\n", address, told);
+        REQUIRE(address == s.blocks[i] && std::strcmp(told, expected[i]) == 0);
+    }
+    REQUIRE(std::fscanf(listener.file, " %*c") == EOF);
+    poolHeapStatistics statistics = count(s);
+    REQUIRE(statistics.foreignFrees == 1 && statistics.doubleFrees == 1);
     end(s);
 }
 
@@ -430,11 +355,66 @@ static void heap_uses_the_legacy_stream_too() {
     end(s);
 }
 
-static void statistics_are_printed() {
+// As many slabs as there are hold little more than what is asked for.
+static void requests_at_once_fill_a_heap() {
     scene s = begin(256 * mib);
     allocate_many(s, 20000, 0, 3000, 0);
-    CHECK(poolHeapPrintStatistics(s.heap, s.stream[0], stdout));
+    synchronize();
+    require_served(s);
+    check_many(s, 20000, 0, 3000);
+    slab_use use = use_of(s);
+    REQUIRE(use.least <= count(s).slabs && use.least * 100 >= count(s).slabs * 95);
+    release_many(s, 20000, 0);
+    synchronize();
+    require_empty(s);
     end(s);
+}
+
+// Where more are free, too.
+static void requests_at_once_open_few_slabs() {
+    scene s = begin(256 * mib);
+    CHECK(poolHeapGrow(s.heap, 224 * mib, s.stream[0]));
+    for (size_t most : {3000, 4096, 20000}) {
+        allocate_many(s, 20000, 0, most, 0);
+        synchronize();
+        require_served(s);
+        slab_use use = use_of(s);
+        REQUIRE(use.slabs <= use.least + use.current);
+        release_many(s, 20000, 0);
+        synchronize();
+        require_empty(s);
+    }
+    end(s);
+}
+
+static void statistics_are_printed() {
+    scene s = begin(256 * mib);
+    allocate_many(s, 20000, 0, 2000, 0);
+    CHECK(poolHeapPrintStatistics(s.heap, s.stream[0], stdout));
+    poolHeapStatistics statistics = count(s);
+    require_served(s);
+    u64 blocks = statistics.runs, slabs = statistics.slabsFree + statistics.slabsOfRuns;
+    for (size_t i = 0; i < statistics.classes; i++) {
+        blocks += statistics.byClass[i].blocks;
+        slabs += statistics.byClass[i].slabs;
+        REQUIRE(statistics.byClass[i].failures == 0);
+    }
+    REQUIRE(blocks == 20000 && slabs == statistics.slabs);
+    REQUIRE(statistics.failuresOfRuns == 0 && statistics.largestFailed == 0);
+    end(s);
+}
+
+// docs/examples/heap.cu, which build.sh has put beside this program.
+static void example_prints_its_sum() {
+    char path[PATH_MAX] = "", line[128] = "";
+    REQUIRE(readlink("/proc/self/exe", path, sizeof path - 1) > 0);
+    std::string program(path, std::strrchr(path, '/') + 1 - path);
+    std::FILE *output = popen(("'" + program + "heap_example'").c_str(), "r");
+    REQUIRE(output != nullptr);
+    REQUIRE(std::fgets(line, sizeof line, output) != nullptr);
+    std::printf("  %s", line);
+    REQUIRE(pclose(output) == 0);
+    REQUIRE(std::strcmp(line, "the numbers sum up to 161700000\n") == 0);
 }
 
 static const struct {
@@ -449,7 +429,12 @@ static const struct {
     ROW(reallocated_blocks_keep_their_contents),
     ROW(host_frees_blocks),
     ROW(bad_frees_are_counted),
+    ROW(checked_build_tells_bad_frees_with_their_addresses),
     ROW(exhausted_heap_refuses_and_recovers),
+    ROW(holes_between_blocks_are_used_and_close_again),
+    ROW(graph_is_built_and_changed),
+    ROW(work_makes_work),
+    ROW(threads_of_two_kernels_do_the_work_of_each_other),
     ROW(growth_serves_kernels_behind_it),
     ROW(large_blocks_lie_in_contiguous_growth),
     ROW(maintained_heap_comes_to_serve_all),
@@ -462,7 +447,10 @@ static const struct {
     ROW(trapped_kernel_leaves_an_error_and_no_hang),
     ROW(capture_is_refused_and_stays_valid),
     ROW(heap_uses_the_legacy_stream_too),
+    ROW(requests_at_once_fill_a_heap),
+    ROW(requests_at_once_open_few_slabs),
     ROW(statistics_are_printed),
+    ROW(example_prints_its_sum),
 };
 
 // A process of its own: a trap, or a row that hangs, is not the others'.

@@ -12,7 +12,7 @@ static __device__ u32 thread_of_grid() {
     return blockIdx.x * blockDim.x + threadIdx.x;
 }
 
-static __device__ u32 mixed(u32 number) {
+static __host__ __device__ u32 mixed(u32 number) {
     number = (number ^ number >> 16) * 0x7feb352du;
     return number ^ number >> 15;
 }

@@ -2,6 +2,7 @@
 #include "heap_host/fixture.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -62,6 +63,33 @@ static void trapped_kernel_leaves_no_memory_behind(void **state) {
     assert_int_equal(poolHeapGrow(fixture->heap, UNIT, fixture->stream[0]), poolErrorLaunchFailure);
     assert_int_equal(destroy(fixture, 2), poolErrorLaunchFailure);
     assert_int_equal(model_live(fixture->model), 0);
+}
+
+static void behind_a_trap_all_calls_of_the_driver_fail_and_no_others(void **state) {
+    struct fixture *fixture = *state;
+    struct poolHeapStatistics statistics;
+    poolHeap_t heap = fixture->heap;
+    CUstream stream = fixture->stream[0];
+    struct ph_book *book = poolHeapDevice(heap).book;
+    void *block = allocate(fixture, 40);
+    model_break(fixture->model);
+    const poolError_t failed[] = {
+        poolHeapGrow(heap, 1, stream),
+        poolHeapGrowContiguous(heap, 1, stream),
+        poolHeapMaintain(heap, stream),
+        poolHeapTrim(heap, &stream, 1),
+        poolHeapFree(heap, block, stream),
+        poolHeapGetStatistics(heap, stream, &statistics),
+        poolHeapPrintStatistics(heap, stream, stderr),
+    };
+    for (size_t i = 0; i < sizeof failed / sizeof failed[0]; i++)
+        assert_int_equal(failed[i], poolErrorLaunchFailure);
+    assert_ptr_equal(poolHeapDevice(heap).book, book);
+    assert_int_equal(poolHeapSlabSize(heap), 65536);
+    assert_int_equal(poolHeapSetMark(heap, 10), poolSuccess);
+    assert_int_equal(poolHeapGrow(heap, 0, stream), poolSuccess);
+    assert_int_equal(poolHeapGrowContiguous(heap, 0, stream), poolSuccess);
+    assert_int_equal(destroy(fixture, 1), poolErrorLaunchFailure);
 }
 
 static void statistics_tell_of_each_class(void **state) {
@@ -127,6 +155,28 @@ static void statistics_are_printed(void **state) {
     assert_non_null(strstr(text, " is no block\n"));
     assert_non_null(strstr(text, "        48            1          1"));
     free(text);
+}
+
+static void *count_on_first_stream(void *given) {
+    struct fixture *fixture = given;
+    struct poolHeapStatistics statistics;
+    return (void *)(uintptr_t)poolHeapGetStatistics(fixture->heap, fixture->stream[0], &statistics);
+}
+
+static void statistics_wait_for_no_other_stream(void **state) {
+    struct fixture *fixture = *state;
+    pthread_t thread;
+    void *error;
+    model_hold(fixture->model, fixture->stream[0]);
+    model_fail(fixture->model, 0);
+    assert_int_equal(pthread_create(&thread, NULL, count_on_first_stream, fixture), 0);
+    while (model_fail(fixture->model, 0) == 0) // the thread counts
+        sched_yield();
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(statistics_of(fixture).bytesTaken, 8 * MIB);
+    model_let_go(fixture->model, fixture->stream[0]);
+    pthread_join(thread, &error);
+    assert_null(error);
 }
 
 static void file_that_cannot_be_written_is_told(void **state) {
@@ -269,10 +319,12 @@ int main(void) {
         TEST(memory_of_a_destroyed_heap_is_free_behind_each_stream),
         TEST(destroying_awaits_kernels_of_the_host),
         TEST(trapped_kernel_leaves_no_memory_behind),
+        TEST(behind_a_trap_all_calls_of_the_driver_fail_and_no_others),
         TEST(statistics_tell_of_each_class),
         TEST(statistics_tell_of_failures_and_bad_frees),
         TEST(largest_failure_stays_known_behind_a_survey),
         TEST(statistics_are_printed),
+        TEST(statistics_wait_for_no_other_stream),
         TEST(file_that_cannot_be_written_is_told),
         TEST(null_heap_is_refused),
         TEST(destroyed_heap_is_refused),

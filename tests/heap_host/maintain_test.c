@@ -5,8 +5,7 @@
 
 static const struct sp_heap_facts facts = {.slabs = 128,
                                            .slabs_free = 64,
-                                           .bytes_failed_most = 0,
-                                           .bytes_class_most = 32 * 1024,
+                                           .run_failed_most = 0,
                                            .mark_percent = 25,
                                            .shift = 16,
                                            .units_left = 100};
@@ -69,21 +68,19 @@ static void growth_ends_at_the_maximum(void **state) {
 static void large_block_that_failed_gets_a_chunk(void **state) {
     (void)state;
     struct sp_heap_facts given = facts;
-    given.bytes_failed_most = 5 * MIB;
+    given.run_failed_most = 5 * MIB;
     assert_int_equal(decide(given).units_run, 3);
     assert_int_equal(decide(given).units, 0);
-    given.bytes_failed_most = 32 * 1024; // is of a class
+    given.run_failed_most = 201 * MIB; // no growth serves it
     assert_int_equal(decide(given).units_run, 0);
-    given.bytes_failed_most = 201 * MIB; // no growth serves it
-    assert_int_equal(decide(given).units_run, 0);
-    given.bytes_failed_most = UINT64_MAX;
+    given.run_failed_most = UINT64_MAX;
     assert_int_equal(decide(given).units_run, 0);
 }
 
 static void chunk_of_a_large_block_counts_for_the_mark(void **state) {
     (void)state;
     struct sp_heap_facts given = facts;
-    given.bytes_failed_most = 3 * MIB;
+    given.run_failed_most = 3 * MIB;
     given.slabs_free = 0;
     given.mark_percent = 50;
     assert_int_equal(decide(given).units_run, 2);
@@ -132,6 +129,21 @@ static void growth_that_a_survey_cannot_see_counts_as_free(void **state) {
     model_let_go(fixture->model, fixture->stream[1]);
 }
 
+static void growth_behind_a_survey_counts_as_free(void **state) {
+    struct fixture *fixture = *state;
+    fill(fixture);
+    maintain(fixture);
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(poolHeapGrow(fixture->heap, 4 * MIB, fixture->stream[i]), poolSuccess);
+    maintain(fixture);
+    maintain(fixture);
+    assert_int_equal(statistics_of(fixture).bytesTaken, 16 * MIB);
+    fill(fixture);
+    maintain(fixture);
+    maintain(fixture); // later surveys see it
+    assert_int_equal(statistics_of(fixture).bytesTaken, 22 * MIB);
+}
+
 static void large_block_fits_after_maintaining(void **state) {
     struct fixture *fixture = *state;
     model_scatter(fixture->model);
@@ -146,6 +158,32 @@ static void large_block_fits_after_maintaining(void **state) {
     assert_int_equal(statistics.bytesTaken, 20 * MIB);
     assert_int_equal(statistics.largestFailed, 11 * MIB);
     assert_int_equal(statistics.failuresOfRuns, 1);
+}
+
+static void block_that_no_growth_could_serve_hides_no_other(void **state) {
+    struct fixture *fixture = *state;
+    model_scatter(fixture->model);
+    assert_int_equal(poolHeapSetMark(fixture->heap, 0), poolSuccess);
+    assert_null(allocate(fixture, 11 * MIB));
+    assert_null(allocate(fixture, 64 * MIB + 1));
+    assert_null(allocate(fixture, SIZE_MAX));
+    maintain(fixture);
+    maintain(fixture);
+    assert_non_null(allocate(fixture, 11 * MIB));
+    assert_true(statistics_of(fixture).largestFailed == SIZE_MAX);
+}
+
+static void block_of_a_class_that_failed_needs_no_chunk_of_its_own(void **state) {
+    struct fixture *fixture = *state;
+    assert_int_equal(poolHeapSetMark(fixture->heap, 0), poolSuccess);
+    fill(fixture);
+    maintain(fixture);
+    maintain(fixture);
+    assert_int_equal(statistics_of(fixture).bytesTaken, 8 * MIB);
+    assert_null(allocate(fixture, 32 * 1024 + 1));
+    maintain(fixture);
+    maintain(fixture);
+    assert_int_equal(statistics_of(fixture).bytesTaken, 10 * MIB);
 }
 
 static void pool_with_less_gives_what_it_has(void **state) {
@@ -193,7 +231,10 @@ int main(void) {
         TEST(full_heap_grows_by_its_second_maintaining),
         TEST(nothing_is_done_while_a_survey_is_pending),
         TEST(growth_that_a_survey_cannot_see_counts_as_free),
+        TEST(growth_behind_a_survey_counts_as_free),
         TEST(large_block_fits_after_maintaining),
+        TEST(block_that_no_growth_could_serve_hides_no_other),
+        TEST(block_of_a_class_that_failed_needs_no_chunk_of_its_own),
         TEST(pool_with_less_gives_what_it_has),
         TEST(pool_without_memory_is_told),
         TEST(heap_at_its_maximum_is_no_error),

@@ -1,6 +1,8 @@
 // A heap gives memory back beside blocks that are live, and beside kernels that run.
 #include "heap_host/fixture.h"
 
+#include <sched.h>
+
 static size_t book_of(const struct fixture *fixture) {
     return model_live(fixture->model) - statistics_of(fixture).bytesTaken;
 }
@@ -73,6 +75,55 @@ static void trim_counts_what_the_one_before_may_close(void **state) {
     trim(fixture);
     model_await_live(fixture->model, book);
     assert_int_equal(statistics_of(fixture).bytesTrimmed, 12 * MIB);
+}
+
+// Work of a stream makes no call of the heap's host.
+static void give(void *given) {
+    struct pool_heap heap = {((void **)given)[0]};
+    pool_heap_free(heap, ((void **)given)[1]);
+}
+
+static void trim_gives_what_became_free_behind_the_one_before(void **state) {
+    struct fixture *fixture = *state;
+    size_t book = book_of(fixture);
+    void *given[] = {poolHeapDevice(fixture->heap).book, allocate(fixture, 100)};
+    model_hold(fixture->model, fixture->stream[0]);
+    trim(fixture);
+    model_work(fixture->model, fixture->stream[0], give, given);
+    trim(fixture);
+    model_let_go(fixture->model, fixture->stream[0]);
+    model_await_live(fixture->model, book);
+    assert_int_equal(statistics_of(fixture).slabsLeftByTrim, 0);
+}
+
+static void closed_chunk_waits_for_all_trims_that_it_was_offered_to(void **state) {
+    struct fixture *fixture = *state;
+    size_t book = book_of(fixture);
+    allocate(fixture, 100);
+    model_hold(fixture->model, fixture->stream[0]);
+    trim(fixture);
+    model_hold(fixture->model, fixture->stream[4]);
+    assert_int_equal(poolHeapTrim(fixture->heap, &fixture->stream[4], 1), poolSuccess);
+    model_let_go(fixture->model, fixture->stream[0]);
+    while (statistics_of(fixture).slabsLeftByTrim == 0) // the first trim's answers aren't read
+        sched_yield();
+    assert_int_equal(model_live(fixture->model), book + 8 * MIB);
+    assert_int_equal(statistics_of(fixture).slabs, UNIT / statistics_of(fixture).slabSize);
+    model_let_go(fixture->model, fixture->stream[4]);
+    model_await_live(fixture->model, book + UNIT);
+}
+
+static void chunk_that_two_trims_find_closed_counts_once(void **state) {
+    struct fixture *fixture = *state;
+    size_t book = book_of(fixture);
+    model_hold(fixture->model, fixture->stream[0]);
+    trim(fixture);
+    trim(fixture);
+    model_let_go(fixture->model, fixture->stream[0]);
+    model_await_live(fixture->model, book);
+    assert_int_equal(poolHeapGrow(fixture->heap, 8 * MIB, fixture->stream[0]), poolSuccess);
+    assert_int_equal(poolHeapTrimTo(fixture->heap, 4 * MIB, fixture->stream, 1), poolSuccess);
+    model_await_live(fixture->model, book + 4 * MIB);
 }
 
 static void trim_waits_for_the_work_of_every_stream(void **state) {
@@ -156,6 +207,9 @@ int main(void) {
         TEST(trim_keeps_what_it_was_told_to),
         TEST(two_trims_keep_as_much_as_one),
         TEST(trim_counts_what_the_one_before_may_close),
+        TEST(trim_gives_what_became_free_behind_the_one_before),
+        TEST(closed_chunk_waits_for_all_trims_that_it_was_offered_to),
+        TEST(chunk_that_two_trims_find_closed_counts_once),
         TEST(trim_waits_for_the_work_of_every_stream),
         TEST(later_work_of_every_stream_waits_for_the_trim),
         TEST(trim_waits_for_growth_on_another_stream),

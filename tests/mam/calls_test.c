@@ -6,6 +6,12 @@
 #include "mam/chunk.h"
 #include "mam/manager.h"
 
+// Nothing completes before somebody waits for it.
+static int setup_latest(void **state) {
+    (void)state;
+    return fixture_begin("completion=latest,memory=4G");
+}
+
 // ------------------------------------------------------------------------------------- the chunk
 
 static void the_chunk_is_taken_by_the_first_malloc_and_whole(void **state) {
@@ -239,6 +245,21 @@ static void a_malloc_and_a_free_call_no_driver(void **state) {
     mam_destroy(mam);
 }
 
+static void a_free_calls_no_driver_after_a_malloc_was_refused(void **state) {
+    (void)state;
+    void *more = NULL;
+    poolMam_t mam = mam_of(MIB(64), poolMamFixed);
+    void *large = mam_malloc(mam, MIB(40)), *small = mam_malloc(mam, MIB(10));
+    mam_refused(poolMamMalloc(mam, &more, MIB(32)), poolErrorMemoryAllocation, "limit");
+    uint64_t calls = mam_driver_calls();
+    mam_free(mam, large);
+    mam_free(mam, small);
+    mam_free(mam, mam_malloc(mam, MIB(1)));
+    assert_int_equal(mam_driver_calls(), calls);
+    mam_destroy(mam);
+    mam_device_is_empty(0);
+}
+
 // ----------------------------------------------------------------------------------- what is
 // refused
 
@@ -385,6 +406,28 @@ static void live_blocks_outlive_their_manager(void **state) {
     mam_device_is_empty(0);
 }
 
+// Where many pools wait for their live blocks the next ones record an event at each free.
+static void destroying_waits_for_an_event_of_its_own(void **state) {
+    (void)state;
+    enum { WAITING = 6 };
+    void *live[WAITING];
+    for (int i = 0; i < WAITING; i++) {
+        poolMam_t early = mam_of(MIB(32), poolMamDefault);
+        live[i] = mam_malloc(early, MIB(1));
+        mam_destroy(early);
+    }
+    uint64_t before = simcudaMemoryInUse(0), records = simcudaCallCount("cuEventRecord");
+    poolMam_t mam = mam_of(MIB(64), poolMamDefault);
+    mam_free(mam, mam_malloc(mam, MIB(64)));
+    assert_true(simcudaCallCount("cuEventRecord") > records);
+    mam_destroy(mam);
+    assert_int_equal(simcudaMemoryInUse(0), before);
+    for (int i = 0; i < WAITING; i++)
+        assert_int_equal(poolFree(live[i]), poolSuccess);
+    assert_int_equal(poolDeviceSynchronize(), poolSuccess);
+    mam_device_is_empty(0);
+}
+
 static void a_manager_can_be_made_again_at_any_time(void **state) {
     (void)state;
     for (int i = 0; i < 50; i++) {
@@ -501,6 +544,7 @@ int main(void) {
         TEST(free_memory_in_pieces_serves_a_larger_block),
         TEST(a_free_is_immediate_though_streams_have_work),
         TEST(a_malloc_and_a_free_call_no_driver),
+        TEST(a_free_calls_no_driver_after_a_malloc_was_refused),
         TEST(creating_refuses_what_makes_no_sense),
         TEST(a_chunk_beyond_the_device_is_refused_by_the_first_malloc),
         TEST(malloc_refuses_a_null_pointer_and_what_no_device_has),
@@ -510,6 +554,8 @@ int main(void) {
         TEST(a_handle_that_is_none_is_refused_by_every_call),
         TEST(there_are_so_many_managers_and_no_more),
         TEST(live_blocks_outlive_their_manager),
+        cmocka_unit_test_setup_teardown(destroying_waits_for_an_event_of_its_own, setup_latest,
+                                        fixture_teardown),
         TEST(a_manager_can_be_made_again_at_any_time),
         TEST(the_pool_tells_what_the_manager_holds),
         TEST(a_trim_gives_back_what_is_free_and_the_manager_takes_it_again),

@@ -120,6 +120,7 @@ struct ph_book {
     struct ph_error error[POOL_HEAP_ERRORS];
     uint64_t failures[POOL_HEAP_CLASSES + 1]; // requests that found nothing; the last is runs'
     uint64_t bytes_failed_most;               // the largest of them
+    uint64_t run_failed_most; // the largest run that the heap could hold, since a survey looked
     uint64_t foreign_frees;
     uint64_t double_frees;
 };

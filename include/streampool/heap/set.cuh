@@ -8,12 +8,16 @@
 
 #include "book.cuh"
 
+// A thread may have ended between the two operations of its own: so the sums are set where they
+// lack this slab's, too, or all slabs of the leaf would be hidden from then on.
 POOL_HEAP_CALL void ph_set_add(struct ph_set *set, uint32_t slab) {
     uint32_t leaf = slab / 64, middle = leaf / 64;
-    if (ph_or64(&set->leaves[leaf], UINT64_C(1) << slab % 64) != 0)
-        return;
-    if (ph_or64(&set->middle[middle], UINT64_C(1) << leaf % 64) == 0)
-        ph_or64(&set->sums, UINT64_C(1) << middle);
+    uint64_t bit = UINT64_C(1) << leaf % 64, sum = UINT64_C(1) << middle;
+    int first = ph_or64(&set->leaves[leaf], UINT64_C(1) << slab % 64) == 0;
+    if (first || (ph_load64(&set->middle[middle]) & bit) == 0)
+        first = ph_or64(&set->middle[middle], bit) == 0;
+    if (first || (ph_load64(&set->sums) & sum) == 0)
+        ph_or64(&set->sums, sum);
 }
 
 // The last bit of a leaf was cleared: its sums go, unless somebody has added to it since.
