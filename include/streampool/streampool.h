@@ -383,10 +383,10 @@ enum poolMemPoolAttr {
     /// An int, read only: 0, for no pool has memory for hardware decompression.
     poolMemPoolAttrHwDecompressEnabled = 14,
 
-    /// A uint64_t in bytes, default 8 MiB or a 64th of what is reserved, if that is more: at most
-    /// this many free bytes of the pool have no event recorded after their free. Other streams
-    /// can't take these. Lower it when streams don't find the memory that others freed; 0 records
-    /// an event at every free (docs/stream-order.md, "What hooks teach, and what they don't").
+    /// A uint64_t in bytes, default 8 MiB or a 64th of what is reserved, if that is more: this much
+    /// memory, and slabs of small blocks that threads free on one stream at once, may have no event
+    /// behind its free, and others can't take it. Lower it when streams miss what others freed; 0:
+    /// an event at each free (docs/stream-order.md, "What hooks teach, and what they don't").
     poolMemPoolAttrUnfencedBytesMax = 1000,
     /// A uint64_t in nanoseconds, default 0: an allocation that would fail, because free memory is
     /// still pending, waits on the host for at most this time. Raise it when pools share a full
@@ -436,10 +436,10 @@ enum poolMemPoolAttr {
     /// cuMemAlloc. Of a driver that claims what it refuses, the device's first growth finds that
     /// out (docs/plain-memory.md, "What differs").
     poolMemPoolAttrVirtualMemory = 1013,
-    /// A uint64_t in percent, default UINT64_MAX: where the pool would grow by more than this over
-    /// the most that was used at once, an allocation waits in stream order for pending memory of
-    /// its context, if policies and flags allow it. Set it where the host runs ahead; not where
-    /// work waits for the allocating stream (docs/stream-order.md, "Waits instead of growth").
+    /// A uint64_t in percent, default UINT64_MAX: an allocation that would have the pool grow by
+    /// more than this (at least 8 MiB) over the most used at once waits for pending memory of its
+    /// context, in stream order and at most four times in a row. Work that itself waits for that
+    /// stream, for a flag or a host function, may then never end: see poolMemPoolSetAttribute.
     poolMemPoolAttrGrowthBeyondUse = 1014,
 
     // A pool counts these: each is a uint64_t, and setting it to 0 begins the count again. Each
@@ -572,6 +572,13 @@ STREAMPOOL_API poolError_t poolMemPoolGetAttribute(poolMemPool_t pool, enum pool
 /// Doesn't wait for work. Calls the driver only where poolPromiseNeverCapture ends or its pool
 /// becomes Deterministic: then it records events, and may wait until a stream's queue has room.
 /// (cudaMemPoolSetAttribute)
+///
+/// GrowthBeyondUse is for programs whose host runs ahead of the device. With it a stream that
+/// allocates may be made to wait for work that is pending on another stream, if policies and flags
+/// allow it. If that work itself waits for the allocating stream, say for a flag that the stream's
+/// next kernel or host function sets, neither ever ends. A program with such work leaves the
+/// attribute at its default, or allocates with poolMallocNoInsertedWaits (docs/stream-order.md,
+/// "Waits instead of growth").
 ///
 /// @param pool Names the pool.
 /// @param attr Names the attribute or statistic.

@@ -37,17 +37,31 @@ struct sp_lock_owner {
     _Alignas(64) _Atomic(struct sp_biased_lock *) inside;
     struct sp_lock_owner *next_spare;
     struct sp_lock_owner *next; // in the list of all, spare or not
+    uint32_t number;            // from 1 on; of threads that run at a time none have the same
 };
 
 struct sp_biased_lock {
     struct sp_lock shared; // held by each thread inside but the owner
     // Guarded by `shared`:
-    uint16_t streak;            // how often in a row `last` took it
-    uint16_t patience;          // how often an ownership was ended, up to a limit
+    uint16_t streak;     // how often in a row `last` took it
+    uint8_t patience;    // how often an ownership was ended, up to a limit
+    _Atomic uint8_t met; // how often `shared` was held of late; see sp_biased_lock_is_crowded
     struct sp_lock_owner *last; // the thread that took `shared` last
 
     _Atomic(struct sp_lock_owner *) owner; // null: none
 };
+
+// True when threads have stood in each other's way at the lock, until it is told to forget that: of
+// late more than every ninth found `shared` held. Anybody may ask.
+#define SP_BIASED_CROWDED UINT8_MAX
+static inline bool sp_biased_lock_is_crowded(const struct sp_biased_lock *lock) {
+    return sp_load_relaxed(&lock->met) == SP_BIASED_CROWDED;
+}
+
+// With the lock held.
+static inline void sp_biased_lock_forget_crowd(struct sp_biased_lock *lock) {
+    sp_store_relaxed(&lock->met, 0);
+}
 
 // Lets threads become owners from now on. False when the system can't do that. It may take
 // milliseconds in a process with threads, so it is called once, at the start.
@@ -69,7 +83,8 @@ const struct sp_biased_lock *sp_biased_held;
 #define SP_BIASED_END()   (assert(sp_biased_held == lock), (void)(sp_biased_held = NULL))
 #endif
 
-// These two are the slow paths of the functions below, which alone call them.
+// These two are the slow paths of the functions below. A thread that is inside another biased lock
+// takes this one by them alone: so it becomes no owner that is inside two.
 void sp_biased_lock_acquire_shared(struct sp_biased_lock *lock);
 void sp_biased_lock_release_shared(struct sp_biased_lock *lock);
 

@@ -54,7 +54,8 @@ static inline bool sp_lock_try(struct sp_lock *lock) {
                                                    memory_order_acquire, memory_order_relaxed);
 }
 
-static inline void sp_lock_acquire(struct sp_lock *lock) {
+// Takes the lock. True when another thread held it at first.
+static inline bool sp_lock_acquire_meeting(struct sp_lock *lock) {
 #ifdef SP_SCHEDULE_POINTS
     sp_lock_schedule_point();
 #endif
@@ -63,6 +64,11 @@ static inline void sp_lock_acquire(struct sp_lock *lock) {
         &lock->state, &expected, SP_LOCK_HELD, memory_order_acquire, memory_order_relaxed);
     if (__builtin_expect(!taken, 0))
         sp_lock_acquire_contended(lock);
+    return !taken;
+}
+
+static inline void sp_lock_acquire(struct sp_lock *lock) {
+    (void)sp_lock_acquire_meeting(lock);
 }
 
 // True when some thread holds the lock just now. A hint.

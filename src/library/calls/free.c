@@ -15,6 +15,7 @@
 #include "order/foreign.h"
 #include "process/pin.h"
 #include "region/collect.h"
+#include "region/crowded.h"
 #include "region/loan.h"
 
 #include <inttypes.h>
@@ -37,9 +38,10 @@ SP_COLD static poolError_t free_foreign(const void *pointer, const struct sp_str
     return sp_fail_outcome(outcome, what);
 }
 
+// A live block may begin there by now: another thread has allocated it since, or had claimed it.
 SP_COLD static poolError_t not_live(const void *pointer) {
     struct sp_location location = sp_locate((uint64_t)(uintptr_t)pointer);
-    if (location.place == SP_PLACE_INSIDE)
+    if (location.place == SP_PLACE_INSIDE && location.offset > 0)
         return sp_fail(poolErrorInvalidValue,
                        "%p lies %" PRIu64 " bytes into a live allocation of %" PRIu64 " bytes",
                        pointer, location.offset, location.size);
@@ -104,14 +106,42 @@ SP_APART poolError_t sp_free_finish(struct sp_lane *lane, uintptr_t owner, struc
 
 // ----------------------------------------------------------------- by the lane's stream, once more
 
-// Frees a block of an anonymous stream, whose free point was an event; or one that was live a
-// moment ago.
+// Frees a small block into a front of its crowded lane. False, and the block is as it was, where
+// the lane has to look at it.
+static bool put_in_front(uint64_t address, uintptr_t owner, struct sp_lane *lane,
+                         struct sp_stream *stream, uint64_t sequence) {
+    struct sp_front *front = sp_front_of_thread(lane);
+    struct sp_slab *slab = sp_owner_slab(owner);
+    struct sp_list empty;
+    if (!front || !slab || slab->owner != lane)
+        return false;
+    struct sp_front_free free = {.lane = lane,
+                                 .stream = stream,
+                                 .sequence = sequence,
+                                 .block = {.slab = slab, .address = address},
+                                 .class_index = slab->class_index};
+    if (SP_LIKELY(sp_front_put(front, &free)))
+        return true;
+    if (!sp_crowded_has_place(front, free.class_index) || !sp_crowded_may_pay(&free) ||
+        !sp_front_claim(front, &free))
+        return false;
+    sp_list_init(&empty);
+    sp_crowded_make_room(front, &free, &empty);
+    sp_collect_slabs(lane, &empty);
+    return sp_front_put_claimed(front, &free);
+}
+
+// Frees a block of an anonymous stream, whose free point was an event; of a crowded lane; or one
+// that was live a moment ago.
 static poolError_t put_own(void *pointer, uintptr_t owner, struct sp_lane *lane,
                            struct sp_stream *stream, uint64_t sequence) {
     struct sp_put put = {.left = SP_LEFT_ALL};
+    if (put_in_front((uint64_t)(uintptr_t)pointer, owner, lane, stream, sequence))
+        return poolSuccess;
     sp_biased_lock_acquire(&lane->lock);
     if (lane->stream == stream)
-        put = sp_at_hand_put_locked(lane, owner, (uint64_t)(uintptr_t)pointer, sequence);
+        put = sp_at_hand_put_locked(lane, owner, (uint64_t)(uintptr_t)pointer, sequence,
+                                    sp_front_is_any(lane));
     if (put.left != SP_LEFT_ALL && sp_identity_records_each_free(stream))
         sp_unfenced_count_records_locked(lane, 1);
     sp_biased_lock_release(&lane->lock);
@@ -136,8 +166,8 @@ static void stamp_slab_locked(struct sp_slab *slab, const struct sp_release_poin
     sp_fence_set_add(&slab->foreign, (struct sp_fence){point->stream->slot, point->sequence});
 }
 
-// The block waits in its slab with the other streams' fences. False when there is no host memory
-// for these.
+// The block, which nobody else may free any more, waits in its slab with the other streams' fences.
+// False when there is no host memory for these.
 SP_COLD static bool return_locked(struct sp_release *release, uint16_t index) {
     struct sp_lane *owner = release->account;
     struct sp_slab *slab = release->slab;
@@ -148,7 +178,7 @@ SP_COLD static bool return_locked(struct sp_release *release, uint16_t index) {
         stamp_slab_locked(slab, &release->points[i]);
     if (sp_list_empty(&slab->returned_link))
         sp_list_push_back(&owner->returned_slabs[slab->class_index], &slab->returned_link);
-    release->requested = sp_slab_return(slab, index);
+    sp_slab_return(slab, index);
     return true;
 }
 
@@ -158,12 +188,17 @@ static poolError_t free_small_locked(uint64_t address, struct sp_release *releas
     struct sp_slab *slab = release->slab;
     uint16_t index =
         slab->owner == release->account ? sp_slab_find(slab, address) : (uint16_t)SP_SLAB_END;
-    if (index == SP_SLAB_END)
+    if (index == SP_SLAB_END || (slab->fronted && !sp_slab_claim(slab, index)))
         return poolErrorInvalidValue;
+    uint32_t requested = sp_slab_requested(slab, index);
     if (release->count == 0)
-        release->requested = sp_at_hand_put_into_slab_locked(release->account, slab, index);
-    else if (!return_locked(release, index))
+        sp_at_hand_put_aside_locked(release->account, slab, index);
+    else if (!return_locked(release, index)) {
+        if (slab->fronted)
+            sp_slab_set_live(slab, index, requested);
         return poolErrorMemoryAllocation;
+    }
+    release->requested = requested;
     release->left = sp_at_hand_slab_left_locked(release->account, slab);
     *counts = slab->live == 0 ? sp_slab_bytes(slab) : sp_slab_class(slab)->block_size;
     return poolSuccess;

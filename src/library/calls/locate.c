@@ -38,6 +38,12 @@ static struct sp_block *find_in(const struct sp_chain *chain, uint64_t address) 
     return sp_block_state(block) == SP_BLOCK_LOST ? NULL : block;
 }
 
+// A block that is being handed out, or was a slab's run until just now, has no account.
+static struct sp_location in_block(const struct sp_block *block, uint64_t address) {
+    return sp_owner_block_lane(block) ? inside(address - block->address, block->requested)
+                                      : (struct sp_location){.place = SP_PLACE_FREE};
+}
+
 // The block that the address lies in, in a view of the pool or in one that was stitched; or null.
 static struct sp_block *find_locked(struct sp_pool *pool, uint64_t address) {
     struct sp_block *block = NULL;
@@ -61,7 +67,7 @@ static struct sp_location in_pool(struct sp_pool *pool, uint64_t address) {
     const struct sp_block *block = find_locked(pool, address);
     if (block && sp_block_state(block) == SP_BLOCK_LIVE) {
         slab = block->is_run ? block->slab : NULL;
-        location = slab ? location : inside(address - block->address, block->requested);
+        location = slab ? location : in_block(block, address);
     }
     sp_lock_release(&pool->lock);
     return slab ? in_slab(slab, address) : location;

@@ -18,6 +18,7 @@
 #include "process/pin.h"
 #include "region/at_hand.h"
 #include "region/collect.h"
+#include "region/crowded.h"
 #include "region/device.h"
 #include "region/lane.h"
 #include "region/open_lanes.h"
@@ -25,11 +26,16 @@
 
 // ------------------------------------------------------------------------------------ small blocks
 
-// Once more, for a lane that has just come to be, or another thread's free: counted.
+// Once more, for a lane that has just come to be, or another thread's free: counted. Its fronts may
+// have what the lane lacks.
 SP_COLD static uint64_t take_small_again(struct sp_pool *pool, struct sp_lane *lane, size_t size,
                                          unsigned int flags) {
     sp_biased_lock_acquire(&lane->lock);
     uint64_t address = sp_at_hand_take_small_locked(lane, size, flags, NULL);
+    if (!address && sp_front_is_any(lane)) {
+        sp_crowded_drain_locked(lane);
+        address = sp_at_hand_take_small_locked(lane, size, flags, NULL);
+    }
     if (address)
         sp_at_hand_count_hit_locked(lane);
     sp_biased_lock_release(&lane->lock);
@@ -321,10 +327,17 @@ SP_COLD static poolError_t malloc_by_ladder(struct sp_pool *pool, poolMemPool_t 
     return sp_malloc_hand_over(pool, handle, stream, address, debt_for(stream, address), pointer);
 }
 
+// A front's blocks may have been other streams', and what the stream owes for them the lane tells.
+static inline bool may_take_from_front(const struct sp_stream *stream, unsigned int flags) {
+    return !(flags & poolMallocSameStreamOnly) && !sp_load_relaxed(&stream->acts);
+}
+
 SP_APART poolError_t sp_malloc_missed(struct sp_pool *pool, poolMemPool_t handle,
                                       struct sp_stream *stream, size_t size, unsigned int flags,
                                       void **pointer) {
-    uint64_t address = size > SP_SMALL_MAX ? sp_near_take(pool, stream, size) : 0;
+    uint64_t address = size > SP_SMALL_MAX ? sp_near_take(pool, stream, size, flags)
+                       : may_take_from_front(stream, flags) ? sp_crowded_take(pool, stream, size)
+                                                            : 0;
     if (SP_UNLIKELY(!address))
         return malloc_by_ladder(pool, handle, stream, size, flags, pointer);
     return sp_malloc_hand_over(pool, handle, stream, address, debt_for(stream, address), pointer);

@@ -10,7 +10,8 @@
 
 // Takes a large block for the stream. Returns its address, 0 when nothing near at hand fits.
 // Records an event on the stream where that may join what doesn't fit alone. No lock is held.
-uint64_t sp_near_take(struct sp_pool *pool, struct sp_stream *stream, size_t size);
+uint64_t sp_near_take(struct sp_pool *pool, struct sp_stream *stream, size_t size,
+                      unsigned int flags);
 
 // True when it is the lane's turn to ask the others. False in a pool with one lane, and while
 // another thread asks: questions of several threads at once take many times as long, and what one

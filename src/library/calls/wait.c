@@ -136,9 +136,17 @@ static bool any_lane_of(const struct sp_request *request, struct sp_pool *pool, 
     return any;
 }
 
+// In a region that the request may take from.
+static bool has_unfenced(const struct sp_request *request, const struct sp_lane *lane) {
+    bool any = lane->unfenced[request->kind].bytes > 0;
+    for (int i = 0; i < SP_TAKE_OTHERS && request->kind != SP_REGION_FIXED && !any; i++)
+        any = lane->unfenced[sp_take_other_kind(request, i)].bytes > 0;
+    return any;
+}
+
 // The legacy stream can tell of its frees, and no event stands behind them.
 static bool is_silent(const struct sp_request *request, const struct sp_lane *lane) {
-    return lane != request->lane && lane->unfenced[request->kind].bytes > 0 &&
+    return lane != request->lane && has_unfenced(request, lane) &&
            sp_silent_is_seen_by_legacy(lane->stream) &&
            sp_request_shares_context(request, lane->stream);
 }

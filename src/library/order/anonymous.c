@@ -177,7 +177,7 @@ static struct sp_outcome wait_unmarked(struct sp_stream *stream, struct sp_fence
     if (sp_is_done(outcome))
         outcome = after_wait(stream);
     if (sp_is_done(outcome))
-        sp_learn_join(stream, (struct sp_fence){fence.slot, chain.sequence}, NULL);
+        sp_learn_join(stream, (struct sp_fence){fence.slot, chain.sequence});
     return outcome;
 }
 

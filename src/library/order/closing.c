@@ -31,6 +31,6 @@ void sp_closing_publish(const struct sp_closing *closing, enum sp_knowledge how)
 void sp_closing_join(const struct sp_closing *closing, struct sp_stream *stream) {
     for (uint32_t slot = 0; slot < closing->count; slot++) {
         if (closing->numbers[slot] > 0 && slot != stream->slot)
-            sp_learn_join(stream, (struct sp_fence){slot, closing->numbers[slot]}, NULL);
+            sp_learn_join(stream, (struct sp_fence){slot, closing->numbers[slot]});
     }
 }

@@ -10,14 +10,26 @@ void sp_learn_copy_clock(struct sp_stream *stream, struct sp_clock *clock) {
     sp_lock_release(&stream->lock);
 }
 
-void sp_learn_join(struct sp_stream *stream, struct sp_fence fence, const struct sp_clock *clock) {
-    sp_lock_acquire(&stream->lock);
+static void join_locked(struct sp_stream *stream, struct sp_fence fence) {
     sp_clock_prune(&stream->clock, sp_progress_is_past);
     sp_clock_raise(&stream->clock, fence);
-    if (clock)
-        sp_clock_join(&stream->clock, clock);
     stream->clock_version++;
+}
+
+void sp_learn_join(struct sp_stream *stream, struct sp_fence fence) {
+    sp_lock_acquire(&stream->lock);
+    join_locked(stream, fence);
     sp_lock_release(&stream->lock);
+}
+
+// Joins what the mark says, and hears of it.
+static void learn_mark(struct sp_stream *stream, struct sp_mark *mark, struct sp_fence fence) {
+    sp_lock_acquire(&stream->lock);
+    join_locked(stream, fence);
+    sp_clock_join(&stream->clock, &mark->clock);
+    struct sp_mark *before = sp_said_hear_locked(stream, mark);
+    sp_lock_release(&stream->lock);
+    sp_mark_release(before);
 }
 
 static struct sp_outcome wait_for_event(const struct sp_stream *stream, CUevent event) {
@@ -37,9 +49,7 @@ struct sp_outcome sp_learn_wait_mark(struct sp_stream *stream, struct sp_mark *m
     if (sp_is_done(outcome))
         outcome = sp_identity_of(stream)->after_wait(stream);
     if (sp_is_done(outcome))
-        sp_learn_join(stream, fence, &mark->clock);
-    if (sp_is_done(outcome))
-        sp_said_hear(stream, mark);
+        learn_mark(stream, mark, fence);
     return outcome;
 }
 

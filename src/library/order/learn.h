@@ -20,9 +20,8 @@ bool sp_learn_knows(struct sp_stream *stream, const struct sp_mark *mark);
 // it.
 struct sp_outcome sp_learn_wait_fence(struct sp_stream *stream, struct sp_fence fence);
 
-// Says that the stream runs after a fence, and after what a clock (may be null) holds. It is for
-// callers that have made it so.
-void sp_learn_join(struct sp_stream *stream, struct sp_fence fence, const struct sp_clock *clock);
+// Says that the stream runs after a fence. It is for callers that have made it so.
+void sp_learn_join(struct sp_stream *stream, struct sp_fence fence);
 
 // Copies what the stream runs after into an empty clock. Without host memory the copy says less.
 void sp_learn_copy_clock(struct sp_stream *stream, struct sp_clock *clock);

@@ -191,26 +191,15 @@ static void publish_mark(struct sp_stream *stream, struct sp_mark *mark) {
     sp_turn_joined(stream);
 }
 
-void sp_mark_drop(struct sp_stream *stream, const struct sp_mark *mark) {
-    struct sp_mark *dropped = NULL;
-    sp_lock_acquire(&stream->lock);
-    for (uint32_t i = 0; i < stream->marks.kept_count && !dropped; i++) {
-        if (stream->marks.kept[i] == mark)
-            dropped = take_out_locked(stream, i);
-    }
-    sp_lock_release(&stream->lock);
-    sp_mark_release(dropped);
-}
-
 void sp_mark_drop_until(struct sp_stream *stream, uint64_t until) {
-    struct sp_mark *dropped[SP_STREAM_MARKS];
-    uint32_t count = 0;
+    struct sp_mark *const *kept = stream->marks.kept;
+    uint32_t passed = 0;
     sp_lock_acquire(&stream->lock);
-    while (stream->marks.kept_count > 0 && stream->marks.kept[0]->sequence <= until)
-        dropped[count++] = take_out_locked(stream, 0);
+    while (passed < stream->marks.kept_count && kept[passed]->sequence <= until)
+        passed++;
+    while (passed > 0)
+        drop_locked(stream, take_out_locked(stream, --passed));
     sp_lock_release(&stream->lock);
-    while (count > 0)
-        sp_mark_release(dropped[--count]);
 }
 
 void sp_mark_drop_passed(struct sp_stream *stream) {

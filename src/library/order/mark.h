@@ -70,9 +70,6 @@ struct sp_mark *sp_mark_covering(struct sp_stream *stream, uint64_t sequence);
 // first. Returns how many there are. The references are the caller's.
 size_t sp_mark_keep_all(struct sp_stream *stream, struct sp_mark **marks);
 
-// Says that the stream keeps the mark no longer.
-void sp_mark_drop(struct sp_stream *stream, const struct sp_mark *mark);
-
 // Says that the stream keeps no mark up to a number any longer.
 void sp_mark_drop_until(struct sp_stream *stream, uint64_t until);
 

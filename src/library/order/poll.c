@@ -45,32 +45,32 @@ struct sp_outcome sp_poll_await_mark(struct sp_mark *mark) {
 
 // ---------------------------------------------------------------------------- streams and contexts
 
-static struct sp_outcome poll_mark(struct sp_stream *stream, struct sp_mark *mark) {
-    struct sp_outcome outcome = sp_outcome_done();
-    if (mark->sequence > sp_progress_completed(stream))
-        outcome = ask_mark(mark, SP_FOUND);
-    if (sp_progress_is_past((struct sp_fence){stream->slot, mark->sequence}))
-        sp_mark_drop(stream, mark);
-    return outcome;
+static bool is_complete(const struct sp_mark *mark) {
+    return mark->sequence <= sp_progress_completed(mark->stream);
 }
 
-// A stream's events complete in their order. So the oldest is asked first: it is pending where the
-// device is busy. Then the newest: it is complete where the stream is idle. Else the last complete
-// one is found by halves.
+// A stream's events complete in their order. The oldest is pending where the device is busy, and
+// the newest is complete where the stream is idle: one question is enough then. Which of the two is
+// asked first goes by what the stream was found to be the last time. Else the last complete one is
+// found by halves.
 static struct sp_outcome poll_marks(struct sp_stream *stream, struct sp_mark *const *marks,
                                     size_t count) {
     struct sp_outcome outcome = sp_outcome_done();
-    size_t complete = 0, pending = count, next = 0; // those before and those from there on
-    while (complete < pending && sp_is_done(outcome)) {
-        outcome = poll_mark(stream, marks[next]);
-        if (marks[next]->sequence <= sp_progress_completed(stream))
+    size_t complete = 0, pending = count; // those before and those from there on
+    bool was_idle = sp_load_relaxed(&stream->was_idle);
+    size_t ends[] = {was_idle ? count - 1 : 0, was_idle ? 0 : count - 1};
+    for (size_t asked = 0; complete < pending && sp_is_done(outcome); asked++) {
+        size_t next = asked < 2 ? ends[asked] : (complete + pending) / 2;
+        if (!is_complete(marks[next]))
+            outcome = ask_mark(marks[next], SP_FOUND);
+        if (is_complete(marks[next]))
             complete = next + 1;
         else
             pending = next;
-        next = next == 0 ? count - 1 : (complete + pending) / 2;
     }
-    for (size_t i = 0; i < complete && sp_is_done(outcome); i++)
-        outcome = poll_mark(stream, marks[i]); // asks nothing
+    bool is_idle = count > 0 ? complete == count : was_idle;
+    if (is_idle != was_idle)
+        sp_store_relaxed(&stream->was_idle, is_idle);
     return outcome;
 }
 
@@ -81,7 +81,24 @@ static struct sp_outcome poll(struct sp_stream *stream) {
     struct sp_outcome outcome = poll_marks(stream, marks, count);
     for (size_t i = 0; i < count; i++)
         sp_mark_release(marks[i]);
+    sp_mark_drop_until(stream, sp_progress_past(stream));
     return sp_outcome_first(unmarked, outcome);
+}
+
+// A driver that fails here is heard by the next call that needs the answer. The stream itself still
+// has the mark when the caller's reference goes, and drops it with those before it, which are
+// complete too.
+bool sp_poll_fence(struct sp_fence fence) {
+    struct sp_stream *stream = sp_stream_at(fence.slot);
+    struct sp_mark *mark = sp_mark_covering(stream, fence.sequence);
+    if (!mark)
+        return false;
+    uint64_t sequence = mark->sequence;
+    sp_poll_mark(mark);
+    sp_mark_release(mark);
+    if (sp_progress_is_past((struct sp_fence){fence.slot, sequence}))
+        sp_mark_drop_until(stream, sequence);
+    return sp_progress_is_complete(fence);
 }
 
 struct sp_outcome sp_poll_stream(struct sp_stream *stream) {

@@ -22,8 +22,12 @@ bool sp_progress_is_synchronized(struct sp_fence fence) {
 }
 
 bool sp_progress_is_past(struct sp_fence fence) {
-    return sp_load_relaxed(&sp_progress_any_strict) ? sp_progress_is_synchronized(fence)
-                                                    : sp_progress_is_complete(fence);
+    return fence.sequence <= sp_progress_past(sp_stream_at(fence.slot));
+}
+
+uint64_t sp_progress_past(const struct sp_stream *stream) {
+    return sp_load_relaxed(&sp_progress_any_strict) ? sp_progress_synchronized(stream)
+                                                    : sp_progress_completed(stream);
 }
 
 void sp_progress_set_strict(struct sp_stream *stream) {

@@ -69,6 +69,9 @@ bool sp_progress_is_synchronized(struct sp_fence fence);
 // complete and no pool goes by synchronises alone. Such a pool could still learn the order of it.
 bool sp_progress_is_past(struct sp_fence fence);
 
+// Returns the number up to which all of the stream's fences are past.
+uint64_t sp_progress_past(const struct sp_stream *stream);
+
 // Says that a pool that goes by synchronises alone has a lane for the stream.
 void sp_progress_set_strict(struct sp_stream *stream);
 

@@ -80,19 +80,17 @@ enum sp_said sp_said_find(struct sp_stream *stream, struct sp_mark *marks[SP_SAI
     return said;
 }
 
-static void replace_heard(struct sp_stream *stream, struct sp_mark *mark) {
-    sp_lock_acquire(&stream->lock);
+struct sp_mark *sp_said_hear_locked(struct sp_stream *stream, struct sp_mark *mark) {
     struct sp_mark *before = stream->marks.heard;
-    stream->marks.heard = mark;
-    sp_lock_release(&stream->lock);
-    sp_mark_release(before);
-}
-
-void sp_said_hear(struct sp_stream *stream, struct sp_mark *mark) {
     sp_mark_keep(mark);
-    replace_heard(stream, mark);
+    stream->marks.heard = mark;
+    return before;
 }
 
 void sp_said_forget(struct sp_stream *stream) {
-    replace_heard(stream, NULL);
+    sp_lock_acquire(&stream->lock);
+    struct sp_mark *before = stream->marks.heard;
+    stream->marks.heard = NULL;
+    sp_lock_release(&stream->lock);
+    sp_mark_release(before);
 }

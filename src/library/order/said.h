@@ -28,9 +28,10 @@ enum sp_said {
 // to them as long as the call lasts.
 enum sp_said sp_said_find(struct sp_stream *stream, struct sp_mark *marks[SP_SAID_MARKS]);
 
-// Says that the stream was made to wait for the mark of another one, and has joined to its clock
-// what that says. The stream keeps the mark until it hears of the next one.
-void sp_said_hear(struct sp_stream *stream, struct sp_mark *mark);
+// Says, with the stream's lock held, that the stream was made to wait for the mark of another one,
+// and has joined to its clock what that says. The stream keeps the mark until it hears of the next
+// one. Returns the one that it heard of before, or null, which the caller is to release.
+struct sp_mark *sp_said_hear_locked(struct sp_stream *stream, struct sp_mark *mark);
 
 // Says that the stream has heard of none.
 void sp_said_forget(struct sp_stream *stream);

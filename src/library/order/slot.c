@@ -7,11 +7,8 @@ static bool (*measure_of(const struct sp_stream *stream))(struct sp_fence fence)
     return sp_load_relaxed(&stream->strict) ? sp_progress_is_synchronized : sp_progress_is_complete;
 }
 
-void sp_slot_note_acquired(struct sp_stream *stream, const struct sp_fence_set *fences) {
-    if (sp_fence_set_empty(fences))
-        return;
+void sp_slot_note_acquired_locked(struct sp_stream *stream, const struct sp_fence_set *fences) {
     bool (*is_complete)(struct sp_fence fence) = measure_of(stream);
-    sp_lock_acquire(&stream->lock);
     sp_clock_prune(&stream->acquired.clock, is_complete);
     for (uint32_t i = 0; i < fences->count; i++) {
         struct sp_fence fence = *sp_fence_set_at(fences, i);
@@ -19,6 +16,13 @@ void sp_slot_note_acquired(struct sp_stream *stream, const struct sp_fence_set *
             !sp_clock_raise(&stream->acquired.clock, fence))
             stream->acquired.has_more = true;
     }
+}
+
+void sp_slot_note_acquired(struct sp_stream *stream, const struct sp_fence_set *fences) {
+    if (sp_fence_set_empty(fences))
+        return;
+    sp_lock_acquire(&stream->lock);
+    sp_slot_note_acquired_locked(stream, fences);
     sp_lock_release(&stream->lock);
 }
 
@@ -83,6 +87,7 @@ void sp_slot_describe(struct sp_stream *stream, const struct sp_slot_description
     sp_store_relaxed(&stream->kind, (int)fresh->kind);
     sp_store_relaxed(&stream->acts, fresh->acts);
     sp_store_relaxed(&stream->gone, false);
+    sp_store_relaxed(&stream->was_idle, false);
     sp_stream_forget_handle(stream);
     sp_store_relaxed(&stream->handle_use.was_remembered, false);
     set_name(stream, &fresh->name);

@@ -17,8 +17,10 @@
 
 // -------------------------------------------------------------------------------- acquired fences
 
-// Says that the stream was given memory with these fences.
+// Says that the stream was given memory with these fences. The second is called with the stream's
+// lock held.
 void sp_slot_note_acquired(struct sp_stream *stream, const struct sp_fence_set *fences);
+void sp_slot_note_acquired_locked(struct sp_stream *stream, const struct sp_fence_set *fences);
 
 // True when nothing of the stream is pending; of a strict one, as far as synchronises have shown.
 bool sp_slot_is_spent(struct sp_stream *stream);

@@ -132,6 +132,7 @@ struct sp_stream {
 
     struct sp_stream_links links; // guarded by the registry's lock
     struct sp_stream_turn turn;
+    _Atomic bool was_idle; // when its events were last asked: a hint for order/poll.c
 
     struct sp_lock lock; // guards what follows
     struct sp_stream_marks marks;

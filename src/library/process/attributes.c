@@ -5,6 +5,7 @@
 #include "process/given_up.h"
 #include "process/promises.h"
 #include "process/statistic.h"
+#include "region/crowded.h"
 #include "region/device.h"
 #include "region/fail.h"
 #include "region/figures.h"
@@ -109,6 +110,13 @@ static poolError_t reset_used_high(struct sp_pool *pool, uint64_t number) {
     return error;
 }
 
+// Which block a front hands out depends on the threads that came to it.
+static void close_fronts(struct sp_pool *pool) {
+    struct sp_lane *lane = NULL;
+    while ((lane = sp_lane_next(pool, lane)))
+        sp_crowded_close(lane);
+}
+
 // The measure changes, so memory that was pending at the last look may be complete by the other.
 static poolError_t set_deterministic(struct sp_pool *pool, uint64_t number) {
     bool deterministic = number != 0;
@@ -125,6 +133,8 @@ static poolError_t set_deterministic(struct sp_pool *pool, uint64_t number) {
     }
     sp_unfenced_share_out(pool);
     sp_lock_release(&pool->lock);
+    if (deterministic)
+        close_fronts(pool);
     return poolSuccess;
 }
 

@@ -4,6 +4,7 @@
 #include "process/gauge.h"
 #include "region/fail.h"
 #include "region/figures.h"
+#include "region/front.h"
 #include "region/lane.h"
 
 #include <streampool/lists.h>
@@ -35,7 +36,7 @@ const char *sp_statistic_name(enum poolMemPoolAttr attribute) {
 static uint64_t counted_by_lane(const struct sp_lane *lane, enum sp_statistic statistic) {
     switch (statistic) {
     case SP_STATISTIC_ReuseSameStream:
-        return sp_load_relaxed(&lane->hits);
+        return sp_front_hits(lane);
     case SP_STATISTIC_EventsRecorded:
         return sp_load_relaxed(&lane->records);
     default:

@@ -97,6 +97,17 @@ SP_COLD struct sp_slab *sp_at_hand_find_slab_locked(struct sp_lane *lane, unsign
     return usable_slab_locked(lane, class_index, flags);
 }
 
+SP_COLD bool sp_at_hand_claim_and_put_locked(struct sp_lane *lane, struct sp_slab *slab,
+                                             uint16_t index, uint64_t *requested) {
+    if (!slab->fronted)
+        sp_slab_begin_fronted(slab); // for the next free
+    if (!sp_slab_claim(slab, index))
+        return false;
+    *requested = sp_slab_requested(slab, index);
+    sp_at_hand_put_aside_locked(lane, slab, index);
+    return true;
+}
+
 SP_COLD bool sp_at_hand_give_up_locked(struct sp_slab *slab) {
     if (sp_list_empty(&slab->link))
         return false;

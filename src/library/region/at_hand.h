@@ -104,13 +104,16 @@ static inline void sp_at_hand_count_hit_locked(struct sp_lane *lane) {
     sp_store_relaxed(&lane->hits, sp_load_relaxed(&lane->hits) + 1);
 }
 
-// Takes what the lane has at hand, and counts it. 0 when the lane has nothing, or isn't there yet.
+// Takes what the lane has at hand, and counts it. 0 when the lane has nothing, or isn't there yet,
+// or is crowded (region/crowded.h), unless what fronts have wouldn't do: the caller wants to know
+// `freed`, or memory of its stream alone.
 static SP_HOT uint64_t sp_at_hand_take(struct sp_pool *pool, const struct sp_stream *stream,
                                        size_t size, unsigned int flags, uint64_t *freed) {
     struct sp_lane *lane = sp_lane_find(pool, stream->slot);
     uint64_t address = 0;
     bool covered = true;
-    if (SP_UNLIKELY(!lane))
+    if (SP_UNLIKELY(!lane || (!freed && sp_biased_lock_is_crowded(&lane->lock) &&
+                              size <= SP_SMALL_MAX && !(flags & poolMallocSameStreamOnly))))
         return 0;
     sp_biased_lock_acquire(&lane->lock);
     if (SP_LIKELY(sp_lane_is(lane, pool, stream)))
@@ -176,20 +179,36 @@ static inline uint32_t sp_at_hand_slab_counts_locked(struct sp_slab *slab, unsig
     return sp_slab_bytes(slab);
 }
 
-// Puts a live block back into its slab.
+// Puts a block back into its slab that was set aside, or a live one of a slab that isn't fronted.
+static inline void sp_at_hand_put_aside_locked(struct sp_lane *lane, struct sp_slab *slab,
+                                               uint16_t index) {
+    if (SP_UNLIKELY(!sp_slab_has_free(slab)))
+        sp_list_push_front(&lane->slabs[slab->class_index], &slab->link); // it was full
+    sp_slab_put_aside(slab, index);
+}
+
+// Puts a live block back into its slab, for a lane without fronts. The second is for one that has
+// some, and claims the block first: false when another thread was faster.
 static inline uint32_t sp_at_hand_put_into_slab_locked(struct sp_lane *lane, struct sp_slab *slab,
                                                        uint16_t index) {
     if (SP_UNLIKELY(!sp_slab_has_free(slab)))
         sp_list_push_front(&lane->slabs[slab->class_index], &slab->link); // it was full
     return sp_slab_put(slab, index);
 }
+bool sp_at_hand_claim_and_put_locked(struct sp_lane *lane, struct sp_slab *slab, uint16_t index,
+                                     uint64_t *requested);
 
 static SP_HOT struct sp_put sp_at_hand_put_small_locked(struct sp_lane *lane, struct sp_slab *slab,
-                                                        uint64_t address, uint64_t sequence) {
+                                                        uint64_t address, uint64_t sequence,
+                                                        bool claims) {
     uint16_t index = SP_LIKELY(slab->owner == lane) ? sp_slab_find(slab, address) : SP_SLAB_END;
     if (SP_UNLIKELY(index == SP_SLAB_END))
         return (struct sp_put){.left = SP_LEFT_ALL};
-    struct sp_put put = {.requested = sp_at_hand_put_into_slab_locked(lane, slab, index)};
+    struct sp_put put = {.left = 0};
+    if (!claims)
+        put.requested = sp_at_hand_put_into_slab_locked(lane, slab, index);
+    else if (!sp_at_hand_claim_and_put_locked(lane, slab, index, &put.requested))
+        return (struct sp_put){.left = SP_LEFT_ALL};
     if (slab->last_sequence < sequence)
         slab->last_sequence = sequence; // a late caller may bring an older number
     put.left = sp_at_hand_slab_left_locked(lane, slab);
@@ -216,12 +235,14 @@ static SP_HOT struct sp_put sp_at_hand_put_large_locked(struct sp_lane *lane,
 }
 
 // Puts what the lane's own stream frees back to where it came from. A free that records is noted by
-// its record, and any other before another thread can find the memory.
+// its record, and any other before another thread can find the memory. It `claims` the block where
+// the lane has fronts: others claim what they free into these, without the lane's lock.
 static SP_HOT struct sp_put sp_at_hand_put_locked(struct sp_lane *lane, uintptr_t owner,
-                                                  uint64_t address, uint64_t sequence) {
+                                                  uint64_t address, uint64_t sequence,
+                                                  bool claims) {
     struct sp_slab *slab = sp_owner_slab(owner);
     struct sp_put put =
-        slab ? sp_at_hand_put_small_locked(lane, slab, address, sequence)
+        slab ? sp_at_hand_put_small_locked(lane, slab, address, sequence, claims)
              : sp_at_hand_put_large_locked(lane, (struct sp_block *)owner, address, sequence);
     if (SP_UNLIKELY(sp_load_relaxed(&lane->stream->freed) < sequence) &&
         !(put.left & (SP_LEFT_RECORD | SP_LEFT_ALL)))
@@ -233,7 +254,7 @@ static SP_HOT struct sp_put sp_at_hand_put_locked(struct sp_lane *lane, uintptr_
 
 // The lane that a free on a stream puts an address's block back into with no more ado, and the
 // number of the free: that of an identified stream that allocated the block itself. Null: another
-// stream's, or none.
+// stream's, or none, or one of a lane with fronts.
 static SP_HOT struct sp_lane *sp_at_hand_lane(uintptr_t owner, const struct sp_stream *stream,
                                               uint64_t *sequence) {
     struct sp_lane *lane = sp_owner_lane(owner);

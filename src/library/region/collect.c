@@ -1,5 +1,6 @@
 #include "region/collect.h"
 
+#include "region/crowded.h"
 #include "region/lane.h"
 #include "region/loan.h"
 #include "region/owner.h"
@@ -127,6 +128,7 @@ static bool stamp_run(struct sp_lane *lane, struct sp_slab *slab) {
 
 static void relink(struct sp_lane *lane, struct sp_slab *slab) {
     sp_biased_lock_acquire(&lane->lock);
+    sp_slab_end_fronted(slab); // the fronts may have been closed meanwhile; it is empty
     sp_lane_own_slab_locked(lane, slab);
     if (sp_slab_has_free(slab))
         sp_list_push_back(&lane->slabs[slab->class_index], &slab->link);
@@ -145,10 +147,18 @@ void sp_collect_slab(struct sp_pool *pool, struct sp_lane *lane, struct sp_slab 
     sp_block_set_live(run);                    // in nobody's account
     atomic_thread_fence(memory_order_release); // before it is a large block to anybody
     run->is_run = false;
-    sp_slab_destroy(slab);
+    sp_crowded_retire(lane, slab);
     sp_lock_acquire(&pool->lock);
     sp_settle_insert(pool, run);
     sp_lock_release(&pool->lock);
+}
+
+void sp_collect_slabs(struct sp_lane *lane, struct sp_list *empty) {
+    while (!sp_list_empty(empty)) {
+        struct sp_slab *slab =
+            SP_CONTAINER_OF(sp_list_pop_front(empty), struct sp_slab, owned_link);
+        sp_collect_slab(lane->pool, lane, slab);
+    }
 }
 
 // Unlinks the empty slabs of a lane. What was returned to an empty slab needs no separate wait: its
@@ -169,13 +179,10 @@ static void collect_slabs(struct sp_lane *lane) {
     struct sp_list empty;
     sp_list_init(&empty);
     sp_biased_lock_acquire(&lane->lock);
+    sp_crowded_drain_locked(lane);
     detach_empty_slabs_locked(lane, &empty);
     sp_biased_lock_release(&lane->lock);
-    while (!sp_list_empty(&empty)) {
-        struct sp_slab *slab =
-            SP_CONTAINER_OF(sp_list_pop_front(&empty), struct sp_slab, owned_link);
-        sp_collect_slab(lane->pool, lane, slab);
-    }
+    sp_collect_slabs(lane, &empty);
 }
 
 bool sp_collect_part(struct sp_pool *pool, struct sp_lane **at) {

@@ -39,4 +39,7 @@ void sp_collect_file_locked(struct sp_pool *pool, struct sp_block *blocks, sp_se
 // the slab.
 void sp_collect_slab(struct sp_pool *pool, struct sp_lane *lane, struct sp_slab *slab);
 
+// Does so with each slab of a list by `owned_link`.
+void sp_collect_slabs(struct sp_lane *lane, struct sp_list *empty);
+
 #endif

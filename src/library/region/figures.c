@@ -1,6 +1,7 @@
 #include "region/figures.h"
 
 #include "base/number.h"
+#include "region/front.h"
 #include "region/lane.h"
 
 // A pool's lanes by slot. One that is added meanwhile may be missed: nothing was used on it when
@@ -20,7 +21,7 @@ uint64_t sp_figures_used(const struct sp_pool *pool) {
     uint64_t sum = 0;
     for (uint32_t slot = 0; slot < table->count; slot++) {
         const struct sp_lane *lane = lane_at(table, slot);
-        sum += lane ? sp_load_relaxed(&lane->used) : 0;
+        sum += lane ? sp_front_used(lane) : 0;
     }
     return sum;
 }
@@ -47,6 +48,7 @@ uint64_t sp_figures_used_lately(struct sp_pool *pool) {
 
 static bool is_used(struct sp_lane *lane) {
     sp_biased_lock_acquire(&lane->lock);
+    sp_front_settle_locked(lane);
     bool used = sp_load_relaxed(&lane->used) != 0;
     sp_biased_lock_release(&lane->lock);
     return used;
@@ -66,9 +68,8 @@ bool sp_figures_any_used(struct sp_pool *pool) {
 
 // Returns what a lane leaves unused of its allowance. Without the lane's lock it is a hint.
 static uint64_t unused(const struct sp_lane *lane) {
-    uint64_t used = sp_load_relaxed(&lane->used);
     uint64_t allowance = sp_load_relaxed(&lane->allowance);
-    return sp_excess(allowance, used);
+    return sp_excess(allowance, sp_front_used(lane));
 }
 
 static uint64_t missing(const struct sp_lane *lane) {
@@ -82,16 +83,15 @@ static uint64_t take_over(struct sp_lane *lane, uint64_t most) {
     if (unused(lane) == 0)
         return 0;
     sp_biased_lock_acquire(&lane->lock);
+    sp_front_settle_locked(lane);
     uint64_t taken = unused(lane) < most ? unused(lane) : most;
     sp_store_relaxed(&lane->allowance, sp_load_relaxed(&lane->allowance) - taken);
     sp_biased_lock_release(&lane->lock);
     return taken;
 }
 
-static void allow(struct sp_lane *lane, uint64_t more) {
-    sp_biased_lock_acquire(&lane->lock);
+static void allow_locked(struct sp_lane *lane, uint64_t more) {
     sp_store_relaxed(&lane->allowance, sp_load_relaxed(&lane->allowance) + more);
-    sp_biased_lock_release(&lane->lock);
 }
 
 // How many lanes are looked at. Where a look at very many has found too little, others follow at a
@@ -105,9 +105,9 @@ static uint32_t looks_locked(struct sp_pool *pool, uint32_t lanes) {
 }
 
 // From the others, the lane that was covered last before all: a program that goes round its streams
-// finds there what it needs. With the lock of the allowances held. True when it has looked at all
-// that it needed to look at.
-static bool take_over_missing_locked(struct sp_pool *pool, struct sp_lane *lane) {
+// finds there what it needs. Returns how much. With the lock of the allowances held. `looked` tells
+// whether it has looked at all that it needed to look at.
+static uint64_t take_over_missing_locked(struct sp_pool *pool, struct sp_lane *lane, bool *looked) {
     const struct sp_lane_table *table = lanes_of(pool);
     uint32_t looks = looks_locked(pool, table->count);
     uint64_t wanted = missing(lane);
@@ -117,20 +117,21 @@ static bool take_over_missing_locked(struct sp_pool *pool, struct sp_lane *lane)
         if (other && other != lane)
             taken += take_over(other, wanted - taken);
     }
-    if (taken > 0)
-        allow(lane, taken);
     if (taken < wanted && looks == table->count)
         pool->figures.short_looks = looks / SP_LANES_AT_ONCE;
     pool->figures.covered_last = lane->stream->slot;
-    return taken >= wanted || looks == table->count;
+    *looked = taken >= wanted || looks == table->count;
+    return taken;
 }
 
-static uint64_t raise_high(struct sp_pool *pool, struct sp_lane *lane) {
+// Allows the lane what was taken over, and raises the sum by what it lacks then.
+static uint64_t raise_high(struct sp_pool *pool, struct sp_lane *lane, uint64_t taken) {
     sp_biased_lock_acquire(&lane->lock);
+    allow_locked(lane, taken);
     uint64_t more = missing(lane);
     if (more > 0) {
         sp_add_relaxed(&pool->figures.used_high, more);
-        sp_store_relaxed(&lane->allowance, sp_load_relaxed(&lane->allowance) + more);
+        allow_locked(lane, more);
     }
     sp_biased_lock_release(&lane->lock);
     return more;
@@ -145,14 +146,24 @@ static void note_raised(struct sp_pool *pool, uint64_t more, bool looked) {
         sp_add_relaxed(&pool->figures.unlooked, more);
 }
 
+// The fronts of the lane give back first what is granted to them, so it doesn't count as missing.
+SP_COLD static void settle(struct sp_lane *lane) {
+    sp_biased_lock_acquire(&lane->lock);
+    sp_front_settle_locked(lane);
+    sp_biased_lock_release(&lane->lock);
+}
+
 void sp_figures_cover(struct sp_pool *pool, struct sp_lane *lane) {
+    if (sp_front_is_any(lane))
+        settle(lane);
     if (sp_lock_try(&pool->figures.allowances)) {
-        bool looked = take_over_missing_locked(pool, lane);
-        note_raised(pool, raise_high(pool, lane), looked);
+        bool looked;
+        uint64_t taken = take_over_missing_locked(pool, lane, &looked);
+        note_raised(pool, raise_high(pool, lane, taken), looked);
         sp_lock_release(&pool->figures.allowances);
         return;
     }
-    note_raised(pool, raise_high(pool, lane), false);
+    note_raised(pool, raise_high(pool, lane, 0), false);
 }
 
 void sp_figures_note_wanted(struct sp_pool *pool, uint64_t in_use) {

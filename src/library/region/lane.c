@@ -4,6 +4,7 @@
 #include "order/mark.h"
 #include "order/progress.h"
 #include "region/device.h"
+#include "region/front.h"
 #include "region/place.h"
 #include "region/unfenced.h"
 
@@ -27,6 +28,7 @@ static struct sp_lane *take_spare(void) {
 
 static void give_spare(struct sp_lane *lane) {
     sp_biased_lock_acquire(&lane->lock);
+    sp_front_close_locked(lane);
     lane->pool = NULL;
     lane->stream = NULL;
     sp_store_relaxed(&lane->puts, NULL);
@@ -41,12 +43,12 @@ static void give_spare(struct sp_lane *lane) {
 static void init_locked(struct sp_lane *lane, struct sp_pool *pool, struct sp_stream *stream) {
     lane->pool = pool;
     lane->stream = stream;
-    sp_store_relaxed(&lane->puts, sp_identity_records_each_free(stream) ? NULL : stream);
+    lane->records_each_free = sp_identity_records_each_free(stream);
+    sp_store_relaxed(&lane->puts, lane->records_each_free ? NULL : stream);
     sp_store_relaxed(&lane->unfenced_sequence, 0);
     sp_store_relaxed(&lane->unfenced_bytes, 0);
     sp_calendar_init(&lane->due);
     sp_calendar_init(&lane->covered);
-    lane->was_open = false;
     sp_store_relaxed(&lane->hits, 0);
     sp_store_relaxed(&lane->records, 0);
     sp_store_relaxed(&lane->used, 0);
@@ -58,6 +60,7 @@ static void init_locked(struct sp_lane *lane, struct sp_pool *pool, struct sp_st
     sp_store_relaxed(&lane->by_address, false);
     sp_store_relaxed(&lane->latest, NULL);
     sp_store_relaxed(&lane->crowd, 0);
+    sp_biased_lock_forget_crowd(&lane->lock);
     sp_store_relaxed(&lane->keeps, 0);
     sp_store_relaxed(&lane->quick_used, 0);
     sp_store_relaxed(&lane->slab_count, 0);
@@ -171,6 +174,7 @@ void sp_lane_free_all(struct sp_pool *pool) {
             sp_store_release(&table->lanes[i], NULL);
     }
     pool->lanes.in_turn = NULL;
+    sp_store_relaxed(&pool->lanes.offers, NULL);
     while (!sp_list_empty(&pool->lanes.legacy))
         sp_list_pop_front(&pool->lanes.legacy);
     while (!sp_list_empty(&pool->lanes.list))

@@ -32,8 +32,8 @@ struct sp_lane {
     // Allocations out of the slabs, the quick lists and the lane's own tier.
     _Atomic uint64_t hits;
     _Atomic uint64_t records; // events that were recorded behind frees
-    // The stream, or null where each of its frees records an event before it is put back. A free
-    // looks at it without the lock.
+    // The stream, or null where each of its frees records an event before it is put back, and where
+    // the lane has fronts. A free looks at it without the lock, and again with it.
     const struct sp_stream *_Atomic puts;
     _Atomic uint32_t quick_used; // a bit for each bin that is not empty
     // Large blocks are placed by address: see region/place.h. Written under the pool's lock.
@@ -51,6 +51,13 @@ struct sp_lane {
     _Atomic uint32_t misses;     // of the quick lists
     _Atomic uint32_t asks_every; // so many misses; see calls/near.h
     uint64_t freed_unchecked;    // bytes, since it was seen how long these are
+    // See region/front.h. Null, or those that the struct keeps when it is another pool's.
+    struct sp_front *_Atomic fronts;
+    struct sp_front *kept_fronts;
+    // Slabs that were given up while fronts were open; see sp_crowded_retire.
+    struct sp_slab *retired;
+    uint32_t retired_count;
+    bool records_each_free; // before it is put back; of the stream
     // Guarded by the pool's lock:
     struct sp_list link;        // in pool.lanes.list
     struct sp_list legacy_link; // in pool.lanes.legacy, if its stream is one
@@ -60,8 +67,6 @@ struct sp_lane {
     struct sp_tier unfenced[SP_REGION_COUNT];
     struct sp_calendar due;     // of `tiers`: what is known complete
     struct sp_calendar covered; // of `unfenced`: what has an event behind it
-    // And isn't any longer, with what it has filed meanwhile not looked through.
-    bool was_open;
     // So often in a row the stream was made to wait instead of a growth, and what `misses` was at
     // the last of these waits.
     uint32_t waits_in_row;

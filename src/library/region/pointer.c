@@ -44,12 +44,19 @@ static void end_of_reads(void) {
 
 // ------------------------------------------------------------------------------------------- slabs
 
+// A slab sets a block's bit in one word before it takes that in another one away. One that begins
+// or ceases to be fronted meanwhile is looked at again.
+static uint64_t not_live(const struct sp_slab *slab, uint64_t word) {
+    if (sp_slab_is_fronted(slab))
+        return sp_load_acquire(&slab->not_live[word]);
+    uint64_t returned = __atomic_load_n(&slab->returned_blocks[word], __ATOMIC_ACQUIRE);
+    return returned | __atomic_load_n(&slab->free[word], __ATOMIC_ACQUIRE);
+}
+
 // The bytes that were asked for with a slab's block, or 0 where it isn't live. A slab notes them
-// before it takes the block's last bit away, and sets a bit before it takes the other one away.
+// before it takes the block's last bit away.
 static uint16_t asked_for(const struct sp_slab *slab, uint64_t index) {
-    uint64_t returned = __atomic_load_n(&slab->returned_blocks[index / 64], __ATOMIC_ACQUIRE);
-    uint64_t free_blocks = __atomic_load_n(&slab->free[index / 64], __ATOMIC_ACQUIRE);
-    if (((free_blocks | returned) >> index % 64 & 1) != 0)
+    if ((not_live(slab, index / 64) >> index % 64 & 1) != 0)
         return 0;
     uint16_t asked = __atomic_load_n(&slab->asked, __ATOMIC_ACQUIRE);
     return asked == SP_SLAB_MIXED ? sp_load_plain(&slab->asked_each[index]) : asked;

@@ -223,6 +223,7 @@ struct sp_lanes {
     // A thread asks for its lane; see calls/near.h. Of many that ask at once each waits for the
     // driver.
     _Atomic bool asks;
+    struct sp_lane *_Atomic offers; // see region/offer.h
 };
 
 // The work that is left to the worker; see supply/later.h.

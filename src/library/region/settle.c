@@ -194,19 +194,10 @@ void sp_settle_refile_unfenced(struct sp_lane *lane, uint64_t covered) {
     refile_unfenced(lane, covered, &looks);
 }
 
-// Looks through all that an open lane has filed, once the lane is closed.
-static void refile_closed(struct sp_lane *lane) {
-    for (int kind = 0; kind < SP_REGION_COUNT; kind++)
-        refile_tier(lane->pool, &lane->tiers[kind]);
-    lane->was_open = false;
-}
-
 // False when there is more to do.
 static bool settle_lane(struct sp_pool *pool, struct sp_lane *lane, unsigned *looks) {
     if (!refile_unfenced(lane, sp_pool_covered_of(pool, lane->stream), looks))
         return false;
-    if (lane->was_open && !sp_unfenced_is_open(lane))
-        refile_closed(lane);
     sp_calendar_turn(&lane->due, sp_pool_known_of(pool, lane->stream));
     return refile_over(pool, &lane->due, looks);
 }
@@ -261,7 +252,7 @@ bool sp_settle_lanes_part(struct sp_pool *pool) {
 // be another one when the lock was given back meanwhile.
 static void settle_tier(struct sp_pool *pool, struct sp_tier *tier) {
     unsigned looks = SP_SETTLED_AT_ONCE;
-    struct sp_block *block = sp_tier_first(tier);
+    struct sp_block *block = tier->bytes > 0 ? sp_tier_first(tier) : NULL;
     while (block) {
         struct sp_block *next = sp_tier_next(block);
         uint64_t size = next ? next->size : 0;

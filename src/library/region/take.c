@@ -2,6 +2,7 @@
 
 #include "base/checked.h"
 #include "base/number.h"
+#include "region/before.h"
 #include "region/collect.h"
 #include "region/crowd.h"
 #include "region/keep.h"
@@ -154,15 +155,17 @@ bool sp_take_cut(struct sp_pool *pool, struct sp_block *block, uint64_t size) {
 }
 
 // Cuts a block that was set aside. Null without host memory.
-static struct sp_block *finish(const struct sp_request *request, struct sp_block *block) {
-    if (!block)
-        return NULL;
-    if (sp_take_cut(request->pool, block, request->size)) {
-        sp_keep_note_use(request->pool);
+static struct sp_block *cut(struct sp_pool *pool, struct sp_block *block, uint64_t size) {
+    if (sp_take_cut(pool, block, size)) {
+        sp_keep_note_use(pool);
         return block;
     }
-    sp_settle_insert(request->pool, block);
+    sp_settle_insert(pool, block);
     return NULL;
+}
+
+static struct sp_block *finish(const struct sp_request *request, struct sp_block *block) {
+    return block ? cut(request->pool, block, request->size) : NULL;
 }
 
 // The lowest or the better fit of the lane's own memory and the ready one, cut to size: what is
@@ -184,7 +187,16 @@ static struct sp_block *take_at_hand(struct sp_lane *lane, enum sp_region_kind k
     return block;
 }
 
-struct sp_block *sp_take_near_locked(struct sp_lane *lane, uint64_t size, bool *unfenced) {
+static struct sp_block *take_before(struct sp_lane *lane, uint64_t size, unsigned int flags) {
+    struct sp_block *block = sp_before_find_locked(lane, size, flags);
+    if (!block)
+        return NULL;
+    sp_tier_remove(block);
+    return cut(lane->pool, block, size);
+}
+
+struct sp_block *sp_take_near_locked(struct sp_lane *lane, uint64_t size, unsigned int flags,
+                                     bool *unfenced) {
     struct sp_block *cached = sp_collect_detach_locked(lane);
     if (sp_load_relaxed(&lane->by_address))
         sp_crowd_meet(lane);
@@ -196,6 +208,8 @@ struct sp_block *sp_take_near_locked(struct sp_lane *lane, uint64_t size, bool *
     bool more = sp_load_relaxed(&lane->quick_used) != 0;
     struct sp_block *block = more ? NULL : take_at_hand(lane, SP_REGION_LARGE, size);
     *unfenced = lane->unfenced[SP_REGION_LARGE].bytes > 0;
+    if (!block && !more && !*unfenced && sp_load_relaxed(&lane->by_address))
+        block = take_before(lane, size, flags);
     sp_lock_release(&lane->pool->lock);
     return block;
 }

@@ -46,6 +46,13 @@ static bool is_shortening_due(struct sp_lane *lane, uint64_t bytes) {
     return true;
 }
 
+// Others may have what has an event behind it: see region/offer.h. It is written where it changes.
+static void offer_locked(struct sp_lane *lane) {
+    struct sp_lane *_Atomic *offers = &lane->pool->lanes.offers;
+    if (sp_load_relaxed(&lane->by_address) && sp_load_relaxed(offers) != lane)
+        sp_store_relaxed(offers, lane);
+}
+
 // An anonymous stream has recorded each free already. Whoever gives a pool up takes each lane's
 // lock afterwards, to see what is used: so a free whose section is a later one sees that it was.
 SP_APART unsigned sp_unfenced_count_late_locked(struct sp_lane *lane, uint64_t sequence,
@@ -53,9 +60,10 @@ SP_APART unsigned sp_unfenced_count_late_locked(struct sp_lane *lane, uint64_t s
     unsigned left = 0;
     if (!sp_unfenced_count(lane, sequence, bytes))
         return 0;
-    if (sp_load_relaxed(&lane->puts)) {
+    if (!lane->records_each_free) {
         sp_store_relaxed(&lane->records, sp_load_relaxed(&lane->records) + 1);
         left = SP_LEFT_RECORD;
+        offer_locked(lane);
     }
     if (is_shortening_due(lane, bytes))
         left |= SP_LEFT_SHORTEN;
@@ -81,21 +89,28 @@ uint64_t sp_unfenced_part(const struct sp_pool *pool) {
     return lanes > 1 ? most / lanes : most;
 }
 
-// In a pool that is short of memory others wait for what is freed; one that was given up goes when
-// all of it is free and complete. Of a program that makes and destroys pools, each may hold back
-// some memory when it is given up: where several wait for that already, the next ones leave an
-// event. One that goes by synchronises alone waits for no event, and others' waiting tells how fast
-// the device was.
-static bool records_each_free(const struct sp_pool *pool) {
-    enum { WAITING_MOST = 4 };
-    return sp_load_relaxed(&pool->is_short) || sp_load_acquire(&pool->destroyed) ||
-           (!sp_pool_is_deterministic(pool) &&
-            sp_load_relaxed(&pool->device->given_up) >= WAITING_MOST);
-}
-
 bool sp_unfenced_is_promised(const struct sp_pool *pool) {
     enum { OPEN = poolPromiseStreamDestroy | poolPromiseNeverCapture };
     return (sp_pool_promises(pool) & OPEN) == OPEN;
+}
+
+// Others wait for what is freed in a pool that is short of memory. Where there is one stream alone,
+// and the library may record on it at any time, it does so when another pool wants the memory. (A
+// manager's stream is such a one, and its frees call no driver: docs/mam.md.)
+static bool lets_others_wait(const struct sp_pool *pool) {
+    return sp_load_relaxed(&pool->is_short) &&
+           (!sp_unfenced_is_promised(pool) || sp_load_relaxed(&pool->lanes.count) > 1);
+}
+
+// A pool that was given up goes when all of it is free and complete. Of a program that makes and
+// destroys pools, each may hold back some memory when it is given up: where several wait for that
+// already, the next ones leave an event. One that goes by synchronises alone waits for no event,
+// and others' waiting tells how fast the device was.
+static bool records_each_free(const struct sp_pool *pool) {
+    enum { WAITING_MOST = 4 };
+    return lets_others_wait(pool) || sp_load_acquire(&pool->destroyed) ||
+           (!sp_pool_is_deterministic(pool) &&
+            sp_load_relaxed(&pool->device->given_up) >= WAITING_MOST);
 }
 
 bool sp_unfenced_may_be_open(const struct sp_pool *pool) {

@@ -1,0 +1,258 @@
+#include "region/crowded.h"
+
+#include "base/cold.h"
+#include "region/at_hand.h"
+
+// -------------------------------------------------------------------------------- into the slabs
+
+// A slab that is left empty counts whole, once under each number: its stream may lose it to others.
+static void count_empty_locked(struct sp_lane *lane, struct sp_slab *slab) {
+    uint64_t sequence = slab->last_sequence;
+    if (sequence == 0 || slab->counted_under == (uint32_t)sequence)
+        return;
+    slab->counted_under = (uint32_t)sequence;
+    sp_unfenced_count(lane, sequence, sp_slab_bytes(slab));
+}
+
+static void put_one_locked(struct sp_lane *lane, const struct sp_front_block *block,
+                           uint64_t sequence, struct sp_list *empty) {
+    struct sp_slab *slab = block->slab;
+    if (slab->last_sequence < sequence)
+        slab->last_sequence = sequence;
+    sp_at_hand_put_aside_locked(lane, slab, block->index);
+    if (slab->live != 0)
+        return;
+    count_empty_locked(lane, slab);
+    if (empty && sp_at_hand_slab_left_locked(lane, slab))
+        sp_list_push_back(empty, &slab->owned_link);
+}
+
+// `empty`, where the caller has it, gets the slabs that the lane gives up.
+static void put_locked(struct sp_lane *lane, struct sp_front *front,
+                       const struct sp_front_batch *batch, struct sp_list *empty) {
+    for (unsigned i = 0; i < batch->count; i++)
+        put_one_locked(lane, &batch->blocks[i], batch->sequence, empty);
+    sp_front_take_back_locked(lane, front, batch);
+}
+
+static void put_back(struct sp_lane *lane, struct sp_front *front,
+                     const struct sp_front_batch *batch) {
+    if (batch->count == 0 && batch->granted == 0)
+        return;
+    sp_biased_lock_acquire(&lane->lock);
+    put_locked(lane, front, batch, NULL);
+    sp_biased_lock_release(&lane->lock);
+}
+
+static void drain_front_locked(struct sp_lane *lane, struct sp_front *front) {
+    struct sp_front_batch batch;
+    for (unsigned bin = 0; bin < SP_FRONT_BINS && sp_load_relaxed(&front->count) > 0; bin++) {
+        sp_front_empty_locked(front, bin, &batch);
+        put_locked(lane, front, &batch, NULL);
+    }
+}
+
+void sp_crowded_drain_locked(struct sp_lane *lane) {
+    struct sp_front *fronts = sp_load_relaxed(&lane->fronts);
+    for (int i = 0; fronts && i < SP_FRONT_COUNT; i++)
+        drain_front_locked(lane, &fronts[i]);
+}
+
+// A block may be on its way between a front and the lane.
+static bool is_any_aside_locked(const struct sp_lane *lane) {
+    SP_LIST_FOR_EACH(link, &lane->owned_slabs) {
+        if (sp_slab_has_aside(SP_CONTAINER_OF(link, struct sp_slab, owned_link)))
+            return true;
+    }
+    return false;
+}
+
+static void destroy_retired_locked(struct sp_lane *lane) {
+    while (lane->retired) {
+        struct sp_slab *slab = lane->retired;
+        lane->retired = slab->next_spare;
+        sp_slab_destroy(slab);
+    }
+    lane->retired_count = 0;
+}
+
+// No block of the slab is live, so a claim fails as long as it is that slab. To settle takes the
+// lock of each front.
+SP_COLD void sp_crowded_retire(struct sp_lane *lane, struct sp_slab *slab) {
+    enum { RETIRED_MOST = 16 };
+    if (!sp_slab_is_fronted(slab)) {
+        sp_slab_destroy(slab);
+        return;
+    }
+    sp_biased_lock_acquire(&lane->lock);
+    slab->next_spare = lane->retired;
+    lane->retired = slab;
+    if (++lane->retired_count >= RETIRED_MOST || !sp_front_is_any(lane)) {
+        sp_front_settle_locked(lane);
+        destroy_retired_locked(lane);
+    }
+    sp_biased_lock_release(&lane->lock);
+}
+
+static void close_locked(struct sp_lane *lane) {
+    sp_front_close_locked(lane);
+    destroy_retired_locked(lane);
+    SP_LIST_FOR_EACH(link, &lane->owned_slabs) {
+        sp_slab_end_fronted(SP_CONTAINER_OF(link, struct sp_slab, owned_link));
+    }
+}
+
+static void try_to_close_locked(struct sp_lane *lane) {
+    if (!sp_front_is_any(lane))
+        return;
+    sp_front_suspend_locked(lane);
+    sp_crowded_drain_locked(lane);
+    if (is_any_aside_locked(lane))
+        sp_front_resume_locked(lane);
+    else
+        close_locked(lane);
+}
+
+SP_COLD void sp_crowded_look(struct sp_lane *lane, struct sp_front *front) {
+    sp_biased_lock_acquire(&lane->lock);
+    if (sp_front_is_alone_locked(lane, front))
+        try_to_close_locked(lane);
+    sp_biased_lock_release(&lane->lock);
+}
+
+void sp_crowded_close(struct sp_lane *lane) {
+    sp_biased_lock_acquire(&lane->lock);
+    try_to_close_locked(lane);
+    sp_biased_lock_release(&lane->lock);
+}
+
+// ----------------------------------------------------------------------------------------- taking
+
+// As many as the allowance covers, up to half of what a front has room for.
+static void set_aside_locked(struct sp_lane *lane, struct sp_front *front,
+                             struct sp_front_batch *batch) {
+    struct sp_list *slabs = &lane->slabs[batch->class_index];
+    uint32_t block_size = sp_size_classes[batch->class_index].block_size;
+    uint32_t most = sp_front_room(batch->class_index) / 2;
+    while (batch->count < most && !sp_list_empty(slabs)) {
+        struct sp_slab *slab = SP_CONTAINER_OF(slabs->next, struct sp_slab, link);
+        if (!slab->fronted)
+            sp_slab_begin_fronted(slab);
+        if (sp_load_relaxed(&lane->used) + block_size > sp_load_relaxed(&lane->allowance))
+            return;
+        sp_front_grant_locked(lane, front, block_size, batch);
+        uint16_t index = sp_slab_set_aside(slab);
+        uint64_t address = slab->address + (uint64_t)index * block_size;
+        batch->blocks[batch->count++] = (struct sp_front_block){slab, address, index};
+        if (!sp_slab_has_free(slab))
+            sp_list_remove(&slab->link);
+    }
+}
+
+bool sp_crowded_has_place(struct sp_front *front, unsigned class_index) {
+    enum { STRANGERS_MOST = 8 };
+    struct sp_front_bin *bin = sp_front_bin_of(front, class_index);
+    sp_biased_lock_acquire(&front->lock);
+    bool has =
+        bin->count == 0 || bin->class_index == class_index || ++bin->strangers > STRANGERS_MOST;
+    sp_biased_lock_release(&front->lock);
+    return has;
+}
+
+// With a live block of the lane in the caller's hands, so that its pool stays. What a thread
+// doesn't use any longer goes, where it stands in the way.
+static void fill(struct sp_lane *lane, struct sp_front *front, struct sp_front_batch *batch) {
+    struct sp_front_batch old;
+    if (batch->count == 0)
+        return;
+    sp_front_make_room(front, batch->class_index, &old);
+    put_back(lane, front, &old);
+    sp_front_fill(front, batch);
+    put_back(lane, front, batch);
+}
+
+// The caller gets a block, and his front some.
+static uint64_t take_from_lane(struct sp_pool *pool, struct sp_lane *lane,
+                               const struct sp_stream *stream, struct sp_front *front,
+                               size_t size) {
+    struct sp_front_batch batch = {.class_index = (uint16_t)sp_slab_class_of(size)};
+    uint64_t address = 0;
+    bool covered = true;
+    sp_biased_lock_acquire(&lane->lock);
+    if (SP_LIKELY(sp_lane_is(lane, pool, stream)))
+        address = sp_at_hand_take_small_locked(lane, size, poolMallocDefault, NULL);
+    if (SP_LIKELY(address)) {
+        sp_at_hand_count_hit_locked(lane);
+        covered = sp_at_hand_use_locked(lane, size);
+        if (front && covered && sp_front_is_any(lane)) // open still
+            set_aside_locked(lane, front, &batch);
+    }
+    sp_biased_lock_release(&lane->lock);
+    if (SP_UNLIKELY(!covered))
+        sp_figures_cover(pool, lane);
+    if (front)
+        fill(lane, front, &batch);
+    return address;
+}
+
+uint64_t sp_crowded_take(struct sp_pool *pool, const struct sp_stream *stream, size_t size) {
+    struct sp_lane *lane = sp_lane_find(pool, stream->slot);
+    if (!lane || !sp_biased_lock_is_crowded(&lane->lock))
+        return 0;
+    if (SP_UNLIKELY(!sp_front_is_any(lane)))
+        sp_front_open(lane, pool, stream);
+    struct sp_front *front = sp_front_of_thread(lane);
+    if (front && SP_UNLIKELY(sp_front_is_look_due(front)))
+        sp_crowded_look(lane, front);
+    uint64_t address = front ? sp_front_take(front, pool, stream, size) : 0;
+    if (SP_LIKELY(address))
+        return address;
+    if (front && !sp_crowded_has_place(front, sp_slab_class_of(size)))
+        front = NULL;
+    return take_from_lane(pool, lane, stream, front, size);
+}
+
+// ----------------------------------------------------------------------------------------- freeing
+
+bool sp_crowded_may_pay(const struct sp_front_free *free) {
+    uint64_t counted = sp_load_relaxed(&free->lane->unfenced_bytes);
+    uint64_t most = sp_load_relaxed(&free->lane->unfenced_most);
+    return sp_load_relaxed(&free->lane->unfenced_sequence) == free->sequence &&
+           sp_excess(most, counted) >= sp_size_classes[free->class_index].block_size;
+}
+
+// Twice as many blocks as the last time, if that was under this number; else half of these.
+static uint32_t asks_locked(struct sp_front *front, const struct sp_front_free *free) {
+    uint32_t most = (sp_front_room(free->class_index) + 1) / 2;
+    if (front->asked_under != free->sequence && front->asks > 1)
+        front->asks /= 2;
+    front->asked_under = free->sequence;
+    uint32_t asks = front->asks < most ? front->asks : most;
+    front->asks = asks * 2;
+    return asks;
+}
+
+// Counts what is to be freed into a front as unfenced already, as far as the lane may hold it back.
+static uint64_t pay_locked(struct sp_front *front, const struct sp_front_free *free) {
+    struct sp_lane *lane = free->lane;
+    uint64_t block_size = sp_size_classes[free->class_index].block_size;
+    uint64_t counted = sp_load_relaxed(&lane->unfenced_bytes);
+    if (!sp_crowded_may_pay(free))
+        return 0;
+    uint64_t blocks = sp_excess(sp_load_relaxed(&lane->unfenced_most), counted) / block_size;
+    uint64_t bytes = sp_min(blocks, asks_locked(front, free)) * block_size;
+    sp_store_relaxed(&lane->unfenced_bytes, counted + bytes);
+    return bytes;
+}
+
+void sp_crowded_make_room(struct sp_front *front, const struct sp_front_free *free,
+                          struct sp_list *empty) {
+    struct sp_front_batch batch;
+    sp_front_make_room(front, free->class_index, &batch);
+    sp_biased_lock_acquire(&free->lane->lock);
+    put_locked(free->lane, front, &batch, empty);
+    uint64_t bytes = pay_locked(front, free);
+    sp_biased_lock_release(&free->lane->lock);
+    if (bytes > 0)
+        sp_front_pay(front, free->sequence, bytes);
+}

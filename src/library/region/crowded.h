@@ -1,0 +1,39 @@
+// Between the fronts of a crowded lane (region/front.h) and the lane: blocks go to and fro in
+// batches, each in one critical section of the lane.
+#ifndef STREAMPOOL_REGION_CROWDED_H
+#define STREAMPOOL_REGION_CROWDED_H
+
+#include "region/front.h"
+
+// Allocates a small block that a crowded lane has at hand, for a stream that owes no action, and
+// counts it. 0 when there is none, or the lane isn't crowded.
+uint64_t sp_crowded_take(struct sp_pool *pool, const struct sp_stream *stream, size_t size);
+
+// True when blocks of the class may come into the front: its bin is theirs or empty, or that of a
+// class which hasn't been used there while these came in vain several times. A thread that uses two
+// classes of one bin by turns would else have each evict the other.
+bool sp_crowded_has_place(struct sp_front *front, unsigned class_index);
+
+// True when the lane may count ahead what a front is to free: else each free is the lane's.
+bool sp_crowded_may_pay(const struct sp_front_free *free);
+
+// Makes room in the front for a block that is claimed, and so keeps the pool. `empty` gets the
+// slabs that this has left empty and that the lane gives up.
+void sp_crowded_make_room(struct sp_front *front, const struct sp_front_free *free,
+                          struct sp_list *empty);
+
+// Closes the fronts of a lane that one thread alone has used of late, unless a block is on its way.
+void sp_crowded_look(struct sp_lane *lane, struct sp_front *front);
+
+// Closes the fronts of a lane, likewise.
+void sp_crowded_close(struct sp_lane *lane);
+
+// Makes a slab of the lane spare that was given up. A thread that frees an address twice may be
+// about to claim a block there, with its front's lock held: what it has looked at isn't another
+// slab before it has done so.
+void sp_crowded_retire(struct sp_lane *lane, struct sp_slab *slab);
+
+// With the lane's lock held: puts all that its fronts have into its slabs.
+void sp_crowded_drain_locked(struct sp_lane *lane);
+
+#endif
