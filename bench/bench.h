@@ -31,6 +31,7 @@
     X(full, "a large block from free memory in pieces on a full device")                           \
     X(stall, "other threads' calls, and a kernel, while one thread remaps")                        \
     X(kinds, "a malloc and a free on one stream, by the stream's kind")                            \
+    X(heap, "malloc and free inside kernels, by size and threads; built where there is nvcc")      \
     X(ended_threads, "threads that use their default stream once and end: time and memory")        \
     X(ended_streams, "streams that are used once and destroyed: time and memory")                  \
     X(ended_contexts, "contexts that are used once and destroyed: time and memory")                \
@@ -43,7 +44,6 @@
       "pools that allocate and trim, and that hold memory: time, memory, address space")           \
     X(given_up, "pools that were destroyed with work pending: what others notice")                 \
     X(fixed_sizes, "fixed blocks of growing sizes: address space compared with the peak in use")   \
-    X(heap, "malloc and free inside kernels, by size; built where there is nvcc")                  \
     X(many_holes, "large blocks, TrimTo and others' pairs beside free blocks of 64 KiB")
 
 struct bench {

@@ -1,9 +1,11 @@
-// Memory inside kernels: each of a million threads allocates once, or frees once, or does both.
+// Memory inside kernels: each of many threads allocates once, or frees once, or does both. A
+// million threads by size, and blocks of one size by the number of threads.
 //
 // The time is the device's own, from the begin of a kernel's first block to the end of its last one
-// (heap_kernels.cu). Beside it stands CUDA's own allocator for kernels, with as many threads as its
-// heap of 8 MiB has room for; and an addition to one counter, which the compiler makes once for a
-// warp. Blocks are written and checked in the round that warms up.
+// (heap_kernels.cu). Beside it stands CUDA's own allocator for kernels, with at most 2^14 threads,
+// and no more than have a block of 1 MiB together: its heap has 8 MiB unless a program asks for
+// more. And an addition to one counter, which the compiler makes once for a warp. Blocks are
+// written and checked in the round that warms up.
 #include "bench.h"
 
 #ifdef STREAMPOOL_HAVE_HEAP
@@ -14,13 +16,14 @@
 #include <streampool/heap.h>
 #include <string.h>
 
-#define THREADS (UINT32_C(1) << 20)
+#define THREADS_MOST (UINT32_C(1) << 20)
 
 enum {
     BLOCK = 256,
     CUDA_THREADS = 1 << 14,
-    CUDA_BYTES = 1 << 20,
-    SCATTER = 7919, // a prime, so that each block is freed by one thread
+    CUDA_BYTES = 1 << 20, // that its threads ask for together
+    SCATTER = 7919,       // a prime, so that each block is freed by one thread
+    BY_THREADS_BYTES = 64
 };
 
 // X(name): the kernels of heap_kernels.cu
@@ -60,6 +63,7 @@ struct scene {
 struct setting {
     struct scene *scene;
     uint64_t bytes;
+    uint32_t threads;
 };
 
 // ----------------------------------------------------------------------------------------- kernels
@@ -82,7 +86,8 @@ static int timed(const struct scene *scene, enum kernel_name kernel, uint32_t th
         error = (int)scene->driver->cuStreamSynchronize(scene->stream);
     if (!error)
         error = (int)scene->driver->cuMemcpyDtoH(clock, scene->words, sizeof clock);
-    *rate = error ? NAN : threads / (double)(clock[1] - clock[0]) * 1e3;
+    uint64_t nanoseconds = clock[1] > clock[0] ? clock[1] - clock[0] : 1; // a coarse clock's 0
+    *rate = error ? NAN : threads / (double)nanoseconds * 1e3;
     return error;
 }
 
@@ -103,9 +108,8 @@ static int check_blocks(const struct scene *scene, uint64_t bytes, uint32_t thre
 
 // --------------------------------------------------------------------------------------- measuring
 
-static int measure_counter(const struct scene *scene, double *values) {
+static int measure_counter(const struct scene *scene, uint32_t threads, double *values) {
     CUdeviceptr counter = scene->words + 24, blocks = scene->blocks, clock = scene->words;
-    uint32_t threads = THREADS;
     int error = timed(scene, KERNEL_counter, threads,
                       (void *[]){&counter, &blocks, &threads, &clock}, &values[MALLOC]);
     for (int row = MALLOC + 1; row < ROWS; row++)
@@ -113,11 +117,16 @@ static int measure_counter(const struct scene *scene, double *values) {
     return error;
 }
 
+static uint32_t cuda_threads(const struct setting *on) {
+    uint64_t most = CUDA_BYTES / on->bytes < CUDA_THREADS ? CUDA_BYTES / on->bytes : CUDA_THREADS;
+    return on->threads < most ? on->threads : (uint32_t)most;
+}
+
 // Allocates for all threads and frees: each its own block, then each one that lies far away.
-static int measure_heap(const struct scene *scene, const struct subject *subject, uint64_t bytes,
-                        bool checks, double *values) {
-    bool ours = subject->value == HEAP;
-    uint32_t threads = THREADS, step = 1;
+static int measure_heap(const struct setting *on, bool ours, bool checks, double *values) {
+    const struct scene *scene = on->scene;
+    uint64_t bytes = on->bytes;
+    uint32_t threads = ours ? on->threads : cuda_threads(on), step = 1;
     CUdeviceptr blocks = scene->blocks, clock = scene->words;
     struct pool_heap heap = scene->device;
     // CUDA's kernels have no heap to be told of.
@@ -127,8 +136,6 @@ static int measure_heap(const struct scene *scene, const struct subject *subject
     enum kernel_name mallocs = ours ? KERNEL_heap_malloc : KERNEL_cuda_malloc;
     enum kernel_name frees = ours ? KERNEL_heap_free : KERNEL_cuda_free;
     int error = 0;
-    if (!ours)
-        threads = CUDA_BYTES / bytes < CUDA_THREADS ? (uint32_t)(CUDA_BYTES / bytes) : CUDA_THREADS;
     for (int row = FREE; row <= SCATTERED && !error; row++) {
         error = timed(scene, mallocs, threads, to_malloc + !ours, &values[MALLOC]);
         if (!error && checks && ours)
@@ -146,29 +153,63 @@ static int measure(struct bench *bench, struct subject *subject, const void *set
                    double *values) {
     const struct setting *on = setting;
     if (subject->value == COUNTER)
-        return measure_counter(on->scene, values);
-    return measure_heap(on->scene, subject, on->bytes, bench->round < 0, values);
+        return measure_counter(on->scene, on->threads, values);
+    return measure_heap(on, subject->value == HEAP, bench->round < 0, values);
 }
 
-static int measure_size(struct bench *bench, struct scene *scene, uint64_t bytes) {
+static int measure_setting(struct bench *bench, const struct setting *on, const char *label,
+                           double at) {
     static const char *const what[ROWS] = {"malloc", "free", "free, scattered", "malloc + free"};
-    struct setting on = {scene, bytes};
     struct bench_row rows[ROWS];
-    char labels[ROWS][48], text[16];
+    char labels[ROWS][48];
     for (int row = 0; row < ROWS; row++) {
-        snprintf(labels[row], sizeof labels[row], "%s, %s", bench_size_text(bytes, text),
-                 what[row]);
+        snprintf(labels[row], sizeof labels[row], "%s, %s", label, what[row]);
         rows[row] = (struct bench_row){labels[row], "10^6/s"};
     }
     return bench_compare(bench, &(struct bench_field){
-                                    .subjects = scene->subjects,
+                                    .subjects = on->scene->subjects,
                                     .subject_count = SUBJECTS_OF_CASE,
                                     .rows = rows,
                                     .row_count = ROWS,
-                                    .at = (double)bytes,
+                                    .at = at,
                                     .measure = measure,
-                                    .setting = &on,
+                                    .setting = on,
                                 });
+}
+
+static void print_head(struct bench *bench, struct scene *scene, const char *title) {
+    bench_print_head_of(
+        bench,
+        &(struct bench_field){.subjects = scene->subjects, .subject_count = SUBJECTS_OF_CASE},
+        title);
+}
+
+// All classes up to 4 KiB.
+static int by_size(struct bench *bench, struct scene *scene) {
+    static const uint64_t sizes[] = {16,  32,  48,  64,   96,   128,  192,  256,
+                                     384, 512, 768, 1024, 1536, 2048, 3072, 4096};
+    int error = 0;
+    print_head(bench, scene, "memory inside kernels, 2^20 threads");
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0] && !error; i++) {
+        char label[16];
+        error = measure_setting(bench, &(struct setting){scene, sizes[i], THREADS_MOST},
+                                bench_size_text(sizes[i], label), (double)sizes[i]);
+    }
+    return error;
+}
+
+static int by_threads(struct bench *bench, struct scene *scene) {
+    static const int powers[] = {10, 14, 18, 20};
+    int error = 0;
+    print_head(bench, scene, "memory inside kernels, blocks of 64 B, by threads");
+    for (size_t i = 0; i < sizeof powers / sizeof powers[0] && !error; i++) {
+        char label[32];
+        uint32_t threads = UINT32_C(1) << powers[i];
+        snprintf(label, sizeof label, "2^%d threads", powers[i]);
+        error = measure_setting(bench, &(struct setting){scene, BY_THREADS_BYTES, threads}, label,
+                                threads);
+    }
+    return error;
 }
 
 // ------------------------------------------------------------------------------------------- scene
@@ -208,7 +249,7 @@ static int open_scene(struct bench *bench, struct scene *scene) {
     scene->subjects[COUNTER].role = SUBJECT_IS_FLOOR;
     int error = load(scene);
     if (!error)
-        error = (int)scene->driver->cuMemAlloc(&scene->blocks, THREADS * sizeof(CUdeviceptr));
+        error = (int)scene->driver->cuMemAlloc(&scene->blocks, THREADS_MOST * sizeof(CUdeviceptr));
     if (!error)
         error = (int)scene->driver->cuMemAlloc(&scene->words, 4 * sizeof(uint64_t));
     return error ? error : make_heap(bench, scene);
@@ -230,23 +271,19 @@ static int close_scene(struct scene *scene) {
 }
 
 int case_heap(struct bench *bench) {
-    static const uint64_t sizes[] = {16,  24,  32,  64,      96,      128,
-                                     192, 256, 512, 1 << 10, 2 << 10, 4 << 10};
     struct scene scene;
     if (bench->simulated) {
         bench_print(bench, "heap: left out, the simulated driver runs no kernels of this kind");
+        bench_end_line(bench);
         return 0;
     }
     if (!bench_fits(bench, UINT64_C(14) << 30, "heap"))
         return 0;
     int error = open_scene(bench, &scene);
     if (!error)
-        bench_print_head_of(
-            bench,
-            &(struct bench_field){.subjects = scene.subjects, .subject_count = SUBJECTS_OF_CASE},
-            "memory inside kernels, 2^20 threads");
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0] && !error; i++)
-        error = measure_size(bench, &scene, sizes[i]);
+        error = by_size(bench, &scene);
+    if (!error)
+        error = by_threads(bench, &scene);
     int closed = close_scene(&scene);
     return error ? error : closed;
 }
@@ -255,6 +292,7 @@ int case_heap(struct bench *bench) {
 
 int case_heap(struct bench *bench) {
     bench_print(bench, "heap: left out, the program was built without nvcc");
+    bench_end_line(bench);
     return 0;
 }
 

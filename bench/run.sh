@@ -25,7 +25,7 @@ cd "$root"
 . bench/build.sh
 
 programs=build/bench/bin
-cases="pair live sizes growth loop alternate handoff ahead streams threads unfenced kinds stall fragments full"
+cases="pair live mam sizes growth loop alternate handoff ahead streams threads unfenced kinds stall fragments full"
 growing="ended_threads ended_streams ended_contexts ended_slots user_events queries pending many_pools given_up
     fixed_sizes many_holes"
 divide=10
@@ -50,6 +50,11 @@ replay() {  # NAME OPTION... TRACE...
 
 build_release build/bench "$install"
 mkdir -p "$results"
+if compgen -G 'build/bench/lib/libstreampool_heap.*' > /dev/null; then
+    cases+=" heap"
+else
+    echo "heap left out: it is built where there is nvcc."
+fi
 
 # Each has a process of its own: after a case with many threads and streams the driver's events take longer, and what a case has
 # left would hide what the next one adds.
