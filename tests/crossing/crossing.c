@@ -153,6 +153,38 @@ static void free_large_other_stream(poolMemPool_t pool) {
     free_counted(pool, test_malloc(pool, LARGE, stream), other, 0);
 }
 
+// The second stream waits for an event behind a pair on the first one.
+static void hand_over(poolMemPool_t pool, size_t size, CUstream from, CUstream to, CUevent event) {
+    test_free(test_malloc(pool, size, from), from);
+    EXPECT(poolEventRecord(event, from), poolSuccess);
+    EXPECT(poolStreamWaitEvent(to, event, 0), poolSuccess);
+}
+
+// A block goes to another stream and back so often that the pool grows no more, and that the lane
+// doesn't look after others at the measured call.
+static void malloc_handed_over(poolMemPool_t pool, size_t size) {
+    enum { ROUNDS = 100 };
+    CUstream stream = test_stream(), other = test_stream();
+    CUevent event = test_event();
+    test_set_flag(pool, poolMemPoolReuseAllowOpportunistic, 0);
+    for (int i = 0; i < ROUNDS; i++) {
+        hand_over(pool, size, stream, other, event);
+        test_free(test_malloc(pool, size, other), stream);
+    }
+    hand_over(pool, size, stream, other, event);
+    malloc_counted(pool, size, other, poolMemPoolStatReuseOrdered);
+}
+
+// The stream keeps one block, and what another one gave back to it is in its tiers.
+static void malloc_large_ordered(poolMemPool_t pool) {
+    malloc_handed_over(pool, LARGE);
+}
+
+// Each free exceeds the cap, and the stream keeps the only block.
+static void malloc_large_offered(poolMemPool_t pool) {
+    malloc_handed_over(pool, 16 * LARGE);
+}
+
 static const struct path {
     const char *name;
     void (*run)(poolMemPool_t pool);
@@ -160,6 +192,8 @@ static const struct path {
     {"malloc-small-hit", malloc_small_hit},
     {"free-small-hit", free_small_hit},
     {"malloc-large-near-miss", malloc_large_near_miss},
+    {"malloc-large-ordered", malloc_large_ordered},
+    {"malloc-large-offered", malloc_large_offered},
     {"malloc-large-grows", malloc_large_grows},
     {"free-large-records", free_large_records},
     {"free-large-other-stream", free_large_other_stream},

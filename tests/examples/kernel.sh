@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# kernel.sh CHECKOUT NVCC: nvcc compiles the examples with kernels, and the test of the device heap on a GPU, with no warning.
+# kernel.sh CHECKOUT NVCC [LIBRARY...]: nvcc compiles the examples with kernels, and the test of the device heap on a GPU, with no
+# warning, what uses the heap with POOL_HEAP_CHECK too. With the libraries of the heap it links the example of the heap with them.
 # Without nvcc it is skipped. It needs no GPU.
 set -euo pipefail
 nvcc=$2
 cd "$1/docs/examples"
+shift 2
 skipped=77
 
 if ! command -v "$nvcc" > /dev/null; then
@@ -12,6 +14,12 @@ if ! command -v "$nvcc" > /dev/null; then
 fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-for source in kernel.cu heap.cu ../../tests/heap_gpu/heap_gpu.cu; do
-    "$nvcc" -Werror all-warnings -I../../include -c "$source" -o "$work/object.o"
-done
+compile() {  # SOURCE [OPTION...]
+    "$nvcc" -Werror all-warnings -I../../include -c "$@" -o "$work/object.o"
+}
+compile kernel.cu
+compile heap.cu -DPOOL_HEAP_CHECK
+compile ../../tests/heap_gpu/heap_gpu.cu
+compile ../../tests/heap_gpu/checked.cu
+compile heap.cu
+if [ $# -gt 0 ]; then "$nvcc" "$work/object.o" "$@" -o "$work/heap"; fi

@@ -8,6 +8,7 @@
 #include "inside/tree.h"
 #include "region/device.h"
 #include "region/figures.h"
+#include "region/front.h"
 #include "region/handle.h"
 #include "region/lane.h"
 #include "region/loan.h"
@@ -253,10 +254,49 @@ static bool check_stitches(struct check *check) {
     return true;
 }
 
+static uint64_t count_in_bin(const struct sp_front_bin *bin, const struct sp_slab *slab) {
+    uint64_t count = 0;
+    for (int i = 0; i < bin->count; i++)
+        count += bin->blocks[i].slab == slab && !sp_slab_is_live(slab, bin->blocks[i].index);
+    return count;
+}
+
+static uint64_t count_aside(const struct sp_lane *lane, const struct sp_slab *slab) {
+    const struct sp_front *fronts = sp_load_relaxed(&lane->fronts);
+    uint64_t count = 0;
+    for (int i = 0; fronts && i < SP_FRONT_COUNT; i++) {
+        for (int bin = 0; bin < SP_FRONT_BINS; bin++)
+            count += count_in_bin(&fronts[i].bins[bin], slab);
+    }
+    return count;
+}
+
+static bool check_fronts(struct check *check, const struct sp_lane *lane) {
+    const struct sp_front *fronts = sp_load_relaxed(&lane->fronts);
+    for (int i = 0; fronts && i < SP_FRONT_COUNT; i++) {
+        const struct sp_front *front = &fronts[i];
+        uint64_t granted = sp_load_relaxed(&front->granted) - sp_load_relaxed(&front->spent);
+        uint64_t at_hand = front->at_hand - sp_load_relaxed(&front->spent);
+        uint32_t count = 0;
+        for (int bin = 0; bin < SP_FRONT_BINS; bin++)
+            count += front->bins[bin].count;
+        REQUIRE(check, at_hand == granted && granted <= sp_load_relaxed(&lane->used),
+                "a front has %llu bytes at hand, and was granted %llu", (unsigned long long)at_hand,
+                (unsigned long long)granted);
+        REQUIRE(check, count == sp_load_relaxed(&front->count),
+                "a front counts its blocks wrongly");
+        REQUIRE(check, front->pool == lane->pool && front->stream == lane->stream,
+                "a front is another lane's");
+        REQUIRE(check, front->paid_sequence <= sp_load_relaxed(&lane->unfenced_sequence),
+                "a front was paid for what its lane hasn't counted");
+    }
+    return true;
+}
+
 static bool check_slab(struct check *check, const struct sp_lane *lane,
                        const struct sp_slab *slab) {
-    REQUIRE(check, inside_slab_check(slab), "the slab at %#llx is not in order",
-            (unsigned long long)slab->address);
+    REQUIRE(check, inside_slab_check(slab, count_aside(lane, slab)),
+            "the slab at %#llx is not in order", (unsigned long long)slab->address);
     REQUIRE(check, slab->owner == lane, "a slab is in the list of another lane than its owner");
     REQUIRE(check, sp_slab_has_free(slab) == !sp_list_empty(&slab->link),
             "a slab's free blocks and its place in the lists don't agree");
@@ -331,7 +371,7 @@ static bool check_lane(struct check *check, const struct sp_lane *lane, uint64_t
     }
     REQUIRE(check, slabs == sp_load_relaxed(&lane->slab_count), "a lane counts its slabs wrongly");
     return check_calendars(check, lane) && check_account(check, lane) &&
-           check_quick(check, lane, cached);
+           check_fronts(check, lane) && check_quick(check, lane, cached);
 }
 
 static bool check_figures(struct check *check, uint64_t cached) {

@@ -129,16 +129,19 @@ bool test_is_filled(const void *address, unsigned char value, size_t size) {
 // --------------------------------------------------------------------------------------- held work
 
 static void wait_in_stream(void *argument) {
-    struct test_hold *hold = argument;
-    while (sem_wait(&hold->ended) != 0)
+    sem_t *ended = argument;
+    while (sem_wait(ended) != 0)
         ;
+    sem_destroy(ended);
+    free(ended);
 }
 
 void test_hold(struct test_hold *hold, CUstream stream) {
-    sem_init(&hold->ended, 0, 0);
-    DRIVER(test_driver()->cuLaunchHostFunc(stream, wait_in_stream, hold));
+    hold->ended = malloc(sizeof(*hold->ended));
+    REQUIRE(hold->ended && sem_init(hold->ended, 0, 0) == 0);
+    DRIVER(test_driver()->cuLaunchHostFunc(stream, wait_in_stream, hold->ended));
 }
 
 void test_let_go(struct test_hold *hold) {
-    sem_post(&hold->ended);
+    sem_post(hold->ended);
 }

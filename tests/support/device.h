@@ -62,9 +62,9 @@ void test_check_block(const void *address, unsigned char value, size_t size, CUs
 
 // Work in a stream that does not end before test_let_go(): what comes after it in the stream stays
 // pending. It is a host function, so nothing of it depends on time, and other host functions of the
-// process may wait behind it. The hold must outlive the work.
+// process may wait behind it. The work frees the semaphore, as it may end after the hold's scope.
 struct test_hold {
-    sem_t ended;
+    sem_t *ended;
 };
 void test_hold(struct test_hold *hold, CUstream stream);
 void test_let_go(struct test_hold *hold);

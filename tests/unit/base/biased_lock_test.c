@@ -358,6 +358,54 @@ static void what_a_thread_owned_goes_to_the_next_one(void **state) {
     assert_int_equal(guarded, 1);
 }
 
+// ------------------------------------------------------------------------------------------ crowds
+
+// Has another thread find the lock held.
+static void meet(void) {
+    pthread_t other;
+    sp_biased_lock_acquire_shared(&lock);
+    start(&other, take_once, NULL);
+    while (atomic_load(&lock.shared.state) != SP_LOCK_WAITED)
+        sched_yield();
+    sp_biased_lock_release_shared(&lock);
+    join(other);
+}
+
+static void threads_that_meet_again_and_again_are_a_crowd_until_it_is_forgotten(void **state) {
+    (void)state;
+    for (int i = 0; i < 64 && !sp_biased_lock_is_crowded(&lock); i++)
+        meet();
+    assert_true(sp_biased_lock_is_crowded(&lock));
+    take_in_a_row(&lock, OFTEN);
+    assert_true(sp_biased_lock_is_crowded(&lock));
+    sp_biased_lock_acquire(&lock);
+    sp_biased_lock_forget_crowd(&lock);
+    sp_biased_lock_release(&lock);
+    assert_false(sp_biased_lock_is_crowded(&lock));
+}
+
+static void to_find_it_free_counts_against_having_met(void **state) {
+    (void)state;
+    take_once(NULL); // nobody took it before
+    atomic_store(&lock.met, 200);
+    for (int left = 199; left >= -10; left--) {
+        sp_biased_lock_acquire_shared(&lock);
+        assert_int_equal(atomic_load(&lock.met), left > 0 ? left : 0);
+        sp_biased_lock_release_shared(&lock);
+    }
+}
+
+static void no_two_threads_have_one_number(void **state) {
+    (void)state;
+    pthread_t other;
+    take_once(NULL);
+    start(&other, own_and_end, NULL);
+    join(other);
+    assert_int_not_equal(sp_this_thread->number, 0);
+    assert_int_not_equal(seen->number, 0);
+    assert_int_not_equal(seen->number, sp_this_thread->number);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_the_system_call_it_is_a_plain_lock),
@@ -371,6 +419,10 @@ int main(void) {
         cmocka_unit_test_setup(an_owner_at_work_loses_nothing_to_another_thread, enable),
         cmocka_unit_test_setup(an_owner_that_is_none_any_more_stays_outside, enable),
         cmocka_unit_test_setup(what_a_thread_owned_goes_to_the_next_one, enable),
+        cmocka_unit_test_setup(threads_that_meet_again_and_again_are_a_crowd_until_it_is_forgotten,
+                               enable),
+        cmocka_unit_test_setup(to_find_it_free_counts_against_having_met, enable),
+        cmocka_unit_test_setup(no_two_threads_have_one_number, enable),
     };
     return cmocka_run_group_tests_name("biased_lock", tests, NULL, NULL);
 }

@@ -171,9 +171,84 @@ static void behind_a_pending_event_no_newer_one_is_asked(void **state) {
     assert_true(simcudaCallCount("cuEventQuery") - asked <= (stream->identified ? 1 : 2));
 }
 
-static void each_of_a_few_records_is_known_by_itself(void **state) {
+// Asks the stream, and returns how many events that took.
+static uint64_t asked_by_poll(struct sp_stream *stream) {
+    uint64_t asked = simcudaCallCount("cuEventQuery");
+    assert_done(sp_poll_stream(stream));
+    return simcudaCallCount("cuEventQuery") - asked;
+}
+
+static uint64_t record_a_few(struct sp_stream *stream) {
+    uint64_t sequence = 0;
+    for (int i = 0; i < SP_STREAM_MARKS; i++) {
+        sequence = free_behind_work_on(stream);
+        assert_done(sp_mark_record(stream));
+    }
+    return sequence;
+}
+
+// Finds the stream idle.
+static void find_idle(struct sp_stream *stream) {
+    uint64_t sequence = record_a_few(stream);
+    simulated_finish(stream->handle);
+    assert_done(sp_poll_stream(stream));
+    assert_true(is_complete(stream, sequence));
+}
+
+// An anonymous stream's chain says the same by an event of its own.
+static void of_a_stream_that_was_idle_and_is_the_newest_event_alone_is_asked(void **state) {
     (void)state;
     struct sp_stream *stream = known_stream();
+    if (!stream->identified)
+        skip();
+    find_idle(stream);
+    uint64_t sequence = record_a_few(stream);
+    simulated_finish(stream->handle);
+    assert_int_equal(asked_by_poll(stream), 1);
+    assert_true(is_complete(stream, sequence));
+    assert_null(sp_mark_covering(stream, 1));
+}
+
+// The newest event and then the oldest one, and the oldest one alone from then on.
+static void a_stream_that_was_idle_and_is_busy_costs_one_question_more_once(void **state) {
+    (void)state;
+    struct sp_stream *stream = known_stream();
+    if (!stream->identified)
+        skip();
+    find_idle(stream);
+    record_a_few(stream);
+    assert_int_equal(asked_by_poll(stream), 2);
+    assert_int_equal(asked_by_poll(stream), 1);
+    simulated_finish(stream->handle);
+    assert_int_equal(asked_by_poll(stream), 2);
+    record_a_few(stream);
+    simulated_finish(stream->handle);
+    assert_int_equal(asked_by_poll(stream), 1);
+}
+
+static void a_question_that_fails_leaves_the_marks_that_it_was_not_answered_for(void **state) {
+    (void)state;
+    struct sp_stream *stream = known_stream();
+    if (!stream->identified)
+        skip();
+    uint64_t first = free_behind_work_on(stream);
+    assert_done(sp_mark_record(stream));
+    simulated_finish(stream->handle);
+    uint64_t last = record_a_few(stream);
+    simcudaFailCall("cuEventQuery", 2, simcudaFaultOnce, CUDA_ERROR_UNKNOWN);
+    assert_of_driver(sp_poll_stream(stream), CUDA_ERROR_UNKNOWN);
+    assert_true(is_complete(stream, first));
+    assert_false(is_complete(stream, last));
+    struct sp_mark *mark = sp_mark_covering(stream, first);
+    assert_non_null(mark);
+    assert_true(mark->sequence > first);
+    sp_mark_release(mark);
+    simulated_finish(stream->handle);
+    assert_done(sp_poll_stream(stream));
+    assert_true(is_complete(stream, last));
+}
+
+static void each_of_a_few_records_is_known(struct sp_stream *stream) {
     uint64_t sequences[SP_STREAM_MARKS];
     uint64_t pieces[SP_STREAM_MARKS];
     for (int i = 0; i < SP_STREAM_MARKS; i++) {
@@ -188,6 +263,13 @@ static void each_of_a_few_records_is_known_by_itself(void **state) {
         for (int i = 0; i < SP_STREAM_MARKS; i++)
             assert_int_equal(is_complete(stream, sequences[i]), i <= done);
     }
+}
+
+static void each_of_a_few_records_is_known_by_itself(void **state) {
+    (void)state;
+    struct sp_stream *stream = known_stream();
+    each_of_a_few_records_is_known(stream);
+    each_of_a_few_records_is_known(stream); // it was idle at last
 }
 
 static void a_record_that_fails_publishes_nothing_and_leaves_no_event_but_a_spare(void **state) {
@@ -333,6 +415,9 @@ int main(void) {
         mark_test(of_many_records_some_of_every_age_are_known_by_themselves),
         mark_test(the_oldest_record_stays_until_it_is_complete),
         mark_test(behind_a_pending_event_no_newer_one_is_asked),
+        mark_test(of_a_stream_that_was_idle_and_is_the_newest_event_alone_is_asked),
+        mark_test(a_stream_that_was_idle_and_is_busy_costs_one_question_more_once),
+        mark_test(a_question_that_fails_leaves_the_marks_that_it_was_not_answered_for),
         mark_test(each_of_a_few_records_is_known_by_itself),
         mark_test(a_record_that_fails_publishes_nothing_and_leaves_no_event_but_a_spare),
         mark_test(without_host_memory_a_record_fails_and_publishes_nothing),

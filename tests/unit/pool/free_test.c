@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "calls/free.h"
+#include "calls/locate.h"
 #include "fault/host_memory.h"
 #include "order/mark.h"
 #include "process/given_up.h"
@@ -88,6 +89,19 @@ static void the_detail_of_a_free_that_is_none_says_what_lies_there(void **state)
     fixture_synchronize(stream);
     fixture_trim(pool, 0);
     says(large, "was freed already, or is no allocation");
+}
+
+// Its bytes are noted before its account is.
+static void a_block_that_is_being_handed_out_is_not_live(void **state) {
+    (void)state;
+    void *large = fixture_malloc(pool, MIB(3), stream);
+    struct sp_block *block = sp_owner_block(sp_owner_of((uint64_t)(uintptr_t)large));
+    struct sp_lane *lane = sp_owner_block_lane(block);
+    sp_block_set_live(block);
+    assert_int_equal(sp_locate(block->address + 512).place, SP_PLACE_FREE);
+    sp_store_relaxed(&block->account, lane);
+    assert_int_equal(sp_locate(block->address + 512).place, SP_PLACE_INSIDE);
+    fixture_free(large, stream);
 }
 
 static void an_interior_pointer_is_not_live(void **state) {
@@ -618,6 +632,7 @@ int main(void) {
         free_test(used_falls_at_the_call_though_the_work_is_pending),
         free_test(a_double_free_is_found_at_every_stage_of_the_memory),
         free_test(the_detail_of_a_free_that_is_none_says_what_lies_there),
+        free_test(a_block_that_is_being_handed_out_is_not_live),
         free_test(an_interior_pointer_is_not_live),
         free_test(memory_of_others_is_not_live),
         free_test(a_null_pointer_is_freed_with_success),

@@ -351,6 +351,34 @@ static void a_request_waits_for_memory_of_another_region(void **state) {
     fixture_check(full);
 }
 
+// Blocks of one size fill a pool that can't grow; a frees the first so many of them behind pending
+// work, with no event behind them.
+static poolMemPool_t freed_on_silent_stream(size_t size, int count, int freed) {
+    poolMemPool_t full = fixture_pool_of_at_most(MIB(32));
+    void *blocks[600];
+    for (int i = 0; i < count; i++)
+        blocks[i] = fixture_malloc(full, size, a);
+    assert_int_equal(fixture_reserved(full), MIB(32));
+    simulated_work(a);
+    for (int i = 0; i < freed; i++)
+        fixture_free(blocks[i], a);
+    assert_int_equal(fixture_attribute(full, poolMemPoolStatEventsRecorded), 0);
+    return full;
+}
+
+static void a_request_waits_behind_the_legacy_stream_for_memory_of_another_region(void **state) {
+    (void)state;
+    a = simulated_blocking_stream();
+    poolMemPool_t full = freed_on_silent_stream(MIB(4), 8, 1);
+    fixture_malloc(full, 512, b);
+    assert_int_equal(fixture_attribute(full, poolMemPoolStatLegacyFences), 1);
+    fixture_check(full);
+    full = freed_on_silent_stream(SP_SMALL_MAX, 584, 64);
+    fixture_malloc(full, MIB(1), b);
+    assert_int_equal(fixture_attribute(full, poolMemPoolStatLegacyFences), 1);
+    fixture_check(full);
+}
+
 static void order_behind(CUstream later, CUstream earlier) {
     CUevent event = NULL;
     assert_int_equal(sp_driver->cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
@@ -394,6 +422,7 @@ int main(void) {
         wait_test(the_host_waits_for_what_the_legacy_stream_can_tell_of),
         wait_test(what_several_streams_have_freed_joins_nothing_that_lacks_an_event),
         wait_test(a_request_waits_for_memory_of_another_region),
+        wait_test(a_request_waits_behind_the_legacy_stream_for_memory_of_another_region),
         wait_test(a_small_request_has_large_memory_that_it_runs_after),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
