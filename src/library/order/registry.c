@@ -69,11 +69,17 @@ static void unlink_handle(struct sp_stream *stream) {
         *link = stream->links.next_by_handle;
 }
 
-struct sp_stream *sp_registry_find_known_as(CUstream handle) {
-    uintptr_t name = (uintptr_t)sp_stream_proper_handle(handle);
+// Whoever borrows the stream says so before it looks at known_as: what is read here in the opposite
+// order misses no borrower.
+static bool is_in_use_by(const struct sp_stream *stream, CUstream handle) {
+    return stream->handle == handle && (atomic_load(&stream->known_as) != 0 ||
+                                        atomic_load(&stream->handle_use.borrowers) != 0);
+}
+
+struct sp_stream *sp_registry_find_in_use_by(CUstream handle) {
     sp_lock_acquire(&sp_registry.lock);
     struct sp_stream *stream = *handle_bucket(handle);
-    while (stream && sp_load_relaxed(&stream->known_as) != name)
+    while (stream && !is_in_use_by(stream, handle))
         stream = stream->links.next_by_handle;
     sp_lock_release(&sp_registry.lock);
     return stream;

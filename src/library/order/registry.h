@@ -22,8 +22,9 @@
 // Returns the stream with a name, or null. A thread's own default stream isn't gone any more then.
 struct sp_stream *sp_registry_find(const struct sp_stream_name *name);
 
-// Returns a stream that is told by the handle with no question (see order/remember.h), or null.
-struct sp_stream *sp_registry_find_known_as(CUstream handle);
+// Returns a stream that is told by the handle with no question (see order/remember.h), or that some
+// thread has borrowed (see order/borrow.h), or null.
+struct sp_stream *sp_registry_find_in_use_by(CUstream handle);
 
 // Adds the stream unless another thread has been faster. Returns the one in the registry, or null
 // without host memory.

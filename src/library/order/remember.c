@@ -31,11 +31,11 @@ static void forget_handle_of(struct sp_stream *stream) {
 
 // A default stream can't be destroyed.
 void sp_remember_forget_handle(CUstream handle, struct sp_stream *of) {
-    struct sp_stream *known;
+    struct sp_stream *in_use;
     if (!atomic_load(&remembers) || sp_stream_is_default(handle))
         return;
-    while ((known = sp_registry_find_known_as(handle)))
-        forget_handle_of(known);
+    while ((in_use = sp_registry_find_in_use_by(handle)))
+        forget_handle_of(in_use);
     if (of)
         forget_handle_of(of);
 }
