@@ -72,8 +72,8 @@ static void unlink_handle(struct sp_stream *stream) {
 // Whoever borrows the stream says so before it looks at known_as: what is read here in the opposite
 // order misses no borrower.
 static bool is_in_use_by(const struct sp_stream *stream, CUstream handle) {
-    return stream->handle == handle && (atomic_load(&stream->known_as) != 0 ||
-                                        atomic_load(&stream->handle_use.borrowers) != 0);
+    return stream->handle == handle &&
+           (atomic_load(&stream->known_as) != 0 || atomic_load(&stream->handle_use.borrowers) != 0);
 }
 
 struct sp_stream *sp_registry_find_in_use_by(CUstream handle) {
