@@ -13,8 +13,10 @@
 #include "region/unfenced.h"
 
 bool sp_near_is_turn_of_others(const struct sp_lane *lane) {
-    return sp_pool_is_shared(lane->pool) && !sp_load_relaxed(&lane->pool->lanes.asks) &&
-           sp_load_relaxed(&lane->misses) % sp_load_relaxed(&lane->asks_every) == 0;
+    const struct sp_lanes *lanes = &lane->pool->lanes;
+    return sp_pool_is_shared(lane->pool) && !sp_load_relaxed(&lanes->asks) &&
+           (sp_load_relaxed(&lanes->ask_each_miss) ||
+            sp_load_relaxed(&lane->misses) % sp_load_relaxed(&lane->asks_every) == 0);
 }
 
 // Where streams are promised, a question asks only those that have freed something since.

@@ -123,20 +123,33 @@ static struct sp_outcome poll_context(CUcontext context, uint64_t id) {
     return first;
 }
 
-// A stream that another thread is asking just now doesn't come up here.
-struct sp_outcome sp_poll_some_of(const struct sp_stream *of) {
+// A stream that another thread is asking just now doesn't come up here. Streams that weren't asked
+// go back before the others, so that it is their turn the next time.
+static struct sp_outcome poll_in_turn(const struct sp_stream *of, int busy_most) {
     struct sp_stream *in_turn[SP_POLL_SOME];
     struct sp_outcome first = sp_outcome_done();
-    int count = 0;
+    int count = 0, asked = 0, busy = 0;
     while (count < SP_POLL_SOME && (in_turn[count] = sp_turn_next(of->context_id)))
         count++;
-    for (int i = 0; i < count; i++) {
-        bool is_of_it = sp_stream_is_of(in_turn[i], of->context, of->context_id);
-        struct sp_outcome outcome = is_of_it ? sp_poll_stream(in_turn[i]) : sp_outcome_done();
+    for (; asked < count && busy < busy_most; asked++) {
+        struct sp_stream *stream = in_turn[asked];
+        if (!sp_stream_is_of(stream, of->context, of->context_id))
+            continue;
+        struct sp_outcome outcome = sp_poll_stream(stream);
         first = sp_outcome_first(first, outcome);
-        sp_turn_end(in_turn[i]);
+        busy += sp_progress_has_pending_events(stream);
     }
+    for (int i = 0; i < count; i++)
+        sp_turn_end(in_turn[(asked + i) % count]);
     return first;
+}
+
+struct sp_outcome sp_poll_some_of(const struct sp_stream *of) {
+    return poll_in_turn(of, SP_POLL_SOME);
+}
+
+struct sp_outcome sp_poll_until_busy_of(const struct sp_stream *of) {
+    return poll_in_turn(of, 1);
 }
 
 struct sp_outcome sp_poll_context_of(const struct sp_stream *stream) {

@@ -21,6 +21,10 @@ struct sp_outcome sp_poll_current_context(void);
 enum { SP_POLL_SOME = 8 };
 struct sp_outcome sp_poll_some_of(const struct sp_stream *of);
 
+// Does so up to the first that has something pending. Where the device is busy that is one
+// question, and most would be in vain.
+struct sp_outcome sp_poll_until_busy_of(const struct sp_stream *of);
+
 // Asks the oldest mark that covers a fence, if there is one. True when it has completed.
 bool sp_poll_fence(struct sp_fence fence);
 

@@ -114,6 +114,7 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
     sp_list_init(&pool->lanes.list);
     sp_list_init(&pool->lanes.legacy);
     pool->lanes.in_turn = NULL;
+    sp_store_relaxed(&pool->lanes.ask_each_miss, false);
     sp_store_relaxed(&pool->lanes.offers, NULL);
     atomic_store(&pool->lanes.open_in_turn, 0);
     sp_watch_init(pool);

@@ -209,6 +209,7 @@ struct sp_rise {
         uint64_t misses;
         uint64_t used_high; // 0: nobody has looked yet
     } before, last;
+    struct sp_rise_point same; // the first look at which it was what it was at the last
 };
 
 // The lanes of a pool, beside their table, and whose turn it is. Guarded by the pool's lock.
@@ -223,6 +224,9 @@ struct sp_lanes {
     // A thread asks for its lane; see calls/near.h. Of many that ask at once each waits for the
     // driver.
     _Atomic bool asks;
+    // Each lane asks at each miss: the pool has grown because its free memory lay in pieces. See
+    // sp_growth_note().
+    _Atomic bool ask_each_miss;
     struct sp_lane *_Atomic offers; // see region/offer.h
 };
 

@@ -113,6 +113,8 @@ static struct sp_outcome grow_mapping(struct sp_request *request, struct sp_bloc
         return sp_outcome_done();
     if (request->watched)
         look(request);
+    if (request->kind == SP_REGION_LARGE)
+        sp_growth_note(pool, request->size);
     struct sp_outcome outcome = map_for(request, &plan);
     if (!sp_is_done(outcome))
         return outcome;

@@ -64,37 +64,67 @@ static uint64_t count_misses_locked(const struct sp_pool *pool) {
     return misses;
 }
 
-// Ends a period once it is as long as a part of the program so far: what has risen for long goes on
-// for long. What was in use before the pool was shared is no rise.
-static void note_rise_locked(struct sp_pool *pool, uint64_t used_high) {
-    struct sp_rise_point now = {count_misses_locked(pool), used_high};
-    struct sp_rise *rise = &pool->rise;
-    uint64_t period = sp_max(now.misses / SP_RISE_PERIOD, SP_RISE_PERIOD_MIN);
+// A period is as long as a part of the program so far: what has risen for long goes on for long.
+static uint64_t period_at(uint64_t misses) {
+    return sp_max(misses / SP_RISE_PERIOD, SP_RISE_PERIOD_MIN);
+}
+
+// A pool that nobody has looked at has not risen yet, whatever was in use before it was shared.
+static void note_rise_locked(struct sp_rise *rise, struct sp_rise_point now) {
+    uint64_t period = period_at(now.misses);
     uint64_t passed = now.misses - rise->last.misses;
-    if (rise->last.used_high == 0 || passed >= 2 * period)
-        *rise = (struct sp_rise){now, now};
-    else if (passed >= period)
-        *rise = (struct sp_rise){rise->last, now};
+    bool is_over = rise->last.used_high == 0 || passed >= 2 * period;
+    if (is_over || passed >= period) {
+        rise->before = is_over ? now : rise->last;
+        rise->last = now;
+    }
+    if (rise->same.used_high != now.used_high)
+        rise->same = now;
 }
 
 // The program may reset the most that was in use: then it rises from there once more.
-static uint64_t rise_of(struct sp_pool *pool) {
-    uint64_t used_high = sp_load_relaxed(&pool->figures.used_high);
+static struct sp_rise_point look_at_rise(struct sp_pool *pool, struct sp_rise *rise) {
+    struct sp_rise_point now = {.used_high = sp_load_relaxed(&pool->figures.used_high)};
     sp_lock_acquire(&pool->lock);
-    note_rise_locked(pool, used_high);
-    uint64_t before = pool->rise.before.used_high;
+    now.misses = count_misses_locked(pool);
+    note_rise_locked(&pool->rise, now);
+    *rise = pool->rise;
     sp_lock_release(&pool->lock);
-    return sp_excess(used_high, before);
+    return now;
+}
+
+static uint64_t rise_of(struct sp_pool *pool) {
+    struct sp_rise rise;
+    struct sp_rise_point now = look_at_rise(pool, &rise);
+    return sp_excess(now.used_high, rise.before.used_high);
+}
+
+// True when the most that was in use has been the same for a period.
+static bool need_rests(struct sp_pool *pool) {
+    struct sp_rise rise;
+    struct sp_rise_point now = look_at_rise(pool, &rise);
+    return now.misses - rise.same.misses >= period_at(now.misses);
+}
+
+static bool is_looked_at(const struct sp_pool *pool) {
+    return sp_pool_is_shared(pool) && !sp_pool_has_very_many_lanes(pool);
 }
 
 bool sp_growth_is_foreseen(struct sp_pool *pool, uint64_t size) {
-    if (!sp_pool_is_shared(pool) || sp_pool_has_very_many_lanes(pool))
+    if (!is_looked_at(pool))
         return false;
     uint64_t need = known_need(pool, size);
     uint64_t more = rise_of(pool) / SP_RISE_DENOMINATOR * SP_RISE_NUMERATOR;
     more = sp_min(more, need / SP_RISE_SHARE);
     uint64_t most = beyond_use(pool, need);
     return sp_load_relaxed(&pool->reserved) + size <= need + sp_min(more, most);
+}
+
+void sp_growth_note(struct sp_pool *pool, uint64_t size) {
+    _Atomic bool *ask_each_miss = &pool->lanes.ask_each_miss;
+    if (is_looked_at(pool) && !sp_load_relaxed(ask_each_miss) && !sp_growth_is_due(pool, size) &&
+        need_rests(pool))
+        sp_store_relaxed(ask_each_miss, true);
 }
 
 // ------------------------------------------------------------------------------------- how much

@@ -12,6 +12,7 @@
 #include "region/watch.h"
 #include "supply/bury.h"
 #include "supply/grow.h"
+#include "supply/growth.h"
 #include "supply/later.h"
 #include "supply/pieces.h"
 
@@ -162,9 +163,11 @@ static void give_fresh_back(struct sp_pool *pool, struct plan *plan) {
     sp_grow_back(pool, plan->fresh);
 }
 
-static struct sp_outcome add_fresh(struct sp_pool *pool, struct plan *plan) {
+static struct sp_outcome add_fresh(const struct sp_request *request, struct plan *plan) {
+    struct sp_pool *pool = request->pool;
     if (plan->pieces.missing == 0)
         return sp_outcome_done();
+    sp_growth_note(pool, request->size);
     struct sp_outcome outcome = sp_grow_aside(pool, plan->pieces.missing, &plan->fresh);
     if (!sp_is_done(outcome)) {
         plan->fresh = NULL;
@@ -276,7 +279,7 @@ static struct sp_outcome stitch_mapping(const struct sp_request *request, struct
                                         struct sp_block **block) {
     struct sp_pool *pool = request->pool;
     struct sp_stitch *stitch = NULL;
-    struct sp_outcome outcome = add_fresh(pool, plan);
+    struct sp_outcome outcome = add_fresh(request, plan);
     if (sp_is_done(outcome))
         outcome = make_stitch_counted(pool, plan, &stitch);
     if (sp_is_done(outcome))

@@ -197,6 +197,115 @@ static void a_request_that_may_not_grow_is_remapped_all_the_same(void **state) {
     assert_int_equal(fixture_reserved(pool), MIB(128));
 }
 
+// ------------------------------------------------------------------ growth for want of one piece
+
+static bool asks_at_each_miss(void) {
+    return fixture_inside(pool)->lanes.ask_each_miss;
+}
+
+// A pool looks at its need when it might remap.
+static void note_need(void) {
+    is_foreseen(MIB(2));
+}
+
+static void forbid_remaps(void) {
+    fixture_set_flag(pool, poolMemPoolAttrDefragmentation, poolDefragmentNever);
+}
+
+static void a_pool_that_grows_for_want_of_one_piece_asks_at_each_miss(void **state) {
+    (void)state;
+    share();
+    forbid_remaps();
+    scatter();
+    note_need();
+    miss(SP_RISE_PERIOD_MIN - 2); // and one more for each block
+    fixture_free(fixture_malloc(pool, MIB(24), a), a);
+    assert_int_equal(fixture_reserved(pool), MIB(152));
+    assert_false(asks_at_each_miss());
+    fixture_malloc(pool, MIB(40), a);
+    assert_true(fixture_reserved(pool) > MIB(152));
+    assert_true(asks_at_each_miss());
+}
+
+static void so_does_one_that_maps_what_its_pieces_lack(void **state) {
+    (void)state;
+    share();
+    scatter();
+    note_need();
+    miss(SP_RISE_PERIOD_MIN);
+    fixture_malloc(pool, MIB(72), a);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatRemaps), 1);
+    assert_true(fixture_reserved(pool) < MIB(128 + 72));
+    assert_true(asks_at_each_miss());
+    fixture_check(pool);
+}
+
+static void one_that_has_enough_pieces_need_not(void **state) {
+    (void)state;
+    share();
+    scatter();
+    note_need();
+    miss(2 * SP_RISE_PERIOD_MIN);
+    fixture_malloc(pool, MIB(24), a);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatRemaps), 1);
+    assert_false(asks_at_each_miss());
+}
+
+static void memory_that_is_needed_is_no_sign_of_pieces(void **state) {
+    (void)state;
+    share();
+    fixture_malloc(pool, MIB(128), a);
+    note_need();
+    miss(2 * SP_RISE_PERIOD_MIN);
+    fixture_malloc(pool, MIB(64), a);
+    assert_int_equal(fixture_reserved(pool), MIB(192));
+    assert_false(asks_at_each_miss());
+}
+
+static void growth_for_small_blocks_is_no_sign_of_pieces(void **state) {
+    (void)state;
+    share();
+    scatter();
+    note_need();
+    miss(2 * SP_RISE_PERIOD_MIN);
+    fixture_malloc(pool, KIB(1), a);
+    assert_true(fixture_reserved(pool) > MIB(128));
+    assert_false(asks_at_each_miss());
+}
+
+static void a_pool_of_one_stream_never_asks_at_each_miss(void **state) {
+    (void)state;
+    forbid_remaps();
+    scatter();
+    note_need();
+    sp_store_relaxed(&fixture_lane(pool, a)->misses, 2 * SP_RISE_PERIOD_MIN);
+    fixture_malloc(pool, MIB(40), a);
+    assert_false(asks_at_each_miss());
+}
+
+static void a_pool_of_very_many_streams_never_asks_at_each_miss(void **state) {
+    (void)state;
+    share();
+    for (int i = 0; i < SP_LANES_AT_ONCE; i++)
+        fixture_lane(pool, simulated_stream());
+    forbid_remaps();
+    scatter();
+    note_need();
+    miss(2 * SP_RISE_PERIOD_MIN);
+    fixture_malloc(pool, MIB(40), a);
+    assert_false(asks_at_each_miss());
+}
+
+static void a_new_pool_asks_now_and_then(void **state) {
+    (void)state;
+    atomic_store(&fixture_inside(pool)->lanes.ask_each_miss, true);
+    const struct sp_pool *before = fixture_inside(pool);
+    assert_int_equal(poolMemPoolDestroy(pool), poolSuccess);
+    pool = fixture_pool();
+    assert_ptr_equal(fixture_inside(pool), before);
+    assert_false(asks_at_each_miss());
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, fixture_teardown)
 
 int main(void) {
@@ -215,6 +324,14 @@ int main(void) {
         TEST(a_new_high_of_use_rises_from_where_it_was_set),
         TEST(a_pool_grows_while_its_need_rises_and_remaps_once_that_rests),
         TEST(a_request_that_may_not_grow_is_remapped_all_the_same),
+        TEST(a_pool_that_grows_for_want_of_one_piece_asks_at_each_miss),
+        TEST(so_does_one_that_maps_what_its_pieces_lack),
+        TEST(one_that_has_enough_pieces_need_not),
+        TEST(memory_that_is_needed_is_no_sign_of_pieces),
+        TEST(growth_for_small_blocks_is_no_sign_of_pieces),
+        TEST(a_pool_of_one_stream_never_asks_at_each_miss),
+        TEST(a_pool_of_very_many_streams_never_asks_at_each_miss),
+        TEST(a_new_pool_asks_now_and_then),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -417,6 +417,27 @@ static void a_lane_asks_the_others_as_often_as_that_brings_news(void **state) {
     fixture_check(pool);
 }
 
+// Where free memory lies in pieces all lanes ask at each miss, whatever that brings.
+static void in_a_pool_that_grew_for_pieces_each_miss_asks(void **state) {
+    (void)state;
+    poolMemPool_t pool = fixture_pool();
+    CUstream a = simulated_stream();
+    CUstream b = simulated_stream();
+    fixture_free(fixture_malloc(pool, MIB(256), a), a);
+    atomic_store(&fixture_lane(pool, a)->asks_every, SP_MISSES_PER_POLL_MOST);
+    atomic_store(&fixture_lane(pool, a)->misses, 1);
+    atomic_store(&fixture_inside(pool)->lanes.ask_each_miss, true);
+    size_t size = MIB(1);
+    for (int i = 0; i < 8; i++) {
+        fixture_free(fixture_malloc(pool, MIB(16), b), b);
+        sp_collect_all(fixture_inside(pool));
+        fixture_malloc(pool, size += KIB(1), a);
+        assert_int_equal(fixture_lane_bytes(fixture_lane(pool, b)), 0);
+        fixture_malloc(pool, size += KIB(1), a); // in vain
+    }
+    fixture_check(pool);
+}
+
 static void random_operations_keep_the_pool_in_order(void **state) {
     (void)state;
     enum { STREAMS = 3, LIVE = 40, STEPS = 3000 };
@@ -502,6 +523,7 @@ int main(void) {
         malloc_test(of_promised_streams_a_lane_asks_four_times_as_often),
         malloc_test(a_lane_does_not_ask_while_another_thread_does),
         malloc_test(a_lane_asks_the_others_as_often_as_that_brings_news),
+        malloc_test(in_a_pool_that_grew_for_pieces_each_miss_asks),
         malloc_test(an_allocation_whose_action_fails_takes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
