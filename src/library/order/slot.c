@@ -77,8 +77,8 @@ static void set_name(struct sp_stream *stream, const struct sp_stream_name *name
         sp_store_release(&stream->key.word[i], name->word[i]);
 }
 
-// Who closes a number because of what the stream is looks at that with the lock held, too: so the
-// number is below the first one, or it is this stream that was looked at.
+// A number that is closed because of what the stream is, is closed with the lock held: so it is
+// below the first one, or it is this stream that was looked at.
 static void begin_locked(struct sp_stream *stream, const struct sp_slot_description *fresh) {
     stream->first = sp_load_relaxed(&stream->sequence);
     if (!sp_stream_is_of(stream, fresh->context, fresh->context_id))
