@@ -71,13 +71,25 @@ static struct sp_outcome climb_again(struct sp_request *request, struct sp_block
     return climb(STEPS_OF(again), request, block);
 }
 
+// The rungs so far have asked all of a few streams, but those that another thread was asking then.
+static struct sp_outcome look_at_a_few(struct sp_request *request, struct sp_block **block) {
+    uint64_t before = sp_progress_news();
+    if (!sp_rung_may_ask_others(request))
+        return sp_outcome_done();
+    struct sp_outcome outcome = sp_poll_context_of(request->lane->stream);
+    if (!sp_is_done(outcome) || sp_progress_news() == before)
+        return outcome;
+    request->brought_news = true;
+    return climb_again(request, block);
+}
+
 // Looks at all streams, lanes and contexts, where there are many: the rungs so far have looked at
 // some.
 static struct sp_outcome look_at_all(struct sp_request *request, struct sp_block **block) {
     struct sp_outcome outcome = sp_outcome_done();
     uint64_t before = sp_progress_news();
     if (sp_stream_count() <= SP_POLL_SOME)
-        return sp_outcome_done();
+        return look_at_a_few(request, block);
     sp_end_gone_contexts(request->lane->stream);
     if (sp_rung_may_ask_others(request))
         outcome = sp_open_lanes_fence(request->pool, request->lane, true);

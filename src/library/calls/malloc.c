@@ -12,7 +12,7 @@
 #include "calls/ladder.h"
 #include "calls/near.h"
 #include "calls/refusal.h"
-#include "order/end.h"
+#include "calls/returned.h"
 #include "order/identity.h"
 #include "order/poll.h"
 #include "process/pin.h"
@@ -41,39 +41,6 @@ SP_COLD static uint64_t take_small_again(struct sp_pool *pool, struct sp_lane *l
     sp_biased_lock_release(&lane->lock);
     if (address)
         sp_at_hand_use(pool, lane, size);
-    return address;
-}
-
-static bool has_returned(struct sp_lane *lane, unsigned class_index) {
-    sp_biased_lock_acquire(&lane->lock);
-    bool has = !sp_list_empty(&lane->returned_slabs[class_index]);
-    sp_biased_lock_release(&lane->lock);
-    return has;
-}
-
-// Takes a small block once something was learned, and counts it as `counts`.
-SP_COLD static uint64_t take_small_learned(struct sp_pool *pool, struct sp_lane *lane, size_t size,
-                                           unsigned int flags, enum sp_statistic counts) {
-    sp_biased_lock_acquire(&lane->lock);
-    uint64_t address = sp_at_hand_take_small_locked(lane, size, flags, NULL);
-    sp_biased_lock_release(&lane->lock);
-    if (address)
-        sp_pool_count(pool, counts);
-    return address;
-}
-
-// Blocks that other streams returned, and that only a question can bring back: whether their
-// contexts are gone, and, where the policy allows it, whether the recorded events are complete.
-static uint64_t take_small_returned(struct sp_pool *pool, struct sp_lane *lane, size_t size,
-                                    unsigned int flags) {
-    uint64_t address = 0;
-    if (!has_returned(lane, sp_slab_class_of(size)))
-        return 0;
-    if (sp_end_some_gone_contexts(lane->stream))
-        address = take_small_learned(pool, lane, size, flags, SP_STATISTIC_ReuseComplete);
-    if (!address && !(flags & poolMallocSameStreamOnly) && sp_pool_may_ask(pool) &&
-        sp_is_done(sp_poll_some_of(lane->stream)))
-        address = take_small_learned(pool, lane, size, flags, SP_STATISTIC_ReuseFoundComplete);
     return address;
 }
 
@@ -126,12 +93,21 @@ SP_COLD static struct sp_outcome take_from_new_slab(struct sp_pool *pool, struct
     return sp_outcome_done();
 }
 
+// The ladder counts a failure, and what it has asked may have brought returned blocks back.
 static struct sp_outcome malloc_small_slowly(struct sp_pool *pool, struct sp_lane *lane,
                                              size_t size, unsigned int flags, uint64_t *address,
                                              struct poolMemPoolGrowth *growth) {
-    *address = take_small_returned(pool, lane, size, flags);
-    return *address ? sp_outcome_done()
-                    : take_from_new_slab(pool, lane, size, flags, address, growth);
+    *address = sp_returned_take(pool, lane, size, flags);
+    if (*address)
+        return sp_outcome_done();
+    struct sp_outcome outcome = take_from_new_slab(pool, lane, size, flags, address, growth);
+    if (!sp_outcome_lacks_memory(outcome))
+        return outcome;
+    struct sp_outcome at_last = sp_returned_take_at_last(pool, lane, size, flags, address);
+    if (!*address)
+        return sp_outcome_first(at_last, outcome);
+    sp_pool_add(pool, SP_STATISTIC_Failures, (uint64_t)-1);
+    return sp_outcome_done();
 }
 
 // ------------------------------------------------------------------------------------ large blocks

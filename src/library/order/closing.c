@@ -4,14 +4,30 @@
 
 #include <stdlib.h>
 
+static bool is_about_it(const struct sp_stream *stream, CUcontext context, uint64_t id,
+                        sp_closing_filter *is_about) {
+    return sp_stream_is_of(stream, context, id) && (!is_about || is_about(stream));
+}
+
+// The slot may be given to another stream at the same time, which the act isn't about: under the
+// lock it is the one or the other.
+static uint64_t close_if(struct sp_stream *stream, CUcontext context, uint64_t id,
+                         sp_closing_filter *is_about) {
+    sp_lock_acquire(&stream->lock);
+    uint64_t number =
+        is_about_it(stream, context, id, is_about) ? sp_progress_close_locked(stream) : 0;
+    sp_lock_release(&stream->lock);
+    return number;
+}
+
 bool sp_closing_begin(struct sp_closing *closing, CUcontext context, uint64_t id,
                       sp_closing_filter *is_about) {
     closing->count = sp_stream_count();
     closing->numbers = calloc(closing->count ? closing->count : 1, sizeof *closing->numbers);
     for (uint32_t slot = 0; closing->numbers && slot < closing->count; slot++) {
         struct sp_stream *stream = sp_stream_at(slot);
-        if (sp_stream_is_of(stream, context, id) && (!is_about || is_about(stream)))
-            closing->numbers[slot] = sp_progress_close(stream);
+        if (is_about_it(stream, context, id, is_about))
+            closing->numbers[slot] = close_if(stream, context, id, is_about);
     }
     return closing->numbers != NULL;
 }

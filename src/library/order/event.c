@@ -286,7 +286,7 @@ static void recall_news(CUevent event, struct sp_stream *stream, struct sp_mark 
     struct sp_event_entry *entry = *find_locked(event);
     for (int i = 0; entry && i < SP_SAID_MARKS && !is_knower(entry, stream); i++) {
         struct sp_mark *mark = entry->marks[i];
-        if (is_over(mark) || mark->stream == stream)
+        if (is_over(mark) || sp_mark_is_own(stream, mark))
             continue;
         asked = true;
         if (sp_learn_knows(stream, mark))

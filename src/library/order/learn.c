@@ -43,7 +43,7 @@ static struct sp_outcome wait_for_event(const struct sp_stream *stream, CUevent 
 
 struct sp_outcome sp_learn_wait_mark(struct sp_stream *stream, struct sp_mark *mark) {
     struct sp_fence fence = {mark->stream->slot, mark->sequence};
-    if (mark->stream == stream)
+    if (sp_mark_is_own(stream, mark))
         return sp_outcome_done();
     struct sp_outcome outcome = wait_for_event(stream, mark->event);
     if (sp_is_done(outcome))
@@ -73,7 +73,7 @@ static bool knows_all_locked(const struct sp_stream *stream, const struct sp_clo
 // A number of the mark's own stream says nothing that its latest free before it doesn't.
 bool sp_learn_knows(struct sp_stream *stream, const struct sp_mark *mark) {
     struct sp_fence freed = {mark->stream->slot, mark->freed};
-    if (mark->stream == stream)
+    if (sp_mark_is_own(stream, mark))
         return true;
     sp_lock_acquire(&stream->lock);
     bool knows_it = knows(stream, freed, sp_clock_at(&stream->clock, freed.slot)) &&

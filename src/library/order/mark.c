@@ -130,8 +130,8 @@ struct sp_mark *sp_mark_newest_locked(const struct sp_stream *stream) {
 struct sp_mark *sp_mark_current_locked(const struct sp_stream *stream) {
     struct sp_mark *mark = sp_mark_newest_locked(stream);
     uint64_t freed = atomic_load(&stream->freed);
-    return mark && mark->sequence >= freed && mark->clock_version == stream->clock_version ? mark
-                                                                                           : NULL;
+    return mark && mark->freed >= freed && mark->clock_version == stream->clock_version ? mark
+                                                                                        : NULL;
 }
 
 static void prune_locked(struct sp_stream *stream) {

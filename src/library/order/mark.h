@@ -27,6 +27,12 @@ struct sp_mark {
     struct sp_mark *next_spare;
 };
 
+// True for a mark that the stream has made itself: not that of an earlier stream in its slot, from
+// which it may learn something.
+static inline bool sp_mark_is_own(const struct sp_stream *stream, const struct sp_mark *mark) {
+    return mark->stream == stream && mark->sequence >= stream->first;
+}
+
 // --------------------------------------------------------------------------------------- recording
 
 // These are called only inside a call that was given the stream.

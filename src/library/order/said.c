@@ -20,7 +20,7 @@ static bool says(struct look *look, struct sp_fence fence) {
 // Its own frees are said by its own mark alone.
 static bool says_frees(const struct sp_stream *stream, const struct sp_mark *own) {
     struct sp_fence last = {stream->slot, atomic_load(&stream->freed)};
-    return last.sequence < stream->first || (own && own->sequence >= last.sequence) ||
+    return last.sequence < stream->first || (own && own->freed >= last.sequence) ||
            sp_progress_is_past(last);
 }
 

@@ -64,10 +64,9 @@ struct sp_stream *sp_slot_make(const struct sp_slot_description *fresh) {
 }
 
 // All that the chain of an anonymous stream covered is complete.
-static void begin_in_context(struct sp_stream *stream, const struct sp_slot_description *fresh) {
-    sp_lock_acquire(&stream->lock);
+static void begin_in_context_locked(struct sp_stream *stream,
+                                    const struct sp_slot_description *fresh) {
     stream->chain.orphaned = false;
-    sp_lock_release(&stream->lock);
     stream->device = fresh->device;
     stream->context = fresh->context;
     stream->context_id = fresh->context_id;
@@ -78,13 +77,21 @@ static void set_name(struct sp_stream *stream, const struct sp_stream_name *name
         sp_store_release(&stream->key.word[i], name->word[i]);
 }
 
-void sp_slot_describe(struct sp_stream *stream, const struct sp_slot_description *fresh) {
+// A number that is closed because of what the stream is, is closed with the lock held: so it is
+// below the first one, or it is this stream that was looked at.
+static void begin_locked(struct sp_stream *stream, const struct sp_slot_description *fresh) {
     stream->first = sp_load_relaxed(&stream->sequence);
+    if (!sp_stream_is_of(stream, fresh->context, fresh->context_id))
+        begin_in_context_locked(stream, fresh);
+    sp_store_relaxed(&stream->kind, (int)fresh->kind);
+}
+
+void sp_slot_describe(struct sp_stream *stream, const struct sp_slot_description *fresh) {
     // Others may tell of it just now.
     sp_store_plain(&stream->handle, fresh->handle);
-    if (!sp_stream_is_of(stream, fresh->context, fresh->context_id))
-        begin_in_context(stream, fresh);
-    sp_store_relaxed(&stream->kind, (int)fresh->kind);
+    sp_lock_acquire(&stream->lock);
+    begin_locked(stream, fresh);
+    sp_lock_release(&stream->lock);
     sp_store_relaxed(&stream->acts, fresh->acts);
     sp_store_relaxed(&stream->gone, false);
     sp_store_relaxed(&stream->was_idle, false);

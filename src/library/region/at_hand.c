@@ -71,20 +71,23 @@ static void accept_locked(struct sp_lane *lane, struct sp_slab *slab) {
         sp_list_push_front(&lane->slabs[slab->class_index], &slab->link);
 }
 
-// Takes back what other streams returned to the lane's slabs of the class, where that has completed
-// by now or the lane's stream runs after it. The slab keeps the fences that are pending: whoever
-// gets its run needs them.
+// The slab keeps the fences that are pending: whoever gets its run needs them.
+void sp_at_hand_accept_returned_locked(const struct sp_request *request, unsigned class_index) {
+    struct sp_lane *lane = request->lane;
+    SP_LIST_FOR_EACH_SAFE(link, &lane->returned_slabs[class_index]) {
+        struct sp_slab *slab = SP_CONTAINER_OF(link, struct sp_slab, returned_link);
+        if (is_return_complete(lane, slab) ||
+            sp_request_rule(request, &slab->foreign) <= request->reach)
+            accept_locked(lane, slab);
+    }
+}
+
 static void accept_returned_locked(struct sp_lane *lane, unsigned class_index) {
     struct sp_request request;
     if (sp_list_empty(&lane->returned_slabs[class_index]))
         return;
     sp_request_open(&request, lane->pool, lane, SP_REGION_PAGES, 0, poolMallocDefault);
-    SP_LIST_FOR_EACH_SAFE(link, &lane->returned_slabs[class_index]) {
-        struct sp_slab *slab = SP_CONTAINER_OF(link, struct sp_slab, returned_link);
-        if (is_return_complete(lane, slab) ||
-            sp_request_rule(&request, &slab->foreign) <= request.reach)
-            accept_locked(lane, slab);
-    }
+    sp_at_hand_accept_returned_locked(&request, class_index);
     sp_request_close(&request);
 }
 

@@ -153,6 +153,57 @@ static void a_stream_that_comes_after_a_knowing_one_learns_anew(void **state) {
     destroy(event);
 }
 
+// The mark of a stream that is gone is none of the stream that has the slot by then.
+static void a_stream_learns_what_the_last_one_in_its_slot_ran_after(void **state) {
+    (void)state;
+    struct sp_stream *a = known_stream(), *b = known_stream(), *old = known_stream();
+    if (!old->identified)
+        skip();
+    CUevent of_a = make_event(), of_b = make_event(), of_old = make_event();
+    uint64_t freed_on_a = free_behind_work_on(a), freed_on_b = free_behind_work_on(b);
+    record(of_a, a, 2);
+    record(of_b, b, 2);
+    wait(old, of_a, 2);
+    wait(old, of_b, 2);
+    record(of_old, old, 2);
+    assert_done(sp_end_stream(old, old->handle));
+    struct sp_stream *fresh = known_stream();
+    assert_ptr_equal(fresh, old);
+    wait(fresh, of_old, 2);
+    assert_true(runs_after(fresh, a, freed_on_a));
+    assert_true(runs_after(fresh, b, freed_on_b));
+    destroy(of_a);
+    destroy(of_b);
+    destroy(of_old);
+}
+
+// Another thread records between the free's look at the stream's number and its note of it, and
+// what that record tells the waiting stream knows already.
+static void a_free_that_was_noted_behind_a_record_is_told_of_by_the_next_one(void **state) {
+    (void)state;
+    struct sp_stream *a = known_stream(), *b = known_stream();
+    if (!a->identified)
+        skip(); // its free records its number itself
+    CUevent of_other = make_event(), of_a = make_event();
+    for (int i = 0; i < 2; i++) {
+        struct sp_stream *other = known_stream();
+        free_behind_work_on(other);
+        record(of_other, other, 2);
+        wait(a, of_other, 2);
+        wait(b, of_other, 2);
+    }
+    simulated_work(a->handle);
+    uint64_t freed = sp_progress_number(a);
+    record(of_a, a, 2);
+    wait(b, of_a, 1);
+    assert_done(sp_identity_of(a)->note_freed(a, &freed));
+    record(of_a, a, 2);
+    wait(b, of_a, 2);
+    assert_true(runs_after(b, a, freed));
+    destroy(of_other);
+    destroy(of_a);
+}
+
 // What a record would say stays the same, so nothing is noted of it but the stream.
 static void a_record_that_fails_changes_nothing(void **state) {
     (void)state;
@@ -296,6 +347,8 @@ int main(void) {
         said_test(what_a_stream_has_heard_of_several_others_takes_a_record),
         said_test(an_event_that_is_recorded_again_teaches_who_knew_all_of_it_before),
         said_test(a_stream_that_comes_after_a_knowing_one_learns_anew),
+        said_test(a_stream_learns_what_the_last_one_in_its_slot_ran_after),
+        said_test(a_free_that_was_noted_behind_a_record_is_told_of_by_the_next_one),
         said_test(a_record_that_fails_changes_nothing),
         said_test(synchronising_shows_all_that_the_event_stands_behind),
         said_test(one_of_many_that_a_stream_has_not_heard_of_is_learned_of),

@@ -236,6 +236,48 @@ static void a_wait_for_the_context_that_fails_publishes_nothing(void **state) {
 
 #define silent_test(name) cmocka_unit_test_setup_teardown(name, simulated_setup, simulated_teardown)
 
+// ------------------------------------------------------------------- slots that are used again
+
+static struct sp_stream *came_meanwhile;
+
+// Another thread's new stream gets the slot of a blocking one that is gone, in the middle of a
+// call, and frees behind work that the legacy stream doesn't see.
+static void use_slot_again(int contended) {
+    if (contended)
+        return;
+    sp_lock_set_hook(NULL);
+    came_meanwhile = known_stream();
+    freed_meanwhile = free_behind_work_on(came_meanwhile);
+}
+
+static struct sp_stream *gone_blocking_stream(void) {
+    struct sp_stream *gone = blocking_stream();
+    assert_done(sp_end_stream(gone, gone->handle));
+    return gone;
+}
+
+static void a_stream_that_gets_the_slot_meanwhile_is_not_answered_for(void **state) {
+    (void)state;
+    if (!has_ids())
+        skip();
+    struct sp_stream *asking = known_stream(), *gone = gone_blocking_stream();
+    sp_lock_set_hook(use_slot_again);
+    assert_done(sp_silent_ask_legacy(asking));
+    assert_ptr_equal(came_meanwhile, gone);
+    assert_false(is_complete(came_meanwhile, freed_meanwhile));
+}
+
+static void a_stream_that_gets_the_slot_meanwhile_is_not_waited_for(void **state) {
+    (void)state;
+    if (!has_ids())
+        skip();
+    struct sp_stream *waiting = known_stream(), *gone = gone_blocking_stream();
+    sp_lock_set_hook(use_slot_again);
+    assert_done(sp_silent_wait_legacy(waiting));
+    assert_ptr_equal(came_meanwhile, gone);
+    assert_false(runs_after(waiting, came_meanwhile, freed_meanwhile));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         silent_test(the_legacy_stream_tells_of_blocking_streams),
@@ -252,6 +294,8 @@ int main(void) {
         silent_test(waiting_for_the_context_orders_a_stream_behind_frees_that_no_mark_covers),
         silent_test(waiting_for_the_context_says_nothing_of_another_context),
         silent_test(a_wait_for_the_context_that_fails_publishes_nothing),
+        silent_test(a_stream_that_gets_the_slot_meanwhile_is_not_answered_for),
+        silent_test(a_stream_that_gets_the_slot_meanwhile_is_not_waited_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

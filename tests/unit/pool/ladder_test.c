@@ -10,6 +10,8 @@
 #include "unit/outcomes.h"
 #include "unit/pool/fixture.h"
 
+#include "order/mark.h"
+#include "order/turn.h"
 #include "region/settle.h"
 
 // Every test allocates in a pool of this size: it holds one block, or what the test puts there, and
@@ -438,6 +440,22 @@ static void all_of_many_streams_are_asked_before_a_request_is_refused(void **sta
     assert_ptr_equal(fixture_malloc(pool, BLOCK, b), blocks[CROWD - 1]);
 }
 
+// Another thread has the turn, and no answer yet.
+static void a_stream_that_another_thread_asks_is_asked_before_a_request_is_refused(void **state) {
+    (void)state;
+    pool = fixture_pool_of_at_most(BLOCK);
+    fixture_set_flag(pool, poolMemPoolReuseAllowInternalDependencies, 0);
+    void *block = fixture_malloc(pool, BLOCK, a);
+    simulated_work(a);
+    fixture_free(block, a);
+    assert_done(sp_mark_record(fixture_stream(a)));
+    simulated_finish(a);
+    struct sp_stream *asked = sp_turn_next(fixture_stream(a)->context_id);
+    assert_ptr_equal(asked, fixture_stream(a));
+    assert_ptr_equal(fixture_malloc(pool, BLOCK, b), block);
+    sp_turn_end(asked);
+}
+
 // The same with memory that is known to be complete, and that the lanes keep.
 static void many_lanes_are_collected_from_before_a_request_is_refused(void **state) {
     (void)state;
@@ -491,6 +509,7 @@ int main(void) {
         ladder_test(
             what_a_destroyed_stream_freed_is_pending_in_a_deterministic_pool_whatever_questions_found),
         ladder_test(all_of_many_streams_are_asked_before_a_request_is_refused),
+        ladder_test(a_stream_that_another_thread_asks_is_asked_before_a_request_is_refused),
         ladder_test(many_lanes_are_collected_from_before_a_request_is_refused),
         ladder_test(a_sticky_error_ends_the_climb_with_its_own_number),
         ladder_test(a_capture_that_begins_beside_a_refusal_is_no_error_of_the_request),
