@@ -198,6 +198,8 @@ static poolError_t free_small_locked(uint64_t address, struct sp_release *releas
             sp_slab_set_live(slab, index, requested);
         return poolErrorMemoryAllocation;
     }
+    if (slab->fronted)
+        sp_crowded_note_freed_locked(release->account, slab);
     release->requested = requested;
     release->left = sp_at_hand_slab_left_locked(release->account, slab);
     *counts = slab->live == 0 ? sp_slab_bytes(slab) : sp_slab_class(slab)->block_size;

@@ -14,6 +14,20 @@ static void count_empty_locked(struct sp_lane *lane, struct sp_slab *slab) {
     sp_unfenced_count(lane, sequence, sp_slab_bytes(slab));
 }
 
+// Each free into a front raises the stream's latest number first. Who takes a block out of a front
+// doesn't hold the lane's lock, so nothing tells the slab the number of that block alone.
+static void raise_number_locked(const struct sp_lane *lane, struct sp_slab *slab) {
+    uint64_t latest = sp_load_relaxed(&lane->stream->freed);
+    if (slab->last_sequence < latest)
+        slab->last_sequence = latest;
+}
+
+SP_COLD void sp_crowded_note_freed_locked(struct sp_lane *lane, struct sp_slab *slab) {
+    raise_number_locked(lane, slab);
+    if (slab->live == 0)
+        count_empty_locked(lane, slab);
+}
+
 static void put_one_locked(struct sp_lane *lane, const struct sp_front_block *block,
                            uint64_t sequence, struct sp_list *empty) {
     struct sp_slab *slab = block->slab;
@@ -98,7 +112,10 @@ static void close_locked(struct sp_lane *lane) {
     sp_front_close_locked(lane);
     destroy_retired_locked(lane);
     SP_LIST_FOR_EACH(link, &lane->owned_slabs) {
-        sp_slab_end_fronted(SP_CONTAINER_OF(link, struct sp_slab, owned_link));
+        struct sp_slab *slab = SP_CONTAINER_OF(link, struct sp_slab, owned_link);
+        if (slab->fronted)
+            raise_number_locked(lane, slab); // its live blocks may be the fronts'
+        sp_slab_end_fronted(slab);
     }
 }
 

@@ -281,6 +281,50 @@ static void another_stream_gets_nothing_of_them_while_it_is_pending(void **state
     fixture_check(pool);
 }
 
+static poolError_t free_in_no_order(void *block) {
+    return poolFree(block);
+}
+
+static poolError_t free_in_no_order_without_fronts(void *block) {
+    sp_crowded_close(lane);
+    assert_false(sp_front_is_any(lane));
+    return poolFree(block);
+}
+
+static poolError_t free_on_another_stream(void *block) {
+    return poolFreeAsync(block, simulated_stream());
+}
+
+// Each of them vouches for no more than its caller's own use of the block, and not for what the
+// stream did with it before it came out of a front.
+static void a_block_out_of_a_front_keeps_the_number_of_its_last_free(void **state) {
+    (void)state;
+    static poolError_t (*const frees[])(void *) = {
+        free_in_no_order, free_in_no_order_without_fronts, free_on_another_stream};
+    for (size_t i = 0; i < sizeof frees / sizeof frees[0]; i++) {
+        stream = simulated_stream();
+        pool = fixture_pool_of_at_most(MIB(2));
+        lane = fixture_lane(pool, stream);
+        fixture_set_flag(pool, poolMemPoolReuseAllowInternalDependencies, 0);
+        fixture_set_flag(pool, poolMemPoolReuseAllowOpportunistic, 0);
+        block_in_front(KIB(4));
+        put(take(KIB(8)));
+        fixture_synchronize(stream);
+        void *block = take(KIB(8)), *got;
+        simulated_work(stream);
+        put(take(KIB(4))); // the first free under this number is the lane's
+        put(block);
+        assert_int_equal(in_fronts(), 1);
+        assert_ptr_equal(take(KIB(8)), block);
+        assert_int_equal(frees[i](block), poolSuccess);
+        CUstream other = simulated_stream();
+        uintptr_t page = (uintptr_t)block / SP_PAGE_SIZE;
+        while (poolMallocFromPoolAsync(&got, KIB(8), pool, other) == poolSuccess)
+            assert_int_not_equal((uintptr_t)got / SP_PAGE_SIZE, page);
+        fixture_check(pool);
+    }
+}
+
 static struct sp_slab *slab_of(void *block) {
     return sp_owner_slab(sp_owner_of((uint64_t)(uintptr_t)block));
 }
@@ -512,6 +556,7 @@ int main(void) {
         crowded_test(a_trim_gives_back_what_fronts_have),
         crowded_test(another_stream_gets_what_fronts_have_when_it_is_complete),
         crowded_test(another_stream_gets_nothing_of_them_while_it_is_pending),
+        crowded_test(a_block_out_of_a_front_keeps_the_number_of_its_last_free),
         crowded_test(a_slab_is_made_anew_only_when_nobody_can_look_at_it),
         crowded_test(memory_of_the_stream_alone_is_at_hand_in_a_crowd_too),
         crowded_test(four_powers_of_two_stand_in_a_front_together),
