@@ -206,7 +206,10 @@ void sp_slab_accept_returned(struct sp_slab *slab);
 void sp_slab_begin_fronted(struct sp_slab *slab);
 void sp_slab_end_fronted(struct sp_slab *slab);
 
-// Without the lock it may be asked which slab is fronted.
+// Without the lock it may be asked whose a slab is, and then whether it is fronted.
+static inline struct sp_lane *sp_slab_owner(const struct sp_slab *slab) {
+    return __atomic_load_n(&slab->owner, __ATOMIC_ACQUIRE);
+}
 static inline bool sp_slab_is_fronted(const struct sp_slab *slab) {
     return __atomic_load_n(&slab->fronted, __ATOMIC_ACQUIRE) != 0;
 }

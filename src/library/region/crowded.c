@@ -91,14 +91,12 @@ static void destroy_retired_locked(struct sp_lane *lane) {
 }
 
 // No block of the slab is live, so a claim fails as long as it is that slab. To settle takes the
-// lock of each front.
+// lock of each front: who had one before is done then, and who gets it later sees that the slab is
+// nobody's. That goes for a slab that isn't fronted too: it may be fronted once it is another one.
 SP_COLD void sp_crowded_retire(struct sp_lane *lane, struct sp_slab *slab) {
     enum { RETIRED_MOST = 16 };
-    if (!sp_slab_is_fronted(slab)) {
-        sp_slab_destroy(slab);
-        return;
-    }
     sp_biased_lock_acquire(&lane->lock);
+    sp_store_plain(&slab->owner, NULL);
     slab->next_spare = lane->retired;
     lane->retired = slab;
     if (++lane->retired_count >= RETIRED_MOST || !sp_front_is_any(lane)) {

@@ -348,6 +348,16 @@ static void a_slab_is_made_anew_only_when_nobody_can_look_at_it(void **state) {
     fixture_check(pool);
 }
 
+// As soon as a thread may be done with a front's lock that it took before the slab was given up.
+static void a_slab_that_is_given_up_is_nobodys_to_who_comes_late(void **state) {
+    (void)state;
+    block_in_front(KIB(4));
+    sp_collect_all(fixture_inside(pool));
+    assert_non_null(lane->retired);
+    assert_null(sp_slab_owner(lane->retired));
+    fixture_check(pool);
+}
+
 static int locks_taken;
 
 static void count_lock(int contended) {
@@ -558,6 +568,7 @@ int main(void) {
         crowded_test(another_stream_gets_nothing_of_them_while_it_is_pending),
         crowded_test(a_block_out_of_a_front_keeps_the_number_of_its_last_free),
         crowded_test(a_slab_is_made_anew_only_when_nobody_can_look_at_it),
+        crowded_test(a_slab_that_is_given_up_is_nobodys_to_who_comes_late),
         crowded_test(memory_of_the_stream_alone_is_at_hand_in_a_crowd_too),
         crowded_test(four_powers_of_two_stand_in_a_front_together),
         crowded_test(two_classes_of_one_place_do_not_evict_each_other_by_turns),
