@@ -219,6 +219,10 @@ uint64_t sp_crowded_take(struct sp_pool *pool, const struct sp_stream *stream, s
     struct sp_front *front = sp_front_of_thread(lane);
     if (front && SP_UNLIKELY(sp_front_is_look_due(front)))
         sp_crowded_look(lane, front);
+    if (front && SP_UNLIKELY(sp_pool_is_deterministic(pool))) {
+        sp_crowded_close(lane); // a block was on its way when the pool became so
+        front = NULL;
+    }
     uint64_t address = front ? sp_front_take(front, pool, stream, size) : 0;
     if (SP_LIKELY(address))
         return address;

@@ -538,6 +538,34 @@ static void a_pool_that_becomes_deterministic_closes_them(void **state) {
     fixture_check(pool);
 }
 
+// A pool becomes Deterministic while another thread frees a block: the fronts close as soon as they
+// can, and nothing goes through them until then.
+static void fronts_that_could_not_close_are_closed_later(void **state) {
+    (void)state;
+    block_in_front(KIB(4));
+    void *block = take(KIB(4));
+    uint64_t address = (uint64_t)(uintptr_t)block;
+    struct sp_slab *slab = slab_of(block);
+    struct sp_front *front = sp_front_of_thread(lane);
+    struct sp_front_free claimed = {.lane = lane,
+                                    .stream = lane->stream,
+                                    .sequence = sp_load_relaxed(&lane->stream->sequence),
+                                    .block = {.slab = slab, .address = address},
+                                    .class_index = slab->class_index};
+    assert_true(sp_front_claim(front, &claimed));
+    fixture_set_flag(pool, poolMemPoolAttrDeterministic, 1);
+    assert_true(sp_front_is_any(lane));
+    void *other = take(KIB(4));
+    assert_int_equal(in_fronts(), 0);
+    assert_false(sp_front_put_claimed(front, &claimed));
+    put(other);
+    put(take(KIB(4)));
+    assert_false(sp_front_is_any(lane));
+    put(block);
+    assert_int_equal(fixture_used(pool), 0);
+    fixture_check(pool);
+}
+
 static void a_given_up_pool_goes_with_the_last_free_of_a_crowded_lane(void **state) {
     (void)state;
     block_in_front(KIB(4));
@@ -579,6 +607,7 @@ int main(void) {
         crowded_test(fronts_stay_open_while_a_block_is_on_its_way),
         crowded_test(a_deterministic_pool_opens_none),
         crowded_test(a_pool_that_becomes_deterministic_closes_them),
+        crowded_test(fronts_that_could_not_close_are_closed_later),
         crowded_test(a_given_up_pool_goes_with_the_last_free_of_a_crowded_lane),
     };
     return cmocka_run_group_tests_name("pool_crowded", tests, NULL, NULL);
