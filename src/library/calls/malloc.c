@@ -44,6 +44,22 @@ SP_COLD static uint64_t take_small_again(struct sp_pool *pool, struct sp_lane *l
     return address;
 }
 
+// Before a request is refused: another thread has put blocks back meanwhile, or has some on their
+// way, for which this looks so often at most.
+SP_COLD static uint64_t take_small_on_its_way(struct sp_pool *pool, struct sp_lane *lane,
+                                              size_t size, unsigned int flags) {
+    enum { LOOKS_MOST = 128 };
+    uint64_t address = 0;
+    bool waits = true;
+    for (unsigned look = 0; look < LOOKS_MOST && waits && !address; look++) {
+        waits = sp_crowded_has_some_on_their_way(lane);
+        if (waits)
+            sp_lock_pause(look);
+        address = take_small_again(pool, lane, size, flags);
+    }
+    return address;
+}
+
 static bool has_returned(struct sp_lane *lane, unsigned class_index) {
     sp_biased_lock_acquire(&lane->lock);
     bool has = !sp_list_empty(&lane->returned_slabs[class_index]);
@@ -251,8 +267,10 @@ SP_COLD static poolError_t malloc_slowly(struct sp_pool *pool, struct sp_stream 
     struct sp_outcome outcome = is_small(size, flags)
                                     ? malloc_small_slowly(pool, lane, size, flags, address, noted)
                                     : malloc_large_slowly(pool, lane, size, flags, address, noted);
+    if (sp_outcome_lacks_memory(outcome) && is_small(size, flags))
+        *address = take_small_on_its_way(pool, lane, size, flags);
     if (!sp_is_done(outcome))
-        return describe_failure(lane, size, flags, outcome);
+        return *address ? poolSuccess : describe_failure(lane, size, flags, outcome);
     sp_at_hand_use(pool, lane, size);
     if (noted && noted->mapped > 0)
         sp_explain_growth(pool, noted);

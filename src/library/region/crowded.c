@@ -81,6 +81,17 @@ static bool is_any_aside_locked(const struct sp_lane *lane) {
     return false;
 }
 
+SP_COLD bool sp_crowded_has_some_on_their_way(struct sp_lane *lane) {
+    bool has = false;
+    if (!sp_front_is_any(lane))
+        return false;
+    sp_biased_lock_acquire(&lane->lock);
+    sp_crowded_drain_locked(lane);
+    has = is_any_aside_locked(lane);
+    sp_biased_lock_release(&lane->lock);
+    return has;
+}
+
 static void destroy_retired_locked(struct sp_lane *lane) {
     while (lane->retired) {
         struct sp_slab *slab = lane->retired;

@@ -358,6 +358,58 @@ static void a_slab_that_is_given_up_is_nobodys_to_who_comes_late(void **state) {
     fixture_check(pool);
 }
 
+static struct {
+    struct sp_front_batch batch;
+    struct sp_front *front;
+    int locks; // that are taken until it arrives
+} on_its_way;
+
+static void arrive_at_last_lock(void) {
+    if (sp_biased_held || --on_its_way.locks > 0)
+        fixture_at_next_lock(arrive_at_last_lock);
+    else
+        sp_front_fill(on_its_way.front, &on_its_way.batch);
+}
+
+static void set_aside_on_its_way(void *block) {
+    struct sp_slab *slab = slab_of(block);
+    on_its_way.front = sp_front_of_thread(lane);
+    sp_biased_lock_acquire(&lane->lock);
+    on_its_way.batch = (struct sp_front_batch){.class_index = slab->class_index, .count = 1};
+    uint16_t index = sp_slab_set_aside(slab);
+    uint64_t address = (uint64_t)(uintptr_t)block;
+    on_its_way.batch.blocks[0] = (struct sp_front_block){slab, address, index};
+    sp_list_remove(&slab->link);
+    sp_biased_lock_release(&lane->lock);
+}
+
+// Another thread has just taken the pool's last free block out of the lane, for its front.
+static void no_request_is_refused_while_a_block_is_on_its_way(void **state) {
+    (void)state;
+    static void *blocks[MIB(32) / KIB(32)];
+    size_t count = 0;
+    pool = fixture_pool_of_at_most(MIB(2));
+    lane = fixture_lane(pool, stream);
+    block_in_front(KIB(32));
+    while (poolMallocFromPoolAsync(&blocks[count], KIB(32), pool, stream) == poolSuccess)
+        count++;
+    void *block = blocks[count - 1];
+    for (int locks = 1; locks < 200; locks++) {
+        put(block);
+        do {
+            make_crowded(lane);
+            put(take(KIB(32)));
+        } while (!sp_front_is_any(lane)); // they close now and then
+        drain();
+        set_aside_on_its_way(block);
+        on_its_way.locks = locks;
+        fixture_at_next_lock(arrive_at_last_lock);
+        assert_ptr_equal(take(KIB(32)), block);
+        sp_lock_set_hook(NULL);
+    }
+    fixture_check(pool);
+}
+
 static int locks_taken;
 
 static void count_lock(int contended) {
@@ -597,6 +649,7 @@ int main(void) {
         crowded_test(a_block_out_of_a_front_keeps_the_number_of_its_last_free),
         crowded_test(a_slab_is_made_anew_only_when_nobody_can_look_at_it),
         crowded_test(a_slab_that_is_given_up_is_nobodys_to_who_comes_late),
+        crowded_test(no_request_is_refused_while_a_block_is_on_its_way),
         crowded_test(memory_of_the_stream_alone_is_at_hand_in_a_crowd_too),
         crowded_test(four_powers_of_two_stand_in_a_front_together),
         crowded_test(two_classes_of_one_place_do_not_evict_each_other_by_turns),
