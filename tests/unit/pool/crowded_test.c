@@ -325,6 +325,52 @@ static void a_block_out_of_a_front_keeps_the_number_of_its_last_free(void **stat
     }
 }
 
+static void *taken_in_thread;
+
+static void *take_out_of_front(void *unused) {
+    (void)unused;
+    put(take(KIB(4)));
+    taken_in_thread = take(KIB(4));
+    return NULL;
+}
+
+// A thread has a number, and so a front of its own, once it has taken a biased lock.
+static void *put_into_front(void *unused) {
+    (void)unused;
+    static struct sp_biased_lock first;
+    sp_biased_lock_acquire(&first);
+    sp_biased_lock_release(&first);
+    put(taken_in_thread);
+    return NULL;
+}
+
+static int fronts_looked_at;
+
+static void put_behind_settling(void) {
+    fronts_looked_at += sp_biased_held == &lane->lock;
+    if (fronts_looked_at == SP_FRONT_COUNT)
+        run_in_thread(put_into_front, NULL);
+    else
+        fixture_at_next_lock(put_behind_settling);
+}
+
+// Its front has these bytes still, and hands them out without a look at the allowance.
+static void what_is_freed_behind_a_settling_is_not_taken_over(void **state) {
+    (void)state;
+    block_in_front(KIB(4));
+    put(take(KIB(16))); // so the lane leaves some of its allowance unused
+    run_in_thread(take_out_of_front, NULL);
+    fronts_looked_at = 0;
+    fixture_at_next_lock(put_behind_settling);
+    fixture_set(pool, poolMemPoolAttrUsedMemHigh, 0);
+    sp_lock_set_hook(NULL);
+    fixture_check(pool);
+    run_in_thread(take_out_of_front, NULL);
+    assert_int_equal(fixture_used(pool), KIB(4));
+    assert_true(fixture_attribute(pool, poolMemPoolAttrUsedMemHigh) >= KIB(4));
+    fixture_check(pool);
+}
+
 static struct sp_slab *slab_of(void *block) {
     return sp_owner_slab(sp_owner_of((uint64_t)(uintptr_t)block));
 }
@@ -647,6 +693,7 @@ int main(void) {
         crowded_test(another_stream_gets_what_fronts_have_when_it_is_complete),
         crowded_test(another_stream_gets_nothing_of_them_while_it_is_pending),
         crowded_test(a_block_out_of_a_front_keeps_the_number_of_its_last_free),
+        crowded_test(what_is_freed_behind_a_settling_is_not_taken_over),
         crowded_test(a_slab_is_made_anew_only_when_nobody_can_look_at_it),
         crowded_test(a_slab_that_is_given_up_is_nobodys_to_who_comes_late),
         crowded_test(no_request_is_refused_while_a_block_is_on_its_way),
