@@ -68,7 +68,8 @@ SP_COLD static void shorten_quick(struct sp_lane *lane, const struct sp_stream *
 
 static void finish_with_pool(struct sp_lane *lane, uintptr_t owner, struct sp_stream *stream,
                              uint64_t sequence, struct sp_put put) {
-    struct sp_release_point point = {stream, sequence, lane, put.left};
+    struct sp_release_point point = {
+        .stream = stream, .sequence = sequence, .lane = lane, .left = put.left};
     struct sp_release release = {.points = &point,
                                  .count = 1,
                                  .pool = lane->pool,
@@ -155,15 +156,16 @@ static poolError_t out_of_host_memory(void) {
     return sp_fail(poolErrorMemoryAllocation, "out of host memory");
 }
 
-// The fences of one point of a free: the slab's own stream has its last number for that. There is
-// room for the others.
-static void stamp_slab_locked(struct sp_slab *slab, const struct sp_release_point *point) {
+// The fence of one point of a free: the slab's own stream has its last number for that. There is
+// room for the others. Here as well the first free under a number counts the slab whole.
+static void stamp_slab_locked(struct sp_slab *slab, struct sp_release_point *point) {
+    struct sp_fence fence = {point->stream->slot, point->sequence};
     if (point->lane == slab->owner) {
-        if (slab->last_sequence < point->sequence)
-            slab->last_sequence = point->sequence;
+        point->counts = sp_at_hand_stamp_locked(slab, fence.sequence);
         return;
     }
-    sp_fence_set_add(&slab->foreign, (struct sp_fence){point->stream->slot, point->sequence});
+    point->counts = sp_fence_set_covers(&slab->foreign, fence) ? 0 : sp_slab_bytes(slab);
+    sp_fence_set_add(&slab->foreign, fence);
 }
 
 // The block, which nobody else may free any more, waits in its slab with the other streams' fences.
@@ -183,8 +185,7 @@ SP_COLD static bool return_locked(struct sp_release *release, uint16_t index) {
 }
 
 // With the lock of the slab's owner held. poolErrorInvalidValue when no live block begins there.
-static poolError_t free_small_locked(uint64_t address, struct sp_release *release,
-                                     uint64_t *counts) {
+static poolError_t free_small_locked(uint64_t address, struct sp_release *release) {
     struct sp_slab *slab = release->slab;
     uint16_t index =
         slab->owner == release->account ? sp_slab_find(slab, address) : (uint16_t)SP_SLAB_END;
@@ -198,25 +199,25 @@ static poolError_t free_small_locked(uint64_t address, struct sp_release *releas
             sp_slab_set_live(slab, index, requested);
         return poolErrorMemoryAllocation;
     }
+    if (slab->fronted)
+        sp_crowded_note_freed_locked(release->account, slab);
     release->requested = requested;
     release->left = sp_at_hand_slab_left_locked(release->account, slab);
-    *counts = slab->live == 0 ? sp_slab_bytes(slab) : sp_slab_class(slab)->block_size;
     return poolSuccess;
 }
 
 static poolError_t free_small(void *pointer, struct sp_release *release) {
-    uint64_t counts = 0;
     release->account = release->slab->owner;
     if (!release->account || !release->account->pool) // used again meanwhile, or given back
         return not_live(pointer);
     if (!sp_release_find_lanes(release))
         return out_of_host_memory();
     sp_biased_lock_acquire(&release->account->lock);
-    poolError_t error = free_small_locked((uint64_t)(uintptr_t)pointer, release, &counts);
+    poolError_t error = free_small_locked((uint64_t)(uintptr_t)pointer, release);
     sp_biased_lock_release(&release->account->lock);
     if (error != poolSuccess)
         return error == poolErrorInvalidValue ? not_live(pointer) : out_of_host_memory();
-    sp_release_count(release, counts);
+    sp_release_count(release);
     sp_release_finish(release);
     return poolSuccess;
 }
@@ -272,7 +273,9 @@ static poolError_t free_large(void *pointer, struct sp_release *release) {
         return out_of_host_memory();
     release->requested = block->requested;
     release->left = SP_LEFT_FILE;
-    sp_release_count(release, block->size);
+    for (uint32_t i = 0; i < release->count; i++)
+        release->points[i].counts = block->size;
+    sp_release_count(release);
     sp_release_finish(release);
     return poolSuccess;
 }

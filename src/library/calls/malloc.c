@@ -44,6 +44,22 @@ SP_COLD static uint64_t take_small_again(struct sp_pool *pool, struct sp_lane *l
     return address;
 }
 
+// Before a request is refused: another thread has put blocks back meanwhile, or has some on their
+// way, for which this looks so often at most.
+SP_COLD static uint64_t take_small_on_its_way(struct sp_pool *pool, struct sp_lane *lane,
+                                              size_t size, unsigned int flags) {
+    enum { LOOKS_MOST = 128 };
+    uint64_t address = 0;
+    bool waits = true;
+    for (unsigned look = 0; look < LOOKS_MOST && waits && !address; look++) {
+        waits = sp_crowded_has_some_on_their_way(lane);
+        if (waits)
+            sp_lock_pause(look);
+        address = take_small_again(pool, lane, size, flags);
+    }
+    return address;
+}
+
 // `growth` is all 0 where the pool is watched, and then notes a growth that is to be told; else it
 // is null.
 static struct sp_outcome climb(struct sp_pool *pool, struct sp_lane *lane, enum sp_region_kind kind,
@@ -93,7 +109,12 @@ SP_COLD static struct sp_outcome take_from_new_slab(struct sp_pool *pool, struct
     return sp_outcome_done();
 }
 
-// The ladder counts a failure, and what it has asked may have brought returned blocks back.
+// The ladder counts a failure when it refuses, and memory was found after it.
+static void take_failure_back(struct sp_pool *pool) {
+    sp_pool_add(pool, SP_STATISTIC_Failures, (uint64_t)-1);
+}
+
+// Blocks that were returned may be complete by what the ladder has asked.
 static struct sp_outcome malloc_small_slowly(struct sp_pool *pool, struct sp_lane *lane,
                                              size_t size, unsigned int flags, uint64_t *address,
                                              struct poolMemPoolGrowth *growth) {
@@ -106,7 +127,7 @@ static struct sp_outcome malloc_small_slowly(struct sp_pool *pool, struct sp_lan
     struct sp_outcome at_last = sp_returned_take_at_last(pool, lane, size, flags, address);
     if (!*address)
         return sp_outcome_first(at_last, outcome);
-    sp_pool_add(pool, SP_STATISTIC_Failures, (uint64_t)-1);
+    take_failure_back(pool);
     return sp_outcome_done();
 }
 
@@ -227,6 +248,11 @@ SP_COLD static poolError_t malloc_slowly(struct sp_pool *pool, struct sp_stream 
     struct sp_outcome outcome = is_small(size, flags)
                                     ? malloc_small_slowly(pool, lane, size, flags, address, noted)
                                     : malloc_large_slowly(pool, lane, size, flags, address, noted);
+    if (sp_outcome_lacks_memory(outcome) && is_small(size, flags) &&
+        (*address = take_small_on_its_way(pool, lane, size, flags))) {
+        take_failure_back(pool);
+        return poolSuccess;
+    }
     if (!sp_is_done(outcome))
         return describe_failure(lane, size, flags, outcome);
     sp_at_hand_use(pool, lane, size);

@@ -23,18 +23,18 @@ bool sp_release_find_lanes(struct sp_release *release) {
     return true;
 }
 
-static void count_at(struct sp_release_point *point, uint64_t bytes) {
+static void count_at(struct sp_release_point *point) {
     struct sp_lane *lane = point->lane;
     sp_biased_lock_acquire(&lane->lock);
-    point->left |= sp_at_hand_count_freed_locked(lane, point->sequence, bytes);
+    point->left |= sp_at_hand_count_freed_locked(lane, point->sequence, point->counts);
     if (sp_identity_records_each_free(point->stream))
         sp_unfenced_count_records_locked(lane, 1);
     sp_biased_lock_release(&lane->lock);
 }
 
-void sp_release_count(struct sp_release *release, uint64_t bytes) {
+void sp_release_count(struct sp_release *release) {
     for (uint32_t i = 0; i < release->count; i++)
-        count_at(&release->points[i], bytes);
+        count_at(&release->points[i]);
 }
 
 // ---------------------------------------------------------------------------------------- a record

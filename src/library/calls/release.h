@@ -12,6 +12,7 @@ struct sp_release_point {
     struct sp_stream *stream;
     uint64_t sequence;    // of the fence
     struct sp_lane *lane; // the stream's own, in the block's pool
+    uint64_t counts;      // the bytes that nobody else can have before an event stands behind it
     unsigned left;        // to do there: SP_LEFT_RECORD, SP_LEFT_SHORTEN
 };
 
@@ -30,9 +31,8 @@ struct sp_release {
 // block is live. False without host memory.
 bool sp_release_find_lanes(struct sp_release *release);
 
-// Counts the bytes that nobody else can have before an event stands behind each point, in each
-// stream's lane.
-void sp_release_count(struct sp_release *release, uint64_t bytes);
+// Counts what each point counts, in its stream's lane.
+void sp_release_count(struct sp_release *release);
 
 // Records the event that a put has left to do, on the lane's stream, which has counted it. The free
 // itself has been done, so a driver that fails here only delays reuse.

@@ -39,8 +39,7 @@ uint64_t sp_returned_take(struct sp_pool *pool, struct sp_lane *lane, size_t siz
     return address;
 }
 
-// ---------------------------------------------------------------------------------- before a
-// refusal
+// -------------------------------------------------------------------------------- before a refusal
 
 // Copies the fences of the first slab with returned blocks that the stream can be made to wait for.
 // False where there is none, or no host memory.

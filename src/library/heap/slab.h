@@ -61,8 +61,6 @@ struct sp_slab {
         };
     };
 
-    // The number under which its lane last counted all of it; see region/at_hand.h.
-    uint32_t counted_under;
     struct sp_block *run;
     uint64_t returned_blocks[SP_SLAB_WORDS];
     // In the owner's list of slabs that have returned blocks, or unlinked.
@@ -206,7 +204,10 @@ void sp_slab_accept_returned(struct sp_slab *slab);
 void sp_slab_begin_fronted(struct sp_slab *slab);
 void sp_slab_end_fronted(struct sp_slab *slab);
 
-// Without the lock it may be asked which slab is fronted.
+// Without the lock it may be asked whose a slab is, and then whether it is fronted.
+static inline struct sp_lane *sp_slab_owner(const struct sp_slab *slab) {
+    return __atomic_load_n(&slab->owner, __ATOMIC_ACQUIRE);
+}
 static inline bool sp_slab_is_fronted(const struct sp_slab *slab) {
     return __atomic_load_n(&slab->fronted, __ATOMIC_ACQUIRE) != 0;
 }

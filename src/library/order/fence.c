@@ -33,6 +33,15 @@ static struct sp_fence *find(struct sp_fence_set *set, uint32_t slot) {
     return NULL;
 }
 
+bool sp_fence_set_covers(const struct sp_fence_set *set, struct sp_fence fence) {
+    for (uint32_t i = 0; i < set->count; i++) {
+        const struct sp_fence *known = sp_fence_set_at(set, i);
+        if (known->slot == fence.slot)
+            return known->sequence >= fence.sequence;
+    }
+    return false;
+}
+
 bool sp_fence_set_add(struct sp_fence_set *set, struct sp_fence fence) {
     struct sp_fence *known = find(set, fence.slot);
     if (known) {

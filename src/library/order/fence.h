@@ -68,6 +68,9 @@ bool sp_fence_set_reserve(struct sp_fence_set *set, uint32_t extra);
 // host memory.
 bool sp_fence_set_add(struct sp_fence_set *set, struct sp_fence fence);
 
+// True when the set has a fence of the same stream and of the same number or a later one.
+bool sp_fence_set_covers(const struct sp_fence_set *set, struct sp_fence fence);
+
 // True in the common case: the set is empty, or holds a fence of this stream alone.
 static inline bool sp_fence_set_is_of(const struct sp_fence_set *set, uint32_t slot) {
     return set->count == 0 || (set->count == 1 && set->some[0].slot == slot);

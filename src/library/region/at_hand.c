@@ -57,8 +57,11 @@ void sp_at_hand_note_debt_locked(struct sp_lane *lane, struct sp_slab *slab,
     if (!sp_stream_acts(lane->stream) ||
         sp_action_debt_for(lane->stream, fences, sp_pool_measure(lane->pool)) == SP_DEBT_NONE)
         return;
-    slab->last_sequence = sp_progress_number(lane->stream);
-    sp_atomic_raise(&lane->stream->freed, slab->last_sequence);
+    uint64_t sequence = sp_progress_number(lane->stream);
+    uint32_t bytes = sp_at_hand_stamp_locked(slab, sequence);
+    if (bytes > 0)
+        sp_unfenced_count(lane, sequence, bytes);
+    sp_atomic_raise(&lane->stream->freed, sequence);
 }
 
 static void accept_locked(struct sp_lane *lane, struct sp_slab *slab) {

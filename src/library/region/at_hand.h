@@ -168,19 +168,14 @@ static inline unsigned sp_at_hand_slab_left_locked(const struct sp_lane *lane,
     return sp_at_hand_give_up_locked(slab) ? SP_LEFT_SLAB : 0;
 }
 
-// A slab that is left empty counts whole once under each number, however often its stream uses it
-// again; one that is given up in any case, for its stream has it no more. Any other free counts the
-// block. Of two numbers that are equal in the bits that are kept one has long had an event behind
-// it.
-static inline uint32_t sp_at_hand_slab_counts_locked(struct sp_slab *slab, unsigned left,
-                                                     uint64_t sequence) {
-    uint32_t block_size = sp_size_classes[slab->class_index].block_size;
-    if (SP_LIKELY(slab->live != 0))
-        return block_size; // and doesn't look at the slab's next cache line
-    bool is_counted = slab->counted_under == (uint32_t)sequence;
-    if (!left && is_counted)
-        return block_size;
-    slab->counted_under = (uint32_t)sequence;
+// Notes that the slab's own stream frees a block under the number, and returns what that counts.
+// The first free under a number counts the slab whole, and the others count nothing: another stream
+// may free the last block that is live. Then all of the slab waits for that number, and the slab's
+// own stream may be gone. A late caller may bring an older number.
+static inline uint32_t sp_at_hand_stamp_locked(struct sp_slab *slab, uint64_t sequence) {
+    if (SP_LIKELY(slab->last_sequence >= sequence))
+        return 0;
+    slab->last_sequence = sequence;
     return sp_slab_bytes(slab);
 }
 
@@ -214,11 +209,9 @@ static SP_HOT struct sp_put sp_at_hand_put_small_locked(struct sp_lane *lane, st
         put.requested = sp_at_hand_put_into_slab_locked(lane, slab, index);
     else if (!sp_at_hand_claim_and_put_locked(lane, slab, index, &put.requested))
         return (struct sp_put){.left = SP_LEFT_ALL};
-    if (slab->last_sequence < sequence)
-        slab->last_sequence = sequence; // a late caller may bring an older number
     put.left = sp_at_hand_slab_left_locked(lane, slab);
-    put.left |= sp_at_hand_count_freed_locked(
-        lane, sequence, sp_at_hand_slab_counts_locked(slab, put.left, sequence));
+    put.left |=
+        sp_at_hand_count_freed_locked(lane, sequence, sp_at_hand_stamp_locked(slab, sequence));
     return put;
 }
 

@@ -5,24 +5,24 @@
 
 // -------------------------------------------------------------------------------- into the slabs
 
-// A slab that is left empty counts whole, once under each number: its stream may lose it to others.
-static void count_empty_locked(struct sp_lane *lane, struct sp_slab *slab) {
-    uint64_t sequence = slab->last_sequence;
-    if (sequence == 0 || slab->counted_under == (uint32_t)sequence)
-        return;
-    slab->counted_under = (uint32_t)sequence;
-    sp_unfenced_count(lane, sequence, sp_slab_bytes(slab));
+// The block was counted when it came to the front; its slab counts whole once under each number.
+static void count_slab_locked(struct sp_lane *lane, struct sp_slab *slab, uint64_t sequence) {
+    uint32_t bytes = sp_at_hand_stamp_locked(slab, sequence);
+    if (bytes > 0)
+        sp_unfenced_count(lane, sequence, bytes);
+}
+
+// Each free into a front raises the stream's latest number first. Who takes a block out of a front
+// doesn't hold the lane's lock, so nothing tells the slab the number of that block alone.
+SP_COLD void sp_crowded_note_freed_locked(struct sp_lane *lane, struct sp_slab *slab) {
+    count_slab_locked(lane, slab, sp_load_relaxed(&lane->stream->freed));
 }
 
 static void put_one_locked(struct sp_lane *lane, const struct sp_front_block *block,
                            uint64_t sequence, struct sp_list *empty) {
     struct sp_slab *slab = block->slab;
-    if (slab->last_sequence < sequence)
-        slab->last_sequence = sequence;
+    count_slab_locked(lane, slab, sequence);
     sp_at_hand_put_aside_locked(lane, slab, block->index);
-    if (slab->live != 0)
-        return;
-    count_empty_locked(lane, slab);
     if (empty && sp_at_hand_slab_left_locked(lane, slab))
         sp_list_push_back(empty, &slab->owned_link);
 }
@@ -67,6 +67,17 @@ static bool is_any_aside_locked(const struct sp_lane *lane) {
     return false;
 }
 
+SP_COLD bool sp_crowded_has_some_on_their_way(struct sp_lane *lane) {
+    bool has = false;
+    if (!sp_front_is_any(lane))
+        return false;
+    sp_biased_lock_acquire(&lane->lock);
+    sp_crowded_drain_locked(lane);
+    has = is_any_aside_locked(lane);
+    sp_biased_lock_release(&lane->lock);
+    return has;
+}
+
 static void destroy_retired_locked(struct sp_lane *lane) {
     while (lane->retired) {
         struct sp_slab *slab = lane->retired;
@@ -77,14 +88,12 @@ static void destroy_retired_locked(struct sp_lane *lane) {
 }
 
 // No block of the slab is live, so a claim fails as long as it is that slab. To settle takes the
-// lock of each front.
+// lock of each front: who had one before is done then, and who gets it later sees that the slab is
+// nobody's. That goes for a slab that isn't fronted too: it may be fronted once it is another one.
 SP_COLD void sp_crowded_retire(struct sp_lane *lane, struct sp_slab *slab) {
     enum { RETIRED_MOST = 16 };
-    if (!sp_slab_is_fronted(slab)) {
-        sp_slab_destroy(slab);
-        return;
-    }
     sp_biased_lock_acquire(&lane->lock);
+    sp_store_plain(&slab->owner, NULL);
     slab->next_spare = lane->retired;
     lane->retired = slab;
     if (++lane->retired_count >= RETIRED_MOST || !sp_front_is_any(lane)) {
@@ -98,7 +107,10 @@ static void close_locked(struct sp_lane *lane) {
     sp_front_close_locked(lane);
     destroy_retired_locked(lane);
     SP_LIST_FOR_EACH(link, &lane->owned_slabs) {
-        sp_slab_end_fronted(SP_CONTAINER_OF(link, struct sp_slab, owned_link));
+        struct sp_slab *slab = SP_CONTAINER_OF(link, struct sp_slab, owned_link);
+        if (slab->fronted)
+            sp_crowded_note_freed_locked(lane, slab); // its live blocks may be the fronts'
+        sp_slab_end_fronted(slab);
     }
 }
 
@@ -204,6 +216,10 @@ uint64_t sp_crowded_take(struct sp_pool *pool, const struct sp_stream *stream, s
     struct sp_front *front = sp_front_of_thread(lane);
     if (front && SP_UNLIKELY(sp_front_is_look_due(front)))
         sp_crowded_look(lane, front);
+    if (front && SP_UNLIKELY(sp_pool_is_deterministic(pool))) {
+        sp_crowded_close(lane); // a block was on its way when the pool became so
+        front = NULL;
+    }
     uint64_t address = front ? sp_front_take(front, pool, stream, size) : 0;
     if (SP_LIKELY(address))
         return address;

@@ -33,6 +33,15 @@ void sp_crowded_close(struct sp_lane *lane);
 // slab before it has done so.
 void sp_crowded_retire(struct sp_lane *lane, struct sp_slab *slab);
 
+// With the lane's lock held, once a block of a fronted slab of it was freed by another stream than
+// the lane's, or by none. A front may have handed that block out again, so the slab gets a number
+// that is no less than the block's last one on the lane's stream.
+void sp_crowded_note_freed_locked(struct sp_lane *lane, struct sp_slab *slab);
+
+// True when another thread has free blocks of the lane in its hands, between the lane and a front:
+// in a moment they are in one of both.
+bool sp_crowded_has_some_on_their_way(struct sp_lane *lane);
+
 // With the lane's lock held: puts all that its fronts have into its slabs.
 void sp_crowded_drain_locked(struct sp_lane *lane);
 

@@ -78,14 +78,17 @@ static uint64_t missing(const struct sp_lane *lane) {
     return sp_excess(used, allowance);
 }
 
-// Takes up to `most` of what a lane leaves unused.
+// Takes up to `most` of what a lane leaves unused. What is freed into a front once that is settled
+// may be handed out there again, so it counts as used: sp_front_used() would leave it out.
 static uint64_t take_over(struct sp_lane *lane, uint64_t most) {
     if (unused(lane) == 0)
         return 0;
     sp_biased_lock_acquire(&lane->lock);
     sp_front_settle_locked(lane);
-    uint64_t taken = unused(lane) < most ? unused(lane) : most;
-    sp_store_relaxed(&lane->allowance, sp_load_relaxed(&lane->allowance) - taken);
+    uint64_t allowance = sp_load_relaxed(&lane->allowance);
+    uint64_t left = sp_excess(allowance, sp_load_relaxed(&lane->used));
+    uint64_t taken = sp_min(left, most);
+    sp_store_relaxed(&lane->allowance, allowance - taken);
     sp_biased_lock_release(&lane->lock);
     return taken;
 }

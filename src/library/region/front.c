@@ -239,13 +239,14 @@ static bool has_room(const struct sp_front *front, const struct sp_front_free *f
            !sp_pool_is_deterministic(front->pool);
 }
 
-// The slab of an address that is freed twice may be another one's by now. One that is fronted and
-// the lane's stays so as long as the lock of an open front is held: sp_crowded_retire waits for it.
+// The slab of an address that is freed twice may be another one's by now. One that is the lane's
+// stays so as long as the lock of an open front is held: sp_crowded_retire waits for it. So the
+// owner is looked at first: what is seen next is the lane's.
 static bool claim_locked(const struct sp_front *front, struct sp_front_free *free) {
     const struct sp_size_class *class = &sp_size_classes[free->class_index];
     struct sp_slab *slab = free->block.slab;
-    if (front->stream != free->stream || !sp_slab_is_fronted(slab) || slab->owner != free->lane ||
-        slab->class_index != free->class_index)
+    if (front->stream != free->stream || sp_slab_owner(slab) != free->lane ||
+        !sp_slab_is_fronted(slab) || slab->class_index != free->class_index)
         return false;
     uint64_t offset = free->block.address - slab->address;
     uint16_t index = (uint16_t)sp_slab_index(class, offset);

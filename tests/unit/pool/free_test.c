@@ -593,16 +593,17 @@ static void a_slab_counts_whole_once_until_an_event_stands_behind_it(void **stat
     (void)state;
     fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, KIB(130));
     simulated_work(stream);
-    for (int i = 0; i < 50; i++)
+    for (int i = 0; i < 1000; i++)
         fixture_free(fixture_malloc(pool, 1000, stream), stream);
-    assert_int_equal(events(), 0);
-    for (int i = 0; i < 50; i++)
-        fixture_free(fixture_malloc(pool, 1000, stream), stream);
-    assert_int_equal(events(), 1);
-    for (int i = 0; i < 30; i++)
-        fixture_free(fixture_malloc(pool, 1000, stream), stream);
-    assert_int_equal(events(), 1);
     fixture_free(fixture_malloc(pool, 10000, stream), stream);
+    assert_int_equal(events(), 0);
+    fixture_free(fixture_malloc(pool, 100, stream), stream);
+    assert_int_equal(events(), 1);
+    for (int i = 0; i < 1000; i++)
+        fixture_free(fixture_malloc(pool, 1000, stream), stream);
+    fixture_free(fixture_malloc(pool, 10000, stream), stream);
+    assert_int_equal(events(), 1);
+    fixture_free(fixture_malloc(pool, 100, stream), stream);
     assert_int_equal(events(), 2);
 }
 
