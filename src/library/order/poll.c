@@ -123,16 +123,15 @@ static struct sp_outcome poll_context(CUcontext context, uint64_t id) {
     return first;
 }
 
-// A stream that another thread is asking just now doesn't come up here. Streams that weren't asked
-// go back before the others, so that it is their turn the next time.
+// A stream that another thread is asking just now doesn't come up here, nor one that was asked,
+// before all are put back.
 static struct sp_outcome poll_in_turn(const struct sp_stream *of, int busy_most) {
-    struct sp_stream *in_turn[SP_POLL_SOME];
+    struct sp_stream *asked[SP_POLL_SOME];
     struct sp_outcome first = sp_outcome_done();
-    int count = 0, asked = 0, busy = 0;
-    while (count < SP_POLL_SOME && (in_turn[count] = sp_turn_next(of->context_id)))
-        count++;
-    for (; asked < count && busy < busy_most; asked++) {
-        struct sp_stream *stream = in_turn[asked];
+    int count = 0, busy = 0;
+    while (count < SP_POLL_SOME && busy < busy_most &&
+           (asked[count] = sp_turn_next(of->context_id))) {
+        struct sp_stream *stream = asked[count++];
         if (!sp_stream_is_of(stream, of->context, of->context_id))
             continue;
         struct sp_outcome outcome = sp_poll_stream(stream);
@@ -140,7 +139,7 @@ static struct sp_outcome poll_in_turn(const struct sp_stream *of, int busy_most)
         busy += sp_progress_has_pending_events(stream);
     }
     for (int i = 0; i < count; i++)
-        sp_turn_end(in_turn[(asked + i) % count]);
+        sp_turn_end(asked[i]);
     return first;
 }
 

@@ -298,6 +298,28 @@ static void streams_are_asked_by_turns(void **state) {
     assert_true(is_complete(crowd[0], again));
 }
 
+// The stream that was asked goes to the end, so each is asked in turn.
+static void a_question_may_end_at_the_first_stream_that_is_busy(void **state) {
+    (void)state;
+    struct sp_stream *crowd[CROWD];
+    uint64_t sequences[CROWD];
+    pending_crowd(crowd, sequences);
+    for (int i = 0; i < CROWD; i++) {
+        uint64_t asked = simcudaCallCount("cuEventQuery");
+        assert_done(sp_poll_until_busy_of(crowd[0]));
+        assert_in_range(simcudaCallCount("cuEventQuery") - asked, 1, 2);
+    }
+    simulated_finish(crowd[0]->handle);
+    simulated_finish(crowd[1]->handle);
+    simulated_finish(crowd[3]->handle);
+    assert_done(sp_poll_until_busy_of(crowd[0]));
+    assert_true(is_complete(crowd[0], sequences[0]));
+    assert_true(is_complete(crowd[1], sequences[1]));
+    assert_false(is_complete(crowd[3], sequences[3])); // 2 is busy
+    assert_done(sp_poll_until_busy_of(crowd[0]));
+    assert_true(is_complete(crowd[3], sequences[3]));
+}
+
 static void a_turn_asks_no_stream_of_another_context(void **state) {
     (void)state;
     struct sp_stream *crowd[CROWD];
@@ -346,6 +368,7 @@ int main(void) {
         registry_test(a_context_that_is_known_is_not_entered_for_each_stream),
         registry_test(the_event_of_a_mark_that_outlives_its_context_is_not_recorded_again),
         registry_test(streams_are_asked_by_turns),
+        registry_test(a_question_may_end_at_the_first_stream_that_is_busy),
         registry_test(a_turn_asks_no_stream_of_another_context),
         registry_test(news_tell_whose_they_are),
     };

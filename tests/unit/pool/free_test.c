@@ -607,6 +607,47 @@ static void a_slab_counts_whole_once_until_an_event_stands_behind_it(void **stat
     assert_int_equal(events(), 2);
 }
 
+// All of it waits for each stream that has freed a block there, and one of them may be gone when
+// the last block is freed.
+static void a_free_counts_its_slab_whole_beside_live_blocks(void **state) {
+    (void)state;
+    CUstream other = simulated_stream();
+    void *blocks[4];
+    for (int i = 0; i < 4; i++)
+        blocks[i] = fixture_malloc(pool, 1000, stream);
+    fixture_lane(pool, other);
+    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, KIB(126)); // 63 KiB for each lane
+    simulated_work(stream);
+    simulated_work(other);
+    fixture_free(blocks[0], stream);
+    assert_int_equal(events(), 1);
+    fixture_free(blocks[1], other);
+    assert_int_equal(events(), 2);
+    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, KIB(130));
+    fixture_free(blocks[2], other);
+    assert_int_equal(events(), 2);
+}
+
+// A server makes a stream for each request, keeps a result for a hundred requests, and frees it on
+// another stream. Nobody tells the library that a stream is gone.
+static void streams_that_leave_a_live_block_behind_hold_back_little(void **state) {
+    (void)state;
+    enum { KEPT = 100, REQUESTS = 6000 };
+    void *kept[KEPT] = {NULL};
+    for (int i = 0; i < REQUESTS; i++) {
+        CUstream one = simulated_stream();
+        void *scratch = fixture_malloc(pool, 512, one);
+        void *result = fixture_malloc(pool, 512, one);
+        fixture_free(scratch, one);
+        assert_int_equal(sp_driver->cuCtxSynchronize(), CUDA_SUCCESS);
+        fixture_free(kept[i % KEPT], one);
+        kept[i % KEPT] = result;
+        assert_int_equal(sp_driver->cuStreamDestroy(one), CUDA_SUCCESS);
+    }
+    assert_true(fixture_reserved(pool) <= MIB(32));
+    fixture_check(pool);
+}
+
 // Nothing else is ever called there, so nobody else can ask.
 static void a_free_in_another_context_asks_what_is_complete_there(void **state) {
     (void)state;
@@ -653,6 +694,8 @@ int main(void) {
         free_test(the_count_of_records_is_never_negative),
         free_test(a_slab_that_is_left_empty_counts_whole),
         free_test(a_slab_counts_whole_once_until_an_event_stands_behind_it),
+        free_test(a_free_counts_its_slab_whole_beside_live_blocks),
+        free_test(streams_that_leave_a_live_block_behind_hold_back_little),
         free_test(a_free_in_another_context_asks_what_is_complete_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
