@@ -128,6 +128,11 @@ static struct sp_outcome ask_current_context(struct sp_request *request) {
     return is_other ? sp_ask_current_context(request->pool) : sp_outcome_done();
 }
 
+// Other pools keep what was freed on their open lanes until somebody asks.
+static struct sp_outcome ask_open_lanes(struct sp_request *request) {
+    return sp_open_lanes_ask_device(request->pool->device, request->lane);
+}
+
 // Where the program says that nothing in the context captures.
 static struct sp_outcome ask_context(struct sp_request *request) {
     if (!sp_load_relaxed(&request->pool->attributes.context_fence))
@@ -138,8 +143,8 @@ static struct sp_outcome ask_context(struct sp_request *request) {
 
 // The legacy stream comes first: the question to a blocking stream records an event there, which
 // the legacy stream would see.
-static question *const questions[] = {ask_legacy_stream, ask_own_stream, ask_current_context,
-                                      ask_context};
+static question *const questions[] = {ask_legacy_stream, ask_own_stream, ask_open_lanes,
+                                      ask_current_context, ask_context};
 
 static struct sp_outcome ask_and_climb(struct sp_request *request, struct sp_block **block) {
     struct sp_outcome outcome = sp_outcome_done();

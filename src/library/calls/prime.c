@@ -8,6 +8,7 @@
 #include "region/ask.h"
 #include "region/collect.h"
 #include "region/device.h"
+#include "region/open_lanes.h"
 #include "supply/ahead.h"
 
 static poolError_t describe(const struct sp_pool *pool, uint64_t bytes, struct sp_outcome outcome) {
@@ -36,8 +37,10 @@ static CUcontext current_context_of(const struct sp_pool *pool) {
 static struct sp_outcome prime_after_trim(struct sp_pool *pool, uint64_t bytes) {
     if (bytes > pool->limit - sp_load_relaxed(&pool->reserved))
         return sp_outcome_of(SP_BEYOND_LIMIT);
-    if (!sp_pool_is_deterministic(pool))
+    if (!sp_pool_is_deterministic(pool)) {
+        sp_open_lanes_ask_device(pool->device, NULL);
         sp_ask_current_context(pool);
+    }
     sp_reclaim_zombies(pool->device);
     sp_reclaim_until(pool->device, current_context_of(pool), bytes, 0);
     return sp_ahead_map(pool, bytes);

@@ -4,13 +4,14 @@
 #include "order/borrow.h"
 #include "order/mark.h"
 #include "order/synchronize.h"
+#include "region/device.h"
 #include "region/lane.h"
 #include "region/unfenced.h"
 
-// Has freed more than any lane may that records, and nothing stands behind it.
-static bool is_unfenced(const struct sp_lane *lane, uint64_t share) {
+// Has freed more than so many bytes, and nothing stands behind it.
+static bool is_unfenced(const struct sp_lane *lane, uint64_t allowed) {
     return sp_unfenced_may_borrow(lane->pool, lane->stream) &&
-           sp_load_relaxed(&lane->unfenced_bytes) > share &&
+           sp_load_relaxed(&lane->unfenced_bytes) > allowed &&
            sp_load_relaxed(&lane->unfenced_sequence) > sp_pool_covered_of(lane->pool, lane->stream);
 }
 
@@ -39,19 +40,19 @@ static struct sp_outcome fence_open(struct sp_lane *lane, const struct sp_lane *
     return outcome;
 }
 
-// Fences so many of the pool's lanes, or all, from a slot on. Slots from the number of streams on
-// have no lane.
+// Fences so many of the pool's lanes, or all, from a slot on, that have freed more than is allowed.
+// Slots from the number of streams on have no lane.
 static struct sp_outcome fence_open_of(struct sp_pool *pool, uint32_t from, uint32_t count,
-                                       const struct sp_lane *caller, bool may_ask) {
+                                       uint64_t allowed, const struct sp_lane *caller,
+                                       bool may_ask) {
     const struct sp_lane_table *table = sp_load_acquire(&pool->lane_table);
     struct sp_outcome first = sp_outcome_done();
     if (!table || !sp_unfenced_may_be_open(pool))
         return first;
-    uint64_t share = sp_unfenced_part(pool);
     uint32_t slots = (uint32_t)sp_min(table->count, sp_stream_count());
     for (uint32_t i = 0; i < slots && i < count; i++) {
         struct sp_lane *lane = sp_load_acquire(&table->lanes[(from + i) % slots]);
-        if (!lane || lane == caller || !is_unfenced(lane, share))
+        if (!lane || lane == caller || !is_unfenced(lane, allowed))
             continue;
         struct sp_outcome outcome = fence_open(lane, caller, may_ask);
         first = sp_outcome_first(first, outcome);
@@ -61,14 +62,24 @@ static struct sp_outcome fence_open_of(struct sp_pool *pool, uint32_t from, uint
 
 struct sp_outcome sp_open_lanes_fence(struct sp_pool *pool, const struct sp_lane *caller,
                                       bool may_ask) {
-    return fence_open_of(pool, 0, UINT32_MAX, caller, may_ask);
+    return fence_open_of(pool, 0, UINT32_MAX, sp_unfenced_part(pool), caller, may_ask);
+}
+
+struct sp_outcome sp_open_lanes_ask_device(struct sp_device *device, const struct sp_lane *caller) {
+    struct sp_outcome first = sp_outcome_done();
+    struct sp_pool *pool = NULL;
+    while ((pool = sp_device_next_pool(device, pool))) {
+        struct sp_outcome outcome = fence_open_of(pool, 0, UINT32_MAX, 0, caller, true);
+        first = sp_outcome_first(first, outcome);
+    }
+    return first;
 }
 
 struct sp_outcome sp_open_lanes_ask_some(struct sp_pool *pool, const struct sp_lane *caller) {
     uint32_t from = 0;
     if (sp_stream_count() > SP_LANES_AT_ONCE)
         from = sp_add_relaxed(&pool->lanes.open_in_turn, SP_LANES_AT_ONCE);
-    return fence_open_of(pool, from, SP_LANES_AT_ONCE, caller, true);
+    return fence_open_of(pool, from, SP_LANES_AT_ONCE, sp_unfenced_part(pool), caller, true);
 }
 
 // A free that found its lane open is counted when the lane's lock can be had.

@@ -8,10 +8,15 @@
 #include "region/lane.h"
 
 // Finds out for others what the frees of the pool's open lanes have come to, where they have
-// recorded nothing: asks the stream if the caller `may_ask`, and else, or where work is pending,
-// records. The caller's own lane, which may be null, is left out.
+// recorded nothing and freed more than a lane may that records: asks the stream if the caller
+// `may_ask`, and else, or where work is pending, records. The caller's own lane, which may be null,
+// is left out.
 struct sp_outcome sp_open_lanes_fence(struct sp_pool *pool, const struct sp_lane *caller,
                                       bool may_ask);
+
+// Asks the open lanes of all pools of the device, whatever they have freed: before a request is
+// refused, when the extent that a small block lies in may be what it lacks.
+struct sp_outcome sp_open_lanes_ask_device(struct sp_device *device, const struct sp_lane *caller);
 
 // Asks some open lanes by turns, for a request that can't ask very many.
 struct sp_outcome sp_open_lanes_ask_some(struct sp_pool *pool, const struct sp_lane *caller);
