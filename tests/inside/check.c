@@ -1,5 +1,6 @@
 #include "inside/check.h"
 
+#include "base/checked.h"
 #include "base/number.h"
 #include "inside/calendar.h"
 #include "inside/chain.h"
@@ -198,8 +199,11 @@ static bool check_borrowed(struct check *check, const struct sp_stitch *stitch,
         const struct sp_block *piece =
             sp_chain_find(run->chain, run->home + (begin - run->address));
         REQUIRE(check, run->valid, "a stitched block lies on an extent that was released");
+        bool of_pages = sp_segment_of(piece)->kind == SP_REGION_PAGES;
         REQUIRE(check,
-                sp_block_state(piece) == SP_BLOCK_LENT && piece->size == end - begin &&
+                sp_block_state(piece) == SP_BLOCK_LENT &&
+                    piece->size ==
+                        (of_pages ? sp_round_up(end - begin, SP_PAGE_SIZE) : end - begin) &&
                     piece->address == run->home + (begin - run->address),
                 "the memory under the stitched block at %#llx is not lent to it",
                 (unsigned long long)block->address);

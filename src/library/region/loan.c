@@ -1,5 +1,6 @@
 #include "region/loan.h"
 
+#include "base/checked.h"
 #include "base/number.h"
 #include "region/settle.h"
 
@@ -73,12 +74,18 @@ static bool join_until(struct sp_block *block, uint64_t end) {
     return true;
 }
 
+// Pages are lent whole.
+static uint64_t lent_size(const struct sp_block *block, uint64_t size) {
+    return sp_segment_of(block)->kind == SP_REGION_PAGES ? sp_round_up(size, SP_PAGE_SIZE) : size;
+}
+
 struct sp_block *sp_loan_take_home(const struct sp_request *request, struct sp_chain *chain,
-                                   uint64_t home, uint64_t size) {
+                                   uint64_t home, uint64_t wanted) {
     struct sp_pool *pool = request->pool;
+    struct sp_block *block = sp_chain_find(chain, home);
+    uint64_t size = lent_size(block, wanted);
     if (!are_usable(request, chain, home, size))
         return NULL;
-    struct sp_block *block = sp_chain_find(chain, home);
     sp_tier_remove(block);
     if (!join_until(block, home + size)) {
         sp_settle_insert(pool, block);

@@ -24,8 +24,11 @@
 // was used longest ago goes first. It becomes a *zombie* until all work through it has completed,
 // and is unmapped then (supply/bury.h).
 //
+// Pages serve large blocks that way where nothing else does. They are lent whole, for slabs are cut
+// from whole ones.
+//
 //   a view's blocks are live, cached or VACANT; under each that is not vacant every run is valid
-//   and its part of the home is LENT, with the same boundaries
+//   and its part of the home is LENT, with the same boundaries, or up to the end of a page
 #ifndef STREAMPOOL_REGION_LOAN_H
 #define STREAMPOOL_REGION_LOAN_H
 
@@ -65,10 +68,10 @@ static inline struct sp_stitch *sp_loan_view_of(const struct sp_block *block) {
 }
 
 // Takes a part of the home that is free and within the request's reach out of the tiers, as one
-// block of exactly that range, BUSY. Null, and nothing changed, where it is not, or without host
-// memory.
+// block of exactly that range, or, of pages, up to the end of the last one, BUSY. Null, and nothing
+// changed, where it is not, or without host memory.
 struct sp_block *sp_loan_take_home(const struct sp_request *request, struct sp_chain *chain,
-                                   uint64_t home, uint64_t size);
+                                   uint64_t home, uint64_t wanted);
 
 // Makes a block of `size` bytes at `address` in a stitched view live, which borrows the pieces: one
 // for each run that it touches, in order, BUSY. Null without host memory; then the pieces are what

@@ -116,9 +116,10 @@ bool sp_request_usable(const struct sp_request *request, const struct sp_block *
     const struct sp_tier *tier = block->tier;
     if (!tier || tier->state != SP_BLOCK_FREE)
         return false;
-    if (tier == &request->pool->regions[request->kind].ready ||
-        (request->lane && (tier == &request->lane->tiers[request->kind] ||
-                           tier == &request->lane->unfenced[request->kind])))
+    enum sp_region_kind kind = sp_segment_of(block)->kind;
+    if (tier == &request->pool->regions[kind].ready ||
+        (request->lane &&
+         (tier == &request->lane->tiers[kind] || tier == &request->lane->unfenced[kind])))
         return true;
     return sp_request_reaches_others(request) &&
            sp_request_rule(request, &block->fences) <= request->reach;

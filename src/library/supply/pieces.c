@@ -137,9 +137,17 @@ static void add_rows_of(const struct sp_request *request, struct choice *choice,
         add_rows_at(request, choice, &segment->chain, end, seen);
 }
 
-static void add_rows(const struct sp_request *request, struct choice *choice) {
-    SP_LIST_FOR_EACH(link, &request->pool->regions[request->kind].segments)
+static void add_rows_in(const struct sp_request *request, struct choice *choice,
+                        enum sp_region_kind kind) {
+    SP_LIST_FOR_EACH(link, &request->pool->regions[kind].segments)
         add_rows_of(request, choice, SP_CONTAINER_OF(link, struct sp_segment, link));
+}
+
+// Pages are left to small blocks until the device gives nothing more.
+static void add_rows(const struct sp_request *request, struct choice *choice) {
+    add_rows_in(request, choice, request->kind);
+    if (request->thorough)
+        add_rows_in(request, choice, SP_REGION_PAGES);
 }
 
 // Puts the largest whole extents first, for each costs a call; then the most of them; then goes by
@@ -172,6 +180,13 @@ static struct candidate *best_last(const struct choice *choice, uint64_t size) {
             best = candidate;
     }
     return best;
+}
+
+// A tail begins with a page where it consists of such.
+static uint64_t begin_of_tail(const struct candidate *candidate, uint64_t size) {
+    uint64_t begin = candidate->last - size;
+    bool is_pages = candidate->segment->kind == SP_REGION_PAGES;
+    return is_pages ? sp_round_down(begin, SP_PAGE_SIZE) : begin;
 }
 
 // Returns the candidate with the longest free tail of an extent that is partly used.
@@ -230,7 +245,7 @@ static void choose_behind(struct choice *choice, struct candidate *begin, uint64
     if (begin) {
         // A row that is enough by itself could not be joined.
         uint64_t taken = tail(begin) < size ? tail(begin) : size;
-        use(choice, begin, begin->last - taken, begin->last);
+        use(choice, begin, begin_of_tail(begin, taken), begin->last);
         left -= taken;
     }
     size_t next = 0;
@@ -261,7 +276,8 @@ static void choose_behind(struct choice *choice, struct candidate *begin, uint64
 // memory doesn't count: what it saves is welcome, but with it nearly everything would be worth a
 // remap.
 //
-// All memory that is had by waiting is welcome: growing alone was tried before.
+// All of it is welcome where growing alone was tried before, and so is memory that is had by
+// waiting.
 static bool is_worth_it(const struct sp_request *request, const struct choice *choice) {
     bool waits = request->made_order || request->reach == SP_RULE_MADE_ORDERED;
     bool held = request->bound == SP_BOUND_HOLDS;
@@ -271,7 +287,7 @@ static bool is_worth_it(const struct sp_request *request, const struct choice *c
     if (request->flags & poolMallocNoGrowth ||
         (held && !waits && missing > sp_growth_room(request->pool, request->size)))
         return false;
-    if (waits && !held)
+    if ((waits || request->thorough) && !held)
         return missing < request->size;
     uint64_t otherwise = sp_plan_least(request);
     return missing < otherwise - otherwise / SP_SAVING_SHARE;

@@ -351,6 +351,61 @@ static void a_request_waits_for_memory_of_another_region(void **state) {
     fixture_check(full);
 }
 
+// Half of a pool of at most 32 MiB was used for small blocks, which a has freed behind pending
+// work.
+static poolMemPool_t half_of_pages(void) {
+    poolMemPool_t half = fixture_pool_of_at_most(MIB(32));
+    void *blocks[288];
+    for (int i = 0; i < 288; i++)
+        blocks[i] = fixture_malloc(half, SP_SMALL_MAX, a);
+    assert_int_equal(fixture_reserved(half), MIB(16));
+    simulated_work(a);
+    for (int i = 0; i < 288; i++)
+        fixture_free(blocks[i], a);
+    return half;
+}
+
+// With new memory beside them; the last page isn't used to its end.
+static void a_large_request_has_the_pages_of_small_blocks_by_a_remap(void **state) {
+    (void)state;
+    poolMemPool_t half = half_of_pages();
+    void *large = fixture_malloc(half, MIB(24) + 512, a);
+    assert_int_equal(fixture_attribute(half, poolMemPoolStatRemaps), 1);
+    assert_true(fixture_reserved(half) <= MIB(32));
+    fixture_check(half);
+    fixture_free(large, a);
+    fixture_check(half);
+    void *small[64];
+    for (int i = 0; i < 64; i++)
+        small[i] = fixture_malloc(half, SP_SMALL_MAX, a);
+    large = fixture_malloc(half, MIB(26) - 512, a);
+    fixture_check(half);
+    for (int i = 0; i < 64; i++)
+        fixture_free(small[i], a);
+    fixture_free(large, a);
+    fixture_check(half);
+}
+
+static void so_has_another_stream_by_waiting(void **state) {
+    (void)state;
+    poolMemPool_t half = half_of_pages();
+    fixture_free(fixture_malloc(half, MIB(24), b), b);
+    assert_int_equal(sp_driver->cuStreamQuery(b), CUDA_ERROR_NOT_READY);
+    fixture_check(half);
+}
+
+static void as_long_as_the_device_gives_more_pages_are_left_to_small_blocks(void **state) {
+    (void)state;
+    poolMemPool_t wide = fixture_pool();
+    void *blocks[64];
+    for (int i = 0; i < 64; i++)
+        blocks[i] = fixture_malloc(wide, SP_SMALL_MAX, a);
+    for (int i = 0; i < 64; i++)
+        fixture_free(blocks[i], a);
+    fixture_malloc(wide, MIB(24), a);
+    assert_int_equal(fixture_attribute(wide, poolMemPoolStatRemaps), 0);
+}
+
 // Blocks of one size fill a pool that can't grow; a frees the first so many of them behind pending
 // work, with no event behind them.
 static poolMemPool_t freed_on_silent_stream(size_t size, int count, int freed) {
@@ -422,6 +477,9 @@ int main(void) {
         wait_test(the_host_waits_for_what_the_legacy_stream_can_tell_of),
         wait_test(what_several_streams_have_freed_joins_nothing_that_lacks_an_event),
         wait_test(a_request_waits_for_memory_of_another_region),
+        wait_test(a_large_request_has_the_pages_of_small_blocks_by_a_remap),
+        wait_test(so_has_another_stream_by_waiting),
+        wait_test(as_long_as_the_device_gives_more_pages_are_left_to_small_blocks),
         wait_test(a_request_waits_behind_the_legacy_stream_for_memory_of_another_region),
         wait_test(a_small_request_has_large_memory_that_it_runs_after),
     };
