@@ -151,6 +151,20 @@ static void a_full_device_takes_the_free_part_of_a_chunk_and_gives_it_back(void 
     mam_destroy(mam);
 }
 
+// Nobody recorded anything behind these frees, and the second is within what a stream may hold
+// back.
+static void it_takes_a_chunk_whose_blocks_were_freed_without_a_synchronise(void **state) {
+    (void)state;
+    static const size_t sizes[] = {GIB(10), MIB(1)};
+    for (size_t i = 0; i < 2; i++) {
+        poolMam_t mam = mam_of(GIB(10), poolMamDefault), other = mam_of(GIB(8), poolMamDefault);
+        mam_free(mam, mam_malloc(mam, sizes[i]));
+        mam_free(other, mam_malloc(other, GIB(8)));
+        mam_destroy(other);
+        mam_destroy(mam);
+    }
+}
+
 // ------------------------------------------------------------------------------------ the blocks
 
 static void every_address_is_aligned(void **state) {
@@ -538,6 +552,7 @@ int main(void) {
         TEST(an_automatic_chunk_is_asked_for_once_beside_what_others_have),
         TEST(a_chunk_that_does_not_fit_fails_and_can_be_taken_later),
         TEST(a_full_device_takes_the_free_part_of_a_chunk_and_gives_it_back),
+        TEST(it_takes_a_chunk_whose_blocks_were_freed_without_a_synchronise),
         TEST(every_address_is_aligned),
         TEST(what_is_freed_is_joined_with_both_neighbours),
         TEST(the_smallest_piece_that_fits_is_taken),

@@ -46,6 +46,36 @@ static void pair(size_t size, CUstream stream) {
     fixture_free(fixture_malloc(pool, size, stream), stream);
 }
 
+// Nearly all of the device's memory, of which so many bytes were freed last.
+static poolMemPool_t hoard(size_t last) {
+    poolMemPool_t hoard = fixture_pool();
+    fixture_set_flag(hoard, poolMemPoolAttrStreamPromises, OPEN);
+    fixture_free(fixture_malloc(hoard, GIB(12), a), a);
+    fixture_synchronize(a);
+    fixture_free(fixture_malloc(hoard, last, a), a);
+    assert_true(fixture_reserved(hoard) >= GIB(12));
+    return hoard;
+}
+
+static void other_pools_get_what_was_freed_there(void **state) {
+    (void)state;
+    static const size_t last[] = {KIB(100), MIB(5), GIB(12)};
+    for (size_t i = 0; i < 3; i++) {
+        poolMemPool_t keeps = hoard(last[i]), other = fixture_pool();
+        fixture_free(fixture_malloc(other, GIB(8), b), b);
+        assert_true(fixture_reserved(keeps) <= GIB(8));
+        assert_int_equal(poolMemPoolDestroy(keeps), poolSuccess);
+        assert_int_equal(poolMemPoolDestroy(other), poolSuccess);
+        assert_int_equal(poolDeviceSynchronize(), poolSuccess);
+    }
+}
+
+static void so_do_pools_that_are_primed(void **state) {
+    (void)state;
+    hoard(GIB(12));
+    assert_int_equal(poolMemPoolPrime(fixture_pool(), GIB(8)), poolSuccess);
+}
+
 // A block of A, freed with work in front of it.
 static void *free_pending(void) {
     void *pointer = fixture_malloc(pool, BIG, a);
@@ -541,6 +571,8 @@ int main(void) {
         open_lane_test(where_no_wait_may_be_inserted_it_gets_none),
         open_lane_test(an_error_of_the_asked_stream_is_the_callers),
         open_lane_test(a_trim_asks_too),
+        open_lane_test(other_pools_get_what_was_freed_there),
+        open_lane_test(so_do_pools_that_are_primed),
         open_lane_test(when_the_promise_ends_what_was_left_is_fenced),
         open_lane_test(a_destroyed_stream_has_left_its_event),
         open_lane_test(a_pool_that_is_given_up_leaves_one),
