@@ -386,6 +386,24 @@ static void a_large_request_has_the_pages_of_small_blocks_by_a_remap(void **stat
     fixture_check(half);
 }
 
+// Slabs are cut from whole pages, so what is left of the last one is lent too.
+static void small_blocks_have_the_pages_beside_it(void **state) {
+    (void)state;
+    poolMemPool_t half = half_of_pages();
+    void *beside = fixture_malloc(half, MIB(14), a);
+    void *large = fixture_malloc(half, MIB(4) + 512, a);
+    assert_int_equal(fixture_attribute(half, poolMemPoolStatRemaps), 1);
+    void *small[200];
+    for (int i = 0; i < 200; i++)
+        small[i] = fixture_malloc(half, SP_SMALL_MAX, a);
+    fixture_check(half);
+    fixture_free(large, a);
+    for (int i = 0; i < 200; i++)
+        fixture_free(small[i], a);
+    fixture_free(beside, a);
+    fixture_check(half);
+}
+
 static void so_has_another_stream_by_waiting(void **state) {
     (void)state;
     poolMemPool_t half = half_of_pages();
@@ -478,6 +496,7 @@ int main(void) {
         wait_test(what_several_streams_have_freed_joins_nothing_that_lacks_an_event),
         wait_test(a_request_waits_for_memory_of_another_region),
         wait_test(a_large_request_has_the_pages_of_small_blocks_by_a_remap),
+        wait_test(small_blocks_have_the_pages_beside_it),
         wait_test(so_has_another_stream_by_waiting),
         wait_test(as_long_as_the_device_gives_more_pages_are_left_to_small_blocks),
         wait_test(a_request_waits_behind_the_legacy_stream_for_memory_of_another_region),
