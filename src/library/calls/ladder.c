@@ -256,6 +256,5 @@ struct sp_outcome sp_ladder_climb(struct sp_request *request, struct sp_block **
         outcome = climb(STEPS_OF(by_waiting), request, block);
     if (!sp_is_done(outcome) || *block)
         return outcome;
-    sp_pool_count(request->pool, SP_STATISTIC_Failures);
     return sp_is_done(request->growth) ? sp_outcome_of(SP_FORBIDDEN) : request->growth;
 }

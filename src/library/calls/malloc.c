@@ -109,11 +109,6 @@ SP_COLD static struct sp_outcome take_from_new_slab(struct sp_pool *pool, struct
     return sp_outcome_done();
 }
 
-// The ladder counts a failure when it refuses, and memory was found after it.
-static void take_failure_back(struct sp_pool *pool) {
-    sp_pool_add(pool, SP_STATISTIC_Failures, (uint64_t)-1);
-}
-
 // Blocks that were returned may be complete by what the ladder has asked.
 static struct sp_outcome malloc_small_slowly(struct sp_pool *pool, struct sp_lane *lane,
                                              size_t size, unsigned int flags, uint64_t *address,
@@ -125,10 +120,7 @@ static struct sp_outcome malloc_small_slowly(struct sp_pool *pool, struct sp_lan
     if (!sp_outcome_lacks_memory(outcome))
         return outcome;
     struct sp_outcome at_last = sp_returned_take_at_last(pool, lane, size, flags, address);
-    if (!*address)
-        return sp_outcome_first(at_last, outcome);
-    take_failure_back(pool);
-    return sp_outcome_done();
+    return *address ? sp_outcome_done() : sp_outcome_first(at_last, outcome);
 }
 
 // ------------------------------------------------------------------------------------ large blocks
@@ -220,6 +212,7 @@ static poolError_t describe_failure(struct sp_lane *lane, size_t size, unsigned 
                                     struct sp_outcome outcome) {
     if (!sp_outcome_lacks_memory(outcome))
         return sp_fail_outcome(outcome, "allocating");
+    sp_pool_count(lane->pool, SP_STATISTIC_Failures);
     enum sp_region_kind large = flags & poolMallocFixed ? SP_REGION_FIXED : SP_REGION_LARGE;
     return is_small(size, flags)
                ? sp_refusal_tell(lane, SP_REGION_PAGES, run_size(size), flags, size, outcome)
@@ -249,10 +242,8 @@ SP_COLD static poolError_t malloc_slowly(struct sp_pool *pool, struct sp_stream 
                                     ? malloc_small_slowly(pool, lane, size, flags, address, noted)
                                     : malloc_large_slowly(pool, lane, size, flags, address, noted);
     if (sp_outcome_lacks_memory(outcome) && is_small(size, flags) &&
-        (*address = take_small_on_its_way(pool, lane, size, flags))) {
-        take_failure_back(pool);
+        (*address = take_small_on_its_way(pool, lane, size, flags)))
         return poolSuccess;
-    }
     if (!sp_is_done(outcome))
         return describe_failure(lane, size, flags, outcome);
     sp_at_hand_use(pool, lane, size);

@@ -147,12 +147,13 @@ struct sp_put {
     uint64_t requested; // by the program, of the block
 };
 
-// Counts bytes that no event stands behind yet.
+// Counts bytes that no event stands behind yet. A lane that may hold back nothing looks further at
+// each free, for its pool may be given up: also at one that counts nothing.
 static inline unsigned sp_at_hand_count_freed_locked(struct sp_lane *lane, uint64_t sequence,
                                                      uint64_t bytes) {
     uint64_t unfenced = sp_load_relaxed(&lane->unfenced_bytes) + bytes;
     if (SP_UNLIKELY(sp_load_relaxed(&lane->unfenced_sequence) != sequence ||
-                    unfenced > sp_load_relaxed(&lane->unfenced_most)))
+                    unfenced >= sp_load_relaxed(&lane->unfenced_most)))
         return sp_unfenced_count_late_locked(lane, sequence, bytes);
     sp_store_relaxed(&lane->unfenced_bytes, unfenced);
     return 0;

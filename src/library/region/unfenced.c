@@ -54,20 +54,21 @@ static void offer_locked(struct sp_lane *lane) {
 }
 
 // An anonymous stream has recorded each free already. Whoever gives a pool up takes each lane's
-// lock afterwards, to see what is used: so a free whose section is a later one sees that it was.
+// lock afterwards, to see what is used: so a free whose section is a later one sees that it was,
+// whatever it counts.
 SP_APART unsigned sp_unfenced_count_late_locked(struct sp_lane *lane, uint64_t sequence,
                                                 uint64_t bytes) {
-    unsigned left = 0;
+    unsigned left = sp_load_acquire(&lane->pool->destroyed) ? SP_LEFT_REAP : 0;
     if (!sp_unfenced_count(lane, sequence, bytes))
-        return 0;
+        return left;
     if (!lane->records_each_free) {
         sp_store_relaxed(&lane->records, sp_load_relaxed(&lane->records) + 1);
-        left = SP_LEFT_RECORD;
+        left |= SP_LEFT_RECORD;
         offer_locked(lane);
     }
     if (is_shortening_due(lane, bytes))
         left |= SP_LEFT_SHORTEN;
-    return sp_load_acquire(&lane->pool->destroyed) ? left | SP_LEFT_REAP : left;
+    return left;
 }
 
 // ---------------------------------------------------------------------------------- sharing it out

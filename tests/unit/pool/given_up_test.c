@@ -148,6 +148,30 @@ static void a_pool_with_live_memory_gives_back_what_is_freed(void **state) {
     assert_int_equal(simcudaMemoryInUse(0), 0);
 }
 
+static void *siblings[2];
+
+static void free_the_siblings_and_have_the_pool_looked_at(void) {
+    fixture_free(siblings[0], a);
+    fixture_free(siblings[1], a);
+    make_and_drop_a_pool();
+}
+
+// A thread has the number of its free when others free the rest of the slab, each with an event
+// behind it.
+static void a_late_last_free_of_a_small_block_is_noticed(void **state) {
+    (void)state;
+    poolMemPool_t pool = fixture_pool();
+    void *last = fixture_malloc(pool, 1000, a);
+    for (int i = 0; i < 2; i++)
+        siblings[i] = fixture_malloc(pool, 1000, a);
+    give_up(pool);
+    fixture_at_next_lock(free_the_siblings_and_have_the_pool_looked_at);
+    fixture_free(last, a);
+    fixture_synchronize(a);
+    assert_int_equal(given_up(), 0);
+    assert_int_equal(simcudaMemoryInUse(0), 0);
+}
+
 static void what_the_driver_refused_is_tried_again(void **state) {
     (void)state;
     simulated_work(a);
@@ -311,6 +335,7 @@ int main(void) {
         given_up_test(a_creation_takes_a_pool_apart_that_is_found_complete),
         given_up_test(a_deterministic_pool_waits_for_a_synchronise),
         given_up_test(a_pool_with_live_memory_gives_back_what_is_freed),
+        given_up_test(a_late_last_free_of_a_small_block_is_noticed),
         given_up_test(what_the_driver_refused_is_tried_again),
         given_up_test(what_the_driver_refused_beside_live_memory_is_tried_again),
         given_up_test(a_pinned_pool_goes_when_it_is_left),

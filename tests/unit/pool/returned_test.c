@@ -128,6 +128,21 @@ static void a_driver_that_refuses_the_wait_is_heard(void **state) {
     fixture_check(scene.pool);
 }
 
+// The ladder ends before it refuses.
+static void a_question_that_fails_for_memory_counts_no_failure_where_the_wait_serves(void **state) {
+    (void)state;
+    struct scene scene;
+    void *block = NULL;
+    fill(&scene);
+    return_one(&scene);
+    uint64_t failures = count(&scene, poolMemPoolStatFailures);
+    simcudaFailCall("cuEventQuery", 2, simcudaFaultOnce, CUDA_ERROR_OUT_OF_MEMORY);
+    assert_int_equal(ask_for_one(&scene, poolMallocDefault, &block), poolSuccess);
+    assert_int_equal(simcudaFailCount(), 1);
+    assert_ptr_equal(block, scene.returned);
+    assert_int_equal(count(&scene, poolMemPoolStatFailures), failures);
+}
+
 #define returned_test(function)                                                                    \
     cmocka_unit_test_setup_teardown(function, fixture_setup, fixture_teardown)
 
@@ -137,6 +152,7 @@ int main(void) {
         returned_test(the_stream_waits_for_what_is_pending),
         returned_test(the_wait_needs_its_own_policy_alone),
         returned_test(a_driver_that_refuses_the_wait_is_heard),
+        returned_test(a_question_that_fails_for_memory_counts_no_failure_where_the_wait_serves),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
