@@ -65,6 +65,7 @@ static const struct step again[] = {
     {sp_rung_remapped_under_pressure, SP_STATISTIC_Remaps},
     {sp_rung_grown_after_trim, SP_STATISTIC_GrowthsAfterTrim},
     {sp_rung_from_other_region, SP_STATISTIC_OtherRegion},
+    {sp_rung_remapped_with_pages, SP_STATISTIC_Remaps},
 };
 
 static struct sp_outcome climb_again(struct sp_request *request, struct sp_block **block) {
@@ -222,6 +223,7 @@ static const struct step at_once[] = {
     {sp_rung_remapped_under_pressure, SP_STATISTIC_Remaps},
     {sp_rung_grown_after_trim, SP_STATISTIC_GrowthsAfterTrim},
     {sp_rung_from_other_region, SP_STATISTIC_OtherRegion},
+    {sp_rung_remapped_with_pages, SP_STATISTIC_Remaps},
 };
 
 // These rungs make the stream, or the host, wait.

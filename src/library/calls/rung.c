@@ -136,6 +136,11 @@ struct sp_outcome sp_rung_remapped_under_pressure(struct sp_request *request,
     return remap_if(request, poolDefragmentUnderPressure, UINT64_MAX, block);
 }
 
+struct sp_outcome sp_rung_remapped_with_pages(struct sp_request *request, struct sp_block **block) {
+    request->takes_pages = true;
+    return sp_rung_remapped_under_pressure(request, block);
+}
+
 static bool has_pending(const struct sp_lane *lane) {
     uint64_t bytes = 0;
     for (int kind = 0; kind < SP_REGION_COUNT; kind++)

@@ -20,9 +20,10 @@ sp_rung sp_rung_brought_in;          // once all has been brought in, if the req
 sp_rung sp_rung_from_other_region;   // from memory that is kept for blocks of another size
 
 // These map free memory in pieces once more, side by side: within the time that the attribute
-// RemapTimeMax allows, and however long it takes.
+// RemapTimeMax allows; however long it takes; and with free pages among the pieces.
 sp_rung sp_rung_remapped;
 sp_rung sp_rung_remapped_under_pressure;
+sp_rung sp_rung_remapped_with_pages;
 
 // These map new memory: as much as there is, and after caches were given back to the device.
 sp_rung sp_rung_grown;

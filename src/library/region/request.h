@@ -26,6 +26,7 @@ struct sp_request {
     bool brought_news;  // its question has shown something to be complete
     bool left_some;     // in the lanes, of very much: see sp_request_patience
     bool thorough;      // from the rung brought_in on: it looks at all rows, and at all of each
+    bool takes_pages;   // from the rung remapped_with_pages on: a remap takes pages as well
     bool cut_short;     // a look at rows of free neighbours was not at all of them, or not whole
     unsigned looks;     // at blocks in such rows, that are left to it; 0: it looks at no more
     // By a wait of its own, so the order that the clock tells of needs no policy.

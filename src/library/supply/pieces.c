@@ -143,10 +143,10 @@ static void add_rows_in(const struct sp_request *request, struct choice *choice,
         add_rows_of(request, choice, SP_CONTAINER_OF(link, struct sp_segment, link));
 }
 
-// Pages are left to small blocks until the device gives nothing more.
+// Pages are left to small blocks until nothing else is left.
 static void add_rows(const struct sp_request *request, struct choice *choice) {
     add_rows_in(request, choice, request->kind);
-    if (request->thorough)
+    if (request->takes_pages)
         add_rows_in(request, choice, SP_REGION_PAGES);
 }
 
@@ -276,8 +276,8 @@ static void choose_behind(struct choice *choice, struct candidate *begin, uint64
 // memory doesn't count: what it saves is welcome, but with it nearly everything would be worth a
 // remap.
 //
-// All of it is welcome where growing alone was tried before, and so is memory that is had by
-// waiting.
+// All of it is welcome where nothing else is left, and so is memory that is had by waiting: growing
+// alone was tried before.
 static bool is_worth_it(const struct sp_request *request, const struct choice *choice) {
     bool waits = request->made_order || request->reach == SP_RULE_MADE_ORDERED;
     bool held = request->bound == SP_BOUND_HOLDS;
@@ -287,7 +287,7 @@ static bool is_worth_it(const struct sp_request *request, const struct choice *c
     if (request->flags & poolMallocNoGrowth ||
         (held && !waits && missing > sp_growth_room(request->pool, request->size)))
         return false;
-    if ((waits || request->thorough) && !held)
+    if ((waits || request->takes_pages) && !held)
         return missing < request->size;
     uint64_t otherwise = sp_plan_least(request);
     return missing < otherwise - otherwise / SP_SAVING_SHARE;

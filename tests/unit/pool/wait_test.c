@@ -351,24 +351,28 @@ static void a_request_waits_for_memory_of_another_region(void **state) {
     fixture_check(full);
 }
 
+enum { SMALL_BLOCKS = 288, NO_BLOCK = -1 };
+static void *small_blocks[SMALL_BLOCKS];
+
 // Half of a pool of at most 32 MiB was used for small blocks, which a has freed behind pending
-// work.
-static poolMemPool_t half_of_pages(void) {
+// work, all but one.
+static poolMemPool_t half_of_pages(int kept) {
     poolMemPool_t half = fixture_pool_of_at_most(MIB(32));
-    void *blocks[288];
-    for (int i = 0; i < 288; i++)
-        blocks[i] = fixture_malloc(half, SP_SMALL_MAX, a);
+    for (int i = 0; i < SMALL_BLOCKS; i++)
+        small_blocks[i] = fixture_malloc(half, SP_SMALL_MAX, a);
     assert_int_equal(fixture_reserved(half), MIB(16));
     simulated_work(a);
-    for (int i = 0; i < 288; i++)
-        fixture_free(blocks[i], a);
+    for (int i = 0; i < SMALL_BLOCKS; i++) {
+        if (i != kept)
+            fixture_free(small_blocks[i], a);
+    }
     return half;
 }
 
 // With new memory beside them; the last page isn't used to its end.
 static void a_large_request_has_the_pages_of_small_blocks_by_a_remap(void **state) {
     (void)state;
-    poolMemPool_t half = half_of_pages();
+    poolMemPool_t half = half_of_pages(NO_BLOCK);
     void *large = fixture_malloc(half, MIB(24) + 512, a);
     assert_int_equal(fixture_attribute(half, poolMemPoolStatRemaps), 1);
     assert_true(fixture_reserved(half) <= MIB(32));
@@ -386,27 +390,38 @@ static void a_large_request_has_the_pages_of_small_blocks_by_a_remap(void **stat
     fixture_check(half);
 }
 
+static void pages_that_lie_in_one_piece_are_mapped_nowhere_else(void **state) {
+    (void)state;
+    poolMemPool_t half = half_of_pages(NO_BLOCK);
+    fixture_malloc(half, MIB(14), a);
+    fixture_malloc(half, MIB(10), a);
+    assert_int_equal(fixture_attribute(half, poolMemPoolStatRemaps), 0);
+    assert_int_equal(fixture_attribute(half, poolMemPoolStatOtherRegion), 1);
+    fixture_check(half);
+}
+
 // Slabs are cut from whole pages, so what is left of the last one is lent too.
 static void small_blocks_have_the_pages_beside_it(void **state) {
     (void)state;
-    poolMemPool_t half = half_of_pages();
+    poolMemPool_t half = half_of_pages(SMALL_BLOCKS / 2);
     void *beside = fixture_malloc(half, MIB(14), a);
-    void *large = fixture_malloc(half, MIB(4) + 512, a);
+    void *large = fixture_malloc(half, MIB(10) + 512, a); // more than lies on either side
     assert_int_equal(fixture_attribute(half, poolMemPoolStatRemaps), 1);
-    void *small[200];
-    for (int i = 0; i < 200; i++)
-        small[i] = fixture_malloc(half, SP_SMALL_MAX, a);
+    void *more[64];
+    for (int i = 0; i < 64; i++)
+        more[i] = fixture_malloc(half, SP_SMALL_MAX, a);
     fixture_check(half);
     fixture_free(large, a);
-    for (int i = 0; i < 200; i++)
-        fixture_free(small[i], a);
+    for (int i = 0; i < 64; i++)
+        fixture_free(more[i], a);
+    fixture_free(small_blocks[SMALL_BLOCKS / 2], a);
     fixture_free(beside, a);
     fixture_check(half);
 }
 
 static void so_has_another_stream_by_waiting(void **state) {
     (void)state;
-    poolMemPool_t half = half_of_pages();
+    poolMemPool_t half = half_of_pages(NO_BLOCK);
     fixture_free(fixture_malloc(half, MIB(24), b), b);
     assert_int_equal(sp_driver->cuStreamQuery(b), CUDA_ERROR_NOT_READY);
     fixture_check(half);
@@ -496,6 +511,7 @@ int main(void) {
         wait_test(what_several_streams_have_freed_joins_nothing_that_lacks_an_event),
         wait_test(a_request_waits_for_memory_of_another_region),
         wait_test(a_large_request_has_the_pages_of_small_blocks_by_a_remap),
+        wait_test(pages_that_lie_in_one_piece_are_mapped_nowhere_else),
         wait_test(small_blocks_have_the_pages_beside_it),
         wait_test(so_has_another_stream_by_waiting),
         wait_test(as_long_as_the_device_gives_more_pages_are_left_to_small_blocks),
