@@ -1230,8 +1230,9 @@ STREAMPOOL_API poolError_t poolStreamWaitEvent(CUstream stream, CUevent event, u
 
 /// Destroys a stream. Frees pending on it are marked by an event first, so that their memory can
 /// be reused before the next poolDeviceSynchronize: with cuStreamDestroy alone nobody learns when
-/// they complete. A program that has made poolPromiseStreamDestroy destroys its streams by no
-/// other call. (cudaStreamDestroy)
+/// they complete. A Deterministic pool asks no event and reuses it behind a synchronise alone. A
+/// program that has made poolPromiseStreamDestroy destroys its streams by no other call.
+/// (cudaStreamDestroy)
 ///
 /// @param stream Is the stream to destroy, which is no default stream.
 ///
