@@ -45,9 +45,10 @@ void sp_at_hand_return(struct sp_lane *lane, uint64_t bytes);
 struct sp_slab *sp_at_hand_find_slab_locked(struct sp_lane *lane, unsigned class_index,
                                             unsigned int flags);
 
+struct sp_request;
+
 // Takes back what other streams returned to the lane's slabs of the class, where that has completed
 // by now or is within the request's reach.
-struct sp_request;
 void sp_at_hand_accept_returned_locked(const struct sp_request *request, unsigned class_index);
 
 // Has an action that is owed for memory of a slab owed for each of its blocks until it is done: the

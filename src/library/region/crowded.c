@@ -68,12 +68,11 @@ static bool is_any_aside_locked(const struct sp_lane *lane) {
 }
 
 SP_COLD bool sp_crowded_has_some_on_their_way(struct sp_lane *lane) {
-    bool has = false;
     if (!sp_front_is_any(lane))
         return false;
     sp_biased_lock_acquire(&lane->lock);
     sp_crowded_drain_locked(lane);
-    has = is_any_aside_locked(lane);
+    bool has = is_any_aside_locked(lane);
     sp_biased_lock_release(&lane->lock);
     return has;
 }

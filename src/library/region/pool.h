@@ -209,7 +209,7 @@ struct sp_rise {
         uint64_t misses;
         uint64_t used_high; // 0: nobody has looked yet
     } before, last;
-    struct sp_rise_point same; // the first look at which it was what it was at the last
+    struct sp_rise_point same; // the first look that found as much as the latest one
 };
 
 // The lanes of a pool, beside their table, and whose turn it is. Guarded by the pool's lock.

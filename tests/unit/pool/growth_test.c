@@ -273,6 +273,18 @@ static void growth_for_small_blocks_is_no_sign_of_pieces(void **state) {
     assert_false(asks_at_each_miss());
 }
 
+static void a_pool_that_may_not_ask_never_does(void **state) {
+    (void)state;
+    share();
+    fixture_set_flag(pool, poolMemPoolAttrDeterministic, 1);
+    scatter();
+    note_need();
+    miss(2 * SP_RISE_PERIOD_MIN);
+    fixture_malloc(pool, MIB(72), a);
+    assert_true(fixture_reserved(pool) > MIB(128));
+    assert_false(asks_at_each_miss());
+}
+
 static void a_pool_of_one_stream_never_asks_at_each_miss(void **state) {
     (void)state;
     forbid_remaps();
@@ -329,6 +341,7 @@ int main(void) {
         TEST(one_that_has_enough_pieces_need_not),
         TEST(memory_that_is_needed_is_no_sign_of_pieces),
         TEST(growth_for_small_blocks_is_no_sign_of_pieces),
+        TEST(a_pool_that_may_not_ask_never_does),
         TEST(a_pool_of_one_stream_never_asks_at_each_miss),
         TEST(a_pool_of_very_many_streams_never_asks_at_each_miss),
         TEST(a_new_pool_asks_now_and_then),
