@@ -215,6 +215,8 @@ static void set_short(struct sp_pool *pool, bool is_short) {
         return;
     sp_lock_acquire(&pool->lock);
     sp_store_relaxed(&pool->is_short, is_short);
+    if (is_short) // a pool that can't grow creeps no more
+        sp_store_relaxed(&pool->lanes.ask_each_miss, false);
     sp_unfenced_share_out(pool);
     sp_lock_release(&pool->lock);
 }

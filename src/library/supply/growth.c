@@ -122,8 +122,8 @@ bool sp_growth_is_foreseen(struct sp_pool *pool, uint64_t size) {
 
 void sp_growth_note(struct sp_pool *pool, uint64_t size) {
     _Atomic bool *ask_each_miss = &pool->lanes.ask_each_miss;
-    if (is_looked_at(pool) && sp_pool_may_ask(pool) && !sp_load_relaxed(ask_each_miss) &&
-        !sp_growth_is_due(pool, size) && need_rests(pool))
+    if (is_looked_at(pool) && sp_pool_may_ask(pool) && pool->limit == SIZE_MAX &&
+        !sp_load_relaxed(ask_each_miss) && !sp_growth_is_due(pool, size) && need_rests(pool))
         sp_store_relaxed(ask_each_miss, true);
 }
 
