@@ -54,6 +54,7 @@ enum row {
     FILL,
     FILL_LOSS,
     REMAPS,
+    REFUSED,
     MAPPINGS, // and what follows: of the pool that is remapped in
     SPACE,
     REAPER,
@@ -66,7 +67,8 @@ enum row {
         [HIT_WORST] = {form ", hit worst", "us"}, [MISS_P50] = {form ", miss p50", "ns"},          \
         [MISS_P99] = {form ", miss p99", "ns"}, [MISS_WORST] = {form ", miss worst", "us"},        \
         [FILL] = {form ", fill", "GiB/s"}, [FILL_LOSS] = {form ", fill, loss", "%"},               \
-        [REMAPS] = {form ", remaps", "1/s"}, [MAPPINGS] = {form ", mappings kept", "mappings"},    \
+        [REMAPS] = {form ", remaps", "1/s"}, [REFUSED] = {form ", refused", "1/s"},                \
+        [MAPPINGS] = {form ", mappings kept", "mappings"},                                         \
         [SPACE] = {form ", address space", "GiB"}, [REAPER] = {form ", reaper", "ms/s"},           \
     }
 
@@ -98,7 +100,8 @@ struct user {
 
 struct remapper {
     struct actor actor;
-    void *blocks[BLOCKS]; // null where it is free: none is between two rounds
+    void *blocks[BLOCKS]; // null where it is free: between two rounds where one was refused
+    uint64_t refused;
 };
 
 struct filler {
@@ -159,30 +162,58 @@ static int use(struct actor *actor) {
     return error;
 }
 
-static int release_drawn(struct remapper *remapper, size_t drawn[], size_t count) {
+static size_t count_held(const struct remapper *remapper) {
+    size_t count = 0;
+    for (int i = 0; i < BLOCKS; i++)
+        count += remapper->blocks[i] != NULL;
+    return count;
+}
+
+static int release_drawn(struct remapper *remapper, size_t count) {
     struct actor *actor = &remapper->actor;
     uint64_t index = actor->rounds * (PIECES_MIN + 1);
     int error = 0;
     for (size_t i = 0; i < count && !error; i++) {
-        drawn[i] = sp_draw(actor->seed, index + i) % BLOCKS;
-        while (!remapper->blocks[drawn[i]])
-            drawn[i] = (drawn[i] + 1) % BLOCKS;
-        error = actor->subject->release(actor->subject, remapper->blocks[drawn[i]], actor->stream);
-        remapper->blocks[drawn[i]] = NULL;
+        size_t drawn = sp_draw(actor->seed, index + i) % BLOCKS;
+        while (!remapper->blocks[drawn])
+            drawn = (drawn + 1) % BLOCKS;
+        error = actor->subject->release(actor->subject, remapper->blocks[drawn], actor->stream);
+        remapper->blocks[drawn] = NULL;
+    }
+    return error;
+}
+
+// In a full pool the users' blocks may lie scattered among all the rest: then there is no room, and
+// the remapper goes on without it.
+static int count_refusal(struct remapper *remapper, int error) {
+    bool refused = error == CUDA_ERROR_OUT_OF_MEMORY;
+    remapper->refused += refused;
+    return refused ? 0 : error;
+}
+
+static int take_back(struct remapper *remapper) {
+    const struct subject *subject = remapper->actor.subject;
+    int error = 0;
+    for (size_t i = 0; i < BLOCKS && !error; i++) {
+        void **block = &remapper->blocks[i];
+        if (!*block)
+            error = count_refusal(remapper,
+                                  subject->allocate(subject, block, BLOCK, remapper->actor.stream));
     }
     return error;
 }
 
 static int remap(struct actor *actor) {
     struct remapper *remapper = (struct remapper *)actor;
-    size_t drawn[PIECES_MIN + 1], count = PIECES_MIN + actor->rounds % 2;
-    const struct subject *subject = actor->subject;
-    int error = release_drawn(remapper, drawn, count);
-    if (!error)
-        error = bench_pairs(subject, count * BLOCK, actor->stream, 1);
-    for (size_t i = 0; i < count && !error; i++)
-        error = subject->allocate(subject, &remapper->blocks[drawn[i]], BLOCK, actor->stream);
-    return error;
+    size_t count = PIECES_MIN + actor->rounds % 2;
+    int error = 0;
+    if (count_held(remapper) >= count) {
+        error = release_drawn(remapper, count);
+        if (!error)
+            error = count_refusal(remapper,
+                                  bench_pairs(actor->subject, count * BLOCK, actor->stream, 1));
+    }
+    return error ? error : take_back(remapper);
 }
 
 static CUresult launch_batch(const struct filler *filler) {
@@ -310,12 +341,13 @@ static void read_fill(struct scene *scene, bool remapping, double *values) {
 }
 
 // What the remapper's pool holds at the end of a slice, and what it has done in one.
-static void read_pool(const struct scene *scene, double begin, uint64_t remaps,
+static void read_pool(const struct scene *scene, double begin, uint64_t remaps, uint64_t refused,
                       uint64_t reaper_time, double *values) {
     const struct subject *subject = scene->remapper.actor.subject;
     double seconds = (samples_clock() - begin) / 1e9;
     struct held held = subject->held(subject);
     values[REMAPS] = (double)(subject->remapped(subject).calls - remaps) / seconds;
+    values[REFUSED] = (double)(scene->remapper.refused - refused) / seconds;
     values[MAPPINGS] = (double)held.mappings;
     values[SPACE] = (double)held.address_space / (1 << 30);
     values[REAPER] = (double)(held.reaper_time - reaper_time) / 1e6 / seconds;
@@ -328,10 +360,11 @@ static int measure(struct bench *bench, struct subject *slice, const void *setti
     const struct subject *subject = scene->remapper.actor.subject;
     bool remapping = slice == &scene->slices[REMAPPING];
     uint64_t remaps = subject->remapped(subject).calls;
+    uint64_t refused = scene->remapper.refused;
     uint64_t reaper_time = subject->held(subject).reaper_time;
     double begin = samples_clock();
     int error = run_slice(scene, remapping);
-    read_pool(scene, begin, remaps, reaper_time, values);
+    read_pool(scene, begin, remaps, refused, reaper_time, values);
     read_latencies(scene, values);
     read_fill(scene, remapping, values);
     return error;

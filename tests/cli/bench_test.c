@@ -339,6 +339,8 @@ static void one_thread_remaps_in_every_second_slice(void **state) {
     assert_true(median_of(results, "remapping", "own pool, remaps") > 0);
     assert_true(median_of(results, "undisturbed", "own pool, remaps") == 0);
     assert_true(median_of(results, "remapping", "shared pool, remaps") > 0);
+    assert_true(median_of(results, "remapping", "own pool, refused") == 0);
+    assert_true(median_of(results, "remapping", "shared pool, refused") >= 0);
     assert_true(median_of(results, "remapping", "own pool, fill") > 0);
     assert_true(median_of(results, "undisturbed", "own pool, fill, loss") == 0);
     cJSON_Delete(results);

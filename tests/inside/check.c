@@ -411,6 +411,8 @@ static bool check_all(struct check *check) {
         if (!check_lane(check, SP_CONTAINER_OF(link, struct sp_lane, link), &cached))
             return false;
     }
+    REQUIRE(check, !sp_hands_have_some(check->pool),
+            "memory is in a thread's hands while nothing is going on");
     return check_figures(check, cached);
 }
 

@@ -35,6 +35,8 @@ static struct {
     struct sp_lock_owner *all; // spare or not: none is ever lost
 } spare;
 
+static _Atomic uint32_t threads; // structs that were made; UINT32_MAX when one was lacking
+
 // Executes a barrier on every thread that runs. The kernel may lack memory for it, or a filter of
 // system calls may forbid it. A processor's stores come out by themselves within microseconds, so a
 // pause of milliseconds does as well.
@@ -72,6 +74,8 @@ static struct sp_lock_owner *new_owner(void) {
     memset(owner, 0, sizeof *owner);
     sp_lock_acquire(&spare.lock);
     owner->number = spare.all ? spare.all->number + 1 : 1;
+    if (sp_load_relaxed(&threads) != UINT32_MAX)
+        sp_store_relaxed(&threads, owner->number);
     owner->next = spare.all;
     spare.all = owner;
     sp_lock_release(&spare.lock);
@@ -83,12 +87,18 @@ static void begin_thread(void) {
     struct sp_lock_owner *owner = take_spare();
     if (!owner)
         owner = new_owner();
-    if (!owner)
+    if (!owner) {
+        sp_store_relaxed(&threads, UINT32_MAX);
         return;
+    }
     if (pthread_setspecific(key_of_thread, owner) == 0)
         sp_this_thread = owner;
     else
         end_thread(owner);
+}
+
+uint32_t sp_biased_lock_threads(void) {
+    return sp_load_acquire(&enabled) ? sp_load_relaxed(&threads) : UINT32_MAX;
 }
 
 bool sp_biased_lock_enable_all(void) {

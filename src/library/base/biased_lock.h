@@ -38,6 +38,10 @@ struct sp_lock_owner {
     struct sp_lock_owner *next_spare;
     struct sp_lock_owner *next; // in the list of all, spare or not
     uint32_t number;            // from 1 on; of threads that run at a time none have the same
+    // The pool's hands that the thread watches, and how often it has taken memory into them since;
+    // see region/hands.h.
+    const void *watches;
+    uint64_t taken;
 };
 
 struct sp_biased_lock {
@@ -66,6 +70,10 @@ static inline void sp_biased_lock_forget_crowd(struct sp_biased_lock *lock) {
 // Lets threads become owners from now on. False when the system can't do that. It may take
 // milliseconds in a process with threads, so it is called once, at the start.
 bool sp_biased_lock_enable_all(void);
+
+// Returns how many threads at most have run at a time that took biased locks, as far as is known;
+// else UINT32_MAX.
+uint32_t sp_biased_lock_threads(void);
 
 // The calling thread. Until it first takes a biased lock by `shared` this is a struct that owns
 // nothing.

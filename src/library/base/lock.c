@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <stddef.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 // A thread that spins pauses PAUSES_FIRST times before its first look at the lock, twice as often
@@ -17,6 +18,9 @@ enum { PAUSES_FIRST = 1, PAUSES_LAST = 64 };
 
 // A holder that gives way waits so long at most for another thread to take the lock.
 enum { PATIENCE_NS = 50000 };
+
+// A thread that has waited long sleeps so long between two looks.
+enum { SLEEP_NS = 50000 };
 
 static _Atomic(void (*)(int contended)) lock_hook;
 
@@ -46,8 +50,10 @@ void sp_lock_pause(unsigned round) {
         hook(1);
     else if (round < PAUSES_LAST)
         relax();
-    else
+    else if (round < SP_LOCK_SLEEPS)
         sched_yield();
+    else
+        nanosleep(&(struct timespec){.tv_nsec = SLEEP_NS}, NULL);
 }
 
 bool sp_lock_try_for(struct sp_lock *lock, uint64_t nanoseconds) {

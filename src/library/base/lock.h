@@ -40,7 +40,9 @@ void sp_lock_schedule_point(void);
 #endif
 
 // Passes the time between two looks of a thread that waits for something that a running thread is
-// about to do. `round` counts the looks from 0.
+// about to do. `round` counts the looks from 0; from SP_LOCK_SLEEPS on each takes some tens of
+// microseconds, in which a thread that was stopped can go on.
+enum { SP_LOCK_SLEEPS = 256 };
 void sp_lock_pause(unsigned round);
 
 static inline void sp_lock_init(struct sp_lock *lock) {

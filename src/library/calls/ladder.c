@@ -226,11 +226,13 @@ static const struct step at_once[] = {
     {sp_rung_remapped_with_pages, SP_STATISTIC_Remaps},
 };
 
-// These rungs make the stream, or the host, wait.
-static const struct step by_waiting[] = {
+// These rungs make the stream wait for events that are there; and for others, or the host.
+static const struct step by_events[] = {
     {sp_rung_fenced, SP_STATISTIC_COUNT},
     {sp_wait_made_ordered, SP_STATISTIC_ReuseMadeOrdered},
     {sp_wait_in_other_region, SP_STATISTIC_ReuseMadeOrdered},
+};
+static const struct step by_waiting[] = {
     {sp_wait_behind_legacy, SP_STATISTIC_ReuseMadeOrdered},
     {sp_wait_behind_context, SP_STATISTIC_ReuseMadeOrdered},
     {sp_ladder_wait_on_host, SP_STATISTIC_ReuseFoundComplete},
@@ -247,6 +249,13 @@ static struct sp_outcome climb_at_once(struct sp_request *request, struct sp_blo
     return *block ? sp_outcome_done() : outcome;
 }
 
+// Returns what a request ends with that has found nothing.
+static struct sp_outcome lacking(const struct sp_request *request, struct sp_outcome outcome) {
+    if (!sp_is_done(outcome))
+        return outcome;
+    return sp_is_done(request->growth) ? sp_outcome_of(SP_FORBIDDEN) : request->growth;
+}
+
 struct sp_outcome sp_ladder_climb(struct sp_request *request, struct sp_block **block) {
     *block = NULL;
     struct sp_outcome outcome = climb_at_once(request, block);
@@ -255,8 +264,17 @@ struct sp_outcome sp_ladder_climb(struct sp_request *request, struct sp_block **
     if (sp_is_done(outcome) && !*block && sp_pool_may_ask(request->pool))
         outcome = ask_and_climb(request, block);
     if (sp_is_done(outcome) && !*block)
+        outcome = climb(STEPS_OF(by_events), request, block);
+    if (sp_is_done(outcome) && !*block)
         outcome = climb(STEPS_OF(by_waiting), request, block);
-    if (!sp_is_done(outcome) || *block)
-        return outcome;
-    return sp_is_done(request->growth) ? sp_outcome_of(SP_FORBIDDEN) : request->growth;
+    return *block ? outcome : lacking(request, outcome);
+}
+
+struct sp_outcome sp_ladder_climb_again(struct sp_request *request, struct sp_block **block) {
+    *block = NULL;
+    request->thorough = true;
+    struct sp_outcome outcome = climb_again(request, block);
+    if (sp_is_done(outcome) && !*block)
+        outcome = climb(STEPS_OF(by_events), request, block);
+    return *block ? outcome : lacking(request, outcome);
 }

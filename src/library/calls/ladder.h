@@ -8,6 +8,10 @@
 // outcome says what the last growth has lacked, or that the request forbids to grow.
 struct sp_outcome sp_ladder_climb(struct sp_request *request, struct sp_block **block);
 
+// Tries once more what may have come back since: free memory, growth unless the request forbids it,
+// remaps, and waits of the stream. It asks nothing.
+struct sp_outcome sp_ladder_climb_again(struct sp_request *request, struct sp_block **block);
+
 // The rung that waits on the host, for as long as the pool's attribute allows, until something
 // within reach is large enough.
 struct sp_outcome sp_ladder_wait_on_host(struct sp_request *request, struct sp_block **block);

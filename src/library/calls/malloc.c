@@ -1,5 +1,5 @@
-// Allocating what the lane doesn't have at hand (region/at_hand.h): blocks that others returned to
-// its slabs, and behind them the ladder.
+// Allocating what the lane doesn't have at hand (region/at_hand.h): who may have it, and what the
+// stream owes for it.
 #include "calls/malloc.h"
 
 #include "base/atomic.h"
@@ -9,156 +9,14 @@
 #include "calls/admit.h"
 #include "calls/explain.h"
 #include "calls/free.h"
-#include "calls/ladder.h"
+#include "calls/miss.h"
 #include "calls/near.h"
-#include "calls/refusal.h"
-#include "calls/returned.h"
 #include "order/identity.h"
-#include "order/poll.h"
 #include "process/pin.h"
 #include "region/at_hand.h"
-#include "region/collect.h"
 #include "region/crowded.h"
 #include "region/device.h"
 #include "region/lane.h"
-#include "region/open_lanes.h"
-#include "region/settle.h"
-
-// ------------------------------------------------------------------------------------ small blocks
-
-// Once more, for a lane that has just come to be, or another thread's free: counted. Its fronts may
-// have what the lane lacks.
-SP_COLD static uint64_t take_small_again(struct sp_pool *pool, struct sp_lane *lane, size_t size,
-                                         unsigned int flags) {
-    sp_biased_lock_acquire(&lane->lock);
-    uint64_t address = sp_at_hand_take_small_locked(lane, size, flags, NULL);
-    if (!address && sp_front_is_any(lane)) {
-        sp_crowded_drain_locked(lane);
-        address = sp_at_hand_take_small_locked(lane, size, flags, NULL);
-    }
-    if (address)
-        sp_at_hand_count_hit_locked(lane);
-    sp_biased_lock_release(&lane->lock);
-    if (address)
-        sp_at_hand_use(pool, lane, size);
-    return address;
-}
-
-// Before a request is refused: another thread has put blocks back meanwhile, or has some on their
-// way, for which this looks so often at most.
-SP_COLD static uint64_t take_small_on_its_way(struct sp_pool *pool, struct sp_lane *lane,
-                                              size_t size, unsigned int flags) {
-    enum { LOOKS_MOST = 128 };
-    uint64_t address = 0;
-    bool waits = true;
-    for (unsigned look = 0; look < LOOKS_MOST && waits && !address; look++) {
-        waits = sp_crowded_has_some_on_their_way(lane);
-        if (waits)
-            sp_lock_pause(look);
-        address = take_small_again(pool, lane, size, flags);
-    }
-    return address;
-}
-
-// `growth` is all 0 where the pool is watched, and then notes a growth that is to be told; else it
-// is null.
-static struct sp_outcome climb(struct sp_pool *pool, struct sp_lane *lane, enum sp_region_kind kind,
-                               uint64_t size, unsigned int flags, struct sp_block **block,
-                               struct poolMemPoolGrowth *growth) {
-    struct sp_request request;
-    sp_request_open(&request, pool, lane, kind, size, flags);
-    request.watched = growth;
-    struct sp_outcome outcome = sp_ladder_climb(&request, block);
-    if (sp_is_done(outcome) && growth)
-        sp_explain_complete(&request);
-    sp_request_close(&request);
-    return outcome;
-}
-
-// Returns the size of the slab that a block of this size is cut from.
-static uint64_t run_size(size_t size) {
-    return sp_size_classes[sp_slab_class_of(size)].pages * SP_PAGE_SIZE;
-}
-
-// A new slab for the lane, and one block of it. What is on the host comes first: the pool doesn't
-// grow for a slab that can't be had.
-SP_COLD static struct sp_outcome take_from_new_slab(struct sp_pool *pool, struct sp_lane *lane,
-                                                    size_t size, unsigned int flags,
-                                                    uint64_t *address,
-                                                    struct poolMemPoolGrowth *growth) {
-    unsigned class_index = sp_slab_class_of(size);
-    struct sp_block *run = NULL;
-    struct sp_slab *slab = sp_slab_create(class_index);
-    if (!slab)
-        return sp_outcome_of(SP_NO_HOST_MEMORY);
-    struct sp_outcome outcome =
-        climb(pool, lane, SP_REGION_PAGES, run_size(size), flags, &run, growth);
-    if (!sp_is_done(outcome)) {
-        sp_slab_destroy(slab);
-        return outcome;
-    }
-    sp_slab_set_run(slab, run);
-    slab->owner = lane;
-    sp_owner_set_run(run, slab);
-    sp_biased_lock_acquire(&lane->lock);
-    sp_at_hand_note_debt_locked(lane, slab, &run->fences);
-    sp_lane_own_slab_locked(lane, slab);
-    sp_list_push_back(&lane->slabs[class_index], &slab->link);
-    *address = sp_at_hand_take_from_slab_locked(slab, size);
-    sp_biased_lock_release(&lane->lock);
-    return sp_outcome_done();
-}
-
-// Blocks that were returned may be complete by what the ladder has asked.
-static struct sp_outcome malloc_small_slowly(struct sp_pool *pool, struct sp_lane *lane,
-                                             size_t size, unsigned int flags, uint64_t *address,
-                                             struct poolMemPoolGrowth *growth) {
-    *address = sp_returned_take(pool, lane, size, flags);
-    if (*address)
-        return sp_outcome_done();
-    struct sp_outcome outcome = take_from_new_slab(pool, lane, size, flags, address, growth);
-    if (!sp_outcome_lacks_memory(outcome))
-        return outcome;
-    struct sp_outcome at_last = sp_returned_take_at_last(pool, lane, size, flags, address);
-    return *address ? sp_outcome_done() : sp_outcome_first(at_last, outcome);
-}
-
-// ------------------------------------------------------------------------------------ large blocks
-
-// A lane that misses looks after the others, where there are others: now and then it asks the
-// events of some streams, by turns, so that the streams share what has completed before each has
-// taken memory of its own. This request doesn't need it, so a driver that fails here is heard by
-// the next call that does.
-static void look_after_others(struct sp_pool *pool, struct sp_lane *lane) {
-    bool ask = sp_near_is_turn_of_others(lane) && sp_pool_may_ask(pool);
-    sp_near_count_miss(lane);
-    if (!ask || atomic_exchange_explicit(&pool->lanes.asks, true, memory_order_relaxed))
-        return;
-    uint64_t before = sp_progress_news();
-    sp_open_lanes_ask_some(pool, lane);
-    sp_poll_until_busy_of(lane->stream);
-    sp_near_note_answer(lane, sp_progress_news() != before);
-    sp_store_relaxed(&pool->lanes.asks, false);
-    sp_lock_acquire(&pool->lock);
-    sp_settle_part(pool);
-    sp_lock_release(&pool->lock);
-}
-
-static struct sp_outcome malloc_large_slowly(struct sp_pool *pool, struct sp_lane *lane,
-                                             size_t size, unsigned int flags, uint64_t *address,
-                                             struct poolMemPoolGrowth *growth) {
-    struct sp_block *block;
-    enum sp_region_kind kind = flags & poolMallocFixed ? SP_REGION_FIXED : SP_REGION_LARGE;
-    sp_collect_quick(lane, sp_settle_insert_and_swallow);
-    look_after_others(pool, lane);
-    struct sp_outcome outcome =
-        climb(pool, lane, kind, sp_at_hand_round_large(size), flags, &block, growth);
-    if (!sp_is_done(outcome))
-        return outcome;
-    sp_owner_set_block(block);
-    *address = sp_at_hand_give_out(lane, block, size);
-    return sp_outcome_done();
-}
 
 // ------------------------------------------------------------------------------------ owed actions
 
@@ -204,21 +62,6 @@ static poolError_t act(struct sp_pool *pool, struct sp_stream *stream, enum sp_d
 
 // -------------------------------------------------------------------------------------------- both
 
-static bool is_small(size_t size, unsigned int flags) {
-    return size <= SP_SMALL_MAX && !(flags & poolMallocFixed);
-}
-
-static poolError_t describe_failure(struct sp_lane *lane, size_t size, unsigned int flags,
-                                    struct sp_outcome outcome) {
-    if (!sp_outcome_lacks_memory(outcome))
-        return sp_fail_outcome(outcome, "allocating");
-    sp_pool_count(lane->pool, SP_STATISTIC_Failures);
-    enum sp_region_kind large = flags & poolMallocFixed ? SP_REGION_FIXED : SP_REGION_LARGE;
-    return is_small(size, flags)
-               ? sp_refusal_tell(lane, SP_REGION_PAGES, run_size(size), flags, size, outcome)
-               : sp_refusal_tell(lane, large, sp_at_hand_round_large(size), flags, size, outcome);
-}
-
 // With the pool pinned.
 SP_COLD static poolError_t malloc_slowly(struct sp_pool *pool, struct sp_stream *stream,
                                          size_t size, unsigned int flags, uint64_t *address) {
@@ -229,26 +72,17 @@ SP_COLD static poolError_t malloc_slowly(struct sp_pool *pool, struct sp_stream 
     struct sp_lane *lane = sp_lane_of(pool, stream);
     if (!lane)
         return sp_fail(poolErrorMemoryAllocation, "out of host memory");
-    *address = is_small(size, flags) ? take_small_again(pool, lane, size, flags) : 0;
-    if (*address)
-        return poolSuccess;
     struct poolMemPoolGrowth growth;
-    struct poolMemPoolGrowth *noted = NULL;
+    struct sp_miss miss = {.pool = pool, .lane = lane, .size = size, .flags = flags};
     if (SP_UNLIKELY(sp_load_relaxed(&pool->watch.is_on))) {
         growth = (struct poolMemPoolGrowth){0};
-        noted = &growth;
+        miss.growth = &growth;
     }
-    struct sp_outcome outcome = is_small(size, flags)
-                                    ? malloc_small_slowly(pool, lane, size, flags, address, noted)
-                                    : malloc_large_slowly(pool, lane, size, flags, address, noted);
-    if (sp_outcome_lacks_memory(outcome) && is_small(size, flags) &&
-        (*address = take_small_on_its_way(pool, lane, size, flags)))
-        return poolSuccess;
+    struct sp_outcome outcome = sp_miss_serve(&miss, address);
     if (!sp_is_done(outcome))
-        return describe_failure(lane, size, flags, outcome);
-    sp_at_hand_use(pool, lane, size);
-    if (noted && noted->mapped > 0)
-        sp_explain_growth(pool, noted);
+        return sp_miss_describe(&miss, outcome);
+    if (miss.growth && growth.mapped > 0)
+        sp_explain_growth(pool, &growth);
     return poolSuccess;
 }
 

@@ -100,7 +100,7 @@ static void file_in_lane(struct sp_lane *lane, struct sp_block *block) {
         sp_biased_lock_acquire(&lane->lock);
         struct sp_block *out = put_quick_locked(lane, block, &filed);
         sp_biased_lock_release(&lane->lock);
-        sp_collect_file(lane->pool, out, sp_settle_insert_and_swallow);
+        sp_collect_file_detached(lane->pool, out, sp_settle_insert_and_swallow);
     }
 }
 

@@ -13,7 +13,8 @@
 
 // No more than is asked for, so that others find the rest while this one waits. Without host memory
 // it is the whole block.
-static void cut_locked(struct sp_pool *pool, struct sp_block *block, uint64_t size) {
+static void keep_aside_locked(struct sp_pool *pool, struct sp_block *block, uint64_t size) {
+    sp_hands_take(&pool->hands);
     struct sp_block *rest = block->size > size ? sp_block_split(block, size) : NULL;
     if (rest)
         sp_settle_insert(pool, rest);
@@ -26,7 +27,7 @@ static struct sp_block *set_aside(struct sp_request *request) {
     if (!block)
         block = sp_take_aside(request);
     if (block)
-        cut_locked(request->pool, block, request->size);
+        keep_aside_locked(request->pool, block, request->size);
     sp_lock_release(&request->pool->lock);
     return block;
 }
@@ -35,9 +36,12 @@ static struct sp_block *set_aside(struct sp_request *request) {
 static bool finish(const struct sp_request *request, struct sp_block *block, bool ordered) {
     sp_lock_acquire(&request->pool->lock);
     bool taken = ordered && sp_take_cut(request->pool, block, request->size);
-    if (!taken)
+    if (taken)
+        sp_request_took_locked(request);
+    else
         sp_settle_insert(request->pool, block);
     sp_lock_release(&request->pool->lock);
+    sp_hands_put(&request->pool->hands);
     return taken;
 }
 
@@ -57,7 +61,7 @@ static struct sp_outcome take_of_other_region(struct sp_request *request, enum s
     sp_lock_acquire(&request->pool->lock);
     struct sp_block *aside = sp_take_aside_from(request, kind);
     if (aside)
-        cut_locked(request->pool, aside, other.size);
+        keep_aside_locked(request->pool, aside, other.size);
     sp_lock_release(&request->pool->lock);
     if (!aside)
         return sp_outcome_done();

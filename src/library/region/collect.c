@@ -27,6 +27,14 @@ void sp_collect_file(struct sp_pool *pool, struct sp_block *blocks, sp_settle_ho
     sp_lock_release(&pool->lock);
 }
 
+void sp_collect_file_detached(struct sp_pool *pool, struct sp_block *blocks,
+                              sp_settle_how *insert) {
+    if (!blocks)
+        return;
+    sp_collect_file(pool, blocks, insert);
+    sp_hands_put(&pool->hands);
+}
+
 // Takes blocks from the front of a bin, up to so many. Returns where the list of them ends.
 static struct sp_block **detach_front(struct sp_quick_bin *bin, struct sp_block **list,
                                       unsigned *left) {
@@ -59,6 +67,7 @@ struct sp_block *sp_collect_detach_other_locked(struct sp_lane *lane, uint64_t s
     unsigned left = SP_DETACHED_AT_ONCE;
     if (sp_quick_has_room(lane, size))
         return NULL;
+    sp_hands_take(&lane->pool->hands);
     detach_front(&lane->quick[index], &blocks, &left);
     if (!lane->quick[index].head)
         sp_quick_note_empty(lane, index);
@@ -82,6 +91,8 @@ static struct sp_block *detach_surplus_locked(struct sp_lane *lane) {
     struct sp_block *blocks = NULL;
     for (uint32_t used = sp_load_relaxed(&lane->quick_used); used && !blocks; used &= used - 1)
         blocks = detach_behind(&lane->quick[sp_lowest_bit(used)]);
+    if (blocks)
+        sp_hands_take(&lane->pool->hands);
     return blocks;
 }
 
@@ -92,17 +103,19 @@ void sp_collect_shorten(struct sp_lane *lane, struct sp_pool *pool,
         sp_biased_lock_acquire(&lane->lock);
         blocks = sp_lane_is(lane, pool, stream) ? detach_surplus_locked(lane) : NULL;
         sp_biased_lock_release(&lane->lock);
-        sp_collect_file(pool, blocks, sp_settle_insert);
+        sp_collect_file_detached(pool, blocks, sp_settle_insert);
     } while (blocks);
 }
 
 // Blocks that are in no list are seen by nobody, so there are never many.
 static bool flush_part(struct sp_lane *lane, sp_settle_how *insert) {
     sp_biased_lock_acquire(&lane->lock);
+    if (sp_load_relaxed(&lane->quick_used))
+        sp_hands_take(&lane->pool->hands);
     struct sp_block *blocks = sp_collect_detach_locked(lane);
     bool whole = sp_load_relaxed(&lane->quick_used) == 0;
     sp_biased_lock_release(&lane->lock);
-    sp_collect_file(lane->pool, blocks, insert);
+    sp_collect_file_detached(lane->pool, blocks, insert);
     return whole;
 }
 
@@ -141,6 +154,7 @@ void sp_collect_slab(struct sp_pool *pool, struct sp_lane *lane, struct sp_slab 
     struct sp_block *run = slab->run;
     if (!stamp_run(lane, slab)) {
         relink(lane, slab);
+        sp_hands_put(&pool->hands);
         return;
     }
     sp_owner_set_run(run, NULL);
@@ -151,6 +165,7 @@ void sp_collect_slab(struct sp_pool *pool, struct sp_lane *lane, struct sp_slab 
     sp_lock_acquire(&pool->lock);
     sp_settle_insert(pool, run);
     sp_lock_release(&pool->lock);
+    sp_hands_put(&pool->hands);
 }
 
 void sp_collect_slabs(struct sp_lane *lane, struct sp_list *empty) {

@@ -102,20 +102,22 @@ static inline struct sp_lane *sp_lane_of(struct sp_pool *pool, struct sp_stream 
 // alone.
 struct sp_lane *sp_lane_next(struct sp_pool *pool, const struct sp_lane *lane);
 
-// With the lane's lock held: the slab is one of the lane's from now on, or no more.
+// With the lane's lock held: the slab is one of the lane's from now on, or no more. Then it is in
+// the caller's hands, up to sp_collect_slab().
 static inline void sp_lane_own_slab_locked(struct sp_lane *lane, struct sp_slab *slab) {
     sp_list_push_back(&lane->owned_slabs, &slab->owned_link);
     sp_store_relaxed(&lane->slab_count, sp_load_relaxed(&lane->slab_count) + 1);
 }
 static inline void sp_lane_disown_slab_locked(struct sp_lane *lane, struct sp_slab *slab) {
+    sp_hands_take(&lane->pool->hands);
     sp_list_remove(&slab->owned_link);
-    sp_store_relaxed(&lane->slab_count, sp_load_relaxed(&lane->slab_count) - 1);
+    sp_store_release(&lane->slab_count, sp_load_relaxed(&lane->slab_count) - 1);
 }
 
 // True when the lane may have free blocks in its quick lists, or slabs. A hint without the lane's
-// lock: what is freed meanwhile may be missed.
+// lock: what is freed meanwhile may be missed. What was taken out counts as in hands by then.
 static inline bool sp_lane_may_have_free(const struct sp_lane *lane) {
-    return sp_load_relaxed(&lane->quick_used) != 0 || sp_load_relaxed(&lane->slab_count) != 0;
+    return sp_load_acquire(&lane->quick_used) != 0 || sp_load_acquire(&lane->slab_count) != 0;
 }
 
 // Returns the next lane behind this one that may have something free, as sp_lane_next() does. After

@@ -38,6 +38,7 @@
 #include "heap/tier.h"
 #include "order/action.h"
 #include "region/fail.h"
+#include "region/hands.h"
 #include "vmm/view.h"
 
 #include <streampool/lists.h>
@@ -294,6 +295,7 @@ struct sp_pool {
     _Alignas(64) _Atomic uint64_t reserved; // written under `lock`
     _Atomic uint64_t reserved_high;
 
+    struct sp_hands hands;
     _Atomic uint32_t mappers; // threads that hold the map lock or want it, but for the reaper
     struct sp_lock map_lock;
     struct sp_lock lock;

@@ -18,7 +18,7 @@ static inline unsigned sp_quick_index(uint64_t size) {
 static_assert(SP_QUICK_BINS == 1 << (64 - 59), "sp_quick_index yields a bin");
 
 static inline void sp_quick_note_empty(struct sp_lane *lane, unsigned index) {
-    sp_store_relaxed(&lane->quick_used, sp_load_relaxed(&lane->quick_used) & ~(1u << index));
+    sp_store_release(&lane->quick_used, sp_load_relaxed(&lane->quick_used) & ~(1u << index));
 }
 
 static inline struct sp_block *sp_quick_take(struct sp_lane *lane, uint64_t size) {

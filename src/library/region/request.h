@@ -26,6 +26,7 @@ struct sp_request {
     bool brought_news;  // its question has shown something to be complete
     bool left_some;     // in the lanes, of very much: see sp_request_patience
     bool thorough;      // from the rung brought_in on: it looks at all rows, and at all of each
+    bool makes_slab;    // of what it takes: see sp_request_took_locked
     bool takes_pages;   // from the rung remapped_with_pages on: a remap takes pages as well
     bool cut_short;     // a look at rows of free neighbours was not at all of them, or not whole
     unsigned looks;     // at blocks in such rows, that are left to it; 0: it looks at no more
@@ -47,6 +48,13 @@ void sp_request_close(struct sp_request *request);
 
 // The clock may have grown: copies it anew.
 void sp_request_refresh(struct sp_request *request);
+
+// With the pool's lock held, once a block was taken for the request. What a slab's first block
+// leaves of it is in this thread's hands, until the slab is its lane's.
+static inline void sp_request_took_locked(const struct sp_request *request) {
+    if (request->makes_slab)
+        sp_hands_take(&request->pool->hands);
+}
 
 // True when the policy is on, and no flag of the call narrows it.
 bool sp_request_allows(const struct sp_request *request, enum poolMemPoolAttr policy);

@@ -165,7 +165,10 @@ static struct sp_block *cut(struct sp_pool *pool, struct sp_block *block, uint64
 }
 
 static struct sp_block *finish(const struct sp_request *request, struct sp_block *block) {
-    return block ? cut(request->pool, block, request->size) : NULL;
+    struct sp_block *taken = block ? cut(request->pool, block, request->size) : NULL;
+    if (taken)
+        sp_request_took_locked(request);
+    return taken;
 }
 
 // The lowest or the better fit of the lane's own memory and the ready one, cut to size: what is
@@ -197,10 +200,10 @@ static struct sp_block *take_before(struct sp_lane *lane, uint64_t size, unsigne
 
 struct sp_block *sp_take_near_locked(struct sp_lane *lane, uint64_t size, unsigned int flags,
                                      bool *unfenced) {
-    struct sp_block *cached = sp_collect_detach_locked(lane);
     if (sp_load_relaxed(&lane->by_address))
         sp_crowd_meet(lane);
     sp_lock_acquire(&lane->pool->lock);
+    struct sp_block *cached = sp_collect_detach_locked(lane);
     sp_collect_file_locked(lane->pool, cached, sp_settle_insert_and_swallow);
     sp_settle_fenced(lane);
     if (sp_load_relaxed(&lane->by_address))
@@ -216,8 +219,10 @@ struct sp_block *sp_take_near_locked(struct sp_lane *lane, uint64_t size, unsign
 
 static struct sp_block *take_at_hand_live(const struct sp_request *request) {
     struct sp_block *block = take_at_hand(request->lane, request->kind, request->size);
-    if (block)
+    if (block) {
         sp_block_set_live(block);
+        sp_request_took_locked(request);
+    }
     return block;
 }
 

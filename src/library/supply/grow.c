@@ -70,6 +70,7 @@ static struct sp_block *publish_locked(struct sp_pool *pool, const struct sp_pla
     if (plan->front) {
         block = plan->front;
         sp_block_absorb_next(block); // a hole brings no fences, so this needs no memory
+        sp_hands_put(&pool->hands);
     }
     if (!plan->ahead)
         sp_keep_note_use(pool);
@@ -121,6 +122,7 @@ static struct sp_outcome grow_mapping(struct sp_request *request, struct sp_bloc
     sp_lock_acquire(&pool->lock);
     sp_watch_growth_locked(request, plan.hole, plan.amount, plan.front ? plan.front->size : 0);
     *block = publish_locked(pool, &plan);
+    sp_request_took_locked(request);
     sp_lock_release(&pool->lock);
     return sp_outcome_done();
 }

@@ -113,8 +113,10 @@ static void undo_locked(struct sp_pool *pool, const struct sp_plan *plan) {
         insert_hole(pool, plan->hole);
     if (plan->rest)
         insert_hole(pool, plan->rest);
-    if (plan->front)
+    if (plan->front) {
         sp_settle_insert(pool, plan->front);
+        sp_hands_put(&pool->hands);
+    }
 }
 
 // Cuts the hole as the picture in plan.h shows. False without host memory.
@@ -158,8 +160,10 @@ static struct sp_outcome prepare_locked(const struct sp_request *request, struct
     if (plan->amount > plan->hole->size)
         plan->amount = plan->hole->size;
     sp_tier_remove(plan->hole);
-    if (plan->front)
+    if (plan->front) {
+        sp_hands_take(&pool->hands);
         sp_tier_remove(plan->front);
+    }
     if (cut_locked(pool, plan, request->size))
         return sp_outcome_done();
     undo_locked(pool, plan);

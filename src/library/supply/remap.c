@@ -96,6 +96,7 @@ static bool set_aside_locked(const struct sp_request *request, struct plan *plan
         if (i + 1 == plan->pieces.before_new)
             plan->new_at = plan->extent_count;
     }
+    sp_hands_take(&request->pool->hands);
     return true;
 }
 
@@ -263,7 +264,10 @@ static struct sp_outcome publish(const struct sp_request *request, const struct 
     sp_lock_acquire(&pool->lock);
     *block = publish_locked(pool, request, plan, stitch);
     sp_lock_release(&pool->lock);
-    return *block ? sp_outcome_done() : sp_outcome_of(SP_NO_HOST_MEMORY);
+    if (!*block)
+        return sp_outcome_of(SP_NO_HOST_MEMORY);
+    sp_hands_put(&pool->hands);
+    return sp_outcome_done();
 }
 
 static void undo(struct sp_pool *pool, struct plan *plan, struct sp_stitch *stitch) {
@@ -272,6 +276,7 @@ static void undo(struct sp_pool *pool, struct plan *plan, struct sp_stitch *stit
     sp_lock_acquire(&pool->lock);
     give_back_locked(pool, plan);
     sp_lock_release(&pool->lock);
+    sp_hands_put(&pool->hands);
     give_fresh_back(pool, plan);
 }
 

@@ -1,0 +1,203 @@
+#include "calls/miss.h"
+
+#include "base/cold.h"
+#include "calls/explain.h"
+#include "calls/ladder.h"
+#include "calls/near.h"
+#include "calls/refusal.h"
+#include "calls/returned.h"
+#include "order/poll.h"
+#include "region/at_hand.h"
+#include "region/collect.h"
+#include "region/crowded.h"
+#include "region/device.h"
+#include "region/hands.h"
+#include "region/open_lanes.h"
+#include "region/settle.h"
+
+static bool is_small(const struct sp_miss *miss) {
+    return miss->size <= SP_SMALL_MAX && !(miss->flags & poolMallocFixed);
+}
+
+// The ladder is asked for the slab that a small block is cut from, or for the block.
+static uint64_t wanted_size(const struct sp_miss *miss) {
+    return is_small(miss) ? sp_size_classes[sp_slab_class_of(miss->size)].pages * SP_PAGE_SIZE
+                          : sp_at_hand_round_large(miss->size);
+}
+
+static enum sp_region_kind wanted_kind(const struct sp_miss *miss) {
+    if (miss->flags & poolMallocFixed)
+        return SP_REGION_FIXED;
+    return is_small(miss) ? SP_REGION_PAGES : SP_REGION_LARGE;
+}
+
+static struct sp_outcome climb(const struct sp_miss *miss, bool again, struct sp_block **block) {
+    struct sp_request request;
+    sp_request_open(&request, miss->pool, miss->lane, wanted_kind(miss), wanted_size(miss),
+                    miss->flags);
+    request.makes_slab = is_small(miss);
+    request.watched = miss->growth;
+    struct sp_outcome outcome =
+        again ? sp_ladder_climb_again(&request, block) : sp_ladder_climb(&request, block);
+    if (sp_is_done(outcome) && miss->growth)
+        sp_explain_complete(&request);
+    sp_request_close(&request);
+    return outcome;
+}
+
+// ------------------------------------------------------------------------------------ small blocks
+
+// Once more, for a lane that has just come to be, or another thread's free: counted. Its fronts may
+// have what the lane lacks.
+SP_COLD static uint64_t take_small_again(const struct sp_miss *miss) {
+    struct sp_lane *lane = miss->lane;
+    sp_biased_lock_acquire(&lane->lock);
+    uint64_t address = sp_at_hand_take_small_locked(lane, miss->size, miss->flags, NULL);
+    if (!address && sp_front_is_any(lane)) {
+        sp_crowded_drain_locked(lane);
+        address = sp_at_hand_take_small_locked(lane, miss->size, miss->flags, NULL);
+    }
+    if (address)
+        sp_at_hand_count_hit_locked(lane);
+    sp_biased_lock_release(&lane->lock);
+    return address;
+}
+
+// Gives a new slab to the lane, and takes one block of it.
+static uint64_t take_first(struct sp_lane *lane, struct sp_slab *slab, struct sp_block *run,
+                           size_t size) {
+    sp_slab_set_run(slab, run);
+    slab->owner = lane;
+    sp_owner_set_run(run, slab);
+    sp_biased_lock_acquire(&lane->lock);
+    sp_at_hand_note_debt_locked(lane, slab, &run->fences);
+    sp_lane_own_slab_locked(lane, slab);
+    sp_list_push_back(&lane->slabs[slab->class_index], &slab->link);
+    uint64_t address = sp_at_hand_take_from_slab_locked(slab, size);
+    sp_biased_lock_release(&lane->lock);
+    return address;
+}
+
+// The slab's descriptor comes first: the pool doesn't grow for one that can't be had.
+SP_COLD static struct sp_outcome take_from_new_slab(const struct sp_miss *miss, bool again,
+                                                    uint64_t *address) {
+    struct sp_block *run = NULL;
+    struct sp_slab *slab = sp_slab_create(sp_slab_class_of(miss->size));
+    if (!slab)
+        return sp_outcome_of(SP_NO_HOST_MEMORY);
+    struct sp_outcome outcome = climb(miss, again, &run);
+    if (!sp_is_done(outcome)) {
+        sp_slab_destroy(slab);
+        return outcome;
+    }
+    *address = take_first(miss->lane, slab, run, miss->size);
+    sp_hands_put(&miss->pool->hands);
+    return outcome;
+}
+
+static struct sp_outcome take_small_or_make(const struct sp_miss *miss, bool again,
+                                            uint64_t *address) {
+    struct sp_outcome outcome = take_from_new_slab(miss, again, address);
+    if (!sp_outcome_lacks_memory(outcome))
+        return outcome;
+    struct sp_outcome at_last =
+        sp_returned_take_at_last(miss->pool, miss->lane, miss->size, miss->flags, address);
+    return *address ? sp_outcome_done() : sp_outcome_first(at_last, outcome);
+}
+
+// Blocks that were returned may be complete by what the ladder has asked.
+static struct sp_outcome serve_small(const struct sp_miss *miss, uint64_t *address) {
+    *address = take_small_again(miss);
+    if (!*address)
+        *address = sp_returned_take(miss->pool, miss->lane, miss->size, miss->flags);
+    return *address ? sp_outcome_done() : take_small_or_make(miss, false, address);
+}
+
+// ------------------------------------------------------------------------------------ large blocks
+
+// A lane that misses looks after the others, where there are others: now and then it asks the
+// events of some streams, by turns, so that the streams share what has completed before each has
+// taken memory of its own. This request doesn't need it, so a driver that fails here is heard by
+// the next call that does.
+static void look_after_others(struct sp_pool *pool, struct sp_lane *lane) {
+    bool ask = sp_near_is_turn_of_others(lane) && sp_pool_may_ask(pool);
+    sp_near_count_miss(lane);
+    if (!ask || atomic_exchange_explicit(&pool->lanes.asks, true, memory_order_relaxed))
+        return;
+    uint64_t before = sp_progress_news();
+    sp_open_lanes_ask_some(pool, lane);
+    sp_poll_until_busy_of(lane->stream);
+    sp_near_note_answer(lane, sp_progress_news() != before);
+    sp_store_relaxed(&pool->lanes.asks, false);
+    sp_lock_acquire(&pool->lock);
+    sp_settle_part(pool);
+    sp_lock_release(&pool->lock);
+}
+
+static struct sp_outcome take_large(const struct sp_miss *miss, bool again, uint64_t *address) {
+    struct sp_block *block;
+    struct sp_outcome outcome = climb(miss, again, &block);
+    if (!sp_is_done(outcome))
+        return outcome;
+    sp_owner_set_block(block);
+    *address = sp_at_hand_give_out(miss->lane, block, miss->size);
+    return outcome;
+}
+
+static struct sp_outcome serve_large(const struct sp_miss *miss, uint64_t *address) {
+    sp_collect_quick(miss->lane, sp_settle_insert_and_swallow);
+    look_after_others(miss->pool, miss->lane);
+    return take_large(miss, false, address);
+}
+
+// ------------------------------------------------------------------------------- before a refusal
+
+// Waits for memory that other threads have in their hands, or between a lane and its fronts.
+static void await_hands(const struct sp_miss *miss, unsigned *pauses) {
+    sp_hands_await(miss->pool, pauses);
+    while (*pauses > 0 && is_small(miss) && sp_crowded_has_some_on_their_way(miss->lane))
+        sp_lock_pause(SP_HANDS_PAUSES - (*pauses)--);
+}
+
+static struct sp_outcome look_again(const struct sp_miss *miss, uint64_t *address) {
+    if (!is_small(miss))
+        return take_large(miss, true, address);
+    *address = take_small_again(miss);
+    return *address ? sp_outcome_done() : take_small_or_make(miss, true, address);
+}
+
+// Looks until all was still meanwhile, or so often that what moves is for others. Returns `refused`
+// when nothing is found.
+static struct sp_outcome look_until_still(const struct sp_miss *miss, struct sp_outcome refused,
+                                          uint64_t *address) {
+    enum { LOOKS_MOST = 32 };
+    unsigned pauses = SP_HANDS_PAUSES;
+    bool still = sp_hands_are_alone();
+    for (unsigned looks = 0; !still && looks < LOOKS_MOST; looks++) {
+        await_hands(miss, &pauses);
+        struct sp_stillness begin = sp_hands_begin_look(miss->pool);
+        struct sp_outcome outcome = look_again(miss, address);
+        still = sp_hands_end_look(miss->pool, &begin);
+        if (!sp_outcome_lacks_memory(outcome))
+            return outcome;
+    }
+    return refused;
+}
+
+struct sp_outcome sp_miss_serve(const struct sp_miss *miss, uint64_t *address) {
+    struct sp_outcome outcome =
+        is_small(miss) ? serve_small(miss, address) : serve_large(miss, address);
+    if (sp_outcome_lacks_memory(outcome))
+        outcome = look_until_still(miss, outcome, address);
+    if (sp_is_done(outcome))
+        sp_at_hand_use(miss->pool, miss->lane, miss->size);
+    return outcome;
+}
+
+poolError_t sp_miss_describe(const struct sp_miss *miss, struct sp_outcome outcome) {
+    if (!sp_outcome_lacks_memory(outcome))
+        return sp_fail_outcome(outcome, "allocating");
+    sp_pool_count(miss->pool, SP_STATISTIC_Failures);
+    return sp_refusal_tell(miss->lane, wanted_kind(miss), wanted_size(miss), miss->flags,
+                           miss->size, outcome);
+}

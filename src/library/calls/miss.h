@@ -1,0 +1,24 @@
+// A miss: an allocation that its lane doesn't have at hand (region/at_hand.h). Blocks that others
+// have returned to the lane's slabs serve it, or the ladder (calls/ladder.h) does.
+#ifndef STREAMPOOL_CALLS_MISS_H
+#define STREAMPOOL_CALLS_MISS_H
+
+#include "region/lane.h"
+
+struct sp_miss {
+    struct sp_pool *pool; // pinned
+    struct sp_lane *lane;
+    size_t size;
+    unsigned int flags;
+    // All 0 where the pool is watched, and then notes a growth that is to be told; else null.
+    struct poolMemPoolGrowth *growth;
+};
+
+// Allocates. Where others may have had free memory in their hands (region/hands.h), it looks again
+// before it says that there is none, and may wait for them some tens of milliseconds.
+struct sp_outcome sp_miss_serve(const struct sp_miss *miss, uint64_t *address);
+
+// Says why that has failed, and counts a failure for lack of memory.
+poolError_t sp_miss_describe(const struct sp_miss *miss, struct sp_outcome outcome);
+
+#endif

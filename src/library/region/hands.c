@@ -1,0 +1,65 @@
+#include "region/hands.h"
+
+#include "region/front.h"
+#include "region/lane.h"
+
+// Each counts allocations that were served, and nothing else.
+static const enum sp_statistic served[] = {
+    SP_STATISTIC_ReuseSameStream,    SP_STATISTIC_ReuseComplete,    SP_STATISTIC_ReuseOrdered,
+    SP_STATISTIC_ReuseFoundComplete, SP_STATISTIC_ReuseMadeOrdered, SP_STATISTIC_Growths,
+    SP_STATISTIC_OtherRegion,        SP_STATISTIC_Remaps,
+};
+
+static void count_lanes(struct sp_pool *pool, struct sp_stillness *stillness) {
+    sp_lock_acquire(&pool->lock);
+    SP_LIST_FOR_EACH(link, &pool->lanes.list) {
+        const struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
+        stillness->used += sp_load_relaxed(&lane->used);
+        stillness->served += sp_front_hits(lane);
+    }
+    sp_lock_release(&pool->lock);
+}
+
+static struct sp_stillness count(struct sp_pool *pool) {
+    struct sp_stillness stillness = {.put = sp_load_acquire(&pool->hands.put)};
+    count_lanes(pool, &stillness);
+    for (size_t i = 0; i < sizeof served / sizeof served[0]; i++)
+        stillness.served += sp_load_relaxed(&pool->statistics[served[i]]);
+    return stillness;
+}
+
+// Takes of the thread itself are told apart where it has a struct of its own; else they count as
+// another's, and there is one more look.
+struct sp_stillness sp_hands_begin_look(struct sp_pool *pool) {
+    struct sp_stillness begin = count(pool);
+    if (sp_this_thread->number != 0) {
+        sp_this_thread->watches = &pool->hands;
+        sp_this_thread->taken = 0;
+    }
+    return begin;
+}
+
+// The look has taken the lock of each list since, or has seen by its hint that there is nothing in
+// it: so what has left a list before counts as taken.
+bool sp_hands_end_look(struct sp_pool *pool, const struct sp_stillness *begin) {
+    bool own = sp_this_thread->watches == &pool->hands;
+    uint64_t taken = sp_load_relaxed(&pool->hands.taken) - (own ? sp_this_thread->taken : 0);
+    if (own)
+        sp_this_thread->watches = NULL;
+    struct sp_stillness end = count(pool);
+    return taken == begin->put && end.used == begin->used && end.served == begin->served;
+}
+
+bool sp_hands_have_some(const struct sp_pool *pool) {
+    uint64_t put = sp_load_acquire(&pool->hands.put);
+    return sp_load_relaxed(&pool->hands.taken) != put;
+}
+
+bool sp_hands_are_alone(void) {
+    return sp_biased_lock_threads() <= 1;
+}
+
+void sp_hands_await(const struct sp_pool *pool, unsigned *pauses) {
+    while (*pauses > 0 && sp_hands_have_some(pool))
+        sp_lock_pause(SP_HANDS_PAUSES - (*pauses)--);
+}
