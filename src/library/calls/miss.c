@@ -170,7 +170,7 @@ static struct sp_outcome look_again(const struct sp_miss *miss, uint64_t *addres
 // when nothing is found.
 static struct sp_outcome look_until_still(const struct sp_miss *miss, struct sp_outcome refused,
                                           uint64_t *address) {
-    enum { LOOKS_MOST = 32 };
+    enum { LOOKS_MOST = 16 };
     unsigned pauses = SP_HANDS_PAUSES;
     bool still = sp_hands_are_alone();
     for (unsigned looks = 0; !still && looks < LOOKS_MOST; looks++) {
