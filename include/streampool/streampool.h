@@ -951,7 +951,8 @@ STREAMPOOL_API poolError_t poolDeviceSetMemPool(int device, poolMemPool_t pool);
 /// device. It waits on the host only where HostWaitMax or ContextFence allows it. CUDA's pool
 /// grows to the whole device before it fails; this one maps nothing then, and may have given free
 /// memory back to the device. Giving memory back waits for the device where that has no virtual
-/// memory management.
+/// memory management. Before it fails it may wait some tens of milliseconds for other threads that
+/// are moving free memory of the pool at that moment.
 ///
 /// @param[out] ptr Receives the address on the device.
 /// @param size Is the number of bytes.

@@ -82,9 +82,14 @@ bool sp_learn_knows(struct sp_stream *stream, const struct sp_mark *mark) {
     return knows_it;
 }
 
+// Where nothing can be waited for any more, the work may have been found complete while no pool
+// went by synchronises alone, as the taker's pool does by now.
 static struct sp_outcome wait_unmarked(struct sp_stream *stream, struct sp_fence fence) {
-    return sp_progress_is_past(fence) ? sp_outcome_done()
-                                      : sp_identity_of(stream)->wait_unmarked(stream, fence);
+    if (sp_progress_is_past(fence))
+        return sp_outcome_done();
+    struct sp_outcome outcome = sp_identity_of(stream)->wait_unmarked(stream, fence);
+    bool was_complete = outcome.cause == SP_NO_EVENT && sp_progress_is_complete(fence);
+    return was_complete ? sp_outcome_done() : outcome;
 }
 
 struct sp_outcome sp_learn_wait_fence(struct sp_stream *stream, struct sp_fence fence) {

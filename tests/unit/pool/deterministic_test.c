@@ -237,8 +237,30 @@ static void all_of_it_places_nothing_otherwise(void **state) {
             {trim, query, synchronize, record, wait_for, query_event, replace, give_pool_up}});
 }
 
+// ------------------------------------------------------------------- a pool that becomes so later
+
+// Its first pool is the first one of this process: before, the library drops the mark of what was
+// found complete.
+static void what_was_complete_before_needs_no_event(void **state) {
+    (void)state;
+    void *block;
+    poolMemPool_t pool = fixture_pool_of_at_most(MIB(32));
+    CUstream freeing = simulated_stream(), taking = simulated_stream();
+    void *freed = fixture_malloc(pool, MIB(32), freeing);
+    work(freeing);
+    fixture_free(freed, freeing);
+    simulated_finish(freeing);
+    assert_done(sp_poll_stream(fixture_stream(freeing)));
+    fixture_set_flag(pool, poolMemPoolAttrDeterministic, 1);
+    assert_int_equal(poolMallocFromPoolAsync(&block, MIB(32), pool, taking), poolSuccess);
+    assert_ptr_equal(block, freed);
+    fixture_free(block, taking);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(what_was_complete_before_needs_no_event, fixture_setup,
+                                        fixture_teardown),
         cmocka_unit_test(trims_place_nothing_otherwise),
         cmocka_unit_test(queries_of_streams_place_nothing_otherwise),
         cmocka_unit_test(queries_beside_synchronises_place_nothing_otherwise),

@@ -295,6 +295,28 @@ static void a_pool_of_one_stream_never_asks_at_each_miss(void **state) {
     assert_false(asks_at_each_miss());
 }
 
+// It can't grow for ever.
+static void a_pool_with_a_limit_never_asks_at_each_miss(void **state) {
+    (void)state;
+    pool = fixture_pool_of_at_most(GIB(1));
+    share();
+    forbid_remaps();
+    scatter();
+    note_need();
+    miss(2 * SP_RISE_PERIOD_MIN);
+    fixture_malloc(pool, MIB(40), a);
+    assert_true(fixture_reserved(pool) > MIB(128));
+    assert_false(asks_at_each_miss());
+}
+
+static void a_pool_that_found_no_more_memory_asks_now_and_then_again(void **state) {
+    (void)state;
+    void *block;
+    a_pool_that_grows_for_want_of_one_piece_asks_at_each_miss(state);
+    assert_int_equal(poolMallocFromPoolAsync(&block, GIB(16), pool, a), poolErrorMemoryAllocation);
+    assert_false(asks_at_each_miss());
+}
+
 static void a_pool_of_very_many_streams_never_asks_at_each_miss(void **state) {
     (void)state;
     share();
@@ -343,6 +365,8 @@ int main(void) {
         TEST(growth_for_small_blocks_is_no_sign_of_pieces),
         TEST(a_pool_that_may_not_ask_never_does),
         TEST(a_pool_of_one_stream_never_asks_at_each_miss),
+        TEST(a_pool_with_a_limit_never_asks_at_each_miss),
+        TEST(a_pool_that_found_no_more_memory_asks_now_and_then_again),
         TEST(a_pool_of_very_many_streams_never_asks_at_each_miss),
         TEST(a_new_pool_asks_now_and_then),
     };
