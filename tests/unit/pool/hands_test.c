@@ -21,12 +21,17 @@
 static poolMemPool_t pool;
 static CUstream stream;
 
+// The library's own thread takes locks, too.
+static _Thread_local bool is_tests_thread;
+
 // A pool of one block, which is free.
 static int setup(void **state) {
     (void)state;
     if (fixture_begin("memory=16G") != 0)
         return -1;
+    is_tests_thread = true;
     pool = fixture_pool_of_at_most(WHOLE);
+    fixture_set_flag(pool, poolMemPoolAttrReaper, 0);
     stream = simulated_stream();
     fixture_free(fixture_malloc(pool, WHOLE, stream), stream);
     fixture_synchronize(stream);
@@ -71,7 +76,7 @@ static void put_out_of_hands(void) {
 }
 
 static void count_pauses(int contended) {
-    if (contended && ++pauses == put_at)
+    if (is_tests_thread && contended && ++pauses == put_at)
         put_out_of_hands();
 }
 
@@ -180,7 +185,7 @@ static void count_on(struct sp_lane *lane) {
 // as in its hands it has there for three locks.
 static void come_back(int contended) {
     struct sp_pool *inside = fixture_inside(pool);
-    if (sp_load_relaxed(&inside->statistics[SP_STATISTIC_Failures]) > 0)
+    if (!is_tests_thread || sp_load_relaxed(&inside->statistics[SP_STATISTIC_Failures]) > 0)
         return;
     locks += !contended;
     if (counted == AS_IN_HANDS && locks + 3 == comes_at && !contended)
@@ -260,6 +265,7 @@ static bool with_new_memory(unsigned at) {
     void *block;
     counted = AS_LESS_USED;
     pool = fixture_pool_of_at_most(2 * WHOLE);
+    fixture_set_flag(pool, poolMemPoolAttrReaper, 0);
     fixture_malloc(pool, MIB(40), stream);
     fixture_free(fixture_malloc(pool, MIB(16), stream), stream);
     fixture_synchronize(stream);
@@ -345,7 +351,7 @@ static bool any_lock_is_held(const struct sp_pool *inside) {
 // Where no lock is held each block is in a list or in somebody's hands.
 static void look_for_blocks(int contended) {
     struct sp_pool *inside = fixture_inside(pool);
-    if (contended || any_lock_is_held(inside))
+    if (!is_tests_thread || contended || any_lock_is_held(inside))
         return;
     in_lanes = in_chains = 0;
     SP_LIST_FOR_EACH(link, &inside->lanes.list)
@@ -476,6 +482,7 @@ static void what_stands_behind_very_many_is_in_hands_on_its_way(void **state) {
     enum { COUNT = SP_QUICK_KEPT + 300 };
     static void *blocks[COUNT];
     pool = fixture_pool();
+    fixture_set_flag(pool, poolMemPoolAttrReaper, 0);
     for (int i = 0; i < COUNT; i++)
         blocks[i] = fixture_malloc(pool, KIB(128), stream);
     begin_to_look();
