@@ -44,6 +44,13 @@ static void relax(void) {
 #endif
 }
 
+// By the system call itself: the C library's is where a thread may be cancelled, and this one may
+// hold a lock.
+static void sleep_a_little(void) {
+    const struct timespec time = {.tv_nsec = SLEEP_NS};
+    syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &time, NULL);
+}
+
 void sp_lock_pause(unsigned round) {
     void (*hook)(int) = sp_load_acquire(&lock_hook);
     if (hook)
@@ -52,8 +59,8 @@ void sp_lock_pause(unsigned round) {
         relax();
     else if (round < SP_LOCK_SLEEPS)
         sched_yield();
-    else
-        nanosleep(&(struct timespec){.tv_nsec = SLEEP_NS}, NULL);
+    if (round >= SP_LOCK_SLEEPS)
+        sleep_a_little();
 }
 
 bool sp_lock_try_for(struct sp_lock *lock, uint64_t nanoseconds) {

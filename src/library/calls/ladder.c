@@ -273,6 +273,7 @@ struct sp_outcome sp_ladder_climb(struct sp_request *request, struct sp_block **
 struct sp_outcome sp_ladder_climb_again(struct sp_request *request, struct sp_block **block) {
     *block = NULL;
     request->thorough = true;
+    request->bound = SP_BOUND_NONE; // where it held, the first climb has passed it
     struct sp_outcome outcome = climb_again(request, block);
     if (sp_is_done(outcome) && !*block)
         outcome = climb(STEPS_OF(by_events), request, block);

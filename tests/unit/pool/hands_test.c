@@ -9,10 +9,12 @@
 #include <pthread.h>
 #include <stdio.h>
 
+#include "calls/ladder.h"
 #include "region/collect.h"
 #include "region/hands.h"
 #include "region/settle.h"
 #include "region/take.h"
+#include "unit/outcomes.h"
 #include "unit/pool/fixture.h"
 
 // A limit is a multiple of it.
@@ -308,6 +310,36 @@ static void what_a_thread_moves_itself_counts_as_still(void **state) {
     assert_false(sp_hands_end_look(inside, &begin));
 }
 
+// Half of the pool is pending in pieces. The first climb has waited in vain, or has found that it
+// need not.
+static void a_bound_on_growth_holds_no_second_look_back(void **state) {
+    (void)state;
+    enum { PIECES = 8 };
+    void *pieces[PIECES];
+    struct sp_request request;
+    struct sp_block *block = NULL;
+    CUstream other = simulated_stream();
+    fixture_trim(pool, 0);
+    fixture_set(pool, poolMemPoolAttrGrowthBeyondUse, 0);
+    fixture_set_flag(pool, poolMemPoolAttrDefragmentation, poolDefragmentUnderPressure);
+    for (int i = 0; i < PIECES; i++)
+        pieces[i] = fixture_malloc(pool, WHOLE / PIECES, other);
+    simulated_work(other);
+    for (int i = 0; i < PIECES; i += 2)
+        fixture_free(pieces[i], other);
+    struct sp_pool *inside = fixture_inside(pool);
+    sp_request_open(&request, inside, fixture_lane(pool, stream), SP_REGION_LARGE, WHOLE / 2,
+                    poolMallocDefault);
+    assert_int_equal(request.bound, SP_BOUND_HOLDS);
+    assert_done(sp_ladder_climb_again(&request, &block));
+    sp_request_close(&request);
+    assert_non_null(block);
+    block->quick_next = NULL;
+    sp_collect_file(inside, block, sp_settle_insert);
+    for (int i = 1; i < PIECES; i += 2)
+        fixture_free(pieces[i], other);
+}
+
 // ------------------------------------------------------------------------------ what no list has
 
 static uint64_t in_lanes;  // blocks of quick lists and slabs
@@ -579,6 +611,7 @@ int main(void) {
         hands_test(so_is_one_that_was_in_anothers_hands_for_a_part_of_the_look),
         hands_test(so_is_one_that_new_memory_makes_large_enough),
         hands_test(what_a_thread_moves_itself_counts_as_still),
+        hands_test(a_bound_on_growth_holds_no_second_look_back),
         hands_test(blocks_of_another_lane_are_in_hands_on_their_way),
         hands_test(empty_slabs_of_another_lane_are_in_hands_on_their_way),
         hands_test(a_slab_that_is_given_up_is_in_hands_on_its_way),
