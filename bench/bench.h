@@ -72,7 +72,7 @@ BENCH_CASES(BENCH_DECLARE_CASE)
 
 // --------------------------------------------------------------------------------------- measuring
 
-enum { BENCH_SUBJECTS_MAX = 16, BENCH_ROWS_MAX = 12 };
+enum { BENCH_SUBJECTS_MAX = 16, BENCH_ROWS_MAX = 16 };
 
 // Measures one subject once: a value for each quantity, in its unit.
 typedef int bench_measure(struct bench *bench, struct subject *subject, const void *setting,

@@ -17,6 +17,7 @@
 #include "cli/draw.h"
 #include "cli/times.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -60,6 +61,8 @@ enum row {
     REAPER,
     ROWS
 };
+
+static_assert((int)ROWS <= (int)BENCH_ROWS_MAX, "a measurement has room for all rows");
 
 #define ROWS_OF(form)                                                                              \
     {                                                                                              \

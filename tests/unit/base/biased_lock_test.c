@@ -105,13 +105,20 @@ static void watch_barrier(void) {
     barriers.shared_is_free = atomic_load(&lock.shared.state) == SP_LOCK_FREE;
 }
 
-// In the place of the C library's, which it calls. The lock's calls have three arguments or six.
+// The system calls of locks have so many arguments.
+static int count_arguments(long number) {
+    if (number == SYS_membarrier)
+        return 3;
+    return number == SYS_clock_nanosleep ? 4 : 6;
+}
+
+// In the place of the C library's, which it calls.
 long syscall(long number, ...) {
     static long (*next)(long number, ...);
     long arguments[6] = {0};
     va_list list;
     va_start(list, number);
-    for (int i = 0; i < (number == SYS_membarrier ? 3 : 6); i++)
+    for (int i = 0, count = count_arguments(number); i < count; i++)
         arguments[i] = va_arg(list, long);
     va_end(list);
     if (!next)
