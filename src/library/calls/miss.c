@@ -78,7 +78,8 @@ static uint64_t take_first(struct sp_lane *lane, struct sp_slab *slab, struct sp
     return address;
 }
 
-// The slab's descriptor comes first: the pool doesn't grow for one that can't be had.
+// The slab's descriptor comes first: the pool doesn't grow for one that can't be had. What the
+// climb takes for a slab is in this thread's hands until the slab is its lane's.
 SP_COLD static struct sp_outcome take_from_new_slab(const struct sp_miss *miss, bool again,
                                                     uint64_t *address) {
     struct sp_block *run = NULL;
