@@ -8,9 +8,9 @@
 #include "region/device.h"
 #include "region/figures.h"
 #include "region/offer.h"
+#include "region/open.h"
 #include "region/owner.h"
 #include "region/take.h"
-#include "region/unfenced.h"
 
 bool sp_near_is_turn_of_others(const struct sp_lane *lane) {
     const struct sp_lanes *lanes = &lane->pool->lanes;
@@ -21,7 +21,7 @@ bool sp_near_is_turn_of_others(const struct sp_lane *lane) {
 
 // Where streams are promised, a question asks only those that have freed something since.
 void sp_near_note_answer(struct sp_lane *lane, bool brought_news) {
-    uint32_t share = sp_unfenced_is_promised(lane->pool) ? 4 : 1;
+    uint32_t share = sp_open_is_promised(lane->pool) ? 4 : 1;
     uint32_t twice = sp_load_relaxed(&lane->asks_every) * 2;
     uint32_t rarer = (uint32_t)sp_min(twice, SP_MISSES_PER_POLL_MOST / share);
     sp_store_relaxed(&lane->asks_every, brought_news ? SP_MISSES_PER_POLL_LEAST / share : rarer);

@@ -13,7 +13,7 @@
 #include "region/lane.h"
 #include "region/loan.h"
 #include "region/open_lanes.h"
-#include "region/unfenced.h"
+#include "region/share.h"
 #include "supply/later.h"
 
 #include <streampool/lists.h>
@@ -131,7 +131,7 @@ static poolError_t set_deterministic(struct sp_pool *pool, uint64_t number) {
         if (deterministic)
             sp_progress_set_strict(lane->stream);
     }
-    sp_unfenced_share_out(pool);
+    sp_share_deal(pool);
     sp_lock_release(&pool->lock);
     if (deterministic)
         close_fronts(pool);
@@ -142,7 +142,7 @@ static poolError_t set_unfenced_max(struct sp_pool *pool, uint64_t most) {
     sp_lock_acquire(&pool->lock);
     sp_store_relaxed(&pool->attributes.unfenced_max, most);
     sp_store_relaxed(&pool->attributes.unfenced_max_set, true);
-    sp_unfenced_share_out(pool);
+    sp_share_deal(pool);
     sp_lock_release(&pool->lock);
     return poolSuccess;
 }
@@ -195,7 +195,7 @@ static const struct attribute table[] = {
     {poolMemPoolAttrMaxPoolSize, .read = max_size},
     {poolMemPoolAttrHwDecompressEnabled, .read = no_decompression},
     {poolMemPoolAttrUnfencedBytesMax, KEPT(NUMBER, attributes.unfenced_max),
-     .initial = SP_UNFENCED_MAX, .read = sp_unfenced_max, .write = set_unfenced_max},
+     .initial = SP_UNFENCED_MAX, .read = sp_share_max, .write = set_unfenced_max},
     {poolMemPoolAttrHostWaitMax, KEPT(NUMBER, attributes.host_wait_max)},
     {poolMemPoolAttrDeterministic, KEPT(FLAG, attributes.deterministic),
      .write = set_deterministic},

@@ -14,7 +14,7 @@
 #include "region/keep.h"
 #include "region/lane.h"
 #include "region/open_lanes.h"
-#include "region/unfenced.h"
+#include "region/share.h"
 #include "region/watch.h"
 
 #include <stdlib.h>
@@ -86,7 +86,9 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
     pool->figures.covered_last = 0;
     pool->figures.short_looks = 0;
     atomic_store(&pool->figures.used_calls, 0);
-    pool->lanes.shared = 0;
+    pool->lanes.part = 0;
+    atomic_store(&pool->lanes.claimable, 0);
+    atomic_store(&pool->lanes.claims_in_vain, 0);
     atomic_store(&pool->reserved, 0);
     atomic_store(&pool->reserved_high, 0);
     atomic_store(&pool->destroyed, false);
@@ -155,7 +157,7 @@ static void give_up(struct sp_pool *pool) {
     sp_store_release(&pool->destroyed, true);
     sp_given_up_add_locked(pool);
     sp_lock_acquire(&pool->lock);
-    sp_unfenced_share_out(pool);
+    sp_share_deal(pool);
     sp_lock_release(&pool->lock);
     sp_lock_release(&pool->device->lock);
 }

@@ -6,7 +6,7 @@
 #include "region/device.h"
 #include "region/front.h"
 #include "region/place.h"
-#include "region/unfenced.h"
+#include "region/share.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +55,7 @@ static void init_locked(struct sp_lane *lane, struct sp_pool *pool, struct sp_st
     sp_store_relaxed(&lane->allowance, 0);
     sp_store_relaxed(&lane->misses, 0);
     lane->waits_in_row = 0;
+    lane->reviewed = 0;
     lane->misses_at_wait = 0;
     sp_store_relaxed(&lane->asks_every, SP_MISSES_PER_POLL_LEAST);
     sp_store_relaxed(&lane->by_address, false);
@@ -128,8 +129,8 @@ static struct sp_lane *add_locked(struct sp_pool *pool, struct sp_lane *lane) {
         sp_list_push_back(&pool->lanes.legacy, &lane->legacy_link);
     sp_add_relaxed(&pool->lanes.count, 1);
     sp_place_note_lane(pool);
-    sp_unfenced_set_most(lane);
-    sp_unfenced_share_again(pool);
+    sp_share_begin(lane);
+    sp_share_deal_again(pool);
     sp_store_release(&table->lanes[lane->stream->slot], lane);
     return lane;
 }

@@ -27,7 +27,7 @@ struct sp_lane {
     _Atomic uint64_t allowance; // see region/figures.h
     _Atomic uint64_t unfenced_bytes;
     _Atomic uint64_t unfenced_sequence; // the latest number under which they were freed
-    // More than so many, and a free records; see sp_unfenced_share_out.
+    // More than so many, and a free records; see region/share.h.
     _Atomic uint64_t unfenced_most;
     // Allocations out of the slabs, the quick lists and the lane's own tier.
     _Atomic uint64_t hits;
@@ -71,6 +71,7 @@ struct sp_lane {
     // the last of these waits.
     uint32_t waits_in_row;
     uint32_t misses_at_wait;
+    uint64_t reviewed;      // what unfenced_sequence was when shares were reviewed last
     uint64_t holds_back[2]; // pending, unfenced: for region/room.c, while it looks
     // Guarded by the device's lock, of a pool that was given up; see process/given_up.h:
     struct sp_tree_node awaited; // in device.awaited

@@ -6,11 +6,12 @@
 #include "order/synchronize.h"
 #include "region/device.h"
 #include "region/lane.h"
-#include "region/unfenced.h"
+#include "region/open.h"
+#include "region/share.h"
 
 // Has freed more than so many bytes, and nothing stands behind it.
 static bool is_unfenced(const struct sp_lane *lane, uint64_t allowed) {
-    return sp_unfenced_may_borrow(lane->pool, lane->stream) &&
+    return sp_open_may_borrow(lane->pool, lane->stream) &&
            sp_load_relaxed(&lane->unfenced_bytes) > allowed &&
            sp_load_relaxed(&lane->unfenced_sequence) > sp_pool_covered_of(lane->pool, lane->stream);
 }
@@ -33,7 +34,7 @@ static struct sp_outcome ask_or_record(struct sp_lane *lane, bool may_ask) {
 static struct sp_outcome fence_open(struct sp_lane *lane, const struct sp_lane *caller,
                                     bool may_ask) {
     if (!sp_borrow_stream(lane->stream, caller ? caller->stream : NULL,
-                          sp_unfenced_is_promised(lane->pool)))
+                          sp_open_is_promised(lane->pool)))
         return sp_outcome_done();
     struct sp_outcome outcome = ask_or_record(lane, may_ask);
     sp_borrow_end(lane->stream);
@@ -47,7 +48,7 @@ static struct sp_outcome fence_open_of(struct sp_pool *pool, uint32_t from, uint
                                        bool may_ask) {
     const struct sp_lane_table *table = sp_load_acquire(&pool->lane_table);
     struct sp_outcome first = sp_outcome_done();
-    if (!table || !sp_unfenced_may_be_open(pool))
+    if (!table || !sp_open_is_possible(pool))
         return first;
     uint32_t slots = (uint32_t)sp_min(table->count, sp_stream_count());
     for (uint32_t i = 0; i < slots && i < count; i++) {
@@ -62,7 +63,7 @@ static struct sp_outcome fence_open_of(struct sp_pool *pool, uint32_t from, uint
 
 struct sp_outcome sp_open_lanes_fence(struct sp_pool *pool, const struct sp_lane *caller,
                                       bool may_ask) {
-    return fence_open_of(pool, 0, UINT32_MAX, sp_unfenced_part(pool), caller, may_ask);
+    return fence_open_of(pool, 0, UINT32_MAX, sp_share_part(pool), caller, may_ask);
 }
 
 struct sp_outcome sp_open_lanes_ask_device(struct sp_device *device, const struct sp_lane *caller) {
@@ -79,7 +80,7 @@ struct sp_outcome sp_open_lanes_ask_some(struct sp_pool *pool, const struct sp_l
     uint32_t from = 0;
     if (sp_stream_count() > SP_LANES_AT_ONCE)
         from = sp_add_relaxed(&pool->lanes.open_in_turn, SP_LANES_AT_ONCE);
-    return fence_open_of(pool, from, SP_LANES_AT_ONCE, sp_unfenced_part(pool), caller, true);
+    return fence_open_of(pool, from, SP_LANES_AT_ONCE, sp_share_part(pool), caller, true);
 }
 
 // A free that found its lane open is counted when the lane's lock can be had.
@@ -95,9 +96,11 @@ static void await_frees(const struct sp_pool *pool) {
 }
 
 void sp_open_lanes_close(struct sp_pool *pool) {
-    if (!sp_unfenced_may_be_open(pool))
+    if (!sp_open_is_possible(pool))
         return;
-    sp_unfenced_close(pool);
+    sp_lock_acquire(&pool->lock);
+    sp_share_deal_closed(pool);
+    sp_lock_release(&pool->lock);
     await_frees(pool);
     sp_open_lanes_fence(pool, NULL, false);
 }

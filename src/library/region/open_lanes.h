@@ -1,7 +1,5 @@
-// Open lanes: of streams that the program has promised to destroy through the library and never to
-// capture, and the only one of a pool where its stream is seen and no capture is open. Such a lane
-// records nothing by itself, for the library may ask its stream, or record on it, whenever somebody
-// else needs to know.
+// Open lanes (region/open.h) in use: what others need to know of their frees is found out, or gets
+// an event.
 #ifndef STREAMPOOL_REGION_OPEN_LANES_H
 #define STREAMPOOL_REGION_OPEN_LANES_H
 
@@ -23,7 +21,7 @@ struct sp_outcome sp_open_lanes_ask_some(struct sp_pool *pool, const struct sp_l
 
 // Before a promise ends, the measure of completion changes, or the pool is given up: no open lane
 // leaves a free without an event any more, and what was left gets one. Whoever makes the change
-// opens the lanes again with sp_unfenced_share_out().
+// opens the lanes again with sp_share_deal().
 void sp_open_lanes_close(struct sp_pool *pool);
 
 #endif

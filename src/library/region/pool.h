@@ -216,7 +216,11 @@ struct sp_rise {
 // The lanes of a pool, beside their table, and whose turn it is. Guarded by the pool's lock.
 struct sp_lanes {
     struct sp_list list;
-    uint64_t shared;       // what each lane was last allowed to hold back
+    uint64_t part; // the equal part, when shares were last dealt: see region/share.h
+    // Bytes that a lane may claim, written under the pool's lock, and the claims since these were
+    // last set that were too large.
+    _Atomic uint64_t claimable;
+    _Atomic uint32_t claims_in_vain;
     struct sp_list legacy; // those of legacy streams
     // The lane that was collected from last, in `list`; null: none.
     const struct sp_list *in_turn;
@@ -403,9 +407,6 @@ static inline bool sp_pool_has_very_many_lanes(const struct sp_pool *pool) {
 
 // So many of very many lanes a request collects from, before the last look at all of them.
 enum { SP_LANES_IN_TURN = 8 };
-static inline bool sp_pool_has_many_lanes(const struct sp_pool *pool) {
-    return sp_load_relaxed(&pool->lanes.count) > SP_LANES_IN_TURN;
-}
 
 // Several streams have used the pool. A hint: read without the lock.
 static inline bool sp_pool_is_shared(const struct sp_pool *pool) {

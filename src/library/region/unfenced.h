@@ -1,15 +1,15 @@
 // Unfenced bytes: a lane holds back from others what was freed with no event behind it yet.
 //
-// Each lane may hold back an equal part of what the pool's attribute allows; the free that crosses
-// it records an event. All with the lane's lock held where nothing else is said.
+// The free that brings a lane above its share (region/share.h) records an event. All with the
+// lane's lock held where nothing else is said.
 #ifndef STREAMPOOL_REGION_UNFENCED_H
 #define STREAMPOOL_REGION_UNFENCED_H
 
 #include "base/number.h"
 #include "region/lane.h"
 
-// Counts bytes freed under `sequence` as unfenced; true when they are now more than the pool
-// allows. Lane's lock held.
+// Counts bytes freed under `sequence` as unfenced; true when they are now more than the lane's
+// share, and it can't have a larger one.
 bool sp_unfenced_count(struct sp_lane *lane, uint64_t sequence, uint64_t bytes);
 
 // A put leaves these things to do, once the lane's lock is given back.
@@ -44,39 +44,7 @@ static inline void sp_unfenced_uncount(struct sp_lane *lane, uint64_t sequence, 
     sp_store_relaxed(&lane->unfenced_bytes, sp_excess(counted, bytes));
 }
 
-// The value of poolMemPoolAttrUnfencedBytesMax now.
-uint64_t sp_unfenced_max(const struct sp_pool *pool);
-
-// Computes anew what each lane may hold back, when something that this depends on has changed: the
-// pool's attribute, what it has reserved, the number of its lanes, that it is short of memory or
-// given up. With the pool's lock held.
-void sp_unfenced_share_out(struct sp_pool *pool);
-
-// Does so where the equal part has changed alone: not for each lane of many, as long as it has
-// changed by less than an eighth.
-void sp_unfenced_share_again(struct sp_pool *pool);
-
 // Something that was freed on the lane may be pending, and no event stands behind it.
 bool sp_unfenced_holds_back(const struct sp_lane *lane);
-
-// The equal part of what the pool allows that each lane may hold back.
-uint64_t sp_unfenced_part(const struct sp_pool *pool);
-
-// With the pool's lock held: sets what a new lane may hold back.
-void sp_unfenced_set_most(struct sp_lane *lane);
-
-// The program has promised what it takes for open lanes; lanes of the pool may be open, by that or
-// because their streams are seen; the stream may be borrowed for what its lane holds back; its lane
-// is to be open; none is any more, until all is shared out again.
-bool sp_unfenced_is_promised(const struct sp_pool *pool);
-bool sp_unfenced_may_be_open(const struct sp_pool *pool);
-bool sp_unfenced_may_borrow(const struct sp_pool *pool, const struct sp_stream *stream);
-bool sp_unfenced_opens(const struct sp_pool *pool, const struct sp_stream *stream);
-void sp_unfenced_close(struct sp_pool *pool);
-
-// True when the lane is open: see sp_open_lanes_fence().
-static inline bool sp_unfenced_is_open(const struct sp_lane *lane) {
-    return sp_load_relaxed(&lane->unfenced_most) == UINT64_MAX;
-}
 
 #endif
