@@ -88,7 +88,7 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
     atomic_store(&pool->figures.used_calls, 0);
     pool->lanes.part = 0;
     atomic_store(&pool->lanes.claimable, 0);
-    atomic_store(&pool->lanes.claims_in_vain, 0);
+    atomic_store(&pool->lanes.review_after, 0);
     atomic_store(&pool->reserved, 0);
     atomic_store(&pool->reserved_high, 0);
     atomic_store(&pool->destroyed, false);

@@ -57,7 +57,8 @@ struct sp_lane {
     // Slabs that were given up while fronts were open; see sp_crowded_retire.
     struct sp_slab *retired;
     uint32_t retired_count;
-    bool records_each_free; // before it is put back; of the stream
+    uint32_t claims_in_vain; // since the lane last brought a review; see region/share.h
+    bool records_each_free;  // before it is put back; of the stream
     // Guarded by the pool's lock:
     struct sp_list link;        // in pool.lanes.list
     struct sp_list legacy_link; // in pool.lanes.legacy, if its stream is one

@@ -217,10 +217,10 @@ struct sp_rise {
 struct sp_lanes {
     struct sp_list list;
     uint64_t part; // the equal part, when shares were last dealt: see region/share.h
-    // Bytes that a lane may claim, written under the pool's lock, and the claims since these were
-    // last set that were too large.
+    // Bytes that a lane may claim, and the claims in vain of one lane until the next review.
+    // Written under the pool's lock.
     _Atomic uint64_t claimable;
-    _Atomic uint32_t claims_in_vain;
+    _Atomic uint32_t review_after;
     struct sp_list legacy; // those of legacy streams
     // The lane that was collected from last, in `list`; null: none.
     const struct sp_list *in_turn;

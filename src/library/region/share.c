@@ -4,6 +4,8 @@
 #include "region/device.h"
 #include "region/open.h"
 
+enum { REVIEW_AFTER_LEAST = 64, REVIEW_AFTER_MOST = 4096 }; // claims in vain
+
 // Memory that others can't see yet is little beside what there is.
 uint64_t sp_share_max(const struct sp_pool *pool) {
     uint64_t most = sp_load_relaxed(&pool->attributes.unfenced_max);
@@ -62,17 +64,13 @@ static struct sp_lane *lane_at(const struct sp_list *link) {
     return SP_CONTAINER_OF(link, struct sp_lane, link);
 }
 
-static void set_claimable(struct sp_pool *pool, uint64_t bytes) {
-    sp_store_relaxed(&pool->lanes.claimable, bytes);
-    sp_store_relaxed(&pool->lanes.claims_in_vain, 0);
-}
-
 static void deal(struct sp_pool *pool, bool closed) {
     uint64_t part = sp_share_part(pool);
     SP_LIST_FOR_EACH(link, &pool->lanes.list)
         set_share(lane_at(link), part, closed);
     pool->lanes.part = part;
-    set_claimable(pool, 0);
+    sp_store_relaxed(&pool->lanes.claimable, 0);
+    sp_store_relaxed(&pool->lanes.review_after, REVIEW_AFTER_LEAST);
 }
 
 void sp_share_deal(struct sp_pool *pool) {
@@ -119,14 +117,20 @@ static void review(struct sp_pool *pool) {
         set_share(lane, kept > most ? part : sp_max(part, held_back(lane)), false);
         lane->reviewed = sp_load_relaxed(&lane->unfenced_sequence);
     }
-    set_claimable(pool, sp_excess(most, kept));
+    sp_store_relaxed(&pool->lanes.claimable, sp_excess(most, kept));
+    uint32_t after = sp_load_relaxed(&pool->lanes.review_after);
+    sp_store_relaxed(&pool->lanes.review_after, after < REVIEW_AFTER_MOST ? after * 2 : after);
 }
 
-// After so many claims in vain that a review costs each of them a look at one lane.
-static bool is_review_due(struct sp_lanes *lanes) {
-    enum { IN_VAIN_LEAST = 64 };
-    uint32_t in_vain = sp_add_relaxed(&lanes->claims_in_vain, 1) + 1;
-    return in_vain >= IN_VAIN_LEAST && in_vain >= sp_load_relaxed(&lanes->count);
+// A review writes to each lane, and so to what other threads have at hand: it is for many claims in
+// vain, and the more of them the more reviews there have been.
+static bool is_review_due(struct sp_lane *lane) {
+    const struct sp_lanes *lanes = &lane->pool->lanes;
+    uint32_t in_vain = ++lane->claims_in_vain;
+    if (in_vain < sp_load_relaxed(&lanes->review_after) || in_vain < sp_load_relaxed(&lanes->count))
+        return false;
+    lane->claims_in_vain = 0;
+    return true;
 }
 
 // ---------------------------------------------------------------------------------------- claiming
@@ -158,7 +162,7 @@ bool sp_share_claim(struct sp_lane *lane, uint64_t bytes) {
     uint64_t holds = sp_load_relaxed(&lane->unfenced_bytes), most = most_for(lane->pool, bytes);
     uint64_t lacks = sp_excess(holds, sp_load_relaxed(&lane->unfenced_most));
     bool in_vain = lacks > sp_load_relaxed(&lanes->claimable);
-    if (holds > most || (in_vain && !is_review_due(lanes)))
+    if (holds > most || (in_vain && !is_review_due(lane)))
         return false;
     sp_lock_acquire(&lane->pool->lock);
     if (in_vain)

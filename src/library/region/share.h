@@ -3,7 +3,7 @@
 //
 // Each lane may always hold back an equal part. A lane that frees more claims what others leave:
 // the parts of those that are idle, but for what these hold back still. Who is idle is looked at
-// when claims have been in vain for a while: shares are reviewed then.
+// when a lane's claims have been in vain for a while: shares are reviewed then.
 //
 // Two limits keep memory within others' reach. A stream that comes and goes claims nothing, and so
 // the n-th of them holds back at most an n-th when it is gone. And for what is larger than a page,

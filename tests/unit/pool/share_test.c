@@ -13,8 +13,9 @@
 
 enum {
     LANES = 8,
-    RECORDS = 8,  // that a stream has made before it claims
-    IN_VAIN = 64, // claims until shares are reviewed
+    RECORDS = 8,         // that a stream has made before it claims
+    IN_VAIN = 64,        // claims of a stream before it brings the first review
+    IN_VAIN_MOST = 4096, // before any
 };
 
 static poolMemPool_t pool;
@@ -47,6 +48,10 @@ static uint64_t claimable(void) {
     return atomic_load(&fixture_inside(pool)->lanes.claimable);
 }
 
+static uint32_t review_after(void) {
+    return atomic_load(&fixture_inside(pool)->lanes.review_after);
+}
+
 static uint64_t records(void) {
     return simcudaCallCount("cuEventRecord");
 }
@@ -73,7 +78,8 @@ static uint64_t free_many(int count, size_t size, int stream) {
 // The stream has recorded enough to claim, and has brought a review. For that each of the others
 // that has freed something since the one before was busy. Ends with nothing held back.
 static void make_busy(int stream) {
-    for (int i = 0; i < RECORDS + IN_VAIN; i++)
+    uint32_t claims = RECORDS + review_after();
+    for (uint32_t i = 0; i < claims; i++)
         pair(KIB(1536), stream);
     fixture_synchronize(streams[stream]);
     simulated_work(streams[stream]);
@@ -183,8 +189,7 @@ static void what_is_known_complete_is_held_back_from_nobody(void **state) {
     assert_int_equal(claimable(), 0);
     for (int i = 1; i < LANES; i++)
         fixture_synchronize(streams[i]);
-    for (int i = 0; i < IN_VAIN; i++)
-        pair(KIB(1536), 0);
+    make_busy(0);
     assert_true(claimable() > MIB(LANES) - MIB(3));
 }
 
@@ -197,6 +202,22 @@ static void nothing_can_be_claimed_beside_streams_that_all_free(void **state) {
     for (int i = 0; i < LANES; i++)
         assert_int_equal(share_of(i), MIB(1));
     assert_int_equal(claimable(), 0);
+}
+
+// They bring a review each, but fewer and fewer.
+static void reviews_that_bring_nothing_become_rare(void **state) {
+    (void)state;
+    uint64_t least = IN_VAIN;
+    assert_int_equal(review_after(), least);
+    for (int round = 0; round < 4 * IN_VAIN_MOST; round++) {
+        pair(KIB(1536), round % 2);
+        pair(KIB(1536), 2 + round % (LANES - 2));
+        assert_true(review_after() == least || review_after() == 2 * least);
+        least = review_after();
+    }
+    assert_int_equal(review_after(), IN_VAIN_MOST);
+    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, MIB(LANES));
+    assert_int_equal(review_after(), IN_VAIN);
 }
 
 static void of_many_streams_each_costs_the_review_a_claim(void **state) {
@@ -234,8 +255,7 @@ static void when_all_hold_back_too_much_who_claimed_records_at_its_next_free(voi
         assert_int_equal(free_many(1, MIB(1), i), 0);
     assert_int_equal(share_of(0), MIB(2));
     atomic_store(&fixture_inside(pool)->lanes.claimable, 0);
-    for (int i = 0; i < RECORDS + IN_VAIN + 1; i++)
-        pair(KIB(1536), LANES - 1);
+    make_busy(LANES - 1);
     assert_int_equal(share_of(0), MIB(1));
     assert_int_equal(free_many(1, KIB(128), 0), 1);
 }
@@ -291,6 +311,7 @@ int main(void) {
         share_test(what_idle_streams_hold_back_can_not_be_claimed),
         share_test(what_is_known_complete_is_held_back_from_nobody),
         share_test(nothing_can_be_claimed_beside_streams_that_all_free),
+        share_test(reviews_that_bring_nothing_become_rare),
         share_test(of_many_streams_each_costs_the_review_a_claim),
         share_test(a_stream_that_has_claimed_has_its_part_when_less_is_allowed),
         share_test(when_all_hold_back_too_much_who_claimed_records_at_its_next_free),
