@@ -23,10 +23,10 @@ bool sp_release_find_lanes(struct sp_release *release) {
     return true;
 }
 
-static void count_at(struct sp_release_point *point) {
+static void count_at(struct sp_release_point *point, bool large) {
     struct sp_lane *lane = point->lane;
     sp_biased_lock_acquire(&lane->lock);
-    point->left |= sp_at_hand_count_freed_locked(lane, point->sequence, point->counts);
+    point->left |= sp_at_hand_count_freed_locked(lane, point->sequence, point->counts, large);
     if (sp_identity_records_each_free(point->stream))
         sp_unfenced_count_records_locked(lane, 1);
     sp_biased_lock_release(&lane->lock);
@@ -34,7 +34,7 @@ static void count_at(struct sp_release_point *point) {
 
 void sp_release_count(struct sp_release *release) {
     for (uint32_t i = 0; i < release->count; i++)
-        count_at(&release->points[i]);
+        count_at(&release->points[i], !release->slab);
 }
 
 // ---------------------------------------------------------------------------------------- a record
@@ -139,10 +139,12 @@ static void file(const struct sp_release *release) {
     stamp(block, release);
     block->quick_next = NULL;
     struct sp_lane *lane = lane_alone(release);
-    if (lane && is_kept_in_lane(release, lane))
+    if (lane && is_kept_in_lane(release, lane)) {
         file_in_lane(lane, block);
-    else
-        sp_collect_file(release->pool, block, sp_settle_insert_and_swallow);
+        return;
+    }
+    block->is_foreign = lane != release->account;
+    sp_collect_file(release->pool, block, sp_settle_insert_and_swallow);
 }
 
 // Takes a given-up pool apart with its last free. The struct may be another pool's by now, which

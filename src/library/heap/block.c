@@ -99,6 +99,7 @@ void sp_block_fill(struct sp_block *block, struct sp_chain *chain, uint64_t addr
     block->address = address;
     block->size = size;
     block->is_run = false;
+    block->is_foreign = false;
     block->requested = 0;
     block->chain = chain;
     block->prev = NULL;
@@ -120,6 +121,7 @@ struct sp_block *sp_block_split(struct sp_block *block, uint64_t size) {
         return NULL;
     }
     sp_block_fill(rest, chain, address, block->size - size, sp_block_state(block));
+    rest->is_foreign = block->is_foreign;
     rest->prev = block;
     rest->next = block->next;
     if (rest->next)
@@ -141,6 +143,7 @@ struct sp_block *sp_block_cut_front(struct sp_block *block, uint64_t size) {
         return NULL;
     }
     sp_block_fill(front, chain, block->address, size, SP_BLOCK_BUSY);
+    front->is_foreign = block->is_foreign;
     front->prev = block->prev;
     front->next = block;
     if (front->prev)
@@ -160,6 +163,7 @@ bool sp_block_absorb_next(struct sp_block *block) {
     if (!sp_fence_set_join(&block->fences, &next->fences))
         return false;
     sp_units_leave(next);
+    block->is_foreign = block->is_foreign || next->is_foreign;
     block->size += next->size;
     block->next = next->next;
     if (block->next)

@@ -44,8 +44,9 @@ struct sp_block {
     _Alignas(64) uint64_t address;
     uint64_t size;
     _Atomic uint32_t state;
-    bool is_run; // live: of a slab
-    uint8_t bin; // free: in the tier
+    bool is_run;     // live: of a slab
+    uint8_t bin;     // free: in the tier
+    bool is_foreign; // free: not the stream freed it that it was allocated on, or several did
     struct sp_chain *chain;
     struct sp_block *prev, *next; // neighbours by address; next also links spare descriptors
     struct sp_tier *tier;         // free: the index it is in
@@ -76,6 +77,7 @@ static inline void sp_block_set_state(struct sp_block *block, enum sp_block_stat
 
 // Makes a block that was taken out of an index live, with no account yet.
 static inline void sp_block_set_live(struct sp_block *block) {
+    block->is_foreign = false;
     sp_store_relaxed(&block->account, NULL);
     sp_block_set_state(block, SP_BLOCK_LIVE);
 }

@@ -129,11 +129,24 @@ static bool stays_in(const struct sp_tier *tier, const struct sp_block *block, u
     return bin == block->bin && sp_tree_is_alone(tier->bins[bin], &block->by_size);
 }
 
+// Frees under one number complete together.
+static bool complete_together(const struct sp_fence_set *a, const struct sp_fence_set *b) {
+    return a->count == b->count && a->count <= 1 &&
+           (a->count == 0 || sp_fence_set_at(a, 0)->sequence == sp_fence_set_at(b, 0)->sequence);
+}
+
+// Two neighbours, in the order of their addresses.
+static inline bool may_merge(const struct sp_block *block, const struct sp_block *next) {
+    return SP_LIKELY(!block->is_foreign || !next->is_foreign) ||
+           block->size + next->size <= SP_FOREIGN_MOST ||
+           complete_together(&block->fences, &next->fences);
+}
+
 // Merges a block that is in no index with its next neighbour, if that is in the tier and there is
 // host memory for the fences.
 static void merge_next(struct sp_tier *tier, struct sp_block *block) {
     struct sp_block *next = block->next;
-    if (!next || next->tier != tier)
+    if (!next || next->tier != tier || !may_merge(block, next))
         return;
     sp_tier_remove(next);
     if (!sp_block_absorb_next(block))
@@ -158,7 +171,7 @@ static bool extend(struct sp_tier *tier, struct sp_block *block) {
 struct sp_block *sp_tier_insert(struct sp_tier *tier, struct sp_block *block) {
     merge_next(tier, block);
     struct sp_block *prev = block->prev;
-    if (prev && prev->tier == tier && extend(tier, prev))
+    if (prev && prev->tier == tier && may_merge(prev, block) && extend(tier, prev))
         block = prev;
     else
         add(tier, block);

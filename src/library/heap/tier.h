@@ -7,9 +7,15 @@
 // own stream may take, with an event behind it and without. Best fit takes the smallest block that
 // is large enough, and the lowest address among equals.
 //
-// Neighbours in one tier are merged, so a tier never holds two adjacent blocks. There is one
-// exception: when joining their fences finds no host memory they stay apart until one of them comes
-// back.
+// Neighbours in one tier are merged, but for two exceptions. When joining their fences finds no
+// host memory they stay apart until one of them comes back.
+//
+// And pending memory that is *foreign*, which not the stream freed that it was allocated on, merges
+// up to SP_FOREIGN_MOST bytes. A merged block waits for the last of what has joined it. Where one
+// stream allocates what another one frees, block after block, all that lies side by side would wait
+// for the last free, which is always a moment ago: none of it would ever be complete, and the pool
+// would grow without end. The parts complete one after the other. The stream that freed them has
+// them together all the same, as a row (heap/rows.h).
 //
 // The order by (size, rank) stands in *bins*, eight to a doubling of the size. Each has the
 // blocks of its range of sizes in a tree, and a bit that says whether it has any. So a block is
@@ -26,7 +32,8 @@
 
 #include "heap/calendar.h"
 
-enum { SP_TIER_BINS = 256 }; // the last one also has all larger sizes
+enum { SP_TIER_BINS = 256 };        // the last one also has all larger sizes
+enum { SP_FOREIGN_MOST = 4 << 20 }; // bytes
 
 struct sp_tier {
     uint64_t used[SP_TIER_BINS / 64]; // a bit for each bin that is not empty

@@ -423,7 +423,71 @@ static void the_check_finds_blocks_in_a_wrong_bin(void **state) {
     assert_true(inside_tier_check(&tiers[0]));
 }
 
-#define tier_test(function) cmocka_unit_test_setup_teardown(function, open_chain, close_chain)
+// ------------------------------------------------------------------------------- foreign memory
+
+enum { PARTS = 8, PART = SP_FOREIGN_MOST / 4 };
+
+static int open_parts(void **state) {
+    (void)state;
+    sp_tier_init(&tiers[0], SP_BLOCK_FREE);
+    return sp_chain_open(&chain, BASE, (uint64_t)PARTS * PART) ? 0 : -1;
+}
+
+// Inserts parts with a fence of one stream each, whose numbers grow by `step`, and returns how many
+// blocks there are then.
+static int count_parts(bool foreign, uint64_t step) {
+    struct sp_block *parts[PARTS] = {chain.first};
+    int count = 0;
+    for (int i = 1; i < PARTS; i++)
+        parts[i] = sp_block_split(parts[i - 1], PART);
+    for (int i = 0; i < PARTS; i++) {
+        parts[i]->is_foreign = foreign;
+        if (step != UINT64_MAX)
+            sp_fence_set_add(&parts[i]->fences, (struct sp_fence){1, 1 + (uint64_t)i * step});
+        sp_tier_insert(&tiers[0], parts[i]);
+    }
+    for (struct sp_block *block = sp_tier_first(&tiers[0]); block; block = sp_tier_next(block)) {
+        assert_true(block->is_foreign == foreign);
+        count++;
+    }
+    assert_true(inside_tier_check(&tiers[0]));
+    return count;
+}
+
+static void pending_foreign_blocks_merge_up_to_4_mib(void **state) {
+    (void)state;
+    assert_int_equal(count_parts(true, 1), PARTS * PART / SP_FOREIGN_MOST);
+    assert_int_equal(sp_tier_first(&tiers[0])->size, SP_FOREIGN_MOST);
+}
+
+static void foreign_blocks_that_complete_together_merge(void **state) {
+    (void)state;
+    assert_int_equal(count_parts(true, 0), 1);
+}
+
+static void foreign_blocks_that_are_complete_merge(void **state) {
+    (void)state;
+    assert_int_equal(count_parts(true, UINT64_MAX), 1);
+}
+
+static void other_blocks_merge_without_a_limit(void **state) {
+    (void)state;
+    assert_int_equal(count_parts(false, 1), 1);
+}
+
+static void a_part_of_a_foreign_block_is_foreign_until_it_is_live(void **state) {
+    (void)state;
+    chain.first->is_foreign = true;
+    struct sp_block *rest = sp_block_split(chain.first, PART);
+    struct sp_block *front = sp_block_cut_front(rest, PART);
+    assert_true(rest->is_foreign && front->is_foreign);
+    sp_block_set_live(front);
+    assert_false(front->is_foreign);
+    assert_true(rest->is_foreign);
+}
+
+#define tier_test(function)  cmocka_unit_test_setup_teardown(function, open_chain, close_chain)
+#define parts_test(function) cmocka_unit_test_setup_teardown(function, open_parts, close_chain)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
@@ -441,6 +505,11 @@ int main(void) {
         tier_test(the_check_finds_wrong_sums_and_strangers),
         tier_test(the_order_holds_over_all_sizes),
         tier_test(the_check_finds_blocks_in_a_wrong_bin),
+        parts_test(pending_foreign_blocks_merge_up_to_4_mib),
+        parts_test(foreign_blocks_that_complete_together_merge),
+        parts_test(foreign_blocks_that_are_complete_merge),
+        parts_test(other_blocks_merge_without_a_limit),
+        parts_test(a_part_of_a_foreign_block_is_foreign_until_it_is_live),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,100 @@
+// Streams that free what other streams have allocated, while the device is so many pieces of work
+// behind the host and stays so. What a pool holds goes by what is pending, and not by how long the
+// program runs.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "region/lane.h"
+#include "unit/pool/fixture.h"
+
+enum { BEHIND = 64, PIECES = 4000 };
+
+static poolMemPool_t pool;
+static CUstream producer, consumer, other;
+
+static int setup(void **state) {
+    int failed = fixture_setup(state);
+    if (failed)
+        return failed;
+    pool = fixture_pool();
+    producer = simulated_stream();
+    consumer = simulated_stream();
+    other = simulated_stream();
+    return 0;
+}
+
+// Gives a stream one piece of work more, and has the device do the oldest.
+static void work_on(CUstream stream) {
+    simulated_work(stream);
+    while (simcudaPending(stream) > BEHIND)
+        assert_int_equal(simcudaComplete(stream, 1), CUDA_SUCCESS);
+}
+
+static void what_is_freed_elsewhere_comes_back_when_it_is_complete(void **state) {
+    (void)state;
+    for (int i = 0; i < PIECES; i++) {
+        void *piece = fixture_malloc(pool, KIB(256), producer);
+        work_on(consumer);
+        fixture_free(piece, consumer);
+    }
+    assert_true(fixture_reserved(pool) <= 2 * BEHIND * KIB(256) + MIB(16));
+    fixture_check(pool);
+}
+
+static void so_does_what_lies_among_memory_of_the_stream_that_frees(void **state) {
+    (void)state;
+    for (int i = 0; i < PIECES; i++) {
+        void *piece = fixture_malloc(pool, KIB(256), producer);
+        void *own = fixture_malloc(pool, KIB(256), consumer);
+        work_on(consumer);
+        fixture_free(piece, consumer);
+        fixture_free(own, consumer);
+    }
+    assert_true(fixture_reserved(pool) <= 4 * BEHIND * KIB(256) + MIB(16));
+    fixture_check(pool);
+}
+
+static void so_does_what_waits_for_several_streams(void **state) {
+    (void)state;
+    for (int i = 0; i < PIECES; i++) {
+        void *piece = fixture_malloc(pool, KIB(256), producer);
+        work_on(consumer);
+        work_on(other);
+        CUstream both[] = {consumer, other};
+        assert_int_equal(poolFreeAsyncAfter(piece, both, 2), poolSuccess);
+    }
+    assert_true(fixture_reserved(pool) <= 2 * BEHIND * KIB(256) + MIB(16));
+    fixture_check(pool);
+}
+
+static void parts_of_pending_memory_are_together_for_the_stream_that_freed_them(void **state) {
+    (void)state;
+    enum { PARTS = 32 };
+    void *pieces[PARTS];
+    for (int i = 0; i < PARTS; i++)
+        pieces[i] = fixture_malloc(pool, MIB(1), producer);
+    uint64_t reserved = fixture_reserved(pool);
+    for (int i = 0; i < PARTS; i++) {
+        simulated_work(consumer);
+        assert_int_equal(poolStreamQuery(consumer), poolErrorNotReady); // under another number
+        fixture_free(pieces[i], consumer);
+    }
+    fixture_free(fixture_malloc(pool, MIB(PARTS), consumer), consumer);
+    assert_int_equal(fixture_reserved(pool), reserved);
+}
+
+#define backlog_test(function) cmocka_unit_test_setup_teardown(function, setup, fixture_teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        backlog_test(what_is_freed_elsewhere_comes_back_when_it_is_complete),
+        backlog_test(so_does_what_lies_among_memory_of_the_stream_that_frees),
+        backlog_test(so_does_what_waits_for_several_streams),
+        backlog_test(parts_of_pending_memory_are_together_for_the_stream_that_freed_them),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
