@@ -4,6 +4,7 @@
 #include "order/learn.h"
 #include "order/silent.h"
 #include "region/device.h"
+#include "region/keep.h"
 #include "region/lane.h"
 #include "region/oldest.h"
 #include "region/settle.h"
@@ -36,10 +37,12 @@ static struct sp_block *set_aside(struct sp_request *request) {
 static bool finish(const struct sp_request *request, struct sp_block *block, bool ordered) {
     sp_lock_acquire(&request->pool->lock);
     bool taken = ordered && sp_take_cut(request->pool, block, request->size);
-    if (taken)
+    if (taken) {
+        sp_keep_note_use(request->pool); // some of a row may have been ready
         sp_request_took_locked(request);
-    else
+    } else {
         sp_settle_insert(request->pool, block);
+    }
     sp_lock_release(&request->pool->lock);
     sp_hands_put(&request->pool->hands);
     return taken;

@@ -259,6 +259,27 @@ static void what_was_in_use_through_a_kept_view_is_held_too(void **state) {
 }
 
 // A synchronise found a delay, and before it took the lock another thread set that to 0.
+// Half of it is pending and half ready. At the synchronise all of it is ready again.
+static void what_was_in_use_by_waits_is_held_too(void **state) {
+    (void)state;
+    poolMemPool_t pool = fixture_pool_of_at_most(MIB(64));
+    CUstream a = simulated_stream(), b = simulated_stream();
+    fixture_set(pool, poolMemPoolAttrReleaseThreshold, 0);
+    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, 0);
+    void *halves[] = {fixture_malloc(pool, MIB(32), a), fixture_malloc(pool, MIB(32), a)};
+    assert_int_equal(poolFree(halves[1]), poolSuccess);
+    simulated_work(a);
+    fixture_free(halves[0], a);
+    fixture_set(pool, poolMemPoolAttrReleaseDelay, 1);
+    void *whole = fixture_malloc(pool, MIB(64), b);
+    assert_int_equal(poolFree(whole), poolSuccess);
+    simulated_finish(a);
+    assert_int_equal(poolStreamQuery(a), poolSuccess);
+    fixture_free(fixture_malloc(pool, MIB(1), b), b);
+    fixture_synchronize(b);
+    assert_int_equal(fixture_reserved(pool), MIB(64));
+}
+
 static void an_interval_that_ends_after_its_delay_was_taken_back_holds_nothing(void **state) {
     (void)state;
     poolMemPool_t pool = holding_pool(1);
@@ -359,6 +380,7 @@ int main(void) {
         KEEP_TEST(no_delay_any_more_holds_nothing_any_more),
         KEEP_TEST(what_was_in_use_through_a_stitched_view_is_held_too),
         KEEP_TEST(what_was_in_use_through_a_kept_view_is_held_too),
+        KEEP_TEST(what_was_in_use_by_waits_is_held_too),
         KEEP_TEST(an_interval_that_ends_after_its_delay_was_taken_back_holds_nothing),
         KEEP_TEST(a_shorter_delay_counts_at_once),
         KEEP_TEST(what_was_in_use_before_there_was_a_delay_is_not_held),
