@@ -86,9 +86,8 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
     pool->figures.covered_last = 0;
     pool->figures.short_looks = 0;
     atomic_store(&pool->figures.used_calls, 0);
-    pool->lanes.part = 0;
-    atomic_store(&pool->lanes.claimable, 0);
-    atomic_store(&pool->lanes.review_after, 0);
+    pool->shares.part = 0;
+    pool->shares.reviewed = NULL;
     atomic_store(&pool->reserved, 0);
     atomic_store(&pool->reserved_high, 0);
     atomic_store(&pool->destroyed, false);

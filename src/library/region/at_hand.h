@@ -151,11 +151,11 @@ struct sp_put {
 // Counts bytes that no event stands behind yet. A lane that may hold back nothing looks further at
 // each free, for its pool may be given up: also at one that counts nothing.
 static inline unsigned sp_at_hand_count_freed_locked(struct sp_lane *lane, uint64_t sequence,
-                                                     uint64_t bytes) {
+                                                     uint64_t bytes, bool large) {
     uint64_t unfenced = sp_load_relaxed(&lane->unfenced_bytes) + bytes;
     if (SP_UNLIKELY(sp_load_relaxed(&lane->unfenced_sequence) != sequence ||
-                    unfenced >= sp_load_relaxed(&lane->unfenced_most)))
-        return sp_unfenced_count_late_locked(lane, sequence, bytes);
+                    unfenced >= sp_load_relaxed(large ? &lane->large_most : &lane->unfenced_most)))
+        return sp_unfenced_count_late_locked(lane, sequence, bytes, large);
     sp_store_relaxed(&lane->unfenced_bytes, unfenced);
     return 0;
 }
@@ -212,8 +212,8 @@ static SP_HOT struct sp_put sp_at_hand_put_small_locked(struct sp_lane *lane, st
     else if (!sp_at_hand_claim_and_put_locked(lane, slab, index, &put.requested))
         return (struct sp_put){.left = SP_LEFT_ALL};
     put.left = sp_at_hand_slab_left_locked(lane, slab);
-    put.left |=
-        sp_at_hand_count_freed_locked(lane, sequence, sp_at_hand_stamp_locked(slab, sequence));
+    put.left |= sp_at_hand_count_freed_locked(lane, sequence,
+                                              sp_at_hand_stamp_locked(slab, sequence), false);
     return put;
 }
 
@@ -224,7 +224,7 @@ static SP_HOT struct sp_put sp_at_hand_put_large_locked(struct sp_lane *lane,
     if (SP_UNLIKELY(block->address != address || !sp_owner_is_live_of(block, lane)))
         return (struct sp_put){.left = SP_LEFT_ALL};
     struct sp_put put = {.requested = block->requested};
-    put.left = sp_at_hand_count_freed_locked(lane, sequence, block->size);
+    put.left = sp_at_hand_count_freed_locked(lane, sequence, block->size, true);
     if (SP_UNLIKELY(!sp_fence_set_is_of(&block->fences, slot) || !sp_quick_put_own(lane, block))) {
         sp_block_set_state(block, SP_BLOCK_BUSY);
         put.left |= SP_LEFT_FILE;

@@ -9,7 +9,7 @@
 static void count_slab_locked(struct sp_lane *lane, struct sp_slab *slab, uint64_t sequence) {
     uint32_t bytes = sp_at_hand_stamp_locked(slab, sequence);
     if (bytes > 0)
-        sp_unfenced_count(lane, sequence, bytes);
+        sp_unfenced_count(lane, sequence, bytes, false);
 }
 
 // Each free into a front raises the stream's latest number first. Who takes a block out of a front

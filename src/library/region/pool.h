@@ -213,14 +213,20 @@ struct sp_rise {
     struct sp_rise_point same; // the first look that found as much as the latest one
 };
 
+// The bytes that lanes may hold back; see region/share.h. Written under the pool's lock.
+struct sp_shares {
+    uint64_t part;                 // the equal part, when shares were last dealt
+    _Atomic uint64_t claimable;    // by any lane
+    _Atomic uint32_t review_after; // so many claims in vain of one lane
+    _Atomic uint32_t reviews;      // that have ended
+    // The lane that a review looked at last, or null: none is under way; and what it has found.
+    const struct sp_list *reviewed;
+    uint64_t kept;
+};
+
 // The lanes of a pool, beside their table, and whose turn it is. Guarded by the pool's lock.
 struct sp_lanes {
     struct sp_list list;
-    uint64_t part; // the equal part, when shares were last dealt: see region/share.h
-    // Bytes that a lane may claim, and the claims in vain of one lane until the next review.
-    // Written under the pool's lock.
-    _Atomic uint64_t claimable;
-    _Atomic uint32_t review_after;
     struct sp_list legacy; // those of legacy streams
     // The lane that was collected from last, in `list`; null: none.
     const struct sp_list *in_turn;
@@ -308,6 +314,7 @@ struct sp_pool {
     struct sp_kept kept;
     struct sp_rise rise;
     struct sp_lanes lanes;
+    struct sp_shares shares;
     uint64_t settled;       // sp_progress_news_by() when the tiers were last looked through
     uint64_t settled_lanes; // and when those of the lanes were
     // Growths before which the threshold is not applied, of a pool with very many lanes.

@@ -129,7 +129,7 @@ static struct sp_block *swallowable(const struct sp_lane *lane, const struct sp_
     if (!neighbour || neighbour->tier != &lane->pool->regions[kind].ready ||
         neighbour->size > block->size)
         return NULL;
-    uint64_t most = sp_load_relaxed(&lane->unfenced_most);
+    uint64_t most = sp_load_relaxed(&lane->large_most);
     return lane->unfenced[kind].bytes + neighbour->size <= most ? neighbour : NULL;
 }
 

@@ -52,12 +52,24 @@ static bool records_each_free(const struct sp_pool *pool) {
             sp_load_relaxed(&pool->device->given_up) >= WAITING_MOST);
 }
 
-static void set_share(struct sp_lane *lane, uint64_t share, bool closed) {
-    bool none = records_each_free(lane->pool);
-    uint64_t most = none                                                  ? 0
-                    : !closed && sp_open_may_be(lane->pool, lane->stream) ? UINT64_MAX
-                                                                          : share;
-    sp_store_relaxed(&lane->unfenced_most, most);
+// Returns how much of a share is for large blocks too: no more than this, unless the equal part is.
+static uint64_t for_large(uint64_t share, uint64_t part) {
+    enum { LARGE_MOST = 2 << 20 };
+    return share == UINT64_MAX ? share : sp_min(share, sp_max(part, LARGE_MOST));
+}
+
+static void set_share(struct sp_lane *lane, uint64_t share, uint64_t part) {
+    sp_store_relaxed(&lane->unfenced_most, share);
+    sp_store_relaxed(&lane->large_most, for_large(share, part));
+}
+
+static void give_part(struct sp_lane *lane, uint64_t part, bool closed) {
+    if (records_each_free(lane->pool))
+        set_share(lane, 0, part);
+    else if (!closed && sp_open_may_be(lane->pool, lane->stream))
+        set_share(lane, UINT64_MAX, part);
+    else
+        set_share(lane, part, part);
 }
 
 static struct sp_lane *lane_at(const struct sp_list *link) {
@@ -65,12 +77,13 @@ static struct sp_lane *lane_at(const struct sp_list *link) {
 }
 
 static void deal(struct sp_pool *pool, bool closed) {
-    uint64_t part = sp_share_part(pool);
+    struct sp_shares *shares = &pool->shares;
+    shares->part = sp_share_part(pool);
     SP_LIST_FOR_EACH(link, &pool->lanes.list)
-        set_share(lane_at(link), part, closed);
-    pool->lanes.part = part;
-    sp_store_relaxed(&pool->lanes.claimable, 0);
-    sp_store_relaxed(&pool->lanes.review_after, REVIEW_AFTER_LEAST);
+        give_part(lane_at(link), shares->part, closed);
+    sp_store_relaxed(&shares->claimable, 0);
+    sp_store_relaxed(&shares->review_after, REVIEW_AFTER_LEAST);
+    shares->reviewed = NULL;
 }
 
 void sp_share_deal(struct sp_pool *pool) {
@@ -78,7 +91,7 @@ void sp_share_deal(struct sp_pool *pool) {
 }
 
 void sp_share_deal_again(struct sp_pool *pool) {
-    uint64_t part = sp_share_part(pool), last = pool->lanes.part;
+    uint64_t part = sp_share_part(pool), last = pool->shares.part;
     uint64_t change = part > last ? part - last : last - part;
     if (sp_load_relaxed(&pool->lanes.count) <= 1 || change > last / 8)
         deal(pool, false);
@@ -89,85 +102,105 @@ void sp_share_deal_closed(struct sp_pool *pool) {
 }
 
 void sp_share_begin(struct sp_lane *lane) {
-    set_share(lane, sp_share_part(lane->pool), false);
+    give_part(lane, sp_share_part(lane->pool), false);
 }
 
 // --------------------------------------------------------------------------------------- reviewing
 
-// Returns what others can't have: of an open lane they can have all when they need it.
-static uint64_t held_back(const struct sp_lane *lane) {
-    return sp_open_is(lane) ? 0 : sp_share_used(lane);
-}
-
-// Returns what the lane leaves to nobody. It is idle when no number has become the latest one under
-// which it freed something since the last review.
-static uint64_t keeps(const struct sp_lane *lane, uint64_t part) {
-    bool is_idle = sp_load_relaxed(&lane->unfenced_sequence) == lane->reviewed;
-    return is_idle ? held_back(lane) : sp_max(part, held_back(lane));
-}
-
-// Where all hold back more than they may together, each that has more than the equal part records
-// at its next free.
-static void review(struct sp_pool *pool) {
-    uint64_t most = sp_share_max(pool), part = sp_share_part(pool), kept = 0;
-    SP_LIST_FOR_EACH(link, &pool->lanes.list)
-        kept += keeps(lane_at(link), part);
-    SP_LIST_FOR_EACH(link, &pool->lanes.list) {
-        struct sp_lane *lane = lane_at(link);
-        set_share(lane, kept > most ? part : sp_max(part, held_back(lane)), false);
-        lane->reviewed = sp_load_relaxed(&lane->unfenced_sequence);
+// The lane keeps what it has claimed and holds back still, and the equal part at least. It leaves
+// that part to others too when it is idle: when no number has become the latest one under which it
+// freed something since the last review. One that is open, or is to record each free, stays so:
+// others can have all that an open one holds back when they need it.
+static void review_lane(struct sp_shares *shares, struct sp_lane *lane) {
+    uint64_t share = sp_load_relaxed(&lane->unfenced_most), used = sp_share_used(lane);
+    uint64_t latest = sp_load_relaxed(&lane->unfenced_sequence);
+    if (share > 0 && share < UINT64_MAX) {
+        share = sp_max(shares->part, sp_min(share, used));
+        set_share(lane, share, shares->part);
+        shares->kept += latest == lane->freed_at_review ? used : share;
     }
-    sp_store_relaxed(&pool->lanes.claimable, sp_excess(most, kept));
-    uint32_t after = sp_load_relaxed(&pool->lanes.review_after);
-    sp_store_relaxed(&pool->lanes.review_after, after < REVIEW_AFTER_MOST ? after * 2 : after);
+    lane->freed_at_review = latest;
 }
 
-// A review writes to each lane, and so to what other threads have at hand: it is for many claims in
-// vain, and the more of them the more reviews there have been.
+// Reviews are the rarer the more there have been, for each writes to all lanes, and so to what
+// other threads have at hand.
+static void end_review(struct sp_pool *pool) {
+    struct sp_shares *shares = &pool->shares;
+    uint32_t after = sp_load_relaxed(&shares->review_after);
+    sp_store_relaxed(&shares->claimable, sp_excess(sp_share_max(pool), shares->kept));
+    sp_store_relaxed(&shares->review_after, after < REVIEW_AFTER_MOST ? after * 2 : after);
+    sp_store_relaxed(&shares->reviews, sp_load_relaxed(&shares->reviews) + 1);
+    shares->reviewed = NULL;
+}
+
+// Goes on with the review, or begins one: looks at so many lanes.
+static void review_some(struct sp_pool *pool) {
+    struct sp_shares *shares = &pool->shares;
+    const struct sp_list *link = shares->reviewed;
+    if (!link) {
+        link = &pool->lanes.list;
+        shares->kept = 0;
+    }
+    for (int i = 0; i < SP_LANES_AT_ONCE && link->next != &pool->lanes.list; i++) {
+        link = link->next;
+        review_lane(shares, lane_at(link));
+    }
+    shares->reviewed = link;
+    if (link->next == &pool->lanes.list)
+        end_review(pool);
+}
+
+// A lane counts its claims anew when a review has ended, whoever brought that: so all have time to
+// free something until the next one.
 static bool is_review_due(struct sp_lane *lane) {
-    const struct sp_lanes *lanes = &lane->pool->lanes;
-    uint32_t in_vain = ++lane->claims_in_vain;
-    if (in_vain < sp_load_relaxed(&lanes->review_after) || in_vain < sp_load_relaxed(&lanes->count))
-        return false;
-    lane->claims_in_vain = 0;
-    return true;
+    const struct sp_shares *shares = &lane->pool->shares;
+    struct sp_claims *claims = &lane->claims;
+    uint32_t reviews = sp_load_relaxed(&shares->reviews);
+    if (claims->reviews != reviews)
+        claims->in_vain = 0;
+    claims->reviews = reviews;
+    return ++claims->in_vain >= sp_load_relaxed(&shares->review_after);
 }
 
 // ---------------------------------------------------------------------------------------- claiming
 
-// Returns the largest share that a claim for so many bytes may lead to.
-static uint64_t most_for(const struct sp_pool *pool, uint64_t bytes) {
-    enum { ABOVE_PAGE_MOST = 2 << 20 };
-    uint64_t most = sp_share_max(pool);
-    return bytes > SP_PAGE_SIZE ? sp_min(most, ABOVE_PAGE_MOST) : most;
+// The first claims of a stream get nothing. The lane may have been another one's that is gone.
+static bool is_early(struct sp_lane *lane) {
+    enum { EARLY_CLAIMS = 8 };
+    struct sp_claims *claims = &lane->claims;
+    if (claims->stream != lane->stream->first)
+        claims->early = 0;
+    claims->stream = lane->stream->first;
+    return claims->early < EARLY_CLAIMS && claims->early++ < EARLY_CLAIMS;
 }
 
 // Some of what else is claimable goes with it, so that a lane that holds back more and more claims
 // seldom.
-static bool claim_locked(struct sp_lane *lane, uint64_t holds, uint64_t most) {
-    struct sp_lanes *lanes = &lane->pool->lanes;
+static bool claim_locked(struct sp_lane *lane, uint64_t holds) {
+    struct sp_shares *shares = &lane->pool->shares;
     uint64_t share = sp_load_relaxed(&lane->unfenced_most);
-    uint64_t claimable = sp_load_relaxed(&lanes->claimable);
+    uint64_t claimable = sp_load_relaxed(&shares->claimable);
     uint64_t lacks = sp_excess(holds, share);
     if (share == 0 || lacks > claimable)
         return false;
-    uint64_t more = sp_min(lacks + (claimable - lacks) / 8, sp_excess(most, share));
-    sp_store_relaxed(&lane->unfenced_most, share + more);
-    sp_store_relaxed(&lanes->claimable, claimable - more);
+    uint64_t more = lacks + (claimable - lacks) / 8;
+    set_share(lane, share + more, shares->part);
+    sp_store_relaxed(&shares->claimable, claimable - more);
     return true;
 }
 
-bool sp_share_claim(struct sp_lane *lane, uint64_t bytes) {
-    struct sp_lanes *lanes = &lane->pool->lanes;
-    uint64_t holds = sp_load_relaxed(&lane->unfenced_bytes), most = most_for(lane->pool, bytes);
+bool sp_share_claim(struct sp_lane *lane, bool large) {
+    struct sp_pool *pool = lane->pool;
+    uint64_t holds = sp_load_relaxed(&lane->unfenced_bytes);
     uint64_t lacks = sp_excess(holds, sp_load_relaxed(&lane->unfenced_most));
-    bool in_vain = lacks > sp_load_relaxed(&lanes->claimable);
-    if (holds > most || (in_vain && !is_review_due(lane)))
+    bool in_vain = lacks > sp_load_relaxed(&pool->shares.claimable);
+    if (holds > sp_share_max(pool) || (large && holds > for_large(holds, 0)) || is_early(lane) ||
+        (in_vain && !is_review_due(lane)))
         return false;
-    sp_lock_acquire(&lane->pool->lock);
+    sp_lock_acquire(&pool->lock);
     if (in_vain)
-        review(lane->pool);
-    bool claimed = claim_locked(lane, holds, most);
-    sp_lock_release(&lane->pool->lock);
+        review_some(pool);
+    bool claimed = claim_locked(lane, holds);
+    sp_lock_release(&pool->lock);
     return claimed;
 }

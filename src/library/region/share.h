@@ -5,9 +5,9 @@
 // the parts of those that are idle, but for what these hold back still. Who is idle is looked at
 // when a lane's claims have been in vain for a while: shares are reviewed then.
 //
-// Two limits keep memory within others' reach. A stream that comes and goes claims nothing, and so
-// the n-th of them holds back at most an n-th when it is gone. And for what is larger than a page,
-// which others could use, a lane claims little.
+// Two limits keep memory within others' reach. The first claims of a stream get nothing: one that
+// comes and goes claims none, and so the n-th of them holds back at most an n-th when it is gone.
+// And of a share that has grown little goes to large blocks, which others could use.
 //
 // An open lane (region/open.h) has no limit, and in a pool that is to record each free the shares
 // are 0.
@@ -24,19 +24,16 @@ uint64_t sp_share_part(const struct sp_pool *pool);
 // behind them. Who doesn't hold the lane's lock may be told somewhat too little or too much.
 uint64_t sp_share_used(const struct sp_lane *lane);
 
-// With the lane's lock held, as the next one: the lane may claim more than its share. Its stream
-// has recorded some frees before, and isn't an anonymous one, which has recorded each. A lane that
-// is alone has all that there is.
+// With the lane's lock held, as the next one: the lane may claim more than its share. One that is
+// alone has all that there is, and an anonymous stream has recorded each free.
 static inline bool sp_share_may_claim(const struct sp_lane *lane) {
-    enum { RECORDS_LEAST = 8 };
-    return sp_load_relaxed(&lane->pool->lanes.count) > 1 &&
-           sp_load_relaxed(&lane->records) >= RECORDS_LEAST && !lane->records_each_free &&
+    return sp_load_relaxed(&lane->pool->lanes.count) > 1 && !lane->records_each_free &&
            sp_load_relaxed(&lane->unfenced_most) > 0;
 }
 
-// Makes the lane's share as large as what it holds back with these bytes, which have been counted
-// and are too many. False when that can't be had.
-bool sp_share_claim(struct sp_lane *lane, uint64_t bytes);
+// Makes the lane's share as large as what it holds back, which is more since a small block was
+// freed, or a large one. False when that can't be had.
+bool sp_share_claim(struct sp_lane *lane, bool large);
 
 // All with the pool's lock held.
 

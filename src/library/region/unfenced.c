@@ -4,15 +4,15 @@
 #include "region/collect.h"
 #include "region/share.h"
 
-bool sp_unfenced_count(struct sp_lane *lane, uint64_t sequence, uint64_t bytes) {
+bool sp_unfenced_count(struct sp_lane *lane, uint64_t sequence, uint64_t bytes, bool large) {
     uint64_t latest = sp_load_relaxed(&lane->unfenced_sequence);
     uint64_t counted =
         latest == sequence ? sp_load_relaxed(&lane->unfenced_bytes) : sp_share_used(lane);
     if (latest < sequence)
         sp_store_relaxed(&lane->unfenced_sequence, sequence);
     sp_store_relaxed(&lane->unfenced_bytes, counted + bytes);
-    return counted + bytes > sp_load_relaxed(&lane->unfenced_most) &&
-           !(sp_share_may_claim(lane) && sp_share_claim(lane, bytes));
+    uint64_t most = sp_load_relaxed(large ? &lane->large_most : &lane->unfenced_most);
+    return counted + bytes > most && !(sp_share_may_claim(lane) && sp_share_claim(lane, large));
 }
 
 bool sp_unfenced_holds_back(const struct sp_lane *lane) {
@@ -43,9 +43,9 @@ static void offer_locked(struct sp_lane *lane) {
 // lock afterwards, to see what is used: so a free whose section is a later one sees that it was,
 // whatever it counts.
 SP_APART unsigned sp_unfenced_count_late_locked(struct sp_lane *lane, uint64_t sequence,
-                                                uint64_t bytes) {
+                                                uint64_t bytes, bool large) {
     unsigned left = sp_load_acquire(&lane->pool->destroyed) ? SP_LEFT_REAP : 0;
-    if (!sp_unfenced_count(lane, sequence, bytes))
+    if (!sp_unfenced_count(lane, sequence, bytes, large))
         return left;
     if (!lane->records_each_free) {
         sp_store_relaxed(&lane->records, sp_load_relaxed(&lane->records) + 1);

@@ -8,9 +8,9 @@
 #include "base/number.h"
 #include "region/lane.h"
 
-// Counts bytes freed under `sequence` as unfenced; true when they are now more than the lane's
-// share, and it can't have a larger one.
-bool sp_unfenced_count(struct sp_lane *lane, uint64_t sequence, uint64_t bytes);
+// Counts bytes freed under `sequence` as unfenced, those of a slab or of a large block; true when
+// they are now more than the lane's share, and it can't have a larger one.
+bool sp_unfenced_count(struct sp_lane *lane, uint64_t sequence, uint64_t bytes, bool large);
 
 // A put leaves these things to do, once the lane's lock is given back.
 enum sp_left {
@@ -33,7 +33,8 @@ static inline void sp_unfenced_count_records_locked(struct sp_lane *lane, uint64
 
 // Counts the bytes of a free where they are the first that no event stands behind under the number,
 // or too many.
-unsigned sp_unfenced_count_late_locked(struct sp_lane *lane, uint64_t sequence, uint64_t bytes);
+unsigned sp_unfenced_count_late_locked(struct sp_lane *lane, uint64_t sequence, uint64_t bytes,
+                                       bool large);
 
 // Takes back the count of bytes that the lane's own stream takes again: they are held back from
 // nobody. Of bytes that were counted under an older number nobody knows whether they still are.

@@ -159,11 +159,11 @@ static void unfenced_bytes_are_counted_until_they_are_more_than_the_pool_allows(
     poolMemPool_t pool = fixture_pool();
     struct sp_lane *lane = fixture_lane(pool, simulated_stream());
     fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, 1000);
-    assert_false(sp_unfenced_count(lane, 1, 600));
-    assert_false(sp_unfenced_count(lane, 1, 400));
-    assert_true(sp_unfenced_count(lane, 1, 1));
+    assert_false(sp_unfenced_count(lane, 1, 600, true));
+    assert_false(sp_unfenced_count(lane, 1, 400, true));
+    assert_true(sp_unfenced_count(lane, 1, 1, true));
     fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, 0);
-    assert_true(sp_unfenced_count(lane, 1, 1));
+    assert_true(sp_unfenced_count(lane, 1, 1, true));
 }
 
 static void of_a_large_pool_a_part_may_be_unfenced_unless_the_program_says_how_much(void **state) {
@@ -270,15 +270,15 @@ static void each_stream_may_hold_back_its_share(void **state) {
     struct sp_lane *lane = fixture_lane(pool, simulated_stream());
     fixture_lane(pool, simulated_stream());
     fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, MIB(5));
-    assert_false(sp_unfenced_count(lane, 1, MIB(2)));
-    assert_true(sp_unfenced_count(lane, 1, MIB(1)));
+    assert_false(sp_unfenced_count(lane, 1, MIB(2), true));
+    assert_true(sp_unfenced_count(lane, 1, MIB(1), true));
     fixture_lane(pool, simulated_stream());
     struct sp_lane *late = fixture_lane(pool, simulated_stream());
-    assert_true(sp_unfenced_count(late, 1, MIB(2)));
+    assert_true(sp_unfenced_count(late, 1, MIB(2), true));
     fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, 100);
     struct sp_lane *fifth = fixture_lane(pool, simulated_stream());
-    assert_false(sp_unfenced_count(fifth, 1, 20));
-    assert_true(sp_unfenced_count(fifth, 1, 1));
+    assert_false(sp_unfenced_count(fifth, 1, 20, true));
+    assert_true(sp_unfenced_count(fifth, 1, 1, true));
 }
 
 // A number that a query closes without an answer, or a record that fails, fences nothing.
