@@ -383,9 +383,9 @@ enum poolMemPoolAttr {
     /// An int, read only: 0, for no pool has memory for hardware decompression.
     poolMemPoolAttrHwDecompressEnabled = 14,
 
-    /// A uint64_t in bytes, default 8 MiB, or a 64th of the reserved: so much, at most twice,
-    /// may have no event behind its free, beside slabs that threads use on one stream. Others can't
-    /// take it. Lower it when streams miss what others freed; 0: an event at each free
+    /// A uint64_t in bytes, default 8 MiB or a 64th of what is reserved, if that is more: about so
+    /// much, and slabs that threads use on one stream, may have no event behind its free, and
+    /// others can't take it. Lower it when streams miss what others freed; 0: an event at each free
     /// (docs/stream-order.md, "What hooks teach, and what they don't").
     poolMemPoolAttrUnfencedBytesMax = 1000,
     /// A uint64_t in nanoseconds, default 0: an allocation that would fail, because free memory is
