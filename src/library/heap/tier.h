@@ -32,8 +32,8 @@
 
 #include "heap/calendar.h"
 
-enum { SP_TIER_BINS = 256 };        // the last one also has all larger sizes
-enum { SP_FOREIGN_MOST = 4 << 20 }; // bytes
+enum { SP_TIER_BINS = 256 };         // the last one also has all larger sizes
+enum { SP_FOREIGN_MOST = 16 << 20 }; // bytes
 
 struct sp_tier {
     uint64_t used[SP_TIER_BINS / 64]; // a bit for each bin that is not empty

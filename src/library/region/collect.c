@@ -161,6 +161,7 @@ void sp_collect_slab(struct sp_pool *pool, struct sp_lane *lane, struct sp_slab 
     sp_block_set_live(run);                    // in nobody's account
     atomic_thread_fence(memory_order_release); // before it is a large block to anybody
     run->is_run = false;
+    run->is_foreign = !sp_fence_set_is_of(&run->fences, lane->stream->slot);
     sp_crowded_retire(lane, slab);
     sp_lock_acquire(&pool->lock);
     sp_settle_insert(pool, run);

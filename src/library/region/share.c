@@ -140,6 +140,7 @@ static void review_some(struct sp_pool *pool) {
     if (!link) {
         link = &pool->lanes.list;
         shares->kept = 0;
+        sp_store_relaxed(&shares->claimable, 0); // what is claimed now would be in no sum
     }
     for (int i = 0; i < SP_LANES_AT_ONCE && link->next != &pool->lanes.list; i++) {
         link = link->next;
@@ -181,7 +182,7 @@ static bool claim_locked(struct sp_lane *lane, uint64_t holds) {
     uint64_t share = sp_load_relaxed(&lane->unfenced_most);
     uint64_t claimable = sp_load_relaxed(&shares->claimable);
     uint64_t lacks = sp_excess(holds, share);
-    if (share == 0 || lacks > claimable)
+    if (share == 0 || share == UINT64_MAX || lacks > claimable)
         return false;
     uint64_t more = lacks + (claimable - lacks) / 8;
     set_share(lane, share + more, shares->part);

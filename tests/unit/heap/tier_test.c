@@ -454,7 +454,7 @@ static int count_parts(bool foreign, uint64_t step) {
     return count;
 }
 
-static void pending_foreign_blocks_merge_up_to_4_mib(void **state) {
+static void pending_foreign_blocks_merge_up_to_16_mib(void **state) {
     (void)state;
     assert_int_equal(count_parts(true, 1), PARTS * PART / SP_FOREIGN_MOST);
     assert_int_equal(sp_tier_first(&tiers[0])->size, SP_FOREIGN_MOST);
@@ -505,7 +505,7 @@ int main(void) {
         tier_test(the_check_finds_wrong_sums_and_strangers),
         tier_test(the_order_holds_over_all_sizes),
         tier_test(the_check_finds_blocks_in_a_wrong_bin),
-        parts_test(pending_foreign_blocks_merge_up_to_4_mib),
+        parts_test(pending_foreign_blocks_merge_up_to_16_mib),
         parts_test(foreign_blocks_that_complete_together_merge),
         parts_test(foreign_blocks_that_are_complete_merge),
         parts_test(other_blocks_merge_without_a_limit),
