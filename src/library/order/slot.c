@@ -80,7 +80,7 @@ static void set_name(struct sp_stream *stream, const struct sp_stream_name *name
 // A number that is closed because of what the stream is, is closed with the lock held: so it is
 // below the first one, or it is this stream that was looked at.
 static void begin_locked(struct sp_stream *stream, const struct sp_slot_description *fresh) {
-    stream->first = sp_load_relaxed(&stream->sequence);
+    sp_store_plain(&stream->first, sp_load_relaxed(&stream->sequence));
     if (!sp_stream_is_of(stream, fresh->context, fresh->context_id))
         begin_in_context_locked(stream, fresh);
     sp_store_relaxed(&stream->kind, (int)fresh->kind);

@@ -169,9 +169,10 @@ static bool is_review_due(struct sp_lane *lane) {
 static bool is_early(struct sp_lane *lane) {
     enum { EARLY_CLAIMS = 8 };
     struct sp_claims *claims = &lane->claims;
-    if (claims->stream != lane->stream->first)
+    uint64_t first = sp_load_plain(&lane->stream->first); // this thread may not name the stream
+    if (claims->stream != first)
         claims->early = 0;
-    claims->stream = lane->stream->first;
+    claims->stream = first;
     return claims->early < EARLY_CLAIMS && claims->early++ < EARLY_CLAIMS;
 }
 
