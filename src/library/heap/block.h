@@ -46,7 +46,7 @@ struct sp_block {
     _Atomic uint32_t state;
     bool is_run;     // live: of a slab
     uint8_t bin;     // free: in the tier
-    bool is_foreign; // free: not the stream freed it that it was allocated on, or several did
+    bool is_foreign; // free: freed by another stream than allocated it, or by several
     struct sp_chain *chain;
     struct sp_block *prev, *next; // neighbours by address; next also links spare descriptors
     struct sp_tier *tier;         // free: the index it is in

@@ -129,10 +129,11 @@ static bool stays_in(const struct sp_tier *tier, const struct sp_block *block, u
     return bin == block->bin && sp_tree_is_alone(tier->bins[bin], &block->by_size);
 }
 
-// Frees under one number complete together.
+// Frees of one stream under one number complete together.
 static bool complete_together(const struct sp_fence_set *a, const struct sp_fence_set *b) {
     return a->count == b->count && a->count <= 1 &&
-           (a->count == 0 || sp_fence_set_at(a, 0)->sequence == sp_fence_set_at(b, 0)->sequence);
+           (a->count == 0 || (sp_fence_set_at(a, 0)->slot == sp_fence_set_at(b, 0)->slot &&
+                              sp_fence_set_at(a, 0)->sequence == sp_fence_set_at(b, 0)->sequence));
 }
 
 // Two neighbours, in the order of their addresses.

@@ -10,7 +10,7 @@
 // Neighbours in one tier are merged, but for two exceptions. When joining their fences finds no
 // host memory they stay apart until one of them comes back.
 //
-// And pending memory that is *foreign*, which not the stream freed that it was allocated on, merges
+// And pending memory that is *foreign*, for another stream freed it than had allocated it, merges
 // up to SP_FOREIGN_MOST bytes. A merged block waits for the last of what has joined it. Where one
 // stream allocates what another one frees, block after block, all that lies side by side would wait
 // for the last free, which is always a moment ago: none of it would ever be complete, and the pool

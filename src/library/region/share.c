@@ -5,6 +5,7 @@
 #include "region/open.h"
 
 enum { REVIEW_AFTER_LEAST = 64, REVIEW_AFTER_MOST = 4096 }; // claims in vain
+enum { LARGE_MOST = 2 << 20 };                              // bytes of a share that has grown
 
 // Memory that others can't see yet is little beside what there is.
 uint64_t sp_share_max(const struct sp_pool *pool) {
@@ -54,7 +55,6 @@ static bool records_each_free(const struct sp_pool *pool) {
 
 // Returns how much of a share is for large blocks too: no more than this, unless the equal part is.
 static uint64_t for_large(uint64_t share, uint64_t part) {
-    enum { LARGE_MOST = 2 << 20 };
     return share == UINT64_MAX ? share : sp_min(share, sp_max(part, LARGE_MOST));
 }
 
@@ -173,7 +173,10 @@ static bool is_early(struct sp_lane *lane) {
     if (claims->stream != first)
         claims->early = 0;
     claims->stream = first;
-    return claims->early < EARLY_CLAIMS && claims->early++ < EARLY_CLAIMS;
+    if (claims->early == EARLY_CLAIMS)
+        return false;
+    claims->early++;
+    return true;
 }
 
 // Some of what else is claimable goes with it, so that a lane that holds back more and more claims
@@ -196,7 +199,7 @@ bool sp_share_claim(struct sp_lane *lane, bool large) {
     uint64_t holds = sp_load_relaxed(&lane->unfenced_bytes);
     uint64_t lacks = sp_excess(holds, sp_load_relaxed(&lane->unfenced_most));
     bool in_vain = lacks > sp_load_relaxed(&pool->shares.claimable);
-    if (holds > sp_share_max(pool) || (large && holds > for_large(holds, 0)) || is_early(lane) ||
+    if (holds > sp_share_max(pool) || (large && holds > LARGE_MOST) || is_early(lane) ||
         (in_vain && !is_review_due(lane)))
         return false;
     sp_lock_acquire(&pool->lock);

@@ -465,6 +465,17 @@ static void foreign_blocks_that_complete_together_merge(void **state) {
     assert_int_equal(count_parts(true, 0), 1);
 }
 
+static void those_of_two_streams_do_not_though_their_numbers_are_the_same(void **state) {
+    (void)state;
+    struct sp_block *first = chain.first,
+                    *second = sp_block_split(first, (uint64_t)PARTS / 2 * PART);
+    first->is_foreign = second->is_foreign = true;
+    add_fence(first, 1);
+    add_fence(second, 2);
+    sp_tier_insert(&tiers[0], first);
+    assert_ptr_equal(sp_tier_insert(&tiers[0], second), second);
+}
+
 static void foreign_blocks_that_are_complete_merge(void **state) {
     (void)state;
     assert_int_equal(count_parts(true, UINT64_MAX), 1);
@@ -507,6 +518,7 @@ int main(void) {
         tier_test(the_check_finds_blocks_in_a_wrong_bin),
         parts_test(pending_foreign_blocks_merge_up_to_16_mib),
         parts_test(foreign_blocks_that_complete_together_merge),
+        parts_test(those_of_two_streams_do_not_though_their_numbers_are_the_same),
         parts_test(foreign_blocks_that_are_complete_merge),
         parts_test(other_blocks_merge_without_a_limit),
         parts_test(a_part_of_a_foreign_block_is_foreign_until_it_is_live),

@@ -34,15 +34,20 @@ static void work_on(CUstream stream) {
         assert_int_equal(simcudaComplete(stream, 1), CUDA_SUCCESS);
 }
 
+// The producer allocates so many pieces, and as many consumers free them in turn.
+static void pass(int pieces, size_t size, const CUstream *consumers, int count) {
+    for (int i = 0; i < pieces; i++) {
+        void *piece = fixture_malloc(pool, size, producer);
+        work_on(consumers[i % count]);
+        fixture_free(piece, consumers[i % count]);
+    }
+    assert_true(fixture_reserved(pool) <= 2 * (size_t)count * BEHIND * size + 2 * SP_FOREIGN_MOST);
+    fixture_check(pool);
+}
+
 static void what_is_freed_elsewhere_comes_back_when_it_is_complete(void **state) {
     (void)state;
-    for (int i = 0; i < PIECES; i++) {
-        void *piece = fixture_malloc(pool, KIB(256), producer);
-        work_on(consumer);
-        fixture_free(piece, consumer);
-    }
-    assert_true(fixture_reserved(pool) <= 2 * BEHIND * KIB(256) + 2 * SP_FOREIGN_MOST);
-    fixture_check(pool);
+    pass(PIECES, KIB(256), &consumer, 1);
 }
 
 static void so_does_what_lies_among_memory_of_the_stream_that_frees(void **state) {
@@ -74,14 +79,8 @@ static void so_does_what_waits_for_several_streams(void **state) {
 // Small blocks: their slabs go back when other streams have freed the last block.
 static void so_do_slabs_that_several_streams_free(void **state) {
     (void)state;
-    CUstream consumers[] = {consumer, other, simulated_stream(), simulated_stream()};
-    for (int i = 0; i < 4 * PIECES; i++) {
-        void *piece = fixture_malloc(pool, KIB(40), producer);
-        work_on(consumers[i % 4]);
-        fixture_free(piece, consumers[i % 4]);
-    }
-    assert_true(fixture_reserved(pool) <= 8 * BEHIND * KIB(40) + 2 * SP_FOREIGN_MOST);
-    fixture_check(pool);
+    const CUstream consumers[] = {consumer, other, simulated_stream(), simulated_stream()};
+    pass(4 * PIECES, KIB(40), consumers, 4);
 }
 
 static void parts_of_pending_memory_are_together_for_the_stream_that_freed_them(void **state) {
