@@ -190,6 +190,19 @@ static void conclude(struct warp *warp, uint32_t threads, const struct part *own
         atomic_store(&warp->part[ph_lowest(left)].done, true);
 }
 
+// The last lane that comes may end at once, with the results given: who has ended is read first, so
+// that a result that isn't there afterwards never comes.
+static void wait_for_result(const struct warp *warp, const struct part *own) {
+    for (;;) {
+        uint32_t ended = atomic_load(&warp->ended);
+        if (atomic_load(&own->done))
+            return;
+        if ((ended & own->threads) != 0)
+            test_fail(__FILE__, __LINE__, "a collective waits for a lane that has ended");
+        warps_wait();
+    }
+}
+
 static uint32_t meet(enum collective kind, uint32_t threads, uint32_t value, uint32_t from) {
     if (self == NULL) {
         if (threads != 1 || from != 0)
@@ -212,11 +225,7 @@ static uint32_t meet(enum collective kind, uint32_t threads, uint32_t value, uin
         conclude(warp, threads, own);
         return own->result;
     }
-    while (!atomic_load(&own->done)) {
-        if ((atomic_load(&warp->ended) & threads) != 0)
-            test_fail(__FILE__, __LINE__, "a collective waits for a lane that has ended");
-        warps_wait();
-    }
+    wait_for_result(warp, own);
     return own->result;
 }
 
