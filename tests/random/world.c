@@ -12,6 +12,7 @@
 #include "random/work.h"
 #include "region/handle.h"
 #include "region/pool.h"
+#include "supply/growth.h"
 #include "support/check.h"
 #include "support/device.h"
 #include "support/pools.h"

@@ -10,6 +10,10 @@
 
 #include "calls/rung.h"
 
+// A stream waits instead of a growth so often in a row at most; see docs/notes/growth.md for what
+// was tried.
+#define SP_WAITS_IN_ROW 4
+
 // Looks into all lanes before the pool grows beyond the bound: of very many it has looked into
 // some.
 sp_rung sp_bound_brought_in;

@@ -8,6 +8,7 @@
 #include "region/device.h"
 #include "region/figures.h"
 #include "region/settle.h"
+#include "supply/pieces.h"
 #include "supply/plan.h"
 
 // Looks through a pool. The memory that lanes hold back for themselves is free, too. Returns what

@@ -15,6 +15,7 @@
 #include "region/open_lanes.h"
 #include "region/share.h"
 #include "supply/later.h"
+#include "supply/remap.h"
 
 #include <streampool/lists.h>
 #include <string.h>

@@ -13,9 +13,11 @@
 #include "region/handle.h"
 #include "region/keep.h"
 #include "region/lane.h"
+#include "region/loan.h"
 #include "region/open_lanes.h"
 #include "region/share.h"
 #include "region/watch.h"
+#include "supply/growth.h"
 
 #include <stdlib.h>
 #include <string.h>

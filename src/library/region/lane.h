@@ -11,6 +11,12 @@
 
 enum { SP_QUICK_BINS = 32 };
 
+// While the pool is shared, a lane asks what other streams have completed once in so many misses of
+// its quick lists, and in a quarter of that where the program promises how it uses its streams: the
+// more often the more that brings news; see calls/near.h.
+#define SP_MISSES_PER_POLL_LEAST 8
+#define SP_MISSES_PER_POLL_MOST  32
+
 // Freed large blocks of one size, last in first out.
 struct sp_quick_bin {
     uint64_t size;

@@ -36,6 +36,10 @@
 
 #include "vmm/alias.h"
 
+// Kept stitched views of one pool at most, and their mappings.
+#define SP_KEPT_VIEWS_MAX    256
+#define SP_KEPT_MAPPINGS_MAX 8192
+
 // A run is one extent in a stitched view: where it lies there, and where its home is.
 struct sp_run {
     uint64_t address;

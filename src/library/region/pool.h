@@ -43,67 +43,6 @@
 
 #include <streampool/lists.h>
 
-// The pages of slabs grow by so much at most when less is needed. maxSize is rounded up to it, too.
-#define SP_GROWTH_UNIT ((size_t)32 << 20)
-
-// Requests that get one extent of their own size, and so leave it whole when they are freed.
-// Where several streams share the pool, another size often takes the place of such a request, and
-// leaves the rest of its extent of no use to remaps: so there the largest are smaller.
-#define SP_EXTENT_OWN_MIN        ((uint64_t)8 << 20)
-#define SP_EXTENT_OWN_MAX        ((uint64_t)48 << 20)
-#define SP_EXTENT_OWN_MAX_SHARED ((uint64_t)16 << 20)
-
-// How the large region grows; see supply/growth.c, and docs/notes/growth.md for what was tried.
-// Extents are powers of two between the bounds, at most this part of the pool, but never less than
-// that part of the request.
-#define SP_EXTENT_MIN         ((uint64_t)4 << 20)
-#define SP_EXTENT_MAX         ((uint64_t)1 << 30)
-#define SP_EXTENTS_OF_POOL    64
-#define SP_EXTENTS_OF_REQUEST 16
-
-// So many pools with memory are many; see is_fair() in supply/growth.c.
-#define SP_MANY_POOLS 64
-
-// The pool grows, rather than to remap, up to a part more than the most that was ever in use at
-// once.
-#define SP_SLACK_SHARE 25
-#define SP_SLACK_MIN   ((uint64_t)8 << 20)
-
-// A shared pool grows, rather than to remap, by this much of what its need rose by in the last part
-// of its misses, and up to another part more than the need; see docs/notes/placing.md for what was
-// tried.
-#define SP_RISE_NUMERATOR   3
-#define SP_RISE_DENOMINATOR 4
-#define SP_RISE_SHARE       5
-#define SP_RISE_PERIOD      8
-#define SP_RISE_PERIOD_MIN  32
-
-// The default of poolMemPoolAttrRemapTimeMax, and what each extent counts of it.
-#define SP_REMAP_TIME_MAX  ((uint64_t)2000000)
-#define SP_REMAP_TIME_EACH ((uint64_t)25000)
-
-// Free memory is put together with new memory where that saves at least this part of the new.
-#define SP_SAVING_SHARE 3
-
-// A stream waits instead of a growth so often in a row at most; see calls/bound.h, and
-// docs/notes/growth.md for what was tried.
-#define SP_WAITS_IN_ROW 4
-
-// Kept stitched views of one pool at most, and their mappings.
-#define SP_KEPT_VIEWS_MAX    256
-#define SP_KEPT_MAPPINGS_MAX 8192
-
-// The default of poolMemPoolAttrUnfencedBytesMax, or that part of what the pool has reserved if it
-// is more. See docs/notes/unfenced-bytes.md.
-#define SP_UNFENCED_MAX  ((uint64_t)8 << 20)
-#define SP_UNFENCED_PART 64
-
-// While the pool is shared, a lane asks what other streams have completed once in so many misses of
-// its quick lists, and in a quarter of that where the program promises how it uses its streams: the
-// more often the more that brings news; see calls/near.h.
-#define SP_MISSES_PER_POLL_LEAST 8
-#define SP_MISSES_PER_POLL_MOST  32
-
 // Large blocks; the pages that slabs are cut from; and blocks that must lie in one extent, each
 // segment having one at most. Stitched views belong to no region, for they have no memory of their
 // own.

@@ -16,6 +16,11 @@
 
 #include "region/lane.h"
 
+// The default of poolMemPoolAttrUnfencedBytesMax, or that part of what the pool has reserved if it
+// is more. See docs/notes/unfenced-bytes.md.
+#define SP_UNFENCED_MAX  ((uint64_t)8 << 20)
+#define SP_UNFENCED_PART 64
+
 // The value of poolMemPoolAttrUnfencedBytesMax now, and the equal part of it for each lane.
 uint64_t sp_share_max(const struct sp_pool *pool);
 uint64_t sp_share_part(const struct sp_pool *pool);

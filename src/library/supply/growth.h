@@ -7,6 +7,41 @@
 
 #include "region/pool.h"
 
+// The pages of slabs grow by so much at most when less is needed. maxSize is rounded up to it, too.
+#define SP_GROWTH_UNIT ((size_t)32 << 20)
+
+// Requests that get one extent of their own size, and so leave it whole when they are freed.
+// Where several streams share the pool, another size often takes the place of such a request, and
+// leaves the rest of its extent of no use to remaps: so there the largest are smaller.
+#define SP_EXTENT_OWN_MIN        ((uint64_t)8 << 20)
+#define SP_EXTENT_OWN_MAX        ((uint64_t)48 << 20)
+#define SP_EXTENT_OWN_MAX_SHARED ((uint64_t)16 << 20)
+
+// How the large region grows; see docs/notes/growth.md for what was tried. Extents are powers of
+// two between the bounds, at most this part of the pool, but never less than that part of the
+// request.
+#define SP_EXTENT_MIN         ((uint64_t)4 << 20)
+#define SP_EXTENT_MAX         ((uint64_t)1 << 30)
+#define SP_EXTENTS_OF_POOL    64
+#define SP_EXTENTS_OF_REQUEST 16
+
+// So many pools with memory are many: each grows by little then.
+#define SP_MANY_POOLS 64
+
+// The pool grows, rather than to remap, up to a part more than the most that was ever in use at
+// once.
+#define SP_SLACK_SHARE 25
+#define SP_SLACK_MIN   ((uint64_t)8 << 20)
+
+// A shared pool grows, rather than to remap, by this much of what its need rose by in the last part
+// of its misses, and up to another part more than the need; see docs/notes/placing.md for what was
+// tried.
+#define SP_RISE_NUMERATOR   3
+#define SP_RISE_DENOMINATOR 4
+#define SP_RISE_SHARE       5
+#define SP_RISE_PERIOD      8
+#define SP_RISE_PERIOD_MIN  32
+
 // Tells whether the pool may hold `size` bytes more without going far beyond the most that its
 // program is known to need.
 bool sp_growth_is_due(struct sp_pool *pool, uint64_t size);

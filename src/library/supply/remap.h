@@ -10,6 +10,10 @@
 
 #include "region/request.h"
 
+// The default of poolMemPoolAttrRemapTimeMax, and what each extent counts of it.
+#define SP_REMAP_TIME_MAX  ((uint64_t)2000000)
+#define SP_REMAP_TIME_EACH ((uint64_t)25000)
+
 // Takes memory out of a kept view, or by mapping free memory that lies in pieces once more, side by
 // side. Sets null when there is not enough of it, or when that would count for more than `time_max`
 // nanoseconds.

@@ -7,6 +7,7 @@
 
 #include <streampool/lists.h>
 
+#include "region/share.h"
 #include "unit/pool/fixture.h"
 
 #define SIZE_OF_ATTRIBUTE(name, number, type) {name, sizeof(type)},

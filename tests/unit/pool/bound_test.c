@@ -6,6 +6,9 @@
 
 #include <cmocka.h>
 
+#include "calls/bound.h"
+#include "supply/growth.h"
+#include "supply/remap.h"
 #include "unit/outcomes.h"
 #include "unit/pool/fixture.h"
 

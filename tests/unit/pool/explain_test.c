@@ -16,6 +16,7 @@
 
 #include "region/owner.h"
 #include "region/room.h"
+#include "supply/remap.h"
 #include "unit/pool/scattered.h"
 
 static struct poolMemPoolGrowth told; // the last growth

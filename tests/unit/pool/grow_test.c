@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "fault/host_memory.h"
+#include "supply/growth.h"
 #include "unit/pool/fixture.h"
 
 static int setup_small_device(void **state) {

@@ -11,6 +11,8 @@
 #include "process/pin.h"
 #include "region/handle.h"
 #include "region/owner.h"
+#include "region/share.h"
+#include "supply/growth.h"
 #include "unit/pool/fixture.h"
 
 static poolMemPool_t current_pool(void) {

@@ -10,6 +10,7 @@
 #include "order/mark.h"
 #include "region/collect.h"
 #include "region/settle.h"
+#include "supply/growth.h"
 #include "unit/heap/random.h"
 #include "unit/outcomes.h"
 #include "unit/pool/fixture.h"

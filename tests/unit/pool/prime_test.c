@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "inside/worker.h"
+#include "supply/growth.h"
 #include "supply/later.h"
 #include "unit/pool/fixture.h"
 

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "supply/growth.h"
 #include "unit/pool/fixture.h"
 
 enum { SIZE = 32 << 10 };

@@ -5,6 +5,7 @@
 
 #include "region/settle.h"
 #include "supply/bury.h"
+#include "supply/growth.h"
 #include "unit/pool/fixture.h"
 
 #define EXTENT  SP_EXTENT_MIN

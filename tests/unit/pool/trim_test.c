@@ -11,6 +11,7 @@
 #include "region/collect.h"
 #include "region/handle.h"
 #include "region/settle.h"
+#include "supply/growth.h"
 #include "supply/trim.h"
 #include "unit/outcomes.h"
 #include "unit/pool/fixture.h"
