@@ -8,7 +8,6 @@
 #include "region/device.h"
 #include "region/figures.h"
 #include "region/settle.h"
-#include "supply/pieces.h"
 #include "supply/plan.h"
 
 // Looks through a pool. The memory that lanes hold back for themselves is free, too. Returns what
@@ -116,32 +115,28 @@ static bool fits_by_growth(const struct sp_shortage *shortage, const struct sp_r
            unused->whole + sp_shortage_growth(shortage, given_back) >= shortage->needed;
 }
 
-// Part of a stitched view is new memory only if that saves enough: see supply/pieces.c.
-static bool fits_beside_new(const struct sp_shortage *shortage, const struct sp_room *reached,
-                            const struct sp_room *unused) {
+// Part of a stitched view is new memory if whole extents or a tail save any of it, as nothing else
+// is left: see supply/pieces.c.
+static bool fits_beside_new(const struct sp_shortage *shortage, const struct sp_room *reached) {
     uint64_t size = shortage->request->size;
-    uint64_t otherwise = least_growth(shortage, unused);
-    uint64_t missing = in_granules(shortage, size - reached->whole_large - reached->tail);
+    uint64_t missing = in_granules(shortage, size - reached->stitchable - reached->tail);
     uint64_t mapped = in_granules(shortage, size - sp_shortage_stitched(reached));
     return sp_shortage_may_grow(shortage) && mapped <= sp_shortage_growth(shortage, 0) &&
-           missing < otherwise - otherwise / SP_SAVING_SHARE;
+           missing < size;
 }
 
-static bool fits_stitched(const struct sp_shortage *shortage, const struct sp_room *reached,
-                          const struct sp_room *unused) {
+static bool fits_stitched(const struct sp_shortage *shortage, const struct sp_room *reached) {
     const struct sp_request *request = shortage->request;
     if (request->kind != SP_REGION_LARGE ||
         sp_device_defragmentation(request->pool) == poolDefragmentNever)
         return false;
-    return sp_shortage_stitched(reached) >= request->size ||
-           fits_beside_new(shortage, reached, unused);
+    return sp_shortage_stitched(reached) >= request->size || fits_beside_new(shortage, reached);
 }
 
 bool sp_shortage_fits(const struct sp_shortage *shortage, unsigned reach, unsigned unused,
                       uint64_t given_back) {
     const struct sp_room *rooms = shortage->rooms;
-    return fits_in_row(shortage, &rooms[reach]) ||
-           fits_stitched(shortage, &rooms[reach], &rooms[unused]) ||
+    return fits_in_row(shortage, &rooms[reach]) || fits_stitched(shortage, &rooms[reach]) ||
            fits_by_growth(shortage, &rooms[unused], given_back);
 }
 

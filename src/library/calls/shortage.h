@@ -53,7 +53,7 @@ bool sp_shortage_may_grow(const struct sp_shortage *shortage);
 uint64_t sp_shortage_growth(const struct sp_shortage *shortage, uint64_t given_back);
 
 static inline uint64_t sp_shortage_stitched(const struct sp_room *room) {
-    return room->whole_large + room->tail + room->front;
+    return room->stitchable + room->tail + room->front;
 }
 
 #endif

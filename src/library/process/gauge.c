@@ -3,6 +3,7 @@
 #include "base/bits.h"
 #include "base/number.h"
 #include "region/collect.h"
+#include "region/device.h"
 #include "region/lane.h"
 #include "region/loan.h"
 #include "region/settle.h"
@@ -83,13 +84,18 @@ static uint64_t extents(const struct sp_pool *pool) {
     return count;
 }
 
+// Large blocks are taken from the other regions, too, where nothing else is left.
 static uint64_t largest_ready(const struct sp_pool *pool) {
-    const struct sp_block *last = sp_tier_last(&pool->regions[SP_REGION_LARGE].ready);
-    return last ? last->size : 0;
+    uint64_t largest = 0;
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
+        const struct sp_block *last = sp_tier_last(&pool->regions[kind].ready);
+        largest = sp_max(largest, last ? last->size : 0);
+    }
+    return largest;
 }
 
 // The parts that a view of ready memory could be made of: all whole extents, and the largest free
-// ends of two others.
+// ends of two others. Those of the fixed region are never mapped once more.
 struct ends {
     const struct sp_tier *ready;
     uint64_t whole;
@@ -113,8 +119,12 @@ static void add_ready(void *context, const struct sp_chain *chain, const struct 
 }
 
 static uint64_t largest_remapped(const struct sp_pool *pool) {
-    struct ends ends = {.ready = &pool->regions[SP_REGION_LARGE].ready};
-    for_each_extent(pool, SP_REGION_LARGE, add_ready, &ends);
+    static const enum sp_region_kind kinds[] = {SP_REGION_LARGE, SP_REGION_PAGES};
+    struct ends ends = {0};
+    for (int i = 0; i < 2 && !sp_vmm_is_plain(&pool->device->vmm); i++) {
+        ends.ready = &pool->regions[kinds[i]].ready;
+        for_each_extent(pool, kinds[i], add_ready, &ends);
+    }
     uint64_t sum = ends.whole + ends.front + ends.tail;
     uint64_t largest = largest_ready(pool);
     return sp_max(sum, largest);

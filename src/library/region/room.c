@@ -163,8 +163,8 @@ static void add_row(const struct look *look, unsigned set, const struct sp_block
         add_own(look, room, last, end - first->address);
     else
         add_other(look, room, first->address, end, extents.whole);
-    if (look->of_kind.kind == SP_REGION_LARGE) {
-        room->whole_large += extents.whole;
+    if (look->of_kind.kind != SP_REGION_FIXED) {
+        room->stitchable += extents.whole;
         raise(&room->tail, extents.tail);
         raise(&room->front, extents.front);
     }

@@ -37,7 +37,8 @@ struct sp_room {
     uint64_t row;         // the longest of the request's own region
     uint64_t other_row;   // and of the others
     uint64_t before_hole; // the longest that new memory can continue to the full size
-    uint64_t whole_large, tail, front; // what a stitched view is made of: see region/survey.h
+    // What a stitched view is made of (region/survey.h), where nothing but pages is left, too.
+    uint64_t stitchable, tail, front;
 
     // The streams that hold it back:
     const struct sp_stream *holder; // one of the streams, or null

@@ -18,9 +18,6 @@
 
 #include "region/request.h"
 
-// Free memory is put together with new memory where that saves at least this part of the new.
-#define SP_SAVING_SHARE 3
-
 // A part of the home that goes into the view.
 struct sp_piece {
     struct sp_segment *segment;

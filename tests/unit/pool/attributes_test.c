@@ -237,6 +237,29 @@ static void gauges_tell_how_the_pool_stands(void **state) {
     assert_null(poolMemPoolGetStatisticName((enum poolMemPoolAttr)1209));
 }
 
+// Of 64 MiB of small blocks those of the first 4 MiB and of 2 MiB further on are free: large blocks
+// can lie in their pages.
+static void the_largest_block_may_be_one_of_pages(void **state) {
+    (void)state;
+    enum { COUNT = MIB(64) / KIB(32), EACH = MIB(2) / KIB(32) };
+    static void *blocks[COUNT];
+    poolMemPool_t pool = fixture_pool_of_at_most(MIB(64));
+    CUstream a = simulated_stream();
+    for (int i = 0; i < COUNT; i++)
+        blocks[i] = fixture_malloc(pool, KIB(32), a);
+    for (int i = 0; i < COUNT; i++) {
+        if (i / EACH < 2 || i / EACH == 4)
+            fixture_free(blocks[i], a);
+    }
+    fixture_synchronize(a);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatLargestFree), MIB(4));
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatLargestRemapped), MIB(6));
+    void *large = NULL;
+    assert_int_equal(poolMallocFromPoolAsync(&large, MIB(6) + 1, pool, a),
+                     poolErrorMemoryAllocation);
+    assert_int_equal(poolMallocFromPoolAsync(&large, MIB(6), pool, a), poolSuccess);
+}
+
 // Its blocks lie in the stream's tier until somebody looks.
 static void memory_known_to_be_complete_is_told_as_free_whoever_freed_it(void **state) {
     (void)state;
@@ -431,6 +454,7 @@ int main(void) {
         attribute_test(a_policy_of_defragmentation_is_one_of_three),
         attribute_test(every_promise_can_be_made_and_nothing_else_is_one),
         attribute_test(gauges_tell_how_the_pool_stands),
+        attribute_test(the_largest_block_may_be_one_of_pages),
         attribute_test(memory_known_to_be_complete_is_told_as_free_whoever_freed_it),
         attribute_test(memory_is_pending_until_the_pool_knows_of_its_completion),
         attribute_test(reading_what_is_pinned_or_pending_or_the_extents_moves_nothing),

@@ -47,6 +47,7 @@ static void what_nothing_else_tells_of_is_had(void **state) {
     (void)state;
     free_on_a();
     fixture_set_flag(pool, poolMemPoolAttrContextFence, 1);
+    fixture_set(pool, poolMemPoolAttrContextWaitMax, UINT64_MAX);
     assert_int_equal(allocate_on_b(), poolSuccess);
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatContextWaits), 1);
 }
@@ -76,6 +77,7 @@ static void a_context_that_fails_is_no_lack_of_memory(void **state) {
     (void)state;
     free_on_a();
     fixture_set_flag(pool, poolMemPoolAttrContextFence, 1);
+    fixture_set(pool, poolMemPoolAttrContextWaitMax, UINT64_MAX);
     simcudaFailCall("cuCtxSynchronize", 1, simcudaFaultOnce, CUDA_ERROR_ILLEGAL_ADDRESS);
     assert_int_equal(allocate_on_b(), poolErrorIllegalAddress);
     simcudaFailClear();

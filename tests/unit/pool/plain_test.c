@@ -176,6 +176,19 @@ static void memory_in_pieces_is_not_what_was_primed(void **state) {
 
 // ------------------------------------------------------------------------------------------ trims
 
+// Nothing can be mapped once more there.
+static void the_largest_block_with_remapping_is_the_largest_without(void **state) {
+    (void)state;
+    void *blocks[3];
+    for (int i = 0; i < 3; i++)
+        blocks[i] = fixture_malloc(pool, MIB(16), stream);
+    fixture_free(blocks[0], stream);
+    fixture_free(blocks[2], stream);
+    fixture_synchronize(stream);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatLargestFree), MIB(16));
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatLargestRemapped), MIB(16));
+}
+
 static void memory_that_was_given_back_is_the_drivers(void **state) {
     (void)state;
     CUdeviceptr again = 0;
@@ -411,6 +424,7 @@ int main(void) {
         missing_test(growth_survives_every_lack_of_host_memory),
         missing_test(a_growth_in_a_capturing_thread_leaves_the_capture_valid),
         missing_test(memory_in_pieces_is_not_what_was_primed),
+        missing_test(the_largest_block_with_remapping_is_the_largest_without),
         missing_test(memory_that_was_given_back_is_the_drivers),
         missing_test(a_trim_keeps_at_least_what_it_is_told_to),
         missing_test(a_full_device_gets_a_larger_piece_of_another_pool_whole),

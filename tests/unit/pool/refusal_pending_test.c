@@ -39,6 +39,21 @@ static void a_policy_that_lets_the_stream_wait_is_advised_first(void **state) {
     assert_non_null(fixture_malloc(pool, MIB(32), b)); // as it was said
 }
 
+// A tenth of what is asked for is pending, and new memory makes up the rest.
+static void a_wait_for_the_little_that_new_memory_lacks_is_told(void **state) {
+    (void)state;
+    fixture_malloc(pool, MIB(24), a);
+    void *freed = fixture_malloc(pool, MIB(4), a);
+    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, 0);
+    fixture_set_flag(pool, poolMemPoolReuseAllowInternalDependencies, 0);
+    simulated_work(a);
+    fixture_free(freed, a);
+    refuse(MIB(40), b, 0);
+    advises("ReuseAllowInternalDependencies lets the stream wait for what is pending");
+    fixture_set_flag(pool, poolMemPoolReuseAllowInternalDependencies, 1);
+    fixture_malloc(pool, MIB(40), b); // as it was said
+}
+
 static void a_wait_that_was_too_short_is_told(void **state) {
     (void)state;
     leave_pending_on(a);
@@ -329,6 +344,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(what_is_pending_is_told_with_the_stream_that_holds_it_back),
         TEST(a_policy_that_lets_the_stream_wait_is_advised_first),
+        TEST(a_wait_for_the_little_that_new_memory_lacks_is_told),
         TEST(a_wait_that_was_too_short_is_told),
         TEST(a_pool_that_may_not_ask_is_advised_to_wait_in_the_stream),
         TEST(the_legacy_stream_is_told_by_its_name),

@@ -6,6 +6,8 @@
 
 #include <cmocka.h>
 
+#include "order/mark.h"
+#include "unit/outcomes.h"
 #include "unit/pool/refusal.h"
 
 static void pinned_pieces_are_told_and_that_nothing_but_freeing_helps(void **state) {
@@ -36,6 +38,45 @@ static void pieces_that_could_be_mapped_side_by_side_are_told(void **state) {
     fixture_set_flag(pool, poolMemPoolAttrDefragmentation, poolDefragmentBeforeGrowth);
     assert_int_equal(poolMallocAsyncWithFlags(&blocks[0], MIB(24), pool, a, poolMallocNoGrowth),
                      poolSuccess); // as it was said
+}
+
+// Small blocks fill the pool, and every second part of 2 MiB of their pages is free again: extents
+// are of 2 MiB at first, and then larger.
+static void leave_every_other_part_of_pages(CUstream stream) {
+    enum { COUNT = POOL / KIB(32), EACH = MIB(2) / KIB(32) };
+    static void *small[COUNT];
+    for (size_t i = 0; i < COUNT; i++)
+        small[i] = fixture_malloc(pool, KIB(32), a);
+    for (size_t i = 0; i < COUNT; i++) {
+        if (i / EACH % 2 == 0)
+            fixture_free(small[i], stream);
+    }
+}
+
+// Whole extents alone could be given back and mapped anew.
+static void pages_that_could_be_mapped_side_by_side_are_told(void **state) {
+    (void)state;
+    leave_every_other_part_of_pages(a);
+    fixture_synchronize(a);
+    uint64_t size = fixture_attribute(pool, poolMemPoolStatLargestRemapped);
+    assert_true(size > MIB(12));
+    fixture_set_flag(pool, poolMemPoolAttrDefragmentation, poolDefragmentNever);
+    refuse(size, a, 0);
+    advises("Defragmentation lets the pool map its free pieces side by side");
+    fixture_set_flag(pool, poolMemPoolAttrDefragmentation, poolDefragmentBeforeGrowth);
+    fixture_malloc(pool, size, a); // as it was said
+}
+
+static void pages_that_could_be_waited_for_are_told(void **state) {
+    (void)state;
+    simulated_work(a);
+    leave_every_other_part_of_pages(a);
+    assert_done(sp_mark_record(fixture_stream(a)));
+    fixture_set_flag(pool, poolMemPoolReuseAllowInternalDependencies, 0);
+    refuse(MIB(12), b, 0);
+    advises("ReuseAllowInternalDependencies lets the stream wait for what is pending");
+    fixture_set_flag(pool, poolMemPoolReuseAllowInternalDependencies, 1);
+    fixture_malloc(pool, MIB(12), b); // as it was said
 }
 
 static void a_fixed_block_that_only_pieces_are_left_for_is_told(void **state) {
@@ -198,6 +239,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(pinned_pieces_are_told_and_that_nothing_but_freeing_helps),
         TEST(pieces_that_could_be_mapped_side_by_side_are_told),
+        TEST(pages_that_could_be_mapped_side_by_side_are_told),
+        TEST(pages_that_could_be_waited_for_are_told),
         TEST(a_fixed_block_that_only_pieces_are_left_for_is_told),
         TEST(a_fixed_block_has_no_use_for_pinned_pieces),
         TEST(a_request_that_may_not_grow_beyond_the_limit_is_told_of_that),
