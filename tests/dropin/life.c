@@ -184,12 +184,25 @@ static void handlers_may_free_and_destroy(void) {
     exit(4);
 }
 
+// Until the driver shuts down beneath it, from when on every call may fail.
+static void *use_pools_to_the_end(void *context) {
+    CUstream own = NULL;
+    CUdeviceptr address = 0;
+    if (cu.cuCtxSetCurrent(context) != CUDA_SUCCESS ||
+        cu.cuStreamCreate(&own, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS)
+        return NULL;
+    while (cu.cuMemAllocAsync(&address, 3 * MIB, own) == CUDA_SUCCESS &&
+           cu.cuMemFreeAsync(address, own) == CUDA_SUCCESS)
+        continue;
+    return NULL;
+}
+
 static void an_exit_waits_for_no_thread(void) {
     pthread_t thread;
     CUcontext context = start();
     allocate(MIB, NULL);
     for (int i = 0; i < 3; i++) {
-        REQUIRE(pthread_create(&thread, NULL, use_pools_until_it_is_over, context) == 0);
+        REQUIRE(pthread_create(&thread, NULL, use_pools_to_the_end, context) == 0);
         pthread_detach(thread);
     }
     for (int i = 0; i < 100; i++)

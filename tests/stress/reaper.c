@@ -2,6 +2,7 @@
 #include "inside/worker.h"
 #include "supply/later.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -186,12 +187,15 @@ void row_a_fork_while_the_reaper_works_gives_the_child_none(void) {
     crew_require_all_back(pool);
 }
 
+static atomic_uint endless; // threads that have begun
+
 // Until the driver shuts down beneath it, from when on every call may fail.
 static void *give_work_endlessly(void *argument) {
     poolMemPool_t pool = argument;
     CUstream stream;
     test_use_device(0);
-    for (stream = test_stream();;) {
+    stream = test_stream();
+    for (atomic_fetch_add(&endless, 1);;) {
         void *pointers[2];
         unsigned made = 0;
         while (made < 2 &&
@@ -211,7 +215,8 @@ void row_end_while_the_reaper_works(void) {
     test_set_attribute(pool, poolMemPoolAttrReleaseThreshold, 0);
     for (unsigned i = 0; i < 4; i++)
         REQUIRE(pthread_create(&thread, NULL, give_work_endlessly, pool) == 0);
-    while (test_attribute(pool, poolMemPoolStatBytesReleasedByReaper) < MIB(64))
+    while (atomic_load(&endless) < 4 ||
+           test_attribute(pool, poolMemPoolStatBytesReleasedByReaper) < MIB(64))
         ;
     exit(EXIT_SUCCESS);
 }
