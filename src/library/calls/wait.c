@@ -143,11 +143,17 @@ static bool any_lane_of(const struct sp_request *request, struct sp_pool *pool, 
     return any;
 }
 
+// What several streams hold back is in none of their lanes.
+static bool has_unfenced_in(const struct sp_lane *lane, enum sp_region_kind kind) {
+    return lane->unfenced[kind].bytes > 0 ||
+           (lane->pool->regions[kind].unfenced.bytes > 0 && sp_unfenced_holds_back(lane));
+}
+
 // In a region that the request may take from.
 static bool has_unfenced(const struct sp_request *request, const struct sp_lane *lane) {
-    bool any = lane->unfenced[request->kind].bytes > 0;
+    bool any = has_unfenced_in(lane, request->kind);
     for (int i = 0; i < SP_TAKE_OTHERS && request->kind != SP_REGION_FIXED && !any; i++)
-        any = lane->unfenced[sp_take_other_kind(request, i)].bytes > 0;
+        any = has_unfenced_in(lane, sp_take_other_kind(request, i));
     return any;
 }
 

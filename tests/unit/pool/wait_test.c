@@ -467,6 +467,25 @@ static void a_request_waits_behind_the_legacy_stream_for_memory_of_another_regio
     fixture_check(full);
 }
 
+// Small blocks fill the pool. Those of some slabs are freed on two streams, and nothing else is.
+static void a_request_waits_behind_the_legacy_stream_for_what_two_streams_hold_back(void **state) {
+    (void)state;
+    enum { COUNT = MIB(32) / KIB(32) };
+    static void *blocks[COUNT];
+    CUstream first = simulated_blocking_stream(), second = simulated_blocking_stream();
+    poolMemPool_t full = fixture_pool_of_at_most(MIB(32));
+    for (int i = 0; i < COUNT; i++)
+        blocks[i] = fixture_malloc(full, KIB(32), first);
+    simulated_work(first);
+    simulated_work(second);
+    for (int i = 0; i < 16; i++)
+        fixture_free(blocks[i], i % 2 == 0 ? first : second);
+    assert_int_equal(fixture_attribute(full, poolMemPoolStatEventsRecorded), 0);
+    fixture_malloc(full, KIB(64), b);
+    assert_int_equal(fixture_attribute(full, poolMemPoolStatLegacyFences), 1);
+    fixture_check(full);
+}
+
 static void order_behind(CUstream later, CUstream earlier) {
     CUevent event = NULL;
     assert_int_equal(sp_driver->cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
@@ -516,6 +535,7 @@ int main(void) {
         wait_test(so_has_another_stream_by_waiting),
         wait_test(as_long_as_the_device_gives_more_pages_are_left_to_small_blocks),
         wait_test(a_request_waits_behind_the_legacy_stream_for_memory_of_another_region),
+        wait_test(a_request_waits_behind_the_legacy_stream_for_what_two_streams_hold_back),
         wait_test(a_small_request_has_large_memory_that_it_runs_after),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
