@@ -143,7 +143,6 @@ static void file(const struct sp_release *release) {
         file_in_lane(lane, block);
         return;
     }
-    block->is_foreign = release->count > 0 && lane != release->account;
     sp_collect_file(release->pool, block, sp_settle_insert_and_swallow);
 }
 

@@ -7,10 +7,17 @@
 #include "region/quick.h"
 #include "region/settle.h"
 
+// A block in a quick list has the lane that allocated it still.
+static void note_foreign(struct sp_block *block) {
+    const struct sp_lane *account = sp_load_relaxed(&block->account);
+    block->is_foreign = account && !sp_fence_set_is_of(&block->fences, account->stream->slot);
+}
+
 void sp_collect_file_locked(struct sp_pool *pool, struct sp_block *blocks, sp_settle_how *insert) {
     while (blocks) {
         struct sp_block *next = blocks->quick_next;
         blocks->quick_next = NULL;
+        note_foreign(blocks);
         if (sp_loan_is_stitched(blocks))
             sp_loan_end(pool, blocks);
         else

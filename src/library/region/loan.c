@@ -187,6 +187,7 @@ uint64_t sp_loan_end(struct sp_pool *pool, struct sp_block *block) {
         struct part part = part_of(&stitch->runs[i], block->address, end);
         struct sp_block *piece = sp_chain_find(stitch->runs[i].chain, part.home);
         sp_fence_set_join(&piece->fences, &block->fences); // there is room: see make_room
+        piece->is_foreign = block->is_foreign;
         sp_settle_insert(pool, piece);
     }
     remember_use(stitch, &block->fences);

@@ -50,6 +50,13 @@ static void what_is_freed_elsewhere_comes_back_when_it_is_complete(void **state)
     pass(PIECES, KIB(256), &consumer, 1);
 }
 
+// A lane whose threads stand in each other's way keeps what it frees, until somebody collects it.
+static void so_does_what_a_crowded_lane_keeps(void **state) {
+    (void)state;
+    sp_store_relaxed(&fixture_lane(pool, consumer)->keeps, UINT32_MAX);
+    pass(PIECES, KIB(256), &consumer, 1);
+}
+
 static void so_does_what_lies_among_memory_of_the_stream_that_frees(void **state) {
     (void)state;
     for (int i = 0; i < PIECES; i++) {
@@ -104,6 +111,7 @@ static void parts_of_pending_memory_are_together_for_the_stream_that_freed_them(
 int main(void) {
     const struct CMUnitTest tests[] = {
         backlog_test(what_is_freed_elsewhere_comes_back_when_it_is_complete),
+        backlog_test(so_does_what_a_crowded_lane_keeps),
         backlog_test(so_does_what_lies_among_memory_of_the_stream_that_frees),
         backlog_test(so_does_what_waits_for_several_streams),
         backlog_test(so_do_slabs_that_several_streams_free),

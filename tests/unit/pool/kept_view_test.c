@@ -321,6 +321,36 @@ static void whole_extents_and_the_front_behind_them_are_joined_with_others(void 
     fixture_check(pool);
 }
 
+// The pending blocks at home, if another stream is known to have freed all of them; else 0.
+static size_t count_foreign(void) {
+    size_t count = 0;
+    bool all = true;
+    SP_LIST_FOR_EACH(link, &fixture_inside(pool)->regions[SP_REGION_LARGE].segments) {
+        const struct sp_segment *segment = SP_CONTAINER_OF(link, struct sp_segment, link);
+        for (const struct sp_block *block = segment->chain.first; block; block = block->next) {
+            bool is_pending = sp_block_is_filed(block) && block->fences.count > 0;
+            all = all && (!is_pending || block->is_foreign);
+            count += is_pending;
+        }
+    }
+    return all ? count : 0;
+}
+
+// How far they merge goes by that: see heap/tier.h.
+static void pieces_under_a_block_that_another_stream_frees_are_freed_by_it(void **state) {
+    (void)state;
+    fill_with(EXTENT);
+    drop_every_other(a);
+    fixture_synchronize(a);
+    void *joined = fixture_malloc(pool, 3 * EXTENT, a);
+    assert_true(lies_in_a_stitched_view(joined));
+    simulated_work(b);
+    fixture_free(joined, b);
+    collect();
+    assert_int_equal(count_foreign(), 3);
+    fixture_check(pool);
+}
+
 static void the_gauge_of_what_can_be_joined_counts_the_ends_of_extents(void **state) {
     (void)state;
     fill_with(HALF);
@@ -391,6 +421,7 @@ int main(void) {
         TEST(a_trim_releases_memory_that_views_stand_on),
         TEST(a_view_that_has_lost_all_its_extents_is_not_kept),
         TEST(whole_extents_and_the_front_behind_them_are_joined_with_others),
+        TEST(pieces_under_a_block_that_another_stream_frees_are_freed_by_it),
         TEST(the_gauge_of_what_can_be_joined_counts_the_ends_of_extents),
         TEST(what_a_failed_trim_has_released_is_not_joined_and_hinders_no_joining),
         TEST(a_trim_that_cannot_unmap_a_view_leaves_the_memory),
