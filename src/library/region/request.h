@@ -6,6 +6,8 @@
 #ifndef STREAMPOOL_REGION_REQUEST_H
 #define STREAMPOOL_REGION_REQUEST_H
 
+#include "base/checked.h"
+#include "base/number.h"
 #include "region/lane.h"
 
 // How the attribute GrowthBeyondUse stands to a request.
@@ -27,6 +29,7 @@ struct sp_request {
     bool left_some;     // in the lanes, of very much: see sp_request_patience
     bool thorough;      // from the rung brought_in on: it looks at all rows, and at all of each
     bool makes_slab;    // of what it takes: see sp_request_took_locked
+    bool whole_pages;   // is to be had out of memory that isn't cut into pages
     bool takes_pages;   // from the rung remapped_with_pages on: a remap takes pages as well
     bool cut_short;     // a look at rows of free neighbours was not at all of them, or not whole
     unsigned looks;     // at blocks in such rows, that are left to it; 0: it looks at no more
@@ -58,6 +61,12 @@ static inline void sp_request_took_locked(const struct sp_request *request) {
 
 // True when the policy is on, and no flag of the call narrows it.
 bool sp_request_allows(const struct sp_request *request, enum poolMemPoolAttr policy);
+
+// True when the request fits between two addresses. Whole pages may begin anywhere there.
+static inline bool sp_request_fits(const struct sp_request *request, uint64_t begin, uint64_t end) {
+    uint64_t last = request->whole_pages ? sp_round_down(end, SP_PAGE_SIZE) : end;
+    return sp_excess(last, begin) >= request->size;
+}
 
 // True when a stream is of the same context as the request's. Events of other contexts aren't
 // asked, nor waited for.

@@ -8,20 +8,14 @@
 // A look for rows is at so many blocks before others that wait for the pool's lock have it.
 enum { ROWS_AT_ONCE = 2048 };
 
-// A row of neighbouring free blocks within reach.
-struct row {
-    struct sp_block *first;
-    uint64_t size;
-};
-
 struct row_search {
     const struct sp_request *request;
-    struct row best;
+    struct sp_row best;
 };
 
 // Among equals the row that begins with ready memory, and then the one whose first block is the
 // smaller one, or the lower one.
-static bool is_better(const struct row_search *search, struct row row) {
+static bool is_better(const struct row_search *search, struct sp_row row) {
     const struct sp_block *best = search->best.first;
     const struct sp_tier *ready = &search->request->pool->regions[search->request->kind].ready;
     if (!best || row.size != search->best.size)
@@ -32,10 +26,15 @@ static bool is_better(const struct row_search *search, struct row row) {
            (row.first->size == best->size && sp_chain_rank(row.first) < sp_chain_rank(best));
 }
 
+static bool is_enough(const struct sp_request *request, struct sp_row row) {
+    return row.size > 0 &&
+           sp_request_fits(request, row.first->address, row.first->address + row.size);
+}
+
 // Looks at the parts of a row of free blocks that are within reach.
 static void look_at_row(void *context, struct sp_block *first, struct sp_block *last) {
     struct row_search *search = context;
-    struct row row = {first, 0};
+    struct sp_row row = {first, 0};
     for (struct sp_block *b = first;; b = b->next) {
         if (sp_request_usable(search->request, b)) {
             row.first = row.size > 0 ? row.first : b;
@@ -44,7 +43,7 @@ static void look_at_row(void *context, struct sp_block *first, struct sp_block *
             row.size = 0;
         }
         bool ends = b == last || !sp_request_usable(search->request, b->next);
-        if (ends && row.size >= search->request->size && is_better(search, row))
+        if (ends && is_enough(search->request, row) && is_better(search, row))
             search->best = row;
         if (b == last)
             return;
@@ -88,7 +87,7 @@ static bool look_through(struct sp_region *region, struct sp_rows_search *rows) 
     return true;
 }
 
-static struct row best_of_all_rows(const struct sp_request *request) {
+static struct sp_row best_of_all_rows(const struct sp_request *request) {
     struct row_search search = {request, {NULL, UINT64_MAX}};
     struct sp_rows_search rows = {.least = request->size, .visit = look_at_row, .context = &search};
     look_through(&request->pool->regions[request->kind], &rows);
@@ -96,7 +95,7 @@ static struct row best_of_all_rows(const struct sp_request *request) {
 }
 
 // Where the search is cut short the next one goes on.
-static struct row best_of_some_rows(struct sp_request *request) {
+static struct sp_row best_of_some_rows(struct sp_request *request) {
     struct row_search search = {request, {NULL, UINT64_MAX}};
     struct sp_region *region = &request->pool->regions[request->kind];
     struct sp_rows_search rows = {.least = request->size,
@@ -131,9 +130,18 @@ bool sp_row_learn_all(const struct sp_request *request) {
     return gave_way;
 }
 
-// Joins as many of the row's blocks into its first as it takes. Stops early without host memory, so
-// the caller looks at the size again.
-static struct sp_block *join_row(struct sp_pool *pool, struct row row, uint64_t size) {
+struct sp_row sp_row_up_to(const struct sp_request *request, struct sp_block *last,
+                           uint64_t less_than, unsigned *looks) {
+    struct sp_row row = {NULL, 0};
+    for (struct sp_block *b = last; b && *looks > 0; b = b->prev, (*looks)--) {
+        if (!sp_request_usable(request, b) || row.size + b->size >= less_than)
+            break;
+        row = (struct sp_row){b, row.size + b->size};
+    }
+    return row;
+}
+
+struct sp_block *sp_row_join(struct sp_pool *pool, struct sp_row row, uint64_t size) {
     uint64_t joined = row.first->size;
     sp_tier_remove(row.first);
     while (joined < size) {
@@ -151,11 +159,12 @@ static struct sp_block *join_row(struct sp_pool *pool, struct row row, uint64_t 
 struct sp_block *sp_row_take_aside(struct sp_request *request) {
     if (!sp_row_is_possible(request))
         return NULL;
-    struct row row = request->thorough ? best_of_all_rows(request) : best_of_some_rows(request);
+    struct sp_row row = request->thorough ? best_of_all_rows(request) : best_of_some_rows(request);
     if (!row.first)
         return NULL;
-    struct sp_block *block = join_row(request->pool, row, request->size);
-    if (block->size >= request->size)
+    struct sp_block *block =
+        sp_row_join(request->pool, row, request->whole_pages ? row.size : request->size);
+    if (is_enough(request, (struct sp_row){block, block->size}))
         return block;
     sp_settle_insert(request->pool, block);
     return NULL;

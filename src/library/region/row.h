@@ -19,6 +19,21 @@ bool sp_row_learn_some(const struct sp_request *request);
 // Looks at all of them. True when the lock was given back meanwhile.
 bool sp_row_learn_all(const struct sp_request *request);
 
+// A part of a row: blocks that lie side by side, from the first one on.
+struct sp_row {
+    struct sp_block *first; // or null
+    uint64_t size;
+};
+
+// Returns the row within reach that ends with a block, or null, less than so many bytes of it. It
+// looks at `looks` blocks at most, and takes them off.
+struct sp_row sp_row_up_to(const struct sp_request *request, struct sp_block *last,
+                           uint64_t less_than, unsigned *looks);
+
+// Takes a row out of the tiers, joined to its first block, as many blocks of it as make `size`
+// bytes. Without host memory it is fewer, so the caller looks at the size again.
+struct sp_block *sp_row_join(struct sp_pool *pool, struct sp_row row, uint64_t size);
+
 // Takes the best row within reach out of the tiers, joined to one block that is BUSY and at least
 // as large as asked for. Null when there is none.
 struct sp_block *sp_row_take_aside(struct sp_request *request);

@@ -43,21 +43,34 @@ static bool may_reach(const struct sp_request *request, const struct sp_tier *ti
     return sp_request_rule(request, &earliest) <= request->reach;
 }
 
+static bool is_fit(const struct sp_request *request, const struct sp_block *block) {
+    return sp_request_fits(request, block->address, sp_block_end(block)) &&
+           sp_request_usable(request, block);
+}
+
 // The better fit of `best` and the blocks of a tier that are within reach.
 static struct sp_block *better_in_reach(const struct sp_request *request,
                                         const struct sp_tier *tier, struct sp_block *best) {
     struct sp_block *b = sp_tier_best_fit(tier, request->size);
     if (!b || (best && b->size >= best->size))
         return best;
-    if (sp_request_usable(request, b))
+    if (is_fit(request, b))
         return b;
     if (!may_reach(request, tier, b))
         return best;
     while ((b = sp_tier_next(b)) && (!best || b->size < best->size)) {
-        if (sp_request_usable(request, b))
+        if (is_fit(request, b))
             return b;
     }
     return best;
+}
+
+// The best fit with whole pages, likewise.
+static struct sp_block *best_pages_at_hand(const struct sp_request *request) {
+    const struct sp_lane *lane = request->lane;
+    struct sp_block *best = better_in_reach(request, &lane->unfenced[request->kind], NULL);
+    best = better_in_reach(request, &lane->tiers[request->kind], best);
+    return better_in_reach(request, &lane->pool->regions[request->kind].ready, best);
 }
 
 static struct sp_block *better_of_lane(const struct sp_request *request, const struct sp_lane *lane,
@@ -125,7 +138,9 @@ static struct sp_block *best_of_others(const struct sp_request *request) {
 // -------------------------------------------------------------------------------- the best of all
 
 static struct sp_block *best_alone(const struct sp_request *request) {
-    struct sp_block *block = best_at_hand(request->lane, request->kind, request->size);
+    struct sp_block *block = request->whole_pages
+                                 ? best_pages_at_hand(request)
+                                 : best_at_hand(request->lane, request->kind, request->size);
     return block ? block : best_of_others(request);
 }
 
@@ -269,14 +284,10 @@ struct sp_block *sp_take(struct sp_request *request) {
 
 // ----------------------------------------------------------------------------- from another region
 
-static uint64_t last_pages_at(const struct sp_block *block, uint64_t size) {
-    return sp_round_down(sp_block_end(block), SP_PAGE_SIZE) - size;
-}
-
 // Cuts off what stands before the block's last `size` bytes that end at a page boundary: large
 // blocks are taken from the front, so runs and they meet in the middle. Null without host memory.
 static struct sp_block *last_pages(struct sp_pool *pool, struct sp_block *block, uint64_t size) {
-    uint64_t begin = last_pages_at(block, size);
+    uint64_t begin = sp_round_down(sp_block_end(block), SP_PAGE_SIZE) - size;
     if (begin == block->address)
         return block;
     struct sp_block *rest = sp_block_split(block, begin - block->address);
@@ -284,34 +295,19 @@ static struct sp_block *last_pages(struct sp_pool *pool, struct sp_block *block,
     return rest;
 }
 
-static bool holds_pages(const struct sp_block *block, uint64_t size) {
-    return last_pages_at(block, size) >= block->address;
-}
-
 struct sp_request sp_take_put_to(const struct sp_request *request, enum sp_region_kind kind) {
     struct sp_request other = *request;
     other.kind = kind;
+    other.whole_pages = request->kind == SP_REGION_PAGES;
     if (kind == SP_REGION_PAGES)
         other.size = sp_round_up(request->size, SP_PAGE_SIZE);
     return other;
 }
 
-// The best fit, unless it holds fewer whole pages; then one that holds enough of them wherever it
-// begins.
-static struct sp_block *run_aside(struct sp_request *other) {
-    uint64_t size = other->size;
-    struct sp_block *block = sp_take_aside(other);
-    if (block && !holds_pages(block, size)) {
-        sp_settle_insert(other->pool, block);
-        other->size = size + SP_PAGE_SIZE - SP_ALIGNMENT;
-        block = sp_take_aside(other);
-    }
-    return block ? last_pages(other->pool, block, size) : NULL;
-}
-
 struct sp_block *sp_take_aside_from(const struct sp_request *request, enum sp_region_kind kind) {
     struct sp_request other = sp_take_put_to(request, kind);
-    return request->kind == SP_REGION_PAGES ? run_aside(&other) : sp_take_aside(&other);
+    struct sp_block *block = sp_take_aside(&other);
+    return block && other.whole_pages ? last_pages(other.pool, block, other.size) : block;
 }
 
 struct sp_block *sp_take_from(const struct sp_request *request, enum sp_region_kind kind) {

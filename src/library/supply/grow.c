@@ -67,8 +67,8 @@ static struct sp_block *publish_locked(struct sp_pool *pool, const struct sp_pla
     count_mapped(pool, block, plan->amount);
     if (plan->rest)
         sp_settle_insert(pool, plan->rest);
-    if (plan->front) {
-        block = plan->front;
+    if (plan->front.first) {
+        block = plan->front.first;
         sp_block_absorb_next(block); // a hole brings no fences, so this needs no memory
         sp_hands_put(&pool->hands);
     }
@@ -120,7 +120,7 @@ static struct sp_outcome grow_mapping(struct sp_request *request, struct sp_bloc
     if (!sp_is_done(outcome))
         return outcome;
     sp_lock_acquire(&pool->lock);
-    sp_watch_growth_locked(request, plan.hole, plan.amount, plan.front ? plan.front->size : 0);
+    sp_watch_growth_locked(request, plan.hole, plan.amount, plan.front.size);
     *block = publish_locked(pool, &plan);
     sp_request_took_locked(request);
     sp_lock_release(&pool->lock);

@@ -8,8 +8,9 @@
 #include "region/settle.h"
 #include "supply/growth.h"
 
-// So many holes are compared at most. A program that trims now and then comes to fewer.
-enum { HOLES_LOOKED_AT = 1024 };
+// So many holes are compared at most, and so many blocks in front of them. A program that trims now
+// and then comes to fewer.
+enum { HOLES_LOOKED_AT = 1024, FRONTS_LOOKED_AT = 1024 };
 
 static uint64_t granule_of(const struct sp_pool *pool) {
     return pool->device->vmm.granule;
@@ -17,24 +18,22 @@ static uint64_t granule_of(const struct sp_pool *pool) {
 
 // -------------------------------------------------------------------------------------- the choice
 
-static struct sp_plan plan_for_hole(const struct sp_request *request, struct sp_block *hole) {
-    struct sp_plan plan = {.hole = hole, .need = request->size, .ahead = !request->lane};
+static struct sp_plan plan_for_hole(const struct sp_request *request, struct sp_block *hole,
+                                    unsigned *fronts) {
+    struct sp_plan plan = {.hole = hole, .ahead = !request->lane};
     // A segment for fixed blocks has one extent at most: two would become one free block.
     if (request->kind == SP_REGION_FIXED && (hole->prev || hole->next)) {
         plan.need = UINT64_MAX;
         return plan;
     }
-    if (hole->prev && sp_request_usable(request, hole->prev) && hole->prev->size < request->size) {
-        plan.front = hole->prev;
-        plan.need = request->size - hole->prev->size;
-    }
-    plan.need = sp_round_up(plan.need, granule_of(request->pool));
+    plan.front = sp_row_up_to(request, hole->prev, request->size, fronts);
+    plan.need = sp_round_up(request->size - plan.front.size, granule_of(request->pool));
     return plan;
 }
 
 static bool keep_better_plan(const struct sp_request *request, struct sp_block *hole,
-                             struct sp_plan *best) {
-    struct sp_plan plan = plan_for_hole(request, hole);
+                             unsigned *fronts, struct sp_plan *best) {
+    struct sp_plan plan = plan_for_hole(request, hole, fronts);
     if (plan.need <= hole->size && plan.need < best->need)
         *best = plan;
     return best->hole != NULL;
@@ -42,33 +41,34 @@ static bool keep_better_plan(const struct sp_request *request, struct sp_block *
 
 // Returns the plan that maps least, among the smallest holes, of which a pool has few unless trims
 // have torn it to pieces. If none of these will do, any hole that does is taken.
-static struct sp_plan best_plan(const struct sp_request *request) {
+static struct sp_plan best_plan(const struct sp_request *request, unsigned *fronts) {
     struct sp_plan best = {.need = UINT64_MAX};
     const struct sp_tier *holes = &request->pool->regions[request->kind].holes;
     struct sp_block *b = sp_tier_first(holes);
     for (unsigned looks = 0; b && looks < HOLES_LOOKED_AT; looks++, b = sp_tier_next(b))
-        keep_better_plan(request, b, &best);
+        keep_better_plan(request, b, fronts, &best);
     if (!b || best.hole)
         return best;
     struct sp_block *fit =
         sp_tier_best_fit(holes, sp_round_up(request->size, granule_of(request->pool)));
-    if (fit && keep_better_plan(request, fit, &best))
+    if (fit && keep_better_plan(request, fit, fronts, &best))
         return best;
-    while (b && !keep_better_plan(request, b, &best))
+    while (b && !keep_better_plan(request, b, fronts, &best))
         b = sp_tier_next(b);
     return best;
 }
 
 // Returns the plan to map at the end of a segment, which is extended for it.
-static struct sp_plan plan_behind(const struct sp_request *request, struct sp_segment *segment) {
+static struct sp_plan plan_behind(const struct sp_request *request, struct sp_segment *segment,
+                                  unsigned *fronts) {
     struct sp_block *last = sp_chain_last(&segment->chain);
-    struct sp_plan plan = {.need = request->size, .ahead = !request->lane};
-    if (sp_block_state(last) == SP_BLOCK_HOLE)
-        plan = plan_for_hole(request, last);
-    else if (sp_request_usable(request, last) && last->size < request->size)
-        plan = (struct sp_plan){
-            .front = last, .need = request->size - last->size, .ahead = !request->lane};
-    plan.need = sp_round_up(plan.need, granule_of(request->pool));
+    struct sp_plan plan = {.ahead = !request->lane};
+    if (sp_block_state(last) == SP_BLOCK_HOLE) {
+        plan = plan_for_hole(request, last, fronts);
+    } else {
+        plan.front = sp_row_up_to(request, last, request->size, fronts);
+        plan.need = sp_round_up(request->size - plan.front.size, granule_of(request->pool));
+    }
     plan.behind = segment;
     return plan;
 }
@@ -76,11 +76,12 @@ static struct sp_plan plan_behind(const struct sp_request *request, struct sp_se
 // Returns the plan that maps least, in the address space that there is where that is no worse. Its
 // `need` is UINT64_MAX when there is none.
 static struct sp_plan plan_for(const struct sp_request *request) {
-    struct sp_plan best = best_plan(request);
+    unsigned fronts = FRONTS_LOOKED_AT;
+    struct sp_plan best = best_plan(request, &fronts);
     struct sp_segment *segment = sp_segment_to_extend(&request->pool->regions[request->kind]);
     struct sp_plan plan = {.need = UINT64_MAX};
     if (segment)
-        plan = plan_behind(request, segment);
+        plan = plan_behind(request, segment, &fronts);
     return plan.need < best.need ? plan : best;
 }
 
@@ -113,16 +114,17 @@ static void undo_locked(struct sp_pool *pool, const struct sp_plan *plan) {
         insert_hole(pool, plan->hole);
     if (plan->rest)
         insert_hole(pool, plan->rest);
-    if (plan->front) {
-        sp_settle_insert(pool, plan->front);
+    if (plan->front.first) {
+        sp_settle_insert(pool, plan->front.first);
         sp_hands_put(&pool->hands);
     }
 }
 
 // Cuts the hole as the picture in plan.h shows. False without host memory.
 static bool cut_locked(struct sp_pool *pool, struct sp_plan *plan, uint64_t size) {
-    uint64_t used = size - (plan->front ? plan->front->size : 0);
-    if (!sp_fence_set_reserve(plan->front ? &plan->front->fences : &plan->hole->fences, 1))
+    struct sp_block *first = plan->front.first ? plan->front.first : plan->hole;
+    uint64_t used = size - plan->front.size;
+    if (!sp_fence_set_reserve(&first->fences, 1))
         return false;
     if (plan->amount < plan->hole->size) {
         struct sp_block *remaining = sp_block_split(plan->hole, plan->amount);
@@ -144,6 +146,14 @@ void sp_plan_undo(struct sp_pool *pool, const struct sp_plan *plan, struct sp_se
     sp_segment_tidy(segment);
 }
 
+// Makes one block of the memory in front of the hole. False without host memory.
+static bool set_front_aside_locked(struct sp_pool *pool, const struct sp_plan *plan) {
+    if (!plan->front.first)
+        return true;
+    sp_hands_take(&pool->hands);
+    return sp_row_join(pool, plan->front, plan->front.size)->size == plan->front.size;
+}
+
 // Makes a plan and sets its blocks aside. SP_NO_HOLE when none is large enough, and SP_TOO_SHORT
 // when a segment must be extended first, the one that the plan is behind.
 static struct sp_outcome prepare_locked(const struct sp_request *request, struct sp_plan *plan) {
@@ -160,11 +170,7 @@ static struct sp_outcome prepare_locked(const struct sp_request *request, struct
     if (plan->amount > plan->hole->size)
         plan->amount = plan->hole->size;
     sp_tier_remove(plan->hole);
-    if (plan->front) {
-        sp_hands_take(&pool->hands);
-        sp_tier_remove(plan->front);
-    }
-    if (cut_locked(pool, plan, request->size))
+    if (set_front_aside_locked(pool, plan) && cut_locked(pool, plan, request->size))
         return sp_outcome_done();
     undo_locked(pool, plan);
     return sp_outcome_of(SP_NO_HOST_MEMORY);

@@ -1,6 +1,6 @@
 // The plan of a growth: where new memory is mapped, so that it joins free memory best.
 //
-// Under the pool's lock a plan is made: the hole to map into, and the free block in front of it
+// Under the pool's lock a plan is made: the hole to map into, and the free memory in front of it
 // that the lane may use. Both are set aside (BUSY), cut as they will be needed, with room for every
 // fence.
 //
@@ -16,10 +16,11 @@
 #define STREAMPOOL_SUPPLY_PLAN_H
 
 #include "region/request.h"
+#include "region/row.h"
 
 // A plan, as it is made and as it is carried out.
 struct sp_plan {
-    struct sp_block *front;    // free memory to begin with, or null
+    struct sp_row front;       // free memory to begin with: once set aside, its first block is all
     struct sp_block *hole;     // once set aside: what of the mapped memory the new block takes
     struct sp_block *rest;     // once set aside: the mapped memory behind it, or null
     struct sp_segment *behind; // to be extended first: the hole is too small, or there is none yet

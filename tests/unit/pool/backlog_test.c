@@ -90,20 +90,42 @@ static void so_do_slabs_that_several_streams_free(void **state) {
     pass(4 * PIECES, KIB(40), consumers, 4);
 }
 
-static void parts_of_pending_memory_are_together_for_the_stream_that_freed_them(void **state) {
-    (void)state;
-    enum { PARTS = 32 };
-    void *pieces[PARTS];
-    for (int i = 0; i < PARTS; i++)
-        pieces[i] = fixture_malloc(pool, MIB(1), producer);
-    uint64_t reserved = fixture_reserved(pool);
-    for (int i = 0; i < PARTS; i++) {
+// The consumer frees so many pieces of the producer's, each under a number of its own.
+static void free_parts(int parts, size_t size) {
+    void *pieces[100];
+    for (int i = 0; i < parts; i++)
+        pieces[i] = fixture_malloc(pool, size, producer);
+    for (int i = 0; i < parts; i++) {
         simulated_work(consumer);
-        assert_int_equal(poolStreamQuery(consumer), poolErrorNotReady); // under another number
+        assert_int_equal(poolStreamQuery(consumer), poolErrorNotReady);
         fixture_free(pieces[i], consumer);
     }
-    fixture_free(fixture_malloc(pool, MIB(PARTS), consumer), consumer);
+}
+
+static void parts_of_pending_memory_are_together_for_the_stream_that_freed_them(void **state) {
+    (void)state;
+    free_parts(32, MIB(1));
+    uint64_t reserved = fixture_reserved(pool);
+    fixture_free(fixture_malloc(pool, MIB(32), consumer), consumer);
     assert_int_equal(fixture_reserved(pool), reserved);
+}
+
+static void a_growth_maps_no_more_than_they_lack(void **state) {
+    (void)state;
+    free_parts(100, MIB(8));
+    assert_int_equal(fixture_reserved(pool), MIB(800));
+    fixture_free(fixture_malloc(pool, MIB(840), consumer), consumer);
+    assert_int_equal(fixture_reserved(pool), MIB(840));
+    fixture_check(pool);
+}
+
+static void nor_does_one_that_the_limit_leaves_little_for(void **state) {
+    (void)state;
+    pool = fixture_pool_of_at_most(MIB(96));
+    fixture_set_flag(pool, poolMemPoolAttrDefragmentation, poolDefragmentNever);
+    free_parts(4, MIB(16));
+    fixture_free(fixture_malloc(pool, MIB(96), consumer), consumer);
+    fixture_check(pool);
 }
 
 #define backlog_test(function) cmocka_unit_test_setup_teardown(function, setup, fixture_teardown)
@@ -116,6 +138,8 @@ int main(void) {
         backlog_test(so_does_what_waits_for_several_streams),
         backlog_test(so_do_slabs_that_several_streams_free),
         backlog_test(parts_of_pending_memory_are_together_for_the_stream_that_freed_them),
+        backlog_test(a_growth_maps_no_more_than_they_lack),
+        backlog_test(nor_does_one_that_the_limit_leaves_little_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

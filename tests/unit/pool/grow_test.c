@@ -222,6 +222,44 @@ static void growth_survives_every_lack_of_host_memory(void **state) {
     }
 }
 
+// What several streams freed lies side by side before the new memory, and another one runs after
+// them. Their fences need host memory where they come together.
+static void so_does_growth_behind_what_several_streams_freed(void **state) {
+    (void)state;
+    enum { STREAMS = 8 };
+    bool served = false;
+    for (uint64_t nth = 1; !served; nth++) {
+        void *blocks[STREAMS], *all = NULL;
+        uint64_t failed = 0;
+        CUevent event = NULL;
+        CUstream streams[STREAMS], later = simulated_stream();
+        poolMemPool_t pool = fixture_pool();
+        assert_int_equal(sp_driver->cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
+        for (int i = 0; i < STREAMS; i++)
+            blocks[i] = fixture_malloc(pool, MIB(16), streams[i] = simulated_stream());
+        for (int i = 0; i < STREAMS; i++) {
+            simulated_work(streams[i]);
+            fixture_free(blocks[i], streams[i]);
+            assert_int_equal(poolEventRecord(event, streams[i]), poolSuccess);
+            assert_int_equal(poolStreamWaitEvent(later, event, 0), poolSuccess);
+        }
+        fixture_lane(pool, later);
+        host_memory_enter(nth, false);
+        poolError_t error = poolMallocFromPoolAsync(&all, MIB(144), pool, later);
+        host_memory_leave(&failed);
+        served = failed == 0;
+        assert_true(error == poolSuccess || error == poolErrorMemoryAllocation);
+        fixture_check(pool);
+        if (error == poolSuccess)
+            fixture_free(all, later);
+        else
+            fixture_malloc(pool, MIB(144), later);
+        assert_true(!served || fixture_reserved(pool) == MIB(144));
+        fixture_check(pool);
+        assert_int_equal(poolEventDestroy(event), poolSuccess);
+    }
+}
+
 static void a_malloc_that_fails_for_want_of_host_memory_keeps_no_growth(void **state) {
     (void)state;
     CUstream a = simulated_stream();
@@ -292,6 +330,7 @@ int main(void) {
         grow_test(a_growth_that_cannot_be_undone_is_undone_by_the_next_one),
         grow_test(without_address_space_for_a_segment_growth_fails_and_says_so),
         grow_test(growth_survives_every_lack_of_host_memory),
+        grow_test(so_does_growth_behind_what_several_streams_freed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -506,6 +506,56 @@ static void a_small_request_has_large_memory_that_it_runs_after(void **state) {
     fixture_check(full);
 }
 
+// Blocks of a fill a new pool in the order of their addresses, which begin with a page.
+static poolMemPool_t filled_with(const size_t *sizes, int count, void **blocks) {
+    poolMemPool_t full = fixture_pool_of_at_most(MIB(32));
+    size_t left = MIB(32);
+    fixture_free(fixture_malloc(full, left, a), a);
+    fixture_synchronize(a);
+    for (int i = 0; i < count; i++) {
+        blocks[i] = fixture_malloc(full, sizes[i], a);
+        assert_ptr_equal(blocks[i], (char *)blocks[0] + (MIB(32) - left));
+        left -= sizes[i];
+    }
+    fixture_malloc(full, left, a);
+    assert_int_equal((uintptr_t)blocks[0] % SP_PAGE_SIZE, 0);
+    return full;
+}
+
+// The smaller piece begins behind a page's begin, and has no whole one.
+static void a_small_request_finds_a_page_that_a_better_fit_does_not_have(void **state) {
+    (void)state;
+    enum { COUNT = 4 };
+    static const size_t sizes[COUNT] = {66048, 66048, 130048, 102400};
+    void *blocks[COUNT];
+    poolMemPool_t full = filled_with(sizes, COUNT, blocks);
+    fixture_free(blocks[1], a);
+    fixture_free(blocks[3], a);
+    fixture_synchronize(a);
+    fixture_malloc(full, 512, a);
+    fixture_check(full);
+}
+
+// Two rows of what two streams freed: the smaller one has no three whole pages.
+static void so_it_does_in_rows_that_it_runs_after(void **state) {
+    (void)state;
+    enum { COUNT = 6 };
+    static const size_t sizes[COUNT] = {66048, 98816, 98816, 129536, 100352, 100352};
+    void *blocks[COUNT];
+    poolMemPool_t full = filled_with(sizes, COUNT, blocks);
+    CUstream streams[2] = {simulated_stream(), simulated_stream()};
+    for (int i = 0; i < 2; i++) {
+        order_behind(streams[i], a);
+        simulated_work(streams[i]);
+        fixture_free(blocks[1 + i], streams[i]);
+        fixture_free(blocks[4 + i], streams[i]);
+        order_behind(a, streams[i]);
+    }
+    void *block = fixture_malloc(full, 49000, a);
+    assert_ptr_equal(block, blocks[4]);
+    fixture_check(full);
+}
+
 #define wait_test(function) cmocka_unit_test_setup_teardown(function, setup, fixture_teardown)
 
 int main(void) {
@@ -537,6 +587,8 @@ int main(void) {
         wait_test(a_request_waits_behind_the_legacy_stream_for_memory_of_another_region),
         wait_test(a_request_waits_behind_the_legacy_stream_for_what_two_streams_hold_back),
         wait_test(a_small_request_has_large_memory_that_it_runs_after),
+        wait_test(a_small_request_finds_a_page_that_a_better_fit_does_not_have),
+        wait_test(so_it_does_in_rows_that_it_runs_after),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
