@@ -223,6 +223,12 @@ static void say_who_has_the_device(const struct sp_shortage *shortage, struct sp
         sp_text_add(text, ", and what isn't of any pool %s", sp_text_bytes(total - known).text);
 }
 
+// Other pools give back what a request needs as a whole, and not what it lacks beside free memory.
+static bool could_grow_after_trims(const struct sp_shortage *shortage) {
+    uint64_t ready = shortage->others[SP_READY].whole;
+    return ready > 0 && shortage->least <= sp_shortage_growth(shortage, ready);
+}
+
 static void advise_for_full_device(const struct sp_shortage *shortage, struct sp_text *text) {
     uint64_t whole = shortage->rooms[SP_ALL].whole + shortage->others[SP_ALL].whole;
     if (shortage->on_device >= shortage->least)
@@ -231,6 +237,9 @@ static void advise_for_full_device(const struct sp_shortage *shortage, struct sp
         sp_text_add(text,
                     "nobody knows what the device has free: another try after "
                     "poolDeviceSynchronize may do");
+    else if (could_grow_after_trims(shortage))
+        sp_text_add(text,
+                    "poolMemPoolTrimTo of other pools of the device gives back what is missing");
     else
         say_who_has_the_device(shortage, text);
 }
@@ -288,15 +297,23 @@ static void advise_another_try(const struct sp_shortage *shortage, struct sp_tex
 
 // --------------------------------------------------------------------------- advice: to use pieces
 
+// A small block that isn't fixed is cut from whole pages, wherever these begin in a free piece.
+static uint64_t piece_if_not_fixed(const struct sp_shortage *shortage) {
+    if (shortage->asked > SP_SMALL_MAX)
+        return shortage->request->size;
+    uint64_t pages = sp_size_classes[sp_slab_class_of(shortage->asked)].pages;
+    return (pages + 1) * SP_PAGE_SIZE - SP_ALIGNMENT;
+}
+
 // Tells that free memory which isn't fixed can't be had for a fixed block. True when that was told.
 static bool advise_not_fixed(const struct sp_shortage *shortage, struct sp_text *text) {
     const struct sp_room *here = &shortage->rooms[SP_HERE];
-    uint64_t size = shortage->request->size;
     if (shortage->request->kind != SP_REGION_FIXED)
         return false;
-    if (here->other_row >= size)
+    if (here->other_row >= piece_if_not_fixed(shortage))
         sp_text_add(text, "without poolMallocFixed a free piece of the pool is large enough");
-    else if (sp_shortage_stitched(here) >= size &&
+    else if (shortage->asked > SP_SMALL_MAX &&
+             sp_shortage_stitched(here) >= shortage->request->size &&
              sp_device_defragmentation(shortage->request->pool) != poolDefragmentNever)
         sp_text_add(text,
                     "without poolMallocFixed the pool could map its free pieces side by side");
@@ -342,9 +359,9 @@ static void advise(const struct sp_shortage *shortage, struct sp_text *text) {
         advise_for_growth(shortage, text);
 }
 
-static poolError_t tell(const struct sp_shortage *shortage, struct sp_outcome lacking,
-                        size_t asked) {
+static poolError_t tell(const struct sp_shortage *shortage, struct sp_outcome lacking) {
     struct sp_text text = {.length = 0};
+    size_t asked = shortage->asked;
     sp_text_add(&text, "no room for %zu bytes", asked);
     if (asked >= (size_t)1 << 20)
         sp_text_add(&text, " (%s)", sp_text_bytes(asked).text);
@@ -358,6 +375,11 @@ static poolError_t tell(const struct sp_shortage *shortage, struct sp_outcome la
     return poolErrorMemoryAllocation;
 }
 
+// By these calls memory comes from the device: cuMemAlloc on a plain one.
+static bool is_for_memory(const char *call) {
+    return strcmp(call, "cuMemCreate") == 0 || strcmp(call, "cuMemAlloc") == 0;
+}
+
 static enum sp_lack lack_of(struct sp_outcome lacking) {
     switch (lacking.cause) {
     case SP_NO_HOST_MEMORY:
@@ -367,7 +389,7 @@ static enum sp_lack lack_of(struct sp_outcome lacking) {
     case SP_FORBIDDEN:
         return SP_LACK_FLAG;
     default:
-        return strcmp(lacking.entry_point, "cuMemCreate") == 0 ? SP_LACK_DEVICE : SP_LACK_DRIVER;
+        return is_for_memory(lacking.entry_point) ? SP_LACK_DEVICE : SP_LACK_DRIVER;
     }
 }
 
@@ -375,8 +397,8 @@ poolError_t sp_refusal_tell(struct sp_lane *lane, enum sp_region_kind kind, uint
                             unsigned flags, size_t asked, struct sp_outcome lacking) {
     struct sp_request request;
     sp_request_open(&request, lane->pool, lane, kind, size, flags);
-    struct sp_shortage shortage = sp_shortage_look(&request, lack_of(lacking));
-    poolError_t error = tell(&shortage, lacking, asked);
+    struct sp_shortage shortage = sp_shortage_look(&request, lack_of(lacking), asked);
+    poolError_t error = tell(&shortage, lacking);
     sp_request_close(&request);
     return error;
 }

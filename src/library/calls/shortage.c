@@ -72,8 +72,9 @@ static void look_at_device(struct sp_shortage *shortage) {
         look_at_others(shortage);
 }
 
-struct sp_shortage sp_shortage_look(const struct sp_request *request, enum sp_lack lack) {
-    struct sp_shortage shortage = {.request = request, .lack = lack};
+struct sp_shortage sp_shortage_look(const struct sp_request *request, enum sp_lack lack,
+                                    size_t asked) {
+    struct sp_shortage shortage = {.request = request, .lack = lack, .asked = asked};
     look_at_own(&shortage);
     look_at_device(&shortage);
     return shortage;

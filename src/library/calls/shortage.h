@@ -16,6 +16,7 @@ enum sp_lack { SP_LACK_FLAG, SP_LACK_LIMIT, SP_LACK_DEVICE, SP_LACK_DRIVER, SP_L
 struct sp_shortage {
     const struct sp_request *request;
     enum sp_lack lack;
+    size_t asked;    // for, by the program
     uint64_t needed; // to grow by for the request alone
     uint64_t least;  // and next to what is free here
 
@@ -32,7 +33,8 @@ struct sp_shortage {
 };
 
 // The request stays as it is as long as something is asked. With no lock held.
-struct sp_shortage sp_shortage_look(const struct sp_request *request, enum sp_lack lack);
+struct sp_shortage sp_shortage_look(const struct sp_request *request, enum sp_lack lack,
+                                    size_t asked);
 
 // True when the request would be served if it could take the parts of `reach`, if nobody used those
 // of `unused` any more, and if other pools gave so many bytes back.

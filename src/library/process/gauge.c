@@ -84,6 +84,11 @@ static uint64_t extents(const struct sp_pool *pool) {
     return count;
 }
 
+// A large block takes a page at least, and a small one is cut from pages.
+static uint64_t if_a_page(uint64_t size) {
+    return size < SP_PAGE_SIZE ? 0 : size;
+}
+
 // Large blocks are taken from the other regions, too, where nothing else is left.
 static uint64_t largest_ready(const struct sp_pool *pool) {
     uint64_t largest = 0;
@@ -205,10 +210,10 @@ static bool read_locked(const struct sp_pool *pool, enum poolMemPoolAttr attribu
         *value = address_space(pool);
         return true;
     case poolMemPoolStatLargestFree:
-        *value = largest_ready(pool);
+        *value = if_a_page(largest_ready(pool));
         return true;
     case poolMemPoolStatLargestRemapped:
-        *value = largest_remapped(pool);
+        *value = if_a_page(largest_remapped(pool));
         return true;
     case poolMemPoolStatPinnedBytes:
         *value = pinned(pool);

@@ -260,6 +260,20 @@ static void the_largest_block_may_be_one_of_pages(void **state) {
     assert_int_equal(poolMallocFromPoolAsync(&large, MIB(6), pool, a), poolSuccess);
 }
 
+static void less_than_a_page_is_no_block(void **state) {
+    (void)state;
+    enum { LEFT = 59392 };
+    void *refused = NULL;
+    poolMemPool_t pool = fixture_pool_of_at_most(MIB(32));
+    CUstream a = simulated_stream();
+    fixture_free(fixture_malloc(pool, MIB(32), a), a);
+    fixture_synchronize(a);
+    fixture_malloc(pool, MIB(32) - LEFT, a);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatLargestFree), 0);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatLargestRemapped), 0);
+    assert_int_equal(poolMallocFromPoolAsync(&refused, LEFT, pool, a), poolErrorMemoryAllocation);
+}
+
 // Its blocks lie in the stream's tier until somebody looks.
 static void memory_known_to_be_complete_is_told_as_free_whoever_freed_it(void **state) {
     (void)state;
@@ -455,6 +469,7 @@ int main(void) {
         attribute_test(every_promise_can_be_made_and_nothing_else_is_one),
         attribute_test(gauges_tell_how_the_pool_stands),
         attribute_test(the_largest_block_may_be_one_of_pages),
+        attribute_test(less_than_a_page_is_no_block),
         attribute_test(memory_known_to_be_complete_is_told_as_free_whoever_freed_it),
         attribute_test(memory_is_pending_until_the_pool_knows_of_its_completion),
         attribute_test(reading_what_is_pinned_or_pending_or_the_extents_moves_nothing),

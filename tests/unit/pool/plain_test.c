@@ -232,6 +232,24 @@ static void a_full_device_gets_a_larger_piece_of_another_pool_whole(void **state
     assert_int_equal(fixture_reserved(other), 0);
 }
 
+// It is told as on any other device.
+static void a_full_device_is_told(void **state) {
+    (void)state;
+    poolMemPool_t other = fixture_pool();
+    void *pending = fixture_malloc(other, MIB(512), stream);
+    fixture_malloc(pool, MIB(512), stream);
+    assert_int_equal(malloc_on(stream, MIB(512), &pending), poolErrorMemoryAllocation);
+    assert_non_null(strstr(poolGetLastErrorDetail(), "nothing but freeing helps"));
+    fixture_set(other, poolMemPoolAttrReleaseThreshold, UINT64_MAX);
+    simulated_work(stream);
+    fixture_free(pending, stream);
+    CUstream later = simulated_stream();
+    assert_int_equal(malloc_on(later, MIB(512), &pending), poolErrorMemoryAllocation);
+    assert_non_null(strstr(poolGetLastErrorDetail(), "poolDeviceSynchronize makes it available"));
+    assert_int_equal(poolDeviceSynchronize(), poolSuccess);
+    assert_int_equal(malloc_on(later, MIB(512), &pending), poolSuccess); // as it was said
+}
+
 static void the_limit_lets_a_larger_piece_go_whole(void **state) {
     (void)state;
     pool = fixture_pool_of_at_most(MIB(64));
@@ -428,6 +446,7 @@ int main(void) {
         missing_test(memory_that_was_given_back_is_the_drivers),
         missing_test(a_trim_keeps_at_least_what_it_is_told_to),
         missing_test(a_full_device_gets_a_larger_piece_of_another_pool_whole),
+        missing_test(a_full_device_is_told),
         missing_test(the_limit_lets_a_larger_piece_go_whole),
         missing_test(memory_that_the_driver_does_not_take_stays_the_pools),
         missing_test(nothing_pending_is_given_back),

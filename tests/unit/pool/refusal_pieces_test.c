@@ -89,6 +89,20 @@ static void a_fixed_block_that_only_pieces_are_left_for_is_told(void **state) {
                      poolSuccess); // as it was said
 }
 
+// One that isn't fixed would be cut from three whole pages.
+static void a_small_fixed_block_is_not_told_of_a_piece_that_has_no_room_for_a_slab(void **state) {
+    (void)state;
+    void *block = NULL;
+    pool = fixture_pool_of_at_most(MIB(32));
+    fixture_free(fixture_malloc(pool, MIB(32), a), a);
+    fixture_synchronize(a);
+    fixture_malloc(pool, MIB(32) - KIB(100), a);
+    assert_int_equal(poolMallocAsyncWithFlags(&block, 49000, pool, a, poolMallocFixed),
+                     poolErrorMemoryAllocation);
+    does_not_say("without poolMallocFixed");
+    assert_int_equal(poolMallocFromPoolAsync(&block, 49000, pool, a), poolErrorMemoryAllocation);
+}
+
 static void a_fixed_block_has_no_use_for_pinned_pieces(void **state) {
     (void)state;
     fill_with(HALF);
@@ -242,6 +256,7 @@ int main(void) {
         TEST(pages_that_could_be_mapped_side_by_side_are_told),
         TEST(pages_that_could_be_waited_for_are_told),
         TEST(a_fixed_block_that_only_pieces_are_left_for_is_told),
+        TEST(a_small_fixed_block_is_not_told_of_a_piece_that_has_no_room_for_a_slab),
         TEST(a_fixed_block_has_no_use_for_pinned_pieces),
         TEST(a_request_that_may_not_grow_beyond_the_limit_is_told_of_that),
         TEST(pieces_that_share_an_extent_that_nobody_uses_are_not_pinned),

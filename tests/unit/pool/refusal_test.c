@@ -188,6 +188,27 @@ static void another_pools_pieces_are_no_help(void **state) {
         "free)");
 }
 
+// Of 12 GiB that a pool has, 2 are free at the end. Another pool has the other 4, of which it keeps
+// 1 that is free.
+static void another_pools_idle_memory_is_told_where_a_growth_lacks_little(void **state) {
+    (void)state;
+    poolMemPool_t first = fixture_pool(), second = fixture_pool();
+    fixture_set(first, poolMemPoolAttrReleaseThreshold, UINT64_MAX);
+    fixture_set(second, poolMemPoolAttrReleaseThreshold, UINT64_MAX);
+    fixture_free(fixture_malloc(first, GIB(12), b), b);
+    fixture_synchronize(b);
+    fixture_malloc(first, GIB(10), b);
+    fixture_malloc(second, GIB(3), b);
+    fixture_free(fixture_malloc(second, GIB(1), b), b);
+    fixture_synchronize(b);
+    void *pointer = NULL;
+    assert_int_equal(poolMallocFromPoolAsync(&pointer, GIB(3), first, b),
+                     poolErrorMemoryAllocation);
+    advises("poolMemPoolTrimTo of other pools of the device gives back what is missing");
+    fixture_trim(second, 0);
+    fixture_malloc(first, GIB(3), b); // as it was said
+}
+
 // It may not grow, but could once the other pool has given back what it has.
 static void growth_is_advised_after_a_synchronise(void **state) {
     (void)state;
@@ -254,6 +275,7 @@ int main(void) {
         TEST(another_pools_pending_memory_is_told_and_that_the_host_could_wait),
         TEST(that_the_host_could_wait_for_another_pools_blocking_stream_is_told),
         TEST(another_pools_pieces_are_no_help),
+        TEST(another_pools_idle_memory_is_told_where_a_growth_lacks_little),
         TEST(growth_is_advised_after_a_synchronise),
         TEST(without_host_memory_the_device_is_not_called_full),
         TEST(a_growth_that_lacked_host_memory_at_last_is_told_so),
