@@ -117,7 +117,8 @@ static bool can_be_synchronized(const struct sp_stream *stream) {
 // Names a stream where it alone holds all of it back, and nothing else is needed.
 static void advise_wait(const struct sp_shortage *shortage, unsigned part, struct sp_text *text) {
     const struct sp_room *room = &shortage->rooms[part];
-    bool is_enough = sp_shortage_fits(shortage, SP_HERE | part, SP_READY | part, 0);
+    unsigned unused = room->stays_mine ? SP_READY : SP_READY | part;
+    bool is_enough = sp_shortage_fits(shortage, SP_HERE | part, unused, 0);
     if (!is_enough || !room->holder || room->several || !can_be_synchronized(room->holder)) {
         unsigned needed = is_enough ? part : SP_HERE | part;
         say_device(shortage, in_contexts_of(&shortage->rooms[needed]), text);
@@ -223,10 +224,20 @@ static void say_who_has_the_device(const struct sp_shortage *shortage, struct sp
         sp_text_add(text, ", and what isn't of any pool %s", sp_text_bytes(total - known).text);
 }
 
+static bool could_grow_after_trims(const struct sp_shortage *shortage, unsigned parts) {
+    uint64_t whole = shortage->others[parts].whole;
+    return whole > 0 && shortage->least <= sp_shortage_growth(shortage, whole);
+}
+
 // Other pools give back what a request needs as a whole, and not what it lacks beside free memory.
-static bool could_grow_after_trims(const struct sp_shortage *shortage) {
-    uint64_t ready = shortage->others[SP_READY].whole;
-    return ready > 0 && shortage->least <= sp_shortage_growth(shortage, ready);
+// True when that was told.
+static bool advise_trims(const struct sp_shortage *shortage, struct sp_text *text) {
+    if (shortage->lack != SP_LACK_DEVICE || !could_grow_after_trims(shortage, SP_ALL))
+        return false;
+    sp_text_add(text, "poolMemPoolTrimTo of other pools of the device gives back what is missing");
+    if (!could_grow_after_trims(shortage, SP_READY))
+        sp_text_add(text, " after poolDeviceSynchronize");
+    return true;
 }
 
 static void advise_for_full_device(const struct sp_shortage *shortage, struct sp_text *text) {
@@ -237,10 +248,7 @@ static void advise_for_full_device(const struct sp_shortage *shortage, struct sp
         sp_text_add(text,
                     "nobody knows what the device has free: another try after "
                     "poolDeviceSynchronize may do");
-    else if (could_grow_after_trims(shortage))
-        sp_text_add(text,
-                    "poolMemPoolTrimTo of other pools of the device gives back what is missing");
-    else
+    else if (!advise_trims(shortage, text))
         say_who_has_the_device(shortage, text);
 }
 
@@ -333,7 +341,7 @@ static void advise_for_pieces(const struct sp_shortage *shortage, struct sp_text
         return;
     else if (could_grow(shortage))
         advise_growth_ahead(shortage, text);
-    else
+    else if (!advise_trims(shortage, text))
         sp_text_add(text,
                     "what is free is in pieces beside blocks in use, so nothing but freeing helps");
 }

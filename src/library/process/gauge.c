@@ -124,7 +124,7 @@ static void add_ready(void *context, const struct sp_chain *chain, const struct 
 }
 
 static uint64_t largest_remapped(const struct sp_pool *pool) {
-    static const enum sp_region_kind kinds[] = {SP_REGION_LARGE, SP_REGION_PAGES};
+    static const int kinds[] = {SP_REGION_LARGE, SP_REGION_PAGES};
     struct ends ends = {0};
     for (int i = 0; i < 2 && !sp_vmm_is_plain(&pool->device->vmm); i++) {
         ends.ready = &pool->regions[kinds[i]].ready;

@@ -107,6 +107,9 @@ static void charge(const struct look *look, unsigned part, struct sp_fence fence
 static void note_holders(const struct look *look, unsigned part, const struct sp_block *block) {
     for (uint32_t i = 0; i < block->fences.count; i++) {
         struct sp_fence fence = *sp_fence_set_at(&block->fences, i);
+        bool is_mine = !holds_back(look, part, fence) && !sp_pool_knows(look->pool, fence);
+        for (unsigned set = 1; is_mine && set < SP_PART_SETS; set++)
+            look->rooms[set].stays_mine = look->rooms[set].stays_mine || (set & part);
         if (!holds_back(look, part, fence))
             continue;
         for (unsigned set = 1; set < SP_PART_SETS; set++) {

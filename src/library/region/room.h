@@ -43,8 +43,9 @@ struct sp_room {
     // The streams that hold it back:
     const struct sp_stream *holder; // one of the streams, or null
     bool several;                   // there are others
-    bool several_contexts;          // there are others of other contexts
-    const struct sp_stream *most;   // in a room of one part: the stream that holds back most
+    bool stays_mine; // some of it is the stream's to have by its order once these are complete
+    bool several_contexts;        // there are others of other contexts
+    const struct sp_stream *most; // in a room of one part: the stream that holds back most
     uint64_t most_bytes;
 };
 

@@ -166,6 +166,26 @@ static void no_stream_is_named_where_several_hold_memory_back(void **state) {
     is_served_after_a_synchronise_of_the_device(MIB(40), b);
 }
 
+// A fixed block needs memory that goes back first. What is complete on the other stream waits for
+// this one still, which may have it by its order, and no other use of it.
+static void no_stream_is_named_where_the_own_one_holds_it_back_too(void **state) {
+    (void)state;
+    const CUstream both[] = {a, b};
+    fixture_set_flag(pool, poolMemPoolAttrDeterministic, 1);
+    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, 0);
+    fill_with(EXTENT);
+    simulated_work(a);
+    simulated_work(b);
+    assert_int_equal(poolFreeAsyncAfter(blocks[0], both, 2), poolSuccess);
+    refuse(EXTENT, a, poolMallocFixed);
+    advises("poolDeviceSynchronize makes it available");
+    fixture_synchronize(b);
+    refuse(EXTENT, a, poolMallocFixed);
+    fixture_synchronize(a);
+    assert_int_equal(poolMallocAsyncWithFlags(&blocks[0], EXTENT, pool, a, poolMallocFixed),
+                     poolSuccess);
+}
+
 static void no_stream_is_named_of_several_with_events_either(void **state) {
     (void)state;
     CUstream c = simulated_stream();
@@ -353,6 +373,7 @@ int main(void) {
         TEST(what_is_unfenced_is_free_to_its_own_stream),
         TEST(a_stream_that_was_destroyed_is_not_advised_to_be_synchronised),
         TEST(no_stream_is_named_where_several_hold_memory_back),
+        TEST(no_stream_is_named_where_the_own_one_holds_it_back_too),
         TEST(no_stream_is_named_of_several_with_events_either),
         TEST(a_policy_that_the_call_forbids_is_not_advised),
         TEST(memory_that_a_request_wants_kept_is_told_of_the_threshold),

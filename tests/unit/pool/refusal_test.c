@@ -190,8 +190,7 @@ static void another_pools_pieces_are_no_help(void **state) {
 
 // Of 12 GiB that a pool has, 2 are free at the end. Another pool has the other 4, of which it keeps
 // 1 that is free.
-static void another_pools_idle_memory_is_told_where_a_growth_lacks_little(void **state) {
-    (void)state;
+static void another_pools_free_memory_is_told(bool is_idle, const char *advice) {
     poolMemPool_t first = fixture_pool(), second = fixture_pool();
     fixture_set(first, poolMemPoolAttrReleaseThreshold, UINT64_MAX);
     fixture_set(second, poolMemPoolAttrReleaseThreshold, UINT64_MAX);
@@ -199,14 +198,34 @@ static void another_pools_idle_memory_is_told_where_a_growth_lacks_little(void *
     fixture_synchronize(b);
     fixture_malloc(first, GIB(10), b);
     fixture_malloc(second, GIB(3), b);
-    fixture_free(fixture_malloc(second, GIB(1), b), b);
-    fixture_synchronize(b);
+    void *freed = fixture_malloc(second, GIB(1), a);
+    if (!is_idle)
+        simulated_work(a);
+    fixture_free(freed, a);
+    if (is_idle)
+        fixture_synchronize(a);
     void *pointer = NULL;
     assert_int_equal(poolMallocFromPoolAsync(&pointer, GIB(3), first, b),
                      poolErrorMemoryAllocation);
-    advises("poolMemPoolTrimTo of other pools of the device gives back what is missing");
+    advises(advice);
+    if (!is_idle)
+        assert_int_equal(poolDeviceSynchronize(), poolSuccess);
     fixture_trim(second, 0);
     fixture_malloc(first, GIB(3), b); // as it was said
+}
+
+static void another_pools_idle_memory_is_told_where_a_growth_lacks_little(void **state) {
+    (void)state;
+    another_pools_free_memory_is_told(
+        true, "poolMemPoolTrimTo of other pools of the device gives back what is missing");
+}
+
+static void so_is_pending_memory(void **state) {
+    (void)state;
+    another_pools_free_memory_is_told(
+        false,
+        "poolMemPoolTrimTo of other pools of the device gives back what is missing after "
+        "poolDeviceSynchronize");
 }
 
 // It may not grow, but could once the other pool has given back what it has.
@@ -276,6 +295,7 @@ int main(void) {
         TEST(that_the_host_could_wait_for_another_pools_blocking_stream_is_told),
         TEST(another_pools_pieces_are_no_help),
         TEST(another_pools_idle_memory_is_told_where_a_growth_lacks_little),
+        TEST(so_is_pending_memory),
         TEST(growth_is_advised_after_a_synchronise),
         TEST(without_host_memory_the_device_is_not_called_full),
         TEST(a_growth_that_lacked_host_memory_at_last_is_told_so),
