@@ -224,18 +224,13 @@ static void say_who_has_the_device(const struct sp_shortage *shortage, struct sp
         sp_text_add(text, ", and what isn't of any pool %s", sp_text_bytes(total - known).text);
 }
 
-static bool could_grow_after_trims(const struct sp_shortage *shortage, unsigned parts) {
-    uint64_t whole = shortage->others[parts].whole;
-    return whole > 0 && shortage->least <= sp_shortage_growth(shortage, whole);
-}
-
 // Other pools give back what a request needs as a whole, and not what it lacks beside free memory.
 // True when that was told.
 static bool advise_trims(const struct sp_shortage *shortage, struct sp_text *text) {
-    if (shortage->lack != SP_LACK_DEVICE || !could_grow_after_trims(shortage, SP_ALL))
+    if (shortage->lack != SP_LACK_DEVICE || !sp_shortage_fits_after_trims(shortage, SP_ALL))
         return false;
     sp_text_add(text, "poolMemPoolTrimTo of other pools of the device gives back what is missing");
-    if (!could_grow_after_trims(shortage, SP_READY))
+    if (!sp_shortage_fits_after_trims(shortage, SP_READY))
         sp_text_add(text, " after poolDeviceSynchronize");
     return true;
 }

@@ -118,27 +118,36 @@ static bool fits_by_growth(const struct sp_shortage *shortage, const struct sp_r
 
 // Part of a stitched view is new memory if whole extents or a tail save any of it, as nothing else
 // is left: see supply/pieces.c.
-static bool fits_beside_new(const struct sp_shortage *shortage, const struct sp_room *reached) {
+static bool fits_beside_new(const struct sp_shortage *shortage, const struct sp_room *reached,
+                            uint64_t given_back) {
     uint64_t size = shortage->request->size;
     uint64_t missing = in_granules(shortage, size - reached->stitchable - reached->tail);
     uint64_t mapped = in_granules(shortage, size - sp_shortage_stitched(reached));
-    return sp_shortage_may_grow(shortage) && mapped <= sp_shortage_growth(shortage, 0) &&
+    return sp_shortage_may_grow(shortage) && mapped <= sp_shortage_growth(shortage, given_back) &&
            missing < size;
 }
 
-static bool fits_stitched(const struct sp_shortage *shortage, const struct sp_room *reached) {
+static bool fits_stitched(const struct sp_shortage *shortage, const struct sp_room *reached,
+                          uint64_t given_back) {
     const struct sp_request *request = shortage->request;
     if (request->kind != SP_REGION_LARGE ||
         sp_device_defragmentation(request->pool) == poolDefragmentNever)
         return false;
-    return sp_shortage_stitched(reached) >= request->size || fits_beside_new(shortage, reached);
+    return sp_shortage_stitched(reached) >= request->size ||
+           fits_beside_new(shortage, reached, given_back);
 }
 
 bool sp_shortage_fits(const struct sp_shortage *shortage, unsigned reach, unsigned unused,
                       uint64_t given_back) {
     const struct sp_room *rooms = shortage->rooms;
-    return fits_in_row(shortage, &rooms[reach]) || fits_stitched(shortage, &rooms[reach]) ||
+    return fits_in_row(shortage, &rooms[reach]) || fits_stitched(shortage, &rooms[reach], 0) ||
            fits_by_growth(shortage, &rooms[unused], given_back);
+}
+
+bool sp_shortage_fits_after_trims(const struct sp_shortage *shortage, unsigned parts) {
+    uint64_t whole = shortage->others[parts].whole;
+    return whole > 0 && (shortage->least <= sp_shortage_growth(shortage, whole) ||
+                         fits_stitched(shortage, &shortage->rooms[SP_HERE], whole));
 }
 
 bool sp_shortage_fits_anew(const struct sp_shortage *shortage) {

@@ -41,6 +41,10 @@ struct sp_shortage sp_shortage_look(const struct sp_request *request, enum sp_la
 bool sp_shortage_fits(const struct sp_shortage *shortage, unsigned reach, unsigned unused,
                       uint64_t given_back);
 
+// True when what is here would do with new memory, once other pools were trimmed and had given back
+// whole extents of these parts.
+bool sp_shortage_fits_after_trims(const struct sp_shortage *shortage, unsigned parts);
+
 // True when the pool could map all of the request anew, after it and others gave back what they
 // have.
 bool sp_shortage_fits_anew(const struct sp_shortage *shortage);

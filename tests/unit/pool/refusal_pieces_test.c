@@ -79,6 +79,26 @@ static void pages_that_could_be_waited_for_are_told(void **state) {
     fixture_malloc(pool, MIB(12), b); // as it was said
 }
 
+// On a device of 128 MiB one pool has 4 MiB free, and 2 in another extent. Another pool keeps 2.
+static void pieces_that_lack_what_another_pool_keeps_are_told(void **state) {
+    assert_int_equal(fixture_teardown(state), 0);
+    assert_int_equal(fixture_begin("memory=128M"), 0);
+    poolMemPool_t other = fixture_pool();
+    pool = fixture_pool();
+    a = simulated_stream();
+    fill_with(HALF);
+    fixture_malloc(other, MIB(62), a);
+    fixture_free(fixture_malloc(other, MIB(2), a), a);
+    drop(0, a);
+    drop(1, a);
+    drop(3, a);
+    fixture_synchronize(a);
+    refuse(MIB(8), a, 0);
+    advises("poolMemPoolTrimTo of other pools of the device gives back what is missing");
+    fixture_trim(other, 0);
+    fixture_malloc(pool, MIB(8), a); // as it was said
+}
+
 static void a_fixed_block_that_only_pieces_are_left_for_is_told(void **state) {
     (void)state;
     fill_with(EXTENT);
@@ -255,6 +275,7 @@ int main(void) {
         TEST(pieces_that_could_be_mapped_side_by_side_are_told),
         TEST(pages_that_could_be_mapped_side_by_side_are_told),
         TEST(pages_that_could_be_waited_for_are_told),
+        TEST(pieces_that_lack_what_another_pool_keeps_are_told),
         TEST(a_fixed_block_that_only_pieces_are_left_for_is_told),
         TEST(a_small_fixed_block_is_not_told_of_a_piece_that_has_no_room_for_a_slab),
         TEST(a_fixed_block_has_no_use_for_pinned_pieces),
