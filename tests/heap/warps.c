@@ -190,14 +190,17 @@ static void conclude(struct warp *warp, uint32_t threads, const struct part *own
         atomic_store(&warp->part[ph_lowest(left)].done, true);
 }
 
-// The last lane that comes may end at once, with the results given: who has ended is read first, so
-// that a result that isn't there afterwards never comes.
+// Lanes whose results are there go on, and may end, while others' are still being given. So a lane
+// that has ended comes no more only if nobody has concluded the collective: then this lane stands
+// among those that have arrived.
 static void wait_for_result(const struct warp *warp, const struct part *own) {
+    const atomic_uint *arrived = &warp->arrived[ph_lowest(own->threads)];
     for (;;) {
         uint32_t ended = atomic_load(&warp->ended);
+        bool is_open = atomic_load(arrived) >> self->number & 1;
         if (atomic_load(&own->done))
             return;
-        if ((ended & own->threads) != 0)
+        if (is_open && (ended & own->threads) != 0)
             test_fail(__FILE__, __LINE__, "a collective waits for a lane that has ended");
         warps_wait();
     }
