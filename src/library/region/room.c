@@ -104,14 +104,21 @@ static void charge(const struct look *look, unsigned part, struct sp_fence fence
     room->most_bytes = lane->holds_back[is_unfenced];
 }
 
+static void note_mine(const struct look *look, unsigned part) {
+    for (unsigned set = 1; set < SP_PART_SETS; set++) {
+        if (set & part)
+            look->rooms[set].stays_mine = true;
+    }
+}
+
 static void note_holders(const struct look *look, unsigned part, const struct sp_block *block) {
     for (uint32_t i = 0; i < block->fences.count; i++) {
         struct sp_fence fence = *sp_fence_set_at(&block->fences, i);
-        bool is_mine = !holds_back(look, part, fence) && !sp_pool_knows(look->pool, fence);
-        for (unsigned set = 1; is_mine && set < SP_PART_SETS; set++)
-            look->rooms[set].stays_mine = look->rooms[set].stays_mine || (set & part);
-        if (!holds_back(look, part, fence))
+        if (!holds_back(look, part, fence)) {
+            if (!sp_pool_knows(look->pool, fence))
+                note_mine(look, part);
             continue;
+        }
         for (unsigned set = 1; set < SP_PART_SETS; set++) {
             if (set & part)
                 note_holder(&look->rooms[set], sp_stream_at(fence.slot));

@@ -133,10 +133,12 @@ bool sp_row_learn_all(const struct sp_request *request) {
 struct sp_row sp_row_up_to(const struct sp_request *request, struct sp_block *last,
                            uint64_t less_than, unsigned *looks) {
     struct sp_row row = {NULL, 0};
-    for (struct sp_block *b = last; b && *looks > 0; b = b->prev, (*looks)--) {
+    for (struct sp_block *b = last; b; b = b->prev, (*looks)--) {
         if (!sp_request_usable(request, b) || row.size + b->size >= less_than)
             break;
         row = (struct sp_row){b, row.size + b->size};
+        if (*looks == 0)
+            break;
     }
     return row;
 }

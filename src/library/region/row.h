@@ -26,7 +26,7 @@ struct sp_row {
 };
 
 // Returns the row within reach that ends with a block, or null, less than so many bytes of it. It
-// looks at `looks` blocks at most, and takes them off.
+// looks at that block, and at `looks` more at most, which it takes off.
 struct sp_row sp_row_up_to(const struct sp_request *request, struct sp_block *last,
                            uint64_t less_than, unsigned *looks);
 

@@ -8,8 +8,8 @@
 #include "region/settle.h"
 #include "supply/growth.h"
 
-// So many holes are compared at most, and so many blocks in front of them. A program that trims now
-// and then comes to fewer.
+// So many holes are compared at most, and of the rows in front of them so many blocks beside the
+// last of each. A program that trims now and then comes to fewer.
 enum { HOLES_LOOKED_AT = 1024, FRONTS_LOOKED_AT = 1024 };
 
 static uint64_t granule_of(const struct sp_pool *pool) {

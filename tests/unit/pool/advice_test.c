@@ -68,19 +68,11 @@ static CUstream any_stream(void) {
     return streams[below(STREAMS)];
 }
 
-static void order_behind(CUstream later, CUstream earlier) {
-    CUevent event = NULL;
-    assert_int_equal(sp_driver->cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
-    assert_int_equal(poolEventRecord(event, earlier), poolSuccess);
-    assert_int_equal(poolStreamWaitEvent(later, event, 0), poolSuccess);
-    assert_int_equal(poolEventDestroy(event), poolSuccess);
-}
-
 static void free_one(void) {
     struct piece *piece = &pieces[below(piece_count)];
     CUstream on = once_in(2) ? piece->stream : any_stream();
     if (on != piece->stream)
-        order_behind(on, piece->stream);
+        fixture_order(on, piece->stream);
     if (once_in(3))
         simulated_work(on);
     fixture_free(piece->block, on);

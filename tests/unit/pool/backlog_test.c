@@ -8,7 +8,8 @@
 
 #include <cmocka.h>
 
-#include "region/lane.h"
+#include "region/collect.h"
+#include "region/row.h"
 #include "unit/pool/fixture.h"
 
 enum { BEHIND = 64, PIECES = 2000 };
@@ -128,6 +129,30 @@ static void nor_does_one_that_the_limit_leaves_little_for(void **state) {
     fixture_check(pool);
 }
 
+// Many holes share the looks, so each has one at the block in front of it in any case.
+static void of_a_row_so_many_blocks_beside_the_last_are_looked_at(void **state) {
+    (void)state;
+    struct sp_request request;
+    free_parts(4, MIB(16));
+    struct sp_pool *inside = fixture_inside(pool);
+    sp_collect_all(inside);
+    sp_request_open(&request, inside, fixture_lane(pool, consumer), SP_REGION_LARGE, MIB(80),
+                    poolMallocDefault);
+    sp_lock_acquire(&inside->lock);
+    const struct sp_list *segment = inside->regions[SP_REGION_LARGE].segments.next;
+    struct sp_block *last =
+        sp_chain_last(&SP_CONTAINER_OF(segment, struct sp_segment, link)->chain);
+    if (sp_block_state(last) == SP_BLOCK_HOLE)
+        last = last->prev;
+    for (unsigned looks = 0; looks < 6; looks++) {
+        unsigned left = looks, seen = looks < 3 ? looks + 1 : 4;
+        struct sp_row row = sp_row_up_to(&request, last, MIB(80), &left);
+        assert_int_equal(row.size, seen * MIB(16));
+    }
+    sp_lock_release(&inside->lock);
+    sp_request_close(&request);
+}
+
 #define backlog_test(function) cmocka_unit_test_setup_teardown(function, setup, fixture_teardown)
 
 int main(void) {
@@ -139,6 +164,7 @@ int main(void) {
         backlog_test(so_do_slabs_that_several_streams_free),
         backlog_test(parts_of_pending_memory_are_together_for_the_stream_that_freed_them),
         backlog_test(a_growth_maps_no_more_than_they_lack),
+        backlog_test(of_a_row_so_many_blocks_beside_the_last_are_looked_at),
         backlog_test(nor_does_one_that_the_limit_leaves_little_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

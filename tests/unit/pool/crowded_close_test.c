@@ -20,19 +20,23 @@ static void a_thread_that_is_alone_closes_the_fronts(void **state) {
     fixture_check(pool);
 }
 
+static struct sp_front_free free_of(void *block) {
+    struct sp_slab *slab = slab_of(block);
+    return (struct sp_front_free){.lane = crowded,
+                                  .stream = crowded->stream,
+                                  .sequence = sp_load_relaxed(&crowded->stream->sequence),
+                                  .block = {.slab = slab, .address = (uint64_t)(uintptr_t)block},
+                                  .class_index = slab->class_index};
+}
+
 // A thread that has to make room for what it frees holds a claimed block meanwhile.
 static void fronts_stay_open_while_a_block_is_on_its_way(void **state) {
     (void)state;
     block_in_front(KIB(4));
     void *block = take(KIB(4));
-    uint64_t address = (uint64_t)(uintptr_t)block;
     struct sp_slab *slab = slab_of(block);
     struct sp_front *front = sp_front_of_thread(crowded);
-    struct sp_front_free claimed = {.lane = crowded,
-                                    .stream = crowded->stream,
-                                    .sequence = sp_load_relaxed(&crowded->stream->sequence),
-                                    .block = {.slab = slab, .address = address},
-                                    .class_index = slab->class_index};
+    struct sp_front_free claimed = free_of(block);
     struct poolPointerAttributes attributes;
     assert_true(sp_front_claim(front, &claimed));
     assert_false(sp_front_claim(front, &claimed));
@@ -77,14 +81,8 @@ static void fronts_that_could_not_close_are_closed_later(void **state) {
     (void)state;
     block_in_front(KIB(4));
     void *block = take(KIB(4));
-    uint64_t address = (uint64_t)(uintptr_t)block;
-    struct sp_slab *slab = slab_of(block);
     struct sp_front *front = sp_front_of_thread(crowded);
-    struct sp_front_free claimed = {.lane = crowded,
-                                    .stream = crowded->stream,
-                                    .sequence = sp_load_relaxed(&crowded->stream->sequence),
-                                    .block = {.slab = slab, .address = address},
-                                    .class_index = slab->class_index};
+    struct sp_front_free claimed = free_of(block);
     assert_true(sp_front_claim(front, &claimed));
     fixture_set_flag(pool, poolMemPoolAttrDeterministic, 1);
     assert_true(sp_front_is_any(crowded));

@@ -98,6 +98,14 @@ void fixture_synchronize(CUstream stream) {
     assert_int_equal(poolStreamSynchronize(stream), poolSuccess);
 }
 
+void fixture_order(CUstream later, CUstream earlier) {
+    CUevent event = NULL;
+    assert_int_equal(sp_driver->cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
+    assert_int_equal(poolEventRecord(event, earlier), poolSuccess);
+    assert_int_equal(poolStreamWaitEvent(later, event, 0), poolSuccess);
+    assert_int_equal(poolEventDestroy(event), poolSuccess);
+}
+
 void fixture_trim(poolMemPool_t pool, size_t keep) {
     assert_int_equal(poolMemPoolTrimTo(pool, keep), poolSuccess);
 }

@@ -31,6 +31,10 @@ uint64_t fixture_lane_bytes(const struct sp_lane *lane);
 void *fixture_malloc(poolMemPool_t pool, size_t size, CUstream stream);
 void fixture_free(void *pointer, CUstream stream);
 void fixture_synchronize(CUstream stream);
+
+// Has a stream run after what another one was given so far.
+void fixture_order(CUstream later, CUstream earlier);
+
 void fixture_trim(poolMemPool_t pool, size_t keep);
 
 uint64_t fixture_attribute(poolMemPool_t pool, enum poolMemPoolAttr attribute);

@@ -486,14 +486,6 @@ static void a_request_waits_behind_the_legacy_stream_for_what_two_streams_hold_b
     fixture_check(full);
 }
 
-static void order_behind(CUstream later, CUstream earlier) {
-    CUevent event = NULL;
-    assert_int_equal(sp_driver->cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
-    assert_int_equal(poolEventRecord(event, earlier), poolSuccess);
-    assert_int_equal(poolStreamWaitEvent(later, event, 0), poolSuccess);
-    assert_int_equal(poolEventDestroy(event), poolSuccess);
-}
-
 // The stream runs after the free, and no policy lets it wait.
 static void a_small_request_has_large_memory_that_it_runs_after(void **state) {
     (void)state;
@@ -501,7 +493,7 @@ static void a_small_request_has_large_memory_that_it_runs_after(void **state) {
     fixture_set_flag(full, poolMemPoolReuseAllowInternalDependencies, 0);
     void *refused;
     assert_int_equal(poolMallocFromPoolAsync(&refused, 512, full, b), poolErrorMemoryAllocation);
-    order_behind(b, a);
+    fixture_order(b, a);
     fixture_free(fixture_malloc(full, 512, b), b);
     fixture_check(full);
 }
@@ -545,11 +537,11 @@ static void so_it_does_in_rows_that_it_runs_after(void **state) {
     poolMemPool_t full = filled_with(sizes, COUNT, blocks);
     CUstream streams[2] = {simulated_stream(), simulated_stream()};
     for (int i = 0; i < 2; i++) {
-        order_behind(streams[i], a);
+        fixture_order(streams[i], a);
         simulated_work(streams[i]);
         fixture_free(blocks[1 + i], streams[i]);
         fixture_free(blocks[4 + i], streams[i]);
-        order_behind(a, streams[i]);
+        fixture_order(a, streams[i]);
     }
     void *block = fixture_malloc(full, 49000, a);
     assert_ptr_equal(block, blocks[4]);
