@@ -1,7 +1,5 @@
-// The words of a refused allocation: why, how the pool stands, and what would help most.
-//
-// The advice is the cheapest that would serve the request: first to wait for what is free, then to
-// use what lies in pieces, then to grow.
+// The words of a refused allocation: why, how the pool stands, and what would help most
+// (calls/advice.h).
 #ifndef STREAMPOOL_CALLS_REFUSAL_H
 #define STREAMPOOL_CALLS_REFUSAL_H
 

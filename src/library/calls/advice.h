@@ -1,0 +1,13 @@
+// Advice: the cheapest thing that would have a refused request served.
+//
+// First to wait for what is free, then to use what lies in pieces, then to grow. What a shortage
+// says would fit is what the ladder would find, so a program that does as advised is served.
+#ifndef STREAMPOOL_CALLS_ADVICE_H
+#define STREAMPOOL_CALLS_ADVICE_H
+
+#include "calls/shortage.h"
+#include "calls/text.h"
+
+void sp_advice_say(const struct sp_shortage *shortage, struct sp_text *text);
+
+#endif
