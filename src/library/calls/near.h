@@ -21,8 +21,8 @@ bool sp_near_is_turn_of_others(const struct sp_lane *lane);
 // Notes whether its question brought news. As long as questions do, it asks once in
 // SP_MISSES_PER_POLL_LEAST misses; each that brings none makes it ask half as often, down to once
 // in SP_MISSES_PER_POLL_MOST. Each is a quarter of that where the streams are promised. A question
-// takes about as long as a miss. Where the pool's free memory lies in pieces each miss asks, in
-// vain or not: see sp_growth_note().
+// takes about as long as a miss. Where the pool's free memory lies in pieces each miss of a lane
+// that is in no crowd asks, in vain or not: see sp_growth_note() and region/crowd.h.
 void sp_near_note_answer(struct sp_lane *lane, bool brought_news);
 
 // Counts a miss towards that turn.

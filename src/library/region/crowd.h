@@ -5,7 +5,8 @@
 // work takes. So a lane counts: SP_CROWD_MET more each time that it finds the lock held, and one
 // less each time that it finds it free. At SP_CROWD_FULL the lane keeps its next SP_CROWD_KEPT
 // frees in its quick lists, and gives them out again with no look at the pool. Then it files again,
-// and counts on from SP_CROWD_REST.
+// and counts on from SP_CROWD_REST. Until then it asks other streams by turns alone (calls/near.h):
+// the questions of many threads wait for each other, too.
 //
 // A lane that finds the lock held less than once in nine times files everything: blocks in quick
 // lists make a shared pool creep (docs/notes/placing.md). A deterministic pool knows no crowds, as
@@ -36,13 +37,17 @@ static inline bool sp_crowd_meet(struct sp_lane *lane) {
     return held;
 }
 
+// True when the lane is in a crowd.
+static inline bool sp_crowd_is_there(const struct sp_lane *lane) {
+    return SP_UNLIKELY(sp_load_relaxed(&lane->keeps) != 0) && !sp_pool_is_deterministic(lane->pool);
+}
+
 // True when the lane is in a crowd: one of the frees that it keeps is the caller's.
 static inline bool sp_crowd_keeps(struct sp_lane *lane) {
-    uint32_t keeps = sp_load_relaxed(&lane->keeps);
-    if (SP_LIKELY(keeps == 0) || sp_pool_is_deterministic(lane->pool))
-        return false;
-    sp_store_relaxed(&lane->keeps, keeps - 1);
-    return true;
+    bool keeps = sp_crowd_is_there(lane);
+    if (keeps)
+        sp_store_relaxed(&lane->keeps, sp_load_relaxed(&lane->keeps) - 1);
+    return keeps;
 }
 
 #endif

@@ -174,8 +174,8 @@ struct sp_lanes {
     // A thread asks for its lane; see calls/near.h. Of many that ask at once each waits for the
     // driver.
     _Atomic bool asks;
-    // Each lane asks at each miss: the pool has grown because its free memory lay in pieces. See
-    // sp_growth_note().
+    // Each lane asks at each miss, unless it is in a crowd: the pool has grown because its free
+    // memory lay in pieces. See sp_growth_note().
     _Atomic bool ask_each_miss;
     struct sp_lane *_Atomic offers; // see region/offer.h
 };

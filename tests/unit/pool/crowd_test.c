@@ -5,6 +5,7 @@
 
 #include <cmocka.h>
 
+#include "calls/near.h"
 #include "region/collect.h"
 #include "region/crowd.h"
 #include "unit/pool/fixture.h"
@@ -127,6 +128,25 @@ static void in_a_crowd_what_is_freed_is_given_out_again_with_no_look_at_the_pool
     fixture_check(pool);
 }
 
+// The questions of many threads wait for each other.
+static void in_a_crowd_a_lane_asks_by_turns_where_others_ask_at_each_miss(void **state) {
+    (void)state;
+    poolMemPool_t pool;
+    CUstream stream;
+    struct sp_lane *lane = lane_of_shared_pool(&pool, &stream);
+    atomic_store(&fixture_inside(pool)->lanes.ask_each_miss, true);
+    lane->asks_every = 8;
+    lane->misses = 1;
+    assert_true(sp_near_is_turn_of_others(lane));
+    crowd(lane);
+    assert_false(sp_near_is_turn_of_others(lane));
+    lane->misses = 8;
+    assert_true(sp_near_is_turn_of_others(lane));
+    lane->misses = 1;
+    lane->keeps = 0;
+    assert_true(sp_near_is_turn_of_others(lane));
+}
+
 static void what_another_stream_frees_in_a_crowd_is_kept_by_that_streams_lane(void **state) {
     (void)state;
     poolMemPool_t pool;
@@ -185,6 +205,7 @@ int main(void) {
         crowd_test(it_keeps_so_many_frees_and_files_again_then),
         crowd_test(misses_and_frees_count_what_they_meet),
         crowd_test(in_a_crowd_what_is_freed_is_given_out_again_with_no_look_at_the_pool),
+        crowd_test(in_a_crowd_a_lane_asks_by_turns_where_others_ask_at_each_miss),
         crowd_test(what_another_stream_frees_in_a_crowd_is_kept_by_that_streams_lane),
         crowd_test(no_pool_grows_beside_what_a_crowd_keeps),
         crowd_test(a_deterministic_pool_knows_no_crowds),
