@@ -126,7 +126,7 @@ static struct sp_outcome ask_current_context(struct sp_request *request) {
     uint64_t id;
     bool is_other = sp_is_done(sp_context_current(&context, &id)) && context &&
                     !sp_stream_is_of(request->lane->stream, context, id);
-    return is_other ? sp_ask_current_context(request->pool) : sp_outcome_done();
+    return is_other ? sp_ask_current_context_of(request->pool->device) : sp_outcome_done();
 }
 
 // Other pools keep what was freed on their open lanes until somebody asks.
@@ -164,16 +164,20 @@ static struct sp_outcome ask_and_climb(struct sp_request *request, struct sp_blo
 
 // ------------------------------------------------------------------------------- waits of the host
 
+static const struct step found[] = {{sp_rung_within_reach, SP_STATISTIC_ReuseFoundComplete}};
+
 // The events that are there are asked first: that costs least.
 static struct sp_outcome poll_and_climb(struct sp_request *request, struct sp_block **block) {
     uint64_t before = sp_progress_news();
     struct sp_outcome outcome = sp_poll_context_of(request->lane->stream);
     if (!sp_is_done(outcome))
         return outcome;
-    *block = sp_take(request);
-    if (*block)
-        return sp_outcome_done();
-    outcome = sp_progress_news() == before ? sp_outcome_done() : climb_again(request, block);
+    outcome = climb(STEPS_OF(found), request, block);
+    if (!sp_is_done(outcome) || *block)
+        return outcome;
+    request->brought_news = request->brought_news || sp_progress_news() != before;
+    if (sp_progress_news() != before)
+        outcome = climb_again(request, block);
     return sp_is_done(outcome) && !*block ? ask_and_climb(request, block) : outcome;
 }
 
@@ -197,11 +201,19 @@ struct sp_outcome sp_ladder_wait_on_host(struct sp_request *request, struct sp_b
     return outcome;
 }
 
-static struct sp_outcome after_context_wait(struct sp_request *request, struct sp_block **block) {
+static struct sp_outcome wait_for_context(struct sp_request *request, struct sp_block **block) {
     uint64_t before = sp_progress_news();
     struct sp_outcome outcome = sp_wait_for_context(request);
-    return sp_is_done(outcome) && sp_progress_news() != before ? climb_again(request, block)
-                                                               : outcome;
+    if (!sp_is_done(outcome) || sp_progress_news() == before)
+        return outcome;
+    request->brought_news = true;
+    return climb_again(request, block);
+}
+
+// What these waits find is counted where it is taken.
+static struct sp_outcome wait_and_climb(struct sp_request *request, struct sp_block **block) {
+    struct sp_outcome outcome = sp_ladder_wait_on_host(request, block);
+    return sp_is_done(outcome) && !*block ? wait_for_context(request, block) : outcome;
 }
 
 // -------------------------------------------------------------------------------------- the ladder
@@ -226,7 +238,7 @@ static const struct step at_once[] = {
     {sp_rung_remapped_with_pages, SP_STATISTIC_Remaps},
 };
 
-// These rungs make the stream wait for events that are there; and for others, or the host.
+// These rungs make the stream wait for events that are there; and for others.
 static const struct step by_events[] = {
     {sp_rung_fenced, SP_STATISTIC_COUNT},
     {sp_wait_made_ordered, SP_STATISTIC_ReuseMadeOrdered},
@@ -235,8 +247,6 @@ static const struct step by_events[] = {
 static const struct step by_waiting[] = {
     {sp_wait_behind_legacy, SP_STATISTIC_ReuseMadeOrdered},
     {sp_wait_behind_context, SP_STATISTIC_ReuseMadeOrdered},
-    {sp_ladder_wait_on_host, SP_STATISTIC_ReuseFoundComplete},
-    {after_context_wait, SP_STATISTIC_ReuseFoundComplete},
 };
 
 // A look that was cut short may have missed what makes the call that failed needless.
@@ -267,6 +277,8 @@ struct sp_outcome sp_ladder_climb(struct sp_request *request, struct sp_block **
         outcome = climb(STEPS_OF(by_events), request, block);
     if (sp_is_done(outcome) && !*block)
         outcome = climb(STEPS_OF(by_waiting), request, block);
+    if (sp_is_done(outcome) && !*block)
+        outcome = wait_and_climb(request, block);
     return *block ? outcome : lacking(request, outcome);
 }
 

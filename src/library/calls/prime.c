@@ -39,7 +39,7 @@ static struct sp_outcome prime_after_trim(struct sp_pool *pool, uint64_t bytes) 
         return sp_outcome_of(SP_BEYOND_LIMIT);
     if (!sp_pool_is_deterministic(pool)) {
         sp_open_lanes_ask_device(pool->device, NULL);
-        sp_ask_current_context(pool);
+        sp_ask_current_context_of(pool->device);
     }
     sp_reclaim_zombies(pool->device);
     sp_reclaim_until(pool->device, current_context_of(pool), bytes, 0);

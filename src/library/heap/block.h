@@ -52,6 +52,7 @@ struct sp_block {
     struct sp_tier *tier;         // free: the index it is in
     union {
         struct sp_tree_node by_size; // free: in that index
+        struct sp_block *borrower;   // lent: the block that it is part of
         struct {
             uint64_t requested;          // live: the bytes that were asked for
             struct sp_block *quick_next; // cached: in the lane's quick list

@@ -44,8 +44,10 @@ static uint64_t end_of(const struct sp_extent *extent) {
     return extent->address + extent->size;
 }
 
-// Memory in a quick list is free, though to its chain it is taken.
+// Memory in a quick list is free, though to its chain it is taken; of a stitched block, too.
 static bool is_unused(const struct sp_block *block) {
+    if (sp_block_state(block) == SP_BLOCK_LENT)
+        block = block->borrower;
     return sp_survey_is_free(block) || sp_block_state(block) == SP_BLOCK_CACHED;
 }
 

@@ -3,6 +3,7 @@
 #include "order/context.h"
 #include "order/poll.h"
 #include "order/silent.h"
+#include "region/device.h"
 #include "region/lane.h"
 #include "region/unfenced.h"
 
@@ -32,5 +33,28 @@ struct sp_outcome sp_ask_current_context(struct sp_pool *pool) {
     outcome = sp_context_current(&context, &id);
     struct sp_stream *silent =
         sp_is_done(outcome) && context ? silent_stream(pool, context, id) : NULL;
+    return silent ? sp_silent_ask_legacy(silent) : outcome;
+}
+
+// The legacy stream tells of all of them.
+static struct sp_stream *silent_stream_on(struct sp_device *device, CUcontext context,
+                                          uint64_t id) {
+    struct sp_stream *found = NULL;
+    struct sp_pool *pool = NULL;
+    while ((pool = sp_device_next_pool(device, pool))) {
+        if (!found && sp_pool_may_ask(pool))
+            found = silent_stream(pool, context, id);
+    }
+    return found;
+}
+
+struct sp_outcome sp_ask_current_context_of(struct sp_device *device) {
+    CUcontext context = NULL;
+    uint64_t id;
+    struct sp_outcome outcome = sp_poll_current_context();
+    if (sp_is_done(outcome))
+        outcome = sp_context_current(&context, &id);
+    struct sp_stream *silent =
+        sp_is_done(outcome) && context ? silent_stream_on(device, context, id) : NULL;
     return silent ? sp_silent_ask_legacy(silent) : outcome;
 }

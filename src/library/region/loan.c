@@ -152,8 +152,10 @@ struct sp_block *sp_loan_begin(struct sp_stitch *stitch, uint64_t address, uint6
         vacate(sp_chain_find(&stitch->segment.chain, address));
         return NULL;
     }
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        pieces[i]->borrower = block;
         sp_block_set_state(pieces[i], SP_BLOCK_LENT);
+    }
     sp_block_set_live(block);
     stitch->blocks++;
     return block;

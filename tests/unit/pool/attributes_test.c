@@ -327,6 +327,31 @@ static void reading_what_is_pinned_or_pending_or_the_extents_moves_nothing(void 
     assert_ptr_equal(fixture_malloc(pool, MIB(1), a), low);
 }
 
+// The block stays in its stream's quick list, and its parts at home are lent to it.
+static void what_a_freed_block_in_pieces_leaves_is_pinned_as_before(void **state) {
+    (void)state;
+    enum { COUNT = 20 };
+    void *blocks[COUNT];
+    poolMemPool_t pool = fixture_pool_of_at_most(MIB(64));
+    CUstream a = simulated_stream();
+    fixture_set(pool, poolMemPoolAttrReleaseThreshold, UINT64_MAX);
+    for (int i = 0; i < COUNT; i++)
+        blocks[i] = fixture_malloc(pool, MIB(3), a);
+    for (int i = 0; i < COUNT; i++) {
+        if (i % 5 != 0)
+            fixture_free(blocks[i], a);
+    }
+    fixture_synchronize(a);
+    uint64_t pinned = fixture_attribute(pool, poolMemPoolStatPinnedBytes);
+    uint64_t most = fixture_attribute(pool, poolMemPoolStatLargestRemapped);
+    assert_int_not_equal(pinned, 0);
+    void *stitched = fixture_malloc(pool, most, a);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatRemaps), 1);
+    assert_true(fixture_attribute(pool, poolMemPoolStatPinnedBytes) < pinned);
+    fixture_free(stitched, a);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatPinnedBytes), pinned);
+}
+
 static uint64_t extents_of_driver(void) {
     simcudaLive live;
     simcudaGetLive(&live);
@@ -473,6 +498,7 @@ int main(void) {
         attribute_test(memory_known_to_be_complete_is_told_as_free_whoever_freed_it),
         attribute_test(memory_is_pending_until_the_pool_knows_of_its_completion),
         attribute_test(reading_what_is_pinned_or_pending_or_the_extents_moves_nothing),
+        attribute_test(what_a_freed_block_in_pieces_leaves_is_pinned_as_before),
         attribute_test(extents_are_those_that_the_driver_has_given),
         attribute_test(what_is_read_only_can_not_be_written),
         attribute_test(an_attribute_that_there_is_not_is_invalid),

@@ -50,6 +50,9 @@ static void what_nothing_else_tells_of_is_had(void **state) {
     fixture_set(pool, poolMemPoolAttrContextWaitMax, UINT64_MAX);
     assert_int_equal(allocate_on_b(), poolSuccess);
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatContextWaits), 1);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatReuseFoundComplete), 1);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatReuseComplete), 0);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatReuseOrdered), 0);
 }
 
 static void a_context_is_synchronized_only_where_the_attributes_say_so(void **state) {

@@ -54,7 +54,8 @@ static void assert_came_by(enum poolMemPoolAttr rung) {
         poolMemPoolStatReuseSameStream,  poolMemPoolStatReuseComplete,
         poolMemPoolStatReuseOrdered,     poolMemPoolStatReuseFoundComplete,
         poolMemPoolStatReuseMadeOrdered, poolMemPoolStatGrowthsAfterTrim,
-        poolMemPoolStatOtherRegion,      poolMemPoolStatFailures};
+        poolMemPoolStatRemaps,           poolMemPoolStatOtherRegion,
+        poolMemPoolStatFailures};
     for (size_t i = 0; i < sizeof rungs / sizeof rungs[0]; i++)
         assert_count(rungs[i], rungs[i] == rung);
     assert_count(poolMemPoolStatGrowths,
@@ -173,6 +174,22 @@ static void the_hosts_wait_comes_last(void **state) {
     simulated_finish(a);
     assert_ptr_equal(fixture_malloc(pool, BLOCK, b), freed);
     assert_came_by(poolMemPoolStatReuseFoundComplete);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatHostWaits), 1);
+}
+
+// It is joined with new memory, which is what counts.
+static void what_the_hosts_wait_lets_the_pool_grow_by_counts_once(void **state) {
+    (void)state;
+    fixture_set_flag(pool, poolMemPoolReuseAllowInternalDependencies, 0);
+    fixture_set_flag(pool, poolMemPoolReuseAllowOpportunistic, 0);
+    fixture_set(pool, poolMemPoolAttrHostWaitMax, UINT64_MAX);
+    void *freed = fixture_malloc(pool, BLOCK / 8 * 5, a);
+    simulated_work(a);
+    fixture_free(freed, a);
+    simulated_finish(a);
+    count_anew();
+    assert_ptr_equal(fixture_malloc(pool, BLOCK, b), freed);
+    assert_came_by(poolMemPoolStatGrowths);
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatHostWaits), 1);
 }
 
@@ -496,6 +513,7 @@ int main(void) {
             memory_without_an_event_is_taken_behind_the_whole_context_where_the_program_allows_it),
         ladder_test(no_policy_and_no_memory_is_a_failure_that_changes_nothing),
         ladder_test(the_hosts_wait_comes_last),
+        ladder_test(what_the_hosts_wait_lets_the_pool_grow_by_counts_once),
         ladder_test(caches_are_given_back_before_the_pool_grows_again),
         ladder_test(memory_of_the_other_region_is_a_last_resort),
         ladder_test(small_blocks_are_counted_where_their_slabs_came_from_and_then_by_stream),

@@ -317,6 +317,22 @@ static void a_device_without_room_refuses_and_nothing_changes(void **state) {
     assert_int_equal(fixture_reserved(pool), MIB(64));
 }
 
+// No event stands behind it.
+static void what_another_pool_has_of_a_blocking_stream_is_given_back_for_priming(void **state) {
+    (void)state;
+    poolMemPool_t pool = plain_pool();
+    poolMemPool_t other = fixture_pool();
+    CUstream blocking = simulated_blocking_stream();
+    size_t most = fixture_inside(pool)->device->vmm.total_memory / 4 * 3;
+    fixture_set(other, poolMemPoolAttrReleaseThreshold, UINT64_MAX);
+    fixture_set(other, poolMemPoolAttrUnfencedBytesMax, most);
+    simulated_work(blocking);
+    fixture_free(fixture_malloc(other, most, blocking), blocking);
+    assert_int_equal(poolMemPoolPrime(pool, most), poolErrorMemoryAllocation);
+    simulated_finish(blocking);
+    prime(pool, most);
+}
+
 // Each of the driver's calls for each of the extents.
 static void a_driver_that_fails_in_the_middle_leaves_nothing_primed(void **state) {
     (void)state;
@@ -382,6 +398,7 @@ int main(void) {
         PRIME_TEST(priming_has_no_more_than_the_largest_size),
         PRIME_TEST(memory_in_pieces_counts_where_the_limit_has_no_room),
         PRIME_TEST(a_device_without_room_refuses_and_nothing_changes),
+        PRIME_TEST(what_another_pool_has_of_a_blocking_stream_is_given_back_for_priming),
         PRIME_TEST(a_driver_that_fails_in_the_middle_leaves_nothing_primed),
         PRIME_TEST(priming_of_no_pool_is_invalid),
         PRIME_TEST(a_primed_pool_that_is_given_up_gives_all_back),

@@ -174,6 +174,25 @@ static void that_the_host_could_wait_for_another_pools_blocking_stream_is_told(v
     fixture_malloc(second, GIB(8), b); // which is what it would wait for
 }
 
+// The legacy stream of the current context tells of it, of whichever pool it is.
+static void what_another_pool_has_in_the_current_context_is_given_back(void **state) {
+    (void)state;
+    poolMemPool_t first = fixture_pool();
+    poolMemPool_t second = fixture_pool();
+    CUcontext other;
+    assert_int_equal(sp_driver->cuCtxCreate(&other, 0, 0), CUDA_SUCCESS);
+    fixture_set(first, poolMemPoolAttrUnfencedBytesMax, GIB(16));
+    fixture_set(first, poolMemPoolAttrReleaseThreshold, UINT64_MAX);
+    CUstream c = simulated_blocking_stream();
+    simulated_work(c);
+    fixture_free(fixture_malloc(first, GIB(12), c), c);
+    refuse_8_gib(second);
+    simulated_finish(c);
+    fixture_malloc(second, GIB(8), b);
+    simulated_destroy(c);
+    assert_int_equal(sp_driver->cuCtxDestroy(other), CUDA_SUCCESS);
+}
+
 // Half of its one extent is in use.
 static void another_pools_pieces_are_no_help(void **state) {
     (void)state;
@@ -293,6 +312,7 @@ int main(void) {
         TEST(another_pools_unfenced_memory_is_told),
         TEST(another_pools_pending_memory_is_told_and_that_the_host_could_wait),
         TEST(that_the_host_could_wait_for_another_pools_blocking_stream_is_told),
+        TEST(what_another_pool_has_in_the_current_context_is_given_back),
         TEST(another_pools_pieces_are_no_help),
         TEST(another_pools_idle_memory_is_told_where_a_growth_lacks_little),
         TEST(so_is_pending_memory),
