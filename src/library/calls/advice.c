@@ -247,23 +247,14 @@ static void advise_another_try(const struct sp_shortage *shortage, struct sp_tex
 
 // ----------------------------------------------------------------------------------- to use pieces
 
-// A small block that isn't fixed is cut from whole pages, wherever these begin in a free piece.
-static uint64_t piece_if_not_fixed(const struct sp_shortage *shortage) {
-    if (shortage->asked > SP_SMALL_MAX)
-        return shortage->request->size;
-    uint64_t pages = sp_size_classes[sp_slab_class_of(shortage->asked)].pages;
-    return (pages + 1) * SP_PAGE_SIZE - SP_ALIGNMENT;
-}
-
 // Tells that free memory which isn't fixed can't be had for a fixed block. True when that was told.
 static bool advise_not_fixed(const struct sp_shortage *shortage, struct sp_text *text) {
     const struct sp_room *here = &shortage->rooms[SP_HERE];
     if (shortage->request->kind != SP_REGION_FIXED)
         return false;
-    if (here->other_row >= piece_if_not_fixed(shortage))
+    if (here->other_row >= shortage->request->size)
         sp_text_add(text, "without poolMallocFixed a free piece of the pool is large enough");
-    else if (shortage->asked > SP_SMALL_MAX &&
-             sp_shortage_stitched(here) >= shortage->request->size &&
+    else if (sp_shortage_stitched(here) >= shortage->request->size &&
              sp_device_defragmentation(shortage->request->pool) != poolDefragmentNever)
         sp_text_add(text,
                     "without poolMallocFixed the pool could map its free pieces side by side");

@@ -15,8 +15,9 @@
 #include "region/open_lanes.h"
 #include "region/settle.h"
 
+// A small block that is alone is served as a large one.
 static bool is_small(const struct sp_miss *miss) {
-    return miss->size <= SP_SMALL_MAX && !(miss->flags & poolMallocFixed);
+    return miss->size <= SP_SMALL_MAX && !miss->alone && !(miss->flags & poolMallocFixed);
 }
 
 // The ladder is asked for the slab that a small block is cut from, or for the block.
@@ -43,6 +44,22 @@ static struct sp_outcome climb(const struct sp_miss *miss, bool again, struct sp
         sp_explain_complete(&request);
     sp_request_close(&request);
     return outcome;
+}
+
+static struct sp_outcome take_large(const struct sp_miss *miss, bool again, uint64_t *address) {
+    struct sp_block *block;
+    struct sp_outcome outcome = climb(miss, again, &block);
+    if (!sp_is_done(outcome))
+        return outcome;
+    sp_owner_set_block(block);
+    *address = sp_at_hand_give_out(miss->lane, block, miss->size);
+    return outcome;
+}
+
+static struct sp_miss alone(const struct sp_miss *miss) {
+    struct sp_miss alone = *miss;
+    alone.alone = true;
+    return alone;
 }
 
 // ------------------------------------------------------------------------------------ small blocks
@@ -103,7 +120,10 @@ static struct sp_outcome take_small_or_make(const struct sp_miss *miss, bool aga
         return outcome;
     struct sp_outcome at_last =
         sp_returned_take_at_last(miss->pool, miss->lane, miss->size, miss->flags, address);
-    return *address ? sp_outcome_done() : sp_outcome_first(at_last, outcome);
+    if (*address || !sp_is_done(at_last))
+        return at_last;
+    struct sp_miss whole = alone(miss);
+    return take_large(&whole, again, address);
 }
 
 // Blocks that were returned may be complete by what the ladder has asked.
@@ -133,16 +153,6 @@ static void look_after_others(struct sp_pool *pool, struct sp_lane *lane) {
     sp_lock_acquire(&pool->lock);
     sp_settle_part(pool);
     sp_lock_release(&pool->lock);
-}
-
-static struct sp_outcome take_large(const struct sp_miss *miss, bool again, uint64_t *address) {
-    struct sp_block *block;
-    struct sp_outcome outcome = climb(miss, again, &block);
-    if (!sp_is_done(outcome))
-        return outcome;
-    sp_owner_set_block(block);
-    *address = sp_at_hand_give_out(miss->lane, block, miss->size);
-    return outcome;
 }
 
 static struct sp_outcome serve_large(const struct sp_miss *miss, uint64_t *address) {
@@ -198,7 +208,8 @@ struct sp_outcome sp_miss_serve(const struct sp_miss *miss, uint64_t *address) {
 poolError_t sp_miss_describe(const struct sp_miss *miss, struct sp_outcome outcome) {
     if (!sp_outcome_lacks_memory(outcome))
         return sp_fail_outcome(outcome, "allocating");
+    struct sp_miss least = alone(miss);
     sp_pool_count(miss->pool, SP_STATISTIC_Failures);
-    return sp_refusal_tell(miss->lane, wanted_kind(miss), wanted_size(miss), miss->flags,
+    return sp_refusal_tell(miss->lane, wanted_kind(&least), wanted_size(&least), miss->flags,
                            miss->size, outcome);
 }

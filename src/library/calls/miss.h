@@ -10,6 +10,7 @@ struct sp_miss {
     struct sp_lane *lane;
     size_t size;
     unsigned int flags;
+    bool alone; // a small block gets a page of its own: no slab has room, and there is no new one
     // All 0 where the pool is watched, and then notes a growth that is to be told; else null.
     struct poolMemPoolGrowth *growth;
 };

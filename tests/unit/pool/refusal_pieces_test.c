@@ -109,18 +109,37 @@ static void a_fixed_block_that_only_pieces_are_left_for_is_told(void **state) {
                      poolSuccess); // as it was said
 }
 
-// One that isn't fixed would be cut from three whole pages.
-static void a_small_fixed_block_is_not_told_of_a_piece_that_has_no_room_for_a_slab(void **state) {
-    (void)state;
-    void *block = NULL;
+// A slab for it has three pages.
+static void leave_a_piece_that_has_no_room_for_a_slab(void) {
     pool = fixture_pool_of_at_most(MIB(32));
     fixture_free(fixture_malloc(pool, MIB(32), a), a);
     fixture_synchronize(a);
     fixture_malloc(pool, MIB(32) - KIB(100), a);
+}
+
+static void a_small_fixed_block_is_told_of_a_piece_of_a_page(void **state) {
+    (void)state;
+    void *block = NULL;
+    leave_a_piece_that_has_no_room_for_a_slab();
     assert_int_equal(poolMallocAsyncWithFlags(&block, 49000, pool, a, poolMallocFixed),
                      poolErrorMemoryAllocation);
-    does_not_say("without poolMallocFixed");
-    assert_int_equal(poolMallocFromPoolAsync(&block, 49000, pool, a), poolErrorMemoryAllocation);
+    advises("without poolMallocFixed a free piece of the pool is large enough");
+    fixture_malloc(pool, 49000, a); // as it was said
+}
+
+static void where_no_slab_has_room_a_small_block_gets_a_page(void **state) {
+    (void)state;
+    leave_a_piece_that_has_no_room_for_a_slab();
+    uint64_t used = fixture_used(pool);
+    for (int i = 0; i < 2; i++) {
+        void *block = fixture_malloc(pool, 49000, a);
+        assert_int_equal(fixture_used(pool), used + 49000);
+        assert_int_equal(poolMallocFromPoolAsync(&blocks[0], 49000, pool, a),
+                         poolErrorMemoryAllocation); // 36 KiB are left
+        fixture_free(block, a);
+        assert_int_equal(fixture_used(pool), used);
+    }
+    fixture_check(pool);
 }
 
 static void a_fixed_block_has_no_use_for_pinned_pieces(void **state) {
@@ -277,7 +296,8 @@ int main(void) {
         TEST(pages_that_could_be_waited_for_are_told),
         TEST(pieces_that_lack_what_another_pool_keeps_are_told),
         TEST(a_fixed_block_that_only_pieces_are_left_for_is_told),
-        TEST(a_small_fixed_block_is_not_told_of_a_piece_that_has_no_room_for_a_slab),
+        TEST(a_small_fixed_block_is_told_of_a_piece_of_a_page),
+        TEST(where_no_slab_has_room_a_small_block_gets_a_page),
         TEST(a_fixed_block_has_no_use_for_pinned_pieces),
         TEST(a_request_that_may_not_grow_beyond_the_limit_is_told_of_that),
         TEST(pieces_that_share_an_extent_that_nobody_uses_are_not_pinned),
