@@ -833,7 +833,8 @@ STREAMPOOL_API poolError_t poolMemPoolCreate(poolMemPool_t *pool,
 
 /// Destroys a pool. It waits for no work, at most for a driver call of the library's own thread on
 /// the pool. Live allocations stay valid and are freed as usual, and the pool's memory goes back
-/// to the device with the last of them, once the work before its free has completed. The handle is
+/// to the device with the last of them, once the work before its free has completed; that of a
+/// Deterministic pool once a synchronise by this library's calls has seen that. The handle is
 /// invalid from now on. If it was the device's current pool, the default pool becomes current.
 /// (cudaMemPoolDestroy)
 ///
@@ -893,9 +894,11 @@ STREAMPOOL_API poolError_t poolMemPoolTrimTo(poolMemPool_t pool, size_t minBytes
 
 /// Prepares memory ahead of need: afterwards at least `bytes` bytes of the pool (rounded up to the
 /// device's granule) are free for any stream, and allocations that together occupy no more than
-/// that map nothing, whatever their sizes. docs/promises.md, "Memory that is primed", says what
-/// counts, and what a synchronise leaves of it. 0 bytes succeed and do nothing. (CUDA has no such
-/// call: there a program raises the threshold, allocates and frees.)
+/// that map nothing, whatever their sizes. Where neither the device nor maxSize has room for that
+/// much in one piece, free memory in pieces counts, and a large allocation may still have to remap
+/// it or find no room. docs/promises.md, "Memory that is primed", says what counts, and what a
+/// synchronise leaves of it. 0 bytes succeed and do nothing. (CUDA has no such call: there a
+/// program raises the threshold, allocates and frees.)
 ///
 /// Waits for no work of the device, only for threads that map memory of the pool. Calls the
 /// driver, also while streams capture. A call that fails has mapped nothing.

@@ -210,7 +210,7 @@ static struct sp_outcome wait_for_context(struct sp_request *request, struct sp_
     return climb_again(request, block);
 }
 
-// What these waits find is counted where it is taken.
+// The rung that takes what these waits find counts it.
 static struct sp_outcome wait_and_climb(struct sp_request *request, struct sp_block **block) {
     struct sp_outcome outcome = sp_ladder_wait_on_host(request, block);
     return sp_is_done(outcome) && !*block ? wait_for_context(request, block) : outcome;

@@ -10,7 +10,7 @@
 // driver's failure. For a deterministic pool nothing is asked.
 struct sp_outcome sp_ask_current_context(struct sp_pool *pool);
 
-// The same for all pools of a device, which may have to give back what nobody uses any more.
+// Asks the same for all pools of a device, which may have to give back what nobody uses any more.
 struct sp_outcome sp_ask_current_context_of(struct sp_device *device);
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/number.h"
 #include "region/device.h"
 #include "region/figures.h"
+#include "region/survey.h"
 
 // Returns the bytes that are neither ready nor missing: live, held by a lane, or pending. No
 // request needs memory that a trim has set aside.
@@ -26,8 +27,20 @@ static uint64_t rounded_up(const struct sp_pool *pool, uint64_t bytes) {
     return sp_checked_round_up(bytes, pool->device->vmm.granule, &rounded) ? rounded : UINT64_MAX;
 }
 
+// Returns what is ready in extents that are partly in use: it can't go.
+static uint64_t pinned(const struct sp_pool *pool) {
+    uint64_t bytes = 0;
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++)
+        bytes += pool->regions[kind].ready.bytes;
+    return bytes - sp_survey_ready_bytes(pool);
+}
+
+// Whole extents alone count as primed: else fragments would stay in their place.
 uint64_t sp_keep_at_synchronize(const struct sp_pool *pool) {
-    return rounded_up(pool, sp_max(keep_beside(pool, occupied(pool)), pool->keep.held));
+    uint64_t stays = occupied(pool);
+    if (sp_load_relaxed(&pool->keep.primed) > 0)
+        stays += pinned(pool);
+    return rounded_up(pool, sp_max(keep_beside(pool, stays), pool->keep.held));
 }
 
 // A used byte is occupied; without priming it doesn't matter how many are. What the delay holds is

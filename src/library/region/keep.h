@@ -1,9 +1,10 @@
 // A synchronise leaves of a pool the most that one of these asks for, rounded up to the granule.
 //
 //   the release threshold   so many bytes reserved, as with CUDA's pool
-//   priming                 so many bytes free, as long as no more is reserved than when the pool
-//                           was primed: what a program has prepared would otherwise go at the first
-//                           synchronise, and what it has filled since is not prepared once more
+//   priming                 so many bytes free in whole extents, as long as no more is reserved
+//                           than when the pool was primed: what a program has prepared would
+//                           otherwise go at the first synchronise, and what it has filled since is
+//                           not prepared once more
 //   the release delay       as much as was in use at once between two of the pool's last
 //                           synchronises, as many as the attribute says: what the program comes to
 //                           need again doesn't go and grow each time. In use is all that is not

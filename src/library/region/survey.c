@@ -1,6 +1,7 @@
 #include "region/survey.h"
 
 #include "base/number.h"
+#include "region/device.h"
 
 static uint64_t whole_between(const struct sp_view *view, uint64_t begin, uint64_t end) {
     uint64_t sum = 0;
@@ -26,4 +27,34 @@ struct sp_survey_row sp_survey_row(const struct sp_block *first, const struct sp
     struct sp_survey_row extents = ends_of(view, first->address, sp_block_end(last));
     extents.whole = whole_between(view, first->address, sp_block_end(last));
     return extents;
+}
+
+// ----------------------------------------------------------------------------------- what is ready
+
+struct sp_block *sp_survey_first_ready(const struct sp_pool *pool, int kind) {
+    return sp_tier_best_fit(&pool->regions[kind].ready, pool->device->vmm.granule);
+}
+
+void sp_survey_each_ready(const struct sp_pool *pool, sp_survey_visit *visit, void *context) {
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
+        struct sp_block *block = sp_survey_first_ready(pool, kind);
+        for (; block; block = sp_tier_next(block)) {
+            struct sp_extent *extent =
+                sp_view_extent_from(&sp_segment_of(block)->view, block->address);
+            for (; extent && extent->address + extent->size <= sp_block_end(block);
+                 extent = sp_view_extent_next(extent))
+                visit(context, block, extent);
+        }
+    }
+}
+
+static void add_size(void *sum, const struct sp_block *block, struct sp_extent *extent) {
+    (void)block;
+    *(uint64_t *)sum += extent->size;
+}
+
+uint64_t sp_survey_ready_bytes(const struct sp_pool *pool) {
+    uint64_t sum = 0;
+    sp_survey_each_ready(pool, add_size, &sum);
+    return sum;
 }

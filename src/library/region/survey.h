@@ -22,6 +22,17 @@ struct sp_survey_row {
 // Surveys the row from one block to another. The map lock and the pool's lock are held.
 struct sp_survey_row sp_survey_row(const struct sp_block *first, const struct sp_block *last);
 
+// Returns the smallest ready block that an extent may lie in, or null. However many smaller ones
+// there are, none is looked at. The pool's lock is held, as in the next two.
+struct sp_block *sp_survey_first_ready(const struct sp_pool *pool, int kind);
+
+// Calls `visit` for each extent that lies wholly in a ready block.
+typedef void sp_survey_visit(void *context, const struct sp_block *block, struct sp_extent *extent);
+void sp_survey_each_ready(const struct sp_pool *pool, sp_survey_visit *visit, void *context);
+
+// Returns the bytes of these.
+uint64_t sp_survey_ready_bytes(const struct sp_pool *pool);
+
 // Tells whether a block is in no use, whatever it waits for. The pool's lock is held.
 static inline bool sp_survey_is_free(const struct sp_block *block) {
     return block->tier && block->tier->state == SP_BLOCK_FREE;

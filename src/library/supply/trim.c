@@ -11,6 +11,7 @@
 #include "region/open_lanes.h"
 #include "region/segment.h"
 #include "region/settle.h"
+#include "region/survey.h"
 #include "supply/bury.h"
 #include "supply/later.h"
 #include "supply/loss.h"
@@ -255,7 +256,7 @@ size_t sp_trim_releasable(struct sp_pool *pool) {
     sp_pool_begin_mapping(pool);
     sp_lock_acquire(&pool->lock);
     sp_settle_all(pool);
-    size_t sum = sp_victims_releasable(pool);
+    size_t sum = sp_survey_ready_bytes(pool);
     sp_lock_release(&pool->lock);
     sp_pool_end_mapping(pool);
     return sum;

@@ -4,6 +4,7 @@
 #include "region/device.h"
 #include "region/loan.h"
 #include "region/settle.h"
+#include "region/survey.h"
 
 #include <stdlib.h>
 
@@ -22,35 +23,12 @@ static int compare_size(const void *key, const struct sp_tree_node *node) {
     return sp_compare_pairs(*(const uint64_t *)key, 0, extent->size, extent->rank);
 }
 
-// ------------------------------------------------------------------------------------ what is free
-
-// Returns the smallest ready block that an extent may lie in. However many smaller ones there are,
-// none is looked at.
-static struct sp_block *first_with_extents(const struct sp_pool *pool, int kind) {
-    return sp_tier_best_fit(&pool->regions[kind].ready, pool->device->vmm.granule);
+static uint64_t rank_in(const struct sp_block *block, const struct sp_extent *extent) {
+    return extent->address + block->chain->bias;
 }
 
-// Calls `visit` for each extent that lies wholly in ready memory. The pool's lock is held.
-static void for_each_free_extent(struct sp_pool *pool,
-                                 void (*visit)(void *context, struct sp_extent *extent),
-                                 void *context) {
-    for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
-        for (struct sp_block *b = first_with_extents(pool, kind); b; b = sp_tier_next(b)) {
-            struct sp_extent *extent = sp_view_extent_from(&sp_segment_of(b)->view, b->address);
-            for (; extent && extent->address + extent->size <= sp_block_end(b);
-                 extent = sp_view_extent_next(extent)) {
-                extent->rank = extent->address + b->chain->bias;
-                visit(context, extent);
-            }
-        }
-    }
-}
-
-static void add_size(void *sum, struct sp_extent *extent) {
-    *(uint64_t *)sum += extent->size;
-}
-
-static void add_to_tree(void *tree, struct sp_extent *extent) {
+static void add_to_tree(void *tree, const struct sp_block *block, struct sp_extent *extent) {
+    extent->rank = rank_in(block, extent);
     sp_tree_insert(tree, &extent->by_size);
 }
 
@@ -131,7 +109,7 @@ static void set_aside(struct sp_pool *pool, struct sp_block *block, struct sp_vi
 // next one.
 static void set_all_aside(struct sp_pool *pool, struct sp_victims *victims) {
     for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
-        struct sp_block *block = first_with_extents(pool, kind);
+        struct sp_block *block = sp_survey_first_ready(pool, kind);
         while (block) {
             struct sp_block *next = sp_tier_next(block);
             set_aside(pool, block, victims);
@@ -176,7 +154,7 @@ static void choose_several(struct sp_pool *pool, uint64_t excess, bool cuts,
     struct sp_extent *extent;
     struct sp_tree extents;
     sp_tree_init(&extents, compare_extents);
-    for_each_free_extent(pool, add_to_tree, &extents);
+    sp_survey_each_ready(pool, add_to_tree, &extents);
     while (excess > 0 && !sp_tree_empty(&extents) &&
            (extent = next_victim(&extents, excess, cuts))) {
         sp_tree_remove(&extents, &extent->by_size);
@@ -202,8 +180,9 @@ struct search {
     struct sp_extent *smallest; // of those that are larger
 };
 
-static void look_at_victim(void *context, struct sp_extent *extent) {
+static void look_at_victim(void *context, const struct sp_block *block, struct sp_extent *extent) {
     struct search *search = context;
+    extent->rank = rank_in(block, extent);
     const struct sp_extent *smallest = search->smallest;
     if (extent->size <= search->excess) {
         if (!search->fitting || compare_extents(&search->fitting->by_size, &extent->by_size) < 0)
@@ -216,16 +195,10 @@ static void look_at_victim(void *context, struct sp_extent *extent) {
 
 void sp_victims_choose_one(struct sp_pool *pool, uint64_t excess, struct sp_victims *victims) {
     struct search search = {excess, NULL, NULL};
-    for_each_free_extent(pool, look_at_victim, &search);
+    sp_survey_each_ready(pool, look_at_victim, &search);
     struct sp_extent *victim = search.fitting || !can_cut(pool) ? search.fitting : search.smallest;
     if (!victim)
         return;
     choose(victims, victim, excess);
     set_all_aside(pool, victims);
-}
-
-uint64_t sp_victims_releasable(struct sp_pool *pool) {
-    uint64_t sum = 0;
-    for_each_free_extent(pool, add_size, &sum);
-    return sum;
 }

@@ -38,7 +38,4 @@ void sp_victims_choose_needed(struct sp_pool *pool, uint64_t excess, struct sp_v
 // Chooses the first extent that sp_victims_choose_all() would choose, and sets it aside.
 void sp_victims_choose_one(struct sp_pool *pool, uint64_t excess, struct sp_victims *victims);
 
-// Returns the bytes of all extents that could be chosen.
-uint64_t sp_victims_releasable(struct sp_pool *pool);
-
 #endif

@@ -197,6 +197,24 @@ static void a_synchronise_takes_what_grew_beyond_what_was_primed(void **state) {
     assert_int_equal(fixture_reserved(pool), MIB(128));
 }
 
+// What is free between blocks in use can't go, and takes no place of what was primed.
+static void a_synchronise_leaves_what_was_primed_beside_pieces(void **state) {
+    (void)state;
+    enum { COUNT = 16 };
+    poolMemPool_t pool = plain_pool();
+    CUstream a = simulated_stream();
+    allocate(pool, MIB(3), 0, COUNT, a);
+    for (int i = 0; i < COUNT; i += 2)
+        fixture_free(blocks[i], a);
+    prime(pool, MIB(16));
+    uint64_t reserved = fixture_reserved(pool);
+    fixture_synchronize(a);
+    assert_int_equal(fixture_reserved(pool), reserved);
+    uint64_t calls = mapping_calls();
+    fixture_malloc(pool, MIB(16), a);
+    assert_int_equal(mapping_calls(), calls);
+}
+
 static void what_was_in_use_at_priming_is_not_kept_free_later(void **state) {
     (void)state;
     poolMemPool_t pool = plain_pool();
@@ -390,6 +408,7 @@ int main(void) {
         PRIME_TEST(complete_memory_counts_though_nobody_has_told),
         PRIME_TEST(a_synchronise_leaves_what_was_primed_at_threshold_0),
         PRIME_TEST(a_synchronise_takes_what_grew_beyond_what_was_primed),
+        PRIME_TEST(a_synchronise_leaves_what_was_primed_beside_pieces),
         PRIME_TEST(what_was_in_use_at_priming_is_not_kept_free_later),
         PRIME_TEST(what_fills_primed_memory_has_no_more_kept_free_beside_it),
         PRIME_TEST(blocks_that_are_rounded_up_cost_nothing_of_what_was_primed),
