@@ -36,8 +36,8 @@ void keeping_synchronized(struct keeping *keeping, uint64_t used) {
     keeping->most_used[0] = used;
 }
 
-uint64_t keeping_most(const struct keeping *keeping, uint64_t occupied) {
-    return larger(keeping->threshold, smaller(occupied + keeping->primed, keeping->primed_until));
+uint64_t keeping_most(const struct keeping *keeping, uint64_t stays) {
+    return larger(keeping->threshold, smaller(stays + keeping->primed, keeping->primed_until));
 }
 
 uint64_t keeping_least(const struct keeping *keeping, uint64_t used) {

@@ -31,8 +31,7 @@ void keeping_used(struct keeping *keeping, uint64_t used);
 void keeping_synchronized(struct keeping *keeping, uint64_t used);
 uint64_t keeping_least(const struct keeping *keeping, uint64_t used);
 
-// The most that it may leave, of memory that can go: where so many bytes can't be given to every
-// stream, without a delay.
-uint64_t keeping_most(const struct keeping *keeping, uint64_t occupied);
+// The most that it may leave, without a delay, where so many bytes can't go.
+uint64_t keeping_most(const struct keeping *keeping, uint64_t stays);
 
 #endif

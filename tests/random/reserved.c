@@ -25,14 +25,6 @@ static uint64_t free_for_all(const struct pool *pool, enum sp_region_kind kind) 
     return sp_handle_pool(pool->handle)->regions[kind].ready.bytes;
 }
 
-// Reserved, and not free for every stream.
-static uint64_t occupied(const struct pool *pool) {
-    uint64_t bytes = test_reserved(pool->handle);
-    for (int kind = 0; kind < SP_REGION_COUNT; kind++)
-        bytes -= free_for_all(pool, (enum sp_region_kind)kind);
-    return bytes;
-}
-
 // ------------------------------------------------------------------------------------------ asking
 
 static void raise_most(_Atomic uint64_t *most, uint64_t bytes) {
@@ -113,11 +105,9 @@ struct reserved reserved_now(const struct thread *thread) {
 // the synchronised stream has nothing to do with. So only a synchronise of all shows what must go.
 static void require_released(const struct thread *thread, struct pool *pool) {
     uint64_t reserved = test_reserved(pool->handle);
-    uint64_t most = round_up(pool, keeping_most(&pool->keeping, occupied(pool)));
-    if (pool->keeping.delay > 0 || reserved <= most)
-        return;
     uint64_t releasable = sp_trim_releasable(sp_handle_pool(pool->handle));
-    if (releasable > 0)
+    uint64_t most = round_up(pool, keeping_most(&pool->keeping, reserved - releasable));
+    if (pool->keeping.delay == 0 && reserved > most && releasable > 0)
         thread_fail(thread,
                     "a synchronise leaves %" PRIu64 " bytes and not %" PRIu64 ", of %" PRIu64
                     " that can go",

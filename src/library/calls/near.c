@@ -13,13 +13,10 @@
 #include "region/owner.h"
 #include "region/take.h"
 
-static bool asks_at_each_miss(const struct sp_lane *lane) {
-    return sp_load_relaxed(&lane->pool->lanes.ask_each_miss) && !sp_crowd_is_there(lane);
-}
-
 bool sp_near_is_turn_of_others(const struct sp_lane *lane) {
-    return sp_pool_is_shared(lane->pool) && !sp_load_relaxed(&lane->pool->lanes.asks) &&
-           (asks_at_each_miss(lane) ||
+    const struct sp_lanes *lanes = &lane->pool->lanes;
+    return sp_pool_is_shared(lane->pool) && !sp_load_relaxed(&lanes->asks) &&
+           ((sp_load_relaxed(&lanes->ask_each_miss) && !sp_crowd_is_there(lane)) ||
             sp_load_relaxed(&lane->misses) % sp_load_relaxed(&lane->asks_every) == 0);
 }
 
