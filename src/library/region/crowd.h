@@ -44,10 +44,11 @@ static inline bool sp_crowd_is_there(const struct sp_lane *lane) {
 
 // True when the lane is in a crowd: one of the frees that it keeps is the caller's.
 static inline bool sp_crowd_keeps(struct sp_lane *lane) {
-    bool keeps = sp_crowd_is_there(lane);
-    if (keeps)
-        sp_store_relaxed(&lane->keeps, sp_load_relaxed(&lane->keeps) - 1);
-    return keeps;
+    uint32_t keeps = sp_load_relaxed(&lane->keeps);
+    if (SP_LIKELY(keeps == 0) || sp_pool_is_deterministic(lane->pool))
+        return false;
+    sp_store_relaxed(&lane->keeps, keeps - 1);
+    return true;
 }
 
 #endif
