@@ -266,28 +266,37 @@ static struct sp_outcome lacking(const struct sp_request *request, struct sp_out
     return sp_is_done(request->growth) ? sp_outcome_of(SP_FORBIDDEN) : request->growth;
 }
 
-struct sp_outcome sp_ladder_climb(struct sp_request *request, struct sp_block **block) {
-    *block = NULL;
-    struct sp_outcome outcome = climb_at_once(request, block);
-    if (sp_is_done(outcome) && !*block)
-        outcome = look_at_all(request, block);
-    if (sp_is_done(outcome) && !*block && sp_pool_may_ask(request->pool))
-        outcome = ask_and_climb(request, block);
-    if (sp_is_done(outcome) && !*block)
-        outcome = climb(STEPS_OF(by_events), request, block);
-    if (sp_is_done(outcome) && !*block)
-        outcome = climb(STEPS_OF(by_waiting), request, block);
-    if (sp_is_done(outcome) && !*block)
-        outcome = wait_and_climb(request, block);
-    return *block ? outcome : lacking(request, outcome);
+static struct sp_outcome ask_if_allowed(struct sp_request *request, struct sp_block **block) {
+    return sp_pool_may_ask(request->pool) ? ask_and_climb(request, block) : sp_outcome_done();
 }
 
-struct sp_outcome sp_ladder_climb_again(struct sp_request *request, struct sp_block **block) {
-    *block = NULL;
+static struct sp_outcome climb_by_stream(struct sp_request *request, struct sp_block **block) {
+    struct sp_outcome outcome = climb(STEPS_OF(by_events), request, block);
+    return sp_is_done(outcome) && !*block ? climb(STEPS_OF(by_waiting), request, block) : outcome;
+}
+
+static struct sp_outcome climb_thoroughly(struct sp_request *request, struct sp_block **block) {
     request->thorough = true;
     request->bound = SP_BOUND_NONE; // where it held, the first climb has passed it
     struct sp_outcome outcome = climb_again(request, block);
-    if (sp_is_done(outcome) && !*block)
-        outcome = climb(STEPS_OF(by_events), request, block);
+    return sp_is_done(outcome) && !*block ? climb(STEPS_OF(by_events), request, block) : outcome;
+}
+
+struct sp_outcome sp_ladder_climb(struct sp_request *request, unsigned parts,
+                                  struct sp_block **block) {
+    static const struct {
+        unsigned part;
+        sp_rung *climb;
+    } all[] = {
+        {SP_LADDER_AT_ONCE, climb_at_once},     {SP_LADDER_AT_ONCE, look_at_all},
+        {SP_LADDER_AT_ONCE, ask_if_allowed},    {SP_LADDER_STREAM_WAITS, climb_by_stream},
+        {SP_LADDER_HOST_WAITS, wait_and_climb}, {SP_LADDER_AGAIN, climb_thoroughly},
+    };
+    struct sp_outcome outcome = sp_outcome_done();
+    *block = NULL;
+    for (size_t i = 0; i < sizeof all / sizeof all[0] && sp_is_done(outcome) && !*block; i++) {
+        if (parts & all[i].part)
+            outcome = all[i].climb(request, block);
+    }
     return *block ? outcome : lacking(request, outcome);
 }

@@ -32,23 +32,24 @@ static enum sp_region_kind wanted_kind(const struct sp_miss *miss) {
     return is_small(miss) ? SP_REGION_PAGES : SP_REGION_LARGE;
 }
 
-static struct sp_outcome climb(const struct sp_miss *miss, bool again, struct sp_block **block) {
+static struct sp_outcome climb(const struct sp_miss *miss, unsigned parts,
+                               struct sp_block **block) {
     struct sp_request request;
     sp_request_open(&request, miss->pool, miss->lane, wanted_kind(miss), wanted_size(miss),
                     miss->flags);
     request.makes_slab = is_small(miss);
     request.watched = miss->growth;
-    struct sp_outcome outcome =
-        again ? sp_ladder_climb_again(&request, block) : sp_ladder_climb(&request, block);
+    request.growth = miss->lacked;
+    struct sp_outcome outcome = sp_ladder_climb(&request, parts, block);
     if (sp_is_done(outcome) && miss->growth)
         sp_explain_complete(&request);
     sp_request_close(&request);
     return outcome;
 }
 
-static struct sp_outcome take_large(const struct sp_miss *miss, bool again, uint64_t *address) {
+static struct sp_outcome take_large(const struct sp_miss *miss, unsigned parts, uint64_t *address) {
     struct sp_block *block;
-    struct sp_outcome outcome = climb(miss, again, &block);
+    struct sp_outcome outcome = climb(miss, parts, &block);
     if (!sp_is_done(outcome))
         return outcome;
     sp_owner_set_block(block);
@@ -56,10 +57,21 @@ static struct sp_outcome take_large(const struct sp_miss *miss, bool again, uint
     return outcome;
 }
 
+// A slab of several pages may find no room where one page does.
+static bool may_be_alone(const struct sp_miss *miss) {
+    return is_small(miss) && sp_size_classes[sp_slab_class_of(miss->size)].pages > 1;
+}
+
 static struct sp_miss alone(const struct sp_miss *miss) {
     struct sp_miss alone = *miss;
-    alone.alone = true;
+    alone.alone = may_be_alone(miss);
     return alone;
+}
+
+// Makes it the request for a further part of the ladder.
+static struct sp_miss after(struct sp_miss miss, struct sp_outcome outcome) {
+    miss.lacked = outcome.cause == SP_FORBIDDEN ? sp_outcome_done() : outcome;
+    return miss;
 }
 
 // ------------------------------------------------------------------------------------ small blocks
@@ -97,13 +109,13 @@ static uint64_t take_first(struct sp_lane *lane, struct sp_slab *slab, struct sp
 
 // The slab's descriptor comes first: the pool doesn't grow for one that can't be had. What the
 // climb takes for a slab is in this thread's hands until the slab is its lane's.
-SP_COLD static struct sp_outcome take_from_new_slab(const struct sp_miss *miss, bool again,
+SP_COLD static struct sp_outcome take_from_new_slab(const struct sp_miss *miss, unsigned parts,
                                                     uint64_t *address) {
     struct sp_block *run = NULL;
     struct sp_slab *slab = sp_slab_create(sp_slab_class_of(miss->size));
     if (!slab)
         return sp_outcome_of(SP_NO_HOST_MEMORY);
-    struct sp_outcome outcome = climb(miss, again, &run);
+    struct sp_outcome outcome = climb(miss, parts, &run);
     if (!sp_is_done(outcome)) {
         sp_slab_destroy(slab);
         return outcome;
@@ -113,17 +125,35 @@ SP_COLD static struct sp_outcome take_from_new_slab(const struct sp_miss *miss, 
     return outcome;
 }
 
-static struct sp_outcome take_small_or_make(const struct sp_miss *miss, bool again,
-                                            uint64_t *address) {
-    struct sp_outcome outcome = take_from_new_slab(miss, again, address);
+static struct sp_outcome take_returned(const struct sp_miss *miss, uint64_t *address) {
+    return sp_returned_take_at_last(miss->pool, miss->lane, miss->size, miss->flags, address);
+}
+
+// A page that is free is taken before anyone waits for a slab; and the host waits once, for a page.
+static struct sp_outcome take_slab_or_page(const struct sp_miss *miss, uint64_t *address) {
+    struct sp_outcome outcome = take_from_new_slab(miss, SP_LADDER_AT_ONCE, address);
+    struct sp_miss page = alone(miss);
+    if (sp_outcome_lacks_memory(outcome))
+        outcome = take_large(&page, SP_LADDER_AT_ONCE, address);
     if (!sp_outcome_lacks_memory(outcome))
         return outcome;
-    struct sp_outcome at_last =
-        sp_returned_take_at_last(miss->pool, miss->lane, miss->size, miss->flags, address);
-    if (*address || !sp_is_done(at_last))
-        return at_last;
-    struct sp_miss whole = alone(miss);
-    return take_large(&whole, again, address);
+    struct sp_miss slab = after(*miss, outcome);
+    outcome = take_from_new_slab(&slab, SP_LADDER_STREAM_WAITS, address);
+    if (!sp_outcome_lacks_memory(outcome))
+        return outcome;
+    struct sp_outcome returned = take_returned(miss, address);
+    if (*address || !sp_is_done(returned))
+        return returned;
+    page = after(page, outcome);
+    return take_large(&page, SP_LADDER_STREAM_WAITS | SP_LADDER_HOST_WAITS, address);
+}
+
+static struct sp_outcome take_slab(const struct sp_miss *miss, unsigned parts, uint64_t *address) {
+    struct sp_outcome outcome = take_from_new_slab(miss, parts, address);
+    if (!sp_outcome_lacks_memory(outcome))
+        return outcome;
+    struct sp_outcome returned = take_returned(miss, address);
+    return *address ? sp_outcome_done() : sp_outcome_first(returned, outcome);
 }
 
 // Blocks that were returned may be complete by what the ladder has asked.
@@ -131,7 +161,10 @@ static struct sp_outcome serve_small(const struct sp_miss *miss, uint64_t *addre
     *address = take_small_again(miss);
     if (!*address)
         *address = sp_returned_take(miss->pool, miss->lane, miss->size, miss->flags);
-    return *address ? sp_outcome_done() : take_small_or_make(miss, false, address);
+    if (*address)
+        return sp_outcome_done();
+    return may_be_alone(miss) ? take_slab_or_page(miss, address)
+                              : take_slab(miss, SP_LADDER_ALL, address);
 }
 
 // ------------------------------------------------------------------------------------ large blocks
@@ -158,7 +191,7 @@ static void look_after_others(struct sp_pool *pool, struct sp_lane *lane) {
 static struct sp_outcome serve_large(const struct sp_miss *miss, uint64_t *address) {
     sp_collect_quick(miss->lane, sp_settle_insert_and_swallow);
     look_after_others(miss->pool, miss->lane);
-    return take_large(miss, false, address);
+    return take_large(miss, SP_LADDER_ALL, address);
 }
 
 // ------------------------------------------------------------------------------- before a refusal
@@ -172,9 +205,14 @@ static void await_hands(const struct sp_miss *miss, unsigned *pauses) {
 
 static struct sp_outcome look_again(const struct sp_miss *miss, uint64_t *address) {
     if (!is_small(miss))
-        return take_large(miss, true, address);
+        return take_large(miss, SP_LADDER_AGAIN, address);
     *address = take_small_again(miss);
-    return *address ? sp_outcome_done() : take_small_or_make(miss, true, address);
+    struct sp_outcome outcome =
+        *address ? sp_outcome_done() : take_slab(miss, SP_LADDER_AGAIN, address);
+    if (!sp_outcome_lacks_memory(outcome) || !may_be_alone(miss))
+        return outcome;
+    struct sp_miss page = alone(miss);
+    return take_large(&page, SP_LADDER_AGAIN, address);
 }
 
 // Looks until all was still meanwhile, or so often that what moves is for others. Returns `refused`

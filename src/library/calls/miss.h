@@ -11,6 +11,7 @@ struct sp_miss {
     size_t size;
     unsigned int flags;
     bool alone; // a small block gets a page of its own: no slab has room, and there is no new one
+    struct sp_outcome lacked; // by its last growth, if a part of the ladder was climbed before
     // All 0 where the pool is watched, and then notes a growth that is to be told; else null.
     struct poolMemPoolGrowth *growth;
 };

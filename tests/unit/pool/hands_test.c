@@ -331,7 +331,7 @@ static void a_bound_on_growth_holds_no_second_look_back(void **state) {
     sp_request_open(&request, inside, fixture_lane(pool, stream), SP_REGION_LARGE, WHOLE / 2,
                     poolMallocDefault);
     assert_int_equal(request.bound, SP_BOUND_HOLDS);
-    assert_done(sp_ladder_climb_again(&request, &block));
+    assert_done(sp_ladder_climb(&request, SP_LADDER_AGAIN, &block));
     sp_request_close(&request);
     assert_non_null(block);
     block->quick_next = NULL;

@@ -142,6 +142,25 @@ static void where_no_slab_has_room_a_small_block_gets_a_page(void **state) {
     fixture_check(pool);
 }
 
+// Of 32 MiB that are in use half is freed behind pending work, and then a page is free as well.
+static void a_small_block_waits_on_the_host_once_and_for_no_slab_beside_a_free_page(void **state) {
+    (void)state;
+    void *block = NULL;
+    pool = fixture_pool_of_at_most(MIB(32));
+    fixture_set_flag(pool, poolMemPoolReuseAllowInternalDependencies, 0);
+    fixture_set(pool, poolMemPoolAttrHostWaitMax, 1);
+    void *half = fixture_malloc(pool, MIB(16), a);
+    fixture_malloc(pool, MIB(16) - KIB(64), b);
+    void *page = fixture_malloc(pool, KIB(64), b);
+    simulated_work(a);
+    fixture_free(half, a);
+    assert_int_equal(poolMallocFromPoolAsync(&block, 49000, pool, b), poolErrorMemoryAllocation);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatHostWaits), 1);
+    fixture_free(page, b);
+    fixture_malloc(pool, 49000, b);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatHostWaits), 1);
+}
+
 static void a_fixed_block_has_no_use_for_pinned_pieces(void **state) {
     (void)state;
     fill_with(HALF);
@@ -298,6 +317,7 @@ int main(void) {
         TEST(a_fixed_block_that_only_pieces_are_left_for_is_told),
         TEST(a_small_fixed_block_is_told_of_a_piece_of_a_page),
         TEST(where_no_slab_has_room_a_small_block_gets_a_page),
+        TEST(a_small_block_waits_on_the_host_once_and_for_no_slab_beside_a_free_page),
         TEST(a_fixed_block_has_no_use_for_pinned_pieces),
         TEST(a_request_that_may_not_grow_beyond_the_limit_is_told_of_that),
         TEST(pieces_that_share_an_extent_that_nobody_uses_are_not_pinned),
