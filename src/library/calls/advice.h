@@ -8,6 +8,7 @@
 #include "calls/shortage.h"
 #include "calls/text.h"
 
+// Adds the advice for a shortage to the text.
 void sp_advice_say(const struct sp_shortage *shortage, struct sp_text *text);
 
 #endif
