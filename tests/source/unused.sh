@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # unused.sh CHECKOUT COMPILER...: the library has no function, and no variable, that only tests use.
 #
-# All of src/ and bench/ is compiled as it is released, but unoptimised and with each function on its own, and linked to one
-# shared object. The linker drops what is reached neither from a public function nor from one of the simulated driver, the
+# All of src/ and what stands in bench/ itself is compiled as it is released, but unoptimised and with each function on its own,
+# and linked to one shared object. The programs in the folders of bench/ are left out: they use no more than the public headers,
+# and some need CUDA's. The linker drops what is reached neither from a public function nor from one of the simulated driver, the
 # program or the benches. A function whose address is taken is reached. It fails when a name with external linkage that
 # src/library/ defines is dropped, or an inline function of its headers that is called by nothing that is kept. A function
 # that is called only by one that is dropped is dropped, too.
@@ -31,7 +32,7 @@ export -f compile
 compile_all() { # VISIBILITY FOLDER COMPILER...
     local visibility=$1 folder=$2
     shift 2
-    find "$folder" -name '*.c' | xargs -P "$(nproc)" -I{} bash -c 'compile "$@"' compile "$work" "$visibility" {} "$@"
+    ls "$folder"/*.c | xargs -P "$(nproc)" -I{} bash -c 'compile "$@"' compile "$work" "$visibility" {} "$@"
 }
 
 # One file with all headers has every inline function.
@@ -60,7 +61,9 @@ check() {
 }
 
 cd "$checkout"
-compile_all hidden src/library "$@"
+for folder in src/library/*/; do
+    compile_all hidden "${folder%/}" "$@"
+done
 for folder in src/simcuda src/mam src/cli bench; do
     compile_all default "$folder" "$@"
 done
