@@ -10,13 +10,26 @@ plot_needs="
 command  gnuplot         gnuplot-nox
 $table_needs"
 
+# Of what ninja prints, a line for each tenth.
+tell_build() {
+    local line tenths=0
+    while IFS= read -r line; do
+        if [[ $line =~ ^\[([0-9]+)/([0-9]+)\] ]] && ((BASH_REMATCH[1] * 10 / BASH_REMATCH[2] > tenths)); then
+            tenths=$((BASH_REMATCH[1] * 10 / BASH_REMATCH[2]))
+            echo "  step ${BASH_REMATCH[1]} of ${BASH_REMATCH[2]}"
+        fi
+    done
+}
+
 # A script that is started while another one builds in FOLDER waits for it.
 build_release() {  # FOLDER INSTALL
     provide "$build_needs" "$2" || return 1
     mkdir -p "$1"
     (
+        set -o pipefail
         flock 9
-        make_release "$1" > "$1/build.log" 2>&1 || { cat "$1/build.log"; exit 1; }
+        echo "Building streampool in $1" >&2
+        make_release "$1" 2>&1 | tee "$1/build.log" | tell_build >&2 || { cat "$1/build.log"; exit 1; }
     ) 9> "$1/lock"
 }
 

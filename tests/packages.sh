@@ -34,12 +34,30 @@ as_root() {
     if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
 }
 
+# Of what apt-get prints, a line now and then: each package is fetched, unpacked and set up.
+tell_installation() {
+    local line packages=0 steps=0
+    while IFS= read -r line; do
+        case $line in
+            *" newly installed"*)
+                packages=${line#*upgraded, }
+                packages=${packages%% *}
+                ;;
+            "Need to get"*) echo "  $line" ;;
+            Get:* | Unpacking* | "Setting up"*)
+                steps=$((steps + 1))
+                if [ $((steps % 30)) = 0 ]; then echo "  $steps of about $((3 * packages)) steps: ${line%%(*}"; fi
+                ;;
+        esac
+    done
+}
+
 # Installs what is missing of NEEDS, and says so. With install=no it only says so, and fails.
 provide() {  # NEEDS INSTALL
     local needs=$1 install=$2 packages
     packages=$(missing_packages "$needs" | tr '\n' ' ')
     if [ -z "$packages" ]; then return 0; fi
-    echo "Missing on this machine, as Debian packages: $packages"
+    echo "Missing on this machine, as Debian packages: $packages" >&2
     if [ "$install" = no ]; then
         echo "Nothing is installed because of --no-install. Install them, or run without that option." >&2
         return 1
@@ -48,10 +66,11 @@ provide() {  # NEEDS INSTALL
         echo "There is no apt-get here: install the counterparts of these packages and run again." >&2
         return 1
     fi
-    echo "Installing them with apt-get."
+    echo "Installing them with apt-get." >&2
     as_root apt-get update -qq
     # shellcheck disable=SC2086  # one word for each package
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $packages > /dev/null
+    (set -o pipefail; as_root env DEBIAN_FRONTEND=noninteractive LC_ALL=C apt-get install -y --no-install-recommends $packages |
+        tell_installation >&2) || return 1
     packages=$(missing_packages "$needs" | tr '\n' ' ')
     if [ -n "$packages" ]; then
         echo "Still missing after the installation: $packages" >&2

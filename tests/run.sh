@@ -11,14 +11,14 @@ set -eu
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . tests/packages.sh
 . tests/configure.sh
+. tests/results.sh
+. tests/watch.sh
 
 configurations="ci-gcc ci-clang asan tsan"
 install=yes
-passed=0 failed=0 skipped=0
 
 usage() {
-    echo "usage: bash tests/run.sh [--no-install]" >&2
-    exit 2
+    echo "usage: bash tests/run.sh [--no-install]"
 }
 
 # Where it is by chance, one start tells nothing.
@@ -44,21 +44,6 @@ choose_launcher() {  # CONFIGURATION
     return 1
 }
 
-attribute() {  # NAME RESULTS: a number of the testsuite element
-    tr '\n\t' '  ' < "$2" | sed -n "s/.*<testsuite [^>]* $1=\"\([0-9]*\)\".*/\1/p"
-}
-
-count() {  # RESULTS
-    local tests failures skips disabled
-    tests=$(attribute tests "$1")
-    failures=$(attribute failures "$1")
-    skips=$(attribute skipped "$1")
-    disabled=$(attribute disabled "$1")
-    passed=$((passed + tests - failures - skips - disabled))
-    failed=$((failed + failures))
-    skipped=$((skipped + skips + disabled))
-}
-
 run_configuration() {  # NAME
     local name=$1 results=$PWD/build/$1/results.xml status=0
     echo
@@ -67,8 +52,8 @@ run_configuration() {  # NAME
     configure_anew "build/$name" --preset "$name" > "build/$name.log" 2>&1 || { cat "build/$name.log"; return 1; }
     cmake --build --preset "$name" --parallel "$jobs"
     rm -f "$results"
-    $launcher ctest --preset "$name" --parallel "$jobs" --output-junit "$results" || status=$?
-    count "$results"
+    run_watched "build/$name/watch" $launcher ctest --preset "$name" --parallel "$jobs" --output-junit "$results" || status=$?
+    count_results "$results"
     return "$status"
 }
 
@@ -77,6 +62,10 @@ summarise() {
     local status=$?
     echo
     if [ "$status" != 0 ]; then echo "FAILED in ${current:-the set-up}"; fi
+    if [ -n "${current:-}" ] && [ -s "build/$current/watch/hung" ]; then
+        echo "These made no progress in ten minutes and were ended:"
+        cat "build/$current/watch/hung"
+    fi
     echo "Total time: $((SECONDS / 60)) min $((SECONDS % 60)) s"
     echo "$passed passed, $failed failed, $skipped skipped"
 }
@@ -84,7 +73,8 @@ summarise() {
 for argument; do
     case $argument in
         --no-install) install=no ;;
-        *) usage ;;
+        --help | -h) usage && exit 0 ;;
+        *) usage >&2 && exit 2 ;;
     esac
 done
 

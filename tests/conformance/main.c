@@ -35,7 +35,6 @@ static const struct test_program program = {
     .group_count = sizeof groups / sizeof groups[0],
     .prepare = prepare,
     .conclude = test_require_no_complaints,
-    .seconds = 60,
 };
 
 int main(int argc, char **argv) {

@@ -318,7 +318,6 @@ static const struct test_program program = {
     .purpose = "Makes everything fail that the library calls, one call at a time.",
     .groups = groups,
     .group_count = 1,
-    .seconds = 300,
 };
 
 int main(int argc, char **argv) {

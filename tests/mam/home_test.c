@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "mam/threads.h"
+#include "support/hang.h"
 
 static int setup_two_devices(void **state) {
     (void)state;
@@ -311,7 +312,7 @@ static void fork_and_use(void) {
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        alarm(20);
+        alarm(TEST_HANG_SECONDS);
         use_in_child();
     }
     assert_int_equal(waitpid(child, &status, 0), child);

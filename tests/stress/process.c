@@ -7,13 +7,14 @@
 #include "stress/rows.h"
 #include "support/check.h"
 #include "support/device.h"
+#include "support/hang.h"
 #include "support/pools.h"
 
 static struct crew crew;
 
 static _Noreturn void use_in_child(poolMemPool_t pool, CUstream stream) {
     void *pointer;
-    alarm(20);
+    alarm(TEST_HANG_SECONDS);
     EXPECT(poolMallocFromPoolAsync(&pointer, 512, pool, stream), poolErrorInitializationError);
     EXPECT(poolMallocFromPoolAsync(&pointer, MIB(40), pool, stream), poolErrorInitializationError);
     EXPECT(poolMemPoolTrimTo(pool, 0), poolErrorInitializationError);

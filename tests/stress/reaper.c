@@ -16,6 +16,7 @@
 #include "stress/rows.h"
 #include "support/check.h"
 #include "support/device.h"
+#include "support/hang.h"
 #include "support/pools.h"
 #include "support/simulated.h"
 
@@ -156,7 +157,7 @@ static bool is_child;
 
 static _Noreturn void end_child(poolMemPool_t pool) {
     is_child = true;
-    alarm(20);
+    alarm(TEST_HANG_SECONDS);
     EXPECT(poolMemPoolTrimTo(pool, 0), poolErrorInitializationError);
     exit(EXIT_SUCCESS);
 }

@@ -11,6 +11,7 @@
 
 #include "support/check.h"
 #include "support/device.h"
+#include "support/hang.h"
 
 struct choice {
     const struct test_program *program;
@@ -75,7 +76,7 @@ static _Noreturn void become_row(const char *id, int output, bool errors_too) {
     if (errors_too)
         dup2(output, STDERR_FILENO);
     close(output);
-    alarm(running->seconds); // survives exec, so a hang ends by SIGALRM
+    alarm(TEST_HANG_SECONDS); // survives exec, so a hang ends by SIGALRM
     execv("/proc/self/exe", (char *[]){program_invocation_name, only, NULL});
     _exit(127);
 }
@@ -143,7 +144,7 @@ static const char *verdict_of(const char *id, char *output) {
 
 static void print_failure(const char *id, int status, const char *verdict) {
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
-        printf("%s FAIL not done after %u seconds\n", id, running->seconds);
+        printf("%s FAIL not done after %u seconds\n", id, TEST_HANG_SECONDS);
     else if (WIFSIGNALED(status))
         printf("%s FAIL ended by SIG%s\n", id, sigabbrev_np(WTERMSIG(status)));
     else if (strncmp(verdict, "FAIL ", 5) == 0)

@@ -1,5 +1,5 @@
-// A program of test rows. Each row runs in a process of its own with a time limit, so a crash or a
-// hang is that row's failure, with its reason, and the rows after it still run.
+// A program of test rows. Each row runs in a process of its own, so a crash or a hang (hang.h) is
+// that row's failure, with its reason, and the rows after it still run.
 //
 // Every row prints one line, `<id> ok`, `<id> FAIL <reason>` or `<id> skip <reason>`, in the order
 // of the table, and the program ends with a summary. The exit status is 1 when a row failed. A line
@@ -38,7 +38,6 @@ struct test_program {
     size_t group_count;
     void (*prepare)(void);  // before a row of any group but the helpers; may be null
     void (*conclude)(void); // after it; may be null
-    unsigned seconds;       // that a row may take
 };
 
 // For X-macro lists of rows X(id, promise), whose functions are row_<id>.
@@ -54,8 +53,7 @@ struct test_outcome {
     char output[4096];
 };
 
-// Runs one row in a process of its own and waits for it. The row is ended after the program's time
-// limit.
+// Runs one row in a process of its own and waits for it. A row that hangs is ended.
 void test_run_row(const char *id, struct test_outcome *outcome);
 
 // The same, with its standard error among the output; the row must exit with status 0 and have
