@@ -76,31 +76,70 @@ static enum verdict parse_decimal(struct field field, uint64_t *value) {
     return parse_digits(field, 10, value);
 }
 
+#define MICROSECONDS 1000000u
+
+// What a fraction has behind its sixth digit is left out.
+static enum verdict parse_fraction(struct field field, uint64_t *microseconds) {
+    enum { DIGITS = 6 };
+    *microseconds = 0;
+    for (size_t i = 0; i < field.length || i < DIGITS; i++) {
+        int digit = i < field.length ? digit_of(field.text[i]) : 0;
+        if (digit >= 10)
+            return FIELD_BAD;
+        if (i < DIGITS)
+            *microseconds = 10 * *microseconds + (uint64_t)digit;
+    }
+    return field.length > 0 ? FIELD_GOOD : FIELD_BAD;
+}
+
 // A clock time is hh:mm:ss and a fraction behind a point, or behind a colon as older versions of
 // RMM wrote it.
-static enum verdict parse_clock_time(struct field field) {
+static enum verdict parse_clock_time(struct field field, uint64_t *value) {
     static const char pattern[] = "dd:dd:dd.";
     static const unsigned limits[] = {24, 60, 61};
     enum { PATTERN_LENGTH = sizeof pattern - 1 };
     if (field.length <= PATTERN_LENGTH)
         return FIELD_BAD;
-    uint64_t part;
-    for (size_t i = 0; i < 3; i++)
+    uint64_t part, seconds = 0;
+    for (size_t i = 0; i < 3; i++) {
         if (parse_digits((struct field){field.text + 3 * i, 2}, 10, &part) != FIELD_GOOD ||
             part >= limits[i])
             return FIELD_BAD;
+        seconds = 60 * seconds + part;
+    }
     if (field.text[2] != ':' || field.text[5] != ':' || !strchr(".:", field.text[8]) ||
         field.text[8] == '\0')
         return FIELD_BAD;
-    return parse_digits((struct field){field.text + PATTERN_LENGTH, field.length - PATTERN_LENGTH},
-                        10, &part);
+    struct field fraction = {field.text + PATTERN_LENGTH, field.length - PATTERN_LENGTH};
+    if (parse_fraction(fraction, &part) != FIELD_GOOD)
+        return FIELD_BAD;
+    *value = seconds * MICROSECONDS + part;
+    return FIELD_GOOD;
 }
 
-// Times are checked and not kept: a replay runs as fast as it can.
+static enum verdict parse_seconds(struct field field, const char *point, uint64_t *value) {
+    size_t length = (size_t)(point - field.text);
+    struct field fraction = {point + 1, field.length - length - 1};
+    uint64_t seconds = 0, part;
+    enum verdict verdict = parse_digits((struct field){field.text, length}, 10, &seconds);
+    if (verdict == FIELD_BAD || parse_fraction(fraction, &part) != FIELD_GOOD)
+        return FIELD_BAD;
+    if (verdict == FIELD_TOO_LARGE || __builtin_mul_overflow(seconds, MICROSECONDS, value) ||
+        __builtin_add_overflow(*value, part, value))
+        return FIELD_TOO_LARGE;
+    return FIELD_GOOD;
+}
+
+static bool is_clock_time(struct field field) {
+    return memchr(field.text, ':', field.length);
+}
+
+// Gives microseconds. A number with a point is one of seconds.
 static enum verdict parse_time(struct field field, uint64_t *value) {
-    *value = 0;
-    return memchr(field.text, ':', field.length) ? parse_clock_time(field)
-                                                 : parse_digits(field, 10, value);
+    if (is_clock_time(field))
+        return parse_clock_time(field, value);
+    const char *point = memchr(field.text, '.', field.length);
+    return point ? parse_seconds(field, point, value) : parse_digits(field, 10, value);
 }
 
 enum content { NOTHING, BLOCK, EVENT, BYTES, STREAM };
@@ -125,7 +164,10 @@ static enum verdict parse_action(struct field field, uint64_t *value) {
             return FIELD_GOOD;
         }
     }
-    return FIELD_BAD;
+    if (!field_is(field, "deallocate")) // as a page of RMM's calls a free
+        return FIELD_BAD;
+    *value = SP_TRACE_FREE;
+    return FIELD_GOOD;
 }
 
 enum { COLUMN_THREAD, COLUMN_TIME, COLUMN_ACTION, COLUMN_POINTER, COLUMN_SIZE, COLUMN_STREAM };
@@ -214,6 +256,8 @@ bool sp_record_parse(const char *line, size_t length, struct sp_record *record, 
     *record = (struct sp_record){
         .action = (enum sp_trace_action)values[COLUMN_ACTION],
         .thread = values[COLUMN_THREAD],
+        .time = values[COLUMN_TIME],
+        .is_clock_time = is_clock_time(fields[COLUMN_TIME]),
         .pointer = values[COLUMN_POINTER],
         .size = values[COLUMN_SIZE],
         .stream = values[COLUMN_STREAM],

@@ -14,7 +14,9 @@
 struct sp_record {
     enum sp_trace_action action;
     uint64_t thread;
-    uint64_t pointer; // 0 for a null pointer
+    uint64_t time;      // in microseconds: since midnight, or since whatever the recorder chose
+    bool is_clock_time; // it is since midnight
+    uint64_t pointer;   // 0 for a null pointer
     uint64_t size;
     uint64_t stream;
     bool has_stream; // else the column is to be ignored

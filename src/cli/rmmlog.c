@@ -9,10 +9,9 @@
 #include <string.h>
 #include <strings.h>
 
-enum { COLUMN_COUNT = 6, TIME = 1, POINTER = 3, NOWHERE = -1 };
+enum { COLUMN_COUNT = 6, NOWHERE = -1 };
 
-#define MICROSECONDS 1000000u
-#define DAY          (UINT64_C(24) * 60 * 60 * MICROSECONDS)
+#define DAY (UINT64_C(24) * 60 * 60 * 1000000)
 
 struct reader {
     struct sp_lines lines;
@@ -63,11 +62,13 @@ static bool find_column(struct reader *reader, int column) {
     return false;
 }
 
+// Names two of the columns that no log lacks.
 static bool is_header(const struct reader *reader) {
-    for (size_t i = 0; i < reader->row.count; i++)
-        if (is_named(&reader->row.fields[i], &reader->header.fields[POINTER]))
-            return true;
-    return false;
+    size_t named = 0;
+    for (int column = 0; column < COLUMN_COUNT; column++)
+        for (size_t i = 0; i < reader->row.count && !default_of(column); i++)
+            named += is_named(&reader->row.fields[i], &reader->header.fields[column]);
+    return named >= 2;
 }
 
 static bool read_header(struct reader *reader) {
@@ -96,21 +97,6 @@ static struct sp_csv_field field_of(const struct reader *reader, int column) {
     return (struct sp_csv_field){value, strlen(value)};
 }
 
-static uint64_t digits(const char *text, size_t length) {
-    uint64_t number = 0;
-    for (size_t i = 0; i < length; i++)
-        number = 10 * number + (uint64_t)(text[i] - '0');
-    return number;
-}
-
-// The six digits of a fraction that are microseconds.
-static uint64_t microseconds(const char *text, size_t length) {
-    uint64_t number = 0;
-    for (size_t i = 0; i < 6; i++)
-        number = 10 * number + (i < length ? (uint64_t)(text[i] - '0') : 0);
-    return number;
-}
-
 // A clock begins anew at midnight, so a time that is half a day off stands for the day after or
 // before.
 static uint64_t on_its_day(uint64_t time, uint64_t before) {
@@ -118,17 +104,6 @@ static uint64_t on_its_day(uint64_t time, uint64_t before) {
     if (time + DAY / 2 < before)
         return time + DAY;
     return time > before + DAY / 2 && time >= DAY ? time - DAY : time;
-}
-
-// The parser of traces has found the text well formed: "hh:mm:ss.ffffff", or microseconds.
-static uint64_t time_of(const struct reader *reader) {
-    struct sp_csv_field field = field_of(reader, TIME);
-    const char *text = field.text;
-    if (!memchr(text, ':', field.length))
-        return digits(text, field.length);
-    uint64_t seconds = (digits(text, 2) * 60 + digits(text + 3, 2)) * 60 + digits(text + 6, 2);
-    return on_its_day(seconds * MICROSECONDS + microseconds(text + 9, field.length - 9),
-                      reader->time);
 }
 
 static bool parse_row(struct reader *reader, struct sp_record *record) {
@@ -150,7 +125,7 @@ static bool parse_row(struct reader *reader, struct sp_record *record) {
 }
 
 static bool add_row(struct reader *reader, const struct sp_record *record) {
-    reader->time = time_of(reader);
+    reader->time = record->is_clock_time ? on_its_day(record->time, reader->time) : record->time;
     struct sp_mend_operation operation = {
         .action = record->action,
         .thread = record->thread,
@@ -196,6 +171,13 @@ static size_t byte_order_mark(const char *text, size_t length) {
     return length >= size && memcmp(text, mark, size) == 0 ? size : 0;
 }
 
+static bool is_blank(const char *text, size_t length) {
+    size_t i = 0;
+    while (i < length && (text[i] == ' ' || text[i] == '\t'))
+        i++;
+    return i == length;
+}
+
 static bool read_lines(struct reader *reader) {
     const char *text, *reason;
     size_t length;
@@ -203,7 +185,7 @@ static bool read_lines(struct reader *reader) {
     bool is_first = true;
     while ((result = sp_lines_next(&reader->lines, &text, &length, &reason)) == SP_LINE_READ) {
         size_t skipped = is_first ? byte_order_mark(text, length) : 0;
-        if (length == skipped)
+        if (is_blank(text + skipped, length - skipped))
             continue;
         if (!read_row(reader, text + skipped, length - skipped, is_first))
             return false;

@@ -264,6 +264,23 @@ static void entries_of_unknown_kinds_are_left_out(void **state) {
       "1,1,allocate,0x100,8,0x0\n1,3,free,0x100,8,0x0\n1,0,allocate,0x100,8,0x0\n"                 \
       "1,100002,free,0x100,8,0x0\n",                                                               \
       "")                                                                                          \
+    X(a_time_with_a_point_is_in_seconds,                                                           \
+      TRACE_HEADER                                                                                 \
+      "140573312345856,1634567890.123456,allocate,0x7f8a40000000,1024,0x7f8a38001020\n"            \
+      "140573312345856,1634567890.234567,allocate,0x7f8a40000400,2048,0x7f8a38001020\n"            \
+      "140573312345856,1634567891.3,deallocate,0x7f8a40000000,1024,0x7f8a38001020\n"               \
+      "140573312345856,1634567891.3000009,free,0x7f8a40000400,2048,0x7f8a38001020\n",              \
+      "140573312345856,0,allocate,0x7f8a40000000,1024,0x7f8a38001020\n"                            \
+      "140573312345856,111111,allocate,0x7f8a40000400,2048,0x7f8a38001020\n"                       \
+      "140573312345856,1176544,free,0x7f8a40000000,1024,0x7f8a38001020\n"                          \
+      "140573312345856,1176544,free,0x7f8a40000400,2048,0x7f8a38001020\n",                         \
+      "")                                                                                          \
+    X(blank_lines_are_skipped,                                                                     \
+      "\r\n" TRACE_HEADER "\n1,6,allocate,0x200,8,0\r\n \t \r\n\n1,6,free,0x200,8,0\n  ",          \
+      "1,0,allocate,0x200,8,0x0\n1,0,free,0x200,8,0x0\n", "")                                      \
+    X(a_comment_may_be_the_name_of_a_column,                                                       \
+      "Pointer,Size,Action,Comment\n0x200,8,allocate,size\n0x200,8,free,Pointer\n",                \
+      "0,0,allocate,0x200,8,0x0\n0,0,free,0x200,8,0x0\n", "")                                      \
     X(a_byte_order_mark_is_skipped, "\xef\xbb\xbf" TRACE_HEADER "1,6,allocate,0x200,8,0\n",        \
       "1,0,allocate,0x200,8,0x0\n", "")
 
@@ -302,7 +319,7 @@ STRICT_LOGS(STRICT_TEST)
     X(an_empty_log, "", ": there is no operation in it\n")                                         \
     X(a_header_alone, TRACE_HEADER, ": there is no operation in it\n")                             \
     X(a_log_without_pointers, "Size,Action,Pointers\n8,allocate,1\n",                              \
-      ":2: expected 6 fields, found 3\n")                                                          \
+      ":1: the header has no column 'Pointer'\n")                                                  \
     X(a_log_without_sizes, "Action,Pointer\nallocate,1\n",                                         \
       ":1: the header has no column 'Size'\n")                                                     \
     X(a_column_that_stands_twice, "Size,Action,Pointer,SIZE\n",                                    \
@@ -312,6 +329,8 @@ STRICT_LOGS(STRICT_TEST)
     X(an_action_that_is_none, TRACE_HEADER "1,1,levitate,0x100,8,0\n",                             \
       ":2: bad action 'levitate'\n")                                                               \
     X(a_time_that_is_none, TRACE_HEADER "1,1:2,allocate,0x100,8,0\n", ":2: bad time '1:2'\n")      \
+    X(a_time_in_thousands, TRACE_HEADER "1,1e9,allocate,0x100,8,0\n", ":2: bad time '1e9'\n")      \
+    X(a_time_before_1970, TRACE_HEADER "1,-1.5,allocate,0x100,8,0\n", ":2: bad time '-1.5'\n")     \
     X(an_open_quote, TRACE_HEADER "1,1,\"allocate,0x100,8,0\n",                                    \
       ":2: a quote that is not closed\n")                                                          \
     X(a_quote_before_text, TRACE_HEADER "1,1,\"allocate\"d,0x100,8,0\n",                           \

@@ -33,7 +33,7 @@
     X(a_bad_thread, TRACE_HEADER "main,0,allocate,0x100,512,0\n", 2, "bad thread 'main'") \
     X(a_bad_time, TRACE_HEADER "1,noon,allocate,0x100,512,0\n", 2, "bad time 'noon'") \
     X(a_bad_clock_time, TRACE_HEADER "1,25:00:00.000000,allocate,0x100,512,0\n", 2, "bad time '25:00:00.000000'") \
-    X(an_unknown_action, GOOD "1,1,deallocate,0x100,512,0\n", 3, "bad action 'deallocate'") \
+    X(an_unknown_action, GOOD "1,1,levitate,0x100,512,0\n", 3, "bad action 'levitate'") \
     X(a_bad_pointer, TRACE_HEADER "1,0,allocate,there,512,0\n", 2, "bad pointer 'there'") \
     X(a_pointer_too_large, TRACE_HEADER "1,0,allocate,0x10000000000000000,512,0\n", 2, "pointer '0x10000000000000000' does not fit in 64 bits") \
     X(a_bad_size, TRACE_HEADER "1,0,allocate,0x100,512B,0\n", 2, "bad size '512B'") \

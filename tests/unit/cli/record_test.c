@@ -50,6 +50,59 @@ static void a_clock_time_may_have_a_colon_before_its_fraction(void **state) {
     assert_int_equal(parsed("1,10:23:45:678901,free,0x10,8,0").size, 8);
 }
 
+static void assert_time(const char *text, uint64_t microseconds) {
+    char line[128];
+    snprintf(line, sizeof line, "1,%s,free,0x10,8,0", text);
+    struct sp_record record = parsed(line);
+    if (record.time != microseconds)
+        fail_msg("%s: %llu", text, (unsigned long long)record.time);
+    assert_int_equal(record.is_clock_time, strchr(text, ':') != NULL);
+}
+
+static void a_time_is_microseconds_seconds_with_a_point_or_one_of_a_clock(void **state) {
+    (void)state;
+    assert_time("164", 164);
+    assert_time("1634567890.123456", 1634567890123456);
+    assert_time("0.000001", 1);
+    assert_time("7.5", 7500000);
+    assert_time("00:00:00.25", 250000);
+    assert_time("23:59:60:000001", 86400000001);
+}
+
+// A fraction of up to twelve digits, of which the first six count.
+static void any_seconds_are_read_to_the_microsecond(void **state) {
+    (void)state;
+    unsigned seed = 1;
+    for (unsigned i = 0; i < 2000; i++) {
+        char digits[13], text[64];
+        unsigned length = 1 + (unsigned)rand_r(&seed) % 12;
+        for (unsigned k = 0; k < 12; k++)
+            digits[k] = k < length ? (char)('0' + rand_r(&seed) % 10) : '0';
+        digits[12] = '\0';
+        uint64_t seconds = (uint64_t)rand_r(&seed) << (rand_r(&seed) % 12);
+        snprintf(text, sizeof text, "%llu.%.*s", (unsigned long long)seconds, (int)length, digits);
+        digits[6] = '\0';
+        assert_time(text, seconds * 1000000 + strtoull(digits, NULL, 10));
+    }
+}
+
+static void a_bad_number_of_seconds_is_refused(void **state) {
+    (void)state;
+    assert_refused("1,1.,free,0x10,8,0", "bad time '1.'");
+    assert_refused("1,.5,free,0x10,8,0", "bad time '.5'");
+    assert_refused("1,.,free,0x10,8,0", "bad time '.'");
+    assert_refused("1,1.5.5,free,0x10,8,0", "bad time '1.5.5'");
+    assert_refused("1,1.5x,free,0x10,8,0", "bad time '1.5x'");
+    assert_refused("1,1.0000005x,free,0x10,8,0", "bad time '1.0000005x'");
+    assert_refused("1,-1.5,free,0x10,8,0", "bad time '-1.5'");
+    assert_refused("1,1.5e9,free,0x10,8,0", "bad time '1.5e9'");
+    assert_refused("1,18446744073709.551616,free,0x10,8,0",
+                   "time '18446744073709.551616' does not fit in 64 bits");
+    assert_refused("1,99999999999999999999.5,free,0x10,8,0",
+                   "time '99999999999999999999.5' does not fit in 64 bits");
+    assert_time("18446744073709.551615", UINT64_MAX);
+}
+
 static void a_null_pointer_is_nil_or_zero(void **state) {
     (void)state;
     assert_int_equal(parsed("1,0,allocate,(nil),0,0").pointer, 0);
@@ -63,6 +116,12 @@ static void a_failed_allocation_has_a_size_and_no_pointer(void **state) {
     assert_int_equal(record.action, SP_TRACE_FAILURE);
     assert_int_equal(record.pointer, 0);
     assert_int_equal(record.size, 4096);
+}
+
+static void a_free_may_be_called_deallocate(void **state) {
+    (void)state;
+    assert_int_equal(parsed("1,0,deallocate,0x10,8,0").action, SP_TRACE_FREE);
+    assert_refused("1,0,deallocated,0x10,8,0", "bad action 'deallocated'");
 }
 
 static void a_stream_is_decimal_hexadecimal_or_nil(void **state) {
@@ -227,8 +286,12 @@ int main(void) {
         cmocka_unit_test(a_line_as_rmm_writes_it_is_read),
         cmocka_unit_test(a_line_with_plain_microseconds_is_read),
         cmocka_unit_test(a_clock_time_may_have_a_colon_before_its_fraction),
+        cmocka_unit_test(a_time_is_microseconds_seconds_with_a_point_or_one_of_a_clock),
+        cmocka_unit_test(any_seconds_are_read_to_the_microsecond),
+        cmocka_unit_test(a_bad_number_of_seconds_is_refused),
         cmocka_unit_test(a_null_pointer_is_nil_or_zero),
         cmocka_unit_test(a_failed_allocation_has_a_size_and_no_pointer),
+        cmocka_unit_test(a_free_may_be_called_deallocate),
         cmocka_unit_test(a_stream_is_decimal_hexadecimal_or_nil),
         cmocka_unit_test(the_largest_numbers_fit),
         cmocka_unit_test(a_number_that_is_one_too_large_is_refused),
