@@ -431,25 +431,32 @@ STREAMPOOL_COMPAT cudaError_t streampool_compat_MallocAsync(void **ptr, size_t s
 }
 
 template <class T>
-STREAMPOOL_COMPAT cudaError_t streampool_compat_MallocAsync(T **ptr, size_t size,
-                                                            cudaMemPool_t pool,
-                                                            cudaStream_t stream) {
-    return streampool_compat_MallocFromPoolAsync(reinterpret_cast<void **>(ptr), size, pool,
-                                                 stream);
-}
-
-template <class T>
-STREAMPOOL_COMPAT cudaError_t streampool_compat_MallocAsync(T **ptr, size_t size,
-                                                            cudaStream_t stream) {
-    return streampool_compat_MallocAsync(reinterpret_cast<void **>(ptr), size, stream);
-}
-
-template <class T>
 STREAMPOOL_COMPAT cudaError_t streampool_compat_MallocFromPoolAsync(T **ptr, size_t size,
                                                                     cudaMemPool_t pool,
                                                                     cudaStream_t stream) {
-    return streampool_compat_MallocFromPoolAsync(reinterpret_cast<void **>(ptr), size, pool,
-                                                 stream);
+    void *memory = NULL;
+    const cudaError_t error =
+        streampool_compat_MallocFromPoolAsync(ptr ? &memory : NULL, size, pool, stream);
+    if (error == cudaSuccess)
+        *ptr = reinterpret_cast<T *>(memory);
+    return error;
+}
+
+template <class T>
+STREAMPOOL_COMPAT cudaError_t streampool_compat_MallocAsync(T **ptr, size_t size,
+                                                            cudaMemPool_t pool,
+                                                            cudaStream_t stream) {
+    return streampool_compat_MallocFromPoolAsync(ptr, size, pool, stream);
+}
+
+template <class T>
+STREAMPOOL_COMPAT cudaError_t streampool_compat_MallocAsync(T **ptr, size_t size,
+                                                            cudaStream_t stream) {
+    void *memory = NULL;
+    const cudaError_t error = streampool_compat_MallocAsync(ptr ? &memory : NULL, size, stream);
+    if (error == cudaSuccess)
+        *ptr = reinterpret_cast<T *>(memory);
+    return error;
 }
 #endif
 

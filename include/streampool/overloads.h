@@ -8,9 +8,10 @@
 ///     poolMallocAsync(&numbers, bytes, pool, stream);
 ///     poolStreamWaitEvent(stream, event);
 ///
-/// A typed call does what the call with a `void **` does, and returns its errors. All of it is
-/// inline: the library exports nothing more. With CUDA_API_PER_THREAD_DEFAULT_STREAM defined the
-/// names here become those with _ptsz too, so both kinds of program link together.
+/// A typed call does what the call with a `void **` does, and returns its errors. The pointer may
+/// be one to anything, also to what is const or volatile. All of it is inline: the library exports
+/// nothing more. With CUDA_API_PER_THREAD_DEFAULT_STREAM defined the names here become those with
+/// _ptsz too, so both kinds of program link together.
 #ifndef STREAMPOOL_OVERLOADS_H
 #define STREAMPOOL_OVERLOADS_H
 
@@ -75,7 +76,7 @@ template <typename T> inline poolError_t poolMallocAsync(T **ptr, size_t size, C
     void *memory = nullptr;
     const poolError_t error = poolMallocAsync(ptr ? &memory : nullptr, size, stream);
     if (error == poolSuccess)
-        *ptr = static_cast<T *>(memory);
+        *ptr = reinterpret_cast<T *>(memory);
     return error;
 }
 
@@ -93,7 +94,7 @@ inline poolError_t poolMallocFromPoolAsync(T **ptr, size_t size, poolMemPool_t p
     void *memory = nullptr;
     const poolError_t error = poolMallocFromPoolAsync(ptr ? &memory : nullptr, size, pool, stream);
     if (error == poolSuccess)
-        *ptr = static_cast<T *>(memory);
+        *ptr = reinterpret_cast<T *>(memory);
     return error;
 }
 
@@ -126,7 +127,7 @@ inline poolError_t poolMallocAsyncWithFlags(T **ptr, size_t size, poolMemPool_t 
     const poolError_t error =
         poolMallocAsyncWithFlags(ptr ? &memory : nullptr, size, pool, stream, flags);
     if (error == poolSuccess)
-        *ptr = static_cast<T *>(memory);
+        *ptr = reinterpret_cast<T *>(memory);
     return error;
 }
 }

@@ -43,8 +43,7 @@ template <typename T> static void each_allocation_gives_memory_of_its_pool() {
         REQUIRE(allocate(&memory, 4096, pool, stream) == poolSuccess);
         REQUIRE(memory != nullptr);
         REQUIRE(test::used(pool) == 4096);
-        REQUIRE(poolFreeAsync(const_cast<void *>(static_cast<const void *>(memory)), stream) ==
-                poolSuccess);
+        REQUIRE(poolFreeAsync((void *)memory, stream) == poolSuccess);
         REQUIRE(test::used(pool) == 0);
         REQUIRE(poolMemPoolDestroy(pool) == poolSuccess);
     }
@@ -54,7 +53,7 @@ template <typename T> static void a_refused_allocation_leaves_the_pointer() {
     char somewhere = 0;
     for (auto allocate : {by_plain_call<T>, by_pool<T>, by_from_pool<T>, by_flags<T>}) {
         const poolMemPool_t pool = test::make_pool();
-        T *const before = static_cast<T *>(static_cast<void *>(&somewhere));
+        T *const before = reinterpret_cast<T *>(&somewhere);
         T *memory = before;
         REQUIRE(allocate(&memory, too_much, pool, nullptr) == poolErrorMemoryAllocation);
         REQUIRE(memory == before);
@@ -136,12 +135,23 @@ int main() {
     struct unknown; // a type of which only the name is known
     return test::run({TEST(each_allocation_gives_memory_of_its_pool<float>),
                       TEST(each_allocation_gives_memory_of_its_pool<const double>),
+                      TEST(each_allocation_gives_memory_of_its_pool<volatile double>),
+                      TEST(each_allocation_gives_memory_of_its_pool<const volatile double>),
+                      TEST(each_allocation_gives_memory_of_its_pool<const volatile void>),
+                      TEST(each_allocation_gives_memory_of_its_pool<const char *const *volatile>),
+                      TEST(each_allocation_gives_memory_of_its_pool<const int[3]>),
+                      TEST(each_allocation_gives_memory_of_its_pool<int(int)>),
                       TEST(each_allocation_gives_memory_of_its_pool<unknown>),
+                      TEST(each_allocation_gives_memory_of_its_pool<const unknown>),
                       TEST(each_allocation_gives_memory_of_its_pool<void>),
                       TEST(a_refused_allocation_leaves_the_pointer<float>),
+                      TEST(a_refused_allocation_leaves_the_pointer<const volatile float>),
+                      TEST(a_refused_allocation_leaves_the_pointer<int(int)>),
                       TEST(a_refused_allocation_leaves_the_pointer<void>),
-                      TEST(no_bytes_are_a_null_pointer), TEST(flags_arrive),
+                      TEST(no_bytes_are_a_null_pointer),
+                      TEST(flags_arrive),
                       TEST(an_event_is_recorded_in_the_default_stream),
-                      TEST(a_stream_waits_with_no_flags), TEST(stream_0_is_that_of_the_file),
+                      TEST(a_stream_waits_with_no_flags),
+                      TEST(stream_0_is_that_of_the_file),
                       TEST(calls_of_c_are_there_too)});
 }

@@ -31,12 +31,13 @@ with_header() {  # SOURCE OPTION...
 }
 
 bash "$here/rename.sh" "$work/renamed" "$here"/programs/*.cu "$here/programs/check.h"
-for source in streams.cu launch.cu thrust.cu errors.c; do
+for source in streams.cu launch.cu thrust.cu constant.cu errors.c; do
     with_header "$source"
 done
 with_header overloads.cu -std=c++20
 with_header threads.cu --default-stream per-thread
 compile "streams.cu, renamed," "$work/renamed/streams.cu"
+compile "constant.cu, renamed," "$work/renamed/constant.cu"
 compile "overloads.cu, renamed," "$work/renamed/overloads.cu" -std=c++20
 compile "threads.cu, renamed," "$work/renamed/threads.cu" --default-stream per-thread
 exit "$failed"

@@ -56,6 +56,7 @@ threads.cu plain header renamed
 errors.c plain header
 launch.cu plain header
 overloads.cu plain header
+constant.cu plain header renamed
 thrust.cu plain header
 refused.c header
 places.c header
