@@ -282,4 +282,54 @@ case_inside() {
     has_target streampool || fail "doesn't build the library"
 }
 
+# The flags of a file's compilation that say how much to optimise, and NDEBUG.
+flags_of() {  # TARGET.dir/FILE
+    grep "^ *\"command\".*/$1\.o " "$build/compile_commands.json" | tr ' ' '\n' |
+        grep -E '^-(O.*|DNDEBUG)$' | tr '\n' ' '
+}
+
+inside_is_compiled_with() {  # LIBRARY PROGRAM OPTION...
+    local library=$1 program=$2
+    shift 2
+    rm -rf "$build"
+    "$CMAKE" -S "$WORK/outer" -B "$build" -G "$GENERATOR" -DCMAKE_EXPORT_COMPILE_COMMANDS=ON "$@" > "$output" 2>&1 || fail "fails"
+    for file in streampool.dir/api/memory.c streampool_driver.dir/base/lock.c streampool_simcuda.dir/engine.c; do
+        test "$(flags_of "$file")" = "$library" || fail "$file has $(flags_of "$file") with $*"
+    done
+    test "$(flags_of program.dir/program.c)" = "$program" || fail "program.c has $(flags_of program.dir/program.c) with $*"
+}
+
+# A project without a build type gets an optimised library and keeps its own flags; one with a type, or with flags of its own, has
+# chosen.
+case_inside_optimised() {
+    case $GENERATOR in *Multi-Config) skip "this generator has always a build type" ;; esac
+    give
+    mkdir "$WORK/outer"
+    printf '%s\n' 'cmake_minimum_required(VERSION 3.22)' 'project(outer LANGUAGES C)' 'add_compile_options(${OUTER_OPTIONS})' \
+        "add_subdirectory(\"$CHECKOUT\" streampool)" 'add_executable(program program.c)' \
+        'target_link_libraries(program PRIVATE streampool::streampool)' \
+        'if(CMAKE_BUILD_TYPE)' 'message("its type is ${CMAKE_BUILD_TYPE}")' 'endif()' > "$WORK/outer/CMakeLists.txt"
+    echo 'int main(void) { return 0; }' > "$WORK/outer/program.c"
+    unset CFLAGS
+    inside_is_compiled_with '-DNDEBUG -O2 ' ''
+    if grep 'its type is' "$output"; then fail "gives the project a build type"; fi
+    inside_is_compiled_with '-DNDEBUG -O2 ' '' -DCMAKE_C_FLAGS='-g -Wno-odd-O'
+    inside_is_compiled_with '-O1 ' '-O1 ' -DCMAKE_C_FLAGS='-g -O1'
+    inside_is_compiled_with '-DNDEBUG -O2 -Og ' '-Og ' -DOUTER_OPTIONS=-Og
+    inside_is_compiled_with '' '' -DCMAKE_BUILD_TYPE=Debug
+    inside_is_compiled_with '-O3 -DNDEBUG ' '-O3 -DNDEBUG ' -DCMAKE_BUILD_TYPE=Release
+    inside_is_compiled_with '' '' -DCMAKE_BUILD_TYPE=None
+}
+
+# So does the project by itself, with debug information.
+case_optimised() {
+    case $GENERATOR in *Multi-Config) skip "this generator has always a build type" ;; esac
+    give
+    unset CFLAGS
+    configure -DCMAKE_EXPORT_COMPILE_COMMANDS=ON || fail "fails"
+    test "$(flags_of streampool.dir/api/memory.c)" = '-O2 -DNDEBUG ' || fail "is compiled with $(flags_of streampool.dir/api/memory.c)"
+    configure -DCMAKE_EXPORT_COMPILE_COMMANDS=ON -DCMAKE_BUILD_TYPE=Debug || fail "fails"
+    test "$(flags_of streampool.dir/api/memory.c)" = '' || fail "is compiled with $(flags_of streampool.dir/api/memory.c) for Debug"
+}
+
 "case_$1"
