@@ -11,6 +11,7 @@
 
 #include "cli/command.h"
 #include "cli/complain.h"
+#include "cli/output.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,6 +54,13 @@ static void want_case(struct request *request, const char *name, struct argp_sta
     argp_error(state, "there is no case '%s'", name);
 }
 
+static void check_outputs(const struct request *request, const struct argp_state *state) {
+    sp_check_outputs(request->json, request->plot, state);
+    for (int i = 0; i < CASE_COUNT && request->plot && request->any; i++)
+        if (strcmp(cases[i].name, "mam") == 0 && !request->wanted[i])
+            argp_error(state, "--plot draws the case mam, which is not among these");
+}
+
 static error_t parse(int key, char *argument, struct argp_state *state) {
     struct request *request = state->input;
     switch (key) {
@@ -79,6 +87,9 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
         return 0;
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &request->peers;
+        return 0;
+    case ARGP_KEY_END:
+        check_outputs(request, state);
         return 0;
     case 'c':
     case ARGP_KEY_ARG:
@@ -213,7 +224,8 @@ int main(int argc, char **argv) {
                           .divisor = request.divisor,
                           .peers = request.peers,
                           .silent = request.json && strcmp(request.json, "-") == 0};
-    if (!sp_peers_load(&bench.peers))
+    if (!sp_output_ready(request.json) || !sp_output_ready(request.plot) ||
+        !sp_peers_load(&bench.peers))
         return EXIT_FAILURE;
     if (!sp_device_choose(request.choice, &driver) || !sp_device_open(&bench.device, driver))
         return EXIT_FAILURE;

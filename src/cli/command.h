@@ -40,6 +40,14 @@ extern const struct argp sp_help_argp;
 uint64_t sp_number_of(const char *option, const char *text, uint64_t least, uint64_t most,
                       const struct argp_state *state);
 
+// The exit status of a replay in which calls of an allocator failed.
+enum { SP_EXIT_CALLS_FAILED = 4 };
+
+#define SP_REPLAY_STATUSES                                                                         \
+    "The exit status is 0 when everything was replayed and no call failed; 4 when calls failed, "  \
+    "which the results count as errors; 3 when no device can be used, and the simulated driver "   \
+    "wasn't asked for; else 1."
+
 // Ends the program with a message when both are to be written to the same place. Null: to none.
 void sp_check_outputs(const char *json, const char *plot, const struct argp_state *state);
 

@@ -148,12 +148,19 @@ static bool simulated_is_named(void) {
     return named && strcmp(named, "sim") == 0;
 }
 
+static bool fell_back;
+
+bool sp_device_fell_back(void) {
+    return fell_back;
+}
+
 static bool choose_automatically(void) {
     char why[1024];
     if (driver_is_named() || real_driver_works(why, sizeof why))
         return true;
     if (!use_simulated_driver())
         return false;
+    fell_back = true;
     sp_complain("no usable GPU (%s): using the simulated driver", why);
     return true;
 }
@@ -175,9 +182,8 @@ bool sp_device_choose(enum sp_device_choice choice, const struct sp_driver **dri
 int sp_device_failure(enum sp_device_choice choice) {
     const char *named = getenv(driver_variable);
     bool simulated = simulated_is_named() || (named && *named && is_simulated(named, 0));
-    if (choice == SP_DEVICE_SIM || (choice == SP_DEVICE_AUTO && simulated))
-        return EXIT_FAILURE;
-    return SP_EXIT_NO_GPU;
+    bool asked = choice == SP_DEVICE_SIM || (choice == SP_DEVICE_AUTO && simulated);
+    return asked && !fell_back ? EXIT_FAILURE : SP_EXIT_NO_GPU;
 }
 
 // -------------------------------------------------------------------------------------- the device

@@ -23,6 +23,9 @@ struct sp_device {
 // fell back to the simulated driver. Call it once, before any call of the library.
 bool sp_device_choose(enum sp_device_choice choice, const struct sp_driver **driver);
 
+// True once `auto` has fallen back to the simulated driver.
+bool sp_device_fell_back(void);
+
 bool sp_device_is_simulated(const struct sp_driver *driver);
 
 // The exit status when no GPU can be used, and the simulated driver wasn't asked for.

@@ -1,6 +1,6 @@
 // streampool import: makes a trace of what other programs recorded.
 #include "cli/command.h"
-#include "cli/complain.h"
+#include "cli/output.h"
 #include "cli/recording.h"
 #include "cli/trace_write.h"
 
@@ -67,6 +67,8 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
 static bool import_file(const struct options *options) {
     struct sp_mend mend = {.is_strict = options->is_strict};
     struct sp_trace_error error = {.line = 0};
+    if (!sp_output_ready(options->output))
+        return false;
     bool good = sp_recording_read(options->input, &options->recording, &mend, &error);
     if (!good)
         sp_trace_error_print(stderr, options->input, &error);

@@ -136,7 +136,7 @@ static const struct argp argp = {
     .doc =
         "Shows the driver and the devices, every entry point that the driver lacks and what "
         "that means. The exit status is 0 when the library works on a device; 3 when no GPU can "
-        "be used, and the simulated driver wasn't asked for; else 1.",
+        "be used, and the simulated driver wasn't asked for, though it may be shown; else 1.",
 };
 
 static bool show(const struct request *request, const struct sp_facts *facts) {
@@ -146,10 +146,10 @@ static bool show(const struct request *request, const struct sp_facts *facts) {
 }
 
 static int status_of(const struct request *request, const struct sp_facts *facts) {
-    if (facts->working > 0)
-        return EXIT_SUCCESS;
-    sp_complain("the library works on none of the devices");
-    return sp_device_failure(request->choice);
+    if (facts->working == 0)
+        sp_complain("the library works on none of the devices");
+    bool works = facts->working > 0 && !sp_device_fell_back();
+    return works ? EXIT_SUCCESS : sp_device_failure(request->choice);
 }
 
 int sp_command_info(int argc, char **argv) {
@@ -158,6 +158,8 @@ int sp_command_info(int argc, char **argv) {
         return EXIT_FAILURE;
 
     const struct sp_driver *driver;
+    if (!sp_output_ready(request.json))
+        return EXIT_FAILURE;
     if (!sp_device_choose(request.choice, &driver))
         return sp_device_failure(request.choice);
     struct sp_facts facts;

@@ -33,6 +33,11 @@ static bool write_file(const char *path, const char *text) {
     return false;
 }
 
+bool sp_output_ready(const char *path) {
+    return !path || sp_place_try(path) ||
+           sp_complain("%s: %s", sp_place_name(path), strerror(errno));
+}
+
 bool sp_output_write(const char *path, const char *text) {
     return write_file(path, text) || sp_complain("%s: %s", sp_place_name(path), strerror(errno));
 }

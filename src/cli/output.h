@@ -10,6 +10,10 @@
 // a device) is written to directly. False when that fails; standard error says why.
 bool sp_output_write(const char *path, const char *text);
 
+// True when such a file can be written, or none is asked for; else standard error says why. To be
+// asked before long work. Nothing is there afterwards that wasn't there.
+bool sp_output_ready(const char *path);
+
 // True for "-". A null path, for a file that nobody asked for, is none.
 static inline bool sp_output_is_standard(const char *path) {
     return path && path[0] == '-' && path[1] == '\0';

@@ -59,6 +59,9 @@ static bool is_standard_output(const char *path) {
 bool sp_place_open(struct sp_place *place, const char *path) {
     *place = (struct sp_place){.descriptor = -1};
     struct stat status;
+    errno = ENOENT;
+    if (path[0] == '\0')
+        return false;
     if (is_standard_output(path)) {
         fflush(stdout); // the descriptor goes on behind it
         place->descriptor = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
@@ -69,6 +72,24 @@ bool sp_place_open(struct sp_place *place, const char *path) {
     if (S_ISREG(status.st_mode))
         return open_beside(place, path, status.st_mode & 07777);
     return open_directly(place, path);
+}
+
+// Nothing but a regular file is opened: the reader of a pipe would see its end.
+static bool is_writable(const char *path, mode_t mode) {
+    errno = EISDIR;
+    return !S_ISDIR(mode) && access(path, W_OK) == 0;
+}
+
+bool sp_place_try(const char *path) {
+    struct sp_place place;
+    struct stat status;
+    if (!is_standard_output(path) && stat(path, &status) == 0 && !S_ISREG(status.st_mode))
+        return is_writable(path, status.st_mode);
+    if (!sp_place_open(&place, path))
+        return false;
+    close(place.descriptor);
+    sp_place_drop(&place);
+    return true;
 }
 
 bool sp_place_keep(struct sp_place *place) {

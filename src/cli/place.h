@@ -16,6 +16,9 @@ struct sp_place {
 // All return false with errno.
 bool sp_place_open(struct sp_place *place, const char *path);
 
+// Tries whether an output can go there, and leaves everything as it was.
+bool sp_place_try(const char *path);
+
 // To be called when the descriptor is closed: puts the file where it belongs, or removes it. Drop
 // leaves errno alone.
 bool sp_place_keep(struct sp_place *place);

@@ -97,7 +97,7 @@ static const struct argp argp = {
         "with work after each allocation, and prints the memory and time that each combination "
         "took. docs/stream-order.md explains the figures.\v"
         "On the simulated driver times are virtual: the same trace, options and seed give the same "
-        "figures.",
+        "figures. " SP_REPLAY_STATUSES,
     .children = children,
 };
 
@@ -260,6 +260,13 @@ static void release_series(struct comparison *comparison) {
     free(comparison->series);
 }
 
+static int status_of(const struct comparison *comparison) {
+    for (size_t i = 0; i < comparison->result_count; i++)
+        if (comparison->results[i].replay.errors > 0)
+            return SP_EXIT_CALLS_FAILED;
+    return EXIT_SUCCESS;
+}
+
 static int compare_on_device(struct comparison *comparison) {
     int status = sp_device_take(&comparison->device, comparison->request->choice);
     if (status != EXIT_SUCCESS)
@@ -267,10 +274,11 @@ static int compare_on_device(struct comparison *comparison) {
     comparison->results = calloc(result_most(comparison), sizeof *comparison->results);
     bool memory = comparison->results && open_series(comparison);
     bool good = memory ? compare(comparison) : sp_complain("out of host memory");
+    status = good ? status_of(comparison) : EXIT_FAILURE;
     release_series(comparison);
     free(comparison->results);
     sp_device_close(&comparison->device);
-    return good ? EXIT_SUCCESS : EXIT_FAILURE;
+    return status;
 }
 
 int sp_command_policies(int argc, char **argv) {
@@ -280,7 +288,8 @@ int sp_command_policies(int argc, char **argv) {
         return EXIT_FAILURE;
     struct comparison comparison = {.request = &request};
     int status = EXIT_FAILURE;
-    if (sp_traces_read(&comparison.traces, request.paths, request.path_count))
+    if (sp_output_ready(request.json) && sp_output_ready(request.plot) &&
+        sp_traces_read(&comparison.traces, request.paths, request.path_count))
         status = compare_on_device(&comparison);
     sp_traces_release(&comparison.traces);
     return status;

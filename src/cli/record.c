@@ -78,7 +78,7 @@ static enum verdict parse_decimal(struct field field, uint64_t *value) {
 
 #define MICROSECONDS 1000000u
 
-// What a fraction has behind its sixth digit is left out.
+// Digits behind the sixth are left out.
 static enum verdict parse_fraction(struct field field, uint64_t *microseconds) {
     enum { DIGITS = 6 };
     *microseconds = 0;

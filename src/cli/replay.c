@@ -4,6 +4,7 @@
 #include "cli/allocator_peer.h"
 #include "cli/command.h"
 #include "cli/complain.h"
+#include "cli/output.h"
 #include "cli/turns.h"
 
 #include <stdlib.h>
@@ -183,6 +184,13 @@ static bool open_plot(struct sp_replay *replay) {
     return !request->plot || sp_replay_plot_open(&replay->plot, &replay->traces);
 }
 
+static int status_of(const struct sp_replay *replay) {
+    for (size_t i = 0; i < replay->result_count; i++)
+        if (replay->results[i].errors > 0)
+            return SP_EXIT_CALLS_FAILED;
+    return EXIT_SUCCESS;
+}
+
 static int replay_on_device(struct sp_replay *replay) {
     const struct sp_replay_request *request = replay->request;
     int status = sp_device_take(&replay->device, request->choice);
@@ -196,11 +204,12 @@ static int replay_on_device(struct sp_replay *replay) {
         good = play_with_work(replay);
     else
         good = good && play_all(replay) && sp_replay_results_print(replay);
+    status = good ? status_of(replay) : EXIT_FAILURE;
     sp_replay_plot_release(&replay->plot);
     sp_growths_release(&replay->growths);
     free(replay->results);
     sp_device_close(&replay->device);
-    return good ? EXIT_SUCCESS : EXIT_FAILURE;
+    return status;
 }
 
 static bool add_peers(struct sp_replay_request *request) {
@@ -217,7 +226,8 @@ int sp_command_replay(int argc, char **argv) {
     struct sp_replay_request request = sp_replay_arguments(argc, argv);
     struct sp_replay replay = {.request = &request};
     int status = EXIT_FAILURE;
-    if (add_peers(&request) && sp_traces_read(&replay.traces, request.paths, request.path_count) &&
+    if (sp_output_ready(request.json) && sp_output_ready(request.plot) && add_peers(&request) &&
+        sp_traces_read(&replay.traces, request.paths, request.path_count) &&
         (!request.beside || sp_recorded_read(&replay.recorded, request.beside)))
         status = replay_on_device(&replay);
     sp_recorded_release(&replay.recorded);

@@ -166,8 +166,7 @@ static const struct argp argp = {
         "prints how long each call took and how much memory was reserved. docs/replay.md explains "
         "the figures.\v"
         "An allocator that the device lacks is named below the table, and the others run. A trace "
-        "that can't be read ends the program before anything is replayed. The exit status is 3 "
-        "when no GPU can be used, and the simulated driver wasn't asked for.",
+        "that can't be read ends the program before anything is replayed. " SP_REPLAY_STATUSES,
 };
 
 struct sp_replay_request sp_replay_arguments(int argc, char **argv) {

@@ -53,10 +53,16 @@ static void add_settings(struct sp_run_request *request, const char *list,
     request->settings = joined;
 }
 
+static void check_differ(const char *first, const char *one, const char *second, const char *other,
+                         const struct argp_state *state) {
+    if (one && other && strcmp(one, other) == 0)
+        argp_error(state, "%s and %s can't both be written to '%s'", first, second, one);
+}
+
 static void check(const struct sp_run_request *request, const struct argp_state *state) {
-    sp_check_outputs(request->json, NULL, state);
-    if (request->output && request->json && strcmp(request->output, request->json) == 0)
-        argp_error(state, "--output and --json can't both be written to '%s'", request->json);
+    check_differ("--output", request->output, "--json", request->json, state);
+    check_differ("--output", request->output, "--record", request->record, state);
+    check_differ("--json", request->json, "--record", request->record, state);
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state) {
@@ -193,7 +199,8 @@ static int status_of(const struct sp_run_child *child) {
 // A run of which something couldn't be told has failed, unless the program has failed itself.
 static int run(const struct sp_run_request *request, const char *report) {
     struct sp_run_outcome outcome = {.request = request};
-    if (!sp_run_setup(request, report))
+    if (!sp_output_ready(request->output) || !sp_output_ready(request->json) ||
+        !sp_run_setup(request, report))
         return SP_RUN_FAILED;
     int failed = sp_run_child(request->program, &outcome.child);
     if (failed != 0)

@@ -1,5 +1,6 @@
 #include "cli/run_reason.h"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -56,7 +57,8 @@ static const char *why_not_loaded(int file) {
     return has_interpreter(file, &header) ? NULL : "it is linked statically, with libc";
 }
 
-static void say_not_loaded(const struct sp_run_request *request, char text[SP_RUN_REASON_TEXT]) {
+static bool says_why_not_loaded(const struct sp_run_request *request,
+                                char text[SP_RUN_REASON_TEXT]) {
     int file = open_program(request->program[0]);
     const char *why = why_not_loaded(file);
     if (file >= 0)
@@ -64,7 +66,11 @@ static void say_not_loaded(const struct sp_run_request *request, char text[SP_RU
     if (why)
         snprintf(text, SP_RUN_REASON_TEXT, "the drop-in was not loaded into %s: %s",
                  request->program[0], why);
-    else if (request->mode == SP_RUN_LIBRARY)
+    return why;
+}
+
+static void say_not_loaded(const struct sp_run_request *request, char text[SP_RUN_REASON_TEXT]) {
+    if (request->mode == SP_RUN_LIBRARY)
         snprintf(text, SP_RUN_REASON_TEXT,
                  "no process loaded libcuda.so.1 by that name from LD_LIBRARY_PATH: it doesn't use "
                  "CUDA, has a path of its own to the driver, or changes the variable");
@@ -102,9 +108,28 @@ static bool all_ended_without_report(const struct sp_run_reports *reports) {
     return true;
 }
 
+// Returns whether the machine has no driver, and says so. The variable names one for the library
+// that stands in front of the driver.
+static bool says_no_driver(const struct sp_run_request *request, char text[SP_RUN_REASON_TEXT]) {
+    const char *named = getenv("STREAMPOOL_DRIVER");
+    if (request->mode == SP_RUN_LIBRARY && named && *named)
+        return false;
+    void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+    if (!driver)
+        snprintf(text, SP_RUN_REASON_TEXT, "there is no CUDA driver on this machine (%s)",
+                 dlerror());
+    else
+        dlclose(driver);
+    return !driver;
+}
+
 void sp_run_reason(const struct sp_run_request *request, const struct sp_run_reports *reports,
                    char text[SP_RUN_REASON_TEXT]) {
     struct sp_run_lookups all = all_lookups(reports);
+    if (reports->count == 0 && says_why_not_loaded(request, text))
+        return;
+    if (!any_driver(reports) && says_no_driver(request, text))
+        return;
     if (reports->count == 0)
         say_not_loaded(request, text);
     else if (all.lookups + all.linked > 0)

@@ -1,11 +1,13 @@
 #include "cli/run_setup.h"
 
 #include "cli/complain.h"
+#include "cli/place.h"
 #include "dropin/format.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 // --------------------------------------------------------------------------- where the libraries
@@ -134,12 +136,14 @@ static bool double_percents(const char *path, char doubled[PATH_MAX]) {
     return *path == '\0';
 }
 
+// The trace is renamed to this file in the end, which would replace a device or a pipe.
 static bool can_be_written(const char *record) {
-    char folder[PATH_MAX];
-    if (!absolute(record, folder))
+    struct stat status;
+    char path[PATH_MAX];
+    if (!absolute(record, path))
         return false;
-    *strrchr(folder, '/') = '\0';
-    return access(*folder ? folder : "/", W_OK | X_OK) == 0;
+    errno = EINVAL;
+    return (stat(path, &status) != 0 || S_ISREG(status.st_mode)) && sp_place_try(path);
 }
 
 static bool set_trace(const char *record) {

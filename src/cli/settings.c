@@ -1,6 +1,7 @@
 #include "cli/settings.h"
 
 #include "base/options.h"
+#include "cli/complain.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -16,12 +17,23 @@ enum { OPTION_LIMIT = 256, OPTION_SET };
 
 // ----------------------------------------------------------------------------------- the arguments
 
+// streampool.h says so of maxSize.
+#define LIMIT_UNIT (UINT64_C(32) << 20)
+
+static void say_rounded(const char *text, uint64_t bytes) {
+    uint64_t units = bytes / LIMIT_UNIT + (bytes % LIMIT_UNIT != 0);
+    if (bytes % LIMIT_UNIT != 0 && units <= UINT64_MAX / LIMIT_UNIT)
+        sp_complain("--limit %s is rounded up to %" PRIu64 "M: limits are multiples of 32M", text,
+                    units * LIMIT_UNIT >> 20);
+}
+
 static uint64_t parse_limit(const char *text, struct argp_state *state) {
     uint64_t bytes = 0;
     if (!sp_options_parse_size(text, &bytes) || bytes == 0)
         argp_error(state,
                    "--limit is a number of bytes above 0, with K, M, G or T behind it, not '%s'",
                    text);
+    say_rounded(text, bytes);
     return bytes;
 }
 
@@ -77,7 +89,7 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
 
 static const struct argp_option options[] = {
     {"limit", OPTION_LIMIT, "BYTES", 0,
-     "The most that the pool may reserve (default: what the device has)", 0},
+     "The most that the pool may reserve, rounded up to 32 MiB (default: what the device has)", 0},
     {"set", OPTION_SET, "NAME=NUMBER", 0,
      "Set one of the pool's own attributes, such as UnfencedBytesMax or ContextFence", 0},
     {0},

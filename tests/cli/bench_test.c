@@ -439,15 +439,22 @@ static void results_are_written_as_json(void **state) {
     program_forget(&outcome);
 }
 
+// Nothing is measured before.
 static void a_file_that_cannot_be_written_is_an_error(void **state) {
     (void)state;
-    struct outcome outcome;
-    program_run(
-        &outcome, NO_SETTINGS,
-        ARGUMENTS("--device=sim", "--rounds=1", "--json", file_path("no/such/folder"), "pair"));
-    assert_int_equal(outcome.status, 1);
-    assert_says(outcome.errors, "No such file or directory");
-    program_forget(&outcome);
+    static const char *const options[] = {"--json", "--plot"};
+    for (size_t i = 0; i < 2; i++) {
+        struct outcome outcome;
+        program_run(&outcome, NO_SETTINGS,
+                    ARGUMENTS("--device=sim", "--rounds=1", options[i], file_path("no/such/folder"),
+                              "mam"));
+        assert_int_equal(outcome.status, 1);
+        assert_string_equal(outcome.output, "");
+        assert_says(outcome.errors, "No such file or directory");
+        program_forget(&outcome);
+    }
+    assert_usage_error(ARGUMENTS("--json", "a", "--plot", "a", "mam"),
+                       "--json and --plot can't both be written to 'a'");
 }
 
 // A case that fails is named, and the others run.
@@ -550,14 +557,10 @@ static void the_case_mam_draws_itself(void **state) {
 
 static void a_plot_without_the_case_mam_is_an_error(void **state) {
     (void)state;
-    struct outcome outcome;
     const char *path = file_path("none.svg");
-    program_run(&outcome, NO_SETTINGS,
-                ARGUMENTS("--device=sim", "--rounds=1", "--plot", path, "alternate"));
-    assert_int_equal(outcome.status, 1);
-    assert_says(outcome.errors, "the case mam is not among the results");
+    assert_usage_error(ARGUMENTS("--device=sim", "--rounds=1", "--plot", path, "alternate"),
+                       "--plot draws the case mam, which is not among these");
     assert_int_not_equal(access(path, F_OK), 0);
-    program_forget(&outcome);
 }
 
 // A folder of its own is the search path, with what the script calls and no more.

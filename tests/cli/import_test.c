@@ -59,7 +59,7 @@ static void assert_refused(const char *path, const char *reason) {
 static void assert_replays(const char *path) {
     struct outcome outcome;
     program_run(&outcome, NO_SETTINGS, ARGUMENTS("replay", "--device", "sim", path));
-    assert_int_equal(outcome.status, 0);
+    assert_replayed(&outcome);
     program_forget(&outcome);
 }
 

@@ -36,8 +36,7 @@ static struct svg *parse_file(const char *path) {
 
 static void run(struct outcome *outcome, const char *const arguments[]) {
     program_run(outcome, NO_SETTINGS, arguments);
-    if (outcome->status != 0)
-        fail_msg("status %d: %s", outcome->status, outcome->errors);
+    assert_replayed(outcome);
 }
 
 static const struct svg_element *panel_of(const struct svg *svg, const char *trace,

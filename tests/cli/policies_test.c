@@ -69,8 +69,7 @@ static const char *turns(const char *name, unsigned streams) {
 static char *compare(const char *const settings[], const char *const arguments[]) {
     struct outcome outcome;
     program_run(&outcome, settings, arguments);
-    if (outcome.status != 0)
-        fail_msg("status %d: %s", outcome.status, outcome.errors);
+    assert_replayed(&outcome);
     assert_string_equal(outcome.errors, "");
     free(outcome.errors);
     return outcome.output;
@@ -145,7 +144,7 @@ static void each_allocation_came_by_one_rule_or_by_growth_or_failed(void **state
                                        "errors"};
     cJSON *list =
         results_of(NO_SETTINGS, ARGUMENTS("policies", "--json", "-", "--work", "2", "--limit",
-                                          "48M", "--events", "7", turns("turns.csv", 3)));
+                                          "64M", "--events", "7", turns("turns.csv", 3)));
     for (int combination = 0; combination < COMBINATIONS; combination++) {
         double sum = 0;
         for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++)

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include <dirent.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,26 @@ void assert_says(const char *text, const char *part) {
 void assert_says_not(const char *text, const char *part) {
     if (strstr(text, part))
         fail_msg("'%s' is in: %s", part, text);
+}
+
+// In the table's words, in a picture's, or in JSON.
+static bool counts_failed_calls(const char *output) {
+    static const char key[] = "\"errors\":";
+    if (strstr(output, " (errors in all: ") || strstr(output, "calls that failed: "))
+        return true;
+    for (const char *place = output; (place = strstr(place, key));) {
+        place += strlen(key);
+        if (strtoull(place, NULL, 10) > 0)
+            return true;
+    }
+    return false;
+}
+
+void assert_replayed(const struct outcome *outcome) {
+    int expected = counts_failed_calls(outcome->output) ? CALLS_FAILED : 0;
+    if (outcome->status != expected)
+        fail_msg("status %d, not %d: %s%s", outcome->status, expected, outcome->errors,
+                 outcome->output);
 }
 
 void assert_usage_error(const char *const arguments[], const char *part) {

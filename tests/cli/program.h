@@ -34,6 +34,11 @@ void program_forget(struct outcome *outcome);
 void assert_says(const char *text, const char *part);
 void assert_says_not(const char *text, const char *part);
 
+// Ends the test unless the outcome is that of a replay whose output it has: the status tells
+// whether the output counts calls that failed.
+enum { CALLS_FAILED = 4 };
+void assert_replayed(const struct outcome *outcome);
+
 // Runs the program with arguments that it refuses, by a message that has the part and with no other
 // output.
 enum { USAGE_ERROR = 64 };

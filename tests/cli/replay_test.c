@@ -59,8 +59,7 @@ static void assert_row(const char *table, const char *begin) {
 static void replay(struct outcome *outcome, const char *const settings[],
                    const char *const arguments[]) {
     program_run(outcome, settings, arguments);
-    if (outcome->status != 0)
-        fail_msg("status %d: %s", outcome->status, outcome->errors);
+    assert_replayed(outcome);
 }
 
 static void a_trace_is_replayed_and_its_exact_figures_printed(void **state) {

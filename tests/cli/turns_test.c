@@ -336,7 +336,7 @@ static void errors_are_printed_of_passes_that_are_not(void **state) {
     program_run(
         &outcome, SETTINGS("STREAMPOOL_SIMCUDA=memory=64M"),
         ARGUMENTS("replay", "--device", "sim", "--passes", "3", "--print-passes", "3", path));
-    assert_int_equal(outcome.status, 0);
+    assert_int_equal(outcome.status, CALLS_FAILED);
     assert_int_equal(lines_with(outcome.output, "big    pool "), 1);
     assert_says(outcome.output, "\nbig, pool, pass 2: allocation at line 3: ");
     program_forget(&outcome);

@@ -337,6 +337,34 @@ static void a_program_without_cuda_is_told_of(void **state) {
     program_forget(&outcome);
 }
 
+// What can't be opened as a library is no driver, and stands before those of the system.
+static const char *no_driver(void) {
+    static char setting[600];
+    file_write("libcuda.so.1", "not a library");
+    snprintf(setting, sizeof setting, "LD_LIBRARY_PATH=%s", file_path(""));
+    return setting;
+}
+
+static void a_machine_without_a_driver_is_told_of(void **state) {
+    (void)state;
+    static const char *const modes[] = {"preload", "library"};
+    // A program that loads no driver, one that looks for it, one that is linked with it and doesn't
+    // start, and one that ends without a report.
+    static const char *const programs[] = {"true", ACT " only_look " UNSEEN_LIBRARY,
+                                           DROPIN_LINKED " linked", "kill -9 $$"};
+    const char *driver = no_driver();
+    for (size_t i = 0; i < 2; i++)
+        for (size_t k = 0; k < 4; k++) {
+            struct outcome outcome;
+            program_run(&outcome, SETTINGS(driver, "STREAMPOOL_DRIVER"),
+                        ARGUMENTS("run", "--mode", modes[i], "sh", "-c", programs[k]));
+            assert_says(outcome.errors,
+                        "streampool served nothing: there is no CUDA driver on this "
+                        "machine (");
+            program_forget(&outcome);
+        }
+}
+
 #ifdef STATIC_PROGRAM
 static void a_static_program_is_told_of(void **state) {
     (void)state;
@@ -689,6 +717,7 @@ int main(void) {
         cmocka_unit_test(a_program_without_pool_calls_is_told_of),
         cmocka_unit_test(a_driver_that_nobody_asks_is_told_of),
         cmocka_unit_test(a_program_without_cuda_is_told_of),
+        cmocka_unit_test(a_machine_without_a_driver_is_told_of),
 #ifdef STATIC_PROGRAM
         cmocka_unit_test(a_static_program_is_told_of),
 #endif

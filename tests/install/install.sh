@@ -80,7 +80,7 @@ compare_components() {
 run_program() {
     unset STREAMPOOL_DRIVER LD_LIBRARY_PATH
     if [ -n "${LIBRARIES:-}" ]; then export LD_LIBRARY_PATH=$LIBRARIES; fi
-    "$prefix/$BINDIR/streampool" info
+    "$prefix/$BINDIR/streampool" info || [ $? = 3 ]  # the status without a GPU
     mkdir -p "$WORK/links"
     ln -sf "$prefix/$BINDIR/streampool" "$WORK/links/streampool"
     cd /

@@ -229,7 +229,7 @@ static void assert_replays(const char *trace) {
     program_run_at(STREAMPOOL_REPLAY, &replay, NO_SETTINGS,
                    ARGUMENTS("replay", "--device", "sim", trace));
     assert_string_equal(replay.errors, "");
-    assert_int_equal(replay.status, 0);
+    assert_replayed(&replay);
     program_forget(&replay);
 }
 
