@@ -9,6 +9,7 @@
 # with --no-install they are only named. Other options go to `streampool replay` (docs/replay.md); the files that they name
 # are those of the folder that the demo is started in.
 set -eu
+. "$(dirname "${BASH_SOURCE[0]}")/../tests/help.sh"
 started_in=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . bench/build.sh
@@ -21,10 +22,19 @@ install=yes
 device=auto
 options=()
 previous=
+
+# The program isn't there yet to refuse an option; its page names those that it has. A name may be cut short.
+check_option() {  # ARGUMENT
+    local name=${1%%=*}
+    if [[ $name != --* ]] || grep -qF -- "${name//-/\\-}" docs/man/streampool-replay.1; then return 0; fi
+    echo "usage: bash bench/demo.sh [--no-install] [OPTION...]; streampool replay has no option $name (docs/replay.md)" >&2
+    exit 64
+}
+
 for argument; do
     case $argument in
         --no-install) install=no ;;
-        *) options+=("$argument") ;;
+        *) check_option "$argument" && options+=("$argument") ;;
     esac
     case $argument in
         --device=*) device=${argument#*=} ;;

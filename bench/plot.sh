@@ -7,7 +7,8 @@
 # Points are medians, bars reach from the lower to the upper quartile, and both axes are logarithmic. Each subject that was
 # measured has a line. Needs gnuplot and jq; what can't be drawn is named, and that is no failure.
 set -euo pipefail
-if [ $# -lt 1 ] || [ $# -gt 2 ]; then
+. "$(dirname "${BASH_SOURCE[0]}")/../tests/help.sh"
+if [ $# -lt 1 ] || [ $# -gt 2 ] || [[ $* = -* ]]; then
     echo "usage: bash bench/plot.sh RESULTS.json [FOLDER]" >&2
     exit 64
 fi

@@ -9,6 +9,7 @@
 # measurement that fails is named, and the others are made. Packages that are missing are installed with apt-get, by
 # sudo where that is necessary; with --no-install they are only named.
 set -euo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/../tests/help.sh"
 root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
 
 results=$root/build/bench-results
@@ -16,7 +17,7 @@ install=yes
 for argument; do
     case $argument in
         --no-install) install=no ;;
-        -*) echo "bench/run.sh: no option '$argument'" >&2; exit 64 ;;
+        -*) echo "usage: bash bench/run.sh [--no-install] [FOLDER]; there is no option $argument" >&2; exit 64 ;;
         *) results=$(realpath -m "$argument") ;;
     esac
 done

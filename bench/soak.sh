@@ -17,6 +17,7 @@
 # each mode and load, and the tables as Markdown into soak.md there. Fails where a replay can't be made.
 # docs/benchmarks/measuring.md says what the tables have, and tests/creep.sh judges the results.
 set -euo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/../tests/help.sh"
 root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
 
 # Name, how the table calls it, and options. HALF is half of the most that the load has live at once.

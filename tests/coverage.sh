@@ -8,6 +8,7 @@
 # nothing ran, and those with a branch that nothing took. With --report it prints what the last run counted. Packages that
 # are missing are installed as by tests/run.sh. Tests that fail are named, and the report follows all the same.
 set -eu
+. "$(dirname "${BASH_SOURCE[0]}")/help.sh"
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . tests/packages.sh
 . tests/configure.sh

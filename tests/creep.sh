@@ -7,6 +7,7 @@
 # traces in turn) and allocator. Fails where the median of reserved / live after pass --to (50) is more than --percent (1)
 # above that after pass --from (10), where a call of the replay had failed, and where there is nothing to compare.
 set -euo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/help.sh"
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 from=10 to=50 percent=1

@@ -8,6 +8,7 @@
 # that is necessary; with --no-install they are only named. Everything is built in build/ under the checkout. Stops at
 # the first configuration that fails. The last line counts all tests.
 set -eu
+. "$(dirname "${BASH_SOURCE[0]}")/help.sh"
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . tests/packages.sh
 . tests/configure.sh

@@ -13,6 +13,7 @@
 # All parts unless some are named. Each has a build of its own under build/. Packages that are missing are installed as by
 # tests/run.sh. A part that fails is named, and the others run.
 set -eu
+. "$(dirname "${BASH_SOURCE[0]}")/help.sh"
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . tests/packages.sh
 . tests/configure.sh

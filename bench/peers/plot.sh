@@ -6,7 +6,8 @@
 # A bar is the most memory that was reserved, divided by the most that was in use, in the last pass, and the line on it reaches
 # from the least start to the most. RMM's arena is left out: it takes a size of its own at its start. Needs gnuplot and jq.
 set -euo pipefail
-if [ $# -lt 2 ]; then
+. "$(dirname "${BASH_SOURCE[0]}")/../../tests/help.sh"
+if [ $# -lt 2 ] || [[ $* = -* ]]; then
     echo "usage: bash bench/peers/plot.sh PLOT.svg REPLAY.json..." >&2
     exit 64
 fi

@@ -9,6 +9,7 @@
 # streampool and streampool-bench from FOLDER. Writes what they print, and the same as JSON, into RESULTS
 # (build/peers-results).
 set -euo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/../../tests/help.sh"
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 . bench/build.sh
 

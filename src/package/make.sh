@@ -11,6 +11,7 @@
 # The archive is built in a chroot (build/packages/chroot, some 400 MB), which is set up once and then kept. Remove it to
 # have it made anew, with what the distribution has mended meanwhile.
 set -euo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/../../tests/help.sh"
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 checkout=$PWD out=$PWD/build/packages chroot=$PWD/build/packages/chroot
 

@@ -10,9 +10,10 @@ checkout=$1 program=$2
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
-mkdir -p "$folder"/{bench/traces,bench/recorded,tests,src/package,build/demo,tools}
+mkdir -p "$folder"/{docs/man,bench/traces,bench/recorded,tests,src/package,build/demo,tools}
 cp "$checkout"/bench/{demo,build}.sh "$folder/bench/"
-cp "$checkout"/tests/{packages,configure}.sh "$folder/tests/"
+cp "$checkout"/tests/{help,packages,configure}.sh "$folder/tests/"
+cp "$checkout/docs/man/streampool-replay.1" "$folder/docs/man/"
 cp "$checkout/src/package/prerequisites.txt" "$folder/src/package/"
 ln -s "$(dirname "$program")" "$folder/build/demo/bin"
 cat > "$folder/tools/cmake" << END
@@ -70,6 +71,16 @@ mkdir "$folder/elsewhere"
 cd "$folder/elsewhere"
 demo --device sim --json results.json
 test -s results.json || fail "the results aren't in the folder in which the demo was started"
+
+# Names may be cut short; one that no option has ends the demo before it builds.
+demo --dev sim --explain-growth --json=results.json
+rm "$folder/tools/cmake"
+if bash "$folder/bench/demo.sh" --no-install --limits=1G > "$folder/output" 2>&1; then fail "an unknown option is taken"; fi
+says '^usage: .* no option --limits '
+bash "$folder/bench/demo.sh" --help > "$folder/output" || fail "there is no help"
+says 'bash bench/demo.sh \[--no-install\]'
+printf '#!/bin/sh\n' > "$folder/tools/cmake"
+chmod +x "$folder/tools/cmake"
 
 STREAMPOOL_DRIVER=sim demo
 says 'recorded on Some GPU, '
