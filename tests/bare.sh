@@ -7,6 +7,7 @@
 # compiler, no toolkit. There it runs `bash bench/demo.sh` and `bash tests/run.sh`, and ends as they end. What they made stays
 # in FOLDER/root/streampool. Needs root, git, debootstrap, unshare, and the network for Debian's packages; takes about 9 GB.
 set -euo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/help.sh"
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . tests/packages.sh
 mirror=http://deb.debian.org/debian

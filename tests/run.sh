@@ -19,7 +19,8 @@ configurations="ci-gcc ci-clang asan tsan"
 install=yes
 
 usage() {
-    echo "usage: bash tests/run.sh [--no-install]"
+    echo "usage: bash tests/run.sh [--no-install]" >&2
+    exit 2
 }
 
 # Where it is by chance, one start tells nothing.
@@ -74,8 +75,7 @@ summarise() {
 for argument; do
     case $argument in
         --no-install) install=no ;;
-        --help | -h) usage && exit 0 ;;
-        *) usage >&2 && exit 2 ;;
+        *) usage ;;
     esac
 done
 
