@@ -92,6 +92,11 @@ typedef struct CUevent_st *CUevent;
 
 // A call returns one of these codes. These calls say what a code means, and why the last failed
 // call of a thread failed.
+//
+// They, the versions, and other calls whose comment says that they don't call the driver need no
+// device, and leave it to the children of a process that makes no other call. Each other call
+// begins to use the driver, whatever its parameters. From then on the device is the process's own:
+// in a child made by fork() these calls fail with poolErrorInitializationError.
 
 /// Says how a call ended. The numbers are cudaError_t's, which are the driver's too.
 /// STREAMPOOL_ERRORS in streampool/lists.h lists them with their texts.
@@ -237,12 +242,16 @@ STREAMPOOL_API poolError_t poolGetLastNativeError(int *result, const char **entr
 /// - poolErrorInvalidValue: `version` is null.
 STREAMPOOL_API poolError_t poolRuntimeGetVersion(int *version);
 
-/// Gives the CUDA version that the driver supports, 1000 * major + 10 * minor.
-/// (cudaDriverGetVersion)
+/// Gives the CUDA version that the driver supports, 1000 * major + 10 * minor. As
+/// cuDriverGetVersion it needs no device, and answers whether the driver can be used or not: it
+/// loads the driver's library and doesn't initialise it. (cudaDriverGetVersion, which tells 0 where
+/// there is no driver)
 ///
 /// @param[out] version Receives the version.
 ///
 /// - poolErrorInvalidValue: `version` is null.
+/// - poolErrorInsufficientDriver: there is no driver, or none that tells its version.
+/// - Other errors are the driver's.
 STREAMPOOL_API poolError_t poolDriverGetVersion(int *version);
 
 // ------------------------------------------------------------------------------------------- pools

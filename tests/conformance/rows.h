@@ -337,7 +337,8 @@
     X(trap_10_a_pool_may_be_destroyed_while_another_thread_frees_into_it, "destroying a pool while another thread frees into it") \
     X(trap_11_pools_are_made_while_frees_of_earlier_ones_are_queued, "queued frees of destroyed pools don't keep the next pool from being made") \
     X(trap_14_a_process_ends_quietly_with_everything_alive, "exit with memory, streams and pending frees alive: no hang, no crash, no print") \
-    X(trap_15_a_forked_child_gets_a_clear_error, "a fork without exec: InitializationError in the child, and the parent goes on")
+    X(trap_15_a_forked_child_gets_a_clear_error, "a fork without exec: InitializationError in the child, and the parent goes on") \
+    X(the_drivers_version_is_told_without_the_device, "poolDriverGetVersion before a fork: the child may use the device")
 
 #define COMMON_ROWS(X) \
     ALLOCATION_ROWS(X) \
@@ -397,7 +398,8 @@
     X(green_contexts_legacy_streams_have_no_order_with_the_primarys_streams, "memory of one is not the other's, and a synchronise of one tells nothing of the other")
 
 #define HELPER_ROWS(X) \
-    X(end_with_everything_alive, "ends with memory, streams and pending frees alive")
+    X(end_with_everything_alive, "ends with memory, streams and pending frees alive") \
+    X(ask_the_version_and_fork, "has a child use the device after the driver's version alone was asked for")
 // clang-format on
 
 COMMON_ROWS(TEST_ROW_DECLARE)

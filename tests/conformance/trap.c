@@ -294,3 +294,38 @@ void row_trap_15_a_forked_child_gets_a_clear_error(void) {
     EXPECT(poolStreamSynchronize(stream), poolSuccess);
     REQUIRE_EQUAL(test_reserved(pool), 0);
 }
+
+static _Noreturn void use_in_child(int version) {
+    int again = 0;
+    test_use_device(0);
+    CUstream stream = test_stream();
+    void *pointer = test_malloc(test_default_pool(0), KIB(300), stream);
+    test_fill(pointer, 5, KIB(300), stream);
+    test_finish(stream);
+    REQUIRE(test_is_filled(pointer, 5, KIB(300)));
+    test_free(pointer, stream);
+    EXPECT(poolStreamSynchronize(stream), poolSuccess);
+    EXPECT(poolDriverGetVersion(&again), poolSuccess);
+    REQUIRE(again == version);
+    _exit(0);
+}
+
+// The parent may use it, too.
+void row_ask_the_version_and_fork(void) {
+    int version = 0, status;
+    EXPECT(poolDriverGetVersion(&version), poolSuccess);
+    pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0)
+        use_in_child(version);
+    REQUIRE(waitpid(child, &status, 0) == child);
+    REQUIRE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    test_use_device(0);
+    REQUIRE(test_driver()->version == version);
+    CUstream stream = test_stream();
+    test_free(test_malloc(test_default_pool(0), KIB(300), stream), stream);
+}
+
+void row_the_drivers_version_is_told_without_the_device(void) {
+    test_run_helper_quietly("ask_the_version_and_fork");
+}

@@ -62,11 +62,6 @@ poolError_t poolRuntimeGetVersion(int *version) {
 }
 
 poolError_t poolDriverGetVersion(int *version) {
-    poolError_t error = sp_runtime_enter();
-    if (error != poolSuccess)
-        return error;
-    if (!version)
-        return sp_fail(poolErrorInvalidValue, "version is null");
-    *version = sp_driver_version();
-    return poolSuccess;
+    return version ? sp_runtime_driver_version(version)
+                   : sp_fail(poolErrorInvalidValue, "version is null");
 }

@@ -1,8 +1,8 @@
-// The driver is loaded by the first thread that asks, under a pthread_once; nothing here is written
-// afterwards. An entry point is looked up only if the driver's version and STREAMPOOL_DRIVER_API
-// both allow it, so that a capped driver looks exactly like an old one: 11.3 brought
-// cuGetProcAddress, 12.0 its form with five parameters, and below that only the symbols that the
-// library exports are used.
+// The driver's library is found by the first thread that asks, under a pthread_once, and started by
+// the first that needs it, under another; nothing here is written afterwards. An entry point is
+// looked up only if the driver's version and STREAMPOOL_DRIVER_API both allow it, so that a capped
+// driver looks exactly like an old one: 11.3 brought cuGetProcAddress, 12.0 its form with five
+// parameters, and below that only the symbols that the library exports are used.
 #include "driver/driver.h"
 
 #include "base/atomic.h"
@@ -80,6 +80,10 @@ const struct sp_driver_entry sp_driver_entries[] = {
 const size_t sp_driver_entry_count = sizeof(sp_driver_entries) / sizeof(sp_driver_entries[0]);
 
 const struct sp_driver *_Atomic sp_driver;
+
+static pthread_once_t find_once = PTHREAD_ONCE_INIT;
+static struct source found;
+static CUresult find_result;
 
 static pthread_once_t load_once = PTHREAD_ONCE_INIT;
 static struct sp_driver loaded_driver;
@@ -298,19 +302,29 @@ static CUresult start_driver(const struct sp_driver *driver) {
     return error;
 }
 
-static CUresult load_driver(struct sp_driver *driver) {
-    struct source source = {0};
-    CUresult error = open_library(&source);
+static CUresult find_library(struct source *source) {
+    CUresult error = open_library(source);
     if (error != CUDA_SUCCESS)
         return error;
-    error = read_version(&source);
+    error = read_version(source);
     if (error != CUDA_SUCCESS)
-        goto close_library;
-    find_get_proc_address(&source);
-    error = bind_entries(&source, driver);
-    if (error != CUDA_SUCCESS)
-        goto close_library;
+        dlclose(source->library);
+    return error;
+}
 
+static void find(void) {
+    problem_length = 0; // a fork may have cut short an attempt of the parent
+    find_result = find_library(&found);
+    sp_store_release(&problem_known, find_result != CUDA_SUCCESS);
+}
+
+static CUresult load_driver(struct source source, struct sp_driver *driver) {
+    find_get_proc_address(&source);
+    CUresult error = bind_entries(&source, driver);
+    if (error != CUDA_SUCCESS) {
+        dlclose(source.library);
+        return error;
+    }
     pair_ids(driver);
     driver->version = source.version;
     driver->api_version = source.api_version;
@@ -319,15 +333,15 @@ static CUresult load_driver(struct sp_driver *driver) {
     // Once initialised the library stays loaded: it may have started threads or registered
     // handlers.
     return start_driver(driver);
-
-close_library:
-    dlclose(source.library);
-    return error;
 }
 
 static void load(void) {
-    problem_length = 0; // a fork may have cut short an attempt of the parent
-    load_result = load_driver(&loaded_driver);
+    pthread_once(&find_once, find);
+    load_result = find_result;
+    if (find_result == CUDA_SUCCESS) {
+        problem_length = 0; // see find()
+        load_result = load_driver(found, &loaded_driver);
+    }
     if (load_result == CUDA_SUCCESS) {
         sp_log_info("driver %s, CUDA %d, entry points up to %d", loaded_driver.path,
                     loaded_driver.version, loaded_driver.api_version);
@@ -348,8 +362,16 @@ const char *sp_driver_problem(void) {
     return sp_load_acquire(&problem_known) ? problem : "";
 }
 
-int sp_driver_version(void) {
-    return sp_driver->version;
+// What a library that doesn't tell its version lacks is found out by loading it.
+CUresult sp_driver_find_version(int *version) {
+    const struct sp_driver *driver;
+    pthread_once(&find_once, find);
+    if (find_result != CUDA_SUCCESS)
+        return find_result;
+    if (found.version == 0)
+        return sp_driver_load(&driver);
+    *version = found.version;
+    return CUDA_SUCCESS;
 }
 
 struct sp_outcome sp_driver_count_devices(int *count) {

@@ -6,8 +6,9 @@
 // driver that is missing or too old leaves a text that names everything that is missing, and every
 // later call returns the same error.
 //
-// Thread safety: sp_driver_load() may be called from any thread at any time. The struct that it
-// returns is never written again, so its fields are read without a lock.
+// Thread safety: sp_driver_load() and sp_driver_find_version() may be called from any thread at any
+// time. The struct that the first returns is never written again, so its fields are read without a
+// lock.
 #ifndef STREAMPOOL_DRIVER_DRIVER_H
 #define STREAMPOOL_DRIVER_DRIVER_H
 
@@ -50,9 +51,14 @@ extern const size_t sp_driver_entry_count;
 // a new attempt.
 CUresult sp_driver_load(const struct sp_driver **driver);
 
+// Gives the CUDA version that the driver supports. It opens the library, and starts nothing there:
+// neither does it need a device, nor does a child that is forked afterwards find the driver in use.
+// Fails as sp_driver_load() would where the library is missing or doesn't tell its version.
+CUresult sp_driver_find_version(int *version);
+
 // For code that stands in for the driver under its own names: has entry points looked up by `find`,
 // which has dlsym's parameters, in libcuda.so.1, whatever STREAMPOOL_DRIVER names. To be called
-// before sp_driver_load().
+// before these two.
 void sp_driver_set_find(void *(*find)(void *library, const char *name));
 
 // Makes the path of the simulated driver that lies beside this code. False when the folder is
@@ -66,9 +72,6 @@ const char *sp_driver_problem(void);
 // The driver after a successful sp_driver_load(), else null. It is atomic, as a thread may look
 // while another one loads. On x86-64 reading it is a plain load, so hot paths may.
 extern const struct sp_driver *_Atomic sp_driver;
-
-// The CUDA version that the loaded driver supports.
-int sp_driver_version(void);
 
 // Counts the devices of the loaded driver.
 struct sp_outcome sp_driver_count_devices(int *count);

@@ -49,17 +49,29 @@ static poolError_t start_locked(void) {
     return poolSuccess;
 }
 
+// Where the parent could not load the driver either, that is the reason.
+static poolError_t refuse_child(void) {
+    const struct sp_driver *driver;
+    if (*sp_driver_problem())
+        return describe_load_failure(sp_driver_load(&driver));
+    return sp_fail(poolErrorInitializationError,
+                   "this process was forked from one that uses the device, which a child can't do");
+}
+
 poolError_t sp_runtime_start(void) {
     if (sp_fork_is_child())
-        return sp_fail(
-            poolErrorInitializationError,
-            "this process was forked from one that uses the device, which a child can't do");
+        return refuse_child();
     if (sp_load_acquire(&sp_runtime_started))
         return poolSuccess;
     sp_lock_acquire(&start_lock);
     poolError_t error = start_locked();
     sp_lock_release(&start_lock);
     return error;
+}
+
+poolError_t sp_runtime_driver_version(int *version) {
+    CUresult found = sp_driver_find_version(version);
+    return found == CUDA_SUCCESS ? poolSuccess : describe_load_failure(found);
 }
 
 // ----------------------------------------------------------------------------------------- devices

@@ -20,6 +20,9 @@ static inline bool sp_runtime_is_plain(void) {
 // Loads the driver, counts the devices, begins to observe if the options ask for it.
 poolError_t sp_runtime_start(void);
 
+// Gives the driver's version, and starts nothing. Fails where no driver tells one.
+poolError_t sp_runtime_driver_version(int *version);
+
 // To be called first by every API call that needs the driver.
 static inline poolError_t sp_runtime_enter(void) {
     return SP_LIKELY(sp_runtime_is_plain()) ? poolSuccess : sp_runtime_start();

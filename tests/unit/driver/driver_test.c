@@ -105,7 +105,9 @@ static void load(void *shared) {
     look_at_entries(driver, seen);
     if (!driver)
         return;
-    seen->version = driver->version == sp_driver_version() ? driver->version : 0;
+    int told = 0;
+    bool same = sp_driver_find_version(&told) == CUDA_SUCCESS && told == driver->version;
+    seen->version = same ? told : 0;
     seen->api_version = driver->api_version;
     snprintf(seen->path, sizeof(seen->path), "%s", driver->path);
     seen->path_as_named = strcmp(driver->path, getenv("STREAMPOOL_DRIVER")) == 0;
@@ -518,6 +520,59 @@ static void a_child_of_a_process_that_loaded_knows_that_it_is_forked(void **stat
     assert_true(result.watches_for_forks);
 }
 
+static void find_version(void *shared) {
+    struct result *seen = shared;
+    seen->version = -1;
+    seen->error = sp_driver_find_version(&seen->version);
+    seen->second_error = sp_driver_find_version(&seen->version);
+    seen->published = sp_driver != NULL;
+    strncpy(seen->problem, sp_driver_problem(), sizeof(seen->problem) - 1);
+    look_at_entries(NULL, seen);
+}
+
+static void find_version_in_child(const char *library, const char *driver_version) {
+    unsetenv("STREAMPOOL_DRIVER_API");
+    setenv("STREAMPOOL_DRIVER", library, 1);
+    setenv("FAKE_VERSION", driver_version, 1);
+    assert_true(child_run(find_version, &result, sizeof(result), &outcome));
+    assert_int_equal(outcome.status, 0);
+    assert_int_equal(result.init_calls, 0);
+    assert_int_equal(result.second_error, result.error);
+    assert_false(result.published);
+}
+
+// Neither is one that is too old, or lacks what the library needs.
+static void a_driver_that_tells_its_version_is_not_started(void **state) {
+    (void)state;
+    static const char *const libraries[] = {FAKE_COMPLETE, FAKE_LACKING};
+    static const int versions[] = {12080, 9020};
+    for (int i = 0; i < 4; i++) {
+        char text[16];
+        snprintf(text, sizeof text, "%d", versions[i % 2]);
+        find_version_in_child(libraries[i / 2], text);
+        assert_int_equal(result.error, CUDA_SUCCESS);
+        assert_int_equal(result.version, versions[i % 2]);
+        assert_string_equal(result.problem, "");
+        assert_never_asked();
+    }
+}
+
+static void where_no_driver_tells_its_version_the_reason_is_told(void **state) {
+    (void)state;
+    find_version_in_child("/nowhere/libnothing.so", "12080");
+    assert_int_equal(result.error, CUDA_ERROR_NOT_FOUND);
+    assert_problem_names("STREAMPOOL_DRIVER=/nowhere/libnothing.so");
+    find_version_in_child(FAKE_UNVERSIONED, "12080");
+    assert_int_equal(result.error, CUDA_ERROR_NOT_SUPPORTED);
+    assert_problem_names(" lacks cuDriverGetVersion");
+    setenv("FAKE_cuDriverGetVersion", "34", 1);
+    find_version_in_child(FAKE_COMPLETE, "12080");
+    unsetenv("FAKE_cuDriverGetVersion");
+    assert_int_equal(result.error, CUDA_ERROR_STUB_LIBRARY);
+    assert_problem_names("CUDA_ERROR_STUB_LIBRARY (34)");
+    assert_int_equal(result.version, -1);
+}
+
 static void the_required_entry_points_all_exist_in_10_2(void **state) {
     (void)state;
     for (size_t i = 0; i < sp_driver_entry_count; i++) {
@@ -555,6 +610,8 @@ int main(void) {
         cmocka_unit_test(a_cap_below_10_2_is_named_as_the_reason),
         cmocka_unit_test(a_failing_init_is_named_with_its_code_and_not_tried_again),
         cmocka_unit_test(a_version_that_can_not_be_read_is_named_with_its_code),
+        cmocka_unit_test(a_driver_that_tells_its_version_is_not_started),
+        cmocka_unit_test(where_no_driver_tells_its_version_the_reason_is_told),
         cmocka_unit_test(the_default_library_is_named_when_none_is_chosen),
         cmocka_unit_test(nothing_is_printed_unless_a_log_is_wanted),
         cmocka_unit_test(the_lock_hook_of_a_simulated_driver_is_installed),
