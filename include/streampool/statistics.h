@@ -68,9 +68,9 @@
     X(Zombies, 1202, \
       "zombies: views of memory in pieces that are unmapped when their work has completed") \
     X(AddressSpace, 1203, "bytes of address space that the pool holds") \
-    X(LargestFree, 1204, \
-      "the largest block that any stream could be given without mapping anything") \
-    X(LargestRemapped, 1205, "the largest block that any stream could be given with remapping") \
+    X(LargestFree, 1204, "the largest block that any stream is given as it lies") \
+    X(LargestRemapped, 1205, \
+      "the largest block that any stream is given without new memory, by remapping, too") \
     X(PinnedBytes, 1206, "free bytes in extents that are partly in use") \
     X(PendingBytes, 1207, "free bytes that pending work may still use, as far as the pool knows") \
     X(Extents, 1208, "extents that are mapped: pieces of memory that are given back whole")

@@ -54,8 +54,11 @@
 /// failures (a sticky error of the context, say) are passed on with the driver's number. The
 /// comments of the calls list neither.
 ///
-/// **Fork.** A child made by fork() without exec() can't use the parent's device: every call there
-/// returns poolErrorInitializationError.
+/// **Fork.** A child made by fork() without exec() can't use a device that its parent has used:
+/// every call that needs one returns poolErrorInitializationError there. The calls about errors and
+/// versions, poolMemPoolGetStatisticName, poolMemPoolPrintGrowth and poolPointerGetAttributes need
+/// none. A process that makes no other calls leaves the device to its children; each other call
+/// begins to use it, whatever its parameters.
 #ifndef STREAMPOOL_STREAMPOOL_H
 #define STREAMPOOL_STREAMPOOL_H
 
@@ -92,11 +95,6 @@ typedef struct CUevent_st *CUevent;
 
 // A call returns one of these codes. These calls say what a code means, and why the last failed
 // call of a thread failed.
-//
-// They, the versions, and other calls whose comment says that they don't call the driver need no
-// device, and leave it to the children of a process that makes no other call. Each other call
-// begins to use the driver, whatever its parameters. From then on the device is the process's own:
-// in a child made by fork() these calls fail with poolErrorInitializationError.
 
 /// Says how a call ended. The numbers are cudaError_t's, which are the driver's too.
 /// STREAMPOOL_ERRORS in streampool/lists.h lists them with their texts.
@@ -535,13 +533,17 @@ enum poolMemPoolAttr {
     poolMemPoolStatZombies = 1202,
     /// Tells the bytes of address space that the pool holds.
     poolMemPoolStatAddressSpace = 1203,
-    /// Tells the bytes of the largest block that any stream could be given without mapping
-    /// anything.
+    /// Tells the bytes of the largest block that any stream is given as it lies: nothing is mapped
+    /// for it, and nothing waited for. Memory for small or for fixed blocks isn't given so. Below
+    /// 64 KiB it is 0. Reading it, or the next, lets all have what streams keep in their lists.
     poolMemPoolStatLargestFree = 1204,
-    /// Tells the bytes of the largest block that any stream could be given with remapping.
+    /// Tells the bytes of the largest block that any stream is given without new memory, as it is
+    /// with poolMallocNoGrowth: of what is free of any kind, and by remapping as far as
+    /// poolMemPoolAttrDefragmentation allows that. Below 64 KiB it is 0.
     poolMemPoolStatLargestRemapped = 1205,
-    /// Tells the free bytes in extents that are partly in use. Reading it moves nothing in the
-    /// pool: no later allocation is served in another way.
+    /// Tells the free bytes in extents that are partly in use, which no trim gives back. Slabs are
+    /// in use as a whole. Reading it moves nothing in the pool: no later allocation is served in
+    /// another way.
     poolMemPoolStatPinnedBytes = 1206,
     /// Tells the free bytes of blocks whose free isn't complete, as far as the pool knows: it asks
     /// the driver nothing for this. Small blocks in slabs don't count. Reading it moves nothing

@@ -53,7 +53,7 @@ CUresult sp_driver_load(const struct sp_driver **driver);
 
 // Gives the CUDA version that the driver supports. It opens the library, and starts nothing there:
 // neither does it need a device, nor does a child that is forked afterwards find the driver in use.
-// Fails as sp_driver_load() would where the library is missing or doesn't tell its version.
+// It fails as sp_driver_load() would where the library is missing or doesn't tell its version.
 CUresult sp_driver_find_version(int *version);
 
 // For code that stands in for the driver under its own names: has entry points looked up by `find`,

@@ -91,14 +91,9 @@ static uint64_t if_a_page(uint64_t size) {
     return size < SP_PAGE_SIZE ? 0 : size;
 }
 
-// Large blocks are taken from the other regions, too, where nothing else is left.
-static uint64_t largest_ready(const struct sp_pool *pool) {
-    uint64_t largest = 0;
-    for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
-        const struct sp_block *last = sp_tier_last(&pool->regions[kind].ready);
-        largest = sp_max(largest, last ? last->size : 0);
-    }
-    return largest;
+static uint64_t largest_ready(const struct sp_pool *pool, int kind) {
+    const struct sp_block *last = sp_tier_last(&pool->regions[kind].ready);
+    return last ? last->size : 0;
 }
 
 // The parts that a view of ready memory could be made of: all whole extents, and the largest free
@@ -107,7 +102,16 @@ struct ends {
     const struct sp_tier *ready;
     uint64_t whole;
     uint64_t tail, front;
+    const struct sp_block *seen; // may lie in many extents, and is looked at once
+    bool is_good;
 };
+
+static bool is_good(struct ends *ends, const struct sp_block *block) {
+    if (block != ends->seen)
+        ends->is_good = block->tier == ends->ready && !sp_survey_has_released(block, block);
+    ends->seen = block;
+    return ends->is_good;
+}
 
 static void add_ready(void *context, const struct sp_chain *chain, const struct sp_extent *extent) {
     struct ends *ends = context;
@@ -116,25 +120,33 @@ static void add_ready(void *context, const struct sp_chain *chain, const struct 
     uint64_t front = sp_block_end(first) - extent->address;
     uint64_t tail = end_of(extent) - last->address;
     if (first == last) {
-        ends->whole += first->tier == ends->ready ? extent->size : 0;
+        ends->whole += is_good(ends, first) ? extent->size : 0;
         return;
     }
-    if (first->tier == ends->ready && front > ends->front)
+    if (is_good(ends, first) && front > ends->front)
         ends->front = front;
-    if (last->tier == ends->ready && tail > ends->tail)
+    if (is_good(ends, last) && tail > ends->tail)
         ends->tail = tail;
 }
 
-static uint64_t largest_remapped(const struct sp_pool *pool) {
+static uint64_t largest_side_by_side(const struct sp_pool *pool) {
     static const int kinds[] = {SP_REGION_LARGE, SP_REGION_PAGES};
     struct ends ends = {0};
-    for (int i = 0; i < 2 && !sp_vmm_is_plain(&pool->device->vmm); i++) {
+    for (int i = 0; i < 2 && sp_device_defragmentation(pool) != poolDefragmentNever; i++) {
         ends.ready = &pool->regions[kinds[i]].ready;
         for_each_extent(pool, kinds[i], add_ready, &ends);
     }
-    uint64_t sum = ends.whole + ends.front + ends.tail;
-    uint64_t largest = largest_ready(pool);
-    return sp_max(sum, largest);
+    return ends.whole + ends.front + ends.tail;
+}
+
+// Large blocks are taken from the other regions, too, where nothing else is left.
+static uint64_t largest_without_growth(const struct sp_pool *pool) {
+    uint64_t largest = largest_side_by_side(pool);
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
+        uint64_t ready = largest_ready(pool, kind);
+        largest = sp_max(largest, ready);
+    }
+    return largest;
 }
 
 // ----------------------------------------------------------------------------------- pending
@@ -212,10 +224,10 @@ static bool read_locked(const struct sp_pool *pool, enum poolMemPoolAttr attribu
         *value = address_space(pool);
         return true;
     case poolMemPoolStatLargestFree:
-        *value = if_a_page(largest_ready(pool));
+        *value = if_a_page(largest_ready(pool, SP_REGION_LARGE));
         return true;
     case poolMemPoolStatLargestRemapped:
-        *value = if_a_page(largest_remapped(pool));
+        *value = if_a_page(largest_without_growth(pool));
         return true;
     case poolMemPoolStatPinnedBytes:
         *value = pinned(pool);

@@ -29,6 +29,14 @@ struct sp_survey_row sp_survey_row(const struct sp_block *first, const struct sp
     return extents;
 }
 
+bool sp_survey_has_released(const struct sp_block *first, const struct sp_block *last) {
+    const struct sp_view *view = &sp_segment_of(first)->view;
+    const struct sp_extent *extent = sp_view_extent_at(view, first->address);
+    while (extent && extent->address < sp_block_end(last) && !extent->handle_released)
+        extent = sp_view_extent_next(extent);
+    return extent && extent->address < sp_block_end(last);
+}
+
 // ----------------------------------------------------------------------------------- what is ready
 
 struct sp_block *sp_survey_first_ready(const struct sp_pool *pool, int kind) {

@@ -22,6 +22,10 @@ struct sp_survey_row {
 // Surveys the row from one block to another. The map lock and the pool's lock are held.
 struct sp_survey_row sp_survey_row(const struct sp_block *first, const struct sp_block *last);
 
+// Tells whether one of the row's extents can't be mapped again, since its handle was released
+// already, in a trim that the driver didn't let end. The pool's lock is held.
+bool sp_survey_has_released(const struct sp_block *first, const struct sp_block *last);
+
 // Returns the smallest ready block that an extent may lie in, or null. However many smaller ones
 // there are, none is looked at. The pool's lock is held, as in the next two.
 struct sp_block *sp_survey_first_ready(const struct sp_pool *pool, int kind);

@@ -3,6 +3,7 @@
 #include "base/checked.h"
 #include "base/number.h"
 #include "region/device.h"
+#include "region/survey.h"
 #include "supply/growth.h"
 #include "supply/plan.h"
 
@@ -60,25 +61,17 @@ static uint64_t mean_extent_size(const struct sp_view *view, const struct candid
     return count > 0 ? whole(candidate) / count : 0;
 }
 
-// A handle that was released already, in a trim that the driver didn't let end, can't be mapped
-// again.
-static bool has_released_extent(const struct sp_extent *extent, uint64_t end) {
-    while (extent && extent->address < end && !extent->handle_released)
-        extent = sp_view_extent_next(extent);
-    return extent && extent->address < end;
-}
-
-static void add_candidate(struct choice *choice, struct sp_block *first, uint64_t size) {
+static void add_candidate(struct choice *choice, const struct sp_block *first,
+                          const struct sp_block *last) {
     struct candidate candidate = {
-        sp_segment_of(first), first->address, first->address + size, 0, 0, 0, false};
+        sp_segment_of(first), first->address, sp_block_end(last), 0, 0, 0, false};
     const struct sp_view *view = &candidate.segment->view;
     const struct sp_extent *low = sp_view_extent_at(view, candidate.begin);
     const struct sp_extent *high = sp_view_extent_at(view, candidate.end - 1);
     candidate.first = low->address == candidate.begin ? candidate.begin : low->address + low->size;
     candidate.last = high->address + high->size == candidate.end ? candidate.end : high->address;
     candidate.extent_size = mean_extent_size(view, &candidate);
-    if ((front(&candidate) == 0 && tail(&candidate) == 0) ||
-        has_released_extent(low, candidate.end))
+    if ((front(&candidate) == 0 && tail(&candidate) == 0) || sp_survey_has_released(first, last))
         return;
     if (choice->candidate_count == choice->candidate_capacity) {
         size_t capacity = choice->candidate_capacity ? choice->candidate_capacity * 2 : 64;
@@ -103,7 +96,7 @@ static uint64_t add_row_of(const struct sp_request *request, struct choice *choi
         first = first->prev;
     while (last->next && sp_request_usable(request, last->next))
         last = last->next;
-    add_candidate(choice, first, sp_block_end(last) - first->address);
+    add_candidate(choice, first, last);
     return sp_block_end(last);
 }
 

@@ -36,25 +36,53 @@ static void gauges_tell_how_the_pool_stands(void **state) {
 
 // Of 64 MiB of small blocks those of the first 4 MiB and of 2 MiB further on are free: large blocks
 // can lie in their pages.
-static void the_largest_block_may_be_one_of_pages(void **state) {
-    (void)state;
+static poolMemPool_t pool_with_pages(size_t max_size, CUstream stream) {
     enum { COUNT = MIB(64) / KIB(32), EACH = MIB(2) / KIB(32) };
     static void *blocks[COUNT];
-    poolMemPool_t pool = fixture_pool_of_at_most(MIB(64));
-    CUstream a = simulated_stream();
+    poolMemPool_t pool = fixture_pool_of_at_most(max_size);
     for (int i = 0; i < COUNT; i++)
-        blocks[i] = fixture_malloc(pool, KIB(32), a);
+        blocks[i] = fixture_malloc(pool, KIB(32), stream);
     for (int i = 0; i < COUNT; i++) {
         if (i / EACH < 2 || i / EACH == 4)
-            fixture_free(blocks[i], a);
+            fixture_free(blocks[i], stream);
     }
-    fixture_synchronize(a);
-    assert_int_equal(fixture_attribute(pool, poolMemPoolStatLargestFree), MIB(4));
+    fixture_synchronize(stream);
+    return pool;
+}
+
+static void the_largest_block_without_new_memory_may_be_one_of_pages(void **state) {
+    (void)state;
+    CUstream a = simulated_stream();
+    poolMemPool_t pool = pool_with_pages(MIB(64), a);
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatLargestRemapped), MIB(6));
     void *large = NULL;
     assert_int_equal(poolMallocFromPoolAsync(&large, MIB(6) + 1, pool, a),
                      poolErrorMemoryAllocation);
     assert_int_equal(poolMallocFromPoolAsync(&large, MIB(6), pool, a), poolSuccess);
+}
+
+// The pool grows before it takes them.
+static void no_block_of_pages_is_given_as_it_lies(void **state) {
+    (void)state;
+    CUstream a = simulated_stream();
+    poolMemPool_t pool = pool_with_pages(0, a);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatLargestFree), 0);
+    fixture_malloc(pool, MIB(4), a);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatOtherRegion), 0);
+    assert_true(fixture_reserved(pool) > MIB(64));
+}
+
+static void no_remap_is_told_of_where_it_is_forbidden(void **state) {
+    (void)state;
+    void *large = NULL;
+    CUstream a = simulated_stream();
+    poolMemPool_t pool = pool_with_pages(0, a);
+    fixture_set_flag(pool, poolMemPoolAttrDefragmentation, poolDefragmentNever);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatLargestRemapped), MIB(4));
+    assert_int_equal(poolMallocAsyncWithFlags(&large, MIB(4) + 1, pool, a, poolMallocNoGrowth),
+                     poolErrorMemoryAllocation);
+    assert_int_equal(poolMallocAsyncWithFlags(&large, MIB(4), pool, a, poolMallocNoGrowth),
+                     poolSuccess);
 }
 
 static void less_than_a_page_is_no_block(void **state) {
@@ -187,7 +215,9 @@ static void extents_are_those_that_the_driver_has_given(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         gauge_test(gauges_tell_how_the_pool_stands),
-        gauge_test(the_largest_block_may_be_one_of_pages),
+        gauge_test(the_largest_block_without_new_memory_may_be_one_of_pages),
+        gauge_test(no_block_of_pages_is_given_as_it_lies),
+        gauge_test(no_remap_is_told_of_where_it_is_forbidden),
         gauge_test(less_than_a_page_is_no_block),
         gauge_test(memory_known_to_be_complete_is_told_as_free_whoever_freed_it),
         gauge_test(memory_is_pending_until_the_pool_knows_of_its_completion),

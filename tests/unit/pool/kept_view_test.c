@@ -375,6 +375,7 @@ static void what_a_failed_trim_has_released_is_not_joined_and_hinders_no_joining
     assert_int_not_equal(poolMemPoolTrimTo(pool, POOL - EXTENT), poolSuccess);
     simcudaFailClear();
     assert_int_equal(fixture_reserved(pool), POOL);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatLargestRemapped), 7 * EXTENT);
     void *joined = fixture_malloc(pool, 7 * EXTENT, a);
     assert_true(lies_in_a_stitched_view(joined));
     void *whole = fixture_malloc(pool, EXTENT, a);
