@@ -362,7 +362,7 @@ const char *sp_driver_problem(void) {
     return sp_load_acquire(&problem_known) ? problem : "";
 }
 
-// What a library that doesn't tell its version lacks is found out by loading it.
+// A library that doesn't tell its version is loaded, which tells all that it lacks.
 CUresult sp_driver_find_version(int *version) {
     const struct sp_driver *driver;
     pthread_once(&find_once, find);
