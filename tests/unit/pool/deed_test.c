@@ -9,7 +9,7 @@
 
 #include "unit/pool/scene.h"
 
-enum { SEEDS = 300 };
+enum { SEEDS = 150 };
 
 static uint64_t seed_now;
 static bool is_plain;
