@@ -1146,9 +1146,8 @@ struct poolPointerAttributes {
 /// that was freed from one that is live, and finds the begin of the block that a fault address lies
 /// in. (cudaPointerGetAttributes tells other things, and knows no pool's memory for one.)
 ///
-/// It takes no lock, calls no driver and loads none, and never waits. A base, and every address of
-/// a small block, is found at once; inside of a large block it looks back over one word for each 64
-/// KiB between the address and the base.
+/// It takes no lock, calls no driver and loads none, and never waits. Any address is found in a few
+/// steps, however large its block is and whatever was allocated before.
 ///
 /// While another thread frees the block, or allocates at its address, the answer is one that was
 /// true during the call. Where both happen at once, so that a new block with the same bounds lies

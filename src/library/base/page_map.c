@@ -18,15 +18,17 @@ static uint64_t page_in(const struct sp_page_range *range, uint64_t address) {
 
 // Makes the range, with `more` bytes behind its table. Null without memory.
 static char *make_range(struct sp_page_range *range, uint64_t base, uint64_t size, size_t more) {
-    uint64_t pages = size >> SP_PAGE_SHIFT;
+    uint64_t pages = size >> SP_PAGE_SHIFT, words = pages / 64 + 1;
     size_t bytes = sp_page_map_table_bytes(size);
     char *table = mmap(NULL, bytes + more, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (table == MAP_FAILED)
         return NULL;
-    *range =
-        (struct sp_page_range){base, size, (_Atomic uintptr_t *)(void *)table,
-                               (_Atomic uint64_t *)(void *)(table + pages * sizeof(uintptr_t))};
+    *range = (struct sp_page_range){.base = base, .size = size};
+    range->entries = (_Atomic uintptr_t *)(void *)table;
+    range->begins = (_Atomic uint64_t *)(void *)(table + pages * sizeof(uintptr_t));
+    for (unsigned level = 0; level < SP_PAGE_MAP_LEVELS; level++)
+        range->counts[level] = &range->begins[words + sp_page_map_numbers(words, level)];
     return table + bytes;
 }
 
@@ -74,7 +76,8 @@ struct sp_page_range *sp_page_map_range(uint64_t address) {
     return window ? &window->range : NULL;
 }
 
-// Sets the bit of a page. Neighbours in one word may be written at the same time, for other pools.
+// Sets the bit of a page, and tells the word from before. Neighbours in one word may be written at
+// the same time, for other pools.
 #define SET_BIT(bits, page, value)                                                                 \
     ((value) ? atomic_fetch_or_explicit(&(bits)[(page) / 64], (uint64_t)1 << (page) % 64,          \
                                         memory_order_release)                                      \
@@ -170,7 +173,12 @@ void sp_page_map_set_begin(uint64_t address, bool begins) {
     if (!range)
         return;
     uint64_t page = (address - range->base) >> SP_PAGE_SHIFT;
-    SET_BIT(range->begins, page, begins);
+    bool began = (SET_BIT(range->begins, page, begins) >> page % 64 & 1) != 0;
+    if (began == begins)
+        return;
+    for (unsigned level = 0; level < SP_PAGE_MAP_LEVELS; level++)
+        sp_add_relaxed(&range->counts[level][page / 64 >> SP_PAGE_MAP_LEVEL_SHIFT * (level + 1)],
+                       begins ? 1 : UINT64_MAX);
 }
 
 // The bits of one word from one page on, up to and with another.
@@ -181,20 +189,38 @@ static unsigned count_in_word(const struct sp_page_range *range, uint64_t first,
     return (unsigned)__builtin_popcountll(bits);
 }
 
+static uint64_t count_in_unit(const struct sp_page_range *range, unsigned level, uint64_t unit) {
+    return level > 0 ? sp_load_relaxed(&range->counts[level - 1][unit])
+                     : count_in_word(range, unit * 64, unit * 64 + 63);
+}
+
+// The bits of the words [first, until). A unit of a level is several units of the one below.
+static uint64_t count_in_words(const struct sp_page_range *range, uint64_t first, uint64_t until) {
+    const uint64_t each = 1 << SP_PAGE_MAP_LEVEL_SHIFT;
+    uint64_t count = 0;
+    for (unsigned level = 0; first < until; level++, first /= each, until /= each) {
+        while (first < until && (first % each != 0 || level == SP_PAGE_MAP_LEVELS))
+            count += count_in_unit(range, level, first++);
+        while (first < until && until % each != 0)
+            count += count_in_unit(range, level, --until);
+    }
+    return count;
+}
+
 // The piece at the address is the first one, wherever it begins. Memory that reaches beyond its
 // window has no other.
 size_t sp_page_map_count_pieces(uint64_t address, uint64_t size) {
     const struct sp_page_range *range = sp_page_map_range(address);
-    size_t count = 1;
     if (!range)
         return 0;
     uint64_t left = range->base + range->size - address;
     uint64_t page = page_in(range, address) + 1;
     uint64_t last = page_in(range, address + (size < left ? size : left) - 1);
-    while (page <= last) {
-        uint64_t until = page | 63;
-        count += count_in_word(range, page, until < last ? until : last);
-        page = until + 1;
-    }
-    return count;
+    if (page > last)
+        return 1;
+    if (page / 64 == last / 64)
+        return 1 + count_in_word(range, page, last);
+    return 1 + count_in_word(range, page, page | 63) +
+           count_in_words(range, page / 64 + 1, last / 64) +
+           count_in_word(range, last / 64 * 64, last);
 }

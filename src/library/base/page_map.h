@@ -7,8 +7,9 @@
 // pages of the table that are touched.
 //
 // Beside the words there is a bit for each page: whether a piece of physical memory begins there.
-// So any thread can count the pieces behind a span of addresses. Who maps and unmaps them writes
-// it.
+// The bits that are set are counted: those of 16 words in a number, and those of 16 numbers in one
+// of the next level. So any thread can count the pieces behind a span of addresses, however long it
+// is. Who maps and unmaps them writes it.
 //
 // vmm/ adds a range when it reserves address space, all of which is the pools'. Memory whose
 // address the driver chose (vmm/plain.h) lies among other memory: it is *held*, page by page, in
@@ -34,13 +35,17 @@
 // The size of a window, and the unit of its base. As many as there may be cover 48 bits.
 #define SP_PAGE_WINDOW_SIZE ((uint64_t)1 << 40)
 
-enum { SP_PAGE_MAP_MAX_RANGES = 256, SP_PAGE_MAP_MAX_WINDOWS = 256 };
+enum { SP_PAGE_MAP_MAX_RANGES = 256, SP_PAGE_MAP_MAX_WINDOWS = 256, SP_PAGE_MAP_LEVELS = 4 };
+
+// How many numbers, or words, are counted in one of the next level, as a power of two.
+enum { SP_PAGE_MAP_LEVEL_SHIFT = 4 };
 
 struct sp_page_range {
     uint64_t base; // a multiple of the page size
     uint64_t size;
     _Atomic uintptr_t *entries; // size >> SP_PAGE_SHIFT of them
     _Atomic uint64_t *begins;   // a bit for each entry
+    _Atomic uint64_t *counts[SP_PAGE_MAP_LEVELS];
 };
 
 struct sp_page_window {
@@ -76,15 +81,31 @@ void sp_page_map_set_begin(uint64_t address, bool begins);
 // Counts the pieces behind `size` bytes from an address on, more than 0, all of which have memory.
 size_t sp_page_map_count_pieces(uint64_t address, uint64_t size);
 
-// The bytes of a range's table of words, with the bits behind it, and of a window's other bits.
+// How many numbers there are in so many levels, over so many words.
+static inline uint64_t sp_page_map_numbers(uint64_t words, unsigned levels) {
+    uint64_t numbers = 0;
+    for (unsigned level = 1; level <= levels; level++)
+        numbers += (words >> SP_PAGE_MAP_LEVEL_SHIFT * level) + 1;
+    return numbers;
+}
+
+// The bytes of a range's table of words, with the bits and numbers behind it, and of a window's
+// other bits.
 #define SP_PAGE_WINDOW_BYTES ((size_t)(SP_PAGE_WINDOW_SIZE / SP_PAGE_SIZE / 8))
 static inline size_t sp_page_map_table_bytes(uint64_t size) {
-    uint64_t pages = size >> SP_PAGE_SHIFT;
-    return (size_t)(pages * sizeof(uintptr_t) + (pages / 64 + 1) * sizeof(uint64_t));
+    uint64_t pages = size >> SP_PAGE_SHIFT, words = pages / 64 + 1;
+    return (size_t)(pages * sizeof(uintptr_t) + words * sizeof(uint64_t) +
+                    sp_page_map_numbers(words, SP_PAGE_MAP_LEVELS) * sizeof(uint64_t));
 }
 
 // The range of an address, or the window; or null.
 struct sp_page_range *sp_page_map_range(uint64_t address);
+
+// The entry for an address of a range.
+static inline _Atomic uintptr_t *sp_page_map_entry(const struct sp_page_range *range,
+                                                   uint64_t address) {
+    return &range->entries[(address - range->base) >> SP_PAGE_SHIFT];
+}
 
 // The slow path of sp_page_map_find(), which alone calls it: looks in all ranges but the first, and
 // in the windows.

@@ -11,14 +11,13 @@
 #include "base/atomic.h"
 #include "base/cold.h"
 #include "base/page_map.h"
-#include "calls/locate.h"
 #include "order/foreign.h"
 #include "process/pin.h"
 #include "region/collect.h"
 #include "region/crowded.h"
 #include "region/loan.h"
+#include "region/pointer.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 
 // Memory of the driver's own allocators goes back to the driver; what is at no pool's address and
@@ -40,11 +39,13 @@ SP_COLD static poolError_t free_foreign(const void *pointer, const struct sp_str
 
 // A live block may begin there by now: another thread has allocated it since, or had claimed it.
 SP_COLD static poolError_t not_live(const void *pointer) {
-    struct sp_location location = sp_locate((uint64_t)(uintptr_t)pointer);
-    if (location.place == SP_PLACE_INSIDE && location.offset > 0)
+    struct poolPointerAttributes at;
+    sp_pointer_look(&at, (uint64_t)(uintptr_t)pointer);
+    size_t offset = (size_t)((uintptr_t)pointer - (uintptr_t)at.base);
+    if (at.state == poolPointerLive && offset > 0 && offset < at.requestedSize)
         return sp_fail(poolErrorInvalidValue,
-                       "%p lies %" PRIu64 " bytes into a live allocation of %" PRIu64 " bytes",
-                       pointer, location.offset, location.size);
+                       "%p lies %zu bytes into a live allocation of %zu bytes", pointer, offset,
+                       at.requestedSize);
     return sp_fail(poolErrorInvalidValue, "%p was freed already, or is no allocation", pointer);
 }
 

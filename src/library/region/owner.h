@@ -1,6 +1,14 @@
-// The page map's words: the word for a page is a slab, or the large block that began in it last.
-// A word that is out of date points to a descriptor that says so itself: it has another address or
-// isn't live.
+// The page map's words: the word for a page is a slab, or a large block: the one that began in it
+// last, or that was handed out last of those which lead through it. A word that is out of date
+// points to a descriptor that says so itself: it has another address or isn't live.
+//
+// A large block is found from each of its addresses by a few words, however large it is, as the
+// sums in a Fenwick tree are. Of the pages that are all its own it stands in those with the numbers
+//
+//   n(0) = its first page + 1,  n(i + 1) = n(i) + the lowest bit of n(i)
+//
+// where page n - 1 has the number n. Who takes the number of a page in it, and takes the lowest bit
+// away again and again, comes by one of them.
 //
 // A slab's word also has its class, in the bits that its alignment leaves: the lowest bit tells a
 // slab from a block, and those above it are the class. So the word tells where what was asked
@@ -18,9 +26,6 @@
 
 static_assert(((SP_CLASS_COUNT - 1) << SP_OWNER_CLASS_SHIFT | 1) <= _Alignof(struct sp_slab) - 1,
               "a slab's alignment leaves room for its class");
-
-// No large block that was handed out was larger.
-extern __attribute__((visibility("hidden"))) _Atomic uint64_t sp_owner_largest;
 
 // The word for an address, or 0 when it is nobody's.
 static inline uintptr_t sp_owner_of(uint64_t address) {
@@ -97,11 +102,20 @@ static inline uintptr_t sp_owner_of_freed(uint64_t address) {
     return owner;
 }
 
-// For a block that is handed out: the largest one is noted for who looks for it.
+// For a block that is handed out, unless it was handed out before. Its last page may be the first
+// one of another block, whose word that is. Steps that are shorter than a window end in it.
 static inline void sp_owner_set_block(struct sp_block *block) {
-    if (SP_UNLIKELY(block->size > sp_load_relaxed(&sp_owner_largest)))
-        sp_atomic_raise(&sp_owner_largest, block->size);
-    sp_store_release(sp_page_map_find(block->address), (uintptr_t)block);
+    _Atomic uintptr_t *entry = sp_page_map_find(block->address);
+    uint64_t end = (block->address + block->size) >> SP_PAGE_SHIFT;
+    uint64_t number = (block->address >> SP_PAGE_SHIFT) + 1, step = number & -number;
+    sp_store_release(entry, (uintptr_t)block);
+    for (; number + step <= end; step = number & -number) {
+        number += step;
+        entry = step < SP_PAGE_WINDOW_SIZE / SP_PAGE_SIZE
+                    ? entry + step
+                    : sp_page_map_find((number - 1) << SP_PAGE_SHIFT);
+        sp_store_release(entry, (uintptr_t)block);
+    }
 }
 
 static inline uintptr_t sp_owner_word_of(const struct sp_slab *slab) {

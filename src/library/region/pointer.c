@@ -5,8 +5,6 @@
 #include "region/handle.h"
 #include "region/owner.h"
 
-_Atomic uint64_t sp_owner_largest;
-
 enum look { LOOK_FREE, LOOK_LIVE, LOOK_AGAIN };
 
 // ------------------------------------------------------------------------------------------- lanes
@@ -108,45 +106,37 @@ static enum look look_at_block(struct poolPointerAttributes *attributes, struct 
     return is_same ? LOOK_LIVE : LOOK_AGAIN;
 }
 
-// The live large block that begins in the page with this word, or null. A block that is being
-// handed out has no lane yet.
-static struct sp_block *begins_here(uintptr_t owner, uint64_t page) {
+// The block that a page's word names, if it is a live large one with the address. A block that is
+// being handed out has no lane yet.
+static struct sp_block *named_by(uintptr_t owner, uint64_t address) {
     struct sp_block *block = sp_owner_block(owner);
     if (!block || !sp_owner_block_lane(block))
         return NULL;
-    return sp_load_plain(&block->address) >> SP_PAGE_SHIFT == page ? block : NULL;
+    uint64_t begin = sp_load_plain(&block->address), size = sp_load_plain(&block->size);
+    return begin <= address && address - begin < size ? block : NULL;
 }
 
-// The last live large block that begins at the address or before it. No such block reaches over a
-// slab. Null when there is none near enough.
-// A block may begin in the window before.
+// The live large block with the address, or null. Its words are found as region/owner.h says: the
+// first page's is looked at first, as a block that begins behind the page's begin has no other
+// there. A block may begin in the window before.
 static struct sp_block *find_block(uint64_t address) {
     const struct sp_page_range *range = sp_page_map_range(address);
-    uint64_t page = address >> SP_PAGE_SHIFT;
-    uint64_t most = (sp_load_relaxed(&sp_owner_largest) >> SP_PAGE_SHIFT) + 1;
-    uint64_t first = page > most ? page - most : 0;
-    for (; range && page + 1 > first; range = sp_page_map_range(page << SP_PAGE_SHIFT)) {
-        uint64_t base = range->base >> SP_PAGE_SHIFT, last = base > first ? base : first;
-        for (; page + 1 > last; page--) {
-            uintptr_t owner = sp_load_acquire(&range->entries[page - base]);
-            if (sp_owner_slab(owner))
-                return NULL;
-            struct sp_block *block = begins_here(owner, page);
-            if (block && sp_load_plain(&block->address) <= address)
-                return block;
-        }
+    uint64_t number = address >> SP_PAGE_SHIFT;
+    struct sp_block *block = named_by(sp_owner_of(address), address);
+    for (; !block && number > 0; number &= number - 1) {
+        uint64_t at = (number - 1) << SP_PAGE_SHIFT;
+        if (at - range->base >= range->size)
+            range = sp_page_map_range(at);
+        if (!range)
+            return NULL;
+        block = named_by(sp_load_acquire(sp_page_map_entry(range, at)), address);
     }
-    return NULL;
+    return block;
 }
 
 static enum look look_at_large(struct poolPointerAttributes *attributes, uint64_t address) {
     struct sp_block *block = find_block(address);
-    if (!block)
-        return LOOK_FREE;
-    uint64_t begin = sp_load_plain(&block->address), size = sp_load_plain(&block->size);
-    if (begin <= address && address - begin < size)
-        return look_at_block(attributes, block, address);
-    return sp_owner_block_lane(block) && is_at(block, begin, size) ? LOOK_FREE : LOOK_AGAIN;
+    return block ? look_at_block(attributes, block, address) : LOOK_FREE;
 }
 
 // -------------------------------------------------------------------------------------------- both

@@ -1,7 +1,6 @@
 // Looking at the block that an address lies in, with no lock and no driver call.
 //
-// The page map leads to the block: a page of a slab names the slab, and the page that a large block
-// begins in names the block, so the look walks back from the address page by page. A word may be
+// The page map leads to the block, in a few steps for any address (region/owner.h). A word may be
 // out of date, and other threads may free what is looked at and hand it out again meanwhile.
 // Blocks, slabs, lanes and pools are never given back to the system, so a look at them does no
 // harm; and what was read counts only where the block is still what it was behind the last read.

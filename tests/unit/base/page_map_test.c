@@ -9,6 +9,7 @@
 
 #include "base/page_map.h"
 #include "inside/page_map.h"
+#include "unit/heap/random.h"
 
 #define TIB ((uint64_t)1 << 40)
 
@@ -131,6 +132,39 @@ static void pieces_behind_a_span_are_counted_by_where_they_begin(void **state) {
     assert_int_equal(*sp_page_map_find(base), 0);
 }
 
+// Pieces of drawn sizes come and go in a range of so many pages.
+enum { PAGES = 1 << 20, DRAWS = 3000 };
+
+static uint64_t count_one_by_one(const bool *begins, uint64_t first, uint64_t last) {
+    uint64_t count = 1;
+    for (uint64_t page = first + 1; page <= last; page++)
+        count += begins[page];
+    return count;
+}
+
+static uint64_t draw_page(uint64_t *seed) {
+    return random_below(seed, (uint64_t)1 << random_below(seed, 21));
+}
+
+static void pieces_behind_drawn_spans_are_counted_as_one_by_one(void **state) {
+    (void)state;
+    static bool begins[PAGES];
+    uint64_t seed = 7;
+    assert_true(sp_page_map_add(TIB, PAGES * SP_PAGE_SIZE));
+    for (int draw = 0; draw < DRAWS; draw++) {
+        for (int i = 0; i < 20; i++) { // some twice, which changes nothing
+            uint64_t page = draw_page(&seed);
+            begins[page] = random_below(&seed, 3) != 0;
+            sp_page_map_set_begin(TIB + page * SP_PAGE_SIZE, begins[page]);
+        }
+        uint64_t first = draw_page(&seed), last = first + draw_page(&seed);
+        last = last < PAGES ? last : PAGES - 1;
+        uint64_t size = (last - first) * SP_PAGE_SIZE + 1 + random_below(&seed, SP_PAGE_SIZE);
+        assert_int_equal(sp_page_map_count_pieces(TIB + first * SP_PAGE_SIZE, size),
+                         count_one_by_one(begins, first, last));
+    }
+}
+
 static void the_range_of_an_address_is_found(void **state) {
     (void)state;
     assert_null(sp_page_map_range(TIB));
@@ -206,6 +240,7 @@ int main(void) {
                                   clear),
         cmocka_unit_test_teardown(ranges_added_by_several_threads_are_all_found, clear),
         cmocka_unit_test_teardown(pieces_behind_a_span_are_counted_by_where_they_begin, clear),
+        cmocka_unit_test_teardown(pieces_behind_drawn_spans_are_counted_as_one_by_one, clear),
         cmocka_unit_test_teardown(the_range_of_an_address_is_found, clear),
         cmocka_unit_test_teardown(held_pages_are_known_and_their_neighbours_are_not, clear),
         cmocka_unit_test_teardown(memory_may_reach_over_the_end_of_a_window, clear),

@@ -7,6 +7,7 @@
 
 #include "region/device.h"
 #include "region/lane.h"
+#include "unit/heap/random.h"
 #include "unit/pool/scattered.h"
 
 // Asking what an address is. The pool and its memory are those of scattered.h.
@@ -205,6 +206,103 @@ static void it_takes_no_lock_and_makes_no_driver_call(void **state) {
     assert_ptr_equal(in_large.base, large);
 }
 
+// ----------------------------------------------------------------- blocks of any size, in any
+// place
+
+enum { DRAWN = 24, STEPS = 4000, ASKED = 6 };
+
+static int setup_large(void **state) {
+    (void)state;
+    int failed = fixture_begin("memory=64G");
+    pool = fixture_pool_of_at_most(GIB(48));
+    a = simulated_stream();
+    return failed;
+}
+
+struct drawn {
+    char *base;
+    size_t requested, size;
+};
+
+struct drawing {
+    struct drawn blocks[DRAWN];
+    uint64_t seed;
+    uintptr_t low, high; // no block was elsewhere
+};
+
+static uint64_t draw_below(struct drawing *drawing, uint64_t below) {
+    return (random_next(&drawing->seed) << 31 | random_next(&drawing->seed)) % below;
+}
+
+// Each power of two is as likely as another, and most sizes are no multiple of a page.
+static size_t draw_size(struct drawing *drawing) {
+    return 1 + draw_below(drawing, (uint64_t)1 << draw_below(drawing, 34));
+}
+
+static void allocate_or_free(struct drawing *drawing) {
+    struct drawn *block = &drawing->blocks[draw_below(drawing, DRAWN)];
+    void *base = NULL;
+    if (block->base) {
+        fixture_free(block->base, a);
+        *block = (struct drawn){0};
+        return;
+    }
+    size_t size = draw_size(drawing);
+    if (poolMallocFromPoolAsync(&base, size, pool, a) != poolSuccess)
+        return; // the pool is full
+    *block = (struct drawn){base, size, ask(base).size};
+    assert_in_block(base, base, size);
+    uintptr_t begin = (uintptr_t)base, end = begin + block->size;
+    drawing->low = drawing->low == 0 || begin < drawing->low ? begin : drawing->low;
+    drawing->high = end > drawing->high ? end : drawing->high;
+}
+
+static const struct drawn *block_at(const struct drawing *drawing, const char *address) {
+    for (int i = 0; i < DRAWN; i++) {
+        const struct drawn *block = &drawing->blocks[i];
+        if (block->base && address >= block->base && address < block->base + block->size)
+            return block;
+    }
+    return NULL;
+}
+
+static void ask_at(const struct drawing *drawing, const char *address) {
+    const struct drawn *block = block_at(drawing, address);
+    if (block)
+        assert_in_block(address, block->base, block->requested);
+    else
+        assert_nothing_known(address, poolPointerFree);
+}
+
+// Anywhere, and about the ends of a block that is there.
+static void ask_about(struct drawing *drawing) {
+    const struct drawn *block = &drawing->blocks[draw_below(drawing, DRAWN)];
+    if (drawing->low)
+        ask_at(drawing, (char *)drawing->low + draw_below(drawing, drawing->high - drawing->low));
+    if (!block->base)
+        return;
+    uint64_t near = draw_below(drawing, block->size < MIB(1) ? block->size : MIB(1));
+    ask_at(drawing, block->base + near);
+    ask_at(drawing, block->base + block->size - 1 - near);
+    ask_at(drawing, block->base + draw_below(drawing, block->size));
+}
+
+static void every_address_among_drawn_blocks_answers_as_its_block(void **state) {
+    (void)state;
+    struct drawing drawing = {.seed = 38};
+    for (int step = 0; step < STEPS; step++) {
+        allocate_or_free(&drawing);
+        if (draw_below(&drawing, 20) == 0)
+            fixture_synchronize(a);
+        if (draw_below(&drawing, 100) == 0)
+            fixture_trim(pool, 0);
+        for (int i = 0; i < ASKED; i++)
+            ask_about(&drawing);
+    }
+    for (int i = 0; i < DRAWN; i++)
+        fixture_free(drawing.blocks[i].base, a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(an_address_of_nobodys_memory_is_foreign),
@@ -215,6 +313,8 @@ int main(void) {
         TEST(the_streams_handle_is_told_while_the_stream_lives),
         TEST(memory_of_a_destroyed_pool_is_live_and_has_no_pool),
         TEST(it_takes_no_lock_and_makes_no_driver_call),
+        cmocka_unit_test_setup_teardown(every_address_among_drawn_blocks_answers_as_its_block,
+                                        setup_large, fixture_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
