@@ -6,13 +6,14 @@
 
 #include <stdlib.h>
 
-// The streams of one call, each once, in the order of the list.
+// The streams of one call, each once, by their slots.
 struct list {
     const CUstream *handles;
     size_t count;
     bool per_thread; // stream 0 is the per-thread default stream
     struct sp_release_point *points;
     uint32_t distinct;
+    const struct sp_stream *first; // of the list
 };
 
 static CUstream handle_at(const struct list *list, size_t index) {
@@ -20,12 +21,19 @@ static CUstream handle_at(const struct list *list, size_t index) {
     return list->per_thread ? sp_api_per_thread(handle) : handle;
 }
 
-static void add_once(struct list *list, struct sp_stream *stream) {
-    for (uint32_t i = 0; i < list->distinct; i++) {
-        if (list->points[i].stream == stream)
-            return;
+static int compare_slots(const void *a, const void *b) {
+    const struct sp_release_point *left = a, *right = b;
+    uint32_t slot = left->stream->slot, other = right->stream->slot;
+    return (slot > other) - (slot < other);
+}
+
+static void sort_and_drop_repeats(struct list *list) {
+    qsort(list->points, list->count, sizeof list->points[0], compare_slots);
+    for (size_t i = 0; i < list->count; i++) {
+        const struct sp_stream *stream = list->points[i].stream;
+        if (i == 0 || list->points[list->distinct - 1].stream != stream)
+            list->points[list->distinct++] = list->points[i];
     }
-    list->points[list->distinct++] = (struct sp_release_point){.stream = stream};
 }
 
 static poolError_t admit_all(struct list *list, int promises) {
@@ -34,8 +42,10 @@ static poolError_t admit_all(struct list *list, int promises) {
         struct sp_stream *stream = sp_memory_admit_free(handle_at(list, i), promises, &error);
         if (!stream)
             return error;
-        add_once(list, stream);
+        list->points[i] = (struct sp_release_point){.stream = stream};
     }
+    list->first = list->points[0].stream;
+    sort_and_drop_repeats(list);
     return poolSuccess;
 }
 
@@ -56,9 +66,11 @@ static poolError_t free_behind_and_note(void *ptr, struct list *list) {
         sp_observe_not_freed(block);
         return error;
     }
-    for (uint32_t i = 1; i < list->distinct; i++)
-        sp_observe_joined(ptr, list->points[i].stream, list->points[0].stream);
-    sp_observe_freed(block, list->points[0].stream);
+    for (uint32_t i = 0; i < list->distinct; i++) {
+        if (list->points[i].stream != list->first)
+            sp_observe_joined(ptr, list->points[i].stream, list->first);
+    }
+    sp_observe_freed(block, list->first);
     return poolSuccess;
 }
 

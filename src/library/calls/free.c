@@ -158,15 +158,18 @@ static poolError_t out_of_host_memory(void) {
 }
 
 // The fence of one point of a free: the slab's own stream has its last number for that. There is
-// room for the others. Here as well the first free under a number counts the slab whole.
-static void stamp_slab_locked(struct sp_slab *slab, struct sp_release_point *point) {
+// room for another's, and those of several come together. Here as well the first free under a
+// number counts the slab whole.
+static void stamp_slab_locked(struct sp_release *release, struct sp_release_point *point) {
+    struct sp_slab *slab = release->slab;
     struct sp_fence fence = {point->stream->slot, point->sequence};
     if (point->lane == slab->owner) {
         point->counts = sp_at_hand_stamp_locked(slab, fence.sequence);
         return;
     }
     point->counts = sp_fence_set_covers(&slab->foreign, fence) ? 0 : sp_slab_bytes(slab);
-    sp_fence_set_add(&slab->foreign, fence);
+    if (release->count == 1)
+        sp_fence_set_add(&slab->foreign, fence);
 }
 
 // The block, which nobody else may free any more, waits in its slab with the other streams' fences.
@@ -178,7 +181,8 @@ SP_COLD static bool return_locked(struct sp_release *release, uint16_t index) {
     if (!sp_fence_set_reserve(&slab->foreign, release->count))
         return false;
     for (uint32_t i = 0; i < release->count; i++)
-        stamp_slab_locked(slab, &release->points[i]);
+        stamp_slab_locked(release, &release->points[i]);
+    sp_fence_set_join(&slab->foreign, &release->fences);
     if (sp_list_empty(&slab->returned_link))
         sp_list_push_back(&owner->returned_slabs[slab->class_index], &slab->returned_link);
     sp_slab_return(slab, index);
@@ -239,6 +243,7 @@ static bool claim(struct sp_release *release, uint64_t address) {
 // In the block, and where it borrows memory in that, too: giving back mustn't fail.
 static bool has_room(struct sp_release *release) {
     struct sp_block *block = release->block;
+    sp_fence_set_prune(&block->fences, sp_pool_measure(release->pool));
     bool room = sp_fence_set_reserve(&block->fences, release->count);
     if (!room || !sp_loan_is_stitched(block))
         return room;
@@ -289,7 +294,11 @@ static poolError_t free_others(void *pointer, uintptr_t owner, struct sp_release
                                  .count = count,
                                  .slab = sp_owner_slab(owner),
                                  .block = sp_owner_block(owner)};
-    return release.slab ? free_small(pointer, &release) : free_large(pointer, &release);
+    poolError_t error =
+        release.slab ? free_small(pointer, &release) : free_large(pointer, &release);
+    if (SP_UNLIKELY(release.fences.more))
+        sp_fence_set_give_more(&release.fences);
+    return error;
 }
 
 // Tells the numbers of a free on these streams.

@@ -12,12 +12,20 @@
 
 // ------------------------------------------------------------------------------------------- lanes
 
+static bool add_fence(struct sp_release *release, const struct sp_release_point *point) {
+    struct sp_fence fence = {point->stream->slot, point->sequence};
+    bool is_own = release->slab && point->lane == release->account;
+    return is_own || sp_fence_set_add(&release->fences, fence);
+}
+
 bool sp_release_find_lanes(struct sp_release *release) {
     release->pool = release->account->pool;
     for (uint32_t i = 0; i < release->count; i++) {
         struct sp_release_point *point = &release->points[i];
         point->lane = sp_lane_of(release->pool, point->stream);
         if (!point->lane)
+            return false;
+        if (release->count > 1 && !add_fence(release, point))
             return false;
     }
     return true;
@@ -60,19 +68,22 @@ static void record(struct sp_pool *pool, struct sp_stream *stream) {
 // ------------------------------------------------------------------------------------------ filing
 
 // The block carries the fences of this free from here on, and those of its earlier owners that
-// neither have completed nor are covered by them. There is room.
+// neither have completed nor are covered by them. There is room: for those of several points it
+// was made among what hadn't completed then, and to give back what has completed since would end
+// it.
 static void stamp(struct sp_block *block, const struct sp_release *release) {
     const struct sp_release_point *first = release->points;
+    if (release->count > 1) {
+        sp_fence_set_join(&block->fences, &release->fences);
+        return;
+    }
     if (release->count == 1 && sp_fence_set_is_of(&block->fences, first->stream->slot)) {
         sp_fence_set_advance(&block->fences, first->stream->slot, first->sequence);
         return;
     }
     sp_fence_set_prune(&block->fences, sp_pool_measure(release->pool));
-    sp_fence_set_reserve(&block->fences, release->count);
-    for (uint32_t i = 0; i < release->count; i++) {
-        const struct sp_release_point *point = &release->points[i];
-        sp_fence_set_add(&block->fences, (struct sp_fence){point->stream->slot, point->sequence});
-    }
+    if (release->count == 1)
+        sp_fence_set_add(&block->fences, (struct sp_fence){first->stream->slot, first->sequence});
 }
 
 // The lane of the one stream that has a claim on the block, where it is one of this free. Else

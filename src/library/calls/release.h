@@ -17,8 +17,9 @@ struct sp_release_point {
 };
 
 struct sp_release {
-    struct sp_release_point *points; // of different streams
+    struct sp_release_point *points; // of different streams, by their slots
     uint32_t count;
+    struct sp_fence_set fences; // of several points, but for a slab's own stream's
     struct sp_pool *pool;
     struct sp_lane *account; // the lane that the block was allocated on
     struct sp_slab *slab;    // of a small block
@@ -28,7 +29,8 @@ struct sp_release {
 };
 
 // Finds the pool of the account, and the lane of each stream there, which stays as long as the
-// block is live. False without host memory.
+// block is live; and the fences of several points. False without host memory. What it took of that
+// is given back by sp_fence_set_give_more(&release->fences).
 bool sp_release_find_lanes(struct sp_release *release);
 
 // Counts what each point counts, in its stream's lane.

@@ -25,59 +25,97 @@ bool sp_fence_set_reserve(struct sp_fence_set *set, uint32_t extra) {
     return true;
 }
 
-static struct sp_fence *find(struct sp_fence_set *set, uint32_t slot) {
-    for (uint32_t i = 0; i < set->count; i++) {
-        if (at(set, i)->slot == slot)
-            return at(set, i);
+// The index of the first fence of the slot or a higher one, which may be the count.
+static uint32_t index_of(const struct sp_fence_set *set, uint32_t slot) {
+    uint32_t first = 0, until = set->count;
+    while (first < until) {
+        uint32_t middle = first + (until - first) / 2;
+        if (sp_fence_set_at(set, middle)->slot < slot)
+            first = middle + 1;
+        else
+            until = middle;
     }
-    return NULL;
+    return first;
+}
+
+static bool is_at(const struct sp_fence_set *set, uint32_t index, uint32_t slot) {
+    return index < set->count && sp_fence_set_at(set, index)->slot == slot;
 }
 
 bool sp_fence_set_covers(const struct sp_fence_set *set, struct sp_fence fence) {
-    for (uint32_t i = 0; i < set->count; i++) {
-        const struct sp_fence *known = sp_fence_set_at(set, i);
-        if (known->slot == fence.slot)
-            return known->sequence >= fence.sequence;
-    }
-    return false;
+    uint32_t index = index_of(set, fence.slot);
+    return is_at(set, index, fence.slot) && sp_fence_set_at(set, index)->sequence >= fence.sequence;
+}
+
+static void raise_to(struct sp_fence *known, uint64_t sequence) {
+    if (known->sequence < sequence)
+        known->sequence = sequence;
 }
 
 bool sp_fence_set_add(struct sp_fence_set *set, struct sp_fence fence) {
-    struct sp_fence *known = find(set, fence.slot);
-    if (known) {
-        if (known->sequence < fence.sequence)
-            known->sequence = fence.sequence;
+    uint32_t index = set->count;
+    while (index > 0 && at(set, index - 1)->slot > fence.slot)
+        index--;
+    if (index > 0 && at(set, index - 1)->slot == fence.slot) {
+        raise_to(at(set, index - 1), fence.sequence);
         return true;
     }
     if (!sp_fence_set_reserve(set, 1))
         return false;
-    *at(set, set->count++) = fence;
+    for (uint32_t i = set->count++; i > index; i--)
+        *at(set, i) = *at(set, i - 1);
+    *at(set, index) = fence;
     return true;
 }
 
-static uint32_t count_unknown(struct sp_fence_set *set, const struct sp_fence_set *from) {
-    uint32_t unknown = 0;
-    for (uint32_t i = 0; i < from->count; i++)
-        unknown += find(set, sp_fence_set_at(from, i)->slot) == NULL;
+static uint32_t count_unknown(const struct sp_fence_set *set, const struct sp_fence_set *from) {
+    uint32_t unknown = 0, index = 0;
+    for (uint32_t i = 0; i < from->count; i++) {
+        uint32_t slot = sp_fence_set_at(from, i)->slot;
+        while (index < set->count && sp_fence_set_at(set, index)->slot < slot)
+            index++;
+        unknown += !is_at(set, index, slot);
+    }
     return unknown;
 }
 
+// From the end on, so that what the set has moves only once.
+static void merge(struct sp_fence_set *set, const struct sp_fence_set *from, uint32_t unknown) {
+    uint32_t own = set->count, others = from->count, to = own + unknown;
+    set->count = to;
+    while (others > 0) {
+        struct sp_fence last = *sp_fence_set_at(from, others - 1);
+        if (own > 0 && at(set, own - 1)->slot >= last.slot) {
+            others -= at(set, own - 1)->slot == last.slot;
+            *at(set, --to) = *at(set, --own);
+            if (at(set, to)->slot == last.slot)
+                raise_to(at(set, to), last.sequence);
+        } else {
+            *at(set, --to) = last;
+            others--;
+        }
+    }
+}
+
 bool sp_fence_set_join_any(struct sp_fence_set *set, const struct sp_fence_set *from) {
-    if (!sp_fence_set_reserve(set, count_unknown(set, from)))
+    uint32_t unknown = count_unknown(set, from);
+    if (!sp_fence_set_reserve(set, unknown))
         return false;
-    for (uint32_t i = 0; i < from->count; i++)
-        sp_fence_set_add(set, *sp_fence_set_at(from, i));
+    merge(set, from, unknown);
     return true;
 }
 
 void sp_fence_set_prune_any(struct sp_fence_set *set, bool (*gone)(struct sp_fence fence)) {
-    uint32_t i = 0;
-    while (i < set->count) {
-        if (gone(*at(set, i)))
-            *at(set, i) = *at(set, --set->count);
-        else
-            i++;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < set->count; i++) {
+        struct sp_fence fence = *at(set, i);
+        if (gone(fence))
+            continue;
+        if (kept < i)
+            *at(set, kept) = fence;
+        kept++;
     }
+    set->count = kept;
     if (set->count == 0 && set->more)
         sp_fence_set_clear(set);
 }

@@ -9,8 +9,8 @@
 // learn something: at each record of an event and each synchronise. All frees between two such
 // points carry the same number, for nobody could ever tell them apart; see order/stream.h.
 //
-//   fences[i].slot are distinct; count <= capacity; the first SP_FENCE_INLINE stand in the set
-//       itself
+//   fences[i].slot < fences[i + 1].slot; the first SP_FENCE_INLINE stand in the set itself;
+//   count <= SP_FENCE_INLINE + capacity
 #ifndef STREAMPOOL_ORDER_FENCE_H
 #define STREAMPOOL_ORDER_FENCE_H
 
@@ -64,8 +64,8 @@ static inline const struct sp_fence *sp_fence_set_at(const struct sp_fence_set *
 // host memory.
 bool sp_fence_set_reserve(struct sp_fence_set *set, uint32_t extra);
 
-// Adds a fence, or raises the sequence number of its stream's. False, and nothing changed, without
-// host memory.
+// Adds a fence, or raises the sequence number of its stream's, in steps as many as there are fences
+// of higher slots. False, and nothing changed, without host memory.
 bool sp_fence_set_add(struct sp_fence_set *set, struct sp_fence fence);
 
 // True when the set has a fence of the same stream and of the same number or a later one.
@@ -85,7 +85,8 @@ static inline void sp_fence_set_advance(struct sp_fence_set *set, uint32_t slot,
     set->count = 1;
 }
 
-// Adds all of `from`: all or nothing. False without host memory. In common there is nothing to add,
+// Adds all of `from`: all or nothing, in steps as many as both have fences. False without host
+// memory. In common there is nothing to add,
 // or one fence to a set that is empty or has but one of the same stream.
 bool sp_fence_set_join_any(struct sp_fence_set *set, const struct sp_fence_set *from);
 static inline bool sp_fence_set_join(struct sp_fence_set *set, const struct sp_fence_set *from) {

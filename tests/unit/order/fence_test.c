@@ -180,6 +180,8 @@ static void assert_same(const struct sp_fence_set *one, const uint64_t *model) {
         assert_int_equal(sequence_of(one, slot), model[slot]);
         count += model[slot] != 0;
     }
+    for (uint32_t i = 1; i < one->count; i++)
+        assert_true(sp_fence_set_at(one, i - 1)->slot < sp_fence_set_at(one, i)->slot);
     assert_int_equal(one->count, count);
     assert_true(one->count <= SP_FENCE_INLINE + one->capacity);
 }

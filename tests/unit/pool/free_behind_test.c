@@ -350,6 +350,29 @@ static void a_free_survives_every_lack_of_host_memory(void **state) {
     free_without_host_memory(make_large, MIB(1), MIB(1));
 }
 
+// A block that was taken behind several streams, whose work is done by now.
+static void *make_worn(void) {
+    CUstream streams[5];
+    for (int i = 0; i < 5; i++) {
+        streams[i] = simulated_stream();
+        simulated_work(streams[i]);
+    }
+    void *pointer = only_block(MIB(1)), *again = NULL;
+    free_behind(pointer, streams, 5);
+    assert_int_equal(poolMallocAsyncWithFlags(&again, MIB(1), pool, a, poolMallocNoGrowth),
+                     poolSuccess);
+    assert_ptr_equal(again, pointer);
+    for (int i = 0; i < 5; i++)
+        fixture_synchronize(streams[i]);
+    return pointer;
+}
+
+static void what_has_completed_costs_a_free_no_room(void **state) {
+    (void)state;
+    let_wait();
+    free_without_host_memory(make_worn, MIB(1), MIB(1));
+}
+
 static void a_free_of_joined_memory_survives_it_too(void **state) {
     (void)state;
     fill_with(EXTENT);
@@ -415,6 +438,7 @@ int main(void) {
         TEST(a_bad_list_is_refused_and_null_is_freed),
         TEST(a_capturing_stream_in_the_list_refuses_all),
         TEST(a_free_survives_every_lack_of_host_memory),
+        TEST(what_has_completed_costs_a_free_no_room),
         TEST(a_free_of_joined_memory_survives_it_too),
         TEST(joined_memory_goes_home_with_all_the_points),
         TEST(a_given_up_pool_goes_when_all_the_streams_are_through),
