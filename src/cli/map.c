@@ -3,6 +3,8 @@
 #include "cli/map.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
 
 enum { SMALLEST_CAPACITY = 64 };
 
@@ -12,9 +14,20 @@ void sp_map_release(struct sp_map *map) {
     *map = (struct sp_map){.capacity = 0};
 }
 
+// The system gives each process 16 random bytes.
+static void draw_secrets(struct sp_map *map) {
+    const void *random = (const void *)getauxval(AT_RANDOM);
+    if (random)
+        memcpy(map->secrets, random, sizeof map->secrets);
+    map->secrets[1] |= 1;
+}
+
+// The upper bits of a product depend on all bits of its factors. Those of the first one are mixed
+// into the lower ones, as keys may differ in their upper bits alone.
 static size_t home_of(const struct sp_map *map, uint64_t key) {
-    uint64_t mixed = key * 0x9E3779B97F4A7C15u;
-    return (size_t)(mixed ^ mixed >> 32) & (map->capacity - 1);
+    uint64_t mixed = (key ^ map->secrets[0]) * map->secrets[1];
+    mixed = (mixed ^ mixed >> 32) * 0x9E3779B97F4A7C15u;
+    return (size_t)((mixed >> 32) * map->capacity >> 32);
 }
 
 static size_t slot_after(const struct sp_map *map, size_t slot) {
@@ -38,6 +51,7 @@ static void put(struct sp_map *map, uint64_t key, uint32_t value) {
 
 static bool make_empty(struct sp_map *map, size_t capacity) {
     *map = (struct sp_map){.capacity = capacity};
+    draw_secrets(map);
     map->keys = calloc(capacity, sizeof *map->keys);
     map->values = calloc(capacity, sizeof *map->values);
     if (!map->keys || !map->values) {

@@ -1,6 +1,9 @@
 // A hash map from 64-bit keys to 32-bit values, for the trace parser: pointers to blocks, stream
 // numbers to streams. Zeroed memory is an empty map. Not thread safe.
 //
+// Keys come from files, which anybody may have written. Where a key lies depends on random numbers
+// of the process, so no file can have its keys meet in one place.
+//
 //   count <= capacity / 2, capacity is 0 or a power of two
 //   values[i] == SP_MAP_NONE exactly when slot i is empty
 //   no empty slot lies between a key's home slot and the slot it is in
@@ -18,6 +21,7 @@ struct sp_map {
     uint32_t *values;
     size_t capacity;
     size_t count;
+    uint64_t secrets[2];
 };
 
 void sp_map_release(struct sp_map *map);
