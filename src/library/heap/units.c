@@ -66,16 +66,20 @@ void sp_units_shrink(struct sp_chain *chain, uint64_t size) {
     }
 }
 
-static bool begins_behind(const struct sp_block *block, uint64_t address) {
-    return !block || block->address > address;
-}
-
+// A group at a time. In the chain's first unit its first block begins.
 struct sp_block *sp_units_find(const struct sp_chain *chain, uint64_t address) {
-    size_t unit = sp_units_at(chain, address);
-    while (!sp_units_leaf(chain, unit) || begins_behind(*sp_units_entry(chain, unit), address)) {
-        if (!sp_units_leaf(chain, unit))
-            unit &= ~(size_t)(SP_LEAF_UNITS - 1);
-        unit--; // the first unit has the chain's first block
+    size_t unit = sp_units_at(chain, address), group = unit >> SP_GROUP_SHIFT;
+    uint64_t up_to_unit = UINT64_MAX >> (63 - unit % 64);
+    for (;; group--, up_to_unit = UINT64_MAX) {
+        struct sp_leaf *leaf = sp_units_leaf(chain, group << SP_GROUP_SHIFT);
+        size_t in_leaf = group % SP_LEAF_GROUPS;
+        uint64_t begins = leaf ? leaf->begins[in_leaf] & up_to_unit : 0;
+        while (begins != 0) { // the last one may begin behind the address, in its unit
+            unsigned last = 63u - (unsigned)__builtin_clzll(begins);
+            struct sp_block *block = leaf->first[(in_leaf << SP_GROUP_SHIFT) + last];
+            if (block->address <= address)
+                return block;
+            begins -= (uint64_t)1 << last;
+        }
     }
-    return *sp_units_entry(chain, unit);
 }

@@ -6,6 +6,7 @@
 // should not pay for that.
 //
 //   exactly the first block of each unit stands in the table
+//   a bit of `begins` is set exactly where the entry isn't null
 //
 // The lock of the pool that owns the chain guards the table.
 #ifndef STREAMPOOL_HEAP_UNITS_H
@@ -20,6 +21,7 @@ enum { SP_UNIT_SHIFT = 21, SP_LEAF_SHIFT = 9, SP_LEAF_UNITS = 1 << SP_LEAF_SHIFT
 enum { SP_GROUP_SHIFT = 6, SP_LEAF_GROUPS = SP_LEAF_UNITS >> SP_GROUP_SHIFT };
 
 struct sp_leaf {
+    uint64_t begins[SP_LEAF_GROUPS];   // a bit for each unit, by which a long block is passed over
     uint8_t rows[SP_LEAF_UNITS];       // see heap/rows.h
     uint8_t rows_most;                 // no entry is larger
     uint8_t free[SP_LEAF_UNITS];       // see heap/lowest.h
@@ -51,6 +53,15 @@ static inline struct sp_block **sp_units_entry(const struct sp_chain *chain, siz
     return &sp_units_leaf(chain, unit)->first[unit & (SP_LEAF_UNITS - 1)];
 }
 
+// Sets the entry of a unit whose leaf has been made.
+static inline void sp_units_set(const struct sp_chain *chain, size_t unit, struct sp_block *block) {
+    struct sp_leaf *leaf = sp_units_leaf(chain, unit);
+    size_t within = unit & (SP_LEAF_UNITS - 1);
+    uint64_t *begins = &leaf->begins[within >> SP_GROUP_SHIFT], bit = (uint64_t)1 << within % 64;
+    *begins = block ? *begins | bit : *begins & ~bit;
+    leaf->first[within] = block;
+}
+
 // A block is the first in its unit if the one before it begins in another. The chain itself tells,
 // so that the table is touched only for these.
 static inline bool sp_units_is_first(const struct sp_block *block, size_t unit) {
@@ -61,7 +72,7 @@ static inline bool sp_units_is_first(const struct sp_block *block, size_t unit) 
 static inline void sp_units_enter(struct sp_block *block) {
     size_t unit = sp_units_at(block->chain, block->address);
     if (sp_units_is_first(block, unit))
-        *sp_units_entry(block->chain, unit) = block;
+        sp_units_set(block->chain, unit, block);
 }
 
 // Takes out a block that is about to become part of the one before it.
@@ -71,7 +82,7 @@ static inline void sp_units_leave(const struct sp_block *block) {
     if (!sp_units_is_first(block, unit))
         return;
     bool next_begins_here = block->next && sp_units_at(chain, block->next->address) == unit;
-    *sp_units_entry(chain, unit) = next_begins_here ? block->next : NULL;
+    sp_units_set(chain, unit, next_begins_here ? block->next : NULL);
 }
 
 // Sizes are noted as numbers: a larger size never has a smaller one. A size of 0 has none.
