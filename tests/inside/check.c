@@ -15,6 +15,7 @@
 #include "region/loan.h"
 #include "region/owner.h"
 #include "region/quick.h"
+#include "supply/trim.h"
 
 #include <stdio.h>
 
@@ -416,13 +417,15 @@ static bool check_all(struct check *check) {
     return check_figures(check, cached);
 }
 
-// The program stands still; the reaper, which sets aside what it works on, is kept off by the map
-// lock.
+// The program stands still. The reaper, which sets aside what it works on, is kept off by the map
+// lock; on a plain device it gives that back while the driver frees memory, and holds another one.
 bool inside_check(poolMemPool_t handle, char *why, size_t length) {
     struct check check = {.pool = sp_handle_pool(handle), .why = why, .length = length};
     REQUIRE(&check, check.pool, "not a pool");
+    struct sp_lock *gives = sp_trim_begin_giving(check.pool->device);
     sp_pool_begin_mapping(check.pool);
     bool in_order = check_all(&check);
     sp_pool_end_mapping(check.pool);
+    sp_trim_end_giving(gives);
     return in_order;
 }
