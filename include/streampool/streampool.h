@@ -980,7 +980,8 @@ STREAMPOOL_API poolError_t poolDeviceSetMemPool(int device, poolMemPool_t pool);
 ///   context is capturing.
 /// - poolErrorInvalidResourceHandle: `stream` is not a stream, as far as the driver can tell.
 /// - poolErrorNotSupported: the device has no virtual memory management, and the stream is one of
-///   another context than the device's primary one (docs/plain-memory.md, "What differs").
+///   another context than the device's primary one, or the pool lets other devices in
+///   (docs/plain-memory.md, "What differs").
 STREAMPOOL_API poolError_t poolMallocAsync(void **ptr, size_t size, CUstream stream);
 
 /// Allocates as poolMallocAsync does, from the given pool, which may belong to another device than

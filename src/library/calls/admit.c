@@ -8,7 +8,7 @@ static bool is_alien(const struct sp_stream *stream, int device, CUcontext conte
     return stream->device == device && !sp_stream_is_of(stream, context, id);
 }
 
-poolError_t sp_admit(struct sp_pool *pool, struct sp_stream *stream) {
+static poolError_t admit_to_plain(struct sp_pool *pool, struct sp_stream *stream) {
     struct sp_device *device = pool->device;
     int ordinal = device->vmm.ordinal;
     CUcontext context;
@@ -21,8 +21,24 @@ poolError_t sp_admit(struct sp_pool *pool, struct sp_stream *stream) {
                        "device %d has no virtual memory management, so its pools have memory of "
                        "its primary context, and the stream is one of another context",
                        ordinal);
+    if (sp_access_has_peers(&pool->access))
+        return sp_fail(poolErrorNotSupported,
+                       "device %d has turned out to have no virtual memory management, so the pool "
+                       "gets no memory while it lets other devices in: poolMemPoolSetAccess takes "
+                       "their access back",
+                       ordinal);
     if (stream)
         sp_store_relaxed(&stream->bound_to_context, true);
     sp_loss_note_context(pool, id);
     return poolSuccess;
+}
+
+poolError_t sp_admit(struct sp_pool *pool, struct sp_stream *stream) {
+    return sp_vmm_is_plain(&pool->device->vmm) ? admit_to_plain(pool, stream) : poolSuccess;
+}
+
+poolError_t sp_admit_fail(struct sp_pool *pool, struct sp_stream *stream, struct sp_outcome outcome,
+                          const char *what) {
+    poolError_t error = sp_outcome_lacks_support(outcome) ? sp_admit(pool, stream) : poolSuccess;
+    return error == poolSuccess ? sp_fail_outcome(outcome, what) : error;
 }

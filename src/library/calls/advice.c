@@ -184,7 +184,11 @@ static bool advise_trims(const struct sp_shortage *shortage, struct sp_text *tex
 
 static void advise_for_full_device(const struct sp_shortage *shortage, struct sp_text *text) {
     uint64_t whole = shortage->rooms[SP_ALL].whole + shortage->others[SP_ALL].whole;
-    if (shortage->on_device >= shortage->least)
+    if (shortage->has_lost)
+        sp_text_add(text,
+                    "the driver has room for it only where blocks of before a reset of the device "
+                    "are in use: free them");
+    else if (shortage->on_device >= shortage->least)
         sp_text_add(text, "the device has enough free for that by now: another try may do");
     else if (!shortage->knows_device && whole > 0)
         sp_text_add(text,

@@ -201,9 +201,10 @@ struct sp_outcome sp_ladder_wait_on_host(struct sp_request *request, struct sp_b
     return outcome;
 }
 
-static struct sp_outcome wait_for_context(struct sp_request *request, struct sp_block **block) {
+static struct sp_outcome climb_after(question *wait, struct sp_request *request,
+                                     struct sp_block **block) {
     uint64_t before = sp_progress_news();
-    struct sp_outcome outcome = sp_wait_for_context(request);
+    struct sp_outcome outcome = wait(request);
     if (!sp_is_done(outcome) || sp_progress_news() == before)
         return outcome;
     request->brought_news = true;
@@ -212,8 +213,11 @@ static struct sp_outcome wait_for_context(struct sp_request *request, struct sp_
 
 // The rung that takes what these waits find counts it.
 static struct sp_outcome wait_and_climb(struct sp_request *request, struct sp_block **block) {
-    struct sp_outcome outcome = sp_ladder_wait_on_host(request, block);
-    return sp_is_done(outcome) && !*block ? wait_for_context(request, block) : outcome;
+    struct sp_outcome outcome = climb_after(sp_wait_for_own, request, block);
+    if (sp_is_done(outcome) && !*block)
+        outcome = sp_ladder_wait_on_host(request, block);
+    return sp_is_done(outcome) && !*block ? climb_after(sp_wait_for_context, request, block)
+                                          : outcome;
 }
 
 // -------------------------------------------------------------------------------------- the ladder

@@ -65,8 +65,7 @@ static poolError_t act(struct sp_pool *pool, struct sp_stream *stream, enum sp_d
 // With the pool pinned.
 SP_COLD static poolError_t malloc_slowly(struct sp_pool *pool, struct sp_stream *stream,
                                          size_t size, unsigned int flags, uint64_t *address) {
-    poolError_t admitted =
-        sp_vmm_is_plain(&pool->device->vmm) ? sp_admit(pool, stream) : poolSuccess;
+    poolError_t admitted = sp_admit(pool, stream);
     if (admitted != poolSuccess)
         return admitted;
     struct sp_lane *lane = sp_lane_of(pool, stream);

@@ -1,6 +1,7 @@
 #include "calls/miss.h"
 
 #include "base/cold.h"
+#include "calls/admit.h"
 #include "calls/explain.h"
 #include "calls/ladder.h"
 #include "calls/near.h"
@@ -245,7 +246,7 @@ struct sp_outcome sp_miss_serve(const struct sp_miss *miss, uint64_t *address) {
 
 poolError_t sp_miss_describe(const struct sp_miss *miss, struct sp_outcome outcome) {
     if (!sp_outcome_lacks_memory(outcome))
-        return sp_fail_outcome(outcome, "allocating");
+        return sp_admit_fail(miss->pool, miss->lane->stream, outcome, "allocating");
     struct sp_miss least = alone(miss);
     sp_pool_count(miss->pool, SP_STATISTIC_Failures);
     return sp_refusal_tell(miss->lane, wanted_kind(&least), wanted_size(&least), miss->flags,

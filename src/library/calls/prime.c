@@ -11,14 +11,14 @@
 #include "region/open_lanes.h"
 #include "supply/ahead.h"
 
-static poolError_t describe(const struct sp_pool *pool, uint64_t bytes, struct sp_outcome outcome) {
+static poolError_t describe(struct sp_pool *pool, uint64_t bytes, struct sp_outcome outcome) {
     if (sp_is_done(outcome))
         return poolSuccess;
     if (outcome.cause == SP_BEYOND_LIMIT)
         return sp_fail(poolErrorMemoryAllocation,
                        "to prime %llu bytes would take the pool beyond its limit of %zu",
                        (unsigned long long)bytes, pool->limit);
-    return sp_fail_outcome(outcome, "priming");
+    return sp_admit_fail(pool, NULL, outcome, "priming");
 }
 
 // Returns the calling thread's current context, which is alive, if it is one of the pool's device.
@@ -41,7 +41,7 @@ static struct sp_outcome prime_after_trim(struct sp_pool *pool, uint64_t bytes) 
         sp_open_lanes_ask_device(pool->device, NULL);
         sp_ask_current_context_of(pool->device);
     }
-    sp_reclaim_zombies(pool->device);
+    sp_reclaim_addresses(pool->device);
     sp_reclaim_until(pool->device, current_context_of(pool), bytes, 0);
     return sp_ahead_map(pool, bytes);
 }
@@ -57,7 +57,7 @@ poolError_t sp_prime(struct sp_pool *pool, size_t bytes) {
         return sp_fail(poolErrorMemoryAllocation,
                        "%zu bytes are more than the pool can ever hold (%zu)", bytes, most);
     sp_end_gone_contexts(NULL);
-    poolError_t admitted = sp_vmm_is_plain(&pool->device->vmm) ? sp_admit(pool, NULL) : poolSuccess;
+    poolError_t admitted = sp_admit(pool, NULL);
     if (admitted != poolSuccess)
         return admitted;
     struct sp_outcome outcome = sp_ahead_map(pool, rounded);

@@ -4,8 +4,6 @@
 #include "calls/shortage.h"
 #include "calls/text.h"
 
-#include <string.h>
-
 static void say_cause(const struct sp_shortage *shortage, const char *call, struct sp_text *text) {
     struct sp_words growth = sp_text_bytes(shortage->least);
     switch (shortage->lack) {
@@ -68,29 +66,11 @@ static poolError_t tell(const struct sp_shortage *shortage, struct sp_outcome la
     return poolErrorMemoryAllocation;
 }
 
-// By these calls memory comes from the device: cuMemAlloc on a plain one.
-static bool is_for_memory(const char *call) {
-    return strcmp(call, "cuMemCreate") == 0 || strcmp(call, "cuMemAlloc") == 0;
-}
-
-static enum sp_lack lack_of(struct sp_outcome lacking) {
-    switch (lacking.cause) {
-    case SP_NO_HOST_MEMORY:
-        return SP_LACK_HOST;
-    case SP_BEYOND_LIMIT:
-        return SP_LACK_LIMIT;
-    case SP_FORBIDDEN:
-        return SP_LACK_FLAG;
-    default:
-        return is_for_memory(lacking.entry_point) ? SP_LACK_DEVICE : SP_LACK_DRIVER;
-    }
-}
-
 poolError_t sp_refusal_tell(struct sp_lane *lane, enum sp_region_kind kind, uint64_t size,
                             unsigned flags, size_t asked, struct sp_outcome lacking) {
     struct sp_request request;
     sp_request_open(&request, lane->pool, lane, kind, size, flags);
-    struct sp_shortage shortage = sp_shortage_look(&request, lack_of(lacking), asked);
+    struct sp_shortage shortage = sp_shortage_look(&request, sp_shortage_lack_of(lacking), asked);
     poolError_t error = tell(&shortage, lacking);
     sp_request_close(&request);
     return error;

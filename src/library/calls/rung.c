@@ -257,8 +257,8 @@ struct sp_outcome sp_rung_grown_after_trim(struct sp_request *request, struct sp
     if (request->flags & poolMallocNoGrowth)
         return sp_outcome_done();
     uint64_t reserved = sp_device_reserved(device);
-    bool buried = sp_reclaim_zombies(device); // they hold no memory, but mappings
-    bool gone = sp_trim_await_giving(device); // what other threads were giving back
+    bool buried = sp_reclaim_addresses(device); // for new memory to lie at
+    bool gone = sp_trim_await_giving(device);   // what other threads were giving back
     for (size_t i = 0; i < sizeof more / sizeof more[0] && sp_is_done(outcome) && !*block; i++) {
         bool made = make_room(request, more[i]) || sp_device_reserved(device) < reserved;
         if (!made && !buried && !gone)

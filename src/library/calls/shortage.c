@@ -10,6 +10,26 @@
 #include "region/settle.h"
 #include "supply/plan.h"
 
+#include <string.h>
+
+// By these calls memory comes from the device: cuMemAlloc on a plain one.
+static bool is_for_memory(const char *call) {
+    return strcmp(call, "cuMemCreate") == 0 || strcmp(call, "cuMemAlloc") == 0;
+}
+
+enum sp_lack sp_shortage_lack_of(struct sp_outcome lacking) {
+    switch (lacking.cause) {
+    case SP_NO_HOST_MEMORY:
+        return SP_LACK_HOST;
+    case SP_BEYOND_LIMIT:
+        return SP_LACK_LIMIT;
+    case SP_FORBIDDEN:
+        return SP_LACK_FLAG;
+    default:
+        return is_for_memory(lacking.entry_point) ? SP_LACK_DEVICE : SP_LACK_DRIVER;
+    }
+}
+
 // Looks through a pool. The memory that lanes hold back for themselves is free, too. Returns what
 // the pool has reserved.
 static uint64_t look_through(struct sp_shortage *shortage, struct sp_pool *pool) {
@@ -61,6 +81,15 @@ static void look_at_others(struct sp_shortage *shortage) {
     keep_to_device(shortage, device->vmm.total_memory);
 }
 
+static bool has_lost(struct sp_device *device) {
+    struct sp_pool *pool = NULL;
+    bool any = false;
+    while ((pool = sp_device_next_pool(device, pool)))
+        any = any || sp_load_relaxed(&pool->lost) > sp_load_relaxed(&pool->lost_whole);
+    sp_given_up_reap(device); // as above
+    return any;
+}
+
 // Where nobody knows, the device has nothing if it has just said so, and else enough.
 static void look_at_device(struct sp_shortage *shortage) {
     CUcontext context = sp_request_context(shortage->request);
@@ -70,6 +99,8 @@ static void look_at_device(struct sp_shortage *shortage) {
         shortage->on_device = sp_context_free_memory(context);
     if (shortage->on_device < shortage->needed)
         look_at_others(shortage);
+    else if (shortage->lack == SP_LACK_DEVICE)
+        shortage->has_lost = has_lost(shortage->request->pool->device);
 }
 
 struct sp_shortage sp_shortage_look(const struct sp_request *request, enum sp_lack lack,

@@ -13,6 +13,9 @@
 // Why the pool didn't grow: the flag forbids it, or the limit does, or somebody has no memory.
 enum sp_lack { SP_LACK_FLAG, SP_LACK_LIMIT, SP_LACK_DEVICE, SP_LACK_DRIVER, SP_LACK_HOST };
 
+// Tells it from the outcome of a request that found no memory.
+enum sp_lack sp_shortage_lack_of(struct sp_outcome lacking);
+
 struct sp_shortage {
     const struct sp_request *request;
     enum sp_lack lack;
@@ -28,6 +31,7 @@ struct sp_shortage {
     // The device, and its other pools:
     bool knows_device;
     uint64_t on_device; // free
+    bool has_lost;      // blocks of before a reset are in use, where new memory can't lie
     uint64_t others_reserved, others_free;
     struct sp_room others[SP_PART_SETS];
 };

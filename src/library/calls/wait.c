@@ -1,8 +1,10 @@
 #include "calls/wait.h"
 
+#include "calls/shortage.h"
 #include "order/context_wait.h"
 #include "order/learn.h"
 #include "order/silent.h"
+#include "order/synchronize.h"
 #include "region/device.h"
 #include "region/keep.h"
 #include "region/lane.h"
@@ -206,6 +208,22 @@ static bool any_lane(const struct sp_request *request, predicate *is_one) {
     while ((pool = sp_device_next_pool(request->pool->device, pool)))
         any = any || any_lane_of(request, pool, is_one);
     return any;
+}
+
+static bool fits_once_complete(const struct sp_request *request) {
+    struct sp_shortage shortage =
+        sp_shortage_look(request, sp_shortage_lack_of(request->growth), request->size);
+    return shortage.rooms[SP_MINE].bytes > 0 &&
+           sp_shortage_fits(&shortage, SP_READY, SP_HERE, shortage.others[SP_READY].whole);
+}
+
+// Pieces don't join, so memory that the stream may have at once doesn't always serve it. The
+// driver, which takes it back, waits for the device anyway.
+struct sp_outcome sp_wait_for_own(struct sp_request *request) {
+    if (!sp_vmm_is_plain(&request->pool->device->vmm) || sp_is_done(request->growth) ||
+        !fits_once_complete(request))
+        return sp_outcome_done();
+    return sp_synchronize_await(request->lane->stream);
 }
 
 bool sp_wait_is_worth(const struct sp_request *request) {

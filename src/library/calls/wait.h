@@ -21,6 +21,10 @@ struct sp_outcome sp_wait_behind_legacy(struct sp_request *request, struct sp_bl
 // whole context.
 struct sp_outcome sp_wait_behind_context(struct sp_request *request, struct sp_block **block);
 
+// On a plain device: waits on the host for the stream, where that lets the pool give back, for a
+// growth, what the stream may have by its order in too small pieces. Takes nothing.
+struct sp_outcome sp_wait_for_own(struct sp_request *request);
+
 // True when memory may come within reach by itself.
 bool sp_wait_is_worth(const struct sp_request *request);
 

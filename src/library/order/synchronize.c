@@ -23,6 +23,13 @@ struct sp_outcome sp_synchronize_ask(struct sp_stream *stream, bool *complete) {
     return outcome;
 }
 
+struct sp_outcome sp_synchronize_await(struct sp_stream *stream) {
+    CUstreamCaptureMode mode = sp_capture_mode_relax();
+    struct sp_outcome outcome = sp_identity_of(stream)->synchronize(stream, stream->handle);
+    sp_capture_mode_restore(mode);
+    return outcome;
+}
+
 // ------------------------------------------------------------------------------ identified streams
 
 // A view holds what there was of a stream when it was synchronised or queried. The mark stands

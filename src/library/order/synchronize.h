@@ -21,6 +21,9 @@ struct sp_outcome sp_synchronize_query(struct sp_stream *stream, CUstream handle
 // stream: no capture is touched by it.
 struct sp_outcome sp_synchronize_ask(struct sp_stream *stream, bool *complete);
 
+// Synchronises likewise.
+struct sp_outcome sp_synchronize_await(struct sp_stream *stream);
+
 // Synchronises the current context.
 struct sp_outcome sp_synchronize_context(void);
 

@@ -5,6 +5,7 @@
 #include "order/context.h"
 #include "process/given_up.h"
 #include "supply/bury.h"
+#include "supply/loss.h"
 #include "supply/trim.h"
 
 _Atomic bool sp_reclaim_heard_synchronize;
@@ -57,16 +58,17 @@ bool sp_reclaim_until(struct sp_device *device, CUcontext context, size_t bytes,
     return released > 0;
 }
 
-bool sp_reclaim_zombies(struct sp_device *device) {
+bool sp_reclaim_addresses(struct sp_device *device) {
     struct sp_pool *pool = NULL;
-    size_t sum = 0;
+    bool any = false;
     while ((pool = sp_device_next_pool(device, pool))) {
         size_t buried;
         sp_bury_all(pool, &buried);
-        sum += buried;
+        bool lost = sp_loss_note(pool);
+        any = any || lost || buried > 0;
     }
     sp_given_up_reap(device); // what was destroyed while the walk stood on it
-    return sum > 0;
+    return any;
 }
 
 // ----------------------------------------------------------------------------- after a synchronise

@@ -16,8 +16,9 @@ bool sp_reclaim_until(struct sp_device *device, CUcontext context, size_t bytes,
 // be known. `context` as above.
 bool sp_reclaim_could_have(struct sp_device *device, CUcontext context, size_t bytes);
 
-// Buries the zombies of the device's pools whose work has completed. True when there were such.
-bool sp_reclaim_zombies(struct sp_device *device);
+// Gives addresses back that the device's pools have no memory at any more: buries zombies whose
+// work has completed, and what a reset has taken (supply/loss.h). True when there was something.
+bool sp_reclaim_addresses(struct sp_device *device);
 
 // After a synchronise of a stream (null: of a whole context): applies release thresholds, takes
 // given-up pools apart.

@@ -180,7 +180,8 @@ poolError_t sp_access_change(struct sp_pool *pool, const struct poolMemAccessDes
         if (list[i].location.id != pool->device->vmm.ordinal)
             enter(&change, &list[i]);
     }
-    if (change.count == 0 || sp_vmm_is_plain(&pool->device->vmm))
+    if (change.count == 0 ||
+        (sp_vmm_is_plain(&pool->device->vmm) && !sp_access_has_peers(&pool->access)))
         return poolSuccess; // nobody was let in
     sp_pool_begin_mapping(pool);
     struct sp_outcome outcome = change_locked(pool, &change);

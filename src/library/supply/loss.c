@@ -47,23 +47,31 @@ bool sp_loss_find(struct sp_pool *pool) {
     return found;
 }
 
-static bool find(struct sp_pool *pool) {
+static void find(struct sp_pool *pool) {
     sp_lock_acquire(&pool->device->gives);
     sp_pool_begin_mapping(pool);
-    bool found = sp_loss_find(pool);
+    sp_loss_find(pool);
     sp_pool_end_mapping(pool);
     sp_lock_release(&pool->device->gives);
-    return found;
 }
 
-// Memory in the lanes of streams of the context that is gone is buried as it is filed. A thread
-// that comes late with the id of before finds nothing, and the next one looks once more.
-void sp_loss_note_context(struct sp_pool *pool, uint64_t id) {
-    if (sp_load_relaxed(&pool->context_id) == id && sp_load_relaxed(&pool->lost_whole) == 0)
-        return;
-    if (find(pool)) {
+// Memory in the lanes is buried as it is filed.
+bool sp_loss_note(struct sp_pool *pool) {
+    uint64_t before = sp_load_relaxed(&pool->reserved);
+    if (!sp_vmm_is_plain(&pool->device->vmm))
+        return false;
+    find(pool);
+    if (sp_load_relaxed(&pool->lost) > 0) {
         sp_end_gone_contexts(NULL);
         sp_collect_all(pool);
     }
+    return sp_load_relaxed(&pool->reserved) < before;
+}
+
+// A thread that comes late with the id of before finds nothing, and the next one looks once more.
+void sp_loss_note_context(struct sp_pool *pool, uint64_t id) {
+    if (sp_load_relaxed(&pool->context_id) == id && sp_load_relaxed(&pool->lost_whole) == 0)
+        return;
+    sp_loss_note(pool);
     sp_store_relaxed(&pool->context_id, id);
 }

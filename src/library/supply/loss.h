@@ -1,7 +1,8 @@
 // Losing: finding out what a reset of the device has taken of a plain device's pools (vmm/plain.h).
 //
 // A trim asks, and so does a miss that finds the primary context to be another one than before. So
-// no request is served from memory that was lost before it began.
+// no request is served from memory that was lost before it began. Before a request is refused, all
+// pools of the device are asked: what they have lost, new memory can't lie at.
 #ifndef STREAMPOOL_SUPPLY_LOSS_H
 #define STREAMPOOL_SUPPLY_LOSS_H
 
@@ -12,8 +13,12 @@
 // held; on a plain device device.gives, too (supply/trim.h).
 bool sp_loss_find(struct sp_pool *pool);
 
-// On a plain device: takes note of what is lost, if `id` isn't the id of the primary context that
-// the pool was last used with. No lock is held.
+// On a plain device: asks so, and buries what was freed of it. True when something was buried. No
+// lock is held.
+bool sp_loss_note(struct sp_pool *pool);
+
+// On a plain device: likewise, if `id` isn't the id of the primary context that the pool was last
+// used with. No lock is held.
 void sp_loss_note_context(struct sp_pool *pool, uint64_t id);
 
 #endif

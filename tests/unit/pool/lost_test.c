@@ -195,6 +195,36 @@ static void pages_that_several_blocks_share_are_forgotten_with_the_last(void **s
     expect_nothing_left();
 }
 
+// The block lies in the middle of what the driver would give. No call of its own pool has found out
+// that its memory has ended.
+static void what_another_pool_had_and_freed_is_in_nobodys_way(void **state) {
+    (void)state;
+    poolMemPool_t other = fixture_pool();
+    void *block = fixture_malloc(other, MIB(200), stream);
+    reset();
+    fixture_free(block, stream);
+    allocate_and_free(MIB(900));
+    assert_int_equal(fixture_reserved(other), 0);
+    block = fixture_malloc(other, 512, stream);
+    reset();
+    fixture_free(block, stream);
+    assert_int_equal(poolMemPoolPrime(pool, MIB(1020)), poolSuccess);
+    expect_nothing_left();
+}
+
+static void a_block_of_before_that_is_in_the_way_is_told(void **state) {
+    (void)state;
+    void *pointer = NULL;
+    void *live = fixture_malloc(fixture_pool(), MIB(200), stream);
+    reset();
+    assert_int_equal(poolMallocFromPoolAsync(&pointer, MIB(900), pool, stream),
+                     poolErrorMemoryAllocation);
+    assert_non_null(strstr(poolGetLastErrorDetail(), "blocks of before a reset of the device"));
+    fixture_free(live, stream);
+    allocate_and_free(MIB(900));
+    expect_nothing_left();
+}
+
 // ---------------------------------------------------------------------------------- several resets
 
 static void two_resets_in_a_row_leave_the_pool_usable(void **state) {
@@ -368,6 +398,8 @@ int main(void) {
         lost_test(a_free_in_no_streams_order_takes_a_block_of_before),
         lost_test(a_block_of_before_is_not_given_to_the_stream_that_freed_it),
         lost_test(pages_that_several_blocks_share_are_forgotten_with_the_last),
+        lost_test(what_another_pool_had_and_freed_is_in_nobodys_way),
+        lost_test(a_block_of_before_that_is_in_the_way_is_told),
         lost_test(two_resets_in_a_row_leave_the_pool_usable),
         lost_test(a_limit_counts_what_is_live_alone),
         lost_test(a_trim_takes_what_is_free_around_live_blocks),

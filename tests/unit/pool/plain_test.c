@@ -40,6 +40,12 @@ static int setup_scattered(void **state) {
     return begin_with("vmm=missing,memory=16G,granule=64K,scatter=1");
 }
 
+// A driver that says that it has the calls, and refuses them.
+static int setup_refused(void **state) {
+    (void)state;
+    return begin_with("vmm=refused,peers=1,devices=2,memory=1G");
+}
+
 static int setup_supported(void **state) {
     (void)state;
     return begin_with("memory=1G");
@@ -287,6 +293,62 @@ static void nothing_pending_is_given_back(void **state) {
     assert_int_equal(alive().allocations, 0);
 }
 
+// -------------------------------------------------------------------------------- pending pieces
+
+// Work that completes when somebody waits for it stands before each free.
+static void free_four_pieces(CUstream on) {
+    void *pieces[4];
+    for (int i = 0; i < 4; i++)
+        pieces[i] = fixture_malloc(pool, MIB(32), on);
+    for (int i = 0; i < 4; i++) {
+        simulated_work(on);
+        fixture_free(pieces[i], on);
+    }
+}
+
+static bool is_idle(CUstream on) {
+    return sp_driver->cuStreamQuery(on) == CUDA_SUCCESS;
+}
+
+static void at_the_limit_pieces_that_are_the_streams_to_have_are_given_back(void **state) {
+    (void)state;
+    for (int deterministic = 0; deterministic < 2; deterministic++) {
+        for (int other = 0; other < 2; other++) {
+            CUstream before = other ? simulated_stream() : stream;
+            pool = fixture_pool_of_at_most(MIB(128));
+            fixture_set_flag(pool, poolMemPoolAttrDeterministic, deterministic);
+            free_four_pieces(before);
+            if (other)
+                fixture_order(stream, before);
+            fixture_free(fixture_malloc(pool, MIB(96), stream), stream);
+            assert_true(fixture_reserved(pool) <= MIB(128));
+        }
+    }
+}
+
+static void a_full_device_gets_pieces_that_are_the_streams_to_have(void **state) {
+    (void)state;
+    fixture_malloc(fixture_pool(), MIB(890), stream);
+    free_four_pieces(stream);
+    fixture_malloc(pool, MIB(100), stream);
+}
+
+// Nobody waits in vain, nor for what other streams are to have.
+static void a_refusal_leaves_the_streams_work_pending(void **state) {
+    (void)state;
+    void *pointer = NULL;
+    CUstream other = simulated_stream();
+    pool = fixture_pool_of_at_most(MIB(128));
+    free_four_pieces(stream);
+    assert_int_equal(poolMallocAsyncWithFlags(&pointer, MIB(96), pool, stream, poolMallocNoGrowth),
+                     poolErrorMemoryAllocation);
+    assert_int_equal(malloc_on(other, MIB(96), &pointer), poolErrorMemoryAllocation);
+    assert_false(is_idle(stream));
+    fixture_malloc(pool, MIB(32), stream);
+    assert_int_equal(malloc_on(stream, MIB(97), &pointer), poolErrorMemoryAllocation);
+    assert_false(is_idle(stream));
+}
+
 // ------------------------------------------------------------------------------------- decisions
 
 enum { ROUNDS = 20, BLOCKS = 12, STEPS = ROUNDS * 2 * BLOCKS };
@@ -419,19 +481,52 @@ static void a_device_where_memory_was_mapped_stays_as_it_is(void **state) {
     fixture_malloc(pool, MIB(16), stream);
 }
 
-static void a_pool_that_lets_peers_in_gets_no_plain_memory(void **state) {
+static void set_access(enum poolMemAccessFlags flags) {
+    struct poolMemAccessDesc desc = {{poolMemLocationTypeDevice, 1}, flags};
+    assert_int_equal(poolMemPoolSetAccess(pool, &desc, 1), poolSuccess);
+}
+
+static void expect_refused_for_access(poolError_t error) {
+    assert_int_equal(error, poolErrorNotSupported);
+    assert_non_null(strstr(poolGetLastErrorDetail(), "poolMemPoolSetAccess takes"));
+    assert_int_equal(alive().allocations, 0);
+}
+
+// The first call finds out what the device is.
+static void a_pool_gets_plain_memory_once_it_lets_no_peers_in(void **state) {
     (void)state;
     void *pointer = NULL;
-    sp_access_note(&fixture_inside(pool)->access, 1, CU_MEM_ACCESS_FLAGS_PROT_READ);
-    simcudaFailCall("cuMemCreate", 1, simcudaFaultOnwards, CUDA_ERROR_NOT_SUPPORTED);
-    assert_int_equal(malloc_on(stream, MIB(16), &pointer), poolErrorNotSupported);
-    assert_int_equal(alive().allocations, 0);
+    for (int first = 0; first < 3; first++) {
+        set_access(poolMemAccessFlagsProtReadWrite);
+        for (int i = first; i < first + 3; i++)
+            expect_refused_for_access(i == 0 ? poolMemPoolPrime(pool, MIB(2))
+                                             : malloc_on(stream, i == 1 ? 512 : MIB(8), &pointer));
+        set_access(poolMemAccessFlagsProtNone);
+        fixture_free(fixture_malloc(pool, MIB(8), stream), stream);
+        assert_int_equal(fixture_teardown(NULL), 0);
+        assert_int_equal(setup_refused(NULL), 0);
+    }
+}
+
+static void a_stream_of_another_context_is_told_why_at_once(void **state) {
+    (void)state;
+    void *pointer = NULL;
+    CUdevice device;
+    CUcontext context = NULL;
+    assert_int_equal(sp_driver->cuDeviceGet(&device, 0), CUDA_SUCCESS);
+    assert_int_equal(sp_driver->cuCtxCreate(&context, 0, device), CUDA_SUCCESS);
+    CUstream other = simulated_stream();
+    assert_int_equal(malloc_on(other, MIB(8), &pointer), poolErrorNotSupported);
+    assert_non_null(strstr(poolGetLastErrorDetail(), "primary context"));
+    simulated_destroy(other);
+    assert_int_equal(sp_driver->cuCtxDestroy(context), CUDA_SUCCESS);
 }
 
 int main(void) {
 #define missing_test(test) cmocka_unit_test_setup_teardown(test, setup_missing, fixture_teardown)
 #define supported_test(test)                                                                       \
     cmocka_unit_test_setup_teardown(test, setup_supported, fixture_teardown)
+#define refused_test(test) cmocka_unit_test_setup_teardown(test, setup_refused, fixture_teardown)
     const struct CMUnitTest tests[] = {
         missing_test(a_growth_is_one_allocation_of_the_driver),
         missing_test(a_block_a_little_larger_finds_room_where_one_was),
@@ -450,13 +545,17 @@ int main(void) {
         missing_test(the_limit_lets_a_larger_piece_go_whole),
         missing_test(memory_that_the_driver_does_not_take_stays_the_pools),
         missing_test(nothing_pending_is_given_back),
+        missing_test(at_the_limit_pieces_that_are_the_streams_to_have_are_given_back),
+        missing_test(a_full_device_gets_pieces_that_are_the_streams_to_have),
+        missing_test(a_refusal_leaves_the_streams_work_pending),
         cmocka_unit_test_setup_teardown(decisions_depend_on_no_address_that_the_driver_chose,
                                         setup_scattered, fixture_teardown),
         missing_test(a_stream_of_another_context_is_refused),
         missing_test(another_device_is_not_let_in_by_the_pool),
         supported_test(a_driver_that_refuses_any_step_makes_the_device_plain),
         supported_test(a_device_where_memory_was_mapped_stays_as_it_is),
-        supported_test(a_pool_that_lets_peers_in_gets_no_plain_memory),
+        refused_test(a_pool_gets_plain_memory_once_it_lets_no_peers_in),
+        refused_test(a_stream_of_another_context_is_told_why_at_once),
     };
     return cmocka_run_group_tests_name("pool_plain", tests, NULL, NULL);
 }
