@@ -11,6 +11,7 @@
 #include "process/reclaim.h"
 #include "process/runtime.h"
 #include "region/handle.h"
+#include "region/segment.h"
 #include "supply/bury.h"
 
 static void unmap_view(struct sp_view *view) {
@@ -24,8 +25,11 @@ static void unmap_view(struct sp_view *view) {
 
 static void unmap_segments(struct sp_pool *pool) {
     for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
-        SP_LIST_FOR_EACH(link, &pool->regions[kind].segments)
-            unmap_view(&SP_CONTAINER_OF(link, struct sp_segment, link)->view);
+        SP_LIST_FOR_EACH(link, &pool->regions[kind].segments) {
+            struct sp_segment *segment = SP_CONTAINER_OF(link, struct sp_segment, link);
+            sp_segment_note_loss(segment);
+            unmap_view(&segment->view);
+        }
     }
 }
 

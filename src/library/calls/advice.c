@@ -184,11 +184,7 @@ static bool advise_trims(const struct sp_shortage *shortage, struct sp_text *tex
 
 static void advise_for_full_device(const struct sp_shortage *shortage, struct sp_text *text) {
     uint64_t whole = shortage->rooms[SP_ALL].whole + shortage->others[SP_ALL].whole;
-    if (shortage->has_lost)
-        sp_text_add(text,
-                    "the driver has room for it only where blocks of before a reset of the device "
-                    "are in use: free them");
-    else if (shortage->on_device >= shortage->least)
+    if (shortage->on_device >= shortage->least)
         sp_text_add(text, "the device has enough free for that by now: another try may do");
     else if (!shortage->knows_device && whole > 0)
         sp_text_add(text,
@@ -286,6 +282,10 @@ static void advise_for_pieces(const struct sp_shortage *shortage, struct sp_text
 // --------------------------------------------------------------------------------------------- all
 
 void sp_advice_say(const struct sp_shortage *shortage, struct sp_text *text) {
+    if (shortage->has_lost)
+        sp_text_add(text,
+                    "new memory can't lie where blocks of before a reset of the device are in "
+                    "use, so free these first; ");
     if (shortage->lack == SP_LACK_HOST)
         sp_text_add(text, "it is the host that has no memory left, and not the device");
     else if (fits_ordered(shortage, 0))

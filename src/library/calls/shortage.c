@@ -8,6 +8,7 @@
 #include "region/device.h"
 #include "region/figures.h"
 #include "region/settle.h"
+#include "supply/loss.h"
 #include "supply/plan.h"
 
 #include <string.h>
@@ -81,15 +82,6 @@ static void look_at_others(struct sp_shortage *shortage) {
     keep_to_device(shortage, device->vmm.total_memory);
 }
 
-static bool has_lost(struct sp_device *device) {
-    struct sp_pool *pool = NULL;
-    bool any = false;
-    while ((pool = sp_device_next_pool(device, pool)))
-        any = any || sp_load_relaxed(&pool->lost) > sp_load_relaxed(&pool->lost_whole);
-    sp_given_up_reap(device); // as above
-    return any;
-}
-
 // Where nobody knows, the device has nothing if it has just said so, and else enough.
 static void look_at_device(struct sp_shortage *shortage) {
     CUcontext context = sp_request_context(shortage->request);
@@ -99,13 +91,24 @@ static void look_at_device(struct sp_shortage *shortage) {
         shortage->on_device = sp_context_free_memory(context);
     if (shortage->on_device < shortage->needed)
         look_at_others(shortage);
-    else if (shortage->lack == SP_LACK_DEVICE)
-        shortage->has_lost = has_lost(shortage->request->pool->device);
+}
+
+// The addresses of lost blocks that are in use are not to be had.
+static bool has_lost(struct sp_device *device) {
+    struct sp_pool *pool = NULL;
+    bool any = false;
+    while ((pool = sp_device_next_pool(device, pool))) {
+        sp_loss_note(pool);
+        any = any || sp_load_relaxed(&pool->lost) > sp_load_relaxed(&pool->lost_whole);
+    }
+    sp_given_up_reap(device); // what was destroyed while the walk stood on it
+    return any;
 }
 
 struct sp_shortage sp_shortage_look(const struct sp_request *request, enum sp_lack lack,
                                     size_t asked) {
     struct sp_shortage shortage = {.request = request, .lack = lack, .asked = asked};
+    shortage.has_lost = has_lost(request->pool->device);
     look_at_own(&shortage);
     look_at_device(&shortage);
     return shortage;
@@ -178,7 +181,7 @@ bool sp_shortage_fits(const struct sp_shortage *shortage, unsigned reach, unsign
 bool sp_shortage_fits_after_trims(const struct sp_shortage *shortage, unsigned parts) {
     uint64_t whole = shortage->others[parts].whole;
     return whole > 0 && (shortage->least <= sp_shortage_growth(shortage, whole) ||
-                         fits_stitched(shortage, &shortage->rooms[SP_HERE], whole));
+                         fits_stitched(shortage, &shortage->rooms[SP_HERE | parts], whole));
 }
 
 bool sp_shortage_fits_anew(const struct sp_shortage *shortage) {

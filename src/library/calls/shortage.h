@@ -4,7 +4,8 @@
 // Other pools can give back what nobody uses any more. They are looked through if the device has
 // too little.
 //
-// Nothing here allocates. The driver is asked for nothing but what the device has free.
+// Nothing here allocates. The driver is asked for nothing but what the device has free, and on a
+// plain one whether contexts are gone.
 #ifndef STREAMPOOL_CALLS_SHORTAGE_H
 #define STREAMPOOL_CALLS_SHORTAGE_H
 
@@ -31,7 +32,7 @@ struct sp_shortage {
     // The device, and its other pools:
     bool knows_device;
     uint64_t on_device; // free
-    bool has_lost;      // blocks of before a reset are in use, where new memory can't lie
+    bool has_lost;      // blocks of before a reset are in use (region/lost.h)
     uint64_t others_reserved, others_free;
     struct sp_room others[SP_PART_SETS];
 };
@@ -45,8 +46,8 @@ struct sp_shortage sp_shortage_look(const struct sp_request *request, enum sp_la
 bool sp_shortage_fits(const struct sp_shortage *shortage, unsigned reach, unsigned unused,
                       uint64_t given_back);
 
-// True when what is here would do with new memory, once other pools were trimmed and had given back
-// whole extents of these parts.
+// True when what is here, and these parts, would do with new memory, once other pools were trimmed
+// and had given back whole extents of these parts.
 bool sp_shortage_fits_after_trims(const struct sp_shortage *shortage, unsigned parts);
 
 // True when the pool could map all of the request anew, after it and others gave back what they

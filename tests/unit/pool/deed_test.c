@@ -195,6 +195,7 @@ static void play(const char *device) {
     is_plain = *device;
     for (seed_now = 1; seed_now <= SEEDS; seed_now++) {
         scene_open(seed_now, device);
+        scene_take_steps();
         pool = scene.pools[0];
         bool is_settled = settle_some();
         for (unsigned left = 1 + scene_below(3); left > 0; left--)

@@ -79,22 +79,48 @@ static void pages_that_could_be_waited_for_are_told(void **state) {
     fixture_malloc(pool, MIB(12), b); // as it was said
 }
 
-// On a device of 128 MiB one pool has 4 MiB free, and 2 in another extent. Another pool keeps 2.
-static void pieces_that_lack_what_another_pool_keeps_are_told(void **state) {
+// On a device of 128 MiB one pool has 4 MiB free, and 2 in another extent, by frees on that stream.
+// Another pool keeps 2.
+static void leave_pieces_and_what_they_lack(poolMemPool_t other, CUstream on) {
+    fill_with(HALF);
+    fixture_malloc(other, MIB(62), a);
+    fixture_free(fixture_malloc(other, MIB(2), a), a);
+    fixture_synchronize(a);
+    simulated_work(on);
+    drop(0, on);
+    drop(1, on);
+    drop(3, on);
+}
+
+static poolMemPool_t begin_with_two_pools(void **state) {
     assert_int_equal(fixture_teardown(state), 0);
     assert_int_equal(fixture_begin("memory=128M"), 0);
     poolMemPool_t other = fixture_pool();
     pool = fixture_pool();
     a = simulated_stream();
-    fill_with(HALF);
-    fixture_malloc(other, MIB(62), a);
-    fixture_free(fixture_malloc(other, MIB(2), a), a);
-    drop(0, a);
-    drop(1, a);
-    drop(3, a);
+    b = simulated_stream();
+    return other;
+}
+
+static void pieces_that_lack_what_another_pool_keeps_are_told(void **state) {
+    poolMemPool_t other = begin_with_two_pools(state);
+    leave_pieces_and_what_they_lack(other, a);
     fixture_synchronize(a);
     refuse(MIB(8), a, 0);
     advises("poolMemPoolTrimTo of other pools of the device gives back what is missing");
+    fixture_trim(other, 0);
+    fixture_malloc(pool, MIB(8), a); // as it was said
+}
+
+static void pending_pieces_that_lack_what_another_pool_keeps_are_told(void **state) {
+    poolMemPool_t other = begin_with_two_pools(state);
+    leave_pieces_and_what_they_lack(other, b);
+    fixture_set_flag(pool, poolMemPoolReuseAllowInternalDependencies, 0);
+    refuse(MIB(8), a, 0);
+    advises(
+        "poolMemPoolTrimTo of other pools of the device gives back what is missing after "
+        "poolDeviceSynchronize");
+    assert_int_equal(poolDeviceSynchronize(), poolSuccess);
     fixture_trim(other, 0);
     fixture_malloc(pool, MIB(8), a); // as it was said
 }
@@ -314,6 +340,7 @@ int main(void) {
         TEST(pages_that_could_be_mapped_side_by_side_are_told),
         TEST(pages_that_could_be_waited_for_are_told),
         TEST(pieces_that_lack_what_another_pool_keeps_are_told),
+        TEST(pending_pieces_that_lack_what_another_pool_keeps_are_told),
         TEST(a_fixed_block_that_only_pieces_are_left_for_is_told),
         TEST(a_small_fixed_block_is_told_of_a_piece_of_a_page),
         TEST(where_no_slab_has_room_a_small_block_gets_a_page),

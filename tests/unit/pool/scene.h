@@ -1,5 +1,5 @@
-// Scenes drawn by lot, for tests of what a pool says: some streams and pools, with blocks that were
-// allocated and freed on them, and work that is pending.
+// Scenes that are drawn by lot: streams, pools with settings of all kinds, and what a program has
+// done with them, each call with its own check.
 #ifndef STREAMPOOL_TESTS_UNIT_SCENE_H
 #define STREAMPOOL_TESTS_UNIT_SCENE_H
 
@@ -10,7 +10,9 @@ enum { SCENE_STREAMS = 4, SCENE_POOLS = 3, SCENE_PIECES = 4000 };
 
 struct scene_piece {
     void *block;
-    CUstream stream;
+    size_t size;
+    CUstream stream; // its contents are in the order of
+    bool outlived;   // a reset of the device
 };
 
 struct scene {
@@ -18,22 +20,33 @@ struct scene {
     CUstream streams[SCENE_STREAMS];
     poolMemPool_t pools[SCENE_POOLS];
     unsigned pool_count;
-    struct scene_piece pieces[SCENE_PIECES]; // what is live
+    struct scene_piece pieces[SCENE_PIECES]; // that are live
     unsigned piece_count;
 };
-
 extern struct scene scene;
 
 bool scene_once_in(uint64_t times);
 unsigned scene_below(uint64_t bound);
-size_t scene_any_size(void);
 CUstream scene_any_stream(void);
+size_t scene_any_size(void);
 
-// Begins a test and draws its scene; `device` are more settings of the simulated driver, each with
-// a comma before it. fixture_teardown() ends it.
-void scene_open(uint64_t seed, const char *device);
+// Begins with an empty device: memory and pools are drawn, `settings` are more of the simulated
+// driver's, with a comma before each.
+void scene_open(uint64_t seed, const char *settings);
 
-// Frees so many blocks, as far as there are any.
+// Opens a pool of drawn settings in that place.
+void scene_open_pool(unsigned place);
+
+// Allocates, frees, synchronises or trims, some.
+void scene_take_step(void);
+
+// Takes some hundreds of such steps.
+void scene_take_steps(void);
+
+// Frees the pieces that have outlived a reset.
+void scene_free_outlived(void);
+
+// Frees that many pieces, or all that there are, on any streams.
 void scene_free_some(unsigned count);
 
 #endif
