@@ -24,9 +24,13 @@ struct sp_outcome sp_synchronize_ask(struct sp_stream *stream, bool *complete) {
 }
 
 struct sp_outcome sp_synchronize_await(struct sp_stream *stream) {
+    struct sp_mark *mark = NULL;
     CUstreamCaptureMode mode = sp_capture_mode_relax();
-    struct sp_outcome outcome = sp_identity_of(stream)->synchronize(stream, stream->handle);
+    struct sp_outcome outcome = sp_mark_stream(stream, &mark);
+    if (sp_is_done(outcome) && mark)
+        outcome = sp_poll_await_mark(mark);
     sp_capture_mode_restore(mode);
+    sp_mark_release(mark);
     return outcome;
 }
 

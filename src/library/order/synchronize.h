@@ -21,7 +21,8 @@ struct sp_outcome sp_synchronize_query(struct sp_stream *stream, CUstream handle
 // stream: no capture is touched by it.
 struct sp_outcome sp_synchronize_ask(struct sp_stream *stream, bool *complete);
 
-// Synchronises likewise.
+// Waits likewise for all that was freed on the stream, and on others that it runs after. That
+// counts as synchronised.
 struct sp_outcome sp_synchronize_await(struct sp_stream *stream);
 
 // Synchronises the current context.
