@@ -57,6 +57,8 @@ static void hand_over(CUstream from, CUstream to) {
     }
 }
 
+static bool has_ended_streams;
+
 static void end_a_stream(void) {
     CUstream *place = &scene.streams[scene_below(SCENE_STREAMS)];
     CUstream old = *place;
@@ -65,6 +67,7 @@ static void end_a_stream(void) {
     *place = new_stream();
     fixture_order(*place, old);
     hand_over(old, *place);
+    has_ended_streams = true;
     if (scene_once_in(2))
         simulated_destroy(old);
     else
@@ -123,8 +126,9 @@ static bool synchronize_stream(CUstream stream) {
     return told;
 }
 
+// Nobody can be told any more that a stream is synchronised which has ended.
 static bool synchronize_all(void) {
-    bool told = true;
+    bool told = !has_ended_streams;
     if (scene_once_in(2))
         return synchronize_device();
     for (unsigned i = 0; i < SCENE_STREAMS; i++)
@@ -171,6 +175,7 @@ static void take_a_step(void) {
 static void play_scene(uint64_t seed) {
     static const char *const devices[] = {",devices=2,peers=1", ",devices=2,peers=1,vmm=missing",
                                           ",devices=2,peers=1,vmm=refused"};
+    has_ended_streams = false;
     scene_open(seed, devices[seed % 3]);
     if (scene_once_in(3))
         give_or_take_access();
