@@ -17,7 +17,7 @@
 #include "region/device.h"
 #include "unit/pool/advice.h"
 
-enum { SEEDS = 400 };
+enum { SEEDS = 250 };
 
 static bool is_plain(void) {
     return sp_vmm_is_plain(&fixture_inside(scene.pools[0])->device->vmm);
