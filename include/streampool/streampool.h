@@ -37,7 +37,9 @@
 ///
 /// **Threads.** Every call may be made from any thread at any time, except from a function that
 /// the driver runs in a stream (cuLaunchHostFunc): there a call that needs the driver fails with
-/// the driver's error.
+/// the driver's error. A thread that is asked to end by pthread_cancel (deferred, as by default)
+/// does not end in a call: the request stays for the thread's next cancellation point behind it.
+/// A thread that can be cancelled at any time (PTHREAD_CANCEL_ASYNCHRONOUS) makes no call.
 ///
 /// **Failure.** A call that fails changes nothing: no figure, no byte, no output parameter. The
 /// code is generic; poolGetLastErrorDetail says in words what happened, and poolGetLastNativeError
@@ -790,8 +792,8 @@ typedef void (*poolMemPoolGrowthObserver)(const struct poolMemPoolGrowth *growth
 /// The observer runs on the thread of the allocation, before that returns. Of one pool one observer
 /// runs at a time, and no other lock of the library is held meanwhile. So it may call the library;
 /// a growth that this leads to isn't told. While a trace is recorded (STREAMPOOL_TRACE), no other
-/// thread gets its turn meanwhile. The observer must return, and not wait for another thread that
-/// allocates from the pool or makes this call for it.
+/// thread gets its turn meanwhile. The observer must return, so it must not end its thread, and not
+/// wait for another thread that allocates from the pool or makes this call for it.
 ///
 /// While there is an observer, the library looks through all that is free at each growth. It moves
 /// nothing: allocations are served as without one.

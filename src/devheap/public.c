@@ -11,6 +11,8 @@
 #include "devheap/survey.h"
 #include "devheap/trim.h"
 
+#include "base/cancel.h"
+
 #include <stdbool.h>
 #include <unistd.h>
 
@@ -70,6 +72,7 @@ static void list(poolHeap_t heap) {
 }
 
 poolError_t poolHeapCreate(poolHeap_t *heap, poolMemPool_t pool, size_t maxBytes) {
+    SP_UNCANCELLED;
     if (is_child())
         return refuse_child();
     if (heap == NULL)
@@ -109,6 +112,7 @@ static poolError_t check_streams(poolHeap_t heap, const CUstream streams[], size
 }
 
 poolError_t poolHeapDestroy(poolHeap_t heap, const CUstream streams[], size_t count) {
+    SP_UNCANCELLED;
     poolError_t error = enter(heap);
     if (error != poolSuccess)
         return error;
@@ -144,6 +148,7 @@ size_t poolHeapSlabSize(poolHeap_t heap) {
 }
 
 poolError_t poolHeapGrow(poolHeap_t heap, size_t bytes, CUstream stream) {
+    SP_UNCANCELLED;
     poolError_t error = enter(heap);
     if (error != poolSuccess)
         return error;
@@ -151,6 +156,7 @@ poolError_t poolHeapGrow(poolHeap_t heap, size_t bytes, CUstream stream) {
 }
 
 poolError_t poolHeapGrowContiguous(poolHeap_t heap, size_t bytes, CUstream stream) {
+    SP_UNCANCELLED;
     poolError_t error = enter(heap);
     if (error != poolSuccess)
         return error;
@@ -158,6 +164,7 @@ poolError_t poolHeapGrowContiguous(poolHeap_t heap, size_t bytes, CUstream strea
 }
 
 poolError_t poolHeapMaintain(poolHeap_t heap, CUstream stream) {
+    SP_UNCANCELLED;
     poolError_t error = enter(heap);
     return error != poolSuccess ? error : leave(heap, sp_heap_survey(heap, stream));
 }
@@ -180,6 +187,7 @@ poolError_t poolHeapTrim(poolHeap_t heap, const CUstream streams[], size_t count
 
 poolError_t poolHeapTrimTo(poolHeap_t heap, size_t bytesToKeep, const CUstream streams[],
                            size_t count) {
+    SP_UNCANCELLED;
     poolError_t error = enter(heap);
     if (error != poolSuccess)
         return error;
@@ -201,12 +209,14 @@ static poolError_t free_block(poolHeap_t heap, void *block, CUstream stream) {
 }
 
 poolError_t poolHeapFree(poolHeap_t heap, void *block, CUstream stream) {
+    SP_UNCANCELLED;
     poolError_t error = enter(heap);
     return error != poolSuccess ? error : leave(heap, free_block(heap, block, stream));
 }
 
 poolError_t poolHeapGetStatistics(poolHeap_t heap, CUstream stream,
                                   struct poolHeapStatistics *statistics) {
+    SP_UNCANCELLED;
     poolError_t error = enter(heap);
     if (error != poolSuccess)
         return error;
@@ -217,6 +227,7 @@ poolError_t poolHeapGetStatistics(poolHeap_t heap, CUstream stream,
 }
 
 poolError_t poolHeapPrintStatistics(poolHeap_t heap, CUstream stream, FILE *file) {
+    SP_UNCANCELLED;
     struct poolHeapStatistics statistics;
     poolError_t error = poolHeapGetStatistics(heap, stream, &statistics);
     if (error != poolSuccess)

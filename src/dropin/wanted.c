@@ -1,5 +1,6 @@
 // The path is copied before the program runs: a program may write over its environment.
 #include "dropin/wanted.h"
+#include "base/cancel.h"
 #include "dropin/format.h"
 
 #include <fcntl.h>
@@ -49,6 +50,7 @@ static void append(const char *line, size_t length) {
 
 // A limit on the size of files would end the program by a signal.
 void sp_wanted_write(const char *line, size_t length) {
+    SP_UNCANCELLED;
     static const struct timespec no_time;
     sigset_t raised, before, pending;
     sigemptyset(&raised);

@@ -6,10 +6,6 @@ enum { HOMES = 256 }; // devices that a process can have
 
 static struct sp_home homes[HOMES];
 
-static struct sp_outcome driver_said(CUresult code, const char *entry_point) {
-    return sp_outcome_of_driver(code, entry_point);
-}
-
 // ------------------------------------------------------------------------------------- the context
 
 static uint64_t id_of(CUcontext context) {
@@ -28,7 +24,7 @@ static bool is_gone(const struct sp_home *home) {
 // management live blocks would end with it.
 static struct sp_outcome retain_locked(struct sp_home *home) {
     CUcontext context = NULL;
-    struct sp_outcome outcome = driver_said(
+    struct sp_outcome outcome = sp_outcome_of_driver(
         sp_driver->cuDevicePrimaryCtxRetain(&context, home->device), "cuDevicePrimaryCtxRetain");
     if (!sp_is_done(outcome))
         return outcome;
@@ -57,7 +53,7 @@ static struct sp_outcome in_context(CUcontext context, struct sp_outcome (*act)(
                                     void *data) {
     CUstreamCaptureMode mode = relax();
     struct sp_outcome outcome =
-        driver_said(sp_driver->cuCtxPushCurrent(context), "cuCtxPushCurrent");
+        sp_outcome_of_driver(sp_driver->cuCtxPushCurrent(context), "cuCtxPushCurrent");
     if (sp_is_done(outcome)) {
         outcome = act(data);
         sp_driver->cuCtxPopCurrent(&context);
@@ -67,7 +63,8 @@ static struct sp_outcome in_context(CUcontext context, struct sp_outcome (*act)(
 }
 
 static struct sp_outcome create_stream(void *stream) {
-    return driver_said(sp_driver->cuStreamCreate(stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+    return sp_outcome_of_driver(sp_driver->cuStreamCreate(stream, CU_STREAM_NON_BLOCKING),
+                                "cuStreamCreate");
 }
 
 static struct sp_outcome make_stream_locked(struct sp_home *home) {
@@ -82,7 +79,7 @@ static struct sp_outcome make_stream_locked(struct sp_home *home) {
 
 static struct sp_outcome open_locked(struct sp_home *home, int ordinal) {
     struct sp_outcome outcome =
-        driver_said(sp_driver->cuDeviceGet(&home->device, ordinal), "cuDeviceGet");
+        sp_outcome_of_driver(sp_driver->cuDeviceGet(&home->device, ordinal), "cuDeviceGet");
     if (sp_is_done(outcome) && (home->managers == 0 || is_gone(home)))
         outcome = make_stream_locked(home);
     home->managers += sp_is_done(outcome);
@@ -92,7 +89,7 @@ static struct sp_outcome open_locked(struct sp_home *home, int ordinal) {
 // The pool that the caller has made has loaded the same driver.
 static struct sp_outcome load_driver(void) {
     const struct sp_driver *driver;
-    struct sp_outcome outcome = driver_said(sp_driver_load(&driver), "cuInit");
+    struct sp_outcome outcome = sp_outcome_of_driver(sp_driver_load(&driver), "cuInit");
     if (sp_is_done(outcome) && !driver->cuStreamCreate)
         return sp_outcome_of(SP_NOT_SUPPORTED);
     return outcome;
@@ -144,7 +141,8 @@ bool sp_home_is_gone(struct sp_home *home) {
 
 static struct sp_outcome ask_memory(void *data) {
     struct sp_home_memory *memory = data;
-    return driver_said(sp_driver->cuMemGetInfo(&memory->available, &memory->total), "cuMemGetInfo");
+    return sp_outcome_of_driver(sp_driver->cuMemGetInfo(&memory->available, &memory->total),
+                                "cuMemGetInfo");
 }
 
 struct sp_outcome sp_home_measure(struct sp_home *home, struct sp_home_memory *memory) {

@@ -5,6 +5,7 @@
 #include <streampool/simcuda.h>
 #include <string.h>
 
+#include "base/cancel.h"
 #include "simcuda/bytes.h"
 #include "simcuda/context.h"
 #include "simcuda/device.h"
@@ -292,6 +293,7 @@ static size_t start_threads(struct started_thread *threads, size_t count) {
 }
 
 int simcudaRunThreads(simcudaThreadFunction function, void *const *arguments, size_t count) {
+    SP_UNCANCELLED;
     struct started_thread *threads = sim_allocate(count * sizeof(*threads));
     prepare_threads(threads, function, arguments, count);
     size_t started = start_threads(threads, count);

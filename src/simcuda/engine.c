@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/cancel.h"
 #include "simcuda/address.h"
 #include "simcuda/allocation.h"
 #include "simcuda/capture.h"
@@ -41,12 +42,18 @@ static uint64_t last_identity;
 static uint64_t activity;
 static uint64_t digest;
 
+// This is the state from before the thread took the lock.
+static _Thread_local int cancel_state;
+
+// Waits with the lock are cancellation points, and so are the reports that are written.
 void sim_lock(void) {
+    cancel_state = sp_cancel_hold();
     pthread_mutex_lock(&sim_engine_mutex);
 }
 
 void sim_unlock(void) {
     pthread_mutex_unlock(&sim_engine_mutex);
+    sp_cancel_restore(&cancel_state);
 }
 
 uint64_t sim_next_identity(void) {
@@ -236,6 +243,7 @@ CUresult sim_engine_start(void) {
 }
 
 CUresult sim_engine_reset(const struct simcudaConfig *config) {
+    SP_UNCANCELLED;
     struct simcudaConfig fresh;
     if (config)
         fresh = *config;

@@ -141,6 +141,28 @@ static void threads(void) {
         ;
 }
 
+// Each thread was asked to end before it makes its calls, of which the first one begins all.
+static void *allocate_and_end(void *pairs) {
+    pthread_cancel(pthread_self());
+    start();
+    allocate(*(int *)pairs);
+    *(int *)pairs = 0;
+    pthread_testcancel();
+    return NULL;
+}
+
+static void cancelled_threads(void) {
+    for (int i = 1; i <= 20; i++) {
+        int pairs = 100 * i;
+        pthread_t thread;
+        void *end = NULL;
+        MUST(pthread_create(&thread, NULL, allocate_and_end, &pairs) == 0);
+        MUST(pthread_join(thread, &end) == 0);
+        MUST(end == PTHREAD_CANCELED && pairs == 0);
+    }
+    three_pairs();
+}
+
 // A library that reaches the driver past everybody.
 static void unseen(void) {
     void (*act)(void) = NULL;
@@ -164,7 +186,7 @@ static void look_in_all(void) {
 // clang-format off
 #define ACTS(X) \
     X(three_pairs) X(tell_threshold) X(only_look) X(open_only) X(workers) X(fork_behind) X(become_another) X(die) \
-    X(leave) X(free_at_exit) X(threads) X(unseen) X(look_in_all)
+    X(leave) X(free_at_exit) X(threads) X(cancelled_threads) X(unseen) X(look_in_all)
 // clang-format on
 
 int main(int count, char **arguments) {

@@ -491,6 +491,22 @@ static void one_trace_has_the_name_that_was_asked_for(void **state) {
     assert_int_equal(remove(trace), 0);
 }
 
+static void threads_that_are_cancelled_leave_a_whole_trace(void **state) {
+    (void)state;
+    struct outcome outcome;
+    const char *trace = file_path("cancelled.csv.gz");
+    program_run(&outcome, SETTINGS(DRIVER),
+                ARGUMENTS("run", "--record", trace, ACT, "cancelled_threads"));
+    assert_int_equal(outcome.status, 0);
+    program_forget(&outcome);
+    program_run(&outcome, NO_SETTINGS,
+                ARGUMENTS("replay", "--device", "sim", "--json", "-", trace));
+    assert_int_equal(outcome.status, 0);
+    assert_says(outcome.output, "\"live_peak_bytes\":\t1048576,");
+    program_forget(&outcome);
+    assert_int_equal(remove(trace), 0);
+}
+
 static void several_traces_have_the_numbers_of_their_processes(void **state) {
     (void)state;
     struct outcome outcome;
@@ -727,6 +743,7 @@ int main(void) {
         cmocka_unit_test(attributes_are_set),
         cmocka_unit_test(bad_attributes_are_refused_before_the_program_starts),
         cmocka_unit_test(one_trace_has_the_name_that_was_asked_for),
+        cmocka_unit_test(threads_that_are_cancelled_leave_a_whole_trace),
         cmocka_unit_test(several_traces_have_the_numbers_of_their_processes),
         cmocka_unit_test(a_trace_that_can_not_be_written_is_refused),
         cmocka_unit_test(the_summary_goes_to_a_file),

@@ -217,6 +217,7 @@ poolError_t poolMemPoolPrintGrowth(const struct poolMemPoolGrowth *growth, FILE 
     struct sp_text text = {.length = 0};
     if (!growth || !out)
         return sp_fail(poolErrorInvalidValue, "%s is null", growth ? "out" : "growth");
+    SP_UNCANCELLED;
     sp_growth_text(&text, growth);
     if (fprintf(out, "%s\n", text.buffer) >= 0 && fflush(out) == 0)
         return poolSuccess;

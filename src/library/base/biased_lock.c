@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 // A thread that takes a lock STREAK_FIRST times in a row becomes its owner; the number doubles for
@@ -42,7 +41,7 @@ static _Atomic uint32_t threads; // structs that were made; UINT32_MAX when one 
 // pause of milliseconds does as well.
 static void order_threads(void) {
     if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0)
-        nanosleep(&(struct timespec){.tv_nsec = 10L * 1000 * 1000}, NULL);
+        sp_lock_sleep(10 * 1000 * 1000);
 }
 
 // ----------------------------------------------------------------------------------------- threads

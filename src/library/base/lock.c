@@ -46,8 +46,8 @@ static void relax(void) {
 
 // By the system call itself: the C library's is where a thread may be cancelled, and this one may
 // hold a lock.
-static void sleep_a_little(void) {
-    const struct timespec time = {.tv_nsec = SLEEP_NS};
+void sp_lock_sleep(uint32_t nanoseconds) {
+    const struct timespec time = {.tv_nsec = nanoseconds};
     syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &time, NULL);
 }
 
@@ -60,7 +60,7 @@ void sp_lock_pause(unsigned round) {
     else if (round < SP_LOCK_SLEEPS)
         sched_yield();
     if (round >= SP_LOCK_SLEEPS)
-        sleep_a_little();
+        sp_lock_sleep(SLEEP_NS);
 }
 
 bool sp_lock_try_for(struct sp_lock *lock, uint64_t nanoseconds) {

@@ -47,6 +47,9 @@ void sp_lock_pause(unsigned round);
 
 static inline void sp_lock_init(struct sp_lock *lock) {
     atomic_init(&lock->state, SP_LOCK_FREE);
+// Sleeps for less than a second.
+void sp_lock_sleep(uint32_t nanoseconds);
+
 }
 
 // True when the lock was free and is now the caller's.

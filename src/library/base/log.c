@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define PREFIX "streampool: "
@@ -70,9 +71,9 @@ void sp_log_write(const char *format, ...) {
     if (written >= 0) {
         size_t length = start + sp_min((size_t)written, room);
         line[length] = '\n';
+        // By the system call itself, in which no thread is cancelled: this one may hold a lock.
         // When standard error is closed there is nowhere to report that.
-        ssize_t ignored = write(STDERR_FILENO, line, length + 1);
-        (void)ignored;
+        syscall(SYS_write, STDERR_FILENO, line, length + 1);
     }
     errno = saved_errno;
 }

@@ -1,3 +1,4 @@
+#include "base/cancel.h"
 #include "base/condition.h"
 #include "base/fork.h"
 #include "base/thread.h"
@@ -132,6 +133,7 @@ bool sp_worker_end(void) {
 // A thread that called exit in the middle of a driver call may hold what a visit waits for, so
 // there is a limit. A library that is linked into one that gets unloaded ends its thread here, too.
 static void end_at_exit(void) {
+    SP_UNCANCELLED;
     struct timespec until;
     if (sp_fork_is_child() || !sp_worker_end() || clock_gettime(CLOCK_REALTIME, &until) != 0)
         return;
@@ -191,6 +193,6 @@ void sp_worker_await(bool (*matters)(const struct sp_chore *chore)) {
     pthread_mutex_lock(&sp_worker.lock);
     while (sp_worker.visited && matters(sp_worker.visited) && !sp_worker.ending &&
            !pthread_equal(pthread_self(), sp_worker.thread))
-        pthread_cond_wait(&sp_worker.rested, &sp_worker.lock);
+        sp_condition_wait(&sp_worker.rested, &sp_worker.lock);
     pthread_mutex_unlock(&sp_worker.lock);
 }

@@ -1,5 +1,6 @@
 #include "calls/explain.h"
 
+#include "base/cancel.h"
 #include "base/log.h"
 #include "base/options.h"
 #include "calls/growth_text.h"
@@ -47,6 +48,7 @@ static void log_growth(const struct poolMemPoolGrowth *growth) {
 }
 
 static void call_observer(struct sp_pool *pool, const struct poolMemPoolGrowth *growth) {
+    SP_UNCANCELLED;
     telling = pool;
     sp_lock_acquire(&pool->watch.telling);
     if (pool->watch.observer)

@@ -181,9 +181,10 @@ static struct sp_outcome poll_and_climb(struct sp_request *request, struct sp_bl
     return sp_is_done(outcome) && !*block ? ask_and_climb(request, block) : outcome;
 }
 
+enum { HOST_PAUSE_NS = 50000 };
+
 // Nothing can be waited for with a limit, so it is asked again and again.
 struct sp_outcome sp_ladder_wait_on_host(struct sp_request *request, struct sp_block **block) {
-    static const struct timespec pause = {0, 50000};
     uint64_t limit = sp_load_relaxed(&request->pool->attributes.host_wait_max);
     *block = NULL;
     if (limit == 0 || !sp_wait_is_worth(request))
@@ -194,7 +195,7 @@ struct sp_outcome sp_ladder_wait_on_host(struct sp_request *request, struct sp_b
     bool pending = true;
     struct sp_outcome outcome = poll_and_climb(request, block);
     while (sp_is_done(outcome) && !*block && pending && sp_time_now() - begin < limit) {
-        nanosleep(&pause, NULL);
+        sp_lock_sleep(HOST_PAUSE_NS);
         pending = sp_wait_is_worth(request);
         outcome = poll_and_climb(request, block);
     }

@@ -7,6 +7,7 @@
 #ifndef STREAMPOOL_DRIVER_OUTCOME_H
 #define STREAMPOOL_DRIVER_OUTCOME_H
 
+#include "base/cancel.h"
 #include "base/cold.h"
 #include "driver/abi.h"
 
@@ -46,12 +47,23 @@ struct sp_outcome {
 
 #define sp_is_done(outcome) ((outcome).cause == SP_DONE)
 
-// The outcome of a call of the driver.
-static inline struct sp_outcome sp_outcome_of_driver(CUresult code, const char *entry_point) {
+// The outcome of a call of the driver that has returned this.
+static inline struct sp_outcome sp_outcome_of_code(CUresult code, const char *entry_point) {
     if (SP_LIKELY(code == CUDA_SUCCESS))
         return sp_outcome_done();
     return (struct sp_outcome){SP_DRIVER_FAILED, code, entry_point};
 }
+
+// Makes a call of the driver, which may wait: the thread isn't cancelled in it. Returns its
+// outcome.
+#define sp_outcome_of_driver(call, entry_point)                                                    \
+    __extension__({                                                                                \
+        int before_;                                                                               \
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_);                                  \
+        const CUresult code_ = (call);                                                             \
+        pthread_setcancelstate(before_, &before_);                                                 \
+        sp_outcome_of_code(code_, entry_point);                                                    \
+    })
 
 // The outcome of a question to the driver, which answers that something is complete or that it
 // isn't yet.
@@ -59,7 +71,7 @@ static inline struct sp_outcome sp_outcome_of_query(CUresult code, const char *e
                                                     bool *complete) {
     *complete = code == CUDA_SUCCESS;
     return *complete || code == CUDA_ERROR_NOT_READY ? sp_outcome_done()
-                                                     : sp_outcome_of_driver(code, entry_point);
+                                                     : sp_outcome_of_code(code, entry_point);
 }
 
 // The first failure of two outcomes.

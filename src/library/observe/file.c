@@ -1,5 +1,7 @@
 #include "observe/file.h"
 
+#include "base/cancel.h"
+#include "base/lock.h"
 #include "base/log.h"
 
 #include <dlfcn.h>
@@ -216,3 +218,5 @@ bool sp_file_close(struct sp_file *file) {
     flock(file->descriptor, LOCK_UN);
     return close(file->descriptor) == 0;
 }
+    SP_UNCANCELLED;
+    SP_UNCANCELLED;

@@ -68,21 +68,21 @@ void sp_observe_give_turn(bool taken) {
 bool sp_observe_take_turn_behind_stream(CUstream handle) {
     if (!sp_recorder_is_on())
         return false;
-    sp_driver->cuStreamSynchronize(handle);
+    (void)sp_outcome_of_driver(sp_driver->cuStreamSynchronize(handle), "cuStreamSynchronize");
     return sp_observe_wait_for_turn();
 }
 
 bool sp_observe_take_turn_behind_event(CUevent event) {
     if (!sp_recorder_is_on())
         return false;
-    sp_driver->cuEventSynchronize(event);
+    (void)sp_outcome_of_driver(sp_driver->cuEventSynchronize(event), "cuEventSynchronize");
     return sp_observe_wait_for_turn();
 }
 
 bool sp_observe_take_turn_behind_context(void) {
     if (!sp_recorder_is_on())
         return false;
-    sp_driver->cuCtxSynchronize();
+    (void)sp_outcome_of_driver(sp_driver->cuCtxSynchronize(), "cuCtxSynchronize");
     return sp_observe_wait_for_turn();
 }
 

@@ -28,7 +28,8 @@ size_t sp_context_free_memory(CUcontext context) {
     size_t total;
     if (sp_driver->cuCtxPushCurrent(context) != CUDA_SUCCESS)
         return 0;
-    if (sp_driver->cuMemGetInfo(&free_bytes, &total) != CUDA_SUCCESS)
+    if (!sp_is_done(
+            sp_outcome_of_driver(sp_driver->cuMemGetInfo(&free_bytes, &total), "cuMemGetInfo")))
         free_bytes = 0;
     sp_driver->cuCtxPopCurrent(&popped);
     return free_bytes;

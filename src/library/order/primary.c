@@ -26,7 +26,8 @@ static struct sp_outcome retain_locked(struct sp_primary *primary, int ordinal) 
         return outcome;
     outcome = sp_context_id(context, &id);
     if (!sp_is_done(outcome)) {
-        sp_driver->cuDevicePrimaryCtxRelease(device);
+        (void)sp_outcome_of_driver(sp_driver->cuDevicePrimaryCtxRelease(device),
+                                   "cuDevicePrimaryCtxRelease");
         return outcome;
     }
     primary->context = context;

@@ -13,7 +13,7 @@ struct sp_outcome sp_private_event_create(const struct sp_stream *stream, CUeven
 }
 
 void sp_private_event_destroy(CUevent event) {
-    sp_driver->cuEventDestroy(event);
+    (void)sp_outcome_of_driver(sp_driver->cuEventDestroy(event), "cuEventDestroy");
 }
 
 struct sp_outcome sp_private_event_await(CUevent event) {

@@ -24,8 +24,9 @@ static inline bool sp_private_event_needs_no_mode(const struct sp_stream *stream
     return stream->identified && sp_stream_kind_of(stream) != SP_STREAM_LEGACY;
 }
 
+// A record waits for nothing, and a free may make one.
 static inline struct sp_outcome sp_private_event_record(CUevent event, CUstream handle) {
-    return sp_outcome_of_driver(sp_driver->cuEventRecord(event, handle), "cuEventRecord");
+    return sp_outcome_of_code(sp_driver->cuEventRecord(event, handle), "cuEventRecord");
 }
 
 static inline struct sp_outcome sp_private_event_wait(CUstream handle, CUevent event) {

@@ -15,7 +15,7 @@ static inline struct sp_outcome sp_resolve_capture(CUstream handle) {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     CUresult code = sp_driver->cuStreamIsCapturing(handle, &status);
     if (SP_UNLIKELY(code != CUDA_SUCCESS))
-        return sp_outcome_of_driver(code, "cuStreamIsCapturing");
+        return sp_outcome_of_code(code, "cuStreamIsCapturing");
     if (SP_UNLIKELY(status != CU_STREAM_CAPTURE_STATUS_NONE))
         return sp_outcome_of(SP_CAPTURES);
     return sp_outcome_done();
@@ -31,7 +31,7 @@ static inline struct sp_outcome sp_resolve_stream(CUstream handle, struct sp_str
         return sp_identified_resolve_legacy(handle, stream);
     CUresult code = sp_driver->cuStreamGetId(handle, &id);
     if (SP_UNLIKELY(code != CUDA_SUCCESS))
-        return sp_outcome_of_driver(code, "cuStreamGetId");
+        return sp_outcome_of_code(code, "cuStreamGetId");
     struct sp_stream *known = sp_remember_by_name[id % SP_REMEMBER_NAMES];
     if (SP_UNLIKELY(!known || sp_load_acquire(&known->key.word[0]) != id))
         return sp_identified_meet(handle, id, stream);

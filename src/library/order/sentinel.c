@@ -62,7 +62,7 @@ static struct sp_outcome ask(void *memory, uint64_t *id) {
                                                      (CUdeviceptr)(uintptr_t)memory);
     *id = code == CUDA_SUCCESS ? value : 0;
     return code == CUDA_ERROR_INVALID_VALUE ? sp_outcome_done()
-                                            : sp_outcome_of_driver(code, "cuPointerGetAttribute");
+                                            : sp_outcome_of_code(code, "cuPointerGetAttribute");
 }
 
 // Tells the id of the latest context that is known at a handle, 0 for none, and whether it is
@@ -89,7 +89,7 @@ static struct sp_outcome make_here(CUcontext context, uint64_t before, uint64_t 
     if (sp_is_done(outcome))
         outcome = *id ? keep(context, before, &memory, id) : sp_outcome_of(SP_NOT_SUPPORTED);
     if (memory)
-        sp_driver->cuMemFreeHost(memory);
+        (void)sp_outcome_of_driver(sp_driver->cuMemFreeHost(memory), "cuMemFreeHost");
     return outcome;
 }
 

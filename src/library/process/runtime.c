@@ -1,5 +1,6 @@
 #include "process/runtime.h"
 
+#include "base/cancel.h"
 #include "base/options.h"
 #include "observe/observe.h"
 #include "order/registry.h"
@@ -63,6 +64,7 @@ poolError_t sp_runtime_start(void) {
         return refuse_child();
     if (sp_load_acquire(&sp_runtime_started))
         return poolSuccess;
+    SP_UNCANCELLED;
     sp_lock_acquire(&start_lock);
     poolError_t error = start_locked();
     sp_lock_release(&start_lock);

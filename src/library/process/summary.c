@@ -1,5 +1,6 @@
 #include "process/summary.h"
 
+#include "base/cancel.h"
 #include "base/fork.h"
 #include "base/options.h"
 #include "observe/observe.h"
@@ -112,6 +113,7 @@ static void print_figures(const struct figures *figures, FILE *out) {
 }
 
 bool sp_summary_print(struct sp_pool *pool, FILE *out) {
+    SP_UNCANCELLED;
     struct figures figures = {0};
     read_figures(pool, &figures);
     fprintf(out, "%s %p of device %d\n",
@@ -223,6 +225,7 @@ static void hold_broken_pipe(void) {
 __attribute__((destructor)) static void print_at_exit(void) {
     if (!sp_observe_is_on() || sp_fork_is_child())
         return;
+    SP_UNCANCELLED;
     hold_broken_pipe();
     if (!sp_observe_end())
         return;

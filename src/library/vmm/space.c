@@ -36,7 +36,7 @@ static struct sp_outcome reserve(size_t granule, CUdeviceptr *address, size_t si
         return outcome;
     if (sp_page_map_add(*address, size))
         return sp_outcome_done();
-    sp_driver->cuMemAddressFree(*address, size);
+    (void)sp_outcome_of_driver(sp_driver->cuMemAddressFree(*address, size), "cuMemAddressFree");
     return sp_outcome_of(SP_NO_HOST_MEMORY);
 }
 

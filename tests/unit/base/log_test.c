@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,6 +98,27 @@ static void a_line_leaves_errno_alone(void **state) {
     assert_int_equal(run_with_level("error", log_long_line), ENOSPC);
 }
 
+static void *log_when_asked_to_end(void *result) {
+    pthread_cancel(pthread_self());
+    sp_log_write("a line");
+    *(int *)result = 1;
+    pthread_testcancel();
+    *(int *)result = 2;
+    return NULL;
+}
+
+static void log_in_a_thread_that_ends(void *result) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, log_when_asked_to_end, result);
+    pthread_join(thread, NULL);
+}
+
+static void a_thread_that_is_cancelled_ends_behind_its_line(void **state) {
+    (void)state;
+    assert_int_equal(run_with_level(NULL, log_in_a_thread_that_ends), 1);
+    assert_string_equal(outcome.errors, "streampool: a line\n");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_is_written_unless_asked_for),
@@ -105,6 +127,7 @@ int main(void) {
         cmocka_unit_test(a_level_that_does_not_exist_is_named_once_and_taken_as_warn),
         cmocka_unit_test(a_long_line_is_cut_and_still_ends_its_line),
         cmocka_unit_test(a_line_leaves_errno_alone),
+        cmocka_unit_test(a_thread_that_is_cancelled_ends_behind_its_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

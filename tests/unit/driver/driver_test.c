@@ -581,6 +581,29 @@ static void the_required_entry_points_all_exist_in_10_2(void **state) {
     }
 }
 
+static CUresult wait_in_the_driver(void) {
+    pthread_testcancel();
+    return CUDA_SUCCESS;
+}
+
+static void *call_when_asked_to_end(void *said) {
+    pthread_cancel(pthread_self());
+    *(struct sp_outcome *)said = sp_outcome_of_driver(wait_in_the_driver(), "cuCtxSynchronize");
+    pthread_testcancel();
+    return NULL;
+}
+
+static void a_thread_that_is_cancelled_ends_behind_a_call_of_the_driver(void **state) {
+    (void)state;
+    struct sp_outcome said = sp_outcome_of(SP_CAPTURES);
+    pthread_t thread;
+    void *end;
+    assert_int_equal(pthread_create(&thread, NULL, call_when_asked_to_end, &said), 0);
+    assert_int_equal(pthread_join(thread, &end), 0);
+    assert_ptr_equal(end, PTHREAD_CANCELED);
+    assert_true(sp_is_done(said));
+}
+
 int main(void) {
     unsetenv("STREAMPOOL_LOG");
     const struct CMUnitTest tests[] = {
@@ -618,6 +641,7 @@ int main(void) {
         cmocka_unit_test(two_threads_that_load_at_once_get_the_same_driver_from_one_load),
         cmocka_unit_test(a_child_of_a_process_that_loaded_knows_that_it_is_forked),
         cmocka_unit_test(the_required_entry_points_all_exist_in_10_2),
+        cmocka_unit_test(a_thread_that_is_cancelled_ends_behind_a_call_of_the_driver),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
