@@ -45,6 +45,12 @@ static void insert_locked(struct sp_live_block *block) {
         figures.bytes_high = figures.bytes;
 }
 
+void sp_live_end(struct sp_live_block *block) {
+    if (block)
+        sp_stack_drop(block->stack);
+    free(block);
+}
+
 void sp_live_add(const struct sp_live_block *block) {
     struct sp_live_block *copy = malloc(sizeof *copy);
     if (copy)
@@ -59,7 +65,9 @@ void sp_live_add(const struct sp_live_block *block) {
     else
         figures.unnoted++;
     sp_lock_release(&lock);
-    free(stale);
+    sp_live_end(stale);
+    if (!copy)
+        sp_stack_drop(block->stack);
 }
 
 struct sp_live_block *sp_live_take(uint64_t address) {
@@ -69,10 +77,6 @@ struct sp_live_block *sp_live_take(uint64_t address) {
         remove_locked(block);
     sp_lock_release(&lock);
     return block;
-}
-
-void sp_live_end(struct sp_live_block *block) {
-    free(block);
 }
 
 void sp_live_put_back(struct sp_live_block *block) {
@@ -107,8 +111,10 @@ struct sp_live_block *sp_live_list(size_t *count) {
     struct sp_live_block *list = calloc(figures.blocks, sizeof *list);
     *count = 0;
     for (struct sp_tree_node *node = list ? sp_tree_first(&blocks) : NULL; node;
-         node = sp_tree_next(node))
+         node = sp_tree_next(node)) {
+        sp_stack_keep(block_of(node)->stack);
         list[(*count)++] = *block_of(node);
+    }
     sp_lock_release(&lock);
     if (list)
         qsort(list, *count, sizeof *list, compare_for_list);

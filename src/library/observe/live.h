@@ -13,10 +13,10 @@
 struct sp_live_block {
     struct sp_tree_node node;
     uint64_t address;
-    uint64_t size;                // as the program asked for it
-    uint64_t stream;              // the number that traces have for it
-    uint64_t thread;              // the system's number of it
-    const struct sp_stack *stack; // null where none is kept
+    uint64_t size;          // as the program asked for it
+    uint64_t stream;        // the number that traces have for it
+    uint64_t thread;        // the system's number of it
+    struct sp_stack *stack; // a reference; null where none is kept
 };
 
 struct sp_live_figures {
@@ -26,13 +26,13 @@ struct sp_live_figures {
     uint64_t unnoted;
 };
 
-// Enters a block that was just allocated. Its node needs no content.
+// Enters a block that was just allocated, and takes over its stack. Its node needs no content.
 void sp_live_add(const struct sp_live_block *block);
 
 // Takes a block out, to be given to one of the next two. Null when there is none at the address.
 struct sp_live_block *sp_live_take(uint64_t address);
 
-// Ends a block that was taken out, for it is freed.
+// Ends a block that was taken out, for it is freed. Null is allowed.
 void sp_live_end(struct sp_live_block *block);
 
 // Puts back a block that was taken out, for its free has failed.
@@ -44,8 +44,8 @@ bool sp_live_settle(void);
 
 void sp_live_read(struct sp_live_figures *copy);
 
-// Copies the blocks, largest first, into a list for the caller to free(). Null when there are none,
-// or without host memory.
+// Copies the blocks, largest first, into a list for the caller to free(). Their stacks stay for
+// ever. Null when there are none, or without host memory.
 struct sp_live_block *sp_live_list(size_t *count);
 
 #endif

@@ -23,11 +23,12 @@ enum { BUCKET_BITS = 12 };
 struct sp_stack {
     struct sp_stack *next; // in its bucket
     uint64_t hash;
+    uint64_t references;
     int count;
     void *frames[];
 };
 
-static struct sp_lock lock; // guards the buckets
+static struct sp_lock lock; // guards the buckets, and the references
 static struct sp_stack *buckets[1 << BUCKET_BITS];
 
 static uint64_t hash_of(void *const *frames, int count) {
@@ -37,8 +38,12 @@ static uint64_t hash_of(void *const *frames, int count) {
     return hash;
 }
 
+static struct sp_stack **bucket_of(uint64_t hash) {
+    return &buckets[sp_hash_bits(hash, BUCKET_BITS)];
+}
+
 static struct sp_stack *find(void *const *frames, int count, uint64_t hash) {
-    struct sp_stack *stack = buckets[sp_hash_bits(hash, BUCKET_BITS)];
+    struct sp_stack *stack = *bucket_of(hash);
     size_t bytes = (size_t)count * sizeof *frames;
     while (stack && !(stack->hash == hash && stack->count == count &&
                       memcmp(stack->frames, frames, bytes) == 0))
@@ -51,7 +56,7 @@ static struct sp_stack *add(void *const *frames, int count, uint64_t hash) {
     struct sp_stack *stack = malloc(sizeof *stack + bytes);
     if (!stack)
         return NULL;
-    struct sp_stack **bucket = &buckets[sp_hash_bits(hash, BUCKET_BITS)];
+    struct sp_stack **bucket = bucket_of(hash);
     *stack = (struct sp_stack){.next = *bucket, .hash = hash, .count = count};
     memcpy(stack->frames, frames, bytes);
     *bucket = stack;
@@ -67,7 +72,7 @@ static int first_frame(void *const *frames, int count, const void *caller) {
     return 0;
 }
 
-const struct sp_stack *sp_stack_here(const void *caller, int depth) {
+struct sp_stack *sp_stack_here(const void *caller, int depth) {
     void *frames[OWN_FRAMES + SP_STACK_MOST];
     if (depth <= 0)
         return NULL;
@@ -79,8 +84,39 @@ const struct sp_stack *sp_stack_here(const void *caller, int depth) {
     struct sp_stack *stack = find(&frames[first], count, hash);
     if (!stack)
         stack = add(&frames[first], count, hash);
+    if (stack)
+        stack->references++;
     sp_lock_release(&lock);
     return stack;
+}
+
+void sp_stack_keep(struct sp_stack *stack) {
+    if (!stack)
+        return;
+    sp_lock_acquire(&lock);
+    stack->references++;
+    sp_lock_release(&lock);
+}
+
+// True when nobody refers to the stack any more.
+static bool drop_locked(struct sp_stack *stack) {
+    if (--stack->references > 0)
+        return false;
+    struct sp_stack **link = bucket_of(stack->hash);
+    while (*link != stack)
+        link = &(*link)->next;
+    *link = stack->next;
+    return true;
+}
+
+void sp_stack_drop(struct sp_stack *stack) {
+    if (!stack)
+        return;
+    sp_lock_acquire(&lock);
+    bool unused = drop_locked(stack);
+    sp_lock_release(&lock);
+    if (unused)
+        free(stack);
 }
 
 // Returns where an object was loaded from. The loader knows a program by the words that it was
