@@ -11,8 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/program.h"
+#include "random/numbers.h"
 
 // What the processes are told. Each test takes some of it away.
 #define STATS  "STREAMPOOL_STATS=1"
@@ -382,6 +384,83 @@ static void a_trace_that_cannot_be_written_is_named_and_the_program_goes_on(void
     assert_has(outcome.errors, "the trace ends here: it can't be written: No space left");
 }
 
+static void a_pipe_that_nobody_reads_is_named_and_not_waited_for(void **state) {
+    (void)state;
+    const char *pipe = file_path("unread");
+    assert_int_equal(mkfifo(pipe, 0600), 0);
+    observe("leak", SETTINGS(setting("STREAMPOOL_TRACE", pipe)));
+    assert_has(outcome.errors, "unread can't be written: it is a pipe that nobody reads");
+}
+
+static void a_link_is_named_and_not_followed(void **state) {
+    (void)state;
+    const char *others = file_write("others.txt", "theirs\n"), *link = file_path("link.csv");
+    assert_int_equal(symlink(others, link), 0);
+    observe("leak", SETTINGS(setting("STREAMPOOL_TRACE", link)));
+    assert_has(outcome.errors, "link.csv can't be written: it is a symbolic link");
+    char *text = file_read(others);
+    assert_string_equal(text, "theirs\n");
+    free(text);
+}
+
+// What may be in the place of a trace, and why nothing is written there; null where a trace is.
+enum place { NOTHING, FILE_OF_OLD, FOLDER, PIPE, PLACES };
+static const char *const whys[PLACES] = {
+    [FOLDER] = "can't be written: Is a directory",
+    [PIPE] = "can't be written: it is a pipe that nobody reads",
+};
+
+static const char *put(enum place place, unsigned number, const char *end) {
+    char name[64];
+    snprintf(name, sizeof name, "place-%u%s", number, end);
+    const char *path = file_path(name);
+    if (place == FILE_OF_OLD)
+        file_write(name, "of old, and longer than all of the trace would be otherwise\n");
+    else if (place == FOLDER)
+        assert_int_equal(mkdir(path, 0700), 0);
+    else if (place == PIPE)
+        assert_int_equal(mkfifo(path, 0600), 0);
+    return path;
+}
+
+static void assert_kept(enum place place, const char *path) {
+    struct stat status;
+    char *text = file_read(path);
+    assert_int_equal(stat(path, &status), place == NOTHING ? -1 : 0);
+    if (place == FILE_OF_OLD)
+        assert_int_equal(strncmp(text, "of old", strlen("of old")), 0);
+    free(text);
+}
+
+// Draws what is in a trace's place, behind a link or not.
+static void a_trace_is_written_to_a_file_or_the_reason_is_told(void **state) {
+    (void)state;
+    struct numbers numbers = {2};
+    for (unsigned i = 0; i < 24; i++) {
+        enum place place = (enum place)numbers_below(&numbers, PLACES);
+        const char *path = put(place, 2 * i, numbers_below(&numbers, 2) ? ".csv" : ".csv.gz");
+        const char *target = path;
+        bool is_link = numbers_once_in(&numbers, 2);
+        if (is_link) {
+            path = put(NOTHING, 2 * i + 1, ".csv");
+            assert_int_equal(symlink(target, path), 0);
+        }
+        observe("leak", SETTINGS(setting("STREAMPOOL_TRACE", path)));
+        const char *why = is_link ? "can't be written: it is a symbolic link" : whys[place];
+        if (why) {
+            assert_has(outcome.errors, why);
+            assert_int_equal(count_of(outcome.errors, "\n"), 1);
+            if (place != PIPE) // whose reader would wait
+                assert_kept(place, target);
+        } else {
+            assert_string_equal(outcome.errors, "");
+            assert_replays(path);
+        }
+        program_forget(&outcome);
+    }
+    outcome = (struct outcome){0};
+}
+
 static void an_unknown_driver_is_an_error_as_ever(void **state) {
     (void)state;
     program_run(&outcome, SETTINGS(STATS, "STREAMPOOL_DRIVER=/nowhere/libcuda.so"),
@@ -554,6 +633,9 @@ int main(void) {
         cmocka_unit_test_teardown(the_process_is_in_the_name, forget),
         cmocka_unit_test_teardown(a_trace_that_cannot_be_written_is_named_and_the_program_goes_on,
                                   forget),
+        cmocka_unit_test_teardown(a_pipe_that_nobody_reads_is_named_and_not_waited_for, forget),
+        cmocka_unit_test_teardown(a_link_is_named_and_not_followed, forget),
+        cmocka_unit_test_teardown(a_trace_is_written_to_a_file_or_the_reason_is_told, forget),
         cmocka_unit_test_teardown(an_unknown_driver_is_an_error_as_ever, forget),
         cmocka_unit_test_teardown(threads_that_only_allocate_have_streams_of_their_own, forget),
         cmocka_unit_test_teardown(a_stream_that_was_not_destroyed_goes_on_in_the_trace, forget),

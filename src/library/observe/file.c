@@ -3,6 +3,7 @@
 #include "base/cancel.h"
 #include "base/lock.h"
 #include "base/log.h"
+#include "base/time.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -14,7 +15,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 // Programs close and reopen the descriptors below this one.
@@ -100,12 +100,37 @@ static bool claim(int descriptor, const char *path) {
     return true;
 }
 
+static const char *why_not_opened(int error) {
+    switch (error) {
+    case ENXIO:
+        return "it is a pipe that nobody reads, or a socket";
+    case ELOOP:
+        return "it is a symbolic link, which is not followed";
+    default:
+        return strerror(error);
+    }
+}
+
+// In a folder that others write to, a link may lead to a file that isn't theirs to write. To open a
+// pipe would wait for a reader for ever: one that is started beside the program comes soon.
+static int open_soon(const char *path) {
+    uint64_t end = sp_time_now() + SP_SECOND;
+    int descriptor;
+    while ((descriptor =
+                open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666)) < 0 &&
+           errno == ENXIO && sp_time_now() < end)
+        sp_lock_sleep(10 * 1000 * 1000);
+    return descriptor;
+}
+
 static int open_own(const char *path) {
-    int descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    int descriptor = open_soon(path);
     if (descriptor >= 0 && descriptor < FIRST_DESCRIPTOR)
         descriptor = move_up(descriptor);
-    if (descriptor < 0) {
-        refuse(path, strerror(errno));
+    if (descriptor < 0 || fcntl(descriptor, F_SETFL, 0) != 0) {
+        refuse(path, why_not_opened(errno));
+        if (descriptor >= 0)
+            close(descriptor);
         return -1;
     }
     if (claim(descriptor, path))
@@ -195,6 +220,7 @@ static bool write_piece(const struct sp_file *file, const void *bytes, size_t co
 // Signals that a write raises in this thread are held back meanwhile, and taken back if they
 // weren't there before.
 bool sp_file_write(struct sp_file *file, const void *bytes, size_t count) {
+    SP_UNCANCELLED;
     static const struct timespec no_time;
     sigset_t raised, before, pending;
     sigemptyset(&raised);
@@ -213,10 +239,9 @@ bool sp_file_write(struct sp_file *file, const void *bytes, size_t count) {
 
 // A forked child has the descriptor too, and would keep the lock.
 bool sp_file_close(struct sp_file *file) {
+    SP_UNCANCELLED;
     if (!is_still_open(file))
         return false;
     flock(file->descriptor, LOCK_UN);
     return close(file->descriptor) == 0;
 }
-    SP_UNCANCELLED;
-    SP_UNCANCELLED;

@@ -19,7 +19,8 @@ struct sp_file {
 };
 
 // Opens a file, and empties it. False, with a line in the log at any level, when it can't be
-// opened, or when another process holds it: two must not write one file. In the name %p stands for
+// opened; when it is a symbolic link, or a pipe for which no reader comes within a second; or when
+// another process holds it: two must not write one file. In the name %p stands for
 // the process's number and %% for a percent sign. /dev/stdout and /dev/stderr are the program's
 // own, and stay as they are.
 bool sp_file_open(struct sp_file *file, const char *name);
