@@ -7,8 +7,8 @@
 #include "simcuda/work.h"
 
 // A thread that finds a lock held while no other registered thread can run waits for one that is
-// not registered; this many tries without success are a deadlock.
-#define LOCK_TRIES 1000000
+// not registered; this many tries without success are a deadlock. It sleeps between the tries.
+#define LOCK_TRIES 20000
 
 static struct sp_list threads = {&threads, &threads};
 static struct sim_thread *running;

@@ -84,10 +84,10 @@ static bool spin(struct sp_lock *lock) {
 }
 
 void sp_lock_acquire_contended(struct sp_lock *lock) {
-    void (*hook)(int) = sp_load_acquire(&lock_hook);
-    if (hook) {
+    if (sp_load_acquire(&lock_hook)) {
+        unsigned round = 0;
         do {
-            hook(1);
+            sp_lock_pause(round++);
         } while (!sp_lock_try(lock));
         return;
     }

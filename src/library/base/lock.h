@@ -9,6 +9,8 @@
 // The simulated driver's scheduled mode runs one thread at a time. That thread must not sleep in
 // the kernel on a lock whose owner is not running. So the driver can install a hook: a thread that
 // finds a lock held calls hook(1), in which the scheduler lets another thread run, and tries again.
+// After many such looks it sleeps between them: the owner may be a thread of a lower priority that
+// the system, and not the scheduler, has to run.
 // Where SP_SCHEDULE_POINTS is defined, each acquisition calls hook(0) first, so that the scheduler
 // can switch threads there.
 #ifndef STREAMPOOL_BASE_LOCK_H
@@ -45,11 +47,11 @@ void sp_lock_schedule_point(void);
 enum { SP_LOCK_SLEEPS = 256 };
 void sp_lock_pause(unsigned round);
 
-static inline void sp_lock_init(struct sp_lock *lock) {
-    atomic_init(&lock->state, SP_LOCK_FREE);
 // Sleeps for less than a second.
 void sp_lock_sleep(uint32_t nanoseconds);
 
+static inline void sp_lock_init(struct sp_lock *lock) {
+    atomic_init(&lock->state, SP_LOCK_FREE);
 }
 
 // True when the lock was free and is now the caller's.

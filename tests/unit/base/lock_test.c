@@ -7,6 +7,9 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/lock.h"
 
@@ -124,6 +127,49 @@ static void with_a_hook_a_contended_acquire_asks_it_until_the_lock_is_free(void 
     sp_lock_release(&lock);
 }
 
+static _Atomic pid_t waiter;
+
+static void wait_for_another(int contended) {
+    (void)contended;
+    sched_yield();
+}
+
+static void *acquire_and_release(void *unused) {
+    atomic_store(&waiter, gettid());
+    sp_lock_acquire(&lock);
+    sp_lock_release(&lock);
+    return unused;
+}
+
+// The state of a thread stands behind its name, which is in brackets.
+static bool sleeps(pid_t thread) {
+    char path[64], text[512] = "";
+    snprintf(path, sizeof path, "/proc/self/task/%ld/stat", (long)thread);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    size_t length = fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    text[length] = '\0';
+    const char *name = strrchr(text, ')');
+    return name && name[2] == 'S';
+}
+
+// A waiter of a higher priority that only ever yielded would keep the holder from running.
+static void with_a_hook_who_waits_long_sleeps(void **state) {
+    (void)state;
+    pthread_t thread;
+    sp_lock_init(&lock);
+    sp_lock_acquire(&lock);
+    atomic_store(&waiter, 0);
+    sp_lock_set_hook(wait_for_another);
+    assert_int_equal(pthread_create(&thread, NULL, acquire_and_release, NULL), 0);
+    while (atomic_load(&waiter) == 0 || !sleeps(atomic_load(&waiter)))
+        sched_yield();
+    sp_lock_release(&lock);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    sp_lock_set_hook(NULL);
+}
+
 static void with_schedule_points_each_acquire_calls_the_hook_first(void **state) {
     (void)state;
 #ifndef SP_SCHEDULE_POINTS
@@ -150,6 +196,7 @@ int main(void) {
         cmocka_unit_test(who_sleeps_on_a_lock_has_it_when_its_holder_gives_way),
         cmocka_unit_test(every_sleeper_is_woken_after_a_release),
         cmocka_unit_test(with_a_hook_a_contended_acquire_asks_it_until_the_lock_is_free),
+        cmocka_unit_test(with_a_hook_who_waits_long_sleeps),
         cmocka_unit_test(with_schedule_points_each_acquire_calls_the_hook_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
