@@ -87,7 +87,8 @@ typedef enum simcudaVmm {
 typedef enum simcudaOnReport {
     /// Nothing more happens.
     simcudaOnReportKeep = 0,
-    /// A line is printed on standard error; leaks are looked for, and printed, at exit.
+    /// A line is printed on standard error; leaks are looked for, and printed, at exit. What the
+    /// library's pools keep for themselves until then is none.
     simcudaOnReportPrint = 1,
     /// The line is printed, then abort() is called; leaks at exit end the process with status 86.
     simcudaOnReportAbort = 2

@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "simcuda/engine.h"
 #include "simcuda/host.h"
+#include "simcuda/library_entry.h"
 
 // Above what a sanitizer's shadow takes, and far below where programs and libraries lie.
 #define FIRST_ADDRESS 0x110000000000u
@@ -89,7 +90,7 @@ CUresult sim_range_reserve(uint64_t size, uint64_t alignment, uint64_t hint, uin
     SIM_RESERVE_ONE(ranges, count, capacity);
     size_t index = find(address);
     memmove(&ranges[index + 1], &ranges[index], (count - index) * sizeof(*ranges));
-    ranges[index] = (struct sim_range){address, size};
+    ranges[index] = (struct sim_range){address, size, sim_is_for_library()};
     count++;
     reserved += size;
     *result = address;

@@ -18,6 +18,7 @@
 struct sim_range {
     uint64_t begin;
     uint64_t size;
+    bool is_of_library;
 };
 
 // Takes `size` bytes of host address space, aligned, near `hint` if that is not 0. Returns their

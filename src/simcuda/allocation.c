@@ -59,7 +59,7 @@ static void give_span(uint64_t address, uint64_t size) {
     }
     SIM_RESERVE_ONE(spans, span_count, span_capacity);
     memmove(&spans[index + 1], &spans[index], (span_count - index) * sizeof(*spans));
-    spans[index] = (struct sim_range){address, size};
+    spans[index] = (struct sim_range){.begin = address, .size = size};
     span_count++;
 }
 
@@ -122,7 +122,7 @@ static bool add_arena(uint64_t needed) {
     if (arena_count == 0)
         places.state = sim_config.scatter;
     SIM_RESERVE_ONE(arenas, arena_count, arena_capacity);
-    arenas[arena_count++] = (struct sim_range){address, size};
+    arenas[arena_count++] = (struct sim_range){.begin = address, .size = size};
     give_span(address, size);
     return true;
 }

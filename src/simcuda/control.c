@@ -119,7 +119,7 @@ void simcudaGetLive(simcudaLive *live) {
 
 uint64_t simcudaLeakCheck(void) {
     sim_lock();
-    uint64_t count = sim_live_check();
+    uint64_t count = sim_live_check(SIM_LIVE_ALL);
     sim_unlock();
     return count;
 }

@@ -8,6 +8,7 @@
 #include "base/checked.h"
 #include "simcuda/engine.h"
 #include "simcuda/host.h"
+#include "simcuda/library_entry.h"
 
 #define HOST_PAGE 4096
 // A memory handle has an index into `handles` in so many low bits, and above them a number that no
@@ -128,6 +129,7 @@ CUresult sim_extent_create(enum sim_extent_kind kind, int device, uint64_t size,
     if (shareable && file < 0)
         return CUDA_ERROR_OPERATING_SYSTEM;
     struct sim_extent *extent = sim_allocate(sizeof(*extent));
+    extent->is_of_library = sim_is_for_library();
     extent->kind = kind;
     extent->device = device;
     extent->size = size;

@@ -34,6 +34,7 @@ struct sim_extent {
     uint64_t base; // offset in the file
     struct sim_history history;
     struct sp_list link;
+    bool is_of_library;
     const struct sim_context *context; // an allocation's owner
     bool is_being_freed;               // likewise: in the order of a stream that has not come there
 };

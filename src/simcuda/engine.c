@@ -270,8 +270,8 @@ uint64_t sim_trace_digest(void) {
 static bool leaks_at_exit(void) {
     if (sim_config.onReport == simcudaOnReportKeep || pthread_mutex_trylock(&sim_engine_mutex) != 0)
         return false;
-    bool leaks = sim_live_check() > 0;
-    sim_unlock();
+    bool leaks = sim_live_check(SIM_LIVE_OF_PROGRAM) > 0;
+    pthread_mutex_unlock(&sim_engine_mutex);
     return leaks;
 }
 

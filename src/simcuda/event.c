@@ -3,6 +3,7 @@
 #include "simcuda/context.h"
 #include "simcuda/engine.h"
 #include "simcuda/host.h"
+#include "simcuda/library_entry.h"
 #include "simcuda/queue.h"
 #include "simcuda/report.h"
 #include "simcuda/work.h"
@@ -10,6 +11,7 @@
 #define MAX_EVENTS ((size_t)1 << 18)
 
 static struct sim_slab slab;
+static uint64_t count_of_library;
 
 CUresult sim_event_create(struct sim_context *context, unsigned flags, CUevent *handle) {
     if (flags & ~7u)
@@ -22,6 +24,8 @@ CUresult sim_event_create(struct sim_context *context, unsigned flags, CUevent *
         return CUDA_ERROR_OUT_OF_MEMORY;
     event->context = context;
     event->flags = flags;
+    event->is_of_library = sim_is_for_library();
+    count_of_library += event->is_of_library;
     event->record = NULL;
     event->point = (struct sim_capture_point){0};
     sim_slab_publish(event, sim_next_identity());
@@ -152,6 +156,7 @@ CUresult sim_event_synchronize(struct sim_event *event) {
 
 void sim_event_destroy(struct sim_event *event) {
     forget_record(event);
+    count_of_library -= event->is_of_library;
     sim_slab_give(&slab, event);
 }
 
@@ -175,6 +180,10 @@ void sim_event_destroy_all(struct sim_context *context) {
 
 uint64_t sim_event_count(void) {
     return slab.live;
+}
+
+uint64_t sim_event_count_of_library(void) {
+    return count_of_library;
 }
 
 static bool is_any(const struct sim_event *event, const struct sim_context *context) {

@@ -6,6 +6,7 @@
 #ifndef STREAMPOOL_SIMCUDA_EVENT_H
 #define STREAMPOOL_SIMCUDA_EVENT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "driver/abi.h"
@@ -20,6 +21,7 @@ struct sim_event {
     struct sim_slab_element element;
     struct sim_context *context;
     unsigned flags;
+    bool is_of_library;
     struct sim_item *record;        // null: never recorded, or last in a capture
     struct sim_capture_point point; // set: last recorded in a capture
 };
@@ -40,6 +42,7 @@ void sim_event_destroy(struct sim_event *event);
 void sim_event_destroy_all(struct sim_context *context);
 
 uint64_t sim_event_count(void);
+uint64_t sim_event_count_of_library(void);
 void sim_event_reset(void);
 
 #endif

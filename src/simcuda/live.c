@@ -36,50 +36,67 @@ void sim_live_count(simcudaLive *live) {
     count_extents(live);
 }
 
-static void report_extents(void) {
-    SP_LIST_FOR_EACH(link, &sim_extents) {
-        const struct sim_extent *extent = SP_CONTAINER_OF(link, struct sim_extent, link);
-        if (extent->handle)
-            sim_report(simcudaReport_leak,
-                       "memory handle 0x%llx of %" PRIu64 " bytes on device %d, %" PRIu64
-                       " mappings",
-                       extent->handle, extent->size, extent->device, extent->mappings);
-    }
+static bool counts(enum sim_live_whose whose, bool is_of_library) {
+    return whose == SIM_LIVE_ALL || !is_of_library;
 }
 
-static void report_mappings(void) {
+static uint64_t report_extents(enum sim_live_whose whose) {
+    uint64_t count = 0;
+    SP_LIST_FOR_EACH(link, &sim_extents) {
+        const struct sim_extent *extent = SP_CONTAINER_OF(link, struct sim_extent, link);
+        if (!extent->handle || !counts(whose, extent->is_of_library))
+            continue;
+        sim_report(simcudaReport_leak,
+                   "memory handle 0x%llx of %" PRIu64 " bytes on device %d, %" PRIu64 " mappings",
+                   extent->handle, extent->size, extent->device, extent->mappings);
+        count++;
+    }
+    return count;
+}
+
+static uint64_t report_mappings(enum sim_live_whose whose) {
+    uint64_t count = 0;
     SP_LIST_FOR_EACH(link, &sim_mappings) {
         const struct sim_mapping *mapping = SP_CONTAINER_OF(link, struct sim_mapping, link);
+        if (!counts(whose, mapping->extent->is_of_library))
+            continue;
         sim_report(simcudaReport_leak, "%s [0x%" PRIx64 ", 0x%" PRIx64 ") on device %d",
                    mapping->extent->kind == SIM_EXTENT_OF_HANDLE ? "mapping" : "allocation",
                    mapping->address, mapping->address + mapping->valid, mapping->extent->device);
+        count++;
     }
+    return count;
 }
 
-static void report_ranges(void) {
+static uint64_t report_ranges(enum sim_live_whose whose) {
+    uint64_t count = 0;
     for (size_t i = 0; i < sim_range_count(); i++) {
         struct sim_range range = sim_range_at(i);
+        if (!counts(whose, range.is_of_library))
+            continue;
         sim_report(simcudaReport_leak, "address range [0x%" PRIx64 ", 0x%" PRIx64 ")", range.begin,
                    range.begin + range.size);
+        count++;
     }
+    return count;
 }
 
-static void report_count(const char *what, uint64_t count) {
+static uint64_t report_count(const char *what, uint64_t count) {
     for (uint64_t i = 1; i <= count; i++)
         sim_report(simcudaReport_leak, "%s, %" PRIu64 " of %" PRIu64, what, i, count);
+    return count;
 }
 
-uint64_t sim_live_check(void) {
-    simcudaLive live;
-    sim_live_count(&live);
-    report_extents();
-    report_mappings();
-    report_ranges();
-    report_count("stream", live.streams);
-    report_count("event", live.events);
-    report_count("module", live.modules);
-    report_count("graph", live.graphs);
-    report_count("pinned host memory", live.pinned);
-    return live.handles + live.mappings + live.allocations + live.ranges + live.streams +
-           live.events + live.modules + live.graphs + live.pinned;
+uint64_t sim_live_check(enum sim_live_whose whose) {
+    bool all = whose == SIM_LIVE_ALL;
+    uint64_t count = report_extents(whose);
+    count += report_mappings(whose);
+    count += report_ranges(whose);
+    count += report_count("stream", sim_stream_count());
+    count += report_count("event", sim_event_count() - (all ? 0 : sim_event_count_of_library()));
+    count += report_count("module", sim_kernel_module_count());
+    count += report_count("graph", sim_graph_count());
+    count += report_count("pinned host memory",
+                          sim_pinned_count() - (all ? 0 : sim_pinned_count_of_library()));
+    return count;
 }

@@ -6,7 +6,12 @@
 
 void sim_live_count(simcudaLive *live);
 
+enum sim_live_whose {
+    SIM_LIVE_ALL,
+    SIM_LIVE_OF_PROGRAM, // not what the library has made for itself (library_entry.h)
+};
+
 // Reports each thing that is alive, except contexts; returns how many there are.
-uint64_t sim_live_check(void);
+uint64_t sim_live_check(enum sim_live_whose whose);
 
 #endif

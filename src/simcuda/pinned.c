@@ -6,6 +6,7 @@
 #include "simcuda/context.h"
 #include "simcuda/engine.h"
 #include "simcuda/host.h"
+#include "simcuda/library_entry.h"
 #include "simcuda/report.h"
 
 struct pinned {
@@ -14,11 +15,13 @@ struct pinned {
     uint64_t identity;
     char *memory;
     size_t size;
+    bool is_of_library;
 };
 
 static struct sp_list live = {&live, &live};
 static struct sp_list freed = {&freed, &freed}; // the latest first
 static uint64_t live_count;
+static uint64_t count_of_library; // of the live ones
 
 static struct pinned *take_freed(size_t size) {
     SP_LIST_FOR_EACH(link, &freed) {
@@ -46,6 +49,8 @@ CUresult sim_pinned_create(const struct sim_context *context, size_t size, void 
         pinned = make(size);
     pinned->context = context;
     pinned->identity = sim_next_identity();
+    pinned->is_of_library = sim_is_for_library();
+    count_of_library += pinned->is_of_library;
     sp_list_push_back(&live, &pinned->link);
     live_count++;
     *memory = pinned->memory;
@@ -65,6 +70,7 @@ static void put_back(struct pinned *pinned) {
     sp_list_remove(&pinned->link);
     sp_list_push_front(&freed, &pinned->link);
     live_count--;
+    count_of_library -= pinned->is_of_library;
 }
 
 CUresult sim_pinned_free(void *memory) {
@@ -97,6 +103,10 @@ uint64_t sim_pinned_count(void) {
     return live_count;
 }
 
+uint64_t sim_pinned_count_of_library(void) {
+    return count_of_library;
+}
+
 static void forget(struct sp_list *list) {
     SP_LIST_FOR_EACH_SAFE(link, list) {
         struct pinned *pinned = SP_CONTAINER_OF(link, struct pinned, link);
@@ -109,5 +119,5 @@ static void forget(struct sp_list *list) {
 void sim_pinned_reset(void) {
     forget(&live);
     forget(&freed);
-    live_count = 0;
+    live_count = count_of_library = 0;
 }

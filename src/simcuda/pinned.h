@@ -24,6 +24,7 @@ void sim_pinned_free_all(const struct sim_context *context);
 CUresult sim_pinned_identify(uint64_t address, unsigned long long *id);
 
 uint64_t sim_pinned_count(void);
+uint64_t sim_pinned_count_of_library(void);
 void sim_pinned_reset(void);
 
 #endif

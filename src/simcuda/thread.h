@@ -31,6 +31,7 @@ struct sim_thread {
     uint64_t generation;
     unsigned ordinal; // for reports and the trace: registered threads count from 1 in their order
     bool in_host_function;
+    bool makes_for_library; // see library_entry.h
     CUstreamCaptureMode capture_mode;
     struct sim_context_reference stack[SIM_CONTEXT_STACK];
     size_t depth;

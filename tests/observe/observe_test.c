@@ -579,6 +579,36 @@ static void a_child_that_is_left_behind_does_not_hold_the_file(void **state) {
     assert_string_equal(outcome.errors, "");
 }
 
+// ------------------------------------------------------------------- leaks by the simulated driver
+
+static void what_pools_keep_at_the_end_is_no_leak_of_the_program(void **state) {
+    (void)state;
+    program_run_at(STREAMPOOL_LEAVING, &outcome, SETTINGS("STREAMPOOL_SIMCUDA=reports=print"),
+                   ARGUMENTS("1"));
+    assert_string_equal(outcome.output, "0\n");
+    assert_string_equal(outcome.errors, "");
+    assert_int_equal(outcome.status, 0);
+}
+
+// Draws what the program does, and leaves behind itself, on each kind of driver.
+static void what_the_program_leaves_is_a_leak(void **state) {
+    (void)state;
+    static const char *const drivers[] = {"STREAMPOOL_VMM=1", "STREAMPOOL_VMM=0",
+                                          "STREAMPOOL_DRIVER_API=10020"};
+    for (unsigned seed = 1; seed <= 30; seed++) {
+        char text[16];
+        snprintf(text, sizeof text, "%u", seed);
+        program_run_at(STREAMPOOL_LEAVING, &outcome,
+                       SETTINGS("STREAMPOOL_SIMCUDA=reports=print", drivers[seed % 3]),
+                       ARGUMENTS(text));
+        assert_int_equal(outcome.status, 0);
+        assert_int_equal(count_of(outcome.errors, ": leak: "), strtoul(outcome.output, NULL, 10));
+        assert_int_equal(count_of(outcome.errors, "\n"), count_of(outcome.errors, ": leak: "));
+        program_forget(&outcome);
+    }
+    outcome = (struct outcome){0};
+}
+
 // ------------------------------------------------------------------------------------- the replay
 
 static unsigned long long column(const char *line, const char *key) {
@@ -636,6 +666,8 @@ int main(void) {
         cmocka_unit_test_teardown(a_pipe_that_nobody_reads_is_named_and_not_waited_for, forget),
         cmocka_unit_test_teardown(a_link_is_named_and_not_followed, forget),
         cmocka_unit_test_teardown(a_trace_is_written_to_a_file_or_the_reason_is_told, forget),
+        cmocka_unit_test_teardown(what_pools_keep_at_the_end_is_no_leak_of_the_program, forget),
+        cmocka_unit_test_teardown(what_the_program_leaves_is_a_leak, forget),
         cmocka_unit_test_teardown(an_unknown_driver_is_an_error_as_ever, forget),
         cmocka_unit_test_teardown(threads_that_only_allocate_have_streams_of_their_own, forget),
         cmocka_unit_test_teardown(a_stream_that_was_not_destroyed_goes_on_in_the_trace, forget),

@@ -52,13 +52,14 @@ static void *find_symbol(void *library, const char *name) {
 }
 
 // A source is the library in which entry points are looked up, and the way to look them up: at most
-// one of the two ask_ functions is set.
+// one of the two ask_ functions is set. The simulated driver has some of its own for this library.
 struct source {
     void *library;
     int version; // 0 where the library does not tell it
     int api_version;
     get_proc_address_11030 ask_11030;
     get_proc_address_12000 ask_12000;
+    void *(*own)(const char *symbol);
 };
 
 static const struct {
@@ -217,6 +218,8 @@ static void *find_function(const struct source *source, const struct sp_driver_e
     CUdriverProcAddressQueryResult status;
     if (entry->version > source->api_version)
         return NULL;
+    if (source->own && (function = source->own(entry->name)))
+        return function;
     if (source->ask_12000)
         error =
             source->ask_12000(entry->name, &function, entry->version, LEGACY_STREAM_FLAGS, &status);
@@ -320,6 +323,7 @@ static void find(void) {
 
 static CUresult load_driver(struct source source, struct sp_driver *driver) {
     find_get_proc_address(&source);
+    bind(&source.own, find_symbol(source.library, "simcudaLibraryEntry"));
     CUresult error = bind_entries(&source, driver);
     if (error != CUDA_SUCCESS) {
         dlclose(source.library);
