@@ -82,6 +82,7 @@
     X(poolMemPoolAttrLocationType, 12, int) \
     X(poolMemPoolAttrMaxPoolSize, 13, uint64_t) \
     X(poolMemPoolAttrHwDecompressEnabled, 14, int) \
+    X(poolMemPoolAttrLocalityDomainId, 15, int) \
     X(poolMemPoolAttrUnfencedBytesMax, 1000, uint64_t) \
     X(poolMemPoolAttrHostWaitMax, 1001, uint64_t) \
     X(poolMemPoolAttrDeterministic, 1002, int) \

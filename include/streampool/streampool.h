@@ -391,6 +391,8 @@ enum poolMemPoolAttr {
     poolMemPoolAttrMaxPoolSize = 13,
     /// An int, read only: 0, for no pool has memory for hardware decompression.
     poolMemPoolAttrHwDecompressEnabled = 14,
+    /// An int, read only: -1, for no pool has its memory in one part of a device.
+    poolMemPoolAttrLocalityDomainId = 15,
 
     /// A uint64_t in bytes, default 8 MiB or a 64th of what is reserved, if that is more: about so
     /// much, and slabs that threads use on one stream, may have no event behind its free, and

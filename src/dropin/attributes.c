@@ -116,6 +116,8 @@ static void have_context_synchronize(void) {
 }
 
 static CUresult set_synchronizes(const struct poolPointerAttributes *is, unsigned int value) {
+    if (sp_served_context() == CUDA_ERROR_CONTEXT_IS_DESTROYED)
+        return CUDA_ERROR_INVALID_VALUE; // as of memory of the driver's pools
     if (!sp_notes_set_synchronizes(is, value != 0))
         return CUDA_ERROR_OUT_OF_MEMORY;
     if (value != 0)

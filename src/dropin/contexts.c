@@ -5,7 +5,6 @@
 // which the last retain has given: it doesn't change. Its end takes green contexts of the device
 // along, so all streams of the device are forgotten. Those that live on are asked for as unseen
 // ones.
-#include "dropin/current.h"
 #include "dropin/real.h"
 
 #include "api/observe.h"
@@ -29,7 +28,6 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
 // ---------------------------------------------------------------------------------- other contexts
 
 static CUresult tell_destroyed(CUresult result, CUcontext context, uint64_t before) {
-    sp_current_forget_all();
     if (result != CUDA_SUCCESS)
         return result;
     sp_observe_streams_ended(context, NO_DEVICE, before);
@@ -52,7 +50,6 @@ CUresult cuCtxDestroy(CUcontext context) {
 CUresult cuCtxDetach(CUcontext context) {
     uint64_t before = sp_observe_now();
     CUresult result = sp_real_call(cuCtxDetach, (context));
-    sp_current_forget_all();
     if (result == CUDA_SUCCESS)
         sp_observe_streams_ended(context, NO_DEVICE, before);
     return result;
@@ -61,7 +58,6 @@ CUresult cuCtxDetach(CUcontext context) {
 // -------------------------------------------------------------------------------- primary contexts
 
 static CUresult tell_ended(CUresult result, CUdevice device, uint64_t before) {
-    sp_current_forget_all();
     if (result != CUDA_SUCCESS || !exists(device))
         return result;
     sp_observe_streams_ended(sp_load_acquire(&primaries[device]), device, before);
@@ -118,7 +114,6 @@ CUresult cuGreenCtxDestroy(struct CUgreenCtx_st *green) {
     if (sp_real_call(cuCtxFromGreenCtx, (&context, green)) != CUDA_SUCCESS)
         context = NULL;
     CUresult result = sp_real_call(cuGreenCtxDestroy, (green));
-    sp_current_forget_all();
     if (result != CUDA_SUCCESS)
         return result;
     sp_observe_streams_ended(context, NO_DEVICE, before);

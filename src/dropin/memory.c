@@ -3,7 +3,6 @@
 // Memory of ours and of the driver's live side by side. A pointer is ours when it lies where one of
 // our pools has its addresses. The driver serves what we don't: streams that capture, its own
 // pools, and its own memory.
-#include "dropin/current.h"
 #include "dropin/fault.h"
 #include "dropin/notes.h"
 #include "dropin/real.h"
@@ -21,18 +20,11 @@ static bool is_created(CUstream stream) {
     return stream > CU_STREAM_PER_THREAD;
 }
 
-// A call with a created stream fails without a current context, too. The library would find the
-// stream without one. With a default stream it finds out by itself.
-static SP_HOT CUresult check(CUstream stream) {
-    CUresult fault = sp_fault_now();
-    return fault == CUDA_SUCCESS && is_created(stream) ? sp_current_check() : fault;
-}
-
-// Makes a call of the library, unless the context has had a fault or there is none, and counts it.
-// The library never supplies a context for a created stream, so nothing is demanded then.
+// Makes a call of the library, unless the context has had a fault, and counts it. The library never
+// supplies a context for a created stream, so nothing is demanded then.
 #define SERVE(result, stream, call, what)                                                          \
     do {                                                                                           \
-        (result) = check(stream);                                                                  \
+        (result) = sp_fault_now();                                                                 \
         if ((result) != CUDA_SUCCESS)                                                              \
             break;                                                                                 \
         if (is_created(stream))                                                                    \
@@ -40,6 +32,13 @@ static SP_HOT CUresult check(CUstream stream) {
         else                                                                                       \
             SP_SERVE_AS(result, call, what);                                                       \
     } while (0)
+
+// On a default stream the driver looks for a current context before all else, and the library only
+// where it needs one.
+static CUresult context_first(CUresult result, CUstream stream) {
+    CUresult context = is_created(stream) ? CUDA_SUCCESS : sp_served_context();
+    return context != CUDA_SUCCESS ? context : result;
+}
 
 static void *pointer_of(CUdeviceptr address) {
     return (void *)(uintptr_t)address; // NOLINT(performance-no-int-to-ptr)
@@ -90,6 +89,8 @@ CUresult cuMemAllocAsync(CUdeviceptr *address, size_t size, CUstream stream) {
         return leave(allocate_theirs(address, size, stream), captured);
     else if (result == CUDA_ERROR_NOT_SUPPORTED)
         return leave(allocate_theirs(address, size, stream), unsupported);
+    else if (result == CUDA_ERROR_INVALID_VALUE)
+        return context_first(result, stream);
     return result;
 }
 
@@ -112,6 +113,8 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr *address, size_t size, CUmemoryPool
         *address = (CUdeviceptr)(uintptr_t)pointer;
     else if (sp_served_is_capture(result))
         return leave(allocate_theirs(address, size, stream), captured);
+    else if (result == CUDA_ERROR_INVALID_VALUE)
+        return context_first(result, stream);
     return result;
 }
 
@@ -135,13 +138,18 @@ CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
           address ? SP_TALLY_frees : SP_TALLY_NOTHING);
     if (SP_UNLIKELY(is_foreign) && sp_real()->cuMemFreeAsync)
         return leave(sp_real_call(cuMemFreeAsync, (address, stream)), frees);
+    if (SP_UNLIKELY(!address || result == CUDA_ERROR_INVALID_VALUE))
+        result = context_first(result, stream);
     return ended(note, result);
 }
 
+// It needs no current context, but none that was destroyed may be current.
 CUresult cuMemFree_v2(CUdeviceptr address) {
     CUresult result;
     if (!sp_served_is_on() || !sp_interpose_has_address(address))
         return sp_real_call(cuMemFree_v2, (address));
+    if (sp_served_context() == CUDA_ERROR_CONTEXT_IS_DESTROYED)
+        return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     struct sp_note note = sp_notes_take(address);
     SERVE(result, NULL, poolFree(pointer_of(address)), SP_TALLY_frees);
     return ended(note, result);

@@ -19,9 +19,10 @@ static bool is_device(const CUmemLocation *location, CUmemAllocationType type) {
            type == CU_MEM_ALLOCATION_TYPE_PINNED;
 }
 
-// Null is for the library to refuse.
+// Null is for the library to refuse. The first of the reserved bytes has a meaning from CUDA 13.4
+// on (gpuDirectRDMACapable).
 static bool can_serve(const CUmemPoolProps *props) {
-    return !props || (props->handleTypes == CU_MEM_HANDLE_TYPE_NONE &&
+    return !props || (props->handleTypes == CU_MEM_HANDLE_TYPE_NONE && !props->reserved[0] &&
                       is_device(&props->location, props->allocType));
 }
 
@@ -86,6 +87,21 @@ CUresult cuMemPoolDestroy(CUmemoryPool pool) {
 
 // -------------------------------------------------------------------------------------- attributes
 
+// Returns the CUDA version that introduced an attribute: CUDA's are below streampool's own.
+static int version_of(int attribute) {
+    enum { OWN = 1000 };
+    if (attribute <= CU_MEMPOOL_ATTR_USED_MEM_HIGH || attribute >= OWN)
+        return 0;
+    return attribute <= poolMemPoolAttrHwDecompressEnabled ? 13020 : 13040;
+}
+
+// A program may tell the driver's age by what it answers.
+static bool is_known(CUmemPool_attribute attribute) {
+    int needed = version_of((int)attribute), version = 0;
+    return needed == 0 ||
+           (sp_real_call(cuDriverGetVersion, (&version)) == CUDA_SUCCESS && version >= needed);
+}
+
 CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void *value) {
     CUresult result;
     if (is_drivers(sp_theirs_has(pool), &result))
@@ -99,6 +115,8 @@ CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute,
     CUresult result;
     if (is_drivers(sp_theirs_has(pool), &result))
         return HAND_OVER(result, cuMemPoolGetAttribute, (pool, attribute, value));
+    if (!is_known(attribute))
+        return CUDA_ERROR_INVALID_VALUE;
     SP_SERVE(result,
              poolMemPoolGetAttribute((poolMemPool_t)pool, (enum poolMemPoolAttr)attribute, value));
     return result;

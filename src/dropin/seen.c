@@ -1,7 +1,6 @@
 // The driver's calls that make and destroy streams, and that begin and end captures. The library is
 // told of each, from the start of the process on, and needn't ask the driver then: see
 // api/observe.h.
-#include "dropin/current.h"
 #include "dropin/real.h"
 #include "dropin/served.h"
 
@@ -9,6 +8,11 @@
 
 static CUstream per_thread(CUstream stream) {
     return stream ? stream : CU_STREAM_PER_THREAD;
+}
+
+static CUcontext current_context(void) {
+    CUcontext context = NULL;
+    return sp_real_call(cuCtxGetCurrent, (&context)) == CUDA_SUCCESS ? context : NULL;
 }
 
 __attribute__((constructor)) static void begin(void) {
@@ -22,7 +26,7 @@ static CUresult tell_created(CUresult result, const CUstream *stream) {
     CUdevice device = -1;
     if (result != CUDA_SUCCESS)
         return result;
-    CUcontext context = sp_current_context();
+    CUcontext context = current_context();
     if (sp_real_call(cuCtxGetDevice, (&device)) != CUDA_SUCCESS)
         context = NULL;
     sp_observe_created(*stream, context, context ? device : -1);
@@ -88,7 +92,7 @@ static bool captures(CUstream stream) {
 
 // The thread's own default stream is that of the current context.
 static CUcontext context_of(CUstream stream) {
-    return stream == CU_STREAM_PER_THREAD ? sp_current_context() : NULL;
+    return stream == CU_STREAM_PER_THREAD ? current_context() : NULL;
 }
 
 // Defines a function that begins a capture.

@@ -51,10 +51,14 @@ bool sp_served_try(CUresult *refused) {
     return !sp_load_acquire(&refused_for_good) && start(refused);
 }
 
+CUresult sp_served_context(void) {
+    CUdevice device;
+    return sp_real_call(cuCtxGetDevice, (&device));
+}
+
 // The library doesn't tell a context that is gone from none. The driver does.
 static CUresult ask_context(void) {
-    CUdevice device;
-    CUresult asked = sp_real_call(cuCtxGetDevice, (&device));
+    CUresult asked = sp_served_context();
     return asked != CUDA_SUCCESS ? asked : CUDA_ERROR_INVALID_CONTEXT;
 }
 

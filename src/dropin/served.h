@@ -39,6 +39,10 @@ static inline CUresult sp_served_code(poolError_t error) {
     return SP_LIKELY(error == poolSuccess) ? CUDA_SUCCESS : sp_served_failure(error);
 }
 
+// CUDA_SUCCESS when the thread has a current context. Else what the driver says to a call that
+// needs one: that there is none, or that it was destroyed.
+CUresult sp_served_context(void);
+
 // True for the answers of an allocation in a stream that captures: memory of the graph is wanted,
 // which the driver has.
 bool sp_served_is_capture(CUresult result);

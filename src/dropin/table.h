@@ -122,9 +122,6 @@ struct CUgraphEdgeData_st;
       (CUmemLocation *location, CUmemAllocationType type, CUmemoryPool pool)) \
     X(cuCtxSynchronize, cuCtxSynchronize, 2000, 0, SP_OTHER_CALL, (void)) \
     X(cuCtxSynchronize, cuCtxSynchronize_v2, 13000, 0, SP_OTHER_CALL, (CUcontext context)) \
-    X(cuCtxSetCurrent, cuCtxSetCurrent, 4000, 0, SP_OTHER_CALL, (CUcontext context)) \
-    X(cuCtxPopCurrent, cuCtxPopCurrent, 2000, 0, SP_OTHER_CALL, (CUcontext *context)) \
-    X(cuCtxPopCurrent, cuCtxPopCurrent_v2, 4000, 0, SP_OTHER_CALL, (CUcontext *context)) \
     X(cuCtxDestroy, cuCtxDestroy, 2000, 0, SP_OTHER_CALL, (CUcontext context)) \
     X(cuCtxDestroy, cuCtxDestroy_v2, 4000, 0, SP_OTHER_CALL, (CUcontext context)) \
     X(cuCtxDetach, cuCtxDetach, 2000, 0, SP_OTHER_CALL, (CUcontext context)) \
@@ -197,7 +194,9 @@ struct CUgraphEdgeData_st;
     X(cuCtxSetFlags, (unsigned int flags)) \
     X(cuMemGetInfo_v2, (size_t *free, size_t *total)) \
     X(cuCtxPushCurrent_v2, (CUcontext context)) \
+    X(cuCtxPopCurrent_v2, (CUcontext *context)) \
     X(cuDeviceGetCount, (int *count)) \
+    X(cuDriverGetVersion, (int *version)) \
     X(cuCtxFromGreenCtx, (CUcontext *context, struct CUgreenCtx_st *green)) \
     X(cuDevicePrimaryCtxGetState, (CUdevice device, unsigned int *flags, int *active)) \
     X(cuStreamGetCtx, (CUstream stream, CUcontext *context)) \

@@ -107,11 +107,19 @@ CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t size) {
     SIM_END(cuMemAlloc, allocate(address, size));
 }
 
+// A free needs no current context, but a current one must be of use: seen on an H200.
+static CUresult check_if_current(void) {
+    struct sim_context *context;
+    CUresult result = current_healthy_context(&context);
+    return result == CUDA_ERROR_INVALID_CONTEXT ? CUDA_SUCCESS : result;
+}
+
 // Frees an allocation once all work on its device is complete; null is allowed.
 static CUresult free_allocation(CUdeviceptr address) {
-    if (address == 0)
-        return CUDA_SUCCESS;
-    CUresult result = sim_capture_check_unsafe("cuMemFree");
+    CUresult result = check_if_current();
+    if (result != CUDA_SUCCESS || address == 0)
+        return result;
+    result = sim_capture_check_unsafe("cuMemFree");
     if (result != CUDA_SUCCESS)
         return result;
     int device = sim_allocation_device(address);

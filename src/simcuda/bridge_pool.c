@@ -33,8 +33,9 @@ static CUresult free_in_order(CUdeviceptr address, CUstream stream) {
         result = sim_capture_status(queue, &status);
     if (result == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE)
         result = CUDA_ERROR_INVALID_VALUE;
-    if (result == CUDA_SUCCESS)
-        result = sim_allocation_free_job(&job, address);
+    if (result != CUDA_SUCCESS || address == 0)
+        return result;
+    result = sim_allocation_free_job(&job, address);
     if (result != CUDA_SUCCESS)
         return result;
     sim_allocation_set_being_freed(address, true); // adding the work may let other threads run

@@ -164,6 +164,48 @@ void row_malloc_on_a_users_stream_needs_no_context(void) {
     REQUIRE_EQUAL(test_reserved(pool), 0);
 }
 
+static void run_thread(void *(*run)(void *), void *argument) {
+    pthread_t thread;
+    REQUIRE(pthread_create(&thread, NULL, run, argument) == 0);
+    REQUIRE(pthread_join(thread, NULL) == 0);
+}
+
+static void *destroy_context(void *context) {
+    DRIVER(test_driver()->cuCtxDestroy(context));
+    return NULL;
+}
+
+struct contextless {
+    poolMemPool_t pool;
+    CUstream stream;
+    bool has_destroyed; // one that is current, and of no use
+};
+
+static void *use_created_stream(void *argument) {
+    const struct contextless *use = argument;
+    CUcontext before = NULL, after = NULL;
+    if (use->has_destroyed) {
+        DRIVER(test_driver()->cuCtxCreate(&before, 0, 0));
+        run_thread(destroy_context, before);
+    }
+    DRIVER(test_driver()->cuCtxGetCurrent(&before));
+    test_free(test_malloc(use->pool, 512, use->stream), use->stream);
+    test_free(test_malloc(use->pool, MIB(40), use->stream), use->stream);
+    EXPECT(poolStreamSynchronize(use->stream), poolSuccess);
+    EXPECT(poolMemPoolTrimTo(use->pool, 0), poolSuccess);
+    DRIVER(test_driver()->cuCtxGetCurrent(&after));
+    REQUIRE(after == before);
+    return NULL;
+}
+
+void row_a_users_stream_needs_no_context_in_any_thread(void) {
+    struct contextless use = {test_pool(), test_stream(), false};
+    run_thread(use_created_stream, &use);
+    use.has_destroyed = true;
+    run_thread(use_created_stream, &use);
+    REQUIRE_EQUAL(test_reserved(use.pool), 0);
+}
+
 void row_malloc_from_a_pool_takes_from_that_pool(void) {
     poolMemPool_t pool = test_pool(), other = test_pool();
     CUstream stream = test_stream();

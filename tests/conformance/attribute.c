@@ -81,6 +81,7 @@ void row_attributes_tell_what_the_pool_was_made_with(void) {
     REQUIRE(test_flag(pool, poolMemPoolAttrLocationType) == poolMemLocationTypeDevice);
     REQUIRE_EQUAL(test_attribute(pool, poolMemPoolAttrMaxPoolSize), MIB(64));
     REQUIRE(test_flag(pool, poolMemPoolAttrHwDecompressEnabled) == 0);
+    REQUIRE(test_flag(pool, poolMemPoolAttrLocalityDomainId) == -1);
 
     struct poolMemPoolProps props = test_pool_props(0);
     props.handleTypes = poolMemHandleTypePosixFileDescriptor;
@@ -90,7 +91,7 @@ void row_attributes_tell_what_the_pool_was_made_with(void) {
 }
 
 void row_unknown_attributes_are_invalid(void) {
-    static const int unknown[] = {0, -1, 15, 16, 999, 1099, 1199, INT32_MAX, INT32_MIN};
+    static const int unknown[] = {0, -1, 16, 17, 999, 1099, 1199, INT32_MAX, INT32_MIN};
     poolMemPool_t pool = test_pool();
     for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++) {
         union value value = {.bytes = 0x5a5a};
@@ -163,7 +164,7 @@ void row_a_high_figure_set_to_0_is_the_current_figure(void) {
 
 void row_what_a_pool_was_made_with_is_read_only(void) {
     poolMemPool_t pool = test_pool();
-    for (int attr = poolMemPoolAttrAllocationType; attr <= poolMemPoolAttrHwDecompressEnabled;
+    for (int attr = poolMemPoolAttrAllocationType; attr <= poolMemPoolAttrLocalityDomainId;
          attr++) {
         for (uint64_t value = 0; value < 2; value++)
             require_read_only(pool, (enum poolMemPoolAttr)attr, value);

@@ -21,6 +21,7 @@
     X(a_fresh_thread_needs_no_context, "the same in the first call of each thread") \
     X(a_synchronise_needs_no_context, "the same for a synchronise, a query, a record and a wait") \
     X(malloc_on_a_users_stream_needs_no_context, "a user's stream works with no current context") \
+    X(a_users_stream_needs_no_context_in_any_thread, "a created stream, in a thread with no current context or a destroyed one: allocation and free succeed, and the thread has none afterwards") \
     X(malloc_from_a_pool_takes_from_that_pool, "the given pool, whatever the device's current one") \
     X(malloc_from_no_pool_is_invalid, "a null pool: InvalidValue") \
     X(malloc_from_a_destroyed_pool_is_invalid, "a handle that is no pool any more: InvalidValue") \
@@ -93,14 +94,14 @@
     X(release_threshold_defaults_to_0_and_keeps_64_bits, "attribute 4: default 0, 64 bits") \
     X(unfenced_bytes_default_to_8_mib, "attribute 1000: default 8 MiB, 64 bits") \
     X(usage_figures_start_at_0, "attributes 5 to 8 of a new pool are 0") \
-    X(attributes_tell_what_the_pool_was_made_with, "attributes 9 to 14") \
+    X(attributes_tell_what_the_pool_was_made_with, "attributes 9 to 15") \
     X(unknown_attributes_are_invalid, "an unknown attribute: InvalidValue, to read and to write") \
     X(null_values_are_invalid, "a null value: InvalidValue, to read and to write") \
     X(attributes_of_no_pool_are_invalid, "null, or a destroyed pool: InvalidValue, to read and to write") \
     X(current_figures_are_read_only, "setting attribute 5 or 7: InvalidValue") \
     X(high_figures_can_only_be_set_to_0, "setting attribute 6 or 8 to anything but 0: InvalidValue") \
     X(a_high_figure_set_to_0_is_the_current_figure, "setting a High figure to 0 resets it to the current one") \
-    X(what_a_pool_was_made_with_is_read_only, "setting attributes 9 to 14: InvalidValue") \
+    X(what_a_pool_was_made_with_is_read_only, "setting attributes 9 to 15: InvalidValue") \
     X(trim_of_no_pool_is_invalid, "poolMemPoolTrimTo: null, or a destroyed pool: InvalidValue")
 
 #define ACCESS_ROWS(X) \

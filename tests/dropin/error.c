@@ -2,6 +2,8 @@
 #include "dropin/require.h"
 
 #include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 // ------------------------------------------------------------------------------------------ faults
 
@@ -122,6 +124,37 @@ static void other_errors_pass(void) {
     REQUIRE_DONE(cu.cuMemFreeAsync(more, stream));
 }
 
+// A program may tell the driver's age by the attributes that it answers. Ours beyond CUDA's are
+// always there.
+static void require_attributes(const char *settings, int last) {
+    pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        simulate(settings);
+        prepare();
+        for (int i = 1; i <= 20; i++) {
+            uint64_t value = 0;
+            CUmemPool_attribute attribute = (CUmemPool_attribute)i;
+            CUresult expected = i <= last ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+            REQUIRE_CODE(cu.cuMemPoolGetAttribute(pool, attribute, &value), expected);
+            REQUIRE(i != 15 || expected != CUDA_SUCCESS || (int)value == -1);
+        }
+        pool_figure(pool, (CUmemPool_attribute)1000);
+        exit(0);
+    }
+    int status = 1;
+    REQUIRE(waitpid(child, &status, 0) == child && status == 0);
+}
+
+static void attributes_come_with_their_driver(void) {
+    require_attributes("api=11040", 8);
+    require_attributes("api=13010", 8);
+    require_attributes("api=13020", 14);
+    require_attributes("api=13030", 14);
+    require_attributes("api=13040", 15);
+    require_attributes("api=14000", 15);
+}
+
 // A fault is its context's own, and that of another device has none.
 static void a_fault_ends_at_its_context(void) {
     CUcontext other = NULL;
@@ -207,6 +240,7 @@ static void a_reset_is_told_of_where_streams_have_no_ids(void) {
     X(every_kind_of_fault_stays) \
     X(the_first_to_hear_of_a_fault_may_be_a_query) \
     X(other_errors_pass) \
+    X(attributes_come_with_their_driver) \
     X(a_fault_ends_at_its_context) \
     X(a_reset_ends_a_fault) \
     X(a_thread_without_a_context_is_told_so) \

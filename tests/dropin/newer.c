@@ -132,10 +132,11 @@ static bool forget(CUdeviceptr address, bool of_graph) {
     return is_one;
 }
 
-static CUresult check_context(void) {
-    CUcontext context = NULL;
-    CUresult result = cuCtxGetCurrent(&context);
-    return result == CUDA_SUCCESS && !context ? CUDA_ERROR_INVALID_CONTEXT : result;
+// As seen on an H200: a created stream needs no current context, and a default stream is looked at
+// before all else.
+static CUresult check_stream(CUstream stream) {
+    CUdevice device;
+    return stream > CU_STREAM_PER_THREAD ? CUDA_SUCCESS : cuCtxGetDevice(&device);
 }
 
 static bool captures(CUstream stream) {
@@ -144,18 +145,36 @@ static bool captures(CUstream stream) {
            status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
+// Memory of a pool is memory of the stream's context here.
+static CUresult allocate_in(CUdeviceptr *address, size_t size, CUstream stream) {
+    CUcontext context;
+    CUresult result = cuStreamGetCtx(stream, &context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    result = cuCtxPushCurrent_v2(context);
+    if (result == CUDA_SUCCESS) {
+        result = cuMemAlloc_v2(address, size);
+        cuCtxPopCurrent_v2(&context);
+    }
+    return result;
+}
+
 static CUresult allocate(CUdeviceptr *address, size_t size, CUmemoryPool pool, CUstream stream) {
-    CUresult result = check_context();
+    CUresult result = check_stream(stream);
     bool of_graph = captures(stream);
     CUdeviceptr made;
     if (result != CUDA_SUCCESS)
         return result;
     if (!address)
         return CUDA_ERROR_INVALID_VALUE;
+    if (size == 0) {
+        *address = 0;
+        return CUDA_SUCCESS;
+    }
     if (of_graph)
         made = address_of_graph(size);
     else
-        result = cuMemAlloc_v2(&made, size);
+        result = allocate_in(&made, size, stream);
     if (result != CUDA_SUCCESS)
         return result;
     note(made, size, of_graph ? NULL : trust(pool));
@@ -216,9 +235,14 @@ static bool is_int(CUmemPool_attribute attribute) {
     return attribute < CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
 }
 
+static bool is_figure(CUmemPool_attribute attribute) {
+    return attribute == CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT ||
+           attribute == CU_MEMPOOL_ATTR_USED_MEM_CURRENT;
+}
+
 CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void *value) {
     say("cuMemPoolSetAttribute");
-    if ((int)attribute < 1 || (int)attribute >= ATTRIBUTES)
+    if ((int)attribute < 1 || (int)attribute >= ATTRIBUTES || is_figure(attribute))
         return CUDA_ERROR_INVALID_VALUE;
     trust(pool)->attributes[attribute] =
         is_int(attribute) ? *(int *)value != 0 : *(uint64_t *)value;
@@ -394,10 +418,6 @@ CUresult cuGreenCtxDestroy(struct CUgreenCtx_st *green) {
     return green ? cuDevicePrimaryCtxRelease(0) : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult cuCtxPopCurrent(CUcontext *context) {
-    return cuCtxPopCurrent_v2(context);
-}
-
 CUresult cuCtxDestroy(CUcontext context) {
     return cuCtxDestroy_v2(context);
 }
@@ -544,8 +564,6 @@ static const struct form {
     FORM("cuMemAllocFromPoolAsync", cuMemAllocFromPoolAsync_ptsz, 11020, SP_PER_THREAD),
     FORM("cuMemFreeAsync", cuMemFreeAsync_ptsz, 11020, SP_PER_THREAD),
     FORM("cuMemFreeAsync", cuMemFreeAsync_v2, 15000, 0),
-    FORM("cuCtxPopCurrent", cuCtxPopCurrent, 2000, 0),
-    FORM("cuCtxPopCurrent", cuCtxPopCurrent_v2, 4000, 0),
     FORM("cuCtxDestroy", cuCtxDestroy, 2000, 0),
     FORM("cuCtxDestroy", cuCtxDestroy_v2, 4000, 0),
     FORM("cuCtxDetach", cuCtxDetach, 2000, 0),

@@ -178,6 +178,7 @@ CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute *attribu
 static CUresult set_attribute(const void *value, CUpointer_attribute attribute,
                               CUdeviceptr address) {
     struct memory memory = find(address);
+    struct sim_context *context;
     CUresult result = check_context();
     if (result != CUDA_SUCCESS)
         return result;
@@ -185,6 +186,8 @@ static CUresult set_attribute(const void *value, CUpointer_attribute attribute,
         return CUDA_ERROR_INVALID_VALUE;
     if (memory.kind == VIRTUAL)
         return CUDA_ERROR_NOT_SUPPORTED;
+    if (sim_context_current(sim_thread_self(), &context) == CUDA_ERROR_CONTEXT_IS_DESTROYED)
+        return CUDA_ERROR_INVALID_VALUE; // as seen on an H200
     *synchronizes(memory.base) = *(const unsigned int *)value != 0;
     return CUDA_SUCCESS;
 }
@@ -195,9 +198,13 @@ CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute,
     SIM_END(cuPointerGetAttribute, set_attribute(value, attribute, address));
 }
 
+// This one needs a current context: seen on an H200.
 static CUresult find_range(CUdeviceptr *base, size_t *size, CUdeviceptr address) {
     struct memory memory = find(address);
-    CUresult result = check_context();
+    struct sim_context *context;
+    CUresult result = sim_context_current(sim_thread_self(), &context);
+    if (result == CUDA_SUCCESS)
+        result = context->error;
     if (result != CUDA_SUCCESS || !memory.kind)
         return result ? result : CUDA_ERROR_NOT_FOUND;
     if (base)

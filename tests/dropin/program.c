@@ -4,6 +4,7 @@
 // CUDA 11.2.
 #include "dropin/ways.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -210,6 +211,21 @@ static CUmemPoolProps props_of(CUmemLocationType place, CUmemAllocationHandleTyp
         .allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .handleTypes = handles, .location = {place, 0}};
 }
 
+// A driver answers for the attributes of its time.
+static void tell_newer_attributes(CUmemoryPool pool) {
+    for (int attribute = 9; attribute <= 16; attribute++) {
+        uint64_t value = 0;
+        int since = attribute < 15 ? 13020 : attribute == 15 ? 13040 : INT_MAX;
+        CUresult expected = version < since ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+        if (cu.cuMemPoolGetAttribute(pool, (CUmemPool_attribute)attribute, &value) != expected)
+            printf("attribute %d is not as the driver's age says\n", attribute);
+        MUST(cu.cuMemPoolSetAttribute(pool, (CUmemPool_attribute)attribute, &value) ==
+                     CUDA_ERROR_INVALID_VALUE
+                 ? CUDA_SUCCESS
+                 : CUDA_ERROR_UNKNOWN);
+    }
+}
+
 static void use_own_pool(void) {
     CUmemPoolProps props = props_of(CU_MEM_LOCATION_TYPE_DEVICE, CU_MEM_HANDLE_TYPE_NONE);
     CUmemLocation here = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
@@ -223,6 +239,7 @@ static void use_own_pool(void) {
     reuses = 5;
     MUST(cu.cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC, &reuses));
     printf("opportunistic: %d\n", reuses);
+    tell_newer_attributes(pool);
     tell("give the own device access", cu.cuMemPoolSetAccess(pool, &access, 1));
     MUST(cu.cuMemPoolGetAccess(&flags, pool, &here));
     printf("access: %d\n", (int)flags);
@@ -323,6 +340,10 @@ static void *allocate_without_context(void *unused) {
     CUdeviceptr address = 0;
     CUcontext found = NULL;
     (void)unused;
+    MUST(cu.cuMemAllocAsync(&address, KIB, first));
+    MUST(cu.cuMemFreeAsync(address, first));
+    MUST(cu.cuCtxGetCurrent(&found));
+    printf("a created stream gives none: %d\n", found == NULL);
     tell("allocate in a fresh thread", cu.cuMemAllocAsync(&address, KIB, NULL));
     MUST(cu.cuCtxGetCurrent(&found));
     printf("it has a context then: %d\n", found != NULL);

@@ -17,6 +17,8 @@
     X(cuDriverGetVersion, cuDriverGetVersion, 2020, 0, SP_OTHER_CALL, (int *version)) \
     X(cuCtxGetCurrent, cuCtxGetCurrent, 4000, 0, SP_OTHER_CALL, (CUcontext *context)) \
     X(cuCtxCreate, cuCtxCreate_v2, 3020, 0, SP_OTHER_CALL, (CUcontext *context, unsigned int flags, CUdevice device)) \
+    X(cuCtxSetCurrent, cuCtxSetCurrent, 4000, 0, SP_OTHER_CALL, (CUcontext context)) \
+    X(cuCtxPopCurrent, cuCtxPopCurrent_v2, 4000, 0, SP_OTHER_CALL, (CUcontext *context)) \
     X(cuCtxPushCurrent, cuCtxPushCurrent_v2, 4000, 0, SP_OTHER_CALL, (CUcontext context)) \
     X(cuGraphDestroy, cuGraphDestroy, 10000, 0, SP_OTHER_CALL, (CUgraph graph)) \
     X(cuEventCreate, cuEventCreate, 2000, 0, SP_OTHER_CALL, (CUevent *event, unsigned int flags)) \

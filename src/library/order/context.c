@@ -43,6 +43,14 @@ struct sp_outcome sp_context_current(CUcontext *context, uint64_t *id) {
                                            : outcome;
 }
 
+struct sp_outcome sp_context_current_alive(CUcontext *context, uint64_t *id) {
+    struct sp_outcome outcome = sp_context_current(context, id);
+    if (sp_is_done(outcome) || outcome.code != CUDA_ERROR_CONTEXT_IS_DESTROYED)
+        return outcome;
+    *context = NULL;
+    return sp_outcome_done();
+}
+
 bool sp_context_is_current(CUcontext context, uint64_t id) {
     CUcontext current = NULL;
     uint64_t current_id;

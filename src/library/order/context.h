@@ -30,6 +30,9 @@ bool sp_context_is_gone(CUcontext context, uint64_t id);
 // of the context was ever met.
 struct sp_outcome sp_context_current(CUcontext *context, uint64_t *id);
 
+// Likewise, but (null, 0) for one that is gone, too: it has no work.
+struct sp_outcome sp_context_current_alive(CUcontext *context, uint64_t *id);
+
 // True when this incarnation is the calling thread's current context.
 bool sp_context_is_current(CUcontext context, uint64_t id);
 

@@ -158,6 +158,6 @@ struct sp_outcome sp_poll_context_of(const struct sp_stream *stream) {
 struct sp_outcome sp_poll_current_context(void) {
     CUcontext context = NULL;
     uint64_t id;
-    struct sp_outcome outcome = sp_context_current(&context, &id);
+    struct sp_outcome outcome = sp_context_current_alive(&context, &id);
     return sp_is_done(outcome) && context ? poll_context(context, id) : outcome;
 }

@@ -82,6 +82,11 @@ static uint64_t no_decompression(const struct sp_pool *pool) {
     return 0;
 }
 
+static uint64_t no_locality_domain(const struct sp_pool *pool) {
+    (void)pool;
+    return (uint64_t)-1;
+}
+
 static uint64_t promises(const struct sp_pool *pool) {
     return (uint64_t)sp_pool_promises(pool);
 }
@@ -195,6 +200,7 @@ static const struct attribute table[] = {
     {poolMemPoolAttrLocationType, .read = location_type},
     {poolMemPoolAttrMaxPoolSize, .read = max_size},
     {poolMemPoolAttrHwDecompressEnabled, .read = no_decompression},
+    {poolMemPoolAttrLocalityDomainId, .read = no_locality_domain},
     {poolMemPoolAttrUnfencedBytesMax, KEPT(NUMBER, attributes.unfenced_max),
      .initial = SP_UNFENCED_MAX, .read = sp_share_max, .write = set_unfenced_max},
     {poolMemPoolAttrHostWaitMax, KEPT(NUMBER, attributes.host_wait_max)},

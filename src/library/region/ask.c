@@ -30,7 +30,7 @@ struct sp_outcome sp_ask_current_context(struct sp_pool *pool) {
     struct sp_outcome outcome = sp_poll_current_context();
     if (!sp_is_done(outcome) || !sp_pool_may_ask(pool))
         return outcome;
-    outcome = sp_context_current(&context, &id);
+    outcome = sp_context_current_alive(&context, &id);
     struct sp_stream *silent =
         sp_is_done(outcome) && context ? silent_stream(pool, context, id) : NULL;
     return silent ? sp_silent_ask_legacy(silent) : outcome;
@@ -53,7 +53,7 @@ struct sp_outcome sp_ask_current_context_of(struct sp_device *device) {
     uint64_t id;
     struct sp_outcome outcome = sp_poll_current_context();
     if (sp_is_done(outcome))
-        outcome = sp_context_current(&context, &id);
+        outcome = sp_context_current_alive(&context, &id);
     struct sp_stream *silent =
         sp_is_done(outcome) && context ? silent_stream_on(device, context, id) : NULL;
     return silent ? sp_silent_ask_legacy(silent) : outcome;

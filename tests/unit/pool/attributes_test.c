@@ -100,6 +100,9 @@ static void the_defaults_are_cudas(void **state) {
     assert_int_equal(poolMemPoolGetAttribute(pool, poolMemPoolAttrHwDecompressEnabled, &flag),
                      poolSuccess);
     assert_int_equal(flag, 0);
+    assert_int_equal(poolMemPoolGetAttribute(pool, poolMemPoolAttrLocalityDomainId, &flag),
+                     poolSuccess);
+    assert_int_equal(flag, -1);
 }
 
 static void what_a_pool_was_made_with_can_be_read(void **state) {
@@ -225,7 +228,7 @@ static void an_attribute_that_there_is_not_is_invalid(void **state) {
     (void)state;
     poolMemPool_t pool = fixture_pool();
     const int numbers[] = {
-        0, -1, 15, 999, 1008, 1099, (int)statistics[STATISTICS - 1].attribute + 1, 1199, 1209};
+        0, -1, 16, 999, 1008, 1099, (int)statistics[STATISTICS - 1].attribute + 1, 1199, 1209};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         uint64_t value = 77;
         assert_int_equal(poolMemPoolGetAttribute(pool, (enum poolMemPoolAttr)numbers[i], &value),
