@@ -1,16 +1,15 @@
 #include "dropin/tally.h"
 
+#include "base/hash.h"
+
+#include <pthread.h>
+
 enum { SHARES = 16 };
 
 static struct share { _Alignas(64) _Atomic uint64_t counts[SP_TALLY_COUNT]; } shares[SHARES];
 
-// Threads get their share in turn.
 static struct share *own(void) {
-    static _Atomic unsigned int next;
-    static _Thread_local unsigned int number; // from 1
-    if (number == 0)
-        number = 1 + sp_add_relaxed(&next, 1) % SHARES;
-    return &shares[number - 1];
+    return &shares[sp_hash((uintptr_t)pthread_self()) % SHARES];
 }
 
 void sp_tally_count(enum sp_tally what, uint64_t number) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # forward.sh CASE: how the library that has the driver's name finds the driver behind it, and forwards to it. The build's files are
-# in the environment: DROPIN, PRELOAD, NEWER, PLAIN (drivers), PLUGIN, PROGRAM, FORWARD, BOUND, SIMULATED.
+# in the environment: DROPIN, PRELOAD, NEWER, PLAIN (drivers), PLUGIN, TAKER, PROGRAM, FORWARD, BOUND, SIMULATED.
 set -eu
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 front=${DROPIN%/*}
@@ -53,6 +53,11 @@ what_cannot_be_loaded_is_passed_over() {
 # The dynamic linker has this much less thread-local memory for libraries that a running program loads.
 little_thread_local_memory_is_enough() {
     serves LD_LIBRARY_PATH="$front:$NEWER" GLIBC_TUNABLES=glibc.rtld.optional_static_tls=0
+}
+
+# Nor do others that take of it leave too little.
+libraries_that_take_thread_local_memory_leave_enough() {
+    serves LD_PRELOAD="$TAKER" LD_LIBRARY_PATH="$front:$NEWER"
 }
 
 # No driver is found.

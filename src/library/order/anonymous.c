@@ -40,7 +40,7 @@ static struct sp_outcome resolve(CUstream handle, struct sp_stream **stream) {
     struct sp_outcome outcome = name_of(handle, &name);
     if (!sp_is_done(outcome))
         return outcome;
-    *stream = *sp_remember_entry(&name);
+    *stream = sp_remembered->by_name[sp_remember_place(&name)];
     return *stream && sp_stream_has_name(*stream, &name) ? sp_outcome_done()
                                                          : sp_meet_stream(handle, &name, stream);
 }

@@ -16,15 +16,12 @@ struct sp_outcome sp_identified_meet(CUstream handle, uint64_t id, struct sp_str
 // The legacy streams that this thread has named last, by the id of the context that was current
 // then. A context has one such stream as long as it lives, so its id, which the driver tells in two
 // thirds of the time, stands for the stream's. Green contexts, too, have an id each: see the
-// conformance program's group gpu.
-enum { LEGACY_STREAMS = 4 }; // ids are counted by the driver, one by one
-static _Thread_local __attribute__((tls_model("initial-exec"))) struct legacy {
-    unsigned long long context_id; // 0: none
-    unsigned long long id;
-    struct sp_stream *stream;
-} legacies[LEGACY_STREAMS];
+// conformance program's group gpu. The driver counts ids one by one.
+static unsigned place_of(unsigned long long context_id) {
+    return context_id % SP_REMEMBER_LEGACIES;
+}
 
-static bool is_legacy_of(const struct legacy *legacy, unsigned long long context_id) {
+static bool is_legacy_of(const struct sp_legacy *legacy, unsigned long long context_id) {
     return legacy->stream && legacy->context_id == context_id &&
            sp_stream_word(legacy->stream, 0) == legacy->id;
 }
@@ -39,11 +36,12 @@ static struct sp_outcome find_by_id(CUstream handle, unsigned long long *id,
 
 // The stream is asked for its own id. It is kept where the context's is known, which is never 0.
 static struct sp_outcome ask_for_legacy(CUstream handle, unsigned long long context_id,
-                                        struct legacy *legacy, struct sp_stream **stream) {
+                                        struct sp_stream **stream) {
     unsigned long long id = 0;
     struct sp_outcome outcome = find_by_id(handle, &id, stream);
-    if (sp_is_done(outcome) && context_id != 0)
-        *legacy = (struct legacy){context_id, id, *stream};
+    struct sp_remembered *own = sp_is_done(outcome) && context_id != 0 ? sp_remember_own() : NULL;
+    if (own)
+        own->legacies[place_of(context_id)] = (struct sp_legacy){context_id, id, *stream};
     return outcome;
 }
 
@@ -52,9 +50,9 @@ SP_APART struct sp_outcome sp_identified_resolve_legacy(CUstream handle,
     unsigned long long context_id = 0;
     if (sp_driver->cuCtxGetId(NULL, &context_id) != CUDA_SUCCESS)
         context_id = 0;
-    struct legacy *legacy = &legacies[context_id % LEGACY_STREAMS];
+    const struct sp_legacy *legacy = &sp_remembered->legacies[place_of(context_id)];
     if (SP_UNLIKELY(context_id == 0 || !is_legacy_of(legacy, context_id)))
-        return ask_for_legacy(handle, context_id, legacy, stream);
+        return ask_for_legacy(handle, context_id, stream);
     *stream = legacy->stream;
     return sp_outcome_done();
 }

@@ -77,6 +77,8 @@ struct sp_outcome sp_meet_stream(CUstream handle, const struct sp_stream_name *n
         return outcome;
     if (handle == CU_STREAM_PER_THREAD)
         sp_thread_end_note(*stream, name);
-    *sp_remember_entry(name) = *stream;
+    struct sp_remembered *own = sp_remember_own();
+    if (own)
+        own->by_name[sp_remember_place(name)] = *stream;
     return sp_outcome_done();
 }

@@ -3,10 +3,44 @@
 #include "order/registry.h"
 #include "order/seen.h"
 
+#include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
-_Thread_local struct sp_stream *sp_remember_by_name[SP_REMEMBER_NAMES];
-_Thread_local struct sp_stream *sp_remember_by_handle[SP_REMEMBER_HANDLES];
+static struct sp_remembered nothing; // is never written
+_Thread_local struct sp_remembered *sp_remembered = &nothing;
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t key; // of a thread that has tables of its own
+static bool has_key;
+
+// A later destructor of the program's may use a stream once more, and then gets tables once more.
+static void end(void *tables) {
+    sp_remembered = &nothing;
+    free(tables);
+}
+
+static void make_key(void) {
+    has_key = pthread_key_create(&key, end) == 0;
+}
+
+// A library that is unloaded leaves no thread with a call to it.
+__attribute__((destructor)) static void delete_key(void) {
+    if (has_key)
+        pthread_key_delete(key);
+}
+
+struct sp_remembered *sp_remember_own(void) {
+    if (sp_remembered != &nothing)
+        return sp_remembered;
+    pthread_once(&once, make_key);
+    struct sp_remembered *made = has_key ? calloc(1, sizeof *made) : NULL;
+    if (!made || pthread_setspecific(key, made) != 0) {
+        free(made);
+        return NULL;
+    }
+    return sp_remembered = made;
+}
 
 static _Atomic bool remembers; // any handle
 
@@ -19,7 +53,9 @@ void sp_remember_stream(struct sp_stream *stream, CUstream handle) {
         sp_store_relaxed(&stream->seen, sp_seen_has(handle));
         sp_store_release(&stream->known_as, name);
     }
-    sp_remember_by_handle[sp_hash(name) % SP_REMEMBER_HANDLES] = stream;
+    struct sp_remembered *own = sp_remember_own();
+    if (own)
+        own->by_handle[sp_hash(name) % SP_REMEMBER_HANDLES] = stream;
 }
 
 // A thread that borrows the stream from here on finds that it isn't known.
@@ -47,6 +83,6 @@ void sp_remember_forget_handles(void) {
 }
 
 void sp_remember_forget_by_thread(void) {
-    memset(sp_remember_by_name, 0, sizeof sp_remember_by_name);
-    memset(sp_remember_by_handle, 0, sizeof sp_remember_by_handle);
+    if (sp_remembered != &nothing)
+        memset(sp_remembered, 0, sizeof *sp_remembered);
 }

@@ -7,28 +7,45 @@
 // of a program that promises to have one context. A thread's own default stream has the same handle
 // in every thread, but each thread has its own table. The slot of a default stream is given to
 // another stream only when its thread has ended or its context is gone.
+//
+// The tables aren't in thread-local memory, of which a library that is loaded into a running
+// program gets little: each thread has a pointer there. A thread that has nothing to remember, or
+// no host memory for it, points to tables that stay empty.
 #ifndef STREAMPOOL_ORDER_REMEMBER_H
 #define STREAMPOOL_ORDER_REMEMBER_H
 
 #include "order/stream.h"
 
-enum { SP_REMEMBER_NAMES = 32, SP_REMEMBER_HANDLES = 16 };
-#define SP_REMEMBER_OF_THREAD                                                                      \
-    extern _Thread_local __attribute__((tls_model("initial-exec"), visibility("hidden")))
-SP_REMEMBER_OF_THREAD struct sp_stream *sp_remember_by_name[SP_REMEMBER_NAMES];
-SP_REMEMBER_OF_THREAD struct sp_stream *sp_remember_by_handle[SP_REMEMBER_HANDLES];
+enum { SP_REMEMBER_NAMES = 32, SP_REMEMBER_HANDLES = 16, SP_REMEMBER_LEGACIES = 4 };
 
-// The entry for a name: of an identified stream the id alone says which one, since a driver counts
+// A context's legacy stream: see order/identified.c.
+struct sp_legacy {
+    unsigned long long context_id; // 0: none
+    unsigned long long id;
+    struct sp_stream *stream;
+};
+
+struct sp_remembered {
+    struct sp_stream *by_name[SP_REMEMBER_NAMES];
+    struct sp_stream *by_handle[SP_REMEMBER_HANDLES];
+    struct sp_legacy legacies[SP_REMEMBER_LEGACIES];
+};
+extern _Thread_local __attribute__((tls_model("initial-exec"),
+                                    visibility("hidden"))) struct sp_remembered *sp_remembered;
+
+// Returns the calling thread's own tables, to be written; null without host memory.
+struct sp_remembered *sp_remember_own(void);
+
+// The place of a name: of an identified stream the id alone says which one, since a driver counts
 // its ids one by one. The slot of the stream there may be another one's by now.
-static inline struct sp_stream **sp_remember_entry(const struct sp_stream_name *name) {
-    uint64_t words = name->word[0] ^ (name->word[1] >> 4) ^ name->word[2];
-    return &sp_remember_by_name[words % SP_REMEMBER_NAMES];
+static inline uint64_t sp_remember_place(const struct sp_stream_name *name) {
+    return (name->word[0] ^ (name->word[1] >> 4) ^ name->word[2]) % SP_REMEMBER_NAMES;
 }
 
 // Returns the stream with a handle, or null when the thread doesn't remember it.
 static inline struct sp_stream *sp_remember_find(CUstream handle) {
     uintptr_t name = (uintptr_t)sp_stream_proper_handle(handle);
-    struct sp_stream *stream = sp_remember_by_handle[sp_hash(name) % SP_REMEMBER_HANDLES];
+    struct sp_stream *stream = sp_remembered->by_handle[sp_hash(name) % SP_REMEMBER_HANDLES];
     bool is_it = stream && sp_load_acquire(&stream->known_as) == name;
     return is_it ? stream : NULL;
 }

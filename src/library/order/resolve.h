@@ -32,7 +32,7 @@ static inline struct sp_outcome sp_resolve_stream(CUstream handle, struct sp_str
     CUresult code = sp_driver->cuStreamGetId(handle, &id);
     if (SP_UNLIKELY(code != CUDA_SUCCESS))
         return sp_outcome_of_code(code, "cuStreamGetId");
-    struct sp_stream *known = sp_remember_by_name[id % SP_REMEMBER_NAMES];
+    struct sp_stream *known = sp_remembered->by_name[id % SP_REMEMBER_NAMES];
     if (SP_UNLIKELY(!known || sp_load_acquire(&known->key.word[0]) != id))
         return sp_identified_meet(handle, id, stream);
     *stream = known;

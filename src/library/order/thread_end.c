@@ -6,16 +6,15 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-// The calling thread's own default streams stand in a list.
+// A thread's own default streams stand in a list, which is the value of the key.
 struct own {
     struct own *next;
     struct sp_stream *stream;
     struct sp_stream_name name;
 };
 
-static _Thread_local __attribute__((tls_model("initial-exec"))) struct own *mine;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_key_t key; // of a thread that has some: only that its end is told
+static pthread_key_t key;
 static bool has_key;
 
 // The program's own destructors, which may use the streams, come in the first round. So this acts
@@ -23,10 +22,10 @@ static bool has_key;
 // since a lock taken there leaves state of its own behind, and the thread sanitizer takes none.
 enum { ROUND = 2 };
 
-static void end(void *unused) {
-    static _Thread_local int rounds;
-    (void)unused;
-    if (++rounds < ROUND && pthread_setspecific(key, &mine) == 0)
+static void end(void *list) {
+    static _Thread_local uint8_t rounds;
+    struct own *mine = list;
+    if (++rounds < ROUND && pthread_setspecific(key, mine) == 0)
         return;
     sp_remember_forget_by_thread();
     while (mine) {
@@ -48,8 +47,7 @@ __attribute__((destructor)) static void delete_key(void) {
 }
 
 // Forgets the streams whose slots other streams have: they ended with their contexts.
-static void forget_ended(void) {
-    struct own **link = &mine;
+static void forget_ended(struct own **link) {
     while (*link) {
         struct own *own = *link;
         if (sp_stream_has_name(own->stream, &own->name)) {
@@ -61,23 +59,24 @@ static void forget_ended(void) {
     }
 }
 
-static bool is_mine(const struct sp_stream *stream) {
-    const struct own *own = mine;
+static bool is_in(const struct own *own, const struct sp_stream *stream) {
     while (own && own->stream != stream)
         own = own->next;
     return own != NULL;
 }
 
+// Once a thread has a list, its head can be set without host memory.
 void sp_thread_end_note(struct sp_stream *stream, const struct sp_stream_name *name) {
     pthread_once(&once, make_key);
-    if (!has_key || pthread_setspecific(key, &mine) != 0)
+    if (!has_key)
         return;
-    forget_ended();
-    if (is_mine(stream))
-        return;
-    struct own *own = malloc(sizeof *own);
-    if (!own)
-        return;
-    *own = (struct own){mine, stream, *name};
-    mine = own;
+    struct own *mine = pthread_getspecific(key);
+    forget_ended(&mine);
+    struct own *own = is_in(mine, stream) ? NULL : malloc(sizeof *own);
+    if (own) {
+        *own = (struct own){mine, stream, *name};
+        mine = own;
+    }
+    if (pthread_setspecific(key, mine) != 0)
+        free(own);
 }

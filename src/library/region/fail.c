@@ -7,8 +7,7 @@
 static _Thread_local struct {
     poolError_t unread; // of the last failure, until the program reads it
     CUresult native;
-    const char *entry_point;
-} last = {poolSuccess, CUDA_SUCCESS, ""};
+} last = {poolSuccess, CUDA_SUCCESS};
 
 static bool is_ours(int code) {
     switch (code) {
@@ -35,7 +34,6 @@ poolError_t sp_fail(poolError_t error, const char *format, ...) {
     if (error != poolErrorNotReady) // an answer, which no program takes for a failure
         last.unread = error;
     last.native = CUDA_SUCCESS;
-    last.entry_point = "";
     return error;
 }
 
@@ -73,7 +71,7 @@ poolError_t sp_fail_outcome(struct sp_outcome outcome, const char *what) {
 
 void sp_fail_of_driver(struct sp_outcome outcome) {
     last.native = outcome.code;
-    last.entry_point = outcome.entry_point ? outcome.entry_point : "";
+    sp_detail_set_entry_point(outcome.entry_point ? outcome.entry_point : "");
 }
 
 poolError_t sp_fail_unread(void) {
@@ -90,5 +88,5 @@ const char *sp_fail_detail(void) {
 
 void sp_fail_native(CUresult *error, const char **entry_point) {
     *error = last.native;
-    *entry_point = last.entry_point;
+    *entry_point = sp_detail_entry_point();
 }

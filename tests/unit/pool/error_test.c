@@ -155,6 +155,67 @@ static void a_sentence_that_finds_no_memory_is_cut(void **state) {
     assert_string_equal(with_memory, "no pool");
 }
 
+// What a thread reads that finds no memory for its sentence.
+struct reading {
+    int number;
+    pthread_barrier_t *all; // null: it reads alone
+    char text[SP_ERROR_DETAIL];
+};
+
+static void *fail_short(void *argument) {
+    struct reading *reading = argument;
+    uint64_t failed;
+    host_memory_enter(1, true);
+    sp_fail(poolErrorMemoryAllocation, "number %d", reading->number);
+    host_memory_leave(&failed);
+    if (reading->all)
+        pthread_barrier_wait(reading->all);
+    snprintf(reading->text, sizeof reading->text, "%s", sp_fail_detail());
+    return NULL;
+}
+
+static bool has_own(const struct reading *reading) {
+    char expected[32];
+    snprintf(expected, sizeof expected, "number %d", reading->number);
+    return strcmp(reading->text, expected) == 0;
+}
+
+enum { CROWD = 40 };
+
+// A thread that ends leaves its place to the next.
+static void one_thread_after_the_other_has_its_sentence_without_memory(void **state) {
+    (void)state;
+    for (int i = 0; i < CROWD; i++) {
+        struct reading reading = {.number = i};
+        pthread_t thread;
+        assert_int_equal(pthread_create(&thread, NULL, fail_short, &reading), 0);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        assert_true(has_own(&reading));
+    }
+}
+
+// Nobody reads what another thread has failed at.
+static void of_many_threads_without_memory_some_are_told_so(void **state) {
+    (void)state;
+    static struct reading readings[CROWD];
+    pthread_barrier_t all;
+    pthread_t threads[CROWD];
+    int own = 0;
+    assert_int_equal(pthread_barrier_init(&all, NULL, CROWD), 0);
+    for (int i = 0; i < CROWD; i++) {
+        readings[i] = (struct reading){.number = i, .all = &all};
+        assert_int_equal(pthread_create(&threads[i], NULL, fail_short, &readings[i]), 0);
+    }
+    for (int i = 0; i < CROWD; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+        own += has_own(&readings[i]);
+        assert_true(has_own(&readings[i]) ||
+                    strcmp(readings[i].text, "there is no host memory for the sentence") == 0);
+    }
+    assert_int_equal(own, 16);
+    pthread_barrier_destroy(&all);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_thread_that_failed_nothing_has_nothing_to_tell),
@@ -166,6 +227,8 @@ int main(void) {
         cmocka_unit_test(a_sentence_that_is_too_long_is_cut_and_ended),
         cmocka_unit_test(each_thread_has_its_own_sentence),
         cmocka_unit_test(a_sentence_that_finds_no_memory_is_cut),
+        cmocka_unit_test(one_thread_after_the_other_has_its_sentence_without_memory),
+        cmocka_unit_test(of_many_threads_without_memory_some_are_told_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
