@@ -3,7 +3,6 @@
 // Memory of ours and of the driver's live side by side. A pointer is ours when it lies where one of
 // our pools has its addresses. The driver serves what we don't: streams that capture, its own
 // pools, and its own memory.
-#include "dropin/fault.h"
 #include "dropin/notes.h"
 #include "dropin/real.h"
 #include "dropin/room.h"
@@ -20,13 +19,10 @@ static bool is_created(CUstream stream) {
     return stream > CU_STREAM_PER_THREAD;
 }
 
-// Makes a call of the library, unless the context has had a fault, and counts it. The library never
-// supplies a context for a created stream, so nothing is demanded then.
+// Makes a call of the library, and counts it. The library never supplies a context for a created
+// stream, so nothing is demanded then.
 #define SERVE(result, stream, call, what)                                                          \
     do {                                                                                           \
-        (result) = sp_fault_now();                                                                 \
-        if ((result) != CUDA_SUCCESS)                                                              \
-            break;                                                                                 \
         if (is_created(stream))                                                                    \
             SP_SERVE_UNDEMANDING(result, call, what);                                              \
         else                                                                                       \

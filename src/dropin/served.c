@@ -1,6 +1,5 @@
 #include "dropin/served.h"
 #include "dropin/driver_file.h"
-#include "dropin/fault.h"
 #include "dropin/real.h"
 #include "dropin/report.h"
 
@@ -68,8 +67,6 @@ CUresult sp_served_failure(poolError_t error) {
     if (error == poolErrorUnknown)
         poolGetLastNativeError(&native, NULL);
     CUresult code = native != CUDA_SUCCESS ? (CUresult)native : (CUresult)error;
-    if (code != CUDA_SUCCESS)
-        sp_fault_look(code);
     return code == CUDA_ERROR_INVALID_CONTEXT ? ask_context() : code;
 }
 

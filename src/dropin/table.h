@@ -192,7 +192,6 @@ struct CUgraphEdgeData_st;
     X(cuCtxGetDevice, (CUdevice *device)) \
     X(cuCtxGetFlags, (unsigned int *flags)) \
     X(cuCtxSetFlags, (unsigned int flags)) \
-    X(cuMemGetInfo_v2, (size_t *free, size_t *total)) \
     X(cuCtxPushCurrent_v2, (CUcontext context)) \
     X(cuCtxPopCurrent_v2, (CUcontext *context)) \
     X(cuDeviceGetCount, (int *count)) \

@@ -39,6 +39,16 @@ static int captures(const struct sim_stream *stream) {
            CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
+// As seen on an H200: a stream whose context has failed tells that alone.
+static CUresult error_of(const struct sim_stream *stream) {
+    return atomic_load_explicit(&stream->context, memory_order_relaxed)->error;
+}
+
+static CUresult find_current(struct sim_context **context) {
+    CUresult failure = sim_context_current(sim_thread_self(), context);
+    return failure == CUDA_SUCCESS ? (*context)->error : failure;
+}
+
 CUresult cuStreamGetCtx(CUstream handle, CUcontext *result) {
     struct sim_queue *queue;
     struct sim_context *context;
@@ -48,11 +58,9 @@ CUresult cuStreamGetCtx(CUstream handle, CUcontext *result) {
     struct sim_stream *stream = sim_stream_find(handle);
     if (!stream && !sim_stream_is_default(handle))
         return find_queue(handle, &queue);
-    CUresult failure = CUDA_SUCCESS;
+    CUresult failure = stream ? error_of(stream) : find_current(&context);
     if (stream)
         context = atomic_load_explicit(&stream->context, memory_order_relaxed);
-    else
-        failure = sim_context_current(sim_thread_self(), &context);
     if (failure == CUDA_SUCCESS)
         *result = sim_context_handle(context);
     return failure;
@@ -64,8 +72,8 @@ CUresult cuStreamGetFlags(CUstream handle, unsigned int *flags) {
     if (!flags)
         return CUDA_ERROR_INVALID_VALUE;
     struct sim_stream *stream = sim_stream_find(handle);
-    CUresult failure = stream ? CUDA_SUCCESS : find_queue(handle, &queue);
-    if (stream && captures(stream))
+    CUresult failure = stream ? error_of(stream) : find_queue(handle, &queue);
+    if (failure == CUDA_SUCCESS && stream && captures(stream))
         failure = refuse_if_capturing(handle, "cuStreamGetFlags");
     if (failure == CUDA_SUCCESS)
         *flags =
@@ -82,7 +90,7 @@ CUresult cuStreamGetId(CUstream handle, unsigned long long *id) {
     struct sim_stream *stream = sim_stream_find(handle);
     if (stream) {
         CUresult failure =
-            captures(stream) ? refuse_if_capturing(handle, "cuStreamGetId") : CUDA_SUCCESS;
+            captures(stream) ? refuse_if_capturing(handle, "cuStreamGetId") : error_of(stream);
         if (failure == CUDA_SUCCESS)
             *id = atomic_load_explicit(&stream->element.identity, memory_order_relaxed);
         return failure;
@@ -93,7 +101,7 @@ CUresult cuStreamGetId(CUstream handle, unsigned long long *id) {
             *id = queue->stream_id;
         return failure;
     }
-    CUresult failure = sim_context_current(sim_thread_self(), &context);
+    CUresult failure = find_current(&context);
     if (failure == CUDA_SUCCESS &&
         atomic_load_explicit(&context->blocking_captures, memory_order_relaxed) > 0)
         failure = refuse_if_capturing(handle, "cuStreamGetId");
@@ -104,7 +112,7 @@ CUresult cuStreamGetId(CUstream handle, unsigned long long *id) {
 
 static CUresult legacy_status(CUstreamCaptureStatus *status) {
     struct sim_context *context;
-    CUresult failure = sim_context_current(sim_thread_self(), &context);
+    CUresult failure = find_current(&context);
     if (failure != CUDA_SUCCESS)
         return failure;
     if (atomic_load_explicit(&context->blocking_captures, memory_order_relaxed) > 0)
@@ -122,7 +130,7 @@ CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus *status) {
     if (stream) {
         *status = (CUstreamCaptureStatus)atomic_load_explicit(&stream->capture_status,
                                                               memory_order_relaxed);
-        return CUDA_SUCCESS;
+        return error_of(stream);
     }
     if (is_legacy(handle))
         return legacy_status(status);

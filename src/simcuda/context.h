@@ -23,8 +23,8 @@ struct sim_context {
     _Atomic uint64_t legacy_stream_id;
     _Atomic int device;
     _Atomic bool is_primary;
-    uint64_t retained; // of a primary context
-    CUresult error;    // sticky; CUDA_SUCCESS while all is well
+    uint64_t retained;      // of a primary context
+    _Atomic CUresult error; // sticky; CUDA_SUCCESS while all is well
     struct sp_list queues;
     struct sim_queue *legacy;
     // cuCtxRecordEvent adds its records to this queue, which no stream is ordered after; null until

@@ -10,7 +10,7 @@
 #include "simcuda/report.h"
 #include "simcuda/work.h"
 
-#define CHUNK 65536
+#define CHUNK (8 * 1024)
 
 struct CUfunc_st {
     const char *name;

@@ -381,6 +381,7 @@
 
 #define SIMULATED_ROWS(X) \
     X(the_drivers_failures_are_passed_on, "a synchronise, a query or a record that the driver fails: its number and its entry point") \
+    X(a_fault_that_a_call_has_told_of_is_told_by_all, "work has failed, and a call has said so: allocations and frees return the same, whatever is promised, and change nothing") \
     X(trap_3_a_failed_driver_call_leaves_nothing_behind, "growth that fails at any of its driver calls is undone") \
     X(trap_9_the_first_large_allocation_takes_few_driver_calls, "the first large allocation takes few driver calls, and its repetition none") \
     X(trap_11_address_space_that_runs_out_is_an_error, "no address space left: MemoryAllocation, and what is there goes on working") \

@@ -92,6 +92,53 @@ void row_the_drivers_failures_are_passed_on(void) {
     }
 }
 
+static void require_fault(poolMemPool_t pool, CUstream stream, void *const *blocks) {
+    void *pointer = NULL;
+    EXPECT(poolMallocAsync(&pointer, 512, stream), poolErrorIllegalAddress);
+    EXPECT(poolMallocAsync(&pointer, MIB(64), stream), poolErrorIllegalAddress);
+    EXPECT(poolMallocFromPoolAsync(&pointer, MIB(3), pool, stream), poolErrorIllegalAddress);
+    for (int i = 0; i < 2; i++) {
+        EXPECT(poolFreeAsync(blocks[i], stream), poolErrorIllegalAddress);
+        EXPECT(poolFree(blocks[i]), poolErrorIllegalAddress);
+    }
+    REQUIRE(!pointer);
+}
+
+// In a context of its own, which ends then. Memory that it leaves is freed elsewhere.
+static void fault_under(int promises, CUstream elsewhere) {
+    const struct sp_driver *driver = test_driver();
+    CUstream streams[] = {NULL, NULL, CU_STREAM_PER_THREAD};
+    CUcontext context = NULL;
+    poolMemPool_t pool = test_keeping_pool();
+    test_set_flag(pool, poolMemPoolAttrStreamPromises, promises);
+    EXPECT(poolDeviceSetMemPool(0, pool), poolSuccess);
+    DRIVER(driver->cuCtxCreate(&context, 0, 0));
+    DRIVER(driver->cuStreamCreate(&streams[0], CU_STREAM_NON_BLOCKING));
+    void *blocks[] = {test_malloc(pool, 512, streams[0]), test_malloc(pool, MIB(4), streams[0])};
+    for (size_t i = 0; i < 3; i++)
+        test_free(test_malloc(pool, MIB(3), streams[i]), streams[i]);
+    struct test_figures before = test_figures(pool);
+    DRIVER((CUresult)test_require_simulated()->simcudaContextFail(context,
+                                                                  CUDA_ERROR_ILLEGAL_ADDRESS));
+    EXPECT(poolStreamSynchronize(streams[0]), poolErrorIllegalAddress);
+    for (size_t i = 0; i < 3; i++)
+        require_fault(pool, streams[i], blocks);
+    REQUIRE_FIGURES(pool, before);
+    DRIVER(driver->cuCtxDestroy(context));
+    test_free(blocks[0], elsewhere);
+    test_free(blocks[1], elsewhere);
+}
+
+void row_a_fault_that_a_call_has_told_of_is_told_by_all(void) {
+    static const int promises[] = {
+        poolPromiseNothing, poolPromiseNoCapture, poolPromiseStreamDestroy,
+        poolPromiseStreamDestroy | poolPromiseNeverCapture,
+        poolPromiseStreamDestroy | poolPromiseNoCapture | poolPromiseNoLegacyOrder};
+    CUstream elsewhere = test_stream();
+    for (size_t i = 0; i < sizeof promises / sizeof promises[0]; i++)
+        fault_under(promises[i], elsewhere);
+}
+
 // ------------------------------------------------------------------------------------------ trap 3
 
 void row_trap_3_a_failed_driver_call_leaves_nothing_behind(void) {

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "random/program.h"
+#include "random/scarce.h"
 #include "support/check.h"
 #include "support/device.h"
 
@@ -23,6 +24,7 @@ struct options {
     uint64_t seeds;
     bool all_policies;
     uint64_t required[TOTALS_COUNT];
+    void (*run)(const struct plan *plan, struct totals *totals);
 };
 
 // ------------------------------------------------------------------------------------- the options
@@ -70,7 +72,8 @@ enum {
     KEY_LARGE,
     KEY_OBSERVED,
     KEY_POOLS,
-    KEY_PROMISES
+    KEY_PROMISES,
+    KEY_SCARCE
 };
 
 static const struct argp_option option_table[] = {
@@ -88,6 +91,8 @@ static const struct argp_option option_table[] = {
     {"bytes", KEY_BYTES, "LIMIT", 0, "the pool's limit (without it 32M, on a real driver 256M)", 0},
     {"contexts", KEY_CONTEXTS, "1|2", 0, "with 2, a second context comes and goes", 0},
     {"pools", KEY_POOLS, "1|2", 0, "how many pools the streams are used with", 0},
+    {"scarce", KEY_SCARCE, NULL, 0, "the process lacks descriptors, threads or stack, by its seed",
+     0},
     {"promises", KEY_PROMISES, NULL, 0, "the first pool carries StreamPromises, most of the time",
      0},
     {"observed", KEY_OBSERVED, NULL, 0,
@@ -156,6 +161,8 @@ static error_t read_option(int key, char *value, struct argp_state *state) {
         options->plan.large = true;
     else if (key == KEY_OBSERVED)
         options->plan.observed = true;
+    else if (key == KEY_SCARCE)
+        options->run = scarce_run;
     else if (key == KEY_PROMISES)
         options->plan.promises = true;
     else if (key == ARGP_KEY_END)
@@ -180,14 +187,15 @@ static void set_simulated_driver(const struct plan *plan, const char *settings) 
 }
 
 // A failure says itself what it is; here is only what it can't say any more.
-static bool run_program(const struct plan *plan, struct totals *totals, const char *settings) {
+static bool run_program(const struct options *options, const struct plan *plan,
+                        struct totals *totals, const char *settings) {
     uint64_t before = totals->operations;
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
         test_set_subject("seed %" PRIu64 ", policies %" PRIu64, plan->seed, plan->policies);
         set_simulated_driver(plan, settings);
-        program_run(plan, totals);
+        options->run(plan, totals);
         _exit(EXIT_SUCCESS);
     }
     int status;
@@ -210,7 +218,7 @@ static bool run_all(const struct options *options, struct totals *totals) {
         struct plan plan = options->plan;
         plan.seed += i / policies;
         plan.policies = options->all_policies ? i % policies : plan.policies;
-        good = run_program(&plan, totals, settings);
+        good = run_program(options, &plan, totals, settings);
     }
     free(settings);
     return good;
@@ -239,6 +247,7 @@ int main(int argc, char **argv) {
                  .first_use_elsewhere = true},
         .seeds = 1,
         .all_policies = true,
+        .run = program_run,
     };
     const struct argp argp = {
         .options = option_table, .parser = read_option, .doc = "Runs random programs on the pool."};

@@ -12,6 +12,7 @@
     X(simcudaReset) \
     X(simcudaGetConfig) \
     X(simcudaRunThreads) \
+    X(simcudaContextFail) \
     X(simcudaEnqueue) \
     X(simcudaFailCall) \
     X(simcudaFailClear) \

@@ -64,12 +64,14 @@ SP_APART static struct sp_stream *identify(CUstream handle, const struct sp_pool
 }
 
 // Finds the stream of a call that names this pool, or none, and asks the driver nothing that the
-// promises answer. Returns null with an error. `refuse` makes the error of a call in a capture.
+// promises answer, unless there was a fault: the driver's answer tells if the stream's context has
+// it. Returns null with an error. `refuse` makes the error of a call in a capture.
 static SP_HOT struct sp_stream *admit(CUstream handle, const struct sp_pool *pool, int promises,
                                       poolError_t (*refuse)(struct sp_outcome outcome),
                                       poolError_t *error) {
     struct sp_stream *stream = NULL;
-    bool asks = !(promises & (poolPromiseNoCapture | poolPromiseNeverCapture));
+    bool asks = !(promises & (poolPromiseNoCapture | poolPromiseNeverCapture)) ||
+                SP_UNLIKELY(sp_load_relaxed(&sp_fail_had_fault));
     if (asks) {
         struct sp_outcome capture = sp_resolve_capture(handle);
         if (SP_UNLIKELY(!sp_is_done(capture)))
@@ -330,6 +332,13 @@ struct sp_stream *sp_memory_admit_free(CUstream handle, int promises, poolError_
     return admit(handle, NULL, promises, refuse_free_in_capture, error);
 }
 
+// The driver refuses to free memory while the current context has a fault.
+static poolError_t check_fault(void) {
+    struct sp_outcome asked = sp_resolve_capture(NULL);
+    return sp_fail_is_fault(asked.code) ? sp_fail_outcome(asked, "looking at the current context")
+                                        : poolSuccess;
+}
+
 static poolError_t free_once(void *ptr) {
     return sp_free_other(ptr, sp_owner_of((uint64_t)(uintptr_t)ptr), NULL);
 }
@@ -337,7 +346,10 @@ static poolError_t free_once(void *ptr) {
 // Memory that belongs to no pool goes to the driver, which needs a current context.
 static poolError_t free_in_no_order(void *ptr) {
     poolError_t unread = sp_fail_unread();
-    poolError_t error = free_once(ptr);
+    poolError_t error = sp_load_relaxed(&sp_fail_had_fault) ? check_fault() : poolSuccess;
+    if (error != poolSuccess)
+        return error;
+    error = free_once(ptr);
     if (error != poolErrorDeviceUninitialized)
         return error;
     struct sp_outcome supplied = sp_api_supply_context(sp_outcome_of(SP_NO_CONTEXT), NULL, NULL);

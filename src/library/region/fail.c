@@ -1,5 +1,7 @@
 #include "region/fail.h"
 
+#include "base/atomic.h"
+
 #include <stdarg.h>
 #include <stdbool.h>
 #include <streampool/lists.h>
@@ -14,6 +16,29 @@ static bool is_ours(int code) {
 #define IS_OURS(name, number, text) case number:
         STREAMPOOL_ERRORS(IS_OURS)
 #undef IS_OURS
+        return true;
+    default:
+        return false;
+    }
+}
+
+_Atomic bool sp_fail_had_fault;
+
+bool sp_fail_is_fault(CUresult error) {
+    switch (error) {
+    case CUDA_ERROR_ECC_UNCORRECTABLE:
+    case CUDA_ERROR_NVLINK_UNCORRECTABLE:
+    case CUDA_ERROR_CONTAINED:
+    case CUDA_ERROR_ILLEGAL_ADDRESS:
+    case CUDA_ERROR_LAUNCH_TIMEOUT:
+    case CUDA_ERROR_ASSERT:
+    case CUDA_ERROR_HARDWARE_STACK_ERROR:
+    case CUDA_ERROR_ILLEGAL_INSTRUCTION:
+    case CUDA_ERROR_MISALIGNED_ADDRESS:
+    case CUDA_ERROR_INVALID_ADDRESS_SPACE:
+    case CUDA_ERROR_INVALID_PC:
+    case CUDA_ERROR_LAUNCH_FAILED:
+    case CUDA_ERROR_TENSOR_MEMORY_LEAK:
         return true;
     default:
         return false;
@@ -59,6 +84,8 @@ static CUresult code_of(struct sp_outcome outcome) {
 
 poolError_t sp_fail_outcome(struct sp_outcome outcome, const char *what) {
     CUresult code = code_of(outcome);
+    if (sp_fail_is_fault(code))
+        sp_store_relaxed(&sp_fail_had_fault, true);
     const char *name = sp_driver_error_name(code);
     if (outcome.cause == SP_DRIVER_FAILED)
         sp_fail(sp_fail_code(code), "%s: %s returned %s", what, outcome.entry_point, name);

@@ -8,6 +8,7 @@
 #include "driver/driver.h"
 #include "region/detail.h"
 
+#include <stdbool.h>
 #include <streampool/streampool.h>
 
 // Notes the sentence and returns the error. The driver had no part in it.
@@ -21,6 +22,13 @@ poolError_t sp_fail_outcome(struct sp_outcome outcome, const char *what);
 
 // Adds the driver's part in a failure, if it has one, to what sp_fail() has noted.
 void sp_fail_of_driver(struct sp_outcome outcome);
+
+// True once a driver's call has told of a fault: work has failed, by an illegal access for one, and
+// every call on its context returns the same error from then on. Allocations and frees may make no
+// call that would tell; then they ask (api/memory.c). A process seldom outlives a fault, so it
+// stays true.
+extern _Atomic bool sp_fail_had_fault;
+bool sp_fail_is_fault(CUresult error);
 
 // Our code for a driver's.
 poolError_t sp_fail_code(CUresult error);

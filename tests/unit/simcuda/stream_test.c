@@ -367,6 +367,29 @@ static void a_failed_context_fails_its_streams_and_events_and_no_others(void **s
     OK(cuCtxDestroy_v2(context));
 }
 
+// A context tells who it is, and a stream no more.
+static void a_failed_contexts_streams_tell_of_nothing_else(void **state) {
+    CUcontext context, found;
+    CUdevice device;
+    CUstreamCaptureStatus status;
+    unsigned long long id;
+    unsigned int flags;
+    (void)state;
+    OK(cuCtxCreate_v2(&context, 0, 0));
+    CUstream streams[] = {make_stream(), NULL, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD};
+    OK(simcudaContextFail(context, CUDA_ERROR_ILLEGAL_ADDRESS));
+    for (size_t i = 0; i < sizeof streams / sizeof streams[0]; i++) {
+        FAILS(cuStreamGetId(streams[i], &id), CUDA_ERROR_ILLEGAL_ADDRESS);
+        FAILS(cuStreamGetCtx(streams[i], &found), CUDA_ERROR_ILLEGAL_ADDRESS);
+        FAILS(cuStreamGetFlags(streams[i], &flags), CUDA_ERROR_ILLEGAL_ADDRESS);
+        FAILS(cuStreamIsCapturing(streams[i], &status), CUDA_ERROR_ILLEGAL_ADDRESS);
+    }
+    OK(cuCtxGetId(context, &id));
+    OK(cuCtxGetCurrent(&found));
+    OK(cuCtxGetDevice(&device));
+    OK(cuCtxDestroy_v2(context));
+}
+
 static void pending_work_of_a_failed_context_ends_without_effect(void **state) {
     CUcontext context;
     struct memory memory = map_memory(GRANULE);
@@ -410,6 +433,7 @@ int main(void) {
         STREAM_TEST(a_destroyed_context_has_no_id_and_may_be_asked_for_it),
         STREAM_TEST(the_last_release_ends_the_primary_context),
         STREAM_TEST(a_failed_context_fails_its_streams_and_events_and_no_others),
+        STREAM_TEST(a_failed_contexts_streams_tell_of_nothing_else),
         STREAM_TEST(pending_work_of_a_failed_context_ends_without_effect),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
