@@ -415,7 +415,6 @@ static const struct test_program program = {
     .groups = groups,
     .group_count = sizeof groups / sizeof groups[0],
     .conclude = test_require_no_complaints,
-    .seconds = 120,
 };
 
 int main(int argc, char **argv) {
