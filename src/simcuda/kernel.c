@@ -10,7 +10,7 @@
 #include "simcuda/report.h"
 #include "simcuda/work.h"
 
-#define CHUNK (8 * 1024)
+#define CHUNK ((uint64_t)8 << 10)
 
 struct CUfunc_st {
     const char *name;

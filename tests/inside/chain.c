@@ -23,7 +23,8 @@ static bool has_right_tier(const struct sp_block *block) {
 // The table of units has the block exactly if it is the first of its unit.
 static bool is_entered(const struct sp_block *block) {
     size_t unit = sp_units_at(block->chain, block->address);
-    return (*sp_units_entry(block->chain, unit) == block) == sp_units_is_first(block, unit);
+    const struct sp_leaf *leaf = sp_units_leaf(block->chain, unit);
+    return (leaf->first[unit % SP_LEAF_UNITS] == block) == sp_units_is_first(block, unit);
 }
 
 static bool check_block(const struct sp_block *block) {

@@ -48,11 +48,6 @@ static inline struct sp_leaf *sp_units_leaf(const struct sp_chain *chain, size_t
     return chain->leaves[unit >> SP_LEAF_SHIFT];
 }
 
-// The entry of a unit whose leaf has been made.
-static inline struct sp_block **sp_units_entry(const struct sp_chain *chain, size_t unit) {
-    return &sp_units_leaf(chain, unit)->first[unit & (SP_LEAF_UNITS - 1)];
-}
-
 // Sets the entry of a unit whose leaf has been made.
 static inline void sp_units_set(const struct sp_chain *chain, size_t unit, struct sp_block *block) {
     struct sp_leaf *leaf = sp_units_leaf(chain, unit);
