@@ -848,8 +848,10 @@ STREAMPOOL_API poolError_t poolMemPoolCreate(poolMemPool_t *pool,
 
 /// Destroys a pool. It waits for no work, at most for a driver call of the library's own thread on
 /// the pool. Live allocations stay valid and are freed as usual, and the pool's memory goes back
-/// to the device with the last of them, once the work before its free has completed; that of a
-/// Deterministic pool once a synchronise by this library's calls has seen that. The handle is
+/// to the device with the last of them, once the work before its free has completed, by the next
+/// call that can learn that: a synchronise by this library's calls, the creation of a pool with the
+/// work's context current, or an allocation for which the device has no room. That of a
+/// Deterministic pool goes back once such a synchronise has seen it. The handle is
 /// invalid from now on. If it was the device's current pool, the default pool becomes current.
 /// (cudaMemPoolDestroy)
 ///

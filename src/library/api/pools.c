@@ -82,6 +82,7 @@ poolError_t poolMemPoolCreate(poolMemPool_t *handle, const struct poolMemPoolPro
         error = check_exportable(device, (int)props->handleTypes);
     if (error != poolSuccess)
         return error;
+    sp_given_up_ask(device);
     sp_given_up_reap(device);
     error = sp_life_create(device, props, &pool);
     if (error == poolSuccess)

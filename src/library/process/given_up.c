@@ -2,6 +2,7 @@
 
 #include "base/number.h"
 #include "order/end.h"
+#include "order/poll.h"
 #include "order/progress.h"
 #include "process/promises.h"
 #include "region/device.h"
@@ -308,6 +309,14 @@ static void reap_due(struct sp_device *device) {
         take_apart(pool);
     if (sp_load_acquire(&device->given_up) > 0)
         sp_given_up_await_worker();
+}
+
+void sp_given_up_ask(struct sp_device *device) {
+    sp_lock_acquire(&device->lock);
+    bool any = !sp_tree_empty(&device->awaited[COMPLETION]);
+    sp_lock_release(&device->lock);
+    if (any)
+        sp_poll_current_context(); // a failure keeps them waiting
 }
 
 void sp_given_up_reap(struct sp_device *device) {

@@ -34,6 +34,10 @@ void sp_given_up_reap_pool(struct sp_device *device, struct sp_pool *pool);
 // may be another pool's by now.
 void sp_given_up_wake(struct sp_device *device, struct sp_pool *pool);
 
+// Asks the events of the current context where a pool waits for one: the program may have heard
+// from CUDA alone that the work has ended, and make no other call that asks.
+void sp_given_up_ask(struct sp_device *device);
+
 // Looks at those that are due, or that have waited for what is known to be complete by now. What is
 // left of them then isn't free, or the reaper is about to take it apart: the caller may count on
 // that memory.

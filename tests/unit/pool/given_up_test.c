@@ -98,6 +98,18 @@ static void a_pool_that_becomes_empty_under_a_walk_is_looked_at_behind_it(void *
     assert_int_equal(simcudaMemoryInUse(0), 0);
 }
 
+// The program hears of it from CUDA alone, and makes no other call.
+static void a_creation_asks_what_has_completed(void **state) {
+    (void)state;
+    simulated_work(a);
+    leave_pending(a, NULL);
+    assert_int_equal(simcudaComplete(a, 2), CUDA_SUCCESS);
+    assert_int_equal(given_up(), 1);
+    fixture_pool();
+    assert_int_equal(given_up(), 0);
+    assert_int_equal(simcudaMemoryInUse(0), 0);
+}
+
 static void a_creation_takes_a_pool_apart_that_is_found_complete(void **state) {
     (void)state;
     simulated_work(a);
@@ -332,6 +344,7 @@ int main(void) {
         given_up_test(a_pool_waits_for_several_streams_in_turn),
         given_up_test(pools_that_wait_for_several_numbers_of_one_stream_go_in_turn),
         given_up_test(a_pool_that_becomes_empty_under_a_walk_is_looked_at_behind_it),
+        given_up_test(a_creation_asks_what_has_completed),
         given_up_test(a_creation_takes_a_pool_apart_that_is_found_complete),
         given_up_test(a_deterministic_pool_waits_for_a_synchronise),
         given_up_test(a_pool_with_live_memory_gives_back_what_is_freed),
