@@ -8,6 +8,8 @@
 #   passes     50 passes of each trace of bench/traces alone, and of all in turn on one pool, from five starts; fails where what
 #              is reserved after pass 50 is more than 1 % above that after pass 10
 #   kernel-heap  5,000 seeds of the device code of a heap inside kernels, on the model of warps
+#   room       streampool-room: 20 million operations on each of four API levels and on plain memory, so a hundred
+#              million; each order of frees a thousand times at least
 #   tsan-gcc   the tests with threads under gcc's thread sanitizer: tests/run.sh has clang's
 #
 # All parts unless some are named. Each has a build of its own under build/. Packages that are missing are installed as by
@@ -18,7 +20,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . tests/packages.sh
 . tests/configure.sh
 
-parts="bounded passes kernel-heap tsan-gcc"
+parts="bounded passes kernel-heap room tsan-gcc"
 # Tests in which threads meet, each a program by its name; stress, unload and the random programs are added below.
 threaded="base_lock base_biased_lock base_fork order_context_wait pool_open_lane pool_owner pool_reaper
     pool_context_wait_12000 simcuda_life kernel_heap_patterns kernel_heap_random"
@@ -51,6 +53,17 @@ run_kernel_heap() {
     build/release/tests/heap/kernel_heap_random_test --seed 1000 --seeds 5000
 }
 
+run_room() {
+    local environment
+    build release streampool-room streampool_simcuda || return 1
+    for environment in ROOM=default STREAMPOOL_DRIVER_API=12000 STREAMPOOL_DRIVER_API=11040 STREAMPOOL_DRIVER_API=10020 \
+        STREAMPOOL_SIMCUDA=vmm=missing; do
+        echo "$environment"
+        env "$environment" build/release/bin/streampool-room --driver sim --cap 0 --seeds 1000000 --operations 20000000 \
+            --orders 200 || return 1
+    done
+}
+
 run_tsan_gcc() {
     local launcher='' names
     # shellcheck disable=SC2046,SC2086  # a word for each name
@@ -66,8 +79,8 @@ run_tsan_gcc() {
 for argument; do
     case $argument in
         --no-install) install=no ;;
-        bounded | passes | kernel-heap | tsan-gcc) wanted+=("$argument") ;;
-        *) echo "usage: bash tests/soak.sh [--no-install] [bounded] [passes] [kernel-heap] [tsan-gcc]" >&2; exit 2 ;;
+        bounded | passes | kernel-heap | room | tsan-gcc) wanted+=("$argument") ;;
+        *) echo "usage: bash tests/soak.sh [--no-install] [bounded] [passes] [kernel-heap] [room] [tsan-gcc]" >&2; exit 2 ;;
     esac
 done
 if [ ${#wanted[@]} = 0 ]; then read -ra wanted <<< "$parts"; fi
