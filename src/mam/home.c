@@ -88,7 +88,7 @@ static struct sp_outcome open_locked(struct sp_home *home, int ordinal) {
 
 // The pool that the caller has made has loaded the same driver.
 static struct sp_outcome load_driver(void) {
-    const struct sp_driver *driver;
+    const struct sp_driver *driver = NULL;
     struct sp_outcome outcome = sp_outcome_of_driver(sp_driver_load(&driver), "cuInit");
     if (sp_is_done(outcome) && !driver->cuStreamCreate)
         return sp_outcome_of(SP_NOT_SUPPORTED);

@@ -50,14 +50,14 @@ CUresult cuEventSynchronize(CUevent event) {
     SIM_END(cuEventSynchronize, with_event(event, sim_event_synchronize));
 }
 
-// A sticky error is no reason to keep the event.
+// A sticky error is no reason to keep the event, and is told.
 static CUresult destroy(CUevent handle) {
     struct sim_event *event;
     CUresult result = sim_event_find(handle, &event);
     if (!event)
         return result;
     sim_event_destroy(event);
-    return CUDA_SUCCESS;
+    return result;
 }
 
 CUresult cuEventDestroy_v2(CUevent event) {

@@ -219,7 +219,7 @@ CUresult cuStreamCreate(CUstream *handle, unsigned int flags) {
     SIM_END(cuStreamCreate, create(handle, flags));
 }
 
-// A sticky error is no reason to keep the stream.
+// A sticky error is no reason to keep the stream, and is told.
 static CUresult destroy(CUstream handle) {
     struct sim_queue *queue;
     struct sim_stream *stream = sim_stream_find(handle);
@@ -227,8 +227,9 @@ static CUresult destroy(CUstream handle) {
         return CUDA_ERROR_INVALID_HANDLE;
     if (!stream)
         return sim_stream_queue(handle, &queue);
+    CUresult result = stream->context->error;
     sim_stream_destroy(stream);
-    return CUDA_SUCCESS;
+    return result;
 }
 
 CUresult cuStreamDestroy_v2(CUstream handle) {

@@ -76,7 +76,7 @@ static struct sp_outcome ask(CUdevice handle, struct sp_vmm_device *device) {
 
 struct sp_outcome sp_vmm_device_open(int ordinal, struct sp_vmm_device *device) {
     struct sp_vmm_device opened = {.ordinal = ordinal};
-    CUdevice handle;
+    CUdevice handle = 0;
     struct sp_outcome outcome =
         sp_outcome_of_driver(sp_driver->cuDeviceGet(&handle, ordinal), "cuDeviceGet");
     if (sp_is_done(outcome))

@@ -370,8 +370,8 @@ static void a_kernel_on_unmapped_memory_faults_and_the_error_sticks(void **state
     FAILS(cuStreamQuery(stream), CUDA_ERROR_ILLEGAL_ADDRESS);
     FAILS(cuEventQuery(event), CUDA_ERROR_ILLEGAL_ADDRESS);
     FAILS(cuEventRecord(event, stream), CUDA_ERROR_ILLEGAL_ADDRESS);
-    OK(cuEventDestroy_v2(event));
-    OK(cuStreamDestroy_v2(stream));
+    FAILS(cuEventDestroy_v2(event), CUDA_ERROR_ILLEGAL_ADDRESS);
+    FAILS(cuStreamDestroy_v2(stream), CUDA_ERROR_ILLEGAL_ADDRESS);
     OK(cuMemAddressFree(address, GRANULE));
     OK(cuDevicePrimaryCtxReset(0));
 }
