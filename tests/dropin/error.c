@@ -77,8 +77,8 @@ static void require_fault_everywhere(CUresult fault) {
     require_memory_calls(fault);
     require_pointer_calls(fault);
     require_calls_of_order(fault);
-    REQUIRE_DONE(cu.cuEventDestroy_v2(event));
-    REQUIRE_DONE(cu.cuStreamDestroy_v2(stream));
+    REQUIRE_CODE(cu.cuEventDestroy_v2(event), fault);
+    REQUIRE_CODE(cu.cuStreamDestroy_v2(stream), fault);
 }
 
 static void a_fault_is_told_by_every_call(void) {
