@@ -66,9 +66,9 @@ static CUresult synchronize(void) {
         result = sim_capture_check_context(context, "cuCtxSynchronize");
     if (result != CUDA_SUCCESS)
         return result;
-    if (context->error == CUDA_SUCCESS)
+    if (sim_context_error(context) == CUDA_SUCCESS)
         sim_question_wait_context(context);
-    return context->error;
+    return sim_context_error(context);
 }
 
 CUresult cuCtxSynchronize(void) {

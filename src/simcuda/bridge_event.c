@@ -11,7 +11,7 @@ static CUresult create(CUevent *event, unsigned flags) {
         return CUDA_ERROR_INVALID_VALUE;
     CUresult result = sim_context_current(sim_thread_self(), &context);
     if (result == CUDA_SUCCESS)
-        result = context->error;
+        result = sim_context_error(context);
     return result == CUDA_SUCCESS ? sim_event_create(context, flags, event) : result;
 }
 

@@ -72,7 +72,7 @@ CUresult cuMemGetAccess(unsigned long long *flags, const CUmemLocation *location
 
 static CUresult current_healthy_context(struct sim_context **context) {
     CUresult result = sim_context_current(sim_thread_self(), context);
-    return result == CUDA_SUCCESS ? (*context)->error : result;
+    return result == CUDA_SUCCESS ? sim_context_error(*context) : result;
 }
 
 static CUresult get_info(size_t *free, size_t *total) {

@@ -41,12 +41,12 @@ static int captures(const struct sim_stream *stream) {
 
 // As seen on an H200: a stream whose context has failed tells that alone.
 static CUresult error_of(const struct sim_stream *stream) {
-    return atomic_load_explicit(&stream->context, memory_order_relaxed)->error;
+    return sim_context_error(atomic_load_explicit(&stream->context, memory_order_relaxed));
 }
 
 static CUresult find_current(struct sim_context **context) {
     CUresult failure = sim_context_current(sim_thread_self(), context);
-    return failure == CUDA_SUCCESS ? (*context)->error : failure;
+    return failure == CUDA_SUCCESS ? sim_context_error(*context) : failure;
 }
 
 CUresult cuStreamGetCtx(CUstream handle, CUcontext *result) {
@@ -161,7 +161,7 @@ static CUresult query(CUstream handle) {
     if (result != CUDA_SUCCESS)
         return result;
     struct sim_context *context = queue->context;
-    return sim_question_poll_queue(queue) ? context->error : CUDA_ERROR_NOT_READY;
+    return sim_question_poll_queue(queue) ? sim_context_error(context) : CUDA_ERROR_NOT_READY;
 }
 
 CUresult cuStreamQuery(CUstream handle) {
@@ -178,7 +178,7 @@ static CUresult synchronize(CUstream handle) {
         return result;
     struct sim_context *context = queue->context;
     sim_question_wait_queue(queue);
-    return context->error;
+    return sim_context_error(context);
 }
 
 CUresult cuStreamSynchronize(CUstream handle) {
@@ -210,7 +210,7 @@ static CUresult create(CUstream *handle, unsigned flags) {
         return CUDA_ERROR_INVALID_VALUE;
     CUresult result = sim_context_current(sim_thread_self(), &context);
     if (result == CUDA_SUCCESS)
-        result = context->error;
+        result = sim_context_error(context);
     return result == CUDA_SUCCESS ? sim_stream_create(context, flags, handle) : result;
 }
 
@@ -227,7 +227,7 @@ static CUresult destroy(CUstream handle) {
         return CUDA_ERROR_INVALID_HANDLE;
     if (!stream)
         return sim_stream_queue(handle, &queue);
-    CUresult result = stream->context->error;
+    CUresult result = sim_context_error(stream->context);
     sim_stream_destroy(stream);
     return result;
 }

@@ -21,6 +21,7 @@ static struct sp_list contexts = {&contexts, &contexts};
 // Kept when not alive: the handle stays the same.
 static struct sim_context *primaries[SIMCUDA_MAX_DEVICES];
 static bool primary_is_alive[SIMCUDA_MAX_DEVICES];
+static _Atomic CUresult errors[SIMCUDA_MAX_DEVICES];
 
 void sim_context_start(void) {
     if (!slab.base &&
@@ -58,7 +59,6 @@ static void begin(struct sim_context *context, int device, bool is_primary) {
     atomic_store_explicit(&context->blocking_captures, 0, memory_order_relaxed);
     atomic_store_explicit(&context->is_primary, is_primary, memory_order_relaxed);
     context->retained = 0;
-    context->error = CUDA_SUCCESS;
     context->recorder = NULL;
     context->departed = context->departed_blocking = NULL;
     sp_list_init(&context->queues);
@@ -69,7 +69,17 @@ static void begin(struct sim_context *context, int device, bool is_primary) {
     sim_slab_publish(context, sim_next_identity());
 }
 
+CUresult sim_context_error(const struct sim_context *context) {
+    return errors[atomic_load_explicit(&context->device, memory_order_relaxed)];
+}
+
+void sim_context_fail(const struct sim_context *context, CUresult error) {
+    errors[context->device] = error;
+}
+
 CUresult sim_context_create(int device, struct sim_context **context) {
+    if (errors[device] != CUDA_SUCCESS)
+        return errors[device];
     *context = sim_slab_take(&slab);
     if (!*context)
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -86,6 +96,8 @@ CUresult sim_context_retain_primary(int device, struct sim_context **context) {
         primaries[device] = sim_slab_take(&slab);
     if (!primaries[device])
         return CUDA_ERROR_OUT_OF_MEMORY;
+    if (!primary_is_alive[device] && errors[device] != CUDA_SUCCESS)
+        return errors[device];
     if (!primary_is_alive[device])
         begin(primaries[device], device, true);
     primary_is_alive[device] = true;
@@ -213,8 +225,10 @@ void sim_context_reset(void) {
         drop_default_streams(context);
         end(context);
     }
-    for (size_t i = 0; i < SIMCUDA_MAX_DEVICES; i++)
+    for (size_t i = 0; i < SIMCUDA_MAX_DEVICES; i++) {
         primaries[i] = NULL;
+        errors[i] = CUDA_SUCCESS;
+    }
     sim_slab_clear(&slab);
     sim_queue_reset();
 }

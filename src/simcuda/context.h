@@ -23,8 +23,7 @@ struct sim_context {
     _Atomic uint64_t legacy_stream_id;
     _Atomic int device;
     _Atomic bool is_primary;
-    uint64_t retained;      // of a primary context
-    _Atomic CUresult error; // sticky; CUDA_SUCCESS while all is well
+    uint64_t retained; // of a primary context
     struct sp_list queues;
     struct sim_queue *legacy;
     // cuCtxRecordEvent adds its records to this queue, which no stream is ordered after; null until
@@ -74,6 +73,11 @@ CUcontext sim_context_current_handle(const struct sim_thread *thread);
 // Finds the current context. INVALID_CONTEXT when none is current, CONTEXT_IS_DESTROYED when it is
 // gone.
 CUresult sim_context_current(const struct sim_thread *thread, struct sim_context **context);
+
+// A fault's error, CUDA_SUCCESS while all is well. As seen on an H200: every context of the device
+// has it, none can be made any more, and a reset mends nothing. Neither call needs a lock.
+CUresult sim_context_error(const struct sim_context *context);
+void sim_context_fail(const struct sim_context *context, CUresult error);
 
 uint64_t sim_context_count(void);
 

@@ -62,7 +62,7 @@ int simcudaContextFail(CUcontext handle, int error) {
     sim_lock();
     struct sim_context *context = sim_context_find(handle);
     if (context)
-        context->error = (CUresult)error;
+        sim_context_fail(context, (CUresult)error);
     sim_unlock();
     return context ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }

@@ -39,7 +39,7 @@ CUresult sim_event_find(CUevent handle, struct sim_event **event) {
         sim_report(simcudaReport_useOfDestroyedEvent, "event %p", (void *)handle);
         return CUDA_ERROR_INVALID_HANDLE;
     }
-    return (*event)->context->error;
+    return sim_context_error((*event)->context);
 }
 
 static void forget_record(struct sim_event *event) {
@@ -140,7 +140,7 @@ CUresult sim_event_query(struct sim_event *event) {
     struct sim_context *context = event->context;
     if (!sim_work_poll(event->record))
         return CUDA_ERROR_NOT_READY;
-    return context->error;
+    return sim_context_error(context);
 }
 
 CUresult sim_event_synchronize(struct sim_event *event) {
@@ -151,7 +151,7 @@ CUresult sim_event_synchronize(struct sim_event *event) {
         return result;
     struct sim_context *context = event->context;
     sim_work_wait(event->record);
-    return context->error;
+    return sim_context_error(context);
 }
 
 void sim_event_destroy(struct sim_event *event) {

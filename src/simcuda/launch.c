@@ -45,5 +45,5 @@ CUresult sim_launch_and_wait(const char *call, struct sim_job *job) {
         return result;
     sim_work_wait(item);
     sim_item_drop(item);
-    return context->error;
+    return sim_context_error(context);
 }

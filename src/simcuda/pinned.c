@@ -96,7 +96,7 @@ CUresult sim_pinned_identify(uint64_t address, unsigned long long *id) {
     if (!pinned)
         return CUDA_ERROR_INVALID_VALUE;
     *id = pinned->identity;
-    return pinned->context->error;
+    return sim_context_error(pinned->context);
 }
 
 uint64_t sim_pinned_count(void) {

@@ -98,7 +98,7 @@ static CUresult default_queue(CUstream handle, struct sim_queue **queue) {
 CUresult sim_stream_queue(CUstream handle, struct sim_queue **queue) {
     if (sim_stream_is_default(handle)) {
         CUresult result = default_queue(handle, queue);
-        return result == CUDA_SUCCESS ? (*queue)->context->error : result;
+        return result == CUDA_SUCCESS ? sim_context_error((*queue)->context) : result;
     }
     struct sim_stream *stream = sim_stream_find(handle);
     if (!stream) {
@@ -106,7 +106,7 @@ CUresult sim_stream_queue(CUstream handle, struct sim_queue **queue) {
         return CUDA_ERROR_INVALID_HANDLE;
     }
     *queue = stream->queue;
-    return stream->queue->context->error;
+    return sim_context_error(stream->queue->context);
 }
 
 void sim_stream_reset(void) {

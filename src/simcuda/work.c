@@ -139,11 +139,13 @@ void sim_work_look_at_flags(void) {
 
 static void perform(const struct sim_item *item) {
     struct sim_context *context = item->queue->context;
-    if (context->error != CUDA_SUCCESS)
+    if (sim_context_error(context) != CUDA_SUCCESS)
         return;
-    context->error = sim_bytes_touch(item, context->device);
-    if (context->error == CUDA_SUCCESS && item->job.effect)
-        context->error = item->job.effect(&item->job, context->device);
+    CUresult result = sim_bytes_touch(item, context->device);
+    if (result == CUDA_SUCCESS && item->job.effect)
+        result = item->job.effect(&item->job, context->device);
+    if (result != CUDA_SUCCESS)
+        sim_context_fail(context, result);
     sim_work_look_at_flags();
 }
 

@@ -104,15 +104,15 @@ static void require_fault(poolMemPool_t pool, CUstream stream, void *const *bloc
     REQUIRE(!pointer);
 }
 
-// In a context of its own, which ends then. Memory that it leaves is freed elsewhere.
-static void fault_under(int promises, CUstream elsewhere) {
+// On a device of its own, with one more context. Memory that they leave is freed elsewhere.
+static void fault_under(int promises, int device, CUstream elsewhere) {
     const struct sp_driver *driver = test_driver();
     CUstream streams[] = {NULL, NULL, CU_STREAM_PER_THREAD};
     CUcontext context = NULL;
-    poolMemPool_t pool = test_keeping_pool();
+    poolMemPool_t pool = NULL;
+    EXPECT(poolDeviceGetDefaultMemPool(&pool, device), poolSuccess);
     test_set_flag(pool, poolMemPoolAttrStreamPromises, promises);
-    EXPECT(poolDeviceSetMemPool(0, pool), poolSuccess);
-    DRIVER(driver->cuCtxCreate(&context, 0, 0));
+    DRIVER(driver->cuCtxCreate(&context, 0, device));
     DRIVER(driver->cuStreamCreate(&streams[0], CU_STREAM_NON_BLOCKING));
     void *blocks[] = {test_malloc(pool, 512, streams[0]), test_malloc(pool, MIB(4), streams[0])};
     for (size_t i = 0; i < 3; i++)
@@ -134,9 +134,14 @@ void row_a_fault_that_a_call_has_told_of_is_told_by_all(void) {
         poolPromiseNothing, poolPromiseNoCapture, poolPromiseStreamDestroy,
         poolPromiseStreamDestroy | poolPromiseNeverCapture,
         poolPromiseStreamDestroy | poolPromiseNoCapture | poolPromiseNoLegacyOrder};
+    enum { COUNT = sizeof promises / sizeof promises[0] };
+    simcudaConfig machine = default_machine();
+    for (machine.devices = 1; machine.devices <= COUNT; machine.devices++)
+        machine.device[machine.devices] = machine.device[0];
+    become(&machine);
     CUstream elsewhere = test_stream();
-    for (size_t i = 0; i < sizeof promises / sizeof promises[0]; i++)
-        fault_under(promises[i], elsewhere);
+    for (int i = 0; i < COUNT; i++)
+        fault_under(promises[i], i + 1, elsewhere);
 }
 
 // ------------------------------------------------------------------------------------------ trap 3

@@ -155,8 +155,8 @@ static void attributes_come_with_their_driver(void) {
     require_attributes("api=14000", 15);
 }
 
-// A fault is its context's own, and that of another device has none.
-static void a_fault_ends_at_its_context(void) {
+// Another device has no part in it.
+static void a_fault_ends_at_its_device(void) {
     CUcontext other = NULL;
     simulate("devices=2");
     prepare();
@@ -169,17 +169,17 @@ static void a_fault_ends_at_its_context(void) {
     require_memory_calls(CUDA_ERROR_ILLEGAL_ADDRESS);
 }
 
-// A reset ends it, and memory from before can be freed.
-static void a_reset_ends_a_fault(void) {
+// The context is gone then, and none can be made.
+static void a_reset_mends_no_fault(void) {
+    CUcontext fresh = NULL;
     prepare();
     fail_context(context, CUDA_ERROR_ILLEGAL_ADDRESS);
     require_calls_of_order(CUDA_ERROR_ILLEGAL_ADDRESS);
     REQUIRE_DONE(cu.cuDevicePrimaryCtxReset(0));
-    REQUIRE_DONE(cu.cuDevicePrimaryCtxRetain(&context, 0));
-    REQUIRE_DONE(cu.cuCtxSetCurrent(context));
-    REQUIRE_DONE(cu.cuMemFreeAsync(allocate(MIB, NULL), NULL));
-    REQUIRE_DONE(cu.cuMemFreeAsync(address, NULL));
-    REQUIRE_CODE(cu.cuMemFreeAsync(address, NULL), CUDA_ERROR_INVALID_VALUE);
+    REQUIRE_CODE(cu.cuDevicePrimaryCtxRetain(&fresh, 0), CUDA_ERROR_ILLEGAL_ADDRESS);
+    REQUIRE_CODE(cu.cuMemAllocAsync(&more, MIB, NULL), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    REQUIRE_CODE(cu.cuMemAlloc_v2(&more, MIB), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    REQUIRE_CODE(cu.cuStreamSynchronize(stream), CUDA_ERROR_INVALID_HANDLE);
 }
 
 // ------------------------------------------------------------------------------- without a context
@@ -241,8 +241,8 @@ static void a_reset_is_told_of_where_streams_have_no_ids(void) {
     X(the_first_to_hear_of_a_fault_may_be_a_query) \
     X(other_errors_pass) \
     X(attributes_come_with_their_driver) \
-    X(a_fault_ends_at_its_context) \
-    X(a_reset_ends_a_fault) \
+    X(a_fault_ends_at_its_device) \
+    X(a_reset_mends_no_fault) \
     X(a_thread_without_a_context_is_told_so) \
     X(a_context_that_was_reset_is_told_of) \
     X(a_reset_is_told_of_where_streams_have_no_ids)

@@ -121,7 +121,7 @@ static CUresult describe(const struct memory *memory, CUpointer_attribute attrib
 static CUresult check_context(void) {
     struct sim_context *context;
     CUresult result = sim_context_current(sim_thread_self(), &context);
-    return result == CUDA_SUCCESS ? context->error : CUDA_SUCCESS;
+    return result == CUDA_SUCCESS ? sim_context_error(context) : CUDA_SUCCESS;
 }
 
 static CUresult describe_pointer(void *value, CUpointer_attribute attribute, CUdeviceptr address) {
@@ -204,7 +204,7 @@ static CUresult find_range(CUdeviceptr *base, size_t *size, CUdeviceptr address)
     struct sim_context *context;
     CUresult result = sim_context_current(sim_thread_self(), &context);
     if (result == CUDA_SUCCESS)
-        result = context->error;
+        result = sim_context_error(context);
     if (result != CUDA_SUCCESS || !memory.kind)
         return result ? result : CUDA_ERROR_NOT_FOUND;
     if (base)

@@ -306,34 +306,34 @@ static CUcontext context_of(int device) {
     return context;
 }
 
-// Read, and write, by work of device 1, which then has no context any more where that was refused.
-static void touch_from_device_1(CUdeviceptr address, simcudaAccessKind kind, CUresult expected) {
+// Read, or write, by work of another device, which fails for good where that is refused.
+static void touch_from(int device, CUdeviceptr address, simcudaAccessKind kind, CUresult expected) {
     CUcontext own = current_context();
-    OK(cuCtxSetCurrent(context_of(1)));
+    OK(cuCtxSetCurrent(context_of(device)));
     touch(NULL, "peer", address, 64, kind);
     FAILS(cuCtxSynchronize(), expected);
     OK(cuCtxSetCurrent(own));
-    OK(cuDevicePrimaryCtxReset(1));
+    if (expected != CUDA_SUCCESS)
+        expect_report("no-access");
+}
+
+static void allow_device(int device, CUdeviceptr address, CUmemAccess_flags flags) {
+    const CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, device}, flags};
+    OK(cuMemSetAccess(address, GRANULE, &access, 1));
 }
 
 static void work_of_another_device_needs_access_of_its_own(void **state) {
     (void)state;
-    become("devices=2");
+    become("devices=4");
     struct memory memory = map_memory(GRANULE);
-    CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, 1}, CU_MEM_ACCESS_FLAGS_PROT_READ};
-    touch_from_device_1(memory.address, simcudaAccessRead, CUDA_ERROR_ILLEGAL_ADDRESS);
-    expect_report("no-access");
-    OK(cuMemSetAccess(memory.address, GRANULE, &access, 1));
-    touch_from_device_1(memory.address, simcudaAccessRead, CUDA_SUCCESS);
-    touch_from_device_1(memory.address, simcudaAccessWrite, CUDA_ERROR_ILLEGAL_ADDRESS);
-    expect_report("no-access");
-    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-    OK(cuMemSetAccess(memory.address, GRANULE, &access, 1));
-    touch_from_device_1(memory.address, simcudaAccessWrite, CUDA_SUCCESS);
-    access.flags = CU_MEM_ACCESS_FLAGS_PROT_NONE;
-    OK(cuMemSetAccess(memory.address, GRANULE, &access, 1));
-    touch_from_device_1(memory.address, simcudaAccessRead, CUDA_ERROR_ILLEGAL_ADDRESS);
-    expect_report("no-access");
+    touch_from(1, memory.address, simcudaAccessRead, CUDA_ERROR_ILLEGAL_ADDRESS);
+    allow_device(2, memory.address, CU_MEM_ACCESS_FLAGS_PROT_READ);
+    touch_from(2, memory.address, simcudaAccessRead, CUDA_SUCCESS);
+    touch_from(2, memory.address, simcudaAccessWrite, CUDA_ERROR_ILLEGAL_ADDRESS);
+    allow_device(3, memory.address, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    touch_from(3, memory.address, simcudaAccessWrite, CUDA_SUCCESS);
+    allow_device(3, memory.address, CU_MEM_ACCESS_FLAGS_PROT_NONE);
+    touch_from(3, memory.address, simcudaAccessRead, CUDA_ERROR_ILLEGAL_ADDRESS);
     unmap_memory(memory);
 }
 
@@ -591,7 +591,7 @@ static void pinned_memory_goes_with_its_context(void **state) {
     FAILS(buffer_at(there, &id), CUDA_ERROR_ILLEGAL_ADDRESS);
     OK(cuCtxDestroy_v2(context));
     FAILS(buffer_at(there, &id), CUDA_ERROR_INVALID_VALUE);
-    OK(buffer_at(here, &id));
+    FAILS(buffer_at(here, &id), CUDA_ERROR_ILLEGAL_ADDRESS);
     assert_int_equal(simcudaLeakCheck(), 1);
     assert_int_equal(simcudaReportCount("leak"), 1);
     simcudaReportClear();

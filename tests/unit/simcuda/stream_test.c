@@ -351,20 +351,42 @@ static void the_last_release_ends_the_primary_context(void **state) {
     FAILS(cuDevicePrimaryCtxRelease(0), CUDA_ERROR_INVALID_CONTEXT);
 }
 
-static void a_failed_context_fails_its_streams_and_events_and_no_others(void **state) {
-    CUcontext context;
-    CUstream healthy = make_stream();
+static void a_failed_context_fails_all_of_its_device_and_nothing_of_others(void **state) {
+    CUcontext contexts[3]; // the last one is another device's
+    CUstream streams[3];
+    CUevent events[3];
     (void)state;
-    OK(cuCtxCreate_v2(&context, 0, 0));
-    CUstream stream = make_stream();
-    CUevent event = make_event();
-    OK(cuEventRecord(event, stream));
-    OK(simcudaContextFail(context, CUDA_ERROR_LAUNCH_FAILED));
-    FAILS(cuStreamQuery(stream), CUDA_ERROR_LAUNCH_FAILED);
-    FAILS(cuEventQuery(event), CUDA_ERROR_LAUNCH_FAILED);
-    FAILS(cuStreamWaitEvent(healthy, event, 0), CUDA_ERROR_LAUNCH_FAILED);
-    OK(cuStreamQuery(healthy));
-    OK(cuCtxDestroy_v2(context));
+    become("devices=2");
+    for (size_t i = 0; i < 3; i++) {
+        OK(cuCtxCreate_v2(&contexts[i], 0, i == 2));
+        streams[i] = make_stream();
+        events[i] = make_event();
+        OK(cuEventRecord(events[i], streams[i]));
+    }
+    OK(simcudaContextFail(contexts[0], CUDA_ERROR_LAUNCH_FAILED));
+    for (size_t i = 0; i < 2; i++) {
+        FAILS(cuStreamQuery(streams[i]), CUDA_ERROR_LAUNCH_FAILED);
+        FAILS(cuEventQuery(events[i]), CUDA_ERROR_LAUNCH_FAILED);
+        FAILS(cuStreamWaitEvent(streams[2], events[i], 0), CUDA_ERROR_LAUNCH_FAILED);
+    }
+    OK(cuStreamQuery(streams[2]));
+    OK(cuEventQuery(events[2]));
+    for (size_t i = 0; i < 3; i++)
+        OK(cuCtxDestroy_v2(contexts[i]));
+}
+
+static void a_failed_device_makes_no_context_any_more(void **state) {
+    CUcontext primary = current_context(), context;
+    (void)state;
+    OK(simcudaContextFail(primary, CUDA_ERROR_ILLEGAL_ADDRESS));
+    FAILS(cuCtxCreate_v2(&context, 0, 0), CUDA_ERROR_ILLEGAL_ADDRESS);
+    OK(cuDevicePrimaryCtxRetain(&context, 0));
+    assert_ptr_equal(context, primary);
+    OK(cuDevicePrimaryCtxReset(0));
+    FAILS(cuDevicePrimaryCtxRetain(&context, 0), CUDA_ERROR_ILLEGAL_ADDRESS);
+    FAILS(cuStreamQuery(NULL), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    become("");
+    OK(cuStreamQuery(NULL));
 }
 
 // A context tells who it is, and a stream no more.
@@ -432,7 +454,8 @@ int main(void) {
         STREAM_TEST(a_reset_primary_context_keeps_its_handle_and_gets_a_new_id),
         STREAM_TEST(a_destroyed_context_has_no_id_and_may_be_asked_for_it),
         STREAM_TEST(the_last_release_ends_the_primary_context),
-        STREAM_TEST(a_failed_context_fails_its_streams_and_events_and_no_others),
+        STREAM_TEST(a_failed_context_fails_all_of_its_device_and_nothing_of_others),
+        STREAM_TEST(a_failed_device_makes_no_context_any_more),
         STREAM_TEST(a_failed_contexts_streams_tell_of_nothing_else),
         STREAM_TEST(pending_work_of_a_failed_context_ends_without_effect),
     };
