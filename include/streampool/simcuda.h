@@ -213,9 +213,9 @@ SIMCUDA_API void simcudaFailClear(void);
 SIMCUDA_API uint64_t simcudaFailCount(void);
 
 /// Makes a context fail as after an illegal access, and with it all contexts of its device, as seen
-/// on an H200: every later call on them, their streams and their events returns `error`, so does the
-/// making of another context, also behind a reset, and pending work ends without effect. Virtual
-/// memory calls go on. simcudaReset mends it. Errors: INVALID_CONTEXT.
+/// on an H200: every later call on them, their streams and their events returns `error`, so does
+/// the making of another context, also behind a reset, and pending work ends without effect.
+/// Virtual memory calls go on. simcudaReset mends it. Errors: INVALID_CONTEXT.
 ///
 /// @param context Is the context that fails.
 /// @param error Is the CUresult that later calls return.
