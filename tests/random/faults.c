@@ -1,5 +1,7 @@
 #include "random/faults.h"
 
+#include "random/space.h"
+
 static void set_fault(struct thread *thread) {
     static const char *const entries[] = {
         "cuStreamWaitEvent", "cuEventRecord",         "cuEventQuery",     "cuStreamSynchronize",
@@ -25,8 +27,27 @@ static void clear_fault(struct thread *thread) {
     thread->faulty = false;
 }
 
+static bool draws_little_space(struct thread *thread) {
+    const struct world *world = thread->world;
+    return world->plan.short_of_space > 0 && world->simulated &&
+           numbers_below(&thread->numbers, 1000) < world->plan.short_of_space;
+}
+
+// All is in order then, and once there is space again all goes on.
+static void run_without_space(struct thread *thread, operation *run) {
+    thread->lacks_space = true;
+    space_take(&thread->numbers);
+    run(thread);
+    space_give_back();
+    thread->lacks_space = false;
+    thread_require_order(thread);
+}
+
 void faults_perform(struct thread *thread, operation *run) {
     set_fault(thread);
-    run(thread);
+    if (draws_little_space(thread))
+        run_without_space(thread, run);
+    else
+        run(thread);
     clear_fault(thread);
 }

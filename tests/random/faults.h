@@ -1,5 +1,6 @@
-// Faults: in some operations a call of the simulated driver fails. What the library's calls return
-// then is no mistake (thread_succeeded), but memory and order must be as right as ever.
+// Faults: in some operations a call of the simulated driver fails, or there is hardly any address
+// space (space.h). What the library's calls return then is no mistake (thread_succeeded), but
+// memory and order must be as right as ever.
 #ifndef STREAMPOOL_TESTS_RANDOM_FAULTS_H
 #define STREAMPOOL_TESTS_RANDOM_FAULTS_H
 

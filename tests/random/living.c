@@ -169,7 +169,7 @@ static bool become_patient(struct thread *thread, struct pool *pool) {
 
 void living_look(struct thread *thread) {
     struct pool *pool = choose_pool(thread);
-    if (!is_promised(&thread->world->plan, pool))
+    if (thread->lacks_space || !is_promised(&thread->world->plan, pool))
         return;
     bool waits = test_work_ends_by_itself() && numbers_once_in(&thread->numbers, 2);
     if (!(waits ? become_patient(thread, pool) : become_idle(thread)))

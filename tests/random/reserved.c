@@ -123,12 +123,12 @@ static void require_kept(const struct thread *thread, const struct pool *pool, u
                     before, reserved, least);
 }
 
-// With a fault the pool may keep more, and less.
+// With a fault the pool may keep more, and less; without address space it may keep more.
 static void look_after_synchronize(const struct thread *thread, struct pool *pool, uint64_t before,
                                    enum synchronized what) {
     if (!thread->faulty)
         require_kept(thread, pool, before);
-    if (!thread->faulty && what == OF_CONTEXT)
+    if (!thread->faulty && !thread->lacks_space && what == OF_CONTEXT)
         require_released(thread, pool);
     keeping_synchronized(&pool->keeping, test_used(pool->handle));
 }

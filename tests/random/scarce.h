@@ -6,6 +6,6 @@
 #include "random/program.h"
 
 // Runs a program as program_run() does, in the process of its own that it has.
-void scarce_run(const struct plan *plan, struct totals *totals);
+void scarce_run(const struct plan *asked, struct totals *totals);
 
 #endif

@@ -43,7 +43,8 @@ struct plan {
     uint64_t bytes;    // that the pool may reserve; 0: chosen for the driver
     uint64_t contexts;
     uint64_t pools;
-    uint64_t faults; // a call of the driver fails in so many operations of a thousand
+    uint64_t faults;         // a call of the driver fails in so many operations of a thousand
+    uint64_t short_of_space; // and there is little address space in so many
     // Large blocks, so that memory lies in pieces and is mapped again; and calls that map may
     // fail.
     bool large;
@@ -142,6 +143,7 @@ struct thread {
     uint64_t operation;
     const char *name; // of the operation
     bool faulty;      // a call of the driver may have been made to fail in this operation
+    bool lacks_space; // there is hardly any address space in it
     struct event *held;
 };
 

@@ -174,7 +174,7 @@ static const struct advice *advice_in(const char *text, bool second) {
 }
 
 // A larger limit can't be tried with the same pool.
-bool advice_is_as_said(uint64_t seed, const char *detail) {
+bool advice_is_as_said(const char *detail) {
     const char *text = strrchr(detail, ';');
     assert_non_null(text);
     if (strstr(text, "larger by"))
@@ -187,9 +187,9 @@ bool advice_is_as_said(uint64_t seed, const char *detail) {
     }
     if (strstr(detail, "blocks of before a reset"))
         scene_free_outlived();
-    const struct advice *advice = advice_in(text, seed % 2);
+    const struct advice *advice = advice_in(text, scene.seed % 2);
     if (!advice)
-        fail_msg("seed %u: nobody knows how to follow \"%s\"", (unsigned)seed, detail);
+        fail_msg("seed %u: nobody knows how to follow \"%s\"", (unsigned)scene.seed, detail);
     advice->follow(text);
     return advice_is_served();
 }

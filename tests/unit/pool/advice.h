@@ -22,6 +22,6 @@ bool advice_is_served(void);
 const char *advice_refuse(void);
 
 // Does what the text says, and tells whether it was true.
-bool advice_is_as_said(uint64_t seed, const char *detail);
+bool advice_is_as_said(const char *detail);
 
 #endif

@@ -11,14 +11,13 @@
 
 enum { SEEDS = 150 };
 
-static uint64_t seed_now;
 static bool is_plain;
 static poolMemPool_t pool; // the first of the scene
 
 #define MUST(is_so, ...)                                                                           \
     do {                                                                                           \
         if (!(is_so)) {                                                                            \
-            print_error("seed %u: %s\n", (unsigned)seed_now, #is_so);                              \
+            print_error("seed %u: %s\n", (unsigned)scene.seed, #is_so);                            \
             fail_msg(__VA_ARGS__);                                                                 \
         }                                                                                          \
     } while (0)
@@ -191,17 +190,16 @@ static bool settle_some(void) {
     return true;
 }
 
+static void do_some(void) {
+    pool = scene.pools[0];
+    bool is_settled = settle_some();
+    for (unsigned left = 1 + scene_below(3); left > 0; left--)
+        deeds[scene_below(sizeof deeds / sizeof deeds[0])](is_settled);
+}
+
 static void play(const char *device) {
     is_plain = *device;
-    for (seed_now = 1; seed_now <= SEEDS; seed_now++) {
-        scene_open(seed_now, device);
-        scene_take_steps();
-        pool = scene.pools[0];
-        bool is_settled = settle_some();
-        for (unsigned left = 1 + scene_below(3); left > 0; left--)
-            deeds[scene_below(sizeof deeds / sizeof deeds[0])](is_settled);
-        assert_int_equal(fixture_teardown(NULL), 0);
-    }
+    scene_play(SEEDS, device, do_some);
 }
 
 static void what_gauges_say_comes_true(void **state) {

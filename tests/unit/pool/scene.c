@@ -140,15 +140,10 @@ void scene_take_step(void) {
         fixture_trim(scene.pools[0], MIB(scene_below(64)));
 }
 
-void scene_take_steps(void) {
-    for (unsigned left = 20 + scene_below(400); left > 0; left--)
-        scene_take_step();
-}
-
 void scene_open(uint64_t seed, const char *more) {
     static const unsigned sizes[] = {64, 128, 256, 1024};
     char settings[80];
-    scene.numbers.state = seed;
+    scene.numbers.state = scene.seed = seed;
     scene.pool_count = scene.piece_count = 0;
     snprintf(settings, sizeof settings, "memory=%uM%s", sizes[scene_below(4)], more);
     assert_int_equal(fixture_begin(settings), 0);
@@ -160,4 +155,18 @@ void scene_open(uint64_t seed, const char *more) {
         scene.streams[1] = CU_STREAM_LEGACY;
     for (unsigned left = scene_once_in(3) ? 2 + scene_below(2) : 1; left > 0; left--)
         scene_open_pool(scene.pool_count++);
+}
+
+static void take_steps(void) {
+    for (unsigned left = 20 + scene_below(400); left > 0; left--)
+        scene_take_step();
+}
+
+void scene_play(uint64_t seeds, const char *settings, void (*show)(void)) {
+    for (uint64_t seed = 1; seed <= seeds; seed++) {
+        scene_open(seed, settings);
+        take_steps();
+        show();
+        assert_int_equal(fixture_teardown(NULL), 0);
+    }
 }

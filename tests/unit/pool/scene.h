@@ -16,6 +16,7 @@ struct scene_piece {
 };
 
 struct scene {
+    uint64_t seed;
     struct numbers numbers;
     CUstream streams[SCENE_STREAMS];
     poolMemPool_t pools[SCENE_POOLS];
@@ -40,13 +41,14 @@ void scene_open_pool(unsigned place);
 // Allocates, frees, synchronises or trims, some.
 void scene_take_step(void);
 
-// Takes some hundreds of such steps.
-void scene_take_steps(void);
-
 // Frees the pieces that have outlived a reset.
 void scene_free_outlived(void);
 
 // Frees that many pieces, or all that there are, on any streams.
 void scene_free_some(unsigned count);
+
+// Opens the scenes of the seeds from 1 on with these settings, one after the other, takes some
+// hundreds of steps in each, and shows what has come of them.
+void scene_play(uint64_t seeds, const char *settings, void (*show)(void));
 
 #endif

@@ -186,12 +186,12 @@ static void play_scene(uint64_t seed) {
 // ---------------------------------------------------------------------------------------- promises
 
 // A request was refused, which may be.
-static void expect_as_said(uint64_t seed, bool may_be) {
+static void expect_as_said(bool may_be) {
     char detail[1024];
     snprintf(detail, sizeof detail, "%s", poolGetLastErrorDetail());
-    if (!may_be || !advice_is_as_said(seed, detail))
-        fail_msg("seed %u, %zu bytes: %s\n then: %s", (unsigned)seed, advice_request.size, detail,
-                 poolGetLastErrorDetail());
+    if (!may_be || !advice_is_as_said(detail))
+        fail_msg("seed %u, %zu bytes: %s\n then: %s", (unsigned)scene.seed, advice_request.size,
+                 detail, poolGetLastErrorDetail());
 }
 
 static void every_refusal_has_a_true_word(void **state) {
@@ -200,7 +200,7 @@ static void every_refusal_has_a_true_word(void **state) {
         play_scene(seed);
         take_all_access_back();
         if (advice_refuse())
-            expect_as_said(seed, true);
+            expect_as_said(true);
         assert_int_equal(fixture_teardown(NULL), 0);
     }
 }
@@ -246,7 +246,7 @@ static void what_is_free_can_be_had(void **state) {
         bool at_once =
             scene_once_in(2) ? free_and_synchronize() : free_in_order(advice_request.stream);
         if (!advice_is_served())
-            expect_as_said(seed, !at_once);
+            expect_as_said(!at_once);
         assert_int_equal(fixture_teardown(NULL), 0);
     }
 }
