@@ -57,10 +57,10 @@
 /// comments of the calls list neither.
 ///
 /// **Fork.** A child made by fork() without exec() can't use a device that its parent has used:
-/// every call that needs one returns poolErrorInitializationError there. The calls about errors and
-/// versions, poolMemPoolGetStatisticName, poolMemPoolPrintGrowth and poolPointerGetAttributes need
-/// none. A process that makes no other calls leaves the device to its children; each other call
-/// begins to use it, whatever its parameters.
+/// every call that needs one returns poolErrorInitializationError there, poolPointerGetAttributes
+/// too. The calls about errors and versions, poolMemPoolGetStatisticName and poolMemPoolPrintGrowth
+/// need none. A process that makes no calls but these and poolPointerGetAttributes leaves the
+/// device to its children; each other call begins to use it, whatever its parameters.
 #ifndef STREAMPOOL_STREAMPOOL_H
 #define STREAMPOOL_STREAMPOOL_H
 

@@ -486,6 +486,17 @@ static void threads_that_only_allocate_have_streams_of_their_own(void **state) {
     assert_replays(trace);
 }
 
+static void a_thread_whose_stream_the_driver_ends_first_has_one_in_the_trace(void **state) {
+    (void)state;
+    const char *trace = file_path("destructors.csv");
+    observe("free-in-destructors", SETTINGS(setting("STREAMPOOL_TRACE", trace)));
+    char *text = file_read(trace);
+    assert_int_equal(count_of(text, ",per-thread stream,"), 3);
+    assert_int_equal(count_of(text, ",free,"), 6);
+    free(text);
+    assert_replays(trace);
+}
+
 static void a_stream_that_was_not_destroyed_goes_on_in_the_trace(void **state) {
     (void)state;
     const char *trace = file_path("fail-to-destroy.csv");
@@ -670,6 +681,8 @@ int main(void) {
         cmocka_unit_test_teardown(what_the_program_leaves_is_a_leak, forget),
         cmocka_unit_test_teardown(an_unknown_driver_is_an_error_as_ever, forget),
         cmocka_unit_test_teardown(threads_that_only_allocate_have_streams_of_their_own, forget),
+        cmocka_unit_test_teardown(a_thread_whose_stream_the_driver_ends_first_has_one_in_the_trace,
+                                  forget),
         cmocka_unit_test_teardown(a_stream_that_was_not_destroyed_goes_on_in_the_trace, forget),
         cmocka_unit_test_teardown(streams_that_the_driver_ended_end_in_the_trace_when_others_come,
                                   forget),

@@ -229,6 +229,33 @@ static void end_threads(void) {
     }
 }
 
+// A destructor that comes behind the driver's own finds its thread with another default stream.
+static void free_at_end(void *memory) {
+    void *last = allocate(MIB(2), CU_STREAM_PER_THREAD);
+    REQUIRE(poolFreeAsync(memory, CU_STREAM_PER_THREAD));
+    REQUIRE(poolFreeAsync(last, CU_STREAM_PER_THREAD));
+}
+
+static pthread_key_t kept;
+
+static void *keep_to_end(void *context) {
+    REQUIRE(driver->cuCtxSetCurrent(context));
+    void *memory = allocate(MIB(1), CU_STREAM_PER_THREAD);
+    require(pthread_setspecific(kept, memory) == 0, "pthread_setspecific");
+    return NULL;
+}
+
+static void free_in_destructors(void) {
+    CUcontext context;
+    REQUIRE(driver->cuCtxGetCurrent(&context));
+    require(pthread_key_create(&kept, free_at_end) == 0, "pthread_key_create");
+    for (int i = 0; i < 3; i++) {
+        pthread_t thread;
+        require(pthread_create(&thread, NULL, keep_to_end, context) == 0, "pthread_create");
+        require(pthread_join(thread, NULL) == 0, "pthread_join");
+    }
+}
+
 // A default stream can't be destroyed.
 static void fail_to_destroy(void) {
     void *memory = allocate(MIB(1), NULL);
@@ -397,6 +424,7 @@ static const struct {
     {"renew-streams", renew_streams},
     {"default-streams", use_default_streams},
     {"end-threads", end_threads},
+    {"free-in-destructors", free_in_destructors},
     {"fail-to-destroy", fail_to_destroy},
     {"end-streams", end_streams},
     {"crash", crash},

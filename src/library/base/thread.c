@@ -15,10 +15,19 @@ bool sp_thread_start(pthread_t *thread, void *(*run)(void *), void *argument) {
     return started;
 }
 
+// The number times two, and one more once the thread was asked whether it is the first time: static
+// thread-local memory is scarce.
+static _Thread_local uint64_t number;
+
 uint64_t sp_thread_number(void) {
     static _Atomic uint64_t last;
-    static _Thread_local uint64_t number;
-    if (number == 0)
-        number = atomic_fetch_add(&last, 1) + 1;
-    return number;
+    if (number < 2)
+        number |= (atomic_fetch_add(&last, 1) + 1) << 1;
+    return number >> 1;
+}
+
+bool sp_thread_is_first_time(void) {
+    bool is_first = (number & 1) == 0;
+    number |= 1;
+    return is_first;
 }

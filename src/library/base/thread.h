@@ -14,4 +14,8 @@ bool sp_thread_start(pthread_t *thread, void *(*run)(void *), void *argument);
 // thread's: the system gives the number of a thread that has ended to a new one.
 uint64_t sp_thread_number(void);
 
+// Returns true where the calling thread has not called it before. For one caller alone: the
+// recorder, which writes one default stream for each thread.
+bool sp_thread_is_first_time(void);
+
 #endif

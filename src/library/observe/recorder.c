@@ -108,7 +108,9 @@ static bool is_of_first_context_locked(const struct sp_stream *stream) {
 static const char *kind_locked(const struct sp_stream *stream) {
     if (stream->is_default && !is_of_first_context_locked(stream))
         return "non-blocking stream";
-    if (sp_stream_handle_now(stream) == CU_STREAM_PER_THREAD)
+    // A thread has one such stream in a trace. The driver may end it before the thread's last
+    // destructors have run, and give them another.
+    if (sp_stream_handle_now(stream) == CU_STREAM_PER_THREAD && sp_thread_is_first_time())
         return "per-thread stream";
     switch (sp_stream_kind_of(stream)) {
     case SP_STREAM_LEGACY:
