@@ -59,8 +59,8 @@ run_room() {
     for environment in ROOM=default STREAMPOOL_DRIVER_API=12000 STREAMPOOL_DRIVER_API=11040 STREAMPOOL_DRIVER_API=10020 \
         STREAMPOOL_SIMCUDA=vmm=missing; do
         echo "$environment"
-        env "$environment" build/release/bin/streampool-room --driver sim --cap 0 --seeds 1000000 --operations 20000000 \
-            --orders 200 || return 1
+        env "$environment" build/release/bin/streampool-room --driver sim --seeds 1000000 --operations 25000000 \
+            --orders 1000 || return 1
     done
 }
 

@@ -14,8 +14,9 @@
 /// - Never too early: no byte is handed to a stream while work that was ordered before its free
 ///   may still run elsewhere.
 /// - Free memory can always be had: when nothing is pending, an allocation that fits succeeds with
-///   default attributes, whatever calls the program synchronised by. When something is pending and
-///   the policies allow waits, it succeeds by waiting.
+///   default attributes, whatever calls the program synchronised by, but for at most 64 MiB of a
+///   device, or a 64th of it where that is less. When something is pending and the policies allow
+///   waits, it succeeds by waiting.
 ///
 /// The following holds for every call, and the comments of the calls do not repeat it.
 ///
@@ -394,10 +395,10 @@ enum poolMemPoolAttr {
     /// An int, read only: -1, for no pool has its memory in one part of a device.
     poolMemPoolAttrLocalityDomainId = 15,
 
-    /// A uint64_t in bytes, default 8 MiB or a 64th of what is reserved, if that is more: about so
-    /// much, and slabs that threads use on one stream, may have no event behind its free, and
-    /// others can't take it. Lower it when streams miss what others freed; 0: an event at each free
-    /// (docs/stream-order.md, "What hooks teach, and what they don't").
+    /// A uint64_t in bytes, default 64 MiB, or a 64th of the device's memory or of the pool's limit
+    /// where that is less: of the device no more lies in extents with memory that has no event
+    /// behind its free, which others can't take. Lower it when streams miss what others freed; 0:
+    /// an event at each free (docs/stream-order.md, "What hooks teach, and what they don't").
     poolMemPoolAttrUnfencedBytesMax = 1000,
     /// A uint64_t in nanoseconds, default 0: an allocation that would fail, because free memory is
     /// still pending, waits on the host for at most this time. Raise it when pools share a full
@@ -1038,11 +1039,11 @@ STREAMPOOL_API poolError_t poolMallocAsyncWithFlags(void **ptr, size_t size, poo
 /// point. Any stream will do. The pool may hand the memory to later work of the same stream at
 /// once, and to other streams when that is safe. A null pointer succeeds. (cudaFreeAsync)
 ///
-/// It never waits for the device. Its driver calls are those of poolMallocAsync's common case. The
-/// free that brings a stream above its share of UnfencedBytesMax records an event, and on drivers
-/// older than CUDA 12.0 each free does; that may block when the stream's queue is full. A pointer
-/// that is at no pool's address is passed to the driver's cuMemFreeAsync, which frees memory of
-/// cuMemAlloc (cudaMalloc) and of the driver's own pools, and refuses all else.
+/// It never waits for the device. Its driver calls are those of poolMallocAsync's common case. A
+/// free records an event where UnfencedBytesMax doesn't let it do without one, and on drivers older
+/// than CUDA 12.0 each free does; that may block when the stream's queue is full. A pointer that is
+/// at no pool's address is passed to the driver's cuMemFreeAsync, which frees memory of cuMemAlloc
+/// (cudaMalloc) and of the driver's own pools, and refuses all else.
 ///
 /// @param ptr Is an address that an allocation returned, or null.
 /// @param stream Is the stream in whose order the memory is freed.
@@ -1074,8 +1075,7 @@ STREAMPOOL_API poolError_t poolFreeAsync(void *ptr, CUstream stream);
 /// then.
 ///
 /// It never waits for the device, and no stream is made to wait. Its driver calls are those of
-/// poolFreeAsync for each stream of the list: the memory counts as unfenced for each of them, so
-/// one call may record an event in each.
+/// poolFreeAsync for each stream of the list, so one call may record an event in each.
 ///
 /// @param ptr Is an address that an allocation returned, or null.
 /// @param streams Names the streams behind whose work so far the memory is freed. It is read during

@@ -402,7 +402,7 @@ static void the_build_and_the_defaults_are_named(void **state) {
     program_run(&outcome, NO_SETTINGS,
                 ARGUMENTS("--device=sim", "--rounds=1", "--json", path, "alternate"));
     assert_says(outcome.output, "\nstreampool " STREAMPOOL_VERSION ", ");
-    assert_says(outcome.output, " ReleaseThreshold 0, UnfencedBytesMax 8388608, ");
+    assert_says(outcome.output, " ReleaseThreshold 0, UnfencedBytesMax 67108864, ");
     char *text = file_read(path);
     cJSON *results = cJSON_Parse(text);
     const cJSON *first = cJSON_GetArrayItem(results, 0);

@@ -62,9 +62,9 @@ void row_release_threshold_defaults_to_0_and_keeps_64_bits(void) {
     require_64_bits_kept(pool, poolMemPoolAttrReleaseThreshold);
 }
 
-void row_unfenced_bytes_default_to_8_mib(void) {
+void row_unfenced_bytes_default_to_64_mib(void) {
     poolMemPool_t pool = test_pool();
-    REQUIRE_EQUAL(test_attribute(pool, poolMemPoolAttrUnfencedBytesMax), MIB(8));
+    REQUIRE_EQUAL(test_attribute(pool, poolMemPoolAttrUnfencedBytesMax), MIB(64));
     require_64_bits_kept(pool, poolMemPoolAttrUnfencedBytesMax);
 }
 

@@ -331,6 +331,7 @@ void row_memory_of_a_blocking_stream_goes_to_the_legacy_stream_at_once(void) {
 static void reuse_behind_an_event(CUstream from, CUstream to) {
     struct scene scene;
     scene_open_on(&scene, SCENE_SMALL, from, to);
+    test_set_attribute(scene.pool, poolMemPoolAttrUnfencedBytesMax, MIB(64));
     follow_dependencies(&scene);
     scene_free_held(&scene, from);
     if (test_driver()->cuStreamGetId)

@@ -92,7 +92,7 @@
 #define ATTRIBUTE_ROWS(X) \
     X(reuse_policies_default_to_1_and_read_back_as_1, "attributes 1 to 3: default 1; any other number than 0 reads back 1") \
     X(release_threshold_defaults_to_0_and_keeps_64_bits, "attribute 4: default 0, 64 bits") \
-    X(unfenced_bytes_default_to_8_mib, "attribute 1000: default 8 MiB, 64 bits") \
+    X(unfenced_bytes_default_to_64_mib, "attribute 1000: default 64 MiB, 64 bits") \
     X(usage_figures_start_at_0, "attributes 5 to 8 of a new pool are 0") \
     X(attributes_tell_what_the_pool_was_made_with, "attributes 9 to 15") \
     X(unknown_attributes_are_invalid, "an unknown attribute: InvalidValue, to read and to write") \

@@ -185,8 +185,9 @@ static void malloc_large_ordered(poolMemPool_t pool) {
     malloc_handed_over(pool, LARGE);
 }
 
-// Each free exceeds the cap, and the stream keeps the only block.
+// Each free has an event behind it, and the stream keeps the only block.
 static void malloc_large_offered(poolMemPool_t pool) {
+    test_set_attribute(pool, poolMemPoolAttrUnfencedBytesMax, SMALL);
     malloc_handed_over(pool, 16 * LARGE);
 }
 

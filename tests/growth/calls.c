@@ -58,9 +58,37 @@ static void malloc_new_size(struct world *world) {
                    poolMallocDefault);
 }
 
-static void malloc_grows(struct world *world) {
+static void trim(const struct world *world) {
+    EXPECT(poolStreamSynchronize(world->stream), poolSuccess);
     EXPECT(poolMemPoolTrimTo(world->pool, 0), poolSuccess);
+}
+
+enum { GAPS = 1024 };
+
+// Fills the gaps in which a block of the size would find a place. Returns how many there are now.
+static unsigned fill_gaps(const struct world *world, size_t size, void **gaps, unsigned count) {
+    uint64_t reserved = test_reserved(world->pool);
+    for (bool grown = false; !grown; trim(world)) {
+        void *gap = test_malloc(world->pool, size, world->stream);
+        grown = test_reserved(world->pool) > reserved;
+        REQUIRE(count < GAPS);
+        if (grown)
+            test_free(gap, world->stream);
+        else
+            gaps[count++] = gap;
+    }
+    return count;
+}
+
+static void malloc_grows(struct world *world) {
+    void *gaps[GAPS];
+    unsigned count = 0;
+    trim(world);
+    for (size_t part = 64; part > 0; part /= 4)
+        count = fill_gaps(world, part * asked(world), gaps, count);
     malloc_counted(world, asked(world), poolMallocDefault);
+    while (count > 0)
+        test_free(gaps[--count], world->stream);
 }
 
 static void malloc_refused(struct world *world) {

@@ -292,8 +292,6 @@ static bool check_fronts(struct check *check, const struct sp_lane *lane) {
                 "a front counts its blocks wrongly");
         REQUIRE(check, front->pool == lane->pool && front->stream == lane->stream,
                 "a front is another lane's");
-        REQUIRE(check, front->paid_sequence <= sp_load_relaxed(&lane->unfenced_sequence),
-                "a front was paid for what its lane hasn't counted");
     }
     return true;
 }
@@ -303,6 +301,8 @@ static bool check_slab(struct check *check, const struct sp_lane *lane,
     REQUIRE(check, inside_slab_check(slab, count_aside(lane, slab)),
             "the slab at %#llx is not in order", (unsigned long long)slab->address);
     REQUIRE(check, slab->owner == lane, "a slab is in the list of another lane than its owner");
+    REQUIRE(check, slab->last_sequence <= sp_load_relaxed(&lane->unfenced_sequence),
+            "a slab was freed into under a number that its lane hasn't counted");
     REQUIRE(check, sp_slab_has_free(slab) == !sp_list_empty(&slab->link),
             "a slab's free blocks and its place in the lists don't agree");
     REQUIRE(check, (slab->returned > 0) == !sp_list_empty(&slab->returned_link),

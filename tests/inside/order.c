@@ -53,7 +53,10 @@ static void free_spare_marks(struct sp_mark *mark) {
     }
 }
 
+// The events of a context that is gone are gone.
 static void free_marks(struct sp_stream *stream) {
+    if (stream->context && sp_context_is_gone(stream->context, stream->context_id))
+        sp_mark_lose_events(stream);
     free_spare_marks(stream->marks.spares);
 }
 

@@ -63,12 +63,14 @@ named_test() {
 }
 
 # Each of these sets `caught` when a program fails.
-run_unit_test() { # NAME, as sp_add_test knows it
-    local row
-    make_target "${1%_10020}_test"
+run_unit_test() { # NAME, as sp_add_test knows it, or a test of streampool-room
+    local row target=${1%_10020}_test
+    case $1 in room*) target=streampool-room ;; esac
+    make_target "$target"
     ctest --test-dir "$build/build" -R "^$1\$" --no-tests=error --verbose > "$output" 2>&1 && return 1
     if grep -q '^No tests were found' "$output"; then fail "$what_is_built: no test is called $1"; fi
-    row=$(sed -n 's/.*\[  \(FAILED\|ERROR \)  \] \([a-z_0-9]*\)$/\2/p' "$output" | head -n 1)
+    row=$(sed -n 's/.*\[  \(FAILED\|ERROR \)  \] \([a-z_0-9]*\)$/\2/p; s/.* FAIL [^ ]*: \([^:]*\).*/\1/p' "$output" |
+        head -n 1)
     caught="$1 | | ${row:-the program did not end}"
 }
 

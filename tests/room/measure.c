@@ -1,5 +1,7 @@
 #include "room/measure.h"
 
+#include <inttypes.h>
+
 #include "region/handle.h"
 #include "support/check.h"
 #include "support/device.h"
@@ -64,6 +66,18 @@ static void require_room(struct scene *scene, poolMemPool_t pool, const char *wh
     DRIVER(test_driver()->cuStreamDestroy(stream));
 }
 
+// What stays out of reach of anybody lies in few extents, also where there is enough beside it.
+static void require_little_out_of_reach(struct scene *scene) {
+    CUstream stream = test_stream();
+    size_t most = scene->cap < 0 ? exception(scene) : (size_t)scene->cap;
+    uint64_t hidden = test_out_of_reach(sp_handle_pool(test_default_pool(0))->device, stream);
+    scene_trace(scene, "%" PRIu64 " KiB of extents are out of reach", hidden >> 10);
+    if (hidden > most)
+        test_fail(__FILE__, __LINE__, "%" PRIu64 " KiB of extents are out of reach, not %zu",
+                  hidden >> 10, most >> 10);
+    DRIVER(test_driver()->cuStreamDestroy(stream));
+}
+
 static bool all_is_given_up(const struct scene *scene) {
     bool all = scene->block_count == 0;
     for (unsigned i = 0; i < scene->pool_count; i++)
@@ -87,6 +101,8 @@ static void require_device_room(struct scene *scene) {
 }
 
 void measure(struct scene *scene) {
+    if (scene_once_in(scene, 4))
+        require_little_out_of_reach(scene);
     if (all_is_given_up(scene))
         require_device_room(scene);
     unsigned index = (unsigned)scene_below(scene, scene->pool_count);

@@ -111,7 +111,7 @@ static void fill(struct scene *scene) {
         {KIB(4), KIB(4)},   {KIB(300), KIB(900)}, {MIB(8), MIB(64)},
     };
     size_t bytes = scene->memory / 100 * (10 + scene_below(scene, 86));
-    size_t blocks = (size_t)64 << scene_below(scene, 10);
+    size_t blocks = (size_t)64 << scene_below(scene, scene_once_in(scene, 8) ? 10 : 5);
     unsigned count = scene_once_in(scene, 3) ? 2 : 1;
     for (unsigned i = 0; i < count; i++)
         fill_with(scene, &kinds[scene_below(scene, sizeof kinds / sizeof kinds[0])], bytes / count,

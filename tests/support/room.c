@@ -103,6 +103,62 @@ uint64_t test_room_in_reach(const struct test_live *live, struct sp_pool *pool, 
     return room_for(live, pool, taker);
 }
 
+// -------------------------------------------------------------------------------- out of reach
+
+// Of a slab that has live blocks the others may be out of reach.
+static bool hides(const struct sp_block *block, const struct sp_stream *taker) {
+    if (sp_block_state(block) == SP_BLOCK_LIVE && block->is_run) {
+        const struct sp_lane *owner = sp_slab_owner(block->slab);
+        return owner && block->slab->last_sequence > 0 &&
+               is_out_of_reach((struct sp_fence){owner->stream->slot, block->slab->last_sequence},
+                               taker);
+    }
+    for (uint32_t i = 0; sp_block_state(block) == SP_BLOCK_FREE && i < block->fences.count; i++) {
+        if (is_out_of_reach(*sp_fence_set_at(&block->fences, i), taker))
+            return true;
+    }
+    return false;
+}
+
+static bool has_hidden(const struct sp_segment *segment, const struct sp_extent *extent,
+                       const struct sp_stream *taker) {
+    const struct sp_block *block = sp_chain_find(&segment->chain, extent->address);
+    while (block && block->address < extent->address + extent->size && !hides(block, taker))
+        block = block->next;
+    return block && block->address < extent->address + extent->size;
+}
+
+static uint64_t hidden_in(struct sp_pool *pool, const struct sp_stream *taker) {
+    uint64_t sum = 0;
+    sp_lock_acquire(&pool->map_lock);
+    sp_lock_acquire(&pool->lock);
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
+        SP_LIST_FOR_EACH(link, &pool->regions[kind].segments) {
+            const struct sp_segment *segment = SP_CONTAINER_OF(link, struct sp_segment, link);
+            const struct sp_extent *extent = sp_view_extent_from(&segment->view, 0);
+            for (; extent; extent = sp_view_extent_next(extent))
+                sum += has_hidden(segment, extent, taker) ? extent->size : 0;
+        }
+    }
+    sp_lock_release(&pool->lock);
+    sp_lock_release(&pool->map_lock);
+    return sum;
+}
+
+uint64_t test_out_of_reach(struct sp_device *device, CUstream stream) {
+    struct sp_stream *taker;
+    struct sp_pool *pool = NULL;
+    uint64_t sum = 0;
+    REQUIRE(sp_is_done(sp_resolve_stream(stream, &taker)));
+    while ((pool = sp_device_next_pool(device, pool))) {
+        sp_collect_all(pool);
+        sum += hidden_in(pool, taker);
+    }
+    return sum;
+}
+
+// ------------------------------------------------------------------------------------- the driver
+
 static simcudaConfig configuration(void) {
     simcudaConfig config = {.completion = simcudaCompletionEarliest};
     if (test_simulated())

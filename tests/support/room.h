@@ -24,6 +24,10 @@ uint64_t test_room(const struct test_live *live, struct sp_pool *pool);
 // can't ask. Puts what the lanes hold among the free blocks, to look at it.
 uint64_t test_room_in_reach(const struct test_live *live, struct sp_pool *pool, CUstream stream);
 
+// The bytes of the device's extents in which memory lies that is free and that the stream can't ask
+// about, whatever else is live there. Looks at it likewise.
+uint64_t test_out_of_reach(struct sp_device *device, CUstream stream);
+
 // Whether the simulated driver completes work late: the library's own event may be pending there,
 // so a request is made twice; and whether work ends though nobody waits for it, as on a real
 // device.

@@ -124,7 +124,7 @@ static bool put_in_front(uint64_t address, uintptr_t owner, struct sp_lane *lane
                                  .class_index = slab->class_index};
     if (SP_LIKELY(sp_front_put(front, &free)))
         return true;
-    if (!sp_crowded_has_place(front, free.class_index) || !sp_crowded_may_pay(&free) ||
+    if (!sp_crowded_has_place(front, free.class_index) || sp_load_relaxed(&lane->looks) ||
         !sp_front_claim(front, &free))
         return false;
     sp_list_init(&empty);
@@ -197,6 +197,7 @@ static poolError_t free_small_locked(uint64_t address, struct sp_release *releas
     if (index == SP_SLAB_END || (slab->fronted && !sp_slab_claim(slab, index)))
         return poolErrorInvalidValue;
     uint32_t requested = sp_slab_requested(slab, index);
+    release->address = slab->address;
     if (release->count == 0)
         sp_at_hand_put_aside_locked(release->account, slab, index);
     else if (!return_locked(release, index)) {
@@ -204,8 +205,6 @@ static poolError_t free_small_locked(uint64_t address, struct sp_release *releas
             sp_slab_set_live(slab, index, requested);
         return poolErrorMemoryAllocation;
     }
-    if (slab->fronted)
-        sp_crowded_note_freed_locked(release->account, slab);
     release->requested = requested;
     release->left = sp_at_hand_slab_left_locked(release->account, slab);
     return poolSuccess;
@@ -277,6 +276,7 @@ static poolError_t free_large(void *pointer, struct sp_release *release) {
         return not_live(pointer);
     if (!make_room(release))
         return out_of_host_memory();
+    release->address = address;
     release->requested = block->requested;
     release->left = SP_LEFT_FILE;
     for (uint32_t i = 0; i < release->count; i++)

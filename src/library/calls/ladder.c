@@ -15,6 +15,7 @@
 #include "region/device.h"
 #include "region/open_lanes.h"
 #include "region/take.h"
+#include "region/unfenced.h"
 
 #include <time.h>
 
@@ -287,6 +288,21 @@ static struct sp_outcome climb_thoroughly(struct sp_request *request, struct sp_
     return sp_is_done(outcome) && !*block ? climb(STEPS_OF(by_events), request, block) : outcome;
 }
 
+// A block that is put together of several pieces has the fences of all: one of the own stream's
+// with no event behind it would hold back more extents than it was counted for (region/held.h).
+static void fence_joined(const struct sp_request *request, struct sp_block *block) {
+    struct sp_lane *lane = request->lane;
+    if (!lane || sp_space_is_one_extent(&request->pool->device->space, block->address, block->size))
+        return;
+    for (uint32_t i = 0; i < block->fences.count; i++) {
+        struct sp_fence fence = *sp_fence_set_at(&block->fences, i);
+        if (fence.slot != lane->stream->slot || sp_unfenced_is_covered(lane, fence.sequence))
+            continue;
+        sp_lane_record(lane);
+        return;
+    }
+}
+
 struct sp_outcome sp_ladder_climb(struct sp_request *request, unsigned parts,
                                   struct sp_block **block) {
     static const struct {
@@ -303,5 +319,7 @@ struct sp_outcome sp_ladder_climb(struct sp_request *request, unsigned parts,
         if (parts & all[i].part)
             outcome = all[i].climb(request, block);
     }
+    if (*block)
+        fence_joined(request, *block);
     return *block ? outcome : lacking(request, outcome);
 }

@@ -31,10 +31,10 @@ bool sp_release_find_lanes(struct sp_release *release) {
     return true;
 }
 
-static void count_at(struct sp_release_point *point, bool large) {
+static void count_at(struct sp_release_point *point, uint64_t address) {
     struct sp_lane *lane = point->lane;
     sp_biased_lock_acquire(&lane->lock);
-    point->left |= sp_at_hand_count_freed_locked(lane, point->sequence, point->counts, large);
+    point->left |= sp_at_hand_count_freed_locked(lane, point->sequence, address, point->counts);
     if (sp_identity_records_each_free(point->stream))
         sp_unfenced_count_records_locked(lane, 1);
     sp_biased_lock_release(&lane->lock);
@@ -42,7 +42,7 @@ static void count_at(struct sp_release_point *point, bool large) {
 
 void sp_release_count(struct sp_release *release) {
     for (uint32_t i = 0; i < release->count; i++)
-        count_at(&release->points[i], !release->slab);
+        count_at(&release->points[i], release->address);
 }
 
 // ---------------------------------------------------------------------------------------- a record

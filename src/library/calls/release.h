@@ -24,6 +24,7 @@ struct sp_release {
     struct sp_lane *account; // the lane that the block was allocated on
     struct sp_slab *slab;    // of a small block
     struct sp_block *block;  // a large one
+    uint64_t address;        // of what the points count: the slab may be another one by then
     uint64_t requested;
     unsigned left; // to do: SP_LEFT_SLAB, SP_LEFT_FILE
 };

@@ -8,11 +8,11 @@
 #include "process/reclaim.h"
 #include "region/collect.h"
 #include "region/device.h"
+#include "region/held.h"
 #include "region/keep.h"
 #include "region/lane.h"
 #include "region/open_lanes.h"
 #include "region/settle.h"
-#include "region/share.h"
 #include "region/take.h"
 #include "region/watch.h"
 #include "supply/grow.h"
@@ -217,7 +217,7 @@ static void set_short(struct sp_pool *pool, bool is_short) {
     sp_store_relaxed(&pool->is_short, is_short);
     if (is_short) // a pool that can't grow creeps no more
         sp_store_relaxed(&pool->lanes.ask_each_miss, false);
-    sp_share_deal(pool);
+    sp_held_deal(pool);
     sp_lock_release(&pool->lock);
 }
 

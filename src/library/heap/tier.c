@@ -147,7 +147,7 @@ static inline bool may_merge(const struct sp_block *block, const struct sp_block
 // host memory for the fences.
 static void merge_next(struct sp_tier *tier, struct sp_block *block) {
     struct sp_block *next = block->next;
-    if (!next || next->tier != tier || !may_merge(block, next))
+    if (!next || next->tier != tier || tier->apart || !may_merge(block, next))
         return;
     sp_tier_remove(next);
     if (!sp_block_absorb_next(block))
@@ -172,7 +172,7 @@ static bool extend(struct sp_tier *tier, struct sp_block *block) {
 struct sp_block *sp_tier_insert(struct sp_tier *tier, struct sp_block *block) {
     merge_next(tier, block);
     struct sp_block *prev = block->prev;
-    if (prev && prev->tier == tier && may_merge(prev, block) && extend(tier, prev))
+    if (prev && prev->tier == tier && !tier->apart && may_merge(prev, block) && extend(tier, prev))
         block = prev;
     else
         add(tier, block);

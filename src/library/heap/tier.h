@@ -40,6 +40,7 @@ struct sp_tier {
     uint64_t bytes;
     enum sp_block_state state;    // of its blocks: SP_BLOCK_FREE or SP_BLOCK_HOLE
     struct sp_calendar *calendar; // its blocks are in this one, too; or null
+    bool apart;                   // its blocks join none that wait for others
     struct sp_tree_node *bins[SP_TIER_BINS];
 };
 

@@ -9,11 +9,11 @@
 #include "region/device.h"
 #include "region/fail.h"
 #include "region/figures.h"
+#include "region/held.h"
 #include "region/keep.h"
 #include "region/lane.h"
 #include "region/loan.h"
 #include "region/open_lanes.h"
-#include "region/share.h"
 #include "supply/later.h"
 #include "supply/remap.h"
 
@@ -137,7 +137,7 @@ static poolError_t set_deterministic(struct sp_pool *pool, uint64_t number) {
         if (deterministic)
             sp_progress_set_strict(lane->stream);
     }
-    sp_share_deal(pool);
+    sp_held_deal(pool);
     sp_lock_release(&pool->lock);
     if (deterministic)
         close_fronts(pool);
@@ -148,7 +148,7 @@ static poolError_t set_unfenced_max(struct sp_pool *pool, uint64_t most) {
     sp_lock_acquire(&pool->lock);
     sp_store_relaxed(&pool->attributes.unfenced_max, most);
     sp_store_relaxed(&pool->attributes.unfenced_max_set, true);
-    sp_share_deal(pool);
+    sp_held_deal(pool);
     sp_lock_release(&pool->lock);
     return poolSuccess;
 }
@@ -201,8 +201,8 @@ static const struct attribute table[] = {
     {poolMemPoolAttrMaxPoolSize, .read = max_size},
     {poolMemPoolAttrHwDecompressEnabled, .read = no_decompression},
     {poolMemPoolAttrLocalityDomainId, .read = no_locality_domain},
-    {poolMemPoolAttrUnfencedBytesMax, KEPT(NUMBER, attributes.unfenced_max),
-     .initial = SP_UNFENCED_MAX, .read = sp_share_max, .write = set_unfenced_max},
+    {poolMemPoolAttrUnfencedBytesMax, KEPT(NUMBER, attributes.unfenced_max), .initial = SP_HELD_MAX,
+     .read = sp_held_max, .write = set_unfenced_max},
     {poolMemPoolAttrHostWaitMax, KEPT(NUMBER, attributes.host_wait_max)},
     {poolMemPoolAttrDeterministic, KEPT(FLAG, attributes.deterministic),
      .write = set_deterministic},

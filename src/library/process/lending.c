@@ -5,8 +5,8 @@
 #include "base/fork.h"
 #include "order/borrow.h"
 #include "region/device.h"
+#include "region/held.h"
 #include "region/open_lanes.h"
-#include "region/share.h"
 
 static struct sp_lock lock;
 
@@ -20,7 +20,7 @@ static void for_each_pool(void (*act)(struct sp_pool *pool)) {
 
 static void share_out(struct sp_pool *pool) {
     sp_lock_acquire(&pool->lock);
-    sp_share_deal(pool);
+    sp_held_deal(pool);
     sp_lock_release(&pool->lock);
 }
 

@@ -11,11 +11,11 @@
 #include "region/device.h"
 #include "region/figures.h"
 #include "region/handle.h"
+#include "region/held.h"
 #include "region/keep.h"
 #include "region/lane.h"
 #include "region/loan.h"
 #include "region/open_lanes.h"
-#include "region/share.h"
 #include "region/watch.h"
 #include "supply/growth.h"
 
@@ -88,8 +88,6 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
     pool->figures.covered_last = 0;
     pool->figures.short_looks = 0;
     atomic_store(&pool->figures.used_calls, 0);
-    pool->shares.part = 0;
-    pool->shares.reviewed = NULL;
     atomic_store(&pool->reserved, 0);
     atomic_store(&pool->reserved_high, 0);
     atomic_store(&pool->destroyed, false);
@@ -102,6 +100,7 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
         sp_tier_init(&pool->regions[kind].ready, SP_BLOCK_FREE);
         sp_tier_init(&pool->regions[kind].waiting, SP_BLOCK_FREE);
         sp_tier_init(&pool->regions[kind].unfenced, SP_BLOCK_FREE);
+        pool->regions[kind].unfenced.apart = true;
         sp_tier_init(&pool->regions[kind].holes, SP_BLOCK_HOLE);
     }
     sp_keep_forget(pool);
@@ -158,7 +157,7 @@ static void give_up(struct sp_pool *pool) {
     sp_store_release(&pool->destroyed, true);
     sp_given_up_add_locked(pool);
     sp_lock_acquire(&pool->lock);
-    sp_share_deal(pool);
+    sp_held_deal(pool);
     sp_lock_release(&pool->lock);
     sp_lock_release(&pool->device->lock);
 }

@@ -5,8 +5,8 @@
 #include "order/remember.h"
 #include "region/device.h"
 #include "region/fail.h"
+#include "region/held.h"
 #include "region/open_lanes.h"
-#include "region/share.h"
 
 // Read by each free, and so in a line that nothing else writes.
 _Alignas(64) _Atomic uint32_t sp_promises_pools;
@@ -49,14 +49,14 @@ poolError_t sp_promises_change(struct sp_pool *pool, int promises) {
     sp_open_lanes_close(pool);
     sp_lock_acquire(&pool->lock);
     sp_promises_set(pool, promises & ~changed);
-    sp_share_deal(pool);
+    sp_held_deal(pool);
     sp_lock_release(&pool->lock);
     if (!changed)
         return poolSuccess;
     sp_promises_end();
     sp_lock_acquire(&pool->lock);
     sp_promises_set(pool, promises);
-    sp_share_deal(pool);
+    sp_held_deal(pool);
     sp_lock_release(&pool->lock);
     return poolSuccess;
 }

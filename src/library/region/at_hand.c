@@ -2,6 +2,7 @@
 
 #include "order/slot.h"
 #include "region/figures.h"
+#include "region/held.h"
 #include "region/lane.h"
 #include "region/request.h"
 
@@ -60,7 +61,7 @@ void sp_at_hand_note_debt_locked(struct sp_lane *lane, struct sp_slab *slab,
     uint64_t sequence = sp_progress_number(lane->stream);
     uint32_t bytes = sp_at_hand_stamp_locked(slab, sequence);
     if (bytes > 0)
-        sp_unfenced_count(lane, sequence, bytes, false);
+        sp_held_add_locked(lane, sequence, slab->address, bytes);
     sp_atomic_raise(&lane->stream->freed, sequence);
 }
 

@@ -148,16 +148,25 @@ struct sp_put {
     uint64_t requested; // by the program, of the block
 };
 
-// Counts bytes that no event stands behind yet. A lane that may hold back nothing looks further at
-// each free, for its pool may be given up: also at one that counts nothing.
+// Counts what no event stands behind yet: nothing at all in the extent of the last free under the
+// number. A lane that may hold back nothing looks further at each free, for its pool may be given
+// up.
 static inline unsigned sp_at_hand_count_freed_locked(struct sp_lane *lane, uint64_t sequence,
-                                                     uint64_t bytes, bool large) {
-    uint64_t unfenced = sp_load_relaxed(&lane->unfenced_bytes) + bytes;
-    if (SP_UNLIKELY(sp_load_relaxed(&lane->unfenced_sequence) != sequence ||
-                    unfenced >= sp_load_relaxed(large ? &lane->large_most : &lane->unfenced_most)))
-        return sp_unfenced_count_late_locked(lane, sequence, bytes, large);
-    sp_store_relaxed(&lane->unfenced_bytes, unfenced);
-    return 0;
+                                                     uint64_t address, uint64_t bytes) {
+    uint64_t offset = address - lane->window;
+    if (SP_LIKELY(sp_load_relaxed(&lane->unfenced_sequence) == sequence &&
+                  offset < lane->window_size && lane->window_size - offset >= bytes &&
+                  !sp_load_relaxed(&lane->looks)))
+        return 0;
+    return sp_unfenced_count_late_locked(lane, sequence, address, bytes);
+}
+
+// Counts a slab of which a block was freed, unless it was counted under the number.
+static inline unsigned sp_at_hand_count_slab_locked(struct sp_lane *lane, uint64_t sequence,
+                                                    const struct sp_slab *slab, uint32_t bytes) {
+    if (SP_LIKELY(bytes == 0 && !sp_load_relaxed(&lane->looks)))
+        return 0;
+    return sp_at_hand_count_freed_locked(lane, sequence, slab->address, bytes);
 }
 
 // Unlinks an empty slab whose class has another one to allocate from.
@@ -177,7 +186,7 @@ static inline unsigned sp_at_hand_slab_left_locked(const struct sp_lane *lane,
 static inline uint32_t sp_at_hand_stamp_locked(struct sp_slab *slab, uint64_t sequence) {
     if (SP_LIKELY(slab->last_sequence >= sequence))
         return 0;
-    slab->last_sequence = sequence;
+    sp_store_plain(&slab->last_sequence, sequence);
     return sp_slab_bytes(slab);
 }
 
@@ -212,8 +221,8 @@ static SP_HOT struct sp_put sp_at_hand_put_small_locked(struct sp_lane *lane, st
     else if (!sp_at_hand_claim_and_put_locked(lane, slab, index, &put.requested))
         return (struct sp_put){.left = SP_LEFT_ALL};
     put.left = sp_at_hand_slab_left_locked(lane, slab);
-    put.left |= sp_at_hand_count_freed_locked(lane, sequence,
-                                              sp_at_hand_stamp_locked(slab, sequence), false);
+    put.left |=
+        sp_at_hand_count_slab_locked(lane, sequence, slab, sp_at_hand_stamp_locked(slab, sequence));
     return put;
 }
 
@@ -224,7 +233,7 @@ static SP_HOT struct sp_put sp_at_hand_put_large_locked(struct sp_lane *lane,
     if (SP_UNLIKELY(block->address != address || !sp_owner_is_live_of(block, lane)))
         return (struct sp_put){.left = SP_LEFT_ALL};
     struct sp_put put = {.requested = block->requested};
-    put.left = sp_at_hand_count_freed_locked(lane, sequence, block->size, true);
+    put.left = sp_at_hand_count_freed_locked(lane, sequence, address, block->size);
     if (SP_UNLIKELY(!sp_fence_set_is_of(&block->fences, slot) || !sp_quick_put_own(lane, block))) {
         sp_block_set_state(block, SP_BLOCK_BUSY);
         put.left |= SP_LEFT_FILE;

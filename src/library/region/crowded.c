@@ -2,26 +2,13 @@
 
 #include "base/cold.h"
 #include "region/at_hand.h"
+#include "region/held.h"
 
 // -------------------------------------------------------------------------------- into the slabs
 
-// The block was counted when it came to the front; its slab counts whole once under each number.
-static void count_slab_locked(struct sp_lane *lane, struct sp_slab *slab, uint64_t sequence) {
-    uint32_t bytes = sp_at_hand_stamp_locked(slab, sequence);
-    if (bytes > 0)
-        sp_unfenced_count(lane, sequence, bytes, false);
-}
-
-// Each free into a front raises the stream's latest number first. Who takes a block out of a front
-// doesn't hold the lane's lock, so nothing tells the slab the number of that block alone.
-SP_COLD void sp_crowded_note_freed_locked(struct sp_lane *lane, struct sp_slab *slab) {
-    count_slab_locked(lane, slab, sp_load_relaxed(&lane->stream->freed));
-}
-
 static void put_one_locked(struct sp_lane *lane, const struct sp_front_block *block,
-                           uint64_t sequence, struct sp_list *empty) {
+                           struct sp_list *empty) {
     struct sp_slab *slab = block->slab;
-    count_slab_locked(lane, slab, sequence);
     sp_at_hand_put_aside_locked(lane, slab, block->index);
     if (empty && sp_at_hand_slab_left_locked(lane, slab))
         sp_list_push_back(empty, &slab->owned_link);
@@ -31,7 +18,7 @@ static void put_one_locked(struct sp_lane *lane, const struct sp_front_block *bl
 static void put_locked(struct sp_lane *lane, struct sp_front *front,
                        const struct sp_front_batch *batch, struct sp_list *empty) {
     for (unsigned i = 0; i < batch->count; i++)
-        put_one_locked(lane, &batch->blocks[i], batch->sequence, empty);
+        put_one_locked(lane, &batch->blocks[i], empty);
     sp_front_take_back_locked(lane, front, batch);
 }
 
@@ -107,8 +94,6 @@ static void close_locked(struct sp_lane *lane) {
     destroy_retired_locked(lane);
     SP_LIST_FOR_EACH(link, &lane->owned_slabs) {
         struct sp_slab *slab = SP_CONTAINER_OF(link, struct sp_slab, owned_link);
-        if (slab->fronted)
-            sp_crowded_note_freed_locked(lane, slab); // its live blocks may be the fronts'
         sp_slab_end_fronted(slab);
     }
 }
@@ -229,35 +214,12 @@ uint64_t sp_crowded_take(struct sp_pool *pool, const struct sp_stream *stream, s
 
 // ----------------------------------------------------------------------------------------- freeing
 
-bool sp_crowded_may_pay(const struct sp_front_free *free) {
-    uint64_t counted = sp_load_relaxed(&free->lane->unfenced_bytes);
-    uint64_t most = sp_load_relaxed(&free->lane->unfenced_most);
-    return sp_load_relaxed(&free->lane->unfenced_sequence) == free->sequence &&
-           sp_excess(most, counted) >= sp_size_classes[free->class_index].block_size;
-}
-
-// Twice as many blocks as the last time, if that was under this number; else half of these.
-static uint32_t asks_locked(struct sp_front *front, const struct sp_front_free *free) {
-    uint32_t most = (sp_front_room(free->class_index) + 1) / 2;
-    if (front->asked_under != free->sequence && front->asks > 1)
-        front->asks /= 2;
-    front->asked_under = free->sequence;
-    uint32_t asks = front->asks < most ? front->asks : most;
-    front->asks = asks * 2;
-    return asks;
-}
-
-// Counts what is to be freed into a front as unfenced already, as far as the lane may hold it back.
-static uint64_t pay_locked(struct sp_front *front, const struct sp_front_free *free) {
-    struct sp_lane *lane = free->lane;
-    uint64_t block_size = sp_size_classes[free->class_index].block_size;
-    uint64_t counted = sp_load_relaxed(&lane->unfenced_bytes);
-    if (!sp_crowded_may_pay(free))
-        return 0;
-    uint64_t blocks = sp_excess(sp_load_relaxed(&lane->unfenced_most), counted) / block_size;
-    uint64_t bytes = sp_min(blocks, asks_locked(front, free)) * block_size;
-    sp_store_relaxed(&lane->unfenced_bytes, counted + bytes);
-    return bytes;
+// Counts the slab of what is to be freed into a front, if the lane may hold it back.
+static void count_slab_locked(const struct sp_front_free *free) {
+    struct sp_slab *slab = free->block.slab;
+    if (slab->last_sequence < free->sequence &&
+        sp_held_add_locked(free->lane, free->sequence, slab->address, sp_slab_bytes(slab)))
+        sp_at_hand_stamp_locked(slab, free->sequence);
 }
 
 void sp_crowded_make_room(struct sp_front *front, const struct sp_front_free *free,
@@ -266,8 +228,6 @@ void sp_crowded_make_room(struct sp_front *front, const struct sp_front_free *fr
     sp_front_make_room(front, free->class_index, &batch);
     sp_biased_lock_acquire(&free->lane->lock);
     put_locked(free->lane, front, &batch, empty);
-    uint64_t bytes = pay_locked(front, free);
+    count_slab_locked(free);
     sp_biased_lock_release(&free->lane->lock);
-    if (bytes > 0)
-        sp_front_pay(front, free->sequence, bytes);
 }

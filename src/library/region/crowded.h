@@ -14,10 +14,8 @@ uint64_t sp_crowded_take(struct sp_pool *pool, const struct sp_stream *stream, s
 // classes of one bin by turns would else have each evict the other.
 bool sp_crowded_has_place(struct sp_front *front, unsigned class_index);
 
-// True when the lane may count ahead what a front is to free: else each free is the lane's.
-bool sp_crowded_may_pay(const struct sp_front_free *free);
-
-// Makes room in the front for a block that is claimed, and so keeps the pool. `empty` gets the
+// Makes room in the front for a block that is claimed, and so keeps the pool, and has its slab
+// counted if the lane may hold that back. `empty` gets the
 // slabs that this has left empty and that the lane gives up.
 void sp_crowded_make_room(struct sp_front *front, const struct sp_front_free *free,
                           struct sp_list *empty);
@@ -32,11 +30,6 @@ void sp_crowded_close(struct sp_lane *lane);
 // about to claim a block there, with its front's lock held: what it has looked at isn't another
 // slab before it has done so.
 void sp_crowded_retire(struct sp_lane *lane, struct sp_slab *slab);
-
-// With the lane's lock held, once a block of a fronted slab of it was freed by another stream than
-// the lane's, or by none. A front may have handed that block out again, so the slab gets a number
-// that is no less than the block's last one on the lane's stream.
-void sp_crowded_note_freed_locked(struct sp_lane *lane, struct sp_slab *slab);
 
 // True when another thread has free blocks of the lane in its hands, between the lane and a front:
 // in a moment they are in one of both.

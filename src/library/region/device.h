@@ -8,6 +8,7 @@
 
 #include "base/cold.h"
 #include "order/primary.h"
+#include "region/held.h"
 #include "region/pool.h"
 
 enum { SP_MAX_DEVICES = 64 };
@@ -25,6 +26,7 @@ struct sp_device {
     // Slow calls write what follows, so it stands apart from what all read.
     _Alignas(64) struct sp_space space;
     struct sp_lock gives; // of a plain device: its memory goes back. Taken before map locks
+    _Alignas(64) struct sp_held held;
     _Alignas(64) struct sp_lock lock;
     struct sp_list pools;       // all that there are, given-up ones too
     struct sp_list spare_pools; // structs to be used again

@@ -26,7 +26,6 @@
 #define STREAMPOOL_REGION_FIGURES_H
 
 #include "region/device.h"
-#include "region/share.h"
 
 // Brings the lane's allowance up to what it uses.
 void sp_figures_cover(struct sp_pool *pool, struct sp_lane *lane);
@@ -60,12 +59,10 @@ static inline void sp_figures_reserved_add(struct sp_pool *pool, uint64_t bytes)
     sp_atomic_raise(&pool->reserved_high, before + bytes);
     if (before == 0)
         sp_device_note_memory(pool);
-    sp_share_deal_again(pool);
 }
 
 static inline void sp_figures_reserved_subtract(struct sp_pool *pool, uint64_t bytes) {
     sp_subtract_relaxed(&pool->reserved, bytes);
-    sp_share_deal_again(pool);
 }
 
 #endif

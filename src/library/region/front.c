@@ -47,13 +47,8 @@ static void begin_locked(struct sp_lane *lane, struct sp_front *front, struct sp
     sp_store_relaxed(&front->uses, 0);
     sp_store_relaxed(&front->uses_at_look, 0);
     front->all_at_look = 0;
-    front->asks = 1;
-    front->asked_under = 0;
-    front->sequence = 0;
-    front->paid = 0;
-    front->paid_sequence = 0;
     for (int i = 0; i < SP_FRONT_BINS; i++)
-        front->bins[i].count = front->bins[i].paid = 0;
+        front->bins[i].count = 0;
     sp_biased_lock_release_shared(&front->lock);
 }
 
@@ -195,7 +190,6 @@ static inline void count(struct sp_front *front, struct sp_front_bin *bin, int m
     sp_store_relaxed(&front->count, sp_load_relaxed(&front->count) + (uint32_t)more);
 }
 
-// A block that was freed here under the number that was paid for is free no more.
 static uint64_t take_locked(struct sp_front *front, unsigned class_index, size_t size) {
     struct sp_front_bin *bin = sp_front_bin_of(front, class_index);
     uint64_t spent = sp_load_relaxed(&front->spent);
@@ -204,10 +198,6 @@ static uint64_t take_locked(struct sp_front *front, unsigned class_index, size_t
     count(front, bin, -1);
     count_use(front);
     bin->strangers = 0;
-    if (bin->paid > 0) {
-        bin->paid--;
-        front->paid += sp_size_classes[class_index].block_size;
-    }
     sp_store_relaxed(&front->spent, spent + size);
     sp_store_relaxed(&front->hits, sp_load_relaxed(&front->hits) + 1);
     const struct sp_front_block *block = &bin->blocks[bin->count];
@@ -225,28 +215,31 @@ uint64_t sp_front_take(struct sp_front *front, const struct sp_pool *pool,
     return address;
 }
 
-// A lane that holds back more than it may by now, or may hold back nothing, records at each free.
+// A lane that may hold back nothing looks at each free.
 static bool has_room(const struct sp_front *front, const struct sp_front_free *free) {
     unsigned class_index = free->class_index;
     const struct sp_front_bin *bin = &front->bins[sp_front_bin_at(class_index)];
-    uint64_t most = sp_load_relaxed(&free->lane->unfenced_most);
     if (bin->count > 0 &&
         (bin->class_index != class_index || bin->count >= sp_front_room(class_index)))
         return false;
-    return front->stream == free->stream && front->paid_sequence == free->sequence &&
-           front->paid >= sp_size_classes[class_index].block_size && most > 0 &&
-           sp_load_relaxed(&free->lane->unfenced_bytes) <= most &&
+    return front->stream == free->stream && !sp_load_relaxed(&free->lane->looks) &&
            !sp_pool_is_deterministic(front->pool);
+}
+
+// The slab was counted under the number or a later one: all of it is held back then.
+static bool is_counted(const struct sp_front_free *free) {
+    return sp_load_plain(&free->block.slab->last_sequence) >= free->sequence;
 }
 
 // The slab of an address that is freed twice may be another one's by now. One that is the lane's
 // stays so as long as the lock of an open front is held: sp_crowded_retire waits for it. So the
 // owner is looked at first: what is seen next is the lane's.
-static bool claim_locked(const struct sp_front *front, struct sp_front_free *free) {
+static bool claim_locked(const struct sp_front *front, struct sp_front_free *free, bool counted) {
     const struct sp_size_class *class = &sp_size_classes[free->class_index];
     struct sp_slab *slab = free->block.slab;
     if (front->stream != free->stream || sp_slab_owner(slab) != free->lane ||
-        !sp_slab_is_fronted(slab) || slab->class_index != free->class_index)
+        !sp_slab_is_fronted(slab) || slab->class_index != free->class_index ||
+        (counted && !is_counted(free)))
         return false;
     uint64_t offset = free->block.address - slab->address;
     uint16_t index = (uint16_t)sp_slab_index(class, offset);
@@ -261,23 +254,19 @@ static bool claim_locked(const struct sp_front *front, struct sp_front_free *fre
 static void push_locked(struct sp_front *front, const struct sp_front_free *free) {
     unsigned class_index = free->class_index;
     struct sp_front_bin *bin = sp_front_bin_of(front, class_index);
-    if (front->sequence < free->sequence)
-        front->sequence = free->sequence; // a late caller may bring an older number
     if (sp_load_relaxed(&free->stream->freed) < free->sequence)
         sp_atomic_raise(&free->stream->freed, free->sequence);
     bin->class_index = (uint16_t)class_index;
     bin->blocks[bin->count] = free->block;
     count(front, bin, 1);
     count_use(front);
-    bin->paid++;
     bin->strangers = 0;
-    front->paid -= sp_size_classes[class_index].block_size;
     sp_store_relaxed(&front->spent, sp_load_relaxed(&front->spent) - free->requested);
 }
 
 bool sp_front_put(struct sp_front *front, struct sp_front_free *free) {
     sp_biased_lock_acquire(&front->lock);
-    bool put = has_room(front, free) && claim_locked(front, free);
+    bool put = has_room(front, free) && claim_locked(front, free, true);
     if (SP_LIKELY(put))
         push_locked(front, free);
     sp_biased_lock_release(&front->lock);
@@ -286,7 +275,7 @@ bool sp_front_put(struct sp_front *front, struct sp_front_free *free) {
 
 bool sp_front_claim(struct sp_front *front, struct sp_front_free *free) {
     sp_biased_lock_acquire(&front->lock);
-    bool claimed = claim_locked(front, free);
+    bool claimed = claim_locked(front, free, false);
     sp_biased_lock_release(&front->lock);
     return claimed;
 }
@@ -294,7 +283,7 @@ bool sp_front_claim(struct sp_front *front, struct sp_front_free *free) {
 // Fronts don't close as long as a block is claimed, so its slab is fronted still.
 bool sp_front_put_claimed(struct sp_front *front, const struct sp_front_free *free) {
     sp_biased_lock_acquire(&front->lock);
-    bool put = has_room(front, free);
+    bool put = has_room(front, free) && is_counted(free);
     if (SP_LIKELY(put))
         push_locked(front, free);
     else
@@ -308,12 +297,10 @@ bool sp_front_put_claimed(struct sp_front *front, const struct sp_front_free *fr
 // Takes so many of the oldest blocks out.
 static void detach(struct sp_front *front, struct sp_front_bin *bin, uint32_t number,
                    struct sp_front_batch *batch) {
-    *batch = (struct sp_front_batch){
-        .class_index = bin->class_index, .count = (uint16_t)number, .sequence = front->sequence};
+    *batch = (struct sp_front_batch){.class_index = bin->class_index, .count = (uint16_t)number};
     memcpy(batch->blocks, bin->blocks, number * sizeof bin->blocks[0]);
     count(front, bin, -(int)number);
     memmove(bin->blocks, bin->blocks + number, bin->count * sizeof bin->blocks[0]);
-    bin->paid = bin->paid < bin->count ? bin->paid : bin->count;
     batch->granted = take_surplus(front);
     batch->grants = front->grants;
 }
@@ -354,7 +341,6 @@ void sp_front_empty_locked(struct sp_front *front, unsigned bin, struct sp_front
     sp_biased_lock_release_shared(&front->lock);
 }
 
-// Blocks of the lane stand above those that were freed here, so none of these counts as paid.
 void sp_front_fill(struct sp_front *front, struct sp_front_batch *batch) {
     struct sp_front_bin *bin = sp_front_bin_of(front, batch->class_index);
     sp_biased_lock_acquire(&front->lock);
@@ -366,21 +352,8 @@ void sp_front_fill(struct sp_front *front, struct sp_front_batch *batch) {
     if (bin->count == 0)
         bin->class_index = batch->class_index;
     while (batch->count > 0 && bin->class_index == batch->class_index && bin->count < room) {
-        bin->paid = 0;
         bin->blocks[bin->count] = batch->blocks[--batch->count];
         count(front, bin, 1);
     }
-    sp_biased_lock_release(&front->lock);
-}
-
-void sp_front_pay(struct sp_front *front, uint64_t sequence, uint64_t bytes) {
-    sp_biased_lock_acquire(&front->lock);
-    if (front->paid_sequence != sequence) {
-        front->paid_sequence = sequence;
-        front->paid = 0;
-        for (int i = 0; i < SP_FRONT_BINS; i++)
-            front->bins[i].paid = 0;
-    }
-    front->paid += bytes;
     sp_biased_lock_release(&front->lock);
 }

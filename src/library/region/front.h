@@ -5,15 +5,14 @@
 // (sp_biased_lock_is_crowded) has fronts: a thread goes to one of them by its number, takes a block
 // that it or another thread has put there, and puts what it frees there. It goes to the lane for
 // many blocks at once. What was freed on the stream may be taken on it whoever freed it (rule 1),
-// so a front needs no fence but one number for all that it has.
+// so a front needs no fence: its blocks have the number of their slabs.
 //
 // The blocks of a front are *set aside* in their slabs, which are *fronted* (heap/slab.h). A thread
 // claims a block that it frees by setting the block's bit there, for it doesn't hold the owner's
 // lock. Who finds a slab that isn't fronted goes to the lane, which makes it so.
 //
 //   the lane's bytes in use == lane.used - the sum over its fronts of (granted - spent)
-//   a front's blocks were freed on the lane's stream under `sequence` at the latest
-//   what was freed into a front is in lane.unfenced_bytes: it was counted before, as `paid`
+//   a slab of which a block was freed into a front was counted under the number of the free
 //
 // A front hands out no bytes but those that the lane counts as used already: what was granted to
 // it, and what was freed into it. So lane.used alone tells whether the allowance covers them all.
@@ -41,7 +40,6 @@ struct sp_front_block {
 struct sp_front_bin {
     uint16_t class_index; // if it isn't empty
     uint16_t count;
-    uint16_t paid;      // of these, from the last one on, were freed here under `paid_sequence`
     uint16_t strangers; // so often another class had no place here since one of this was used
     struct sp_front_block blocks[SP_FRONT_BLOCKS];
 };
@@ -61,17 +59,8 @@ struct sp_front {
     // Written under the lane's lock: `uses` of this one and of all, when its thread looked last.
     _Atomic uint32_t uses_at_look;
     uint32_t all_at_look;
-    // Likewise: for so many blocks it is paid next, and under which number it was paid last. A
-    // thread that takes again what it frees needs to be paid for few, and leaves the rest of what
-    // the lane may hold back to others.
-    uint32_t asks;
-    uint64_t asked_under;
     uint64_t at_hand; // what was granted and has arrived here: spent <= at_hand <= granted
     uint32_t grants;  // begins anew with each settling: what is on its way then is granted no more
-    uint64_t sequence;
-    // Bytes that may still be freed here, under this number alone: the lane has counted them.
-    uint64_t paid;
-    uint64_t paid_sequence;
     struct sp_front_bin bins[SP_FRONT_BINS];
 };
 
@@ -79,8 +68,7 @@ struct sp_front {
 struct sp_front_batch {
     uint16_t class_index;
     uint16_t count;
-    uint64_t sequence; // under which they were freed at the latest; 0: here never
-    uint64_t granted;  // bytes, as long as the front's `grants` are these
+    uint64_t granted; // bytes, as long as the front's `grants` are these
     uint32_t grants;
     struct sp_front_block blocks[SP_FRONT_BLOCKS];
 };
@@ -163,9 +151,9 @@ uint64_t sp_front_take(struct sp_front *front, const struct sp_pool *pool,
                        const struct sp_stream *stream, size_t size);
 
 // Frees a block into the front. False, and nothing is changed, where the block isn't live, or the
-// front has no room for it, or nothing is paid. The second claims the block alone. The third is for
-// a block that is claimed, which is live again where it fails. As long as fronts are open a live
-// block is claimed by whoever frees it.
+// front has no room for it, or its slab was not counted under the number. The second claims the
+// block alone. The third is for a block that is claimed, which is live again where it fails. As
+// long as fronts are open a live block is claimed by whoever frees it.
 bool sp_front_put(struct sp_front *front, struct sp_front_free *free);
 bool sp_front_claim(struct sp_front *front, struct sp_front_free *free);
 bool sp_front_put_claimed(struct sp_front *front, const struct sp_front_free *free);
@@ -185,8 +173,5 @@ void sp_front_empty_locked(struct sp_front *front, unsigned bin, struct sp_front
 // Puts blocks of the lane in: as many as there is room for are taken from the end of the batch,
 // with all that is granted. A front that was closed takes nothing.
 void sp_front_fill(struct sp_front *front, struct sp_front_batch *batch);
-
-// So many bytes, which the lane has counted under the number, may be freed here.
-void sp_front_pay(struct sp_front *front, uint64_t sequence, uint64_t bytes);
 
 #endif

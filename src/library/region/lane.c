@@ -5,8 +5,8 @@
 #include "order/progress.h"
 #include "region/device.h"
 #include "region/front.h"
+#include "region/held.h"
 #include "region/place.h"
-#include "region/share.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +29,7 @@ static struct sp_lane *take_spare(void) {
 static void give_spare(struct sp_lane *lane) {
     sp_biased_lock_acquire(&lane->lock);
     sp_front_close_locked(lane);
+    sp_held_end(lane);
     lane->pool = NULL;
     lane->stream = NULL;
     sp_store_relaxed(&lane->puts, NULL);
@@ -46,7 +47,11 @@ static void init_locked(struct sp_lane *lane, struct sp_pool *pool, struct sp_st
     lane->records_each_free = sp_identity_records_each_free(stream);
     sp_store_relaxed(&lane->puts, lane->records_each_free ? NULL : stream);
     sp_store_relaxed(&lane->unfenced_sequence, 0);
-    sp_store_relaxed(&lane->unfenced_bytes, 0);
+    lane->window = lane->window_size = 0;
+    lane->uncounted = false;
+    lane->confirmed = 0;
+    sp_store_relaxed(&lane->holds, 0);
+    sp_list_init(&lane->held_link);
     sp_calendar_init(&lane->due);
     sp_calendar_init(&lane->covered);
     sp_store_relaxed(&lane->hits, 0);
@@ -55,8 +60,6 @@ static void init_locked(struct sp_lane *lane, struct sp_pool *pool, struct sp_st
     sp_store_relaxed(&lane->allowance, 0);
     sp_store_relaxed(&lane->misses, 0);
     lane->waits_in_row = 0;
-    lane->freed_at_review = 0;
-    lane->claims = (struct sp_claims){0};
     lane->misses_at_wait = 0;
     sp_store_relaxed(&lane->asks_every, SP_MISSES_PER_POLL_LEAST);
     sp_store_relaxed(&lane->by_address, false);
@@ -130,8 +133,7 @@ static struct sp_lane *add_locked(struct sp_pool *pool, struct sp_lane *lane) {
         sp_list_push_back(&pool->lanes.legacy, &lane->legacy_link);
     sp_add_relaxed(&pool->lanes.count, 1);
     sp_place_note_lane(pool);
-    sp_share_begin(lane);
-    sp_share_deal_again(pool);
+    sp_held_deal(pool);
     sp_store_release(&table->lanes[lane->stream->slot], lane);
     return lane;
 }

@@ -23,28 +23,19 @@ struct sp_quick_bin {
     struct sp_block *head; // null: the bin is empty and may take another size
 };
 
-// A lane's claims to more than its share; see region/share.h.
-struct sp_claims {
-    uint64_t stream;  // the first number of the stream that claimed last
-    uint32_t early;   // how often it has claimed, up to a few
-    uint32_t in_vain; // since so many reviews have ended
-    uint32_t reviews;
-};
-
 struct sp_lane {
-    // Each malloc and free needs these two cache lines. The atomics but unfenced_most are written
+    // Each malloc and free needs these two cache lines. The atomics but `looks` are written
     // under the lock alone, so by a load and a store, and read by whoever asks for a figure.
     _Alignas(64) struct sp_biased_lock lock;
     struct sp_pool *pool;
     struct sp_stream *stream;
-    _Atomic uint64_t used;      // bytes of the live blocks that were allocated on the lane
-    _Atomic uint64_t allowance; // see region/figures.h
-    _Atomic uint64_t unfenced_bytes;
-    _Atomic uint64_t unfenced_sequence; // the latest number under which they were freed
-    // The lane's share (region/share.h): more than so many, and the free of a small block records,
-    // or of a large one.
-    _Atomic uint64_t unfenced_most;
-    _Atomic uint64_t large_most;
+    _Atomic uint64_t used;              // bytes of the live blocks that were allocated on the lane
+    _Atomic uint64_t allowance;         // see region/figures.h
+    _Atomic uint64_t unfenced_sequence; // the latest number under which something was freed
+    // A free in this range under that number needs no further look, unless the lane `looks`.
+    uint64_t window;
+    uint64_t window_size;
+    _Atomic bool looks; // at each free, or at the next one; whoever deals writes it
     // Allocations out of the slabs, the quick lists and the lane's own tier.
     _Atomic uint64_t hits;
     _Atomic uint64_t records; // events that were recorded behind frees
@@ -74,7 +65,13 @@ struct sp_lane {
     struct sp_slab *retired;
     uint32_t retired_count;
     bool records_each_free; // before it is put back; of the stream
-    struct sp_claims claims;
+    // See region/held.h.
+    _Atomic int share; // enum sp_held_share
+    bool uncounted; // something was freed that lies in no extent that it holds, and isn't covered
+    uint64_t confirmed; // extents that were looked at under unfenced_sequence
+    // Guarded by the lock of device.held:
+    _Atomic uint64_t holds; // extents
+    struct sp_list held_link;
     // Guarded by the pool's lock:
     struct sp_list link;        // in pool.lanes.list
     struct sp_list legacy_link; // in pool.lanes.legacy, if its stream is one
@@ -88,8 +85,7 @@ struct sp_lane {
     // the last of these waits.
     uint32_t waits_in_row;
     uint32_t misses_at_wait;
-    uint64_t freed_at_review; // what unfenced_sequence was when shares were reviewed last
-    uint64_t holds_back[2];   // pending, unfenced: for region/room.c, while it looks
+    uint64_t holds_back[2]; // pending, unfenced: for region/room.c, while it looks
     // Guarded by the device's lock, of a pool that was given up; see process/given_up.h:
     struct sp_tree_node awaited; // in device.awaited
     uint64_t awaits;             // the number of the stream, or 0: it is in no tree

@@ -7,6 +7,7 @@
 #ifndef STREAMPOOL_REGION_OPEN_H
 #define STREAMPOOL_REGION_OPEN_H
 
+#include "region/held.h"
 #include "region/lane.h"
 
 // The program has promised what it takes for open lanes; lanes of the pool may be open, by that or
@@ -17,9 +18,9 @@ bool sp_open_is_possible(const struct sp_pool *pool);
 bool sp_open_may_borrow(const struct sp_pool *pool, const struct sp_stream *stream);
 bool sp_open_may_be(const struct sp_pool *pool, const struct sp_stream *stream);
 
-// True when the lane is open: its share has no limit.
+// True when the lane is open: it may leave all without an event.
 static inline bool sp_open_is(const struct sp_lane *lane) {
-    return sp_load_relaxed(&lane->unfenced_most) == UINT64_MAX;
+    return sp_load_relaxed(&lane->share) == SP_HELD_ALL;
 }
 
 #endif

@@ -5,14 +5,13 @@
 #include "order/mark.h"
 #include "order/synchronize.h"
 #include "region/device.h"
+#include "region/held.h"
 #include "region/lane.h"
 #include "region/open.h"
-#include "region/share.h"
 
-// Has freed more than so many bytes, and nothing stands behind it.
-static bool is_unfenced(const struct sp_lane *lane, uint64_t allowed) {
+// Has freed something, and nothing stands behind it.
+static bool is_unfenced(const struct sp_lane *lane) {
     return sp_open_may_borrow(lane->pool, lane->stream) &&
-           sp_load_relaxed(&lane->unfenced_bytes) > allowed &&
            sp_load_relaxed(&lane->unfenced_sequence) > sp_pool_covered_of(lane->pool, lane->stream);
 }
 
@@ -41,11 +40,10 @@ static struct sp_outcome fence_open(struct sp_lane *lane, const struct sp_lane *
     return outcome;
 }
 
-// Fences so many of the pool's lanes, or all, from a slot on, that have freed more than is allowed.
+// Fences so many of the pool's lanes, or all, from a slot on.
 // Slots from the number of streams on have no lane.
 static struct sp_outcome fence_open_of(struct sp_pool *pool, uint32_t from, uint32_t count,
-                                       uint64_t allowed, const struct sp_lane *caller,
-                                       bool may_ask) {
+                                       const struct sp_lane *caller, bool may_ask) {
     const struct sp_lane_table *table = sp_load_acquire(&pool->lane_table);
     struct sp_outcome first = sp_outcome_done();
     if (!table || !sp_open_is_possible(pool))
@@ -53,7 +51,7 @@ static struct sp_outcome fence_open_of(struct sp_pool *pool, uint32_t from, uint
     uint32_t slots = (uint32_t)sp_min(table->count, sp_stream_count());
     for (uint32_t i = 0; i < slots && i < count; i++) {
         struct sp_lane *lane = sp_load_acquire(&table->lanes[(from + i) % slots]);
-        if (!lane || lane == caller || !is_unfenced(lane, allowed))
+        if (!lane || lane == caller || !is_unfenced(lane))
             continue;
         struct sp_outcome outcome = fence_open(lane, caller, may_ask);
         first = sp_outcome_first(first, outcome);
@@ -63,14 +61,14 @@ static struct sp_outcome fence_open_of(struct sp_pool *pool, uint32_t from, uint
 
 struct sp_outcome sp_open_lanes_fence(struct sp_pool *pool, const struct sp_lane *caller,
                                       bool may_ask) {
-    return fence_open_of(pool, 0, UINT32_MAX, sp_share_part(pool), caller, may_ask);
+    return fence_open_of(pool, 0, UINT32_MAX, caller, may_ask);
 }
 
 struct sp_outcome sp_open_lanes_ask_device(struct sp_device *device, const struct sp_lane *caller) {
     struct sp_outcome first = sp_outcome_done();
     struct sp_pool *pool = NULL;
     while ((pool = sp_device_next_pool(device, pool))) {
-        struct sp_outcome outcome = fence_open_of(pool, 0, UINT32_MAX, 0, caller, true);
+        struct sp_outcome outcome = fence_open_of(pool, 0, UINT32_MAX, caller, true);
         first = sp_outcome_first(first, outcome);
     }
     return first;
@@ -80,7 +78,7 @@ struct sp_outcome sp_open_lanes_ask_some(struct sp_pool *pool, const struct sp_l
     uint32_t from = 0;
     if (sp_stream_count() > SP_LANES_AT_ONCE)
         from = sp_add_relaxed(&pool->lanes.open_in_turn, SP_LANES_AT_ONCE);
-    return fence_open_of(pool, from, SP_LANES_AT_ONCE, sp_share_part(pool), caller, true);
+    return fence_open_of(pool, from, SP_LANES_AT_ONCE, caller, true);
 }
 
 // A free that found its lane open is counted when the lane's lock can be had.
@@ -99,7 +97,7 @@ void sp_open_lanes_close(struct sp_pool *pool) {
     if (!sp_open_is_possible(pool))
         return;
     sp_lock_acquire(&pool->lock);
-    sp_share_deal_closed(pool);
+    sp_held_deal_closed(pool);
     sp_lock_release(&pool->lock);
     await_frees(pool);
     sp_open_lanes_fence(pool, NULL, false);

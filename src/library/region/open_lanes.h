@@ -6,7 +6,7 @@
 #include "region/lane.h"
 
 // Finds out for others what the frees of the pool's open lanes have come to, where they have
-// recorded nothing and freed more than a lane may that records: asks the stream if the caller
+// recorded nothing: asks the stream if the caller
 // `may_ask`, and else, or where work is pending, records. The caller's own lane, which may be null,
 // is left out.
 struct sp_outcome sp_open_lanes_fence(struct sp_pool *pool, const struct sp_lane *caller,
@@ -21,7 +21,7 @@ struct sp_outcome sp_open_lanes_ask_some(struct sp_pool *pool, const struct sp_l
 
 // Before a promise ends, the measure of completion changes, or the pool is given up: no open lane
 // leaves a free without an event any more, and what was left gets one. Whoever makes the change
-// opens the lanes again with sp_share_deal().
+// opens the lanes again with sp_held_deal().
 void sp_open_lanes_close(struct sp_pool *pool);
 
 #endif

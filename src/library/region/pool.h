@@ -23,6 +23,7 @@
 //   pool.lock     chains, tiers, and the lane table's growth. Short, or given back now and then;
 //                 never across a driver call.
 //   device.holders_lock  the lists of pools that have memory. For a few instructions.
+//   device.held   extents with memory that no event stands behind; see region/held.h. Likewise.
 //   the worker's  its queue; see base/worker.h. Nothing is taken while it is held.
 //
 // A malloc or free that finds what it wants in its lane takes lane.lock alone, and writes no cache
@@ -152,17 +153,6 @@ struct sp_rise {
     struct sp_rise_point same; // the first look that found as much as the latest one
 };
 
-// The bytes that lanes may hold back; see region/share.h. Written under the pool's lock.
-struct sp_shares {
-    uint64_t part;                 // the equal part, when shares were last dealt
-    _Atomic uint64_t claimable;    // by any lane
-    _Atomic uint32_t review_after; // so many claims in vain of one lane
-    _Atomic uint32_t reviews;      // that have ended
-    // The lane that a review looked at last, or null: none is under way; and what it has found.
-    const struct sp_list *reviewed;
-    uint64_t kept;
-};
-
 // The lanes of a pool, beside their table, and whose turn it is. Guarded by the pool's lock.
 struct sp_lanes {
     struct sp_list list;
@@ -253,7 +243,6 @@ struct sp_pool {
     struct sp_kept kept;
     struct sp_rise rise;
     struct sp_lanes lanes;
-    struct sp_shares shares;
     uint64_t settled;       // sp_progress_news_by() when the tiers were last looked through
     uint64_t settled_lanes; // and when those of the lanes were
     // Growths before which the threshold is not applied, of a pool with very many lanes.

@@ -28,7 +28,6 @@ static inline struct sp_block *sp_quick_take(struct sp_lane *lane, uint64_t size
     if (!block || bin->size != size)
         return NULL;
     bin->head = block->quick_next;
-    sp_unfenced_uncount(lane, sp_fence_set_at(&block->fences, 0)->sequence, block->size);
     if (!bin->head)
         sp_quick_note_empty(lane, index);
     return block;

@@ -1,5 +1,6 @@
 #include "region/settle.h"
 
+#include "region/device.h"
 #include "region/lane.h"
 #include "region/lost.h"
 #include "region/open.h"
@@ -121,16 +122,18 @@ struct sp_block *sp_settle_insert(struct sp_pool *pool, struct sp_block *block) 
     return insert_pruned(pool, block, lane_of(pool, &block->fences));
 }
 
-// The neighbour as ready memory that a block of a lane may swallow, or null. What is swallowed
-// counts as held back, so there is as much of it at most as the lane may hold back.
+// The neighbour as ready memory that a block of a lane may swallow, or null. What is swallowed is
+// held back, so it lies in an extent of the block.
 static struct sp_block *swallowable(const struct sp_lane *lane, const struct sp_block *block,
                                     struct sp_block *neighbour) {
     enum sp_region_kind kind = sp_segment_of(block)->kind;
     if (!neighbour || neighbour->tier != &lane->pool->regions[kind].ready ||
         neighbour->size > block->size)
         return NULL;
-    uint64_t most = sp_load_relaxed(&lane->large_most);
-    return lane->unfenced[kind].bytes + neighbour->size <= most ? neighbour : NULL;
+    uint64_t first = neighbour == block->next ? neighbour->address - 1 : neighbour->address;
+    bool lies_there = sp_open_is(lane) || sp_space_is_one_extent(&lane->pool->device->space, first,
+                                                                 neighbour->size + 1);
+    return lies_there ? neighbour : NULL;
 }
 
 struct sp_block *sp_settle_insert_and_swallow(struct sp_pool *pool, struct sp_block *block) {

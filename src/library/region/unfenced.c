@@ -2,31 +2,17 @@
 
 #include "order/progress.h"
 #include "region/collect.h"
-#include "region/share.h"
-
-bool sp_unfenced_count(struct sp_lane *lane, uint64_t sequence, uint64_t bytes, bool large) {
-    uint64_t latest = sp_load_relaxed(&lane->unfenced_sequence);
-    uint64_t counted =
-        latest == sequence ? sp_load_relaxed(&lane->unfenced_bytes) : sp_share_used(lane);
-    if (latest < sequence)
-        sp_store_relaxed(&lane->unfenced_sequence, sequence);
-    sp_store_relaxed(&lane->unfenced_bytes, counted + bytes);
-    uint64_t most = sp_load_relaxed(large ? &lane->large_most : &lane->unfenced_most);
-    return counted + bytes > most && !(sp_share_may_claim(lane) && sp_share_claim(lane, large));
-}
+#include "region/held.h"
 
 bool sp_unfenced_holds_back(const struct sp_lane *lane) {
-    struct sp_fence last = {lane->stream->slot, sp_load_relaxed(&lane->unfenced_sequence)};
-    return sp_load_relaxed(&lane->unfenced_bytes) > 0 &&
-           last.sequence > sp_pool_covered_of(lane->pool, lane->stream);
+    return sp_load_relaxed(&lane->unfenced_sequence) > sp_pool_covered_of(lane->pool, lane->stream);
 }
 
-// The quick lists grow by what is freed, and that is counted where it is recorded: in pages, of
-// which each block has one at least. The last block, of so many bytes, is no more than one block.
-static bool is_shortening_due(struct sp_lane *lane, uint64_t bytes) {
-    uint64_t before = sp_load_relaxed(&lane->unfenced_bytes) - bytes;
-    lane->freed_unchecked += before + (bytes < SP_PAGE_SIZE ? bytes : SP_PAGE_SIZE);
-    if (lane->freed_unchecked < SP_QUICK_KEPT * SP_PAGE_SIZE)
+// The quick lists grow by what is freed: by no more than the extents that were held have, and a
+// block of one page at least with each event.
+static bool is_shortening_due(struct sp_lane *lane) {
+    lane->freed_unchecked += SP_PAGE_SIZE;
+    if (lane->freed_unchecked < SP_QUICK_KEPT / 4 * SP_PAGE_SIZE)
         return false;
     lane->freed_unchecked = 0;
     return true;
@@ -43,16 +29,16 @@ static void offer_locked(struct sp_lane *lane) {
 // lock afterwards, to see what is used: so a free whose section is a later one sees that it was,
 // whatever it counts.
 SP_APART unsigned sp_unfenced_count_late_locked(struct sp_lane *lane, uint64_t sequence,
-                                                uint64_t bytes, bool large) {
+                                                uint64_t address, uint64_t bytes) {
     unsigned left = sp_load_acquire(&lane->pool->destroyed) ? SP_LEFT_REAP : 0;
-    if (!sp_unfenced_count(lane, sequence, bytes, large))
+    if (sp_held_add_locked(lane, sequence, address, bytes))
         return left;
     if (!lane->records_each_free) {
         sp_store_relaxed(&lane->records, sp_load_relaxed(&lane->records) + 1);
         left |= SP_LEFT_RECORD;
         offer_locked(lane);
     }
-    if (is_shortening_due(lane, bytes))
+    if (is_shortening_due(lane))
         left |= SP_LEFT_SHORTEN;
     return left;
 }

@@ -1,16 +1,12 @@
-// Unfenced bytes: a lane holds back from others what was freed with no event behind it yet.
+// Unfenced memory: a lane holds back from others what was freed with no event behind it yet.
 //
-// The free that brings a lane above its share (region/share.h) records an event. All with the
-// lane's lock held where nothing else is said.
+// A free for which the lane can't hold the extent (region/held.h) records an event.
 #ifndef STREAMPOOL_REGION_UNFENCED_H
 #define STREAMPOOL_REGION_UNFENCED_H
 
 #include "base/number.h"
 #include "region/lane.h"
-
-// Counts bytes freed under `sequence` as unfenced, those of a slab or of a large block; true when
-// they are now more than the lane's share, and it can't have a larger one.
-bool sp_unfenced_count(struct sp_lane *lane, uint64_t sequence, uint64_t bytes, bool large);
+#include "region/open.h"
 
 // A put leaves these things to do, once the lane's lock is given back.
 enum sp_left {
@@ -31,18 +27,15 @@ static inline void sp_unfenced_count_records_locked(struct sp_lane *lane, uint64
     sp_store_relaxed(&lane->records, sp_load_relaxed(&lane->records) + more);
 }
 
-// Counts the bytes of a free where they are the first that no event stands behind under the number,
-// or too many.
-unsigned sp_unfenced_count_late_locked(struct sp_lane *lane, uint64_t sequence, uint64_t bytes,
-                                       bool large);
+// Counts a free that lies in another place than the last one, or is the first under the number. Of
+// a slab that was counted under the number there are no bytes.
+unsigned sp_unfenced_count_late_locked(struct sp_lane *lane, uint64_t sequence, uint64_t address,
+                                       uint64_t bytes);
 
-// Takes back the count of bytes that the lane's own stream takes again: they are held back from
-// nobody. Of bytes that were counted under an older number nobody knows whether they still are.
-static inline void sp_unfenced_uncount(struct sp_lane *lane, uint64_t sequence, uint64_t bytes) {
-    uint64_t counted = sp_load_relaxed(&lane->unfenced_bytes);
-    if (sequence != sp_load_relaxed(&lane->unfenced_sequence))
-        return;
-    sp_store_relaxed(&lane->unfenced_bytes, sp_excess(counted, bytes));
+// An event stands behind what was freed on the lane under a number, or it is known to be complete;
+// or others can have one recorded.
+static inline bool sp_unfenced_is_covered(const struct sp_lane *lane, uint64_t sequence) {
+    return sequence <= sp_pool_covered_of(lane->pool, lane->stream) || sp_open_is(lane);
 }
 
 // Something that was freed on the lane may be pending, and no event stands behind it.

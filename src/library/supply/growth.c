@@ -201,13 +201,16 @@ static bool is_of_its_own(const struct sp_pool *pool, uint64_t amount) {
     return amount >= SP_EXTENT_OWN_MIN && amount <= most;
 }
 
-// An extent has the size that befits the pool, or that of a part of the request, whichever is more.
-// It is the whole request where that is no larger than extents are anyway. A request that is larger
-// than all that the pool has gets one extent: the pool mostly consists of it from then on. Memory
-// for requests to come doesn't, for they will divide it.
+// The pages of slabs lie in small extents: a stream that frees a small block holds all of one.
+// An extent of the large region has the size that befits the pool, or that of a part of the
+// request, whichever is more. It is the whole request where that is no larger than extents are
+// anyway. A request that is larger than all that the pool has gets one extent: the pool mostly
+// consists of it from then on. Memory for requests to come doesn't, for they will divide it.
 uint64_t sp_growth_extent(const struct sp_pool *pool, enum sp_region_kind kind, uint64_t amount,
                           bool ahead) {
     uint64_t reserved = sp_load_relaxed(&pool->reserved);
+    if (kind == SP_REGION_PAGES && !sp_vmm_is_plain(&pool->device->vmm))
+        return sp_max(SP_EXTENT_MIN, granule_of(pool));
     if (kind != SP_REGION_LARGE || is_of_its_own(pool, amount) || (amount >= reserved && !ahead) ||
         sp_vmm_is_plain(&pool->device->vmm))
         return amount;

@@ -47,6 +47,8 @@ static struct sp_outcome map_entry(struct sp_alias_entry *entry, struct sp_exten
     entry->alias->mapped++;
     sp_page_map_set_begin(entry->address, true);
     sp_list_push_back(&extent->aliases, &entry->link);
+    sp_space_note_extent(entry->alias->space, &entry->in_space, entry->address, entry->size,
+                         &extent->in_space);
     return sp_outcome_done();
 }
 
@@ -84,6 +86,7 @@ struct sp_outcome sp_alias_unmap(struct sp_alias_entry *entry) {
     if (!sp_is_done(outcome))
         return outcome;
     sp_list_remove(&entry->link);
+    sp_space_forget_extent(entry->alias->space, &entry->in_space);
     entry->extent = NULL;
     sp_page_map_set_begin(entry->address, false);
     entry->alias->mapped--;

@@ -18,6 +18,7 @@ struct sp_alias;
 
 struct sp_alias_entry {
     struct sp_list link; // in extent->aliases
+    struct sp_space_extent in_space;
     struct sp_alias *alias;
     struct sp_extent *extent; // null: unmapped
     CUdeviceptr address;

@@ -13,6 +13,14 @@
 // free one that is as large as this many times that memory.
 enum { WIDE_PART = 64, ROOM_TIMES = 4 };
 
+static struct sp_space_extent *extent_of(const struct sp_tree_node *node) {
+    return SP_CONTAINER_OF(node, struct sp_space_extent, by_address);
+}
+
+static int compare_extents(const struct sp_tree_node *a, const struct sp_tree_node *b) {
+    return sp_compare(extent_of(a)->address, extent_of(b)->address);
+}
+
 void sp_space_init(struct sp_space *space, const struct sp_vmm_device *device, size_t range_size) {
     sp_lock_init(&space->lock);
     space->device = device;
@@ -24,6 +32,8 @@ void sp_space_init(struct sp_space *space, const struct sp_vmm_device *device, s
     if (!sp_checked_round_up(range_size, device->granule, &space->range_size) ||
         space->range_size == 0)
         space->range_size = device->granule;
+    sp_lock_init(&space->finding);
+    sp_tree_init(&space->extents, compare_extents);
 }
 
 // ----------------------------------------------------------------------------------------- ranges
@@ -191,4 +201,42 @@ void sp_space_give_end(struct sp_space *space, CUdeviceptr address, size_t size)
     sp_lock_acquire(&space->lock);
     give_locked(space, address, size);
     sp_lock_release(&space->lock);
+}
+
+// ----------------------------------------------------------------------------------------- extents
+
+void sp_space_note_extent(struct sp_space *space, struct sp_space_extent *extent,
+                          CUdeviceptr address, size_t size, struct sp_space_extent *home) {
+    extent->address = address;
+    extent->size = size;
+    extent->home = home;
+    extent->held = 0;
+    sp_lock_acquire(&space->finding);
+    sp_tree_insert(&space->extents, &extent->by_address);
+    sp_lock_release(&space->finding);
+}
+
+void sp_space_forget_extent(struct sp_space *space, struct sp_space_extent *extent) {
+    sp_lock_acquire(&space->finding);
+    sp_tree_remove(&space->extents, &extent->by_address);
+    sp_lock_release(&space->finding);
+}
+
+// Leads to the first one of those that end behind the address.
+static int compare_end(const void *address, const struct sp_tree_node *node) {
+    return *(const CUdeviceptr *)address < extent_of(node)->address + extent_of(node)->size ? -1
+                                                                                            : 1;
+}
+
+struct sp_space_extent *sp_space_extent_at_locked(struct sp_space *space, CUdeviceptr address) {
+    struct sp_tree_node *node = sp_tree_lower_bound(&space->extents, &address, compare_end);
+    return node && extent_of(node)->address <= address ? extent_of(node) : NULL;
+}
+
+bool sp_space_is_one_extent(struct sp_space *space, CUdeviceptr address, size_t size) {
+    sp_lock_acquire(&space->finding);
+    const struct sp_space_extent *extent = sp_space_extent_at_locked(space, address);
+    bool is_one = extent && address + size <= extent->address + extent->size;
+    sp_lock_release(&space->finding);
+    return is_one;
 }

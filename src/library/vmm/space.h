@@ -24,12 +24,24 @@
 #include "vmm/device.h"
 #include "vmm/spans.h"
 
+// A place at which an extent (vmm/view.h) is mapped, its home or another one (vmm/alias.h), for who
+// looks for it by an address.
+struct sp_space_extent {
+    struct sp_tree_node by_address;
+    CUdeviceptr address;
+    size_t size;
+    struct sp_space_extent *home; // itself, where it is the home
+    unsigned held;                // of the home; see region/held.h
+};
+
 struct sp_space {
     struct sp_lock lock;
     const struct sp_vmm_device *device;
     size_t range_size;     // the bytes that the next range is asked to have
     struct sp_list ranges; // struct sp_span, one for each reserved range
     struct sp_spans free;
+    struct sp_lock finding; // guards what follows
+    struct sp_tree extents;
 };
 
 enum sp_span_place {
@@ -57,5 +69,18 @@ void sp_space_give(struct sp_space *space, CUdeviceptr address, size_t size);
 
 // Gives back bytes at the end of a span that stays. Nothing may be mapped there.
 void sp_space_give_end(struct sp_space *space, CUdeviceptr address, size_t size);
+
+// An extent was mapped somewhere, or was unmapped there. Its home is mapped for longer than all
+// else.
+void sp_space_note_extent(struct sp_space *space, struct sp_space_extent *extent,
+                          CUdeviceptr address, size_t size, struct sp_space_extent *home);
+void sp_space_forget_extent(struct sp_space *space, struct sp_space_extent *extent);
+
+// With `finding` held, which may be taken behind any other lock: returns what is mapped at an
+// address, or null.
+struct sp_space_extent *sp_space_extent_at_locked(struct sp_space *space, CUdeviceptr address);
+
+// Returns whether the bytes lie in one extent, where that is mapped.
+bool sp_space_is_one_extent(struct sp_space *space, CUdeviceptr address, size_t size);
 
 #endif

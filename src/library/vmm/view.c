@@ -138,6 +138,17 @@ static struct sp_outcome map_extent(struct sp_view *view, struct sp_extent *exte
     return outcome;
 }
 
+static void enter(struct sp_view *view, struct sp_extent *extent) {
+    sp_tree_insert(&view->extents, &extent->by_address);
+    sp_space_note_extent(view->space, &extent->in_space, extent->address, extent->size,
+                         &extent->in_space);
+}
+
+static void leave(struct sp_view *view, struct sp_extent *extent) {
+    sp_tree_remove(&view->extents, &extent->by_address);
+    sp_space_forget_extent(view->space, &extent->in_space);
+}
+
 struct sp_outcome sp_view_map(struct sp_view *view, CUdeviceptr address, size_t size) {
     struct sp_outcome outcome = unmap_stuck(view);
     if (!sp_is_done(outcome))
@@ -156,7 +167,7 @@ struct sp_outcome sp_view_map(struct sp_view *view, CUdeviceptr address, size_t 
             free(extent);
         return outcome;
     }
-    sp_tree_insert(&view->extents, &extent->by_address);
+    enter(view, extent);
     sp_page_map_set_begin(address, true);
     view->mapped += size;
     return sp_outcome_done();
@@ -204,7 +215,7 @@ void sp_view_lose(struct sp_view *view) {
     view->plain.base = 0;
     if (!extent)
         return;
-    sp_tree_remove(&view->extents, &extent->by_address);
+    leave(view, extent);
     free(extent);
 }
 
@@ -213,7 +224,7 @@ struct sp_outcome sp_view_unmap(struct sp_view *view, struct sp_extent *extent) 
     struct sp_outcome outcome = view->is_plain ? sp_view_give_plain(view) : unmap_extent(extent);
     if (!sp_is_done(outcome))
         return outcome;
-    sp_tree_remove(&view->extents, &extent->by_address);
+    leave(view, extent);
     if (!view->is_plain)
         sp_page_map_set_begin(extent->address, false);
     view->mapped -= extent->size;

@@ -7,7 +7,7 @@
 
 #include <streampool/lists.h>
 
-#include "region/share.h"
+#include "region/held.h"
 #include "unit/pool/fixture.h"
 
 #define SIZE_OF_ATTRIBUTE(name, number, type) {name, sizeof(type)},
@@ -77,7 +77,7 @@ static void the_defaults_are_cudas(void **state) {
         assert_int_equal(flag, 1);
     }
     assert_int_equal(fixture_attribute(pool, poolMemPoolAttrReleaseThreshold), 0);
-    assert_int_equal(fixture_attribute(pool, poolMemPoolAttrUnfencedBytesMax), SP_UNFENCED_MAX);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolAttrUnfencedBytesMax), SP_HELD_MAX);
     assert_int_equal(fixture_attribute(pool, poolMemPoolAttrHostWaitMax), 0);
     assert_int_equal(fixture_attribute(pool, poolMemPoolAttrContextWaitMax), 1000000000);
     assert_int_equal(fixture_attribute(pool, poolMemPoolAttrReleaseDelay), 0);

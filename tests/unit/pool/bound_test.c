@@ -417,7 +417,6 @@ static void pages_are_waited_for_too(void **state) {
     (void)state;
     enum { BLOCKS = 4096 }; // of 56 KiB
     static void *blocks[BLOCKS];
-    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, MIB(1));
     for (int i = 0; i < BLOCKS; i++)
         blocks[i] = fixture_malloc(pool, KIB(56), a);
     simulated_work(a);

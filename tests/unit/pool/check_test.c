@@ -27,6 +27,7 @@ static int setup(void **state) {
     pool = fixture_pool();
     inside = fixture_inside(pool);
     stream = simulated_stream();
+    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, GIB(1));
     simulated_work(stream);
     void *freed[3] = {fixture_malloc(pool, MIB(3), stream), fixture_malloc(pool, MIB(4), stream)};
     fixture_malloc(pool, MIB(5) + KIB(512), stream);

@@ -9,6 +9,7 @@
 #include "region/collect.h"
 #include "region/lane.h"
 #include "region/settle.h"
+#include "supply/growth.h"
 #include "supply/trim.h"
 #include "unit/pool/fixture.h"
 
@@ -159,6 +160,23 @@ static void a_lanes_block_swallows_ready_neighbours_of_its_size_or_less(void **s
     fixture_check(pool);
 }
 
+// No event is behind what swallows it: it would keep an extent from others that wasn't counted.
+static void it_swallows_none_of_another_extent(void **state) {
+    (void)state;
+    poolMemPool_t pool = fixture_pool_of_at_most(MIB(64));
+    CUstream a = simulated_stream();
+    void *extents[2] = {fixture_malloc(pool, SP_EXTENT_MIN, a),
+                        fixture_malloc(pool, SP_EXTENT_MIN, a)};
+    assert_ptr_equal(extents[1], (char *)extents[0] + SP_EXTENT_MIN);
+    assert_int_equal(poolFree(extents[1]), poolSuccess);
+    simulated_work(a);
+    fixture_free(extents[0], a);
+    struct sp_lane *lane = fixture_lane(pool, a);
+    sp_collect_quick(lane, sp_settle_insert_and_swallow);
+    assert_int_equal(fixture_lane_bytes(lane), SP_EXTENT_MIN);
+    fixture_check(pool);
+}
+
 #define collect_test(function)                                                                     \
     cmocka_unit_test_setup_teardown(function, fixture_setup, fixture_teardown)
 
@@ -170,6 +188,7 @@ int main(void) {
         collect_test(a_slab_whose_fences_can_not_be_noted_stays_as_it_was),
         collect_test(flushing_puts_what_the_lane_holds_among_the_free_blocks),
         collect_test(a_lanes_block_swallows_ready_neighbours_of_its_size_or_less),
+        collect_test(it_swallows_none_of_another_extent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

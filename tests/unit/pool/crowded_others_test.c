@@ -150,7 +150,6 @@ static void a_block_out_of_a_front_keeps_the_number_of_its_last_free(void **stat
         fixture_synchronize(stream);
         void *block = take(KIB(8)), *got;
         simulated_work(stream);
-        put(take(KIB(4))); // the first free under this number is the lane's
         put(block);
         assert_int_equal(in_fronts(), 1);
         assert_ptr_equal(take(KIB(8)), block);

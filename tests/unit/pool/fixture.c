@@ -50,6 +50,7 @@ poolMemPool_t fixture_pool_of_at_most(size_t max_size) {
                                            .maxSize = max_size};
     assert_int_equal(poolMemPoolCreate(&pool, &props), poolSuccess);
     fixture_set(pool, poolMemPoolAttrReleaseThreshold, UINT64_MAX);
+    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, FIXTURE_HELD);
     return pool;
 }
 

@@ -16,6 +16,9 @@ int fixture_begin(const char *settings);
 int fixture_setup(void **state);
 int fixture_teardown(void **state);
 
+// Of the pools below, so that the free of a block of more than half of it has an event behind it.
+#define FIXTURE_HELD MIB(16)
+
 // A pool of device 0 that keeps its memory at a synchronise; with at most that many bytes, 0 for no
 // limit.
 poolMemPool_t fixture_pool(void);

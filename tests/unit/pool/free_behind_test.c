@@ -156,14 +156,15 @@ static void no_stream_is_made_to_wait_and_no_event_is_recorded_below_the_cap(voi
     (void)state;
     CUstream both[] = {a, b};
     void *first = fixture_malloc(pool, MIB(1), a), *second = fixture_malloc(pool, MIB(1), a);
-    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, MIB(3));
+    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, GIB(1));
     fixture_lane(pool, a);
     free_behind(fixture_malloc(pool, 1, a), both, 2); // which makes the other lane
     uint64_t waits = simcudaCallCount("cuStreamWaitEvent"),
              records = simcudaCallCount("cuEventRecord");
     free_behind(first, both, 2);
     assert_int_equal(simcudaCallCount("cuEventRecord"), records);
-    free_behind(second, both, 2); // above each lane's part of the cap
+    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, 0);
+    free_behind(second, both, 2);
     assert_int_equal(simcudaCallCount("cuEventRecord"), records + 2);
     assert_int_equal(simcudaCallCount("cuStreamWaitEvent"), waits);
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatEventsRecorded), 2);
@@ -421,6 +422,21 @@ static void a_given_up_pool_goes_when_all_the_streams_are_through(void **state) 
     }
 }
 
+// A part of it that others could have would wait for all of it.
+static void what_has_no_event_behind_it_is_not_joined(void **state) {
+    (void)state;
+    CUstream both[] = {a, b};
+    struct sp_tier *unfenced = &fixture_inside(pool)->regions[SP_REGION_LARGE].unfenced;
+    fill_with(EXTENT);
+    simulated_work(a);
+    simulated_work(b);
+    free_behind(blocks[0], both, 2);
+    free_behind(blocks[1], both, 2);
+    collect();
+    assert_int_equal(unfenced->bytes, 2 * EXTENT);
+    assert_int_equal(sp_tier_last(unfenced)->size, EXTENT);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(nobody_gets_it_before_all_the_streams_have_come_so_far),
@@ -441,6 +457,7 @@ int main(void) {
         TEST(what_has_completed_costs_a_free_no_room),
         TEST(a_free_of_joined_memory_survives_it_too),
         TEST(joined_memory_goes_home_with_all_the_points),
+        TEST(what_has_no_event_behind_it_is_not_joined),
         TEST(a_given_up_pool_goes_when_all_the_streams_are_through),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

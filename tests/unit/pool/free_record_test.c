@@ -34,7 +34,7 @@ static poolError_t free_slowly(void *pointer, CUstream on) {
 
 // What a free changes but for its block, from where the stream began.
 struct trace {
-    uint64_t used, records, recorded_calls, unfenced, counted_under, freed, sequence, recorded;
+    uint64_t used, records, recorded_calls, window, counted_under, freed, sequence, recorded;
 };
 
 static struct trace trace_of(poolMemPool_t of, CUstream on) {
@@ -44,7 +44,7 @@ static struct trace trace_of(poolMemPool_t of, CUstream on) {
         .used = fixture_used(of),
         .records = fixture_attribute(of, poolMemPoolStatEventsRecorded),
         .recorded_calls = simcudaCallCount("cuEventRecord"),
-        .unfenced = atomic_load(&lane->unfenced_bytes),
+        .window = lane->window_size,
         .counted_under = atomic_load(&lane->unfenced_sequence) - known->first,
         .freed = atomic_load(&known->freed) - known->first,
         .sequence = atomic_load(&known->sequence) - known->first,
@@ -78,6 +78,9 @@ static void trace_frees(poolError_t (*free_one)(void *pointer, CUstream on), siz
         traces[i].recorded_calls -= before;
         fixture_check(of);
     }
+    simulated_finish(on);
+    fixture_synchronize(on); // what it holds is no other pool's
+    assert_int_equal(poolMemPoolDestroy(of), poolSuccess);
 }
 
 static void a_free_does_the_same_whoever_looks_up_its_lane(void **state) {
@@ -157,87 +160,6 @@ static void frees_that_record_and_leave_more_to_do_do_that(void **state) {
     fixture_check(pool);
 }
 
-// ---------------------------------------------------------------------- slabs that count whole
-
-// Two slabs of 128 blocks, of which all but the last one of each are free, with an event behind
-// them.
-static void a_slab_that_is_given_up_counts_whole(void **state) {
-    (void)state;
-    enum { BLOCKS = 128, LAST = BLOCKS - 1 };
-    void *blocks[2 * BLOCKS];
-    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, KIB(100));
-    for (int i = 0; i < 2 * BLOCKS; i++)
-        blocks[i] = fixture_malloc(pool, 512, stream);
-    for (int i = 0; i < 2 * BLOCKS; i++) {
-        if (i % BLOCKS != LAST)
-            fixture_free(blocks[i], stream);
-    }
-    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, KIB(32));
-    assert_done(sp_mark_record(fixture_stream(stream)));
-    uint64_t recorded = fixture_attribute(pool, poolMemPoolStatEventsRecorded);
-    fixture_free(blocks[LAST], stream); // 512 bytes, and with them a page
-    assert_int_equal(fixture_attribute(pool, poolMemPoolStatEventsRecorded), recorded + 1);
-    fixture_free(blocks[BLOCKS + LAST], stream);
-    fixture_check(pool);
-}
-
-static uint64_t events(void) {
-    return fixture_attribute(pool, poolMemPoolStatEventsRecorded);
-}
-
-// Of three sizes; each slab has 64 KiB.
-static void a_slab_that_is_left_empty_counts_whole(void **state) {
-    (void)state;
-    void *blocks[] = {fixture_malloc(pool, 100, stream), fixture_malloc(pool, 1000, stream),
-                      fixture_malloc(pool, 10000, stream)};
-    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, KIB(130));
-    simulated_work(stream);
-    fixture_free(blocks[0], stream);
-    fixture_free(blocks[1], stream);
-    assert_int_equal(events(), 0);
-    fixture_free(blocks[2], stream);
-    assert_int_equal(events(), 1);
-}
-
-static void a_slab_counts_whole_once_until_an_event_stands_behind_it(void **state) {
-    (void)state;
-    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, KIB(130));
-    simulated_work(stream);
-    for (int i = 0; i < 1000; i++)
-        fixture_free(fixture_malloc(pool, 1000, stream), stream);
-    fixture_free(fixture_malloc(pool, 10000, stream), stream);
-    assert_int_equal(events(), 0);
-    fixture_free(fixture_malloc(pool, 100, stream), stream);
-    assert_int_equal(events(), 1);
-    for (int i = 0; i < 1000; i++)
-        fixture_free(fixture_malloc(pool, 1000, stream), stream);
-    fixture_free(fixture_malloc(pool, 10000, stream), stream);
-    assert_int_equal(events(), 1);
-    fixture_free(fixture_malloc(pool, 100, stream), stream);
-    assert_int_equal(events(), 2);
-}
-
-// All of it waits for each stream that has freed a block there, and one of them may be gone when
-// the last block is freed.
-static void a_free_counts_its_slab_whole_beside_live_blocks(void **state) {
-    (void)state;
-    CUstream other = simulated_stream();
-    void *blocks[4];
-    for (int i = 0; i < 4; i++)
-        blocks[i] = fixture_malloc(pool, 1000, stream);
-    fixture_lane(pool, other);
-    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, KIB(126)); // 63 KiB for each lane
-    simulated_work(stream);
-    simulated_work(other);
-    fixture_free(blocks[0], stream);
-    assert_int_equal(events(), 1);
-    fixture_free(blocks[1], other);
-    assert_int_equal(events(), 2);
-    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, KIB(130));
-    fixture_free(blocks[2], other);
-    assert_int_equal(events(), 2);
-}
-
 // A server makes a stream for each request, keeps a result for a hundred requests, and frees it on
 // another stream. Nobody tells the library that a stream is gone.
 static void streams_that_leave_a_live_block_behind_hold_back_little(void **state) {
@@ -262,14 +184,10 @@ static void streams_that_leave_a_live_block_behind_hold_back_little(void **state
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        free_test(a_slab_that_is_given_up_counts_whole),
         free_test(a_free_does_the_same_whoever_looks_up_its_lane),
         free_test(each_free_above_the_cap_is_counted_and_the_count_can_begin_anew),
         free_test(a_free_whose_record_fails_is_done_and_no_event_is_counted),
         free_test(frees_that_record_and_leave_more_to_do_do_that),
-        free_test(a_slab_that_is_left_empty_counts_whole),
-        free_test(a_slab_counts_whole_once_until_an_event_stands_behind_it),
-        free_test(a_free_counts_its_slab_whole_beside_live_blocks),
         free_test(streams_that_leave_a_live_block_behind_hold_back_little),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

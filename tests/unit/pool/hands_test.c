@@ -12,6 +12,7 @@
 #include "calls/ladder.h"
 #include "region/collect.h"
 #include "region/hands.h"
+#include "region/held.h"
 #include "region/settle.h"
 #include "region/take.h"
 #include "unit/outcomes.h"
@@ -33,6 +34,7 @@ static int setup(void **state) {
         return -1;
     is_tests_thread = true;
     pool = fixture_pool_of_at_most(WHOLE);
+    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, WHOLE / SP_HELD_PART); // as by default
     fixture_set_flag(pool, poolMemPoolAttrReaper, 0);
     stream = simulated_stream();
     fixture_free(fixture_malloc(pool, WHOLE, stream), stream);
@@ -396,6 +398,7 @@ static unsigned count_refused(unsigned seed) {
              10 + seed % 25);
     assert_int_equal(fixture_begin(settings), 0);
     pool = fixture_pool_of_at_most(WHOLE);
+    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, WHOLE / SP_HELD_PART); // as by default
     for (unsigned i = 0; i < THREADS; i++)
         streams[i] = simulated_stream();
     for (int i = 0; i < THREADS + SPARE; i++)

@@ -215,7 +215,9 @@ static void what_is_late_is_not_joined_by_a_later_free(void **state) {
     CUstream a = simulated_stream();
     struct sp_lane *lane = fixture_lane(pool, a);
     void *neighbours[HOLES];
-    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, GIB(1));
+    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, GIB(2));
+    fixture_free(fixture_malloc(pool, GIB(1), a), a); // all of them lie in one extent
+    fixture_synchronize(a);
     for (int i = 0; i < HOLES; i++) {
         holes[i] = fixture_malloc(pool, HOLE, a);
         neighbours[i] = fixture_malloc(pool, HOLE, a);

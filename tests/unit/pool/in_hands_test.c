@@ -8,6 +8,7 @@
 
 #include "region/collect.h"
 #include "region/hands.h"
+#include "region/held.h"
 #include "region/lane.h"
 #include "unit/pool/fixture.h"
 
@@ -27,6 +28,7 @@ static int setup(void **state) {
         return -1;
     is_tests_thread = true;
     pool = fixture_pool_of_at_most(WHOLE);
+    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, WHOLE / SP_HELD_PART); // as by default
     fixture_set_flag(pool, poolMemPoolAttrReaper, 0);
     stream = simulated_stream();
     fixture_free(fixture_malloc(pool, WHOLE, stream), stream);

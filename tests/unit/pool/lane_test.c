@@ -154,60 +154,18 @@ static void a_lane_that_is_used_again_has_nothing_of_its_last_pool(void **state)
     fixture_malloc(pool, MIB(3), a);
 }
 
-static void unfenced_bytes_are_counted_until_they_are_more_than_the_pool_allows(void **state) {
-    (void)state;
-    poolMemPool_t pool = fixture_pool();
-    struct sp_lane *lane = fixture_lane(pool, simulated_stream());
-    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, 1000);
-    assert_false(sp_unfenced_count(lane, 1, 600, true));
-    assert_false(sp_unfenced_count(lane, 1, 400, true));
-    assert_true(sp_unfenced_count(lane, 1, 1, true));
-    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, 0);
-    assert_true(sp_unfenced_count(lane, 1, 1, true));
-}
-
-static void of_a_large_pool_a_part_may_be_unfenced_unless_the_program_says_how_much(void **state) {
-    (void)state;
-    poolMemPool_t pool = fixture_pool();
-    CUstream a = simulated_stream(), b = simulated_stream();
-    struct sp_lane *lane = fixture_lane(pool, a);
-    assert_int_equal(fixture_attribute(pool, poolMemPoolAttrUnfencedBytesMax), MIB(8));
-    void *large = fixture_malloc(pool, MIB(4096), a);
-    assert_int_equal(fixture_attribute(pool, poolMemPoolAttrUnfencedBytesMax), MIB(4096 / 64));
-    assert_int_equal(atomic_load(&lane->unfenced_most), MIB(4096 / 64));
-    fixture_lane(pool, b);
-    assert_int_equal(fixture_attribute(pool, poolMemPoolAttrUnfencedBytesMax), MIB(4096 / 64));
-    assert_int_equal(atomic_load(&lane->unfenced_most), MIB(4096 / 64 / 2));
-    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, MIB(2));
-    assert_int_equal(fixture_attribute(pool, poolMemPoolAttrUnfencedBytesMax), MIB(2));
-    fixture_free(fixture_malloc(pool, MIB(4096), b), b);
-    assert_int_equal(fixture_attribute(pool, poolMemPoolAttrUnfencedBytesMax), MIB(2));
-    fixture_free(large, a);
-}
-
-static void what_may_be_unfenced_shrinks_with_the_pool(void **state) {
-    (void)state;
-    poolMemPool_t pool = fixture_pool();
-    CUstream a = simulated_stream();
-    fixture_free(fixture_malloc(pool, MIB(4096), a), a);
-    fixture_synchronize(a);
-    fixture_trim(pool, 0);
-    assert_int_equal(fixture_attribute(pool, poolMemPoolAttrUnfencedBytesMax), MIB(8));
-    assert_int_equal(atomic_load(&fixture_lane(pool, a)->unfenced_most), MIB(8));
-}
-
 static uint64_t private_records(void) {
     return simcudaCallCount("cuEventRecord");
 }
 
-static void a_free_beyond_the_unfenced_bytes_records_and_the_count_begins_anew(void **state) {
+static void a_free_beyond_what_may_be_held_records_and_the_count_begins_anew(void **state) {
     (void)state;
     poolMemPool_t pool = fixture_pool();
     CUstream a = simulated_stream();
-    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, MIB(5));
+    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, MIB(16));
     for (int round = 0; round < 3; round++) {
         uint64_t before = private_records();
-        void *blocks[2] = {fixture_malloc(pool, MIB(3), a), fixture_malloc(pool, MIB(3), a)};
+        void *blocks[2] = {fixture_malloc(pool, MIB(8), a), fixture_malloc(pool, MIB(8), a)};
         fixture_free(blocks[0], a);
         assert_int_equal(private_records(), before);
         fixture_free(blocks[1], a);
@@ -219,10 +177,10 @@ static void memory_that_its_stream_takes_again_is_held_back_from_nobody(void **s
     (void)state;
     poolMemPool_t pool = fixture_pool();
     CUstream a = simulated_stream();
-    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, MIB(5));
+    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, MIB(16));
     uint64_t before = private_records();
     for (int round = 0; round < 5; round++)
-        fixture_free(fixture_malloc(pool, MIB(3), a), a);
+        fixture_free(fixture_malloc(pool, MIB(8), a), a);
     assert_int_equal(private_records(), before);
 }
 
@@ -264,34 +222,17 @@ static void in_a_pool_that_was_given_up_each_free_records(void **state) {
     assert_int_equal(private_records(), before + 1);
 }
 
-static void each_stream_may_hold_back_its_share(void **state) {
-    (void)state;
-    poolMemPool_t pool = fixture_pool();
-    struct sp_lane *lane = fixture_lane(pool, simulated_stream());
-    fixture_lane(pool, simulated_stream());
-    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, MIB(5));
-    assert_false(sp_unfenced_count(lane, 1, MIB(2), true));
-    assert_true(sp_unfenced_count(lane, 1, MIB(1), true));
-    fixture_lane(pool, simulated_stream());
-    struct sp_lane *late = fixture_lane(pool, simulated_stream());
-    assert_true(sp_unfenced_count(late, 1, MIB(2), true));
-    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, 100);
-    struct sp_lane *fifth = fixture_lane(pool, simulated_stream());
-    assert_false(sp_unfenced_count(fifth, 1, 20, true));
-    assert_true(sp_unfenced_count(fifth, 1, 1, true));
-}
-
 // A number that a query closes without an answer, or a record that fails, fences nothing.
 static void a_query_of_a_pending_stream_fences_no_bytes(void **state) {
     (void)state;
     poolMemPool_t pool = fixture_pool();
     CUstream a = simulated_stream();
-    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, MIB(5));
+    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, MIB(16));
     simulated_work(a);
     uint64_t before = private_records();
     void *blocks[4];
     for (int i = 0; i < 4; i++)
-        blocks[i] = fixture_malloc(pool, MIB(3), a);
+        blocks[i] = fixture_malloc(pool, MIB(8), a);
     for (int i = 0; i < 4; i++) {
         fixture_free(blocks[i], a);
         assert_int_equal(poolStreamQuery(a), poolErrorNotReady);
@@ -303,9 +244,9 @@ static void a_record_that_failed_fences_no_bytes(void **state) {
     (void)state;
     poolMemPool_t pool = fixture_pool();
     CUstream a = simulated_stream();
-    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, MIB(5));
-    void *first = fixture_malloc(pool, MIB(6), a);
-    void *second = fixture_malloc(pool, MIB(1), a);
+    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, MIB(8));
+    void *first = fixture_malloc(pool, MIB(12), a); // more than may be held
+    void *second = fixture_malloc(pool, 100, a);
     simcudaFailCall("cuEventRecord", 1, simcudaFaultOnce, CUDA_ERROR_OUT_OF_MEMORY);
     fixture_free(first, a);
     assert_int_equal(simcudaFailCount(), 1);
@@ -321,7 +262,7 @@ static poolError_t outcome_on_a_device(bool fast) {
     poolMemPool_t pool = fixture_pool_of_at_most(MIB(32));
     CUstream a = simulated_stream(), b = simulated_stream();
     fixture_set_flag(pool, poolMemPoolAttrDeterministic, 1);
-    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, MIB(8));
+    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, MIB(16));
     void *first = fixture_malloc(pool, MIB(3), a);
     void *second = fixture_malloc(pool, MIB(3), a);
     for (int i = 0; i < 3; i++)
@@ -353,15 +294,11 @@ int main(void) {
         lane_test(of_many_lanes_with_nothing_so_many_are_passed_over_at_once),
         lane_test(a_lane_that_is_used_again_has_nothing_of_its_last_pool),
         lane_test(a_malloc_without_host_memory_for_its_lane_changes_nothing),
-        lane_test(unfenced_bytes_are_counted_until_they_are_more_than_the_pool_allows),
-        lane_test(of_a_large_pool_a_part_may_be_unfenced_unless_the_program_says_how_much),
-        lane_test(what_may_be_unfenced_shrinks_with_the_pool),
-        lane_test(a_free_beyond_the_unfenced_bytes_records_and_the_count_begins_anew),
+        lane_test(a_free_beyond_what_may_be_held_records_and_the_count_begins_anew),
         lane_test(a_query_of_a_pending_stream_fences_no_bytes),
         lane_test(memory_that_its_stream_takes_again_is_held_back_from_nobody),
         lane_test(in_a_pool_that_is_short_of_memory_each_free_records),
         lane_test(in_a_pool_that_was_given_up_each_free_records),
-        lane_test(each_stream_may_hold_back_its_share),
         lane_test(a_record_that_failed_fences_no_bytes),
         lane_test(a_deterministic_pool_records_as_its_program_calls),
     };

@@ -10,8 +10,8 @@
 #include "process/life.h"
 #include "process/pin.h"
 #include "region/handle.h"
+#include "region/held.h"
 #include "region/owner.h"
-#include "region/share.h"
 #include "supply/growth.h"
 #include "unit/pool/fixture.h"
 
@@ -314,7 +314,7 @@ static void a_struct_used_again_remembers_nothing_of_the_last_pool(void **state)
     assert_int_equal(poolMemPoolGetAttribute(young, poolMemPoolReuseAllowOpportunistic, &flag),
                      poolSuccess);
     assert_int_equal(flag, 1);
-    assert_int_equal(fixture_attribute(young, poolMemPoolAttrUnfencedBytesMax), SP_UNFENCED_MAX);
+    assert_int_equal(fixture_attribute(young, poolMemPoolAttrUnfencedBytesMax), SP_HELD_MAX);
     assert_int_equal(fixture_attribute(young, poolMemPoolAttrReleaseThreshold), 0);
     assert_int_equal(fixture_attribute(young, poolMemPoolAttrReservedMemHigh), 0);
     assert_int_equal(fixture_attribute(young, poolMemPoolAttrUsedMemHigh), 0);

@@ -316,6 +316,7 @@ static void what_an_event_stands_behind_since_is_not_joined_either(void **state)
     assert_done(sp_mark_record(fixture_stream(a)));
     void *later = fixture_malloc(pool, MIB(2), a);
     assert_ptr_equal(later, blocks[0]);
+    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, GIB(1));
     fixture_free(later, a);
     sp_collect_quick(fixture_lane(pool, a), sp_settle_insert);
     assert_int_equal(fixture_lane(pool, a)->tiers[SP_REGION_LARGE].bytes, MIB(14));

@@ -414,7 +414,7 @@ static void *end_the_promise_suddenly(void *unused) {
 static bool is_uncounted_in_lane(void) {
     return (is_locked(&late.lane->lock.shared) ||
             atomic_load(&sp_this_thread->inside) == &late.lane->lock) &&
-           atomic_load(&late.lane->unfenced_bytes) == 0;
+           atomic_load(&late.lane->used) != 0;
 }
 
 static bool give_turn(void) {
@@ -460,6 +460,7 @@ static void a_promise_that_ends_in_the_midst_of_a_free_leaves_it_fenced(void **s
         pair(BIG, a);
         late.pointer = fixture_malloc(pool, BIG, a);
         late.lane = fixture_lane(pool, a);
+        assert_true(sp_is_done(sp_mark_record(late.lane->stream))); // the next number is new
         simulated_work(a);
         uncounted = free_with_end_after(steps);
         void *taken = fixture_malloc(pool, BIG, b);

@@ -422,6 +422,7 @@ static void a_stream_of_another_context_is_refused(void **state) {
     assert_int_equal(sp_driver->cuCtxCreate(&context, 0, device), CUDA_SUCCESS);
     CUstream other = simulated_stream();
     assert_int_equal(sp_driver->cuCtxSetCurrent(simulated_context()), CUDA_SUCCESS);
+    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, GIB(1)); // no event of that context
     for (int i = 0; i < 2; i++) {
         void *pointer = NULL;
         assert_int_equal(malloc_on(other, sizes[i], &pointer), poolErrorNotSupported);

@@ -133,7 +133,7 @@ static poolMemPool_t leave_most_to_another_pool(size_t unfenced_max) {
 
 static void another_pools_unfenced_memory_is_told(void **state) {
     (void)state;
-    poolMemPool_t second = leave_most_to_another_pool(GIB(16));
+    poolMemPool_t second = leave_most_to_another_pool(GIB(32));
     refuse_8_gib(second);
     advises(
         "other pools of the device hold 12288.0 MiB that are free and may still be in use: "
@@ -163,7 +163,7 @@ static void that_the_host_could_wait_for_another_pools_blocking_stream_is_told(v
     poolMemPool_t second = fixture_pool();
     CUstream c = simulated_blocking_stream();
     void *freed = fixture_malloc(first, GIB(12), c);
-    fixture_set(first, poolMemPoolAttrUnfencedBytesMax, GIB(16));
+    fixture_set(first, poolMemPoolAttrUnfencedBytesMax, GIB(32));
     simulated_work(c);
     fixture_free(freed, c);
     refuse_8_gib(second);
@@ -181,7 +181,7 @@ static void what_another_pool_has_in_the_current_context_is_given_back(void **st
     poolMemPool_t second = fixture_pool();
     CUcontext other;
     assert_int_equal(sp_driver->cuCtxCreate(&other, 0, 0), CUDA_SUCCESS);
-    fixture_set(first, poolMemPoolAttrUnfencedBytesMax, GIB(16));
+    fixture_set(first, poolMemPoolAttrUnfencedBytesMax, GIB(32));
     fixture_set(first, poolMemPoolAttrReleaseThreshold, UINT64_MAX);
     CUstream c = simulated_blocking_stream();
     simulated_work(c);

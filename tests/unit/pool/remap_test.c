@@ -5,6 +5,7 @@
 
 #include <cmocka.h>
 
+#include "region/lane.h"
 #include "unit/outcomes.h"
 #include "unit/pool/scattered.h"
 
@@ -25,6 +26,21 @@ static void whole_extents_in_pieces_serve_a_larger_request(void **state) {
     fixture_free(joined, a);
     fixture_check(pool);
     assert_int_equal(fixture_used(pool), POOL / 2);
+}
+
+// All of it waits for the last of these frees, and so would extents that weren't counted for that.
+// Where it's the turn of others, nobody has recorded before.
+static void what_is_joined_of_memory_without_an_event_gets_one(void **state) {
+    (void)state;
+    fill_with(HALF);
+    fixture_lane(pool, b);
+    simulated_work(a);
+    drop(1, a);
+    drop(4, a);
+    uint64_t before = simcudaCallCount("cuEventRecord");
+    atomic_store(&fixture_lane(pool, a)->misses, 0);
+    assert_true(lies_in_a_stitched_view(fixture_malloc(pool, EXTENT, a)));
+    assert_int_equal(simcudaCallCount("cuEventRecord"), before + 1);
 }
 
 static void the_tail_of_one_extent_and_the_front_of_another_serve_a_request(void **state) {
@@ -264,6 +280,7 @@ static void a_wait_or_a_mapping_that_fails_leaves_pending_pieces_free(void **sta
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(whole_extents_in_pieces_serve_a_larger_request),
+        TEST(what_is_joined_of_memory_without_an_event_gets_one),
         TEST(the_tail_of_one_extent_and_the_front_of_another_serve_a_request),
         TEST(what_is_left_over_of_the_last_extent_stays_free_and_is_used),
         TEST(free_memory_is_put_together_with_new_memory),

@@ -1,0 +1,271 @@
+#include "region/held.h"
+
+#include "base/bits.h"
+#include "region/device.h"
+#include "region/lane.h"
+#include "region/open.h"
+
+enum { LOOKS = 8 }; // at other lanes that may have something to give back
+
+// A pool with a limit has nothing beside that, so little of it may be out of reach.
+uint64_t sp_held_max(const struct sp_pool *pool) {
+    if (sp_load_relaxed(&pool->attributes.unfenced_max_set))
+        return sp_load_relaxed(&pool->attributes.unfenced_max);
+    uint64_t most = sp_min(pool->device->vmm.total_memory, sp_load_relaxed(&pool->limit));
+    return sp_min(SP_HELD_MAX, most / SP_HELD_PART);
+}
+
+void sp_held_init(struct sp_held *held) {
+    sp_list_init(&held->lanes);
+}
+
+// ----------------------------------------------------------------------------------------- dealing
+
+// Others wait for what is freed in a pool that is short of memory. Where there is one stream alone,
+// and the library may record on it at any time, it does so when another pool wants the memory. (A
+// manager's stream is such a one, and its frees call no driver: docs/mam.md.)
+static bool lets_others_wait(const struct sp_pool *pool) {
+    return sp_load_relaxed(&pool->is_short) &&
+           (!sp_open_is_promised(pool) || sp_load_relaxed(&pool->lanes.count) > 1);
+}
+
+static enum sp_held_share share_of(const struct sp_lane *lane, bool closed) {
+    const struct sp_pool *pool = lane->pool;
+    if (lets_others_wait(pool) || sp_load_acquire(&pool->destroyed))
+        return SP_HELD_NOTHING;
+    if (!closed && sp_open_may_be(pool, lane->stream))
+        return SP_HELD_ALL;
+    if (sp_held_max(pool) == 0)
+        return SP_HELD_NOTHING;
+    return sp_pool_is_deterministic(pool) ? SP_HELD_ONE : SP_HELD_SOME;
+}
+
+// In this order: the lane takes note of the second before it reads the first.
+static void deal(struct sp_pool *pool, bool closed) {
+    SP_LIST_FOR_EACH(link, &pool->lanes.list) {
+        struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
+        atomic_store(&lane->share, share_of(lane, closed));
+        atomic_store(&lane->looks, true);
+    }
+}
+
+void sp_held_deal(struct sp_pool *pool) {
+    deal(pool, false);
+}
+
+void sp_held_deal_closed(struct sp_pool *pool) {
+    deal(pool, true);
+}
+
+// --------------------------------------------------------------------- with the extents' lock held
+
+static uint64_t bytes_of_locked(const struct sp_held *held, uint64_t bits) {
+    uint64_t sum = 0;
+    for (; bits; bits &= bits - 1)
+        sum += sp_load_relaxed(&held->extents[sp_lowest_bit(bits)].size);
+    return sum;
+}
+
+static void give_back_locked(struct sp_held *held, struct sp_lane *lane) {
+    for (uint64_t bits = lane->holds; bits; bits &= bits - 1) {
+        struct sp_held_extent *extent = &held->extents[sp_lowest_bit(bits)];
+        if (--extent->lanes > 0)
+            continue;
+        held->bytes -= sp_load_relaxed(&extent->size);
+        held->taken &= ~(bits & -bits);
+    }
+    sp_store_relaxed(&lane->holds, 0);
+    sp_list_remove(&lane->held_link);
+}
+
+static bool is_covered(const struct sp_lane *lane) {
+    return sp_load_relaxed(&lane->unfenced_sequence) <=
+           sp_pool_covered_of(lane->pool, lane->stream);
+}
+
+static void look_at_others_locked(struct sp_held *held) {
+    struct sp_list *last = held->lanes.prev;
+    for (int i = 0; i < LOOKS && !sp_list_empty(&held->lanes); i++) {
+        struct sp_list *link = sp_list_pop_front(&held->lanes);
+        struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, held_link);
+        bool was_last = link == last;
+        if (is_covered(lane))
+            give_back_locked(held, lane);
+        else
+            sp_list_push_back(&held->lanes, link);
+        if (was_last)
+            return;
+    }
+}
+
+static bool has_room_locked(const struct sp_held *held, const struct sp_lane *lane, uint64_t size) {
+    uint64_t left = sp_excess(sp_held_max(lane->pool), held->bytes);
+    uint64_t mine = bytes_of_locked(held, lane->holds);
+    return held->taken != UINT64_MAX && size <= left && mine + size <= (mine + left) / 2;
+}
+
+// Null where the extent has no place. The one that it had may be another one's.
+static struct sp_held_extent *place_locked(struct sp_held *held,
+                                           const struct sp_space_extent *extent) {
+    if (extent->held == 0)
+        return NULL;
+    struct sp_held_extent *place = &held->extents[extent->held - 1];
+    return place->lanes > 0 && sp_load_relaxed(&place->address) == extent->address ? place : NULL;
+}
+
+// Null where the lane has no room for it.
+static struct sp_held_extent *make_place_locked(struct sp_held *held, const struct sp_lane *lane,
+                                                struct sp_space_extent *extent) {
+    if (!has_room_locked(held, lane, extent->size))
+        look_at_others_locked(held);
+    if (!has_room_locked(held, lane, extent->size))
+        return NULL;
+    unsigned index = sp_lowest_bit(~held->taken);
+    held->taken |= UINT64_C(1) << index;
+    held->bytes += extent->size;
+    struct sp_held_extent *place = &held->extents[index];
+    sp_store_relaxed(&place->address, extent->address);
+    sp_store_relaxed(&place->size, extent->size);
+    place->lanes = 0;
+    extent->held = index + 1;
+    return place;
+}
+
+static bool hold_locked(struct sp_held *held, struct sp_lane *lane,
+                        struct sp_space_extent *extent) {
+    struct sp_held_extent *place = place_locked(held, extent);
+    if (!place)
+        place = make_place_locked(held, lane, extent);
+    if (!place)
+        return false;
+    uint64_t bit = UINT64_C(1) << (place - held->extents);
+    if (!(lane->holds & bit)) {
+        place->lanes++;
+        if (lane->holds == 0)
+            sp_list_push_back(&held->lanes, &lane->held_link);
+        sp_store_relaxed(&lane->holds, lane->holds | bit);
+    }
+    lane->confirmed |= bit;
+    lane->freed_unchecked += extent->size;
+    return true;
+}
+
+// ------------------------------------------------------------------------------------------- lanes
+
+static struct sp_held *held_of(const struct sp_lane *lane) {
+    return &lane->pool->device->held;
+}
+
+static struct sp_space *space_of(const struct sp_lane *lane) {
+    return &lane->pool->device->space;
+}
+
+// Others make a lane hold nothing, but none something.
+void sp_held_end(struct sp_lane *lane) {
+    if (sp_load_relaxed(&lane->holds) == 0)
+        return;
+    sp_lock_acquire(&space_of(lane)->finding);
+    if (lane->holds)
+        give_back_locked(held_of(lane), lane);
+    sp_lock_release(&space_of(lane)->finding);
+}
+
+static void set_window(struct sp_lane *lane, uint64_t address, uint64_t size) {
+    lane->window = address;
+    lane->window_size = size;
+}
+
+// The lane gives back what it holds for older numbers once these are covered: all of it, or none.
+static void begin_number_locked(struct sp_lane *lane, uint64_t sequence) {
+    if (is_covered(lane)) {
+        lane->uncounted = false;
+        sp_held_end(lane);
+    }
+    lane->confirmed = 0;
+    set_window(lane, 0, 0);
+    sp_store_relaxed(&lane->unfenced_sequence, sequence);
+}
+
+// An extent that was looked at under this number stays what it is: the lane's stream has freed
+// something there that isn't covered.
+static bool find_confirmed(struct sp_lane *lane, uint64_t address, uint64_t bytes) {
+    const struct sp_held *held = held_of(lane);
+    for (uint64_t bits = lane->confirmed; bits; bits &= bits - 1) {
+        const struct sp_held_extent *extent = &held->extents[sp_lowest_bit(bits)];
+        uint64_t begin = sp_load_relaxed(&extent->address), size = sp_load_relaxed(&extent->size);
+        if (address - begin < size && size - (address - begin) >= bytes) {
+            set_window(lane, begin, size);
+            return true;
+        }
+    }
+    return false;
+}
+
+// A block that is larger than what may be held needs no look. In a stitched view lie extents whose
+// homes are elsewhere: the window is a home, which stays as long as it is held.
+static bool hold_all(struct sp_lane *lane, uint64_t address, uint64_t bytes) {
+    struct sp_space *space = space_of(lane);
+    bool holds = bytes <= sp_held_max(lane->pool);
+    if (!holds)
+        return false;
+    sp_lock_acquire(&space->finding);
+    for (uint64_t at = address; holds && at < address + bytes;) {
+        const struct sp_space_extent *extent = sp_space_extent_at_locked(space, at);
+        holds = extent && hold_locked(held_of(lane), lane, extent->home);
+        if (holds) {
+            set_window(lane, extent->home->address, extent->home->size);
+            at = extent->address + extent->size;
+        }
+    }
+    sp_lock_release(&space->finding);
+    return holds;
+}
+
+// The first extent under the number stays the window, and no other one takes its place.
+static bool be_in_one(struct sp_lane *lane, uint64_t address, uint64_t bytes) {
+    struct sp_space *space = space_of(lane);
+    sp_lock_acquire(&space->finding);
+    const struct sp_space_extent *extent = sp_space_extent_at_locked(space, address);
+    bool is_one = extent && extent->home == extent && lane->window_size == 0 &&
+                  address + bytes <= extent->address + extent->size &&
+                  extent->size <= sp_held_max(lane->pool);
+    if (is_one)
+        set_window(lane, extent->address, extent->size);
+    sp_lock_release(&space->finding);
+    return is_one;
+}
+
+static bool may_leave(struct sp_lane *lane, enum sp_held_share share, uint64_t address,
+                      uint64_t bytes) {
+    switch (share) {
+    case SP_HELD_ALL:
+        set_window(lane, 0, UINT64_MAX);
+        return true;
+    case SP_HELD_ONE:
+        return be_in_one(lane, address, bytes);
+    case SP_HELD_SOME:
+        return !lane->uncounted &&
+               (find_confirmed(lane, address, bytes) || hold_all(lane, address, bytes));
+    case SP_HELD_NOTHING:
+        break;
+    }
+    return false;
+}
+
+bool sp_held_add_locked(struct sp_lane *lane, uint64_t sequence, uint64_t address, uint64_t bytes) {
+    bool changed = sp_load_relaxed(&lane->looks) && atomic_exchange(&lane->looks, false);
+    enum sp_held_share share = (enum sp_held_share)atomic_load(&lane->share);
+    if (share == SP_HELD_NOTHING)
+        sp_store_relaxed(&lane->looks, true);
+    if (changed)
+        set_window(lane, 0, 0);
+    if (sp_load_relaxed(&lane->unfenced_sequence) < sequence)
+        begin_number_locked(lane, sequence);
+    if (lane->records_each_free)
+        return true;
+    if (bytes == 0)
+        return share != SP_HELD_NOTHING || is_covered(lane);
+    bool may = may_leave(lane, share, address, bytes);
+    lane->uncounted = lane->uncounted || !may || share != SP_HELD_SOME; // an event may fail
+    return may;
+}
