@@ -69,7 +69,7 @@ struct sp_lane {
     _Atomic int share; // enum sp_held_share
     bool uncounted; // something was freed that lies in no extent that it holds, and isn't covered
     uint64_t confirmed; // extents that were looked at under unfenced_sequence
-    // Guarded by the lock of device.held:
+    // Guarded by device.space.finding:
     _Atomic uint64_t holds; // extents
     struct sp_list held_link;
     // Guarded by the pool's lock:

@@ -23,7 +23,7 @@
 //   pool.lock     chains, tiers, and the lane table's growth. Short, or given back now and then;
 //                 never across a driver call.
 //   device.holders_lock  the lists of pools that have memory. For a few instructions.
-//   device.held   extents with memory that no event stands behind; see region/held.h. Likewise.
+//   device.space.finding  extents by address, and those that are held; see region/held.h. Likewise.
 //   the worker's  its queue; see base/worker.h. Nothing is taken while it is held.
 //
 // A malloc or free that finds what it wants in its lane takes lane.lock alone, and writes no cache

@@ -13,7 +13,10 @@
 //
 // Each span that is handed out has the node with which it can be given back, so giving never fails.
 //
-// One lock guards the struct. It is held across cuMemAddressReserve, which waits for nothing.
+// The space also tells which extent is mapped at an address.
+//
+// `lock` guards the spans, and is held across cuMemAddressReserve, which waits for nothing.
+// `finding` guards the extents, and is taken behind any other lock.
 //
 //   sum of free spans + spans handed out = sum of the ranges
 //   free spans <= spans handed out + ranges = nodes, in the trees or spare
