@@ -6,12 +6,14 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/capability.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 // What there is little of. Each is there or not by the parity of some bits of the seed, so that any
@@ -66,13 +68,24 @@ static bool can_start_threads(void) {
     return pthread_create(&thread, NULL, end_at_once, NULL) == 0 && pthread_join(thread, NULL) == 0;
 }
 
-// The privileged pass the limit of a user's processes, so the program becomes somebody else. False
-// where it can't.
-static bool allow_no_processes(void) {
+// The privileged pass the limit of a user's processes, so the processes become somebody else's and
+// the two privileges go. The effective user stays: files, the driver's too, can be read as before.
+static bool give_up_privileges(void) {
     enum { NOBODY = 65534 };
+    const struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+    struct __user_cap_data_struct held[_LINUX_CAPABILITY_U32S_3];
+    if (geteuid() != 0)
+        return true;
+    if (setresuid(NOBODY, 0, 0) != 0 || syscall(SYS_capget, &header, held) != 0)
+        return false;
+    held[0].effective &= ~(1U << CAP_SYS_RESOURCE | 1U << CAP_SYS_ADMIN);
+    return syscall(SYS_capset, &header, held) == 0;
+}
+
+// False where it can't.
+static bool allow_no_processes(void) {
     const struct rlimit none = {0, 0};
-    return (geteuid() != 0 || setuid(NOBODY) == 0) && setrlimit(RLIMIT_NPROC, &none) == 0 &&
-           !can_start_threads();
+    return give_up_privileges() && setrlimit(RLIMIT_NPROC, &none) == 0 && !can_start_threads();
 }
 
 // There is no room for such a stack.
