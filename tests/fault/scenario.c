@@ -258,6 +258,7 @@ static poolError_t find_default_pool(struct scene *scene) {
     X(leave_trims_to_it, set_flag(scene, PIECED_POOL, poolMemPoolAttrTrimByReaper, 1)) \
     X(keep_some_of_the_pieces, set_attribute(scene, PIECED_POOL, poolMemPoolAttrReleaseThreshold, MIB(10))) \
     X(have_the_reaper_trim, synchronise_with_reaper(scene, STREAM_A)) \
+    X(leave_nothing_to_it, set_flag(scene, PIECED_POOL, poolMemPoolAttrReaper, 0)) \
     X(give_up_the_pool_of_pieces, give_up_pool(scene, PIECED_POOL)) \
     X(make_a_pool_for_pieces, make_pool(scene, PIECES_POOL, MIB(96))) \
     X(keep_what_is_in_pieces, set_attribute(scene, PIECES_POOL, poolMemPoolAttrReleaseThreshold, UINT64_MAX)) \
