@@ -19,6 +19,7 @@ is_there() {  # KIND NAME
     case $1 in
         command) command -v "$2" ;;
         header) echo "#include <$2>" | gcc -E - ;;
+        module) /usr/bin/python3 -c "import $2" ;;
         runtime) ls "$(clang -print-resource-dir)"/lib/*/libclang_rt."$2"* ;;
     esac > /dev/null 2>&1
 }

@@ -10,6 +10,8 @@
 #   kernel-heap  5,000 seeds of the device code of a heap inside kernels, on the model of warps
 #   room       streampool-room: 20 million operations on each of four API levels and on plain memory, so a hundred
 #              million; each order of frees a thousand times at least
+#   mutants    200 mutants made by rule, others at each run: prints those that the tests of their module let live, and
+#              fails for none of them
 #   tsan-gcc   the tests with threads under gcc's thread sanitizer: tests/run.sh has clang's
 #
 # All parts unless some are named. Each has a build of its own under build/. Packages that are missing are installed as by
@@ -20,7 +22,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . tests/packages.sh
 . tests/configure.sh
 
-parts="bounded passes kernel-heap room tsan-gcc"
+parts="bounded passes kernel-heap room mutants tsan-gcc"
 # Tests in which threads meet, each a program by its name; stress, unload and the random programs are added below.
 threaded="base_lock base_biased_lock base_fork order_context_wait pool_open_lane pool_owner pool_reaper
     pool_context_wait_12000 simcuda_life kernel_heap_patterns kernel_heap_random"
@@ -64,6 +66,12 @@ run_room() {
     done
 }
 
+run_mutants() {
+    local seed=$((10#$(date +%s)))
+    echo "seed $seed"
+    /usr/bin/python3 -B tests/mutants/generate.py build/mutants --seed "$seed"
+}
+
 run_tsan_gcc() {
     local launcher='' names
     # shellcheck disable=SC2046,SC2086  # a word for each name
@@ -79,13 +87,16 @@ run_tsan_gcc() {
 for argument; do
     case $argument in
         --no-install) install=no ;;
-        bounded | passes | kernel-heap | room | tsan-gcc) wanted+=("$argument") ;;
-        *) echo "usage: bash tests/soak.sh [--no-install] [bounded] [passes] [kernel-heap] [room] [tsan-gcc]" >&2; exit 2 ;;
+        bounded | passes | kernel-heap | room | mutants | tsan-gcc) wanted+=("$argument") ;;
+        *) echo "usage: bash tests/soak.sh [--no-install] [bounded] [passes] [kernel-heap] [room] [mutants] [tsan-gcc]" >&2; exit 2 ;;
     esac
 done
 if [ ${#wanted[@]} = 0 ]; then read -ra wanted <<< "$parts"; fi
 
-provide "$build_needs $test_needs" "$install"
+# Debian's own python3 has what Debian's packages bring, another one may not.
+mutants_need="command  /usr/bin/python3  python3
+module   clang.cindex      python3-clang-14"
+provide "$build_needs $test_needs $mutants_need" "$install"
 mkdir -p build
 failed=()
 for part in "${wanted[@]}"; do

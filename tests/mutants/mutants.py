@@ -1,0 +1,294 @@
+#!/usr/bin/env python3
+"""Mutants: the sources with one mistake in them, to show that a test sees it.
+
+  mutants.py check COMPILER...                   each mutant's texts are there once, and what it changes compiles
+  mutants.py diff NUMBER                         what a mutant changes
+  mutants.py run BUILD [--update] [NUMBER...]    builds one mutant after another, and runs the tests until one fails
+  mutants.py table                               docs/mutants.md
+
+The mutants are the entries (edits.py) of planted/, one file for each folder of sources. The fact
+"caught by" says which test caught it at the last run, how many operations of random programs that took, and how it
+showed. `run` meets that test first, then all sets of random programs (tests/random/programs.txt), then the conformance
+program, and prints rows of the table; with --update it writes down what it saw. Without numbers it takes all mutants,
+for hours, once it has shown that the library passes without a mistake. BUILD is a folder for a copy of the sources,
+which is the one that is changed, and its builds.
+
+Status 1: a mutant was not caught, or is wrong. Status 2: something can't be built, or fails without a mistake.
+SEEDS is how many seeds of each set a mutant is given before it counts as not caught (40).
+"""
+
+import argparse
+import concurrent.futures
+import difflib
+import glob
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import edits
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+CHECKOUT = os.path.dirname(os.path.dirname(HERE))
+SOURCES = ('CMakeLists.txt', 'include', 'src', 'tests', 'bench', 'docs')
+APIS = ('13000', '10020')
+
+
+def text_of(file):
+    return pathlib.Path(CHECKOUT, file).read_text('utf-8')
+
+
+def files_of_entries():
+    """Each file's entries, {path: entries}."""
+    return {path: edits.read(path) for path in sorted(glob.glob(f'{HERE}/planted/*.txt'))}
+
+
+def all_entries():
+    return sorted((entry for entries in files_of_entries().values() for entry in entries), key=lambda entry: entry.number)
+
+
+# --------------------------------------------------------------------------------------------------------------- check
+
+def compiled_with(file):
+    """A header is compiled with the files that include it by name, or, where none does, with all of the library."""
+    if file.endswith('.c'):
+        return [file]
+    if file.startswith('include/streampool/heap'):
+        return glob.glob('src/devheap/*.c', root_dir=CHECKOUT)
+    library = glob.glob('src/library/*/*.c', root_dir=CHECKOUT)
+    name = '"' + file.removeprefix('src/library/') + '"'
+    return [source for source in library if name in text_of(source)] or library
+
+
+def complaints_about(entry, compiler):
+    """A mistake may leave a function or a parameter without a use."""
+    try:
+        changed = edits.apply(entry, text_of)
+    except edits.Wrong as wrong:
+        return str(wrong)
+    with tempfile.TemporaryDirectory() as folder:
+        for file, text in changed.items():
+            os.makedirs(f'{folder}/{os.path.dirname(file)}', exist_ok=True)
+            pathlib.Path(f'{folder}/{file}').write_text(text, 'utf-8')
+        roots = [f'-I{root}/{part}' for root in (folder, CHECKOUT) for part in ('src/library', 'src', 'include')]
+        sources = {f'{folder}/{file}' if file in changed else f'{CHECKOUT}/{file}'
+                   for header in changed for file in compiled_with(header)}
+        done = subprocess.run([*compiler, '-std=c11', '-D_GNU_SOURCE', *roots, '-fsyntax-only', '-Wall', '-Wextra', '-Werror',
+                               '-Wno-unused-function', '-Wno-unused-parameter', *sorted(sources)],
+                              capture_output=True, text=True)
+    return f'{entry.number} {entry.name} does not compile:\n{done.stderr}' if done.returncode else ''
+
+
+def check(compiler):
+    entries = all_entries()
+    numbers = [entry.number for entry in entries]
+    complaints = [f'{number} is the number of several mutants' for number in set(numbers) if numbers.count(number) > 1]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
+        complaints += [text for text in workers.map(lambda entry: complaints_about(entry, compiler), entries) if text]
+    if text_of('docs/mutants.md') != table():
+        complaints.append('docs/mutants.md is not what `mutants.py table` prints')
+    print('\n'.join(complaints) or f'{len(entries)} mutants apply and compile')
+    return bool(complaints)
+
+
+# --------------------------------------------------------------------------------------------------------------- table
+
+def row(entry):
+    test, operations, how = re.fullmatch(r'(\w+)(?: (\w+))?(?:: (.*))?', entry.facts.get('caught by', 'nothing')).groups('')
+    return f'| {entry.number} {entry.name} | {entry.what} | {test} | {operations} | {how} |'
+
+
+HEAD = '| mutant | what is wrong | caught by | operations | how it shows |\n| --- | --- | --- | ---: | --- |'
+
+
+def table():
+    return ('# Mutants\n\n'
+            'Mistakes planted in the library one by one, and the test that saw each: see\n'
+            '[testing.md](testing.md#mutants). The page is made by `python3 tests/mutants/mutants.py table`. The operations are\n'
+            'those of all programs of the set that found the mutant, until one of them failed; *hangs* stands in their place where\n'
+            'the program went on for minutes.\n\n' + HEAD + '\n' + '\n'.join(map(row, all_entries())) + '\n')
+
+
+# ----------------------------------------------------------------------------------------------------------------- run
+
+class Run:
+    """A copy of the sources, its build, and what the last program printed."""
+
+    def __init__(self, build):
+        self.build, self.source, self.output = f'{build}/build', f'{build}/source', ''
+        self.seeds = os.environ.get('SEEDS', '40')
+        self.sets = {}
+        for line in pathlib.Path(f'{CHECKOUT}/tests/random/programs.txt').read_text('utf-8').splitlines():
+            if line.strip() and not line.startswith('#'):
+                name, environment, options = line.split('|')
+                self.sets[name] = environment.split(), options.split()
+        self.copy()
+        shutil.rmtree(f'{self.build}/CMakeFiles', ignore_errors=True)
+        self.need('it can\'t be configured', ['cmake', '-B', self.build, '-S', self.source, '-G', 'Ninja',
+                  '-DCMAKE_BUILD_TYPE=Debug', '-DSTREAMPOOL_BENCH=OFF', '-DSTREAMPOOL_INSTALL=OFF', '-DSTREAMPOOL_TESTS=ON',
+                  '-DSTREAMPOOL_TESTS_CXX=OFF'])
+
+    def copy(self):
+        """A file that is the same stays untouched, so that only what has changed is built again."""
+        for root in SOURCES:
+            files = [root] if os.path.isfile(f'{CHECKOUT}/{root}') else [
+                os.path.relpath(f'{folder}/{name}', CHECKOUT)
+                for folder, _, names in os.walk(f'{CHECKOUT}/{root}') for name in names]
+            for file in files:
+                self.put(file, pathlib.Path(f'{CHECKOUT}/{file}').read_bytes())
+
+    def put(self, file, content):
+        path = f'{self.source}/{file}'
+        if not os.path.isfile(path) or pathlib.Path(path).read_bytes() != content:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            pathlib.Path(path).write_bytes(content)
+
+    def command(self, command, environment=(), timeout=None):
+        """True when it succeeds in time."""
+        try:
+            done = subprocess.run(command, env={**os.environ, **dict(pair.split('=', 1) for pair in environment)},
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=timeout)
+        except subprocess.TimeoutExpired as late:
+            self.output = (late.stdout or b'').decode(errors='replace')
+            return False
+        self.output = done.stdout.decode(errors='replace')
+        return done.returncode == 0
+
+    def need(self, what, command):
+        if not self.command(command):
+            print(self.output, what, sep='\n', file=sys.stderr)
+            sys.exit(2)
+
+    def make(self, target):
+        self.need(f'{target} does not build', ['cmake', '--build', self.build, '--target', target, 'streampool_simcuda'])
+
+    def found(self, pattern, otherwise):
+        match = re.search(pattern, self.output, re.M)
+        return next(filter(None, match.groups())) if match else otherwise
+
+    # Each of these returns how a test failed, as the fact says it, or null.
+
+    def unit_test(self, name):
+        self.make('streampool-room' if name.startswith('room') else re.sub(r'_\d{5}$', '', name) + '_test')
+        passed = self.command(['ctest', '--test-dir', self.build, '-R', f'^{name}$', '--no-tests=error', '--verbose'])
+        if 'No tests were found' in self.output:
+            print(f'no test is called {name}', file=sys.stderr)
+            sys.exit(2)
+        row = self.found(r'\[  (?:FAILED|ERROR )  \] ([a-z_0-9]*)$| FAIL [^ ]*: ([^:\n]*)', 'the program did not end')
+        return None if passed else f'{name}: {row}'
+
+    def random_set(self, name):
+        """A program that goes on for minutes is caught too: it hangs."""
+        self.make('streampool-random')
+        environment, options = self.sets[name]
+        if self.command([f'{self.build}/bin/streampool-random', '--driver', 'sim', *options, '--seeds', self.seeds],
+                        environment, 300):
+            return None
+        operations = self.found(r'^\d+ programs, (\d+) operations$', 'hangs')
+        how = self.found(r' FAIL .*\): ([a-z-]*): | FAIL .*ended by (SIG[A-Z]*)| FAIL .*: (.*)', 'it did not end')
+        return f'{name} {operations}: {how[:60].replace("|", "/")}'
+
+    def conformance(self):
+        self.make('streampool-conformance')
+        for api in APIS:
+            for group in 'common', 'simulated':
+                if not self.command([f'{self.build}/bin/streampool-conformance', '--driver=sim', f'--group={group}'],
+                                    [f'STREAMPOOL_DRIVER_API={api}'], 600):
+                    return f'conformance: {self.found("^([a-z_0-9]*) FAIL ", "the program did not end")}'
+        return None
+
+    def one(self, name):
+        return self.random_set(name) if name in self.sets else self.conformance() if name == 'conformance' else self.unit_test(name)
+
+    def meet(self, first):
+        """How a test failed, those of the names `first` before the others, or null."""
+        for name in dict.fromkeys([*first, *self.sets, 'conformance']):
+            caught = self.one(name)
+            if caught:
+                return caught
+        return None
+
+    def mutant(self, entry):
+        changed = edits.apply(entry, text_of)
+        for file, text in changed.items():
+            self.put(file, text.encode())
+        caught = self.meet([test_of(entry)] if test_of(entry) else [])
+        for file in changed:
+            self.put(file, text_of(file).encode())
+        return caught
+
+
+def test_of(entry):
+    return re.match(r'\w*', entry.facts.get('caught by', ''))[0]
+
+
+def run(build, update, numbers):
+    entries = [entry for entry in all_entries() if not numbers or entry.number in numbers]
+    missing = set(numbers) - {entry.number for entry in entries}
+    if missing:
+        sys.exit(f'no mutant has the number {min(missing)}')
+    copy = Run(build)
+    if not numbers:
+        failed = copy.meet(sorted({test_of(entry) for entry in entries} - {''}))
+        if failed:
+            print(copy.output[-2000:], f'the library fails without a mistake: {failed}', sep='\n', file=sys.stderr)
+            return 2
+    print(HEAD)
+    all_caught = True
+    for entry in entries:
+        caught = copy.mutant(entry)
+        entry.facts['caught by'] = caught or 'nothing'
+        all_caught = all_caught and bool(caught)
+        print(row(entry), flush=True)
+        if update:
+            note(entry)
+    return not all_caught
+
+
+def note(entry):
+    for path, entries in files_of_entries().items():
+        for other in entries:
+            if other.number == entry.number:
+                other.facts = entry.facts
+                pathlib.Path(path).write_text(edits.write(entries), 'utf-8')
+
+
+def diff(number):
+    for entry in all_entries():
+        if entry.number == number:
+            for file, text in edits.apply(entry, text_of).items():
+                sys.stdout.writelines(difflib.unified_diff(text_of(file).splitlines(keepends=True), text.splitlines(keepends=True),
+                                                           f'a/{file}', f'b/{file}'))
+            return 0
+    sys.exit(f'no mutant has the number {number}')
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    verbs = parser.add_subparsers(dest='verb', required=True)
+    verbs.add_parser('check').add_argument('compiler', nargs='+')
+    verbs.add_parser('diff').add_argument('number', type=int)
+    runs = verbs.add_parser('run')
+    runs.add_argument('build')
+    runs.add_argument('numbers', nargs='*', type=int)
+    runs.add_argument('--update', action='store_true')
+    verbs.add_parser('table')
+    given = parser.parse_args()
+    if given.verb == 'check':
+        return check(given.compiler)
+    if given.verb == 'diff':
+        return diff(given.number)
+    if given.verb == 'run':
+        return run(os.path.abspath(given.build), given.update, given.numbers)
+    sys.stdout.write(table())
+    return 0
+
+
+if __name__ == '__main__':
+    try:
+        sys.exit(int(main()))
+    except edits.Wrong as wrong:
+        sys.exit(str(wrong))
