@@ -19,6 +19,7 @@ SEEDS is how many seeds of each set a mutant is given before it counts as not ca
 
 import argparse
 import concurrent.futures
+import contextlib
 import difflib
 import glob
 import os
@@ -82,16 +83,21 @@ def complaints_about(entry, compiler):
     return f'{entry.number} {entry.name} does not compile:\n{done.stderr}' if done.returncode else ''
 
 
+def complaints(entries, compiler):
+    """What is wrong with the entries: mutants, or ablations (bench/ablations)."""
+    numbers = [entry.number for entry in entries]
+    found = [f'{number} is the number of several entries' for number in sorted(set(numbers)) if numbers.count(number) > 1]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
+        return found + [text for text in workers.map(lambda entry: complaints_about(entry, compiler), entries) if text]
+
+
 def check(compiler):
     entries = all_entries()
-    numbers = [entry.number for entry in entries]
-    complaints = [f'{number} is the number of several mutants' for number in set(numbers) if numbers.count(number) > 1]
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
-        complaints += [text for text in workers.map(lambda entry: complaints_about(entry, compiler), entries) if text]
+    found = complaints(entries, compiler)
     if text_of('docs/mutants.md') != table():
-        complaints.append('docs/mutants.md is not what `mutants.py table` prints')
-    print('\n'.join(complaints) or f'{len(entries)} mutants apply and compile')
-    return bool(complaints)
+        found.append('docs/mutants.md is not what `mutants.py table` prints')
+    print('\n'.join(found) or f'{len(entries)} mutants apply and compile')
+    return bool(found)
 
 
 # --------------------------------------------------------------------------------------------------------------- table
@@ -114,22 +120,14 @@ def table():
 
 # ----------------------------------------------------------------------------------------------------------------- run
 
-class Run:
-    """A copy of the sources, its build, and what the last program printed."""
+class Copy:
+    """A copy of the sources and its build."""
 
-    def __init__(self, build):
+    def __init__(self, build, options):
         self.build, self.source, self.output = f'{build}/build', f'{build}/source', ''
-        self.seeds = os.environ.get('SEEDS', '40')
-        self.sets = {}
-        for line in pathlib.Path(f'{CHECKOUT}/tests/random/programs.txt').read_text('utf-8').splitlines():
-            if line.strip() and not line.startswith('#'):
-                name, environment, options = line.split('|')
-                self.sets[name] = environment.split(), options.split()
         self.copy()
         shutil.rmtree(f'{self.build}/CMakeFiles', ignore_errors=True)
-        self.need('it can\'t be configured', ['cmake', '-B', self.build, '-S', self.source, '-G', 'Ninja',
-                  '-DCMAKE_BUILD_TYPE=Debug', '-DSTREAMPOOL_BENCH=OFF', '-DSTREAMPOOL_INSTALL=OFF', '-DSTREAMPOOL_TESTS=ON',
-                  '-DSTREAMPOOL_TESTS_CXX=OFF'])
+        self.need('it can\'t be configured', ['cmake', '-B', self.build, '-S', self.source, '-G', 'Ninja', *options])
 
     def copy(self):
         """A file that is the same stays untouched, so that only what has changed is built again."""
@@ -164,6 +162,32 @@ class Run:
 
     def make(self, target):
         self.need(f'{target} does not build', ['cmake', '--build', self.build, '--target', target, 'streampool_simcuda'])
+
+    @contextlib.contextmanager
+    def changed(self, entry):
+        """The copy with an entry's edits in it."""
+        texts = edits.apply(entry, text_of)
+        for file, text in texts.items():
+            self.put(file, text.encode())
+        try:
+            yield
+        finally:
+            for file in texts:
+                self.put(file, text_of(file).encode())
+
+
+class Run(Copy):
+    """The tests that a mutant meets, and what the last one printed."""
+
+    def __init__(self, build):
+        super().__init__(build, ['-DCMAKE_BUILD_TYPE=Debug', '-DSTREAMPOOL_BENCH=OFF', '-DSTREAMPOOL_INSTALL=OFF',
+                                 '-DSTREAMPOOL_TESTS=ON', '-DSTREAMPOOL_TESTS_CXX=OFF'])
+        self.seeds = os.environ.get('SEEDS', '40')
+        self.sets = {}
+        for line in pathlib.Path(f'{CHECKOUT}/tests/random/programs.txt').read_text('utf-8').splitlines():
+            if line.strip() and not line.startswith('#'):
+                name, environment, options = line.split('|')
+                self.sets[name] = environment.split(), options.split()
 
     def found(self, pattern, otherwise):
         match = re.search(pattern, self.output, re.M)
@@ -212,13 +236,8 @@ class Run:
         return None
 
     def mutant(self, entry):
-        changed = edits.apply(entry, text_of)
-        for file, text in changed.items():
-            self.put(file, text.encode())
-        caught = self.meet([test_of(entry)] if test_of(entry) else [])
-        for file in changed:
-            self.put(file, text_of(file).encode())
-        return caught
+        with self.changed(entry):
+            return self.meet([test_of(entry)] if test_of(entry) else [])
 
 
 def test_of(entry):
