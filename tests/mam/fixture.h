@@ -11,7 +11,7 @@
 
 #include <streampool/mam.h>
 
-#include "unit/pool/fixture.h"
+#include "unit/fixture/pool.h"
 
 // A manager of device 0 with a chunk of so many bytes.
 poolMam_t mam_of(size_t chunk_size, unsigned int flags);

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "inside/teardown.h"
+#include "unit/fixture/pool.h"
 #include "unit/outcomes.h"
-#include "unit/pool/fixture.h"
 
 #include "api/api.h"
 #include "order/context.h"

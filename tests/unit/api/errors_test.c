@@ -9,7 +9,7 @@
 #include <streampool/lists.h>
 #include <string.h>
 
-#include "unit/pool/fixture.h"
+#include "unit/fixture/pool.h"
 
 static void every_error_has_its_own_name_and_a_line_about_it(void **state) {
     (void)state;

@@ -11,7 +11,7 @@
 #include "fault/host_memory.h"
 #include "order/captures.h"
 #include "order/remember.h"
-#include "unit/pool/fixture.h"
+#include "unit/fixture/pool.h"
 
 // What the driver is asked where an observer tells of streams and captures, as the drop-in does.
 

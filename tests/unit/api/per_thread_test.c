@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "region/lane.h"
-#include "unit/pool/fixture.h"
+#include "unit/fixture/pool.h"
 
 // Which stream a call acted on is seen from what pends: work on the legacy stream or on the
 // thread's own.

@@ -9,7 +9,7 @@
 
 #include "base/page_map.h"
 #include "inside/page_map.h"
-#include "unit/heap/random.h"
+#include "unit/random.h"
 
 #define TIB ((uint64_t)1 << 40)
 

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "cli/map.h"
-#include "unit/heap/random.h"
+#include "unit/random.h"
 
 static void an_empty_map_finds_and_removes_nothing(void **state) {
     (void)state;

@@ -9,7 +9,7 @@
 #include "heap/chain.h"
 #include "heap/lowest.h"
 #include "inside/chain.h"
-#include "unit/heap/random.h"
+#include "unit/random.h"
 
 #define BASE  ((uint64_t)1 << 40)
 #define UNITS 256

@@ -9,7 +9,7 @@
 #include "heap/tier.h"
 #include "inside/calendar.h"
 #include "inside/tier.h"
-#include "unit/heap/random.h"
+#include "unit/random.h"
 
 enum { BLOCKS = 200 };
 #define UNIT SP_ALIGNMENT

@@ -8,7 +8,7 @@
 #include "heap/rows.h"
 #include "heap/tier.h"
 #include "inside/chain.h"
-#include "unit/heap/random.h"
+#include "unit/random.h"
 
 #define BASE   ((uint64_t)1 << 40)
 #define BLOCK  ((uint64_t)256 << 10) // eight to a unit

@@ -9,7 +9,7 @@
 #include "fault/host_memory.h"
 #include "heap/slab.h"
 #include "inside/slab.h"
-#include "unit/heap/random.h"
+#include "unit/random.h"
 
 #define BASE ((uint64_t)1 << 40)
 

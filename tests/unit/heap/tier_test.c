@@ -11,7 +11,7 @@
 #include "heap/units.h"
 #include "inside/chain.h"
 #include "inside/tier.h"
-#include "unit/heap/random.h"
+#include "unit/random.h"
 
 #define BASE  ((uint64_t)1 << 40)
 #define UNITS 96

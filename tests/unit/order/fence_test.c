@@ -7,7 +7,7 @@
 
 #include "fault/host_memory.h"
 #include "order/fence.h"
-#include "unit/heap/random.h"
+#include "unit/random.h"
 
 enum { SLOTS = 12 };
 

@@ -10,7 +10,7 @@
 #include "order/poll.h"
 #include "order/resolve.h"
 #include "order/synchronize.h"
-#include "unit/order/simulated.h"
+#include "unit/fixture/simulated.h"
 #include "unit/outcomes.h"
 
 static inline struct sp_stream *known(CUstream handle) {

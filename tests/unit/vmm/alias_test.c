@@ -9,7 +9,7 @@
 #include "fault/host_memory.h"
 #include "inside/page_map.h"
 #include "inside/space.h"
-#include "unit/order/simulated.h"
+#include "unit/fixture/simulated.h"
 #include "unit/outcomes.h"
 #include "vmm/alias.h"
 

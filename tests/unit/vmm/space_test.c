@@ -9,8 +9,8 @@
 #include "fault/host_memory.h"
 #include "inside/page_map.h"
 #include "inside/space.h"
-#include "unit/heap/random.h"
 #include "unit/outcomes.h"
+#include "unit/random.h"
 #include "unit/vmm/scripted_driver.h"
 #include "vmm/space.h"
 
