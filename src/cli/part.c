@@ -1,5 +1,7 @@
 #include "cli/part.h"
 
+#include "cli/record.h"
+
 #include <stdio.h>
 
 void sp_part_count_error(struct sp_part *part, size_t operation, const char *what,
@@ -8,7 +10,7 @@ void sp_part_count_error(struct sp_part *part, size_t operation, const char *wha
         return;
     part->first_error_operation = operation;
     snprintf(part->first_error, sizeof part->first_error, "%s at line %lu: %s", what,
-             sp_trace_line_of(operation), error);
+             sp_record_line_of(operation), error);
 }
 
 void sp_part_check(struct sp_part *part, size_t operation, const char *what, int status) {

@@ -24,8 +24,12 @@ struct sp_perturbation {
 // The options that fill it in, as a child of a command's own; its input is the perturbation.
 extern const struct argp sp_perturbation_argp;
 
+static inline bool sp_perturbation_is_asked(const struct sp_perturbation *perturbation) {
+    return perturbation->starts > 0;
+}
+
 static inline unsigned sp_perturbation_starts(const struct sp_perturbation *perturbation) {
-    return perturbation->starts > 0 ? perturbation->starts : 1;
+    return sp_perturbation_is_asked(perturbation) ? perturbation->starts : 1;
 }
 
 // The size of the block that is held in a start, from 1: the same for every allocator. 0: there is

@@ -30,4 +30,9 @@ const char *sp_record_action_name(enum sp_trace_action action);
 bool sp_record_parse(const char *line, size_t length, struct sp_record *record, char *reason,
                      size_t capacity);
 
+// The line of the file that a trace's operation stands on.
+static inline unsigned long sp_record_line_of(size_t operation) {
+    return (unsigned long)operation + 2;
+}
+
 #endif

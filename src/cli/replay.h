@@ -55,8 +55,4 @@ struct sp_replay_request sp_replay_arguments(int argc, char **argv);
 // error says why.
 bool sp_replay_results_print(const struct sp_replay *replay);
 
-static inline bool sp_replay_is_perturbed(const struct sp_replay_request *request) {
-    return request->perturbation.starts > 0;
-}
-
 #endif

@@ -53,10 +53,11 @@ static bool print_summaries(const struct sp_replay_request *request,
                             const struct sp_summaries *chosen) {
     if (request->passes.one_pool)
         print_turns();
-    if (sp_replay_is_perturbed(request))
+    bool is_perturbed = sp_perturbation_is_asked(&request->perturbation);
+    if (is_perturbed)
         print_perturbation(request);
-    bool good = sp_replay_is_perturbed(request) ? sp_report_print_starts(stdout, chosen)
-                                                : sp_report_print(stdout, chosen);
+    bool good =
+        is_perturbed ? sp_report_print_starts(stdout, chosen) : sp_report_print(stdout, chosen);
     if (!good)
         return sp_complain("out of host memory");
     sp_report_print_errors(stdout, summaries);
@@ -95,7 +96,7 @@ static bool print_table(const struct sp_replay *replay, const struct sp_summarie
 }
 
 static bool write_json(const struct sp_replay *replay, const struct sp_summaries *summaries) {
-    struct sp_json_list list = sp_replay_is_perturbed(replay->request)
+    struct sp_json_list list = sp_perturbation_is_asked(&replay->request->perturbation)
                                    ? sp_report_list_of_starts(summaries)
                                    : sp_report_list(replay->results, replay->result_count);
     return sp_json_write(replay->request->json, &list);

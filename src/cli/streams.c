@@ -72,7 +72,7 @@ static bool is_only_one(const struct sp_streams *streams, const struct sp_trace_
                           number_of(stream),
                           stream->kind == SP_TRACE_LEGACY ? "legacy stream"
                                                           : "per-thread stream of the thread",
-                          number_of(other), sp_trace_line_of(other->first));
+                          number_of(other), sp_record_line_of(other->first));
 }
 
 // ----------------------------------------------------------------------------- its first use,
@@ -110,16 +110,16 @@ static bool check_use(const struct sp_trace *trace, const struct sp_trace_stream
                       enum sp_trace_action action, uint32_t thread, struct reason reason) {
     if (stream->end != SP_TRACE_NO_END)
         return fail(reason, "stream %llu has been destroyed at line %lu", number_of(stream),
-                    sp_trace_line_of(stream->end));
+                    sp_record_line_of(stream->end));
     if (stream->kind == SP_TRACE_PER_THREAD && stream->thread != thread)
         return fail(reason, "stream %llu is the per-thread stream of another thread since line %lu",
-                    number_of(stream), sp_trace_line_of(stream->first));
+                    number_of(stream), sp_record_line_of(stream->first));
     if (!says_kind(action))
         return true;
     bool said = says_kind(trace->operations[stream->first].action);
     return fail(reason, "the kind of stream %llu is said %s line %lu", number_of(stream),
                 said ? "a second time, after" : "behind its first use at",
-                sp_trace_line_of(stream->first));
+                sp_record_line_of(stream->first));
 }
 
 static bool end(struct sp_streams *streams, struct sp_trace_stream *stream, struct reason reason) {

@@ -94,7 +94,7 @@ static unsigned long line_of_allocation(const struct sp_trace *trace, uint32_t b
     size_t i = 0;
     while (trace->operations[i].action != SP_TRACE_ALLOCATE || trace->operations[i].block != block)
         i++;
-    return sp_trace_line_of(i);
+    return sp_record_line_of(i);
 }
 
 static bool count_live(struct reader *reader, uint64_t size) {

@@ -127,9 +127,4 @@ static inline bool sp_trace_is_foreign(const struct sp_trace *trace,
            trace->blocks[operation->block].stream != operation->stream;
 }
 
-// The line of the file that an operation stands on.
-static inline unsigned long sp_trace_line_of(size_t operation) {
-    return (unsigned long)operation + 2;
-}
-
 #endif

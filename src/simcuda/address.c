@@ -4,9 +4,9 @@
 #include <sys/mman.h>
 
 #include "base/checked.h"
-#include "simcuda/engine.h"
 #include "simcuda/host.h"
-#include "simcuda/library_entry.h"
+#include "simcuda/shared.h"
+#include "simcuda/thread.h"
 
 // Above what a sanitizer's shadow takes, and far below where programs and libraries lie.
 #define FIRST_ADDRESS 0x110000000000u

@@ -8,12 +8,12 @@
 #include "simcuda/address.h"
 #include "simcuda/context.h"
 #include "simcuda/cost.h"
-#include "simcuda/engine.h"
 #include "simcuda/host.h"
+#include "simcuda/item.h"
 #include "simcuda/mapping.h"
 #include "simcuda/random.h"
 #include "simcuda/report.h"
-#include "simcuda/work.h"
+#include "simcuda/shared.h"
 
 #define STEP       512
 #define ARENA_SIZE ((uint64_t)64 << 30)

@@ -15,6 +15,7 @@
 #include "simcuda/engine.h"
 #include "simcuda/entry.h"
 #include "simcuda/meter.h"
+#include "simcuda/shared.h"
 
 #define SIM_BEGIN(name)                                                                            \
     SIM_METER;                                                                                     \

@@ -2,6 +2,7 @@
 #include "simcuda/bridge.h"
 #include "simcuda/capture.h"
 #include "simcuda/context.h"
+#include "simcuda/context_end.h"
 #include "simcuda/device.h"
 #include "simcuda/event.h"
 #include "simcuda/question.h"

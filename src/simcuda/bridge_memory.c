@@ -5,6 +5,7 @@
 #include "simcuda/capture.h"
 #include "simcuda/context.h"
 #include "simcuda/device.h"
+#include "simcuda/item.h"
 #include "simcuda/kernel.h"
 #include "simcuda/launch.h"
 #include "simcuda/mapping.h"
@@ -12,7 +13,6 @@
 #include "simcuda/question.h"
 #include "simcuda/thread.h"
 #include "simcuda/virtual.h"
-#include "simcuda/work.h"
 
 CUresult cuMemGetAllocationGranularity(size_t *granularity, const CUmemAllocationProp *prop,
                                        CUmemAllocationGranularity_flags option) {

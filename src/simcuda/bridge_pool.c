@@ -4,9 +4,9 @@
 #include "simcuda/allocation.h"
 #include "simcuda/bridge.h"
 #include "simcuda/capture.h"
+#include "simcuda/item.h"
 #include "simcuda/launch.h"
 #include "simcuda/stream.h"
-#include "simcuda/work.h"
 
 #define SIM_NOT_SUPPORTED(name)                                                                    \
     SIM_BEGIN(name);                                                                               \

@@ -2,10 +2,10 @@
 #include "simcuda/bridge.h"
 #include "simcuda/context.h"
 #include "simcuda/host_function.h"
+#include "simcuda/item.h"
 #include "simcuda/kernel.h"
 #include "simcuda/launch.h"
 #include "simcuda/thread.h"
-#include "simcuda/work.h"
 
 static CUresult load(CUmodule *module, const char *image) {
     struct sim_context *context;

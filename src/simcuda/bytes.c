@@ -3,9 +3,10 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "simcuda/item.h"
 #include "simcuda/mapping.h"
+#include "simcuda/queue.h"
 #include "simcuda/report.h"
-#include "simcuda/work.h"
 
 // The first part of a range that lies in one mapping.
 struct part {

@@ -2,17 +2,8 @@
 
 #include <stdlib.h>
 
-#include "simcuda/allocation.h"
-#include "simcuda/capture.h"
-#include "simcuda/engine.h"
-#include "simcuda/event.h"
-#include "simcuda/host.h"
-#include "simcuda/kernel.h"
-#include "simcuda/pinned.h"
-#include "simcuda/question.h"
 #include "simcuda/queue.h"
-#include "simcuda/stream.h"
-#include "simcuda/work.h"
+#include "simcuda/shared.h"
 
 #define MAX_CONTEXTS 4096
 
@@ -106,22 +97,11 @@ CUresult sim_context_retain_primary(int device, struct sim_context **context) {
     return CUDA_SUCCESS;
 }
 
-CUresult sim_context_release_primary(int device) {
-    struct sim_context *context = sim_context_primary(device);
-    if (!context)
-        return CUDA_ERROR_INVALID_CONTEXT;
-    if (--context->retained == 0)
-        sim_context_destroy(context);
-    return CUDA_SUCCESS;
-}
-
 // A queue that a thread still holds as its default stream stays, without a context.
 static void drop_queues(struct sim_context *context) {
     SP_LIST_FOR_EACH_SAFE(link, &context->queues) {
-        struct sim_queue *queue = SP_CONTAINER_OF(link, struct sim_queue, link);
-        sp_list_remove(&queue->link);
-        sim_capture_leave(queue);
-        queue->context = NULL;
+        sp_list_remove(link);
+        SP_CONTAINER_OF(link, struct sim_queue, link)->context = NULL;
     }
     sim_queue_retire(context->legacy);
     context->legacy = NULL;
@@ -131,12 +111,7 @@ static void drop_queues(struct sim_context *context) {
     sim_clock_drop(context->departed_blocking);
 }
 
-static void end(struct sim_context *context) {
-    sim_stream_destroy_all(context);
-    sim_event_destroy_all(context);
-    sim_kernel_unload_all(context);
-    sim_allocation_free_all(context);
-    sim_pinned_free_all(context);
+void sim_context_remove(struct sim_context *context) {
     drop_queues(context);
     sp_list_remove(&context->link);
     if (!context->is_primary) {
@@ -145,24 +120,6 @@ static void end(struct sim_context *context) {
     }
     sim_slab_publish(context, 0);
     primary_is_alive[context->device] = false;
-}
-
-static bool has_work(const struct sim_context *context) {
-    SP_LIST_FOR_EACH(link, &context->queues) {
-        if (SP_CONTAINER_OF(link, struct sim_queue, link)->count > 0)
-            return true;
-    }
-    return false;
-}
-
-// While this waits another thread may add work, or be quicker to destroy it.
-void sim_context_destroy(struct sim_context *context) {
-    uint64_t identity = sim_context_identity(context);
-    do {
-        sim_question_wait_context(context);
-    } while (sim_context_identity(context) == identity && has_work(context));
-    if (sim_context_identity(context) == identity)
-        end(context);
 }
 
 // ----------------------------------------------------------------------------------------- current
@@ -210,25 +167,10 @@ CUresult sim_context_current(const struct sim_thread *thread, struct sim_context
     return CUDA_SUCCESS;
 }
 
-// The threads' references are void after a reset.
-static void drop_default_streams(struct sim_context *context) {
-    SP_LIST_FOR_EACH_SAFE(link, &context->queues) {
-        struct sim_queue *queue = SP_CONTAINER_OF(link, struct sim_queue, link);
-        if (queue->kind == SIM_QUEUE_PER_THREAD && !queue->retired)
-            sim_queue_retire(queue);
-    }
-}
-
 void sim_context_reset(void) {
-    struct sim_context *context;
-    while ((context = sim_context_next(NULL)) != NULL) {
-        drop_default_streams(context);
-        end(context);
-    }
     for (size_t i = 0; i < SIMCUDA_MAX_DEVICES; i++) {
         primaries[i] = NULL;
         errors[i] = CUDA_SUCCESS;
     }
     sim_slab_clear(&slab);
-    sim_queue_reset();
 }

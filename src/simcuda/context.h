@@ -38,6 +38,7 @@ struct sim_context {
 };
 
 void sim_context_start(void);
+// No context is alive any more.
 void sim_context_reset(void);
 
 static inline uint64_t sim_context_identity(const struct sim_context *context) {
@@ -58,9 +59,9 @@ struct sim_context *sim_context_next(const struct sim_context *context);
 
 CUresult sim_context_create(int device, struct sim_context **context);
 CUresult sim_context_retain_primary(int device, struct sim_context **context);
-CUresult sim_context_release_primary(int device);
-// Waits for the work of a context, then destroys it and everything that belongs to it.
-void sim_context_destroy(struct sim_context *context);
+// Ends a context with its queues; nothing else belongs to it any more, and none captures
+// (context_end.h).
+void sim_context_remove(struct sim_context *context);
 // Returns the primary context of a device; null while it is not alive.
 struct sim_context *sim_context_primary(int device);
 

@@ -19,6 +19,7 @@
 #include "simcuda/queue.h"
 #include "simcuda/report.h"
 #include "simcuda/schedule.h"
+#include "simcuda/shared.h"
 #include "simcuda/stream.h"
 #include "simcuda/thread.h"
 #include "simcuda/work.h"

@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "base/checked.h"
-#include "simcuda/engine.h"
 #include "simcuda/host.h"
-#include "simcuda/library_entry.h"
+#include "simcuda/shared.h"
+#include "simcuda/thread.h"
 
 #define HOST_PAGE 4096
 // A memory handle has an index into `handles` in so many low bits, and above them a number that no

@@ -1,8 +1,6 @@
 #include "simcuda/engine.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cancel.h"
@@ -11,6 +9,7 @@
 #include "simcuda/capture.h"
 #include "simcuda/config.h"
 #include "simcuda/context.h"
+#include "simcuda/context_end.h"
 #include "simcuda/cost.h"
 #include "simcuda/device.h"
 #include "simcuda/event.h"
@@ -20,78 +19,19 @@
 #include "simcuda/live.h"
 #include "simcuda/mapping.h"
 #include "simcuda/pinned.h"
+#include "simcuda/queue.h"
 #include "simcuda/report.h"
 #include "simcuda/schedule.h"
+#include "simcuda/shared.h"
 #include "simcuda/stream.h"
 #include "simcuda/thread.h"
 #include "simcuda/work.h"
 
-_Atomic int sim_life;
-struct simcudaConfig sim_config;
-uint64_t sim_now;
-struct sim_random sim_chance;
-
-pthread_mutex_t sim_engine_mutex = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t change = PTHREAD_COND_INITIALIZER;
-static unsigned sleepers;
 static bool configured;
 static bool environment_is_bad;
 static bool atfork_is_set;
 static _Atomic int api_level = 0;
-static uint64_t last_identity;
-static uint64_t activity;
 static uint64_t digest;
-
-// This is the state from before the thread took the lock.
-static _Thread_local int cancel_state;
-
-// Waits with the lock are cancellation points, and so are the reports that are written.
-void sim_lock(void) {
-    cancel_state = sp_cancel_hold();
-    pthread_mutex_lock(&sim_engine_mutex);
-}
-
-void sim_unlock(void) {
-    pthread_mutex_unlock(&sim_engine_mutex);
-    sp_cancel_restore(&cancel_state);
-}
-
-uint64_t sim_next_identity(void) {
-    return ++last_identity;
-}
-
-void sim_sleep(void) {
-    struct sim_thread *thread = sim_thread_self();
-    if (thread->registered) {
-        thread->sleeps = true;
-        sim_schedule_block(thread);
-        return;
-    }
-    sleepers++;
-    pthread_cond_wait(&change, &sim_engine_mutex);
-    sleepers--;
-}
-
-void sim_sleep_for(unsigned milliseconds) {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += (long)milliseconds * 1000000;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
-    sleepers++;
-    pthread_cond_timedwait(&change, &sim_engine_mutex, &until);
-    sleepers--;
-}
-
-void sim_changed(void) {
-    sim_schedule_wake_sleepers();
-    if (sleepers > 0)
-        pthread_cond_broadcast(&change);
-}
-
-uint64_t sim_activity(void) {
-    return activity;
-}
 
 static bool is_usable_before_init(enum sim_entry entry) {
     return entry == SIM_ENTRY_cuInit || entry == SIM_ENTRY_cuDriverGetVersion ||
@@ -110,16 +50,22 @@ static CUresult refuse_by_life(enum sim_entry entry) {
 
 // Refuses a call by what is known without the engine's lock. A call in a forked child has to be
 // refused here: the lock may be held by a thread that the child doesn't have.
-static CUresult refuse_early(enum sim_entry entry) {
+static CUresult refuse_early(enum sim_entry entry, struct sim_thread **thread) {
     CUresult refused = refuse_by_life(entry);
-    if (refused == CUDA_SUCCESS && sim_thread_self()->in_host_function)
-        refused = CUDA_ERROR_NOT_PERMITTED;
-    return refused;
+    if (refused != CUDA_SUCCESS)
+        return refused;
+    *thread = sim_thread_self();
+    return (*thread)->in_host_function ? CUDA_ERROR_NOT_PERMITTED : CUDA_SUCCESS;
 }
 
 static CUresult refuse_by_level(enum sim_entry entry) {
     int level = atomic_load_explicit(&api_level, memory_order_relaxed);
     return sim_entries[entry].version > level ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
+}
+
+static void end_thread(struct sim_thread *thread) {
+    sim_schedule_remove(thread);
+    sim_stream_end_thread(thread);
 }
 
 static void start(const struct simcudaConfig *config) {
@@ -128,6 +74,7 @@ static void start(const struct simcudaConfig *config) {
     sim_now = 0;
     digest = 0xCBF29CE484222325u;
     atomic_store(&api_level, (int)config->api);
+    sim_thread_start(end_thread);
     sim_device_start();
     sim_mapping_start();
     sim_context_start();
@@ -152,18 +99,18 @@ static void enter(struct sim_thread *thread) {
 }
 
 CUresult sim_call_begin(enum sim_entry entry) {
-    CUresult refused = refuse_early(entry);
+    struct sim_thread *thread;
+    CUresult refused = refuse_early(entry, &thread);
     if (refused != CUDA_SUCCESS) {
         sim_call_count_add(entry);
         return refused;
     }
-    struct sim_thread *thread = sim_thread_self();
     sim_lock();
     configure();
     sim_schedule_point(thread);
     enter(thread);
     sim_call_count_add(entry);
-    activity++;
+    sim_activity++;
     refused = refuse_by_level(entry);
     if (refused == CUDA_SUCCESS && atomic_load_explicit(&sim_fault_armed, memory_order_relaxed))
         refused = sim_fault_check(entry);
@@ -190,12 +137,12 @@ CUresult sim_call_end(enum sim_entry entry, CUresult result) {
 }
 
 CUresult sim_query_begin(enum sim_entry entry) {
-    CUresult refused = refuse_early(entry);
+    struct sim_thread *thread;
+    CUresult refused = refuse_early(entry, &thread);
     if (refused != CUDA_SUCCESS) {
         sim_call_count_add(entry);
         return refused;
     }
-    struct sim_thread *thread = sim_thread_self();
     if (thread->registered || atomic_load_explicit(&sim_fault_armed, memory_order_relaxed)) {
         refused = sim_call_begin(entry);
         return refused == CUDA_SUCCESS ? sim_call_end(entry, CUDA_SUCCESS) : refused;
@@ -213,7 +160,9 @@ static void note_fork(void) {
 
 static void forget(void) {
     sim_work_reset();
+    sim_context_destroy_all();
     sim_context_reset();
+    sim_queue_reset();
     sim_event_reset();
     sim_stream_reset();
     sim_capture_reset();
@@ -268,10 +217,10 @@ uint64_t sim_trace_digest(void) {
 }
 
 static bool leaks_at_exit(void) {
-    if (sim_config.onReport == simcudaOnReportKeep || pthread_mutex_trylock(&sim_engine_mutex) != 0)
+    if (sim_config.onReport == simcudaOnReportKeep || pthread_mutex_trylock(&sim_mutex) != 0)
         return false;
     bool leaks = sim_live_check(SIM_LIVE_OF_PROGRAM) > 0;
-    pthread_mutex_unlock(&sim_engine_mutex);
+    pthread_mutex_unlock(&sim_mutex);
     return leaks;
 }
 

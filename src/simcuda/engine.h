@@ -1,48 +1,25 @@
-// The engine's frame: its one lock, its life, its clock, and what each driver call does first and
-// last.
+// The engine's top: each driver call's first and last step, and the engine's start, reset and exit.
 //
-// All state of the simulation is guarded by one lock, taken in sim_call_begin and given back in
-// sim_call_end. Each module keeps its own state and says here nothing of it; every function of
-// every module needs the lock held unless it says otherwise. What may be read without it is atomic:
-// the life, the handles (slab.h), the mirrors of a stream's state (stream.h) and the counters.
+// A module of the simulated driver calls only modules that stand before it here:
 //
-// Life.  UNUSED until cuInit, then READY. FORKED in a forked child and GONE once the process exits:
-//        from then on every call returns the driver's error for it and touches nothing.
+//   ground   shared, host, random, report, slab, clock, entry, config, cost, fault, thread,
+//            schedule, meter
+//   memory   address, history, device, page_table, item, mapping, bytes, virtual, allocation
+//   streams  queue, context, capture, stream, pinned
+//   work     heap, work, event, question, launch, kernel, host_function
+//   life     context_end, live, engine
+//   bridge   bridge_*.c, control, library_entry
+//
+// So what ends many things stands behind all of them: a context's end, a reset, a look for leaks.
+// Two things go the other way, by pointers to functions: a piece of work's effect (item.h), and the
+// end of a thread, which the system tells to thread.c alone (thread.h).
 #ifndef STREAMPOOL_SIMCUDA_ENGINE_H
 #define STREAMPOOL_SIMCUDA_ENGINE_H
 
-#include <stdatomic.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <streampool/simcuda.h>
 
 #include "simcuda/entry.h"
-#include "simcuda/random.h"
-
-enum sim_life { SIM_UNUSED, SIM_READY, SIM_FORKED, SIM_GONE };
-
-extern _Atomic int sim_life;
-extern struct simcudaConfig sim_config;
-extern uint64_t sim_now;             // the virtual clock, ns
-extern struct sim_random sim_chance; // behind every seeded choice
-
-void sim_lock(void);
-void sim_unlock(void);
-
-// A number that was never given before in this process: identities of contexts, streams and events.
-uint64_t sim_next_identity(void);
-
-// Sleeps until the engine's state changes from another thread (sim_changed). In scheduled mode
-// others run meanwhile.
-void sim_sleep(void);
-void sim_changed(void);
-
-// The lock again, for the host function thread's wait: it gives up after that many milliseconds of
-// real time.
-void sim_sleep_for(unsigned milliseconds);
-
-// Counts calls of every kind: that it stands still shows that the host is idle.
-uint64_t sim_activity(void);
 
 // The beginning of a driver call. CUDA_SUCCESS: the lock is held, go on and end with sim_call_end.
 // Anything else: return it. Refuses the call where the life, the API level, a host function or an

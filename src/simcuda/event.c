@@ -1,11 +1,11 @@
 #include "simcuda/event.h"
 
 #include "simcuda/context.h"
-#include "simcuda/engine.h"
 #include "simcuda/host.h"
-#include "simcuda/library_entry.h"
 #include "simcuda/queue.h"
 #include "simcuda/report.h"
+#include "simcuda/shared.h"
+#include "simcuda/thread.h"
 #include "simcuda/work.h"
 
 #define MAX_EVENTS ((size_t)1 << 18)

@@ -3,7 +3,7 @@
 #include <stdbool.h>
 
 #include "simcuda/host.h"
-#include "simcuda/work.h"
+#include "simcuda/item.h"
 
 static bool before(const struct sim_item *a, const struct sim_item *b) {
     return a->end != b->end ? a->end < b->end : a->serial < b->serial;

@@ -2,8 +2,8 @@
 
 #include <pthread.h>
 
-#include "simcuda/engine.h"
 #include "simcuda/schedule.h"
+#include "simcuda/shared.h"
 #include "simcuda/thread.h"
 #include "simcuda/work.h"
 
@@ -12,7 +12,6 @@
 static pthread_t thread;
 static bool has_thread;
 static bool must_end;
-static struct sp_list started = {&started, &started};
 static uint64_t last_activity;
 
 static void run(struct sim_item *item) {
@@ -29,8 +28,8 @@ static void run(struct sim_item *item) {
 
 // Time does not pass under latest: only a waiter moves work there.
 static bool step(void) {
-    return sim_work_pending_host_functions() > 0 &&
-           sim_config.completion != simcudaCompletionLatest && sim_work_step();
+    return sim_pending_host_functions > 0 && sim_config.completion != simcudaCompletionLatest &&
+           sim_work_step();
 }
 
 static void await_work_scheduled(const struct sim_thread *self) {
@@ -40,13 +39,13 @@ static void await_work_scheduled(const struct sim_thread *self) {
 
 // The host has made no call since the last look, and waits for a host function perhaps.
 static void await_work_free(void) {
-    if (sim_work_pending_host_functions() == 0) {
+    if (sim_pending_host_functions == 0) {
         sim_sleep();
         return;
     }
     sim_sleep_for(IDLE_MILLISECONDS);
-    bool was_idle = last_activity == sim_activity();
-    last_activity = sim_activity();
+    bool was_idle = last_activity == sim_activity;
+    last_activity = sim_activity;
     if (was_idle)
         step();
 }
@@ -58,9 +57,9 @@ static void *serve(void *argument) {
     if (self->registered)
         sim_schedule_enter(self);
     while (!must_end) {
-        struct sp_list *link = sp_list_pop_front(&started);
-        if (link)
-            run(SP_CONTAINER_OF(link, struct sim_item, start_link));
+        struct sim_item *item = sim_work_take_host_function();
+        if (item)
+            run(item);
         else if (self->registered)
             await_work_scheduled(self);
         else
@@ -89,11 +88,6 @@ CUresult sim_host_function_prepare(void) {
     return CUDA_SUCCESS;
 }
 
-void sim_host_function_start(struct sim_item *item) {
-    sp_list_push_back(&started, &item->start_link);
-    sim_changed();
-}
-
 void sim_host_function_end(void) {
     if (!has_thread)
         return;
@@ -103,5 +97,4 @@ void sim_host_function_end(void) {
     pthread_join(thread, NULL);
     sim_lock();
     has_thread = false;
-    sp_list_init(&started);
 }

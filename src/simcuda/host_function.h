@@ -11,12 +11,8 @@
 
 #include "driver/abi.h"
 
-struct sim_item;
-
 // Before the first one is added: sees to the thread. OPERATING_SYSTEM when it can't be started.
 CUresult sim_host_function_prepare(void);
-// The item's turn has come; sim_work_host_function_done follows.
-void sim_host_function_start(struct sim_item *item);
 // Ends the thread, once the function that runs has returned; those that were started and did not
 // run never will. The lock is given up meanwhile.
 void sim_host_function_end(void);

@@ -7,8 +7,8 @@
 #include "simcuda/bytes.h"
 #include "simcuda/cost.h"
 #include "simcuda/host.h"
+#include "simcuda/item.h"
 #include "simcuda/report.h"
-#include "simcuda/work.h"
 
 #define CHUNK ((uint64_t)8 << 10)
 

@@ -43,7 +43,3 @@ void *simcudaLibraryEntry(const char *name) {
     }
     return function;
 }
-
-bool sim_is_for_library(void) {
-    return sim_thread_self()->makes_for_library;
-}

@@ -6,14 +6,9 @@
 #ifndef STREAMPOOL_SIMCUDA_LIBRARY_ENTRY_H
 #define STREAMPOOL_SIMCUDA_LIBRARY_ENTRY_H
 
-#include <stdbool.h>
-
 #include "simcuda/entry.h"
 
 // Returns the library's own form of an entry point, null where it has none.
 SIM_EXPORT void *simcudaLibraryEntry(const char *name);
-
-// Returns whether what the calling thread makes now is the library's.
-bool sim_is_for_library(void);
 
 #endif

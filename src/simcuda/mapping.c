@@ -5,12 +5,12 @@
 
 #include "simcuda/address.h"
 #include "simcuda/cost.h"
-#include "simcuda/engine.h"
 #include "simcuda/host.h"
+#include "simcuda/item.h"
 #include "simcuda/page_table.h"
 #include "simcuda/queue.h"
 #include "simcuda/report.h"
-#include "simcuda/work.h"
+#include "simcuda/shared.h"
 
 struct sp_list sim_mappings = {&sim_mappings, &sim_mappings};
 static struct sim_page_table table;
@@ -71,7 +71,7 @@ void sim_mapping_note_use(struct sim_mapping *mapping, const struct sim_touch *t
 }
 
 void sim_mapping_report_in_use(const struct sim_mapping *mapping, const char *call) {
-    const struct sim_item *item = sim_work_naming(mapping->address, mapping->size);
+    const struct sim_item *item = sim_item_naming(mapping->address, mapping->size);
     if (item) {
         sim_report(simcudaReport_unmapInUse,
                    "%s of [0x%" PRIx64 ", 0x%" PRIx64 ") while \"%s\" in stream %" PRIu64

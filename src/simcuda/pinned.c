@@ -4,10 +4,10 @@
 
 #include "base/list.h"
 #include "simcuda/context.h"
-#include "simcuda/engine.h"
 #include "simcuda/host.h"
-#include "simcuda/library_entry.h"
 #include "simcuda/report.h"
+#include "simcuda/shared.h"
+#include "simcuda/thread.h"
 
 struct pinned {
     struct sp_list link;

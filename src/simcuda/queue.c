@@ -1,9 +1,8 @@
 #include "simcuda/queue.h"
 
-#include "simcuda/capture.h"
 #include "simcuda/context.h"
 #include "simcuda/host.h"
-#include "simcuda/work.h"
+#include "simcuda/item.h"
 
 struct sim_clock *sim_host_clock;
 uint64_t sim_host_version;
@@ -77,7 +76,6 @@ void sim_queue_drop(struct sim_queue *queue) {
 }
 
 void sim_queue_retire(struct sim_queue *queue) {
-    sim_capture_leave(queue);
     queue->retired = true;
     queue->status_mirror = NULL;
     sim_queue_drop(queue);

@@ -77,7 +77,7 @@ struct sim_queue *sim_queue_create(struct sim_context *context, enum sim_queue_k
 void sim_queue_hold(struct sim_queue *queue);
 void sim_queue_drop(struct sim_queue *queue);
 
-// The stream is gone, its work goes on. Drops the stream's reference.
+// The stream is gone, and has left its capture; its work goes on. Drops the stream's reference.
 void sim_queue_retire(struct sim_queue *queue);
 
 // Returns whether the queue takes part in the order of its context's legacy stream.

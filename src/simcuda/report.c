@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "simcuda/engine.h"
+#include "simcuda/shared.h"
 
 #define KEPT        256
 #define TEXT_LENGTH 400

@@ -1,18 +1,23 @@
 #include "simcuda/schedule.h"
 
+#include <pthread.h>
 #include <stdlib.h>
+#include <time.h>
 
-#include "simcuda/engine.h"
 #include "simcuda/report.h"
-#include "simcuda/work.h"
+#include "simcuda/shared.h"
 
 // A thread that finds a lock held while no other registered thread can run waits for one that is
 // not registered; this many tries without success are a deadlock. It sleeps between the tries.
 #define LOCK_TRIES 20000
 
+uint64_t sim_pending_host_functions;
+
 static struct sp_list threads = {&threads, &threads};
 static struct sim_thread *running;
 static unsigned idle_tries;
+static pthread_cond_t change = PTHREAD_COND_INITIALIZER;
+static unsigned sleepers; // that are not registered
 
 static struct sim_thread *thread_of(struct sp_list *link) {
     return SP_CONTAINER_OF(link, struct sim_thread, link);
@@ -47,7 +52,7 @@ static void give_turn(struct sim_thread *thread) {
 
 static void await_turn(struct sim_thread *thread) {
     while (running != thread)
-        pthread_cond_wait(&thread->turn, &sim_engine_mutex);
+        pthread_cond_wait(&thread->turn, &sim_mutex);
 }
 
 void sim_schedule_add(struct sim_thread *thread) {
@@ -113,7 +118,7 @@ void sim_schedule_lock_is_held(struct sim_thread *thread) {
 static struct sim_thread *choose_server(const struct sim_thread *except) {
     SP_LIST_FOR_EACH(link, &threads) {
         struct sim_thread *thread = thread_of(link);
-        if (!thread->serves || thread == except || sim_work_pending_host_functions() == 0)
+        if (!thread->serves || thread == except || sim_pending_host_functions == 0)
             continue;
         thread->state = SIM_RUNNABLE;
         thread->sleeps = false;
@@ -146,11 +151,36 @@ void sim_schedule_block(struct sim_thread *thread) {
     await_turn(thread);
 }
 
-void sim_schedule_wake_sleepers(void) {
+void sim_sleep(void) {
+    struct sim_thread *thread = sim_thread_self();
+    if (thread->registered) {
+        thread->sleeps = true;
+        sim_schedule_block(thread);
+        return;
+    }
+    sleepers++;
+    pthread_cond_wait(&change, &sim_mutex);
+    sleepers--;
+}
+
+void sim_sleep_for(unsigned milliseconds) {
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += (long)milliseconds * 1000000;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    sleepers++;
+    pthread_cond_timedwait(&change, &sim_mutex, &until);
+    sleepers--;
+}
+
+void sim_changed(void) {
     SP_LIST_FOR_EACH(link, &threads) {
         if (thread_of(link)->sleeps)
             sim_schedule_unblock(thread_of(link));
     }
+    if (sleepers > 0)
+        pthread_cond_broadcast(&change);
 }
 
 void sim_schedule_reset(void) {

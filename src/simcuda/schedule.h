@@ -7,8 +7,8 @@
 #ifndef STREAMPOOL_SIMCUDA_SCHEDULE_H
 #define STREAMPOOL_SIMCUDA_SCHEDULE_H
 
-#include <pthread.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "simcuda/thread.h"
 
@@ -34,13 +34,19 @@ void sim_schedule_leave(struct sim_thread *thread);
 void sim_schedule_unblock(struct sim_thread *thread);
 // Returns whether no other registered thread can run.
 bool sim_schedule_is_alone(const struct sim_thread *thread);
-// Every thread that sleeps until the engine changes becomes runnable.
-void sim_schedule_wake_sleepers(void);
+
+// Sleeps until the engine's state changes from another thread (sim_changed). In scheduled mode
+// others run meanwhile.
+void sim_sleep(void);
+void sim_changed(void);
+// Gives up after that many milliseconds of real time; only for a thread that isn't registered.
+void sim_sleep_for(unsigned milliseconds);
+
+// Counts the host functions that are pending: only while there are any does a thread that `serves`
+// go on because no other can.
+extern uint64_t sim_pending_host_functions;
 
 // No thread is registered any more.
 void sim_schedule_reset(void);
-
-// This is the engine's lock, which the scheduler needs to wait on a condition.
-extern pthread_mutex_t sim_engine_mutex;
 
 #endif

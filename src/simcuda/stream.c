@@ -3,11 +3,12 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "simcuda/capture.h"
 #include "simcuda/context.h"
-#include "simcuda/engine.h"
 #include "simcuda/host.h"
 #include "simcuda/queue.h"
 #include "simcuda/report.h"
+#include "simcuda/shared.h"
 #include "simcuda/thread.h"
 
 #define MAX_STREAMS 65536
@@ -39,10 +40,20 @@ CUresult sim_stream_create(struct sim_context *context, unsigned flags, CUstream
     return CUDA_SUCCESS;
 }
 
+void sim_stream_retire(struct sim_queue *queue) {
+    sim_capture_leave(queue);
+    sim_queue_retire(queue);
+}
+
 void sim_stream_destroy(struct sim_stream *stream) {
     struct sim_queue *queue = stream->queue;
     sim_slab_give(&slab, stream);
-    sim_queue_retire(queue);
+    sim_stream_retire(queue);
+}
+
+void sim_stream_end_thread(const struct sim_thread *thread) {
+    for (size_t i = 0; i < thread->default_stream_count; i++)
+        sim_stream_retire(thread->default_streams[i]);
 }
 
 struct sim_stream *sim_stream_at(uint64_t index) {

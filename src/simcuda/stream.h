@@ -36,7 +36,12 @@ struct sim_stream *sim_stream_find(CUstream handle);
 CUresult sim_stream_create(struct sim_context *context, unsigned flags, CUstream *handle);
 // The handle is free at once; the work goes on.
 void sim_stream_destroy(struct sim_stream *stream);
+// The stream of a queue is gone: it leaves its capture; its work goes on.
+void sim_stream_retire(struct sim_queue *queue);
+// Ends all streams of a context that are not default streams.
 void sim_stream_destroy_all(struct sim_context *context);
+// Ends the default streams of a thread. The work that it left there still completes.
+void sim_stream_end_thread(const struct sim_thread *thread);
 
 // The queue behind a handle, a default stream's of the current context. Reports a stream that does
 // not exist, and returns the sticky error of the context if it has one.

@@ -3,16 +3,15 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "simcuda/engine.h"
 #include "simcuda/host.h"
-#include "simcuda/queue.h"
-#include "simcuda/schedule.h"
+#include "simcuda/shared.h"
 
 static _Thread_local struct sim_thread *self;
 static pthread_key_t exit_key;
 static pthread_once_t exit_once = PTHREAD_ONCE_INIT;
 static _Atomic uint64_t current_generation = 1;
 static _Atomic unsigned last_ordinal;
+static void (*end)(struct sim_thread *thread);
 
 // Every thread's state can be found from here, so that a leak checker sees the one of a thread that
 // never ends.
@@ -28,17 +27,12 @@ static void destroy(struct sim_thread *thread) {
     sim_free(thread);
 }
 
-// The work that the thread left in its default streams still completes.
 static void give_back(void *argument) {
     struct sim_thread *thread = argument;
     if (atomic_load_explicit(&sim_life, memory_order_relaxed) == SIM_READY) {
         sim_lock();
-        bool is_current =
-            thread->generation == atomic_load_explicit(&current_generation, memory_order_relaxed);
-        if (is_current)
-            sim_schedule_remove(thread);
-        for (size_t i = 0; is_current && i < thread->default_stream_count; i++)
-            sim_queue_retire(thread->default_streams[i]);
+        if (thread->generation == atomic_load_explicit(&current_generation, memory_order_relaxed))
+            end(thread);
         sim_unlock();
     }
     destroy(thread);
@@ -88,6 +82,14 @@ struct sim_thread *sim_thread_self(void) {
         sim_thread_adopt(sim_thread_make());
     uint64_t generation = atomic_load_explicit(&current_generation, memory_order_relaxed);
     return self->generation == generation ? self : begin(self, generation);
+}
+
+bool sim_is_for_library(void) {
+    return sim_thread_self()->makes_for_library;
+}
+
+void sim_thread_start(void (*end_of_thread)(struct sim_thread *thread)) {
+    end = end_of_thread;
 }
 
 void sim_thread_reset(void) {

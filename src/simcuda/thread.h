@@ -63,6 +63,12 @@ void sim_thread_adopt(struct sim_thread *thread);
 // Gives back a state that no thread adopted.
 void sim_thread_discard(struct sim_thread *thread);
 
+// Returns whether what the calling thread makes now is the library's (library_entry.h). Needs no
+// lock.
+bool sim_is_for_library(void);
+
+// Names the function that gives back what a thread has in other modules, when it ends.
+void sim_thread_start(void (*end)(struct sim_thread *thread));
 // Voids the state of every thread.
 void sim_thread_reset(void);
 

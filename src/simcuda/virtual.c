@@ -7,9 +7,9 @@
 #include "simcuda/address.h"
 #include "simcuda/cost.h"
 #include "simcuda/device.h"
-#include "simcuda/engine.h"
 #include "simcuda/mapping.h"
 #include "simcuda/report.h"
+#include "simcuda/shared.h"
 
 static CUresult check_prop(const CUmemAllocationProp *prop) {
     if (!prop || prop->type != CU_MEM_ALLOCATION_TYPE_PINNED)

@@ -1,55 +1,19 @@
 #include "simcuda/work.h"
 
-#include <stdio.h>
-
 #include "simcuda/bytes.h"
 #include "simcuda/context.h"
-#include "simcuda/engine.h"
 #include "simcuda/heap.h"
 #include "simcuda/host.h"
-#include "simcuda/host_function.h"
 #include "simcuda/schedule.h"
+#include "simcuda/shared.h"
 #include "simcuda/thread.h"
 
 static struct sim_heap due;
-static struct sp_list touching = {&touching, &touching};
 static struct sp_list watching = {&watching, &watching};
+static struct sp_list started = {&started, &started}; // host functions, in order
 static uint64_t last_serial;
 static uint64_t pending;
-static uint64_t pending_host_functions;
 static uint64_t full_count;
-
-// ---------------------------------------------------------------------------------- jobs and items
-
-void sim_job_name(struct sim_job *job, const char *name) {
-    snprintf(job->name, sizeof(job->name), "%s", name);
-}
-
-void sim_job_touches(struct sim_job *job, uint64_t address, uint64_t size, simcudaAccessKind kind) {
-    if (size == 0)
-        return;
-    job->accesses = sim_reallocate(job->accesses, job->count + 1, sizeof(*job->accesses));
-    job->accesses[job->count++] = (simcudaAccess){address, size, kind};
-}
-
-void sim_item_hold(struct sim_item *item) {
-    item->references++;
-}
-
-static void drop_dependency(struct sim_item *item) {
-    sim_item_drop(item->dependencies[--item->dependency_count]);
-}
-
-void sim_item_drop(struct sim_item *item) {
-    if (!item || --item->references > 0)
-        return;
-    while (item->dependency_count > 0)
-        drop_dependency(item);
-    sim_free(item->dependencies);
-    sim_free(item->job.accesses);
-    sim_clock_drop(item->clock);
-    sim_free(item);
-}
 
 static struct sim_item *first_of(const struct sim_queue *queue) {
     struct sp_list *link = sp_list_first(&queue->items);
@@ -96,7 +60,8 @@ static void advance(struct sim_queue *queue) {
             return;
         }
         item->end = later(item->end, dependency->end);
-        drop_dependency(item);
+        item->dependency_count--;
+        sim_item_drop(dependency);
     }
     make_due(item);
 }
@@ -111,7 +76,7 @@ static void leave_queue(struct sim_item *item) {
     queue->count--;
     queue->free_at = item->end;
     pending--;
-    pending_host_functions -= item->job.host_function != NULL;
+    sim_pending_host_functions -= item->job.host_function != NULL;
     item->state = SIM_DONE;
     item->queue = NULL;
 }
@@ -157,7 +122,8 @@ static void complete(struct sim_item *item) {
     if (item->job.host_function) {
         item->state = SIM_RUNNING;
         sim_host_learn(item->slot, item->sequence - 1, item->clock);
-        sim_host_function_start(item);
+        sp_list_push_back(&started, &item->start_link);
+        sim_changed();
         return;
     }
     perform(item);
@@ -177,6 +143,11 @@ bool sim_work_step(void) {
     if (item)
         complete(item);
     return item != NULL;
+}
+
+struct sim_item *sim_work_take_host_function(void) {
+    struct sp_list *link = sp_list_pop_front(&started);
+    return link ? SP_CONTAINER_OF(link, struct sim_item, start_link) : NULL;
 }
 
 void sim_work_host_function_done(struct sim_item *item) {
@@ -351,10 +322,10 @@ static void enter(struct sim_queue *queue, struct sim_item *item) {
     sim_item_hold(item);
     sp_list_push_back(&queue->items, &item->link);
     if (item->job.count > 0)
-        sp_list_push_back(&touching, &item->touching_link);
+        sp_list_push_back(&sim_touching, &item->touching_link);
     queue->count++;
     pending++;
-    pending_host_functions += item->job.host_function != NULL;
+    sim_pending_host_functions += item->job.host_function != NULL;
 }
 
 static void see(struct sim_queue *queue, struct sim_item *item) {
@@ -423,24 +394,8 @@ CUresult sim_work_order_after(struct sim_queue *queue, struct sim_item *item) {
 
 // ----------------------------------------------------------------------------------------- looking
 
-const struct sim_item *sim_work_naming(uint64_t address, uint64_t size) {
-    SP_LIST_FOR_EACH(link, &touching) {
-        const struct sim_item *item = SP_CONTAINER_OF(link, struct sim_item, touching_link);
-        for (size_t i = 0; i < item->job.count; i++) {
-            const simcudaAccess *access = &item->job.accesses[i];
-            if (access->address < address + size && address < access->address + access->size)
-                return item;
-        }
-    }
-    return NULL;
-}
-
 uint64_t sim_work_pending(void) {
     return pending;
-}
-
-uint64_t sim_work_pending_host_functions(void) {
-    return pending_host_functions;
 }
 
 uint64_t sim_work_full_count(void) {
@@ -472,6 +427,7 @@ static void for_each_queue(void (*visit)(struct sim_queue *queue)) {
 }
 
 void sim_work_reset(void) {
+    sp_list_init(&started);
     for_each_queue(forget_waiting);
     for_each_queue(abandon);
     sim_heap_destroy(&due);

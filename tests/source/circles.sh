@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# circles.sh CHECKOUT COMPILER...: no modules of the library call each other in a circle.
+# circles.sh CHECKOUT PRODUCTS COMPILER...: no modules of a product call each other in a circle. PRODUCTS are folders of src/, in
+# one argument.
 #
 # A module is a .c file and the .h file of the same name; a header of inline functions alone is one too. A calls B when a
 # function of A calls a function of B, as the compiler's own assembler output says: unoptimised, with each inline function on
@@ -11,7 +12,8 @@
 # with a reason. A circle that is listed and isn't there any more fails too.
 set -euo pipefail
 checkout=$1
-shift
+read -ra products <<< "$2"
+shift 2
 listed=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/circles.txt
 
 work=$(mktemp -d)
@@ -22,14 +24,15 @@ assemble() { # CHECKOUT WORK FILE COMPILER...
     local checkout=$1 out=$2/${3//\//+}.s file=$3
     shift 3
     cd "$checkout"
-    "$@" -std=c11 -D_GNU_SOURCE -DNDEBUG -Dalways_inline= -Isrc -Isrc/library -Iinclude -fPIC \
-        -O0 -g1 -gdwarf-4 -S "src/library/$file" -o "$out"
+    "$@" -std=c11 -D_GNU_SOURCE -DNDEBUG -Dalways_inline= -DSP_BINDIR_TO_LIBDIR='""' -Isrc -Isrc/library -Iinclude \
+        -fPIC -O0 -g1 -gdwarf-4 -S "src/$file" -o "$out"
 }
 export -f assemble
 
-# One line for each call from file to file: "FILE FUNCTION FILE FUNCTION", files below src/library/. Assembler names a function's
-# file by a number at the first line of the function; the name of a file may be given in two parts, a folder and a name.
-calls() {
+# One line for each call from file to file of a product: "FILE FUNCTION FILE FUNCTION", files below src/. Assembler names a
+# function's file by a number at the first line of the function; the name of a file may be given in two parts, a folder and a
+# name. A function that is written in assembler has no lines, and stands in the file that was compiled.
+calls() { # PRODUCT
     awk '
         function end_unit(   i, callee) {
             for (i = 1; i <= calls; i++) {
@@ -41,12 +44,12 @@ calls() {
             split("", file_of); split("", file_name); split("", is_function); split("", is_global)
             function_name = ""
         }
-        FNR == 1 { end_unit() }
+        FNR == 1 { end_unit(); unit = FILENAME; sub(/.*\//, "", unit); sub(/\.s$/, "", unit); gsub(/\+/, "/", unit) }
         $1 == ".type" && /function/ { name = $2; sub(/,.*/, "", name); is_function[name]; next }
         $1 == ".globl" { is_global[$2]; next }
         $1 == ".file" && $2 ~ /^[0-9]+$/ {
             line = $0; sub(/^[^"]*"/, "", line); gsub(/" +"/, "/", line); sub(/".*/, "", line)
-            sub(/^.*src\/library\//, "", line); file_name[$2] = line
+            sub(/^.*src\//, "", line); file_name[$2] = line
             next
         }
         /^[A-Za-z_][A-Za-z0-9_.]*:/ {
@@ -61,13 +64,13 @@ calls() {
         }
         $1 ~ /^(call|callq|bl)$/ && $2 !~ /^\*/ && function_name != "" {
             callee = $2; sub(/@.*/, "", callee)
-            calls++; caller_file[calls] = file; caller[calls] = function_name; called[calls] = callee
+            calls++; caller_file[calls] = file == "" ? unit : file; caller[calls] = function_name; called[calls] = callee
         }
         END {
             end_unit()
             for (i = 1; i <= count; i++)
                 if (late_callee[i] in exported) print late[i], exported[late_callee[i]], late_callee[i]
-        }' "$work"/*.s | sort -u
+        }' "$work/$1"+*.s | sort -u
 }
 
 # Modules that reach each other, a line for each circle, the modules in the order of the alphabet.
@@ -105,7 +108,7 @@ check_list() {
 check_circles() {
     local circle
     while read -r circle; do
-        if [ "$(tr ' ' '\n' <<< "$circle" | sed 's|/.*||' | sort -u | wc -l)" -gt 1 ]; then
+        if [ "$(tr ' ' '\n' <<< "$circle" | sed 's|/[^/]*$||' | sort -u | wc -l)" -gt 1 ]; then
             echo "{$circle} call each other across folders:"
         elif grep -qxF "$circle" "$work/argued"; then
             continue
@@ -116,9 +119,9 @@ check_circles() {
     done < "$work/circles"
 }
 
-(cd "$checkout/src/library" && ls -- */*.c) |
+(cd "$checkout/src" && find "${products[@]}" -name '*.c') |
     xargs -P "$(nproc)" -I{} bash -c 'assemble "$@"' assemble "$checkout" "$work" {} "$@"
-calls > "$work/calls"
+for product in "${products[@]}"; do calls "$product"; done > "$work/calls"
 test -s "$work/calls" || { echo "no call found in the compiler's output"; exit 1; }
 circles "$work/calls" > "$work/circles"
 {

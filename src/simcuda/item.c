@@ -1,0 +1,40 @@
+#include "simcuda/item.h"
+
+#include <stdio.h>
+
+#include "simcuda/clock.h"
+#include "simcuda/host.h"
+
+struct sp_list sim_touching = {&sim_touching, &sim_touching};
+
+void sim_job_name(struct sim_job *job, const char *name) {
+    snprintf(job->name, sizeof(job->name), "%s", name);
+}
+
+void sim_job_touches(struct sim_job *job, uint64_t address, uint64_t size, simcudaAccessKind kind) {
+    if (size == 0)
+        return;
+    job->accesses = sim_reallocate(job->accesses, job->count + 1, sizeof(*job->accesses));
+    job->accesses[job->count++] = (simcudaAccess){address, size, kind};
+}
+
+void sim_item_destroy(struct sim_item *item) {
+    while (item->dependency_count > 0)
+        sim_item_drop(item->dependencies[--item->dependency_count]);
+    sim_free(item->dependencies);
+    sim_free(item->job.accesses);
+    sim_clock_drop(item->clock);
+    sim_free(item);
+}
+
+const struct sim_item *sim_item_naming(uint64_t address, uint64_t size) {
+    SP_LIST_FOR_EACH(link, &sim_touching) {
+        const struct sim_item *item = SP_CONTAINER_OF(link, struct sim_item, touching_link);
+        for (size_t i = 0; i < item->job.count; i++) {
+            const simcudaAccess *access = &item->job.accesses[i];
+            if (access->address < address + size && address < access->address + access->size)
+                return item;
+        }
+    }
+    return NULL;
+}
