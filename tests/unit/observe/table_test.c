@@ -1,0 +1,28 @@
+// The observer's side of the two tables.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "process/observe_table.h"
+
+static void nothing_is_observed_for_a_library_of_another_build(void **state) {
+    (void)state;
+    const struct sp_observe_host same = {.stamp = SP_OBSERVE_STAMP(same)};
+    struct sp_observe_host other = same;
+    assert_non_null(sp_observe_table(&same));
+    other.stamp.release++;
+    assert_null(sp_observe_table(&other));
+    other = same;
+    other.stamp.size--;
+    assert_null(sp_observe_table(&other));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_is_observed_for_a_library_of_another_build),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
