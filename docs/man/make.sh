@@ -98,6 +98,13 @@ simulated_environment() {
     echo 'says how.'
 }
 
+observer() {
+    echo .TP
+    echo ".I libstreampool_observe.so.${version%.*}"
+    echo 'The observer, in the folder of the shared library, which loads it for STREAMPOOL_STATS, STREAMPOOL_LEAKS and'
+    echo 'STREAMPOOL_TRACE.'
+}
+
 simulated_driver() {
     echo .TP
     echo .I libstreampool_simcuda.so
@@ -148,6 +155,7 @@ files() {
         echo ".I ${header#include/}"
         of_header brief "${header#*/*/}"
     done
+    observer
     simulated_driver
 }
 

@@ -646,6 +646,19 @@ static void the_library_mode_serves_too(void **state) {
     program_forget(&outcome);
 }
 
+static void both_modes_note_what_the_environment_asks_for(void **state) {
+    (void)state;
+    static const char *const modes[] = {"--mode=preload", "--mode=library"};
+    for (size_t i = 0; i < 2; i++) {
+        struct outcome outcome;
+        program_run(&outcome, SETTINGS(DRIVER, "STREAMPOOL_DRIVER", "STREAMPOOL_STATS=1"),
+                    ARGUMENTS("run", modes[i], ACT, "three_pairs"));
+        assert_int_equal(outcome.status, 0);
+        assert_says(outcome.errors, "never freed: 0 blocks of 0 bytes together; ");
+        program_forget(&outcome);
+    }
+}
+
 // The environment may have one form already when run adds the other.
 static void both_forms_make_one_report(void **state) {
     (void)state;
@@ -753,6 +766,7 @@ int main(void) {
         cmocka_unit_test(arguments_and_environment_are_the_programs),
 #ifdef FORWARD_LIBRARY
         cmocka_unit_test(the_library_mode_serves_too),
+        cmocka_unit_test(both_modes_note_what_the_environment_asks_for),
         cmocka_unit_test(both_forms_make_one_report),
 #endif
         cmocka_unit_test(a_drop_in_that_is_not_there_is_named),

@@ -98,9 +98,16 @@ run_dropins() {
     done
 }
 
+# The observer is found beside the library, or is in the program with it.
+notes_what_it_is_asked_for() {  # PROGRAM
+    STREAMPOOL_STATS=1 "$1" 2> "$WORK/noted.txt" > /dev/null
+    grep 'never freed: 0 blocks of' "$WORK/noted.txt" || { cat "$WORK/noted.txt"; return 1; }
+}
+
 run_consumers() {  # FOLDER
     echo "running $1/consumer_c"
     "$1/consumer_c"
+    notes_what_it_is_asked_for "$1/consumer_c"
     echo "running $1/consumer_mam"
     "$1/consumer_mam"
     if [ ! "$CXX" ]; then return 0; fi

@@ -76,6 +76,7 @@ builds() {  # [program] [bench] [tests] [cxx]
         fi
     done << 'END'
 library streampool
+library streampool_observe
 library streampool_simcuda
 program streampool_cli
 bench streampool_bench
@@ -137,7 +138,7 @@ case_library() {
     "$CMAKE" --build "$build" --config Debug > "$output" 2>&1 || fail "doesn't build"
     "$CMAKE" --install "$build" --config Debug --prefix "$WORK/installed" > "$output" 2>&1 || fail "can't be installed"
     test -f "$WORK/installed/include/streampool/streampool.h" || fail "no header is installed"
-    test "$(find "$WORK/installed" -name 'libstreampool*.so*' -type f | wc -l)" = 4 || fail "not all four libraries are installed"
+    test "$(find "$WORK/installed" -name 'libstreampool*.so*' -type f | wc -l)" = 5 || fail "not all five libraries are installed"
     test ! -e "$WORK/installed/bin" || fail "a program is installed"
 }
 

@@ -2,7 +2,7 @@
 #include "api/api.h"
 #include "api/memory.h"
 #include "calls/free.h"
-#include "observe/observe.h"
+#include "process/observe.h"
 
 #include <stdlib.h>
 

@@ -1,10 +1,10 @@
 // The calls that synchronise, query, record and wait, and those that end a stream or an event.
 #include "order/synchronize.h"
 #include "api/known.h"
-#include "observe/observe.h"
 #include "order/end.h"
 #include "order/event.h"
 #include "process/lending.h"
+#include "process/observe.h"
 #include "process/reclaim.h"
 
 static poolError_t enter_with_stream(CUstream handle, struct sp_stream **stream) {

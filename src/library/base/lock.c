@@ -22,10 +22,14 @@ enum { PATIENCE_NS = 50000 };
 // A thread that has waited long sleeps so long between two looks.
 enum { SLEEP_NS = 50000 };
 
-static _Atomic(void (*)(int contended)) lock_hook;
+static _Atomic sp_lock_hook_function lock_hook;
 
-void sp_lock_set_hook(void (*hook)(int contended)) {
+void sp_lock_set_hook(sp_lock_hook_function hook) {
     sp_store_release(&lock_hook, hook);
+}
+
+sp_lock_hook_function sp_lock_hook(void) {
+    return sp_load_acquire(&lock_hook);
 }
 
 #ifdef SP_SCHEDULE_POINTS

@@ -32,7 +32,9 @@ static_assert(sizeof(struct sp_lock) == 4, "a lock is a futex word and nothing e
 
 // Installs the hook for the whole process; null takes it away. Call it before threads contend for a
 // lock.
-void sp_lock_set_hook(void (*hook)(int contended));
+typedef void (*sp_lock_hook_function)(int contended);
+void sp_lock_set_hook(sp_lock_hook_function hook);
+sp_lock_hook_function sp_lock_hook(void);
 
 // These are the slow paths of the functions below, which alone call them.
 void sp_lock_acquire_contended(struct sp_lock *lock);

@@ -2,10 +2,10 @@
 
 #include "base/cancel.h"
 #include "base/options.h"
-#include "observe/observe.h"
 #include "order/registry.h"
 #include "process/given_up.h"
 #include "process/life.h"
+#include "process/observe.h"
 #include "process/preset.h"
 #include "process/reclaim.h"
 

@@ -3,8 +3,8 @@
 #include "base/cancel.h"
 #include "base/fork.h"
 #include "base/options.h"
-#include "observe/observe.h"
 #include "process/gauge.h"
+#include "process/observe.h"
 #include "process/statistic.h"
 #include "region/device.h"
 #include "region/figures.h"
@@ -12,7 +12,6 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <streampool/lists.h>
 #include <unistd.h>
 
@@ -165,9 +164,6 @@ static void print_destroyed(FILE *out) {
 
 // ------------------------------------------------------------------------------ the process's end
 
-// A list of more blocks helps nobody.
-enum { LEAKS_PRINTED = 1000 };
-
 // Pools that were never used have nothing to tell, and destroyed ones are in their sum.
 static void print_pools_of(struct sp_device *device, FILE *out) {
     sp_lock_acquire(&device->lock);
@@ -186,8 +182,8 @@ static void print_pools(FILE *out) {
 }
 
 static void print_never_freed(FILE *out) {
-    struct sp_live_figures live;
-    sp_live_read(&live);
+    struct sp_observe_figures live;
+    sp_observe_read(&live);
     fprintf(out,
             "streampool: never freed: %" PRIu64 " block%s of %s together; %s at most at once\n",
             live.blocks, live.blocks == 1 ? "" : "s", bytes(live.bytes).text,
@@ -195,23 +191,6 @@ static void print_never_freed(FILE *out) {
     if (live.unnoted > 0)
         fprintf(out, "streampool: %" PRIu64 " blocks aren't in these figures: no host memory\n",
                 live.unnoted);
-}
-
-static void print_leak(const struct sp_live_block *block, FILE *out) {
-    fprintf(out, "  0x%" PRIx64 ": %" PRIu64 " bytes, stream %" PRIu64 ", thread %" PRIu64 "\n",
-            block->address, block->size, block->stream, block->thread);
-    if (block->stack)
-        sp_stack_print(block->stack, out);
-}
-
-static void print_leaks(FILE *out) {
-    size_t count;
-    struct sp_live_block *list = sp_live_list(&count);
-    for (size_t i = 0; i < count && i < LEAKS_PRINTED; i++)
-        print_leak(&list[i], out);
-    if (count > LEAKS_PRINTED)
-        fprintf(out, "  and %zu smaller ones\n", count - LEAKS_PRINTED);
-    free(list);
 }
 
 // A reader of standard error that has gone is no reason to end with another status.
@@ -237,5 +216,5 @@ __attribute__((destructor)) static void print_at_exit(void) {
     if (sp_options()->stats || sp_options()->leaks)
         print_never_freed(stderr);
     if (sp_options()->leaks)
-        print_leaks(stderr);
+        sp_observe_print_leaks(stderr);
 }

@@ -1,7 +1,7 @@
 // Live blocks: those that the program was given and hasn't freed, with where they were allocated.
 //
 //   blocks and bytes are of the blocks in the table
-//   bytes <= bytes_high; unnoted counts the blocks for which there was no host memory
+//   bytes <= bytes_high
 //
 // A lock of its own guards the table. No function here calls the driver.
 #ifndef STREAMPOOL_OBSERVE_LIVE_H
@@ -9,6 +9,7 @@
 
 #include "base/tree.h"
 #include "observe/stack.h"
+#include "process/observe_table.h"
 
 struct sp_live_block {
     struct sp_tree_node node;
@@ -17,13 +18,6 @@ struct sp_live_block {
     uint64_t stream;        // the number that traces have for it
     uint64_t thread;        // the system's number of it
     struct sp_stack *stack; // a reference; null where none is kept
-};
-
-struct sp_live_figures {
-    uint64_t blocks;
-    uint64_t bytes;
-    uint64_t bytes_high;
-    uint64_t unnoted;
 };
 
 // Enters a block that was just allocated, and takes over its stack. Its node needs no content.
@@ -42,7 +36,7 @@ void sp_live_put_back(struct sp_live_block *block);
 // interrupted for good: then nothing here may be called any more.
 bool sp_live_settle(void);
 
-void sp_live_read(struct sp_live_figures *copy);
+void sp_live_read(struct sp_observe_figures *copy);
 
 // Copies the blocks, largest first, into a list for the caller to free(). Their stacks stay for
 // ever. Null when there are none, or without host memory.

@@ -10,7 +10,7 @@
 #include <sched.h>
 
 #include "base/lock.h"
-#include "observe/observe.h"
+#include "observe/turn.h"
 
 static unsigned contended;
 
@@ -20,19 +20,18 @@ static void count_contended(int is_contended) {
 
 static void a_call_in_the_turn_of_its_thread_waits_for_nobody(void **state) {
     (void)state;
-    bool outer = sp_observe_wait_for_turn();
+    bool outer = sp_turn_take();
     assert_true(outer);
     sp_lock_set_hook(count_contended);
-    bool inner = sp_observe_wait_for_turn();
+    bool inner = sp_turn_take();
     sp_lock_set_hook(NULL);
     assert_false(inner);
     assert_int_equal(contended, 0);
-    sp_observe_give_turn(inner); // the turn stays the outer call's
-    assert_false(sp_observe_wait_for_turn());
-    sp_observe_give_turn(outer);
-    bool next = sp_observe_wait_for_turn();
+    assert_false(sp_turn_take()); // it stays the outer call's
+    sp_turn_give();
+    bool next = sp_turn_take();
     assert_true(next);
-    sp_observe_give_turn(next);
+    sp_turn_give();
 }
 
 static _Atomic bool waits;
@@ -44,8 +43,9 @@ static void note_wait(int is_contended) {
 }
 
 static void *take_turn(void *got) {
-    bool taken = sp_observe_wait_for_turn();
-    sp_observe_give_turn(taken);
+    bool taken = sp_turn_take();
+    if (taken)
+        sp_turn_give();
     *(bool *)got = taken;
     return NULL;
 }
@@ -53,13 +53,13 @@ static void *take_turn(void *got) {
 static void another_thread_waits_for_the_turn(void **state) {
     (void)state;
     pthread_t thread;
-    bool got = false, mine = sp_observe_wait_for_turn();
+    bool got = false, mine = sp_turn_take();
     assert_true(mine);
     sp_lock_set_hook(note_wait);
     assert_int_equal(pthread_create(&thread, NULL, take_turn, &got), 0);
     while (!sp_load_acquire(&waits))
         sched_yield();
-    sp_observe_give_turn(mine);
+    sp_turn_give();
     assert_int_equal(pthread_join(thread, NULL), 0);
     sp_lock_set_hook(NULL);
     assert_true(got);

@@ -10,7 +10,7 @@ static int compare(const struct sp_tree_node *a, const struct sp_tree_node *b);
 
 static struct sp_lock lock; // guards the two below
 static struct sp_tree blocks = {NULL, compare};
-static struct sp_live_figures figures;
+static struct sp_observe_figures figures;
 
 static struct sp_live_block *block_of(const struct sp_tree_node *node) {
     return SP_CONTAINER_OF(node, struct sp_live_block, node);
@@ -92,7 +92,7 @@ bool sp_live_settle(void) {
     return settled;
 }
 
-void sp_live_read(struct sp_live_figures *copy) {
+void sp_live_read(struct sp_observe_figures *copy) {
     sp_lock_acquire(&lock);
     *copy = figures;
     sp_lock_release(&lock);

@@ -2,8 +2,8 @@
 
 #include "base/cancel.h"
 #include "base/lock.h"
-#include "base/log.h"
 #include "base/time.h"
+#include "observe/host.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -55,7 +55,7 @@ static bool wants_gzip(const char *name) {
 static bool can_gzip(const char *path) {
     pthread_once(&zlib_once, load_zlib);
     if (!zlib.close)
-        sp_log_write("%s is written as plain text: libz.so.1 can't be used", path);
+        sp_host->log("%s is written as plain text: libz.so.1 can't be used", path);
     return zlib.close != NULL;
 }
 
@@ -80,7 +80,7 @@ static bool expand(const char *name, char path[PATH_MAX]) {
 }
 
 static bool refuse(const char *path, const char *why) {
-    sp_log_write("%s can't be written: %s", path, why);
+    sp_host->log("%s can't be written: %s", path, why);
     return false;
 }
 

@@ -1,9 +1,9 @@
 #include "observe/recorder.h"
 
-#include "base/log.h"
-#include "base/thread.h"
+#include "base/lock.h"
 #include "base/time.h"
 #include "observe/file.h"
+#include "observe/host.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -15,7 +15,7 @@ enum { BUFFER = 64 * 1024, LINE = 160 };
 
 // A slot's stream. The slot's next stream begins with another number of its own.
 struct numbered {
-    uint64_t first;  // of struct sp_stream
+    uint64_t first;  // of struct sp_observe_stream
     uint64_t number; // 0: none yet
     bool ends;       // a default stream doesn't
 };
@@ -35,7 +35,7 @@ static uint64_t first_context; // of which a default stream was seen; 0: none ye
 // ------------------------------------------------------------------------------------------- lines
 
 static void give_up(void) {
-    sp_log_write("the trace ends here: it can't be written: %s", strerror(errno));
+    sp_host->log("the trace ends here: it can't be written: %s", strerror(errno));
     sp_store_relaxed(&sp_recorder_on, false);
     sp_file_close(&file);
 }
@@ -54,23 +54,23 @@ static void write_words_locked(const char *action, uint64_t pointer, uint64_t si
         return;
     int length = snprintf(buffer + filled, LINE,
                           "%" PRIu64 ",%" PRIu64 ",%s,0x%" PRIx64 ",%" PRIu64 ",%" PRIu64 "\n",
-                          sp_thread_number(), microseconds, action, pointer, size, stream);
+                          sp_host->thread_number(), microseconds, action, pointer, size, stream);
     filled += (size_t)length;
     if (filled > BUFFER - LINE)
         write_out();
 }
 
-static void write_locked(enum sp_recorder_action action, uint64_t pointer, uint64_t size,
+static void write_locked(enum sp_observe_action action, uint64_t pointer, uint64_t size,
                          uint64_t stream) {
     static const char *const words[] = {
 #define WORDS(name, text) text,
-        SP_RECORDER_ACTIONS(WORDS)
+        SP_OBSERVE_ACTIONS(WORDS)
 #undef WORDS
     };
     write_words_locked(words[action], pointer, size, stream);
 }
 
-void sp_recorder_write(enum sp_recorder_action action, uint64_t pointer, uint64_t size,
+void sp_recorder_write(enum sp_observe_action action, uint64_t pointer, uint64_t size,
                        uint64_t stream) {
     if (!sp_recorder_is_on())
         return;
@@ -98,35 +98,29 @@ static struct numbered *entry_locked(uint32_t slot) {
 }
 
 // A replay has one context, so the default streams of others are streams like any other there.
-static bool is_of_first_context_locked(const struct sp_stream *stream) {
-    uint64_t id = sp_load_relaxed(&stream->context_id);
+static bool is_of_first_context_locked(const struct sp_observe_stream *stream) {
     if (first_context == 0)
-        first_context = id;
-    return id == first_context;
+        first_context = stream->context_id;
+    return stream->context_id == first_context;
 }
 
-static const char *kind_locked(const struct sp_stream *stream) {
+static const char *kind_locked(const struct sp_observe_stream *stream) {
     if (stream->is_default && !is_of_first_context_locked(stream))
         return "non-blocking stream";
     // A thread has one such stream in a trace. The driver may end it before the thread's last
     // destructors have run, and give them another.
-    if (sp_stream_handle_now(stream) == CU_STREAM_PER_THREAD && sp_thread_is_first_time())
+    if (stream->is_per_thread && sp_host->thread_is_first_time())
         return "per-thread stream";
-    switch (sp_stream_kind_of(stream)) {
-    case SP_STREAM_LEGACY:
+    if (stream->is_legacy)
         return "legacy stream";
-    case SP_STREAM_BLOCKING:
-        return "blocking stream";
-    default:
-        return "non-blocking stream";
-    }
+    return stream->is_blocking ? "blocking stream" : "non-blocking stream";
 }
 
 // True when the entry is of the slot's stream, and not of one that had the slot before. A stream
 // that made no number of its own leaves the next one its first.
-static bool is_of(const struct numbered *entry, const struct sp_stream *stream) {
-    if (stream->identified)
-        return entry->number == sp_stream_word(stream, 0);
+static bool is_of(const struct numbered *entry, const struct sp_observe_stream *stream) {
+    if (stream->has_id)
+        return entry->number == stream->id;
     return entry->number != 0 && entry->first == stream->first;
 }
 
@@ -137,7 +131,7 @@ static void end_locked(struct numbered *entry) {
     entry->number = 0;
 }
 
-static uint64_t number_locked(const struct sp_stream *stream) {
+static uint64_t number_locked(const struct sp_observe_stream *stream) {
     struct numbered *entry = entry_locked(stream->slot);
     if (!entry)
         return 0;
@@ -145,7 +139,7 @@ static uint64_t number_locked(const struct sp_stream *stream) {
         end_locked(entry);
         *entry = (struct numbered){
             .first = stream->first,
-            .number = stream->identified ? sp_stream_word(stream, 0) : ++numbers_given,
+            .number = stream->has_id ? stream->id : ++numbers_given,
             .ends = !stream->is_default,
         };
         write_words_locked(kind_locked(stream), 0, 0, entry->number);
@@ -153,16 +147,16 @@ static uint64_t number_locked(const struct sp_stream *stream) {
     return entry->number;
 }
 
-uint64_t sp_recorder_number(const struct sp_stream *stream) {
+uint64_t sp_recorder_number(const struct sp_observe_stream *stream) {
     sp_lock_acquire(&lock);
     uint64_t number = number_locked(stream);
     sp_lock_release(&lock);
     return number;
 }
 
-void sp_recorder_end_stream(const struct sp_stream *stream, uint64_t number) {
+void sp_recorder_end_stream(uint32_t slot, uint64_t number) {
     sp_lock_acquire(&lock);
-    struct numbered *entry = entry_locked(stream->slot);
+    struct numbered *entry = entry_locked(slot);
     if (entry && number != 0 && entry->number == number)
         end_locked(entry);
     sp_lock_release(&lock);
@@ -191,7 +185,7 @@ static void end_recording_locked(void) {
         return;
     sp_store_relaxed(&sp_recorder_on, false);
     if (!sp_file_close(&file))
-        sp_log_write("the trace is incomplete: %s", strerror(errno));
+        sp_host->log("the trace is incomplete: %s", strerror(errno));
 }
 
 // A program may end in a signal's handler, above a frame that holds the lock.
@@ -199,7 +193,7 @@ bool sp_recorder_end(void) {
     if (!sp_recorder_is_on())
         return true;
     if (!sp_lock_try_for(&lock, SP_SECOND)) {
-        sp_log_write("the trace is incomplete: the process ended while a line was written");
+        sp_host->log("the trace is incomplete: the process ended while a line was written");
         return false;
     }
     end_recording_locked();

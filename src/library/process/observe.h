@@ -1,40 +1,39 @@
 // Observing a process: its allocations and frees are noted, for STREAMPOOL_STATS, STREAMPOOL_LEAKS
-// and STREAMPOOL_TRACE.
+// and STREAMPOOL_TRACE, by the observer (src/observe/), which is loaded for a process that asks for
+// one of these.
 //
-// A process that asked for none of these pays nothing: its calls find one flag set
-// (process/runtime.h), and go another way in a process that did. There, a block enters the table of
-// live blocks after the call that allocated it, and leaves it before the call that frees it, so
-// that no address stands there twice.
+// A process that asked for none pays nothing: its calls find one flag set (process/runtime.h), and
+// go another way in a process that did. There, a block enters the table of live blocks after the
+// call that allocated it, and leaves it before the call that frees it, so that no address stands
+// there twice.
 //
-// *Turns.* While a trace is recorded, allocations, frees and all acts that pools learn from take
-// turns, so that the lines stand in the order in which the pools were told. A thread waits a second
-// at most for its turn: the one before it may wait for the device, and the device for this one. An
-// allocation calls an observer of growths in its turn; the calls that the observer makes are part
-// of that turn, and their lines come before the allocation's.
-#ifndef STREAMPOOL_OBSERVE_OBSERVE_H
-#define STREAMPOOL_OBSERVE_OBSERVE_H
+// While a trace is recorded, allocations, frees and all acts that pools learn from take turns, so
+// that the lines stand in the order in which the pools were told (observe/turn.h).
+#ifndef STREAMPOOL_PROCESS_OBSERVE_H
+#define STREAMPOOL_PROCESS_OBSERVE_H
 
-#include "observe/live.h"
-#include "observe/recorder.h"
+#include "order/stream.h"
+#include "process/observe_table.h"
 
-// Begins to observe if the options ask for it. Called once, by one thread.
+// Begins to observe if the options ask for it and the observer is there. Called once, by one
+// thread.
 void sp_observe_begin(void);
 
 // Ends it: nothing is noted any more, and the trace is whole. False when a thread that won't go on
-// holds what that takes.
+// holds what that takes: then nothing below may be called any more.
 bool sp_observe_end(void);
 
-// The flag is written by the two above.
+// The flag is written by the two above. Calls that found it set may come behind the end.
 extern _Atomic bool sp_observe_on;
 static inline bool sp_observe_is_on(void) {
-    return sp_load_relaxed(&sp_observe_on);
+    return sp_load_acquire(&sp_observe_on);
 }
 
 // Returns true when the caller got its turn, which it then gives back; false also when its thread
 // has the turn already.
 bool sp_observe_wait_for_turn(void);
 static inline bool sp_observe_take_turn(void) {
-    return sp_recorder_is_on() && sp_observe_wait_for_turn();
+    return sp_observe_is_on() && sp_observe_wait_for_turn();
 }
 void sp_observe_give_turn(bool taken);
 
@@ -44,7 +43,8 @@ bool sp_observe_take_turn_behind_stream(CUstream handle);
 bool sp_observe_take_turn_behind_event(CUevent event);
 bool sp_observe_take_turn_behind_context(void);
 
-// The stream is null where the driver told none.
+// The calls from here to the next line are for a process that is observed. The stream is null where
+// the driver told none.
 void sp_observe_allocated(const void *pointer, uint64_t size, const struct sp_stream *stream,
                           const void *caller);
 void sp_observe_refused(uint64_t size, const struct sp_stream *stream);
@@ -56,17 +56,24 @@ struct sp_live_block *sp_observe_freeing(const void *pointer);
 // Notes that the free was made, in the order of a stream, or of none where that is null; or that it
 // failed.
 void sp_observe_freed(struct sp_live_block *block, const struct sp_stream *stream);
+void sp_observe_not_freed(struct sp_live_block *block);
+
 // Notes of a free that is about to be noted on a stream that it was behind another one's work too:
 // as an event there, at the block's address, that the first stream waits for. So a trace has more
 // order than the program.
 void sp_observe_joined(const void *pointer, const struct sp_stream *other,
                        const struct sp_stream *stream);
-void sp_observe_not_freed(struct sp_live_block *block);
+
+// For what is printed at the end: see process/summary.h.
+void sp_observe_read(struct sp_observe_figures *figures);
+void sp_observe_print_leaks(FILE *out);
+
+// ------------------------------------------------------------------------------------------------
 
 // Notes an act that has succeeded. Nothing is noted of a null stream, for it captures.
-void sp_observe_act_on_stream(enum sp_recorder_action action, const void *event,
+void sp_observe_act_on_stream(enum sp_observe_action action, const void *event,
                               const struct sp_stream *stream);
-void sp_observe_act(enum sp_recorder_action action, const void *event, uint64_t bytes);
+void sp_observe_act(enum sp_observe_action action, const void *event, uint64_t bytes);
 
 // Returns the number of a stream that is about to be destroyed, for sp_observe_destroyed(), or 0.
 uint64_t sp_observe_destroying(const struct sp_stream *stream);

@@ -1,0 +1,118 @@
+// The library and its observer, which notes what a process does (src/observe/), know each other by
+// two tables, one each way, whether the observer is a file of its own or linked in.
+//
+// Both are of the same build. Each table begins with a stamp: the release and the table's size.
+// Nothing else of a table is read before its stamp was found to fit.
+#ifndef STREAMPOOL_PROCESS_OBSERVE_TABLE_H
+#define STREAMPOOL_PROCESS_OBSERVE_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <streampool/streampool.h>
+
+struct sp_observe_stamp {
+    uint32_t release;
+    uint32_t size;
+};
+
+#define SP_OBSERVE_RELEASE                                                                         \
+    (STREAMPOOL_VERSION_MAJOR * 1000000 + STREAMPOOL_VERSION_MINOR * 1000 +                        \
+     STREAMPOOL_VERSION_PATCH)
+#define SP_OBSERVE_STAMP(table)                                                                    \
+    { SP_OBSERVE_RELEASE, sizeof(table) }
+
+static inline bool sp_observe_table_fits(const struct sp_observe_stamp *stamp, size_t size) {
+    return stamp->release == SP_OBSERVE_RELEASE && stamp->size == size;
+}
+
+// The library gives this to the observer.
+struct sp_observe_host {
+    struct sp_observe_stamp stamp;
+    void (*log)(const char *format, ...) __attribute__((format(printf, 1, 2))); // base/log.h
+    uint64_t (*thread_number)(void);                                            // base/thread.h
+    bool (*thread_is_first_time)(void);
+    void (*lock_hook)(int contended); // base/lock.h; null for none
+};
+
+// A stream, as a trace tells of it.
+struct sp_observe_stream {
+    uint32_t slot;
+    uint64_t first; // its first number: the slot's next stream has a higher one
+    uint64_t id;    // the driver's, if `has_id`
+    uint64_t context_id;
+    bool has_id;
+    bool is_default;
+    bool is_per_thread;
+    bool is_legacy;
+    bool is_blocking;
+};
+
+// X(name, action): the first word of an act, and the words that its line has.
+#define SP_OBSERVE_ACTIONS(X)                                                                      \
+    X(ALLOCATE, "allocate")                                                                        \
+    X(FAILURE, "allocate failure")                                                                 \
+    X(FREE, "free")                                                                                \
+    X(FREE_UNORDERED, "free unordered")                                                            \
+    X(RECORD, "record")                                                                            \
+    X(WAIT, "wait")                                                                                \
+    X(SYNCHRONIZE_EVENT, "synchronize event")                                                      \
+    X(SYNCHRONIZE_STREAM, "synchronize stream")                                                    \
+    X(SYNCHRONIZE_DEVICE, "synchronize device")                                                    \
+    X(QUERY_EVENT, "query event")                                                                  \
+    X(QUERY_STREAM, "query stream")                                                                \
+    X(DESTROY_EVENT, "destroy event")                                                              \
+    X(DESTROY_STREAM, "destroy stream")                                                            \
+    X(TRIM, "trim")
+
+enum sp_observe_action {
+#define SP_OBSERVE_ENUMERATOR(name, action) SP_RECORD_##name,
+    SP_OBSERVE_ACTIONS(SP_OBSERVE_ENUMERATOR)
+#undef SP_OBSERVE_ENUMERATOR
+};
+
+// Counts of the blocks that the program was given and hasn't freed.
+struct sp_observe_figures {
+    uint64_t blocks;
+    uint64_t bytes;
+    uint64_t bytes_high;
+    uint64_t unnoted; // blocks for which there was no host memory
+};
+
+// A block that a call is freeing.
+struct sp_live_block;
+
+// The observer does this for the library; process/observe.h says when. A stream may be null.
+struct sp_observe_table {
+    struct sp_observe_stamp stamp;
+    // Called once, before all others. Records a trace if its name isn't null, and keeps so many
+    // stack frames of each allocation.
+    void (*begin)(const char *trace, int stacks);
+    bool (*end)(void);
+
+    bool (*records)(void); // true while a trace is written
+    bool (*take_turn)(void);
+    void (*give_turn)(void);
+
+    void (*allocated)(const void *pointer, uint64_t size, const struct sp_observe_stream *stream,
+                      const void *caller);
+    void (*refused)(uint64_t size, const struct sp_observe_stream *stream);
+    struct sp_live_block *(*freeing)(const void *pointer);
+    void (*freed)(struct sp_live_block *block, const struct sp_observe_stream *stream);
+    void (*not_freed)(struct sp_live_block *block);
+    void (*act)(enum sp_observe_action action, const void *event, uint64_t bytes,
+                const struct sp_observe_stream *stream);
+    uint64_t (*number)(const struct sp_observe_stream *stream);
+    void (*destroyed)(uint32_t slot, uint64_t number);
+
+    void (*read)(struct sp_observe_figures *figures);
+    void (*print_leaks)(FILE *out);
+};
+
+// Returns the observer's table, which then uses the library's. Null where that one doesn't fit. The
+// observer's file exports this name alone.
+#define SP_OBSERVE_ENTRY "sp_observe_table"
+const struct sp_observe_table *sp_observe_table(const struct sp_observe_host *host);
+
+#endif

@@ -1,0 +1,140 @@
+// The observer: what the library's table asks for is noted by the modules beside this one.
+#include "base/lock.h"
+#include "observe/host.h"
+#include "observe/live.h"
+#include "observe/recorder.h"
+#include "observe/turn.h"
+
+#include <execinfo.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+const struct sp_observe_host *sp_host;
+
+static int stack_depth; // written before the library notes anything
+
+// ----------------------------------------------------------------------------------- begin and end
+
+static int checked_depth(int stacks) {
+    if (stacks >= 0 && stacks <= SP_STACK_MOST)
+        return stacks;
+    sp_host->log("STREAMPOOL_STACKS=%d is ignored: it is a number of frames, 0 to %d", stacks,
+                 SP_STACK_MOST);
+    return 0;
+}
+
+// The first backtrace of a process loads a library, which is better done before the program has
+// anything at stake.
+static void begin(const char *trace, int stacks) {
+    void *frame;
+    stack_depth = checked_depth(stacks);
+    if (stack_depth > 0)
+        (void)backtrace(&frame, 1);
+    if (trace)
+        sp_recorder_begin(trace);
+}
+
+static bool end(void) {
+    return sp_recorder_end() && sp_live_settle();
+}
+
+static bool take_turn(void) {
+    return sp_recorder_is_on() && sp_turn_take();
+}
+
+// --------------------------------------------------------------------------- allocations and frees
+
+static uint64_t number_of(const struct sp_observe_stream *stream) {
+    return stream ? sp_recorder_number(stream) : 0;
+}
+
+static void note_allocated(const void *pointer, uint64_t size,
+                           const struct sp_observe_stream *stream, const void *caller) {
+    struct sp_live_block block = {
+        .address = (uint64_t)(uintptr_t)pointer,
+        .size = size,
+        .stream = number_of(stream),
+        .thread = (uint64_t)syscall(SYS_gettid),
+        .stack = sp_stack_here(caller, stack_depth),
+    };
+    sp_live_add(&block);
+    sp_recorder_write(SP_RECORD_ALLOCATE, block.address, size, block.stream);
+}
+
+static void note_refused(uint64_t size, const struct sp_observe_stream *stream) {
+    sp_recorder_write(SP_RECORD_FAILURE, 0, size, number_of(stream));
+}
+
+static struct sp_live_block *note_freeing(const void *pointer) {
+    return sp_live_take((uint64_t)(uintptr_t)pointer);
+}
+
+static void note_freed(struct sp_live_block *block, const struct sp_observe_stream *stream) {
+    if (!block)
+        return;
+    sp_recorder_write(stream ? SP_RECORD_FREE : SP_RECORD_FREE_UNORDERED, block->address,
+                      block->size, number_of(stream));
+    sp_live_end(block);
+}
+
+static void note_not_freed(struct sp_live_block *block) {
+    if (block)
+        sp_live_put_back(block);
+}
+
+static void note_act(enum sp_observe_action action, const void *event, uint64_t bytes,
+                     const struct sp_observe_stream *stream) {
+    sp_recorder_write(action, (uint64_t)(uintptr_t)event, bytes, number_of(stream));
+}
+
+// ------------------------------------------------------------------------------------------- leaks
+
+// A list of more blocks helps nobody.
+enum { LEAKS_PRINTED = 1000 };
+
+static void print_leak(const struct sp_live_block *block, FILE *out) {
+    fprintf(out, "  0x%" PRIx64 ": %" PRIu64 " bytes, stream %" PRIu64 ", thread %" PRIu64 "\n",
+            block->address, block->size, block->stream, block->thread);
+    if (block->stack)
+        sp_stack_print(block->stack, out);
+}
+
+static void print_leaks(FILE *out) {
+    size_t count;
+    struct sp_live_block *list = sp_live_list(&count);
+    for (size_t i = 0; i < count && i < LEAKS_PRINTED; i++)
+        print_leak(&list[i], out);
+    if (count > LEAKS_PRINTED)
+        fprintf(out, "  and %zu smaller ones\n", count - LEAKS_PRINTED);
+    free(list);
+}
+
+// --------------------------------------------------------------------------------------- the table
+
+const struct sp_observe_table *sp_observe_table(const struct sp_observe_host *host) {
+    static const struct sp_observe_table table = {
+        .stamp = SP_OBSERVE_STAMP(table),
+        .begin = begin,
+        .end = end,
+        .records = sp_recorder_is_on,
+        .take_turn = take_turn,
+        .give_turn = sp_turn_give,
+        .allocated = note_allocated,
+        .refused = note_refused,
+        .freeing = note_freeing,
+        .freed = note_freed,
+        .not_freed = note_not_freed,
+        .act = note_act,
+        .number = sp_recorder_number,
+        .destroyed = sp_recorder_end_stream,
+        .read = sp_live_read,
+        .print_leaks = print_leaks,
+    };
+    if (!sp_observe_table_fits(&host->stamp, sizeof *host))
+        return NULL;
+    sp_host = host;
+    sp_lock_set_hook(host->lock_hook);
+    return &table;
+}
