@@ -6,24 +6,16 @@
 #include "dropin/notes.h"
 #include "dropin/real.h"
 #include "dropin/room.h"
+#include "dropin/seen.h"
 #include "dropin/served.h"
+#include "dropin/stream.h"
 #include "dropin/theirs.h"
-
-#include "api/observe.h"
-
-static CUstream per_thread(CUstream stream) {
-    return stream ? stream : CU_STREAM_PER_THREAD;
-}
-
-static bool is_created(CUstream stream) {
-    return stream > CU_STREAM_PER_THREAD;
-}
 
 // Makes a call of the library, and counts it. The library never supplies a context for a created
 // stream, so nothing is demanded then.
 #define SERVE(result, stream, call, what)                                                          \
     do {                                                                                           \
-        if (is_created(stream))                                                                    \
+        if (sp_stream_is_created(stream))                                                          \
             SP_SERVE_UNDEMANDING(result, call, what);                                              \
         else                                                                                       \
             SP_SERVE_AS(result, call, what);                                                       \
@@ -32,7 +24,7 @@ static bool is_created(CUstream stream) {
 // On a default stream the driver looks for a current context before all else, and the library only
 // where it needs one.
 static CUresult context_first(CUresult result, CUstream stream) {
-    CUresult context = is_created(stream) ? CUDA_SUCCESS : sp_served_context();
+    CUresult context = sp_stream_is_created(stream) ? CUDA_SUCCESS : sp_served_context();
     return context != CUDA_SUCCESS ? context : result;
 }
 
@@ -77,7 +69,8 @@ CUresult cuMemAllocAsync(CUdeviceptr *address, size_t size, CUstream stream) {
         return leave(allocate_theirs(address, size, stream), unserved);
     if (sp_theirs_serves(stream))
         return leave(allocate_theirs(address, size, stream), pool);
-    SERVE(result, stream, sp_observe_malloc(address ? &pointer : NULL, size, stream),
+    SERVE(result, stream,
+          sp_interpose_malloc(address ? &pointer : NULL, size, stream, sp_seen_promises(stream)),
           SP_TALLY_allocations);
     if (SP_LIKELY(result == CUDA_SUCCESS))
         *address = (CUdeviceptr)(uintptr_t)pointer;
@@ -103,7 +96,8 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr *address, size_t size, CUmemoryPool
     if (sp_theirs_has(pool))
         return leave(allocate_from_theirs(address, size, pool, stream), pool);
     SERVE(result, stream,
-          sp_observe_malloc_from_pool(address ? &pointer : NULL, size, (poolMemPool_t)pool, stream),
+          sp_interpose_malloc_from_pool(address ? &pointer : NULL, size, (poolMemPool_t)pool,
+                                        stream, sp_seen_promises(stream)),
           SP_TALLY_allocations);
     if (SP_LIKELY(result == CUDA_SUCCESS))
         *address = (CUdeviceptr)(uintptr_t)pointer;
@@ -130,7 +124,8 @@ CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
         return leave(sp_real_call(cuMemFreeAsync, (address, stream)), frees);
     bool is_foreign = false;
     struct sp_note note = sp_notes_take(address);
-    SERVE(result, stream, sp_observe_free(pointer_of(address), stream, &is_foreign),
+    SERVE(result, stream,
+          sp_interpose_free(pointer_of(address), stream, sp_seen_promises(stream), &is_foreign),
           address ? SP_TALLY_frees : SP_TALLY_NOTHING);
     if (SP_UNLIKELY(is_foreign) && sp_real()->cuMemFreeAsync)
         return leave(sp_real_call(cuMemFreeAsync, (address, stream)), frees);
@@ -154,14 +149,14 @@ CUresult cuMemFree_v2(CUdeviceptr address) {
 // ------------------------------------------------------------------------------- per-thread stream
 
 CUresult cuMemAllocAsync_ptsz(CUdeviceptr *address, size_t size, CUstream stream) {
-    return cuMemAllocAsync(address, size, per_thread(stream));
+    return cuMemAllocAsync(address, size, sp_stream_per_thread(stream));
 }
 
 CUresult cuMemAllocFromPoolAsync_ptsz(CUdeviceptr *address, size_t size, CUmemoryPool pool,
                                       CUstream stream) {
-    return cuMemAllocFromPoolAsync(address, size, pool, per_thread(stream));
+    return cuMemAllocFromPoolAsync(address, size, pool, sp_stream_per_thread(stream));
 }
 
 CUresult cuMemFreeAsync_ptsz(CUdeviceptr address, CUstream stream) {
-    return cuMemFreeAsync(address, per_thread(stream));
+    return cuMemFreeAsync(address, sp_stream_per_thread(stream));
 }

@@ -1,30 +1,33 @@
 // The driver's calls that synchronise, query, record and wait, and those that end an event. The
 // library makes the driver's call itself, and learns from it what our pools may reuse.
 #include "dropin/real.h"
+#include "dropin/seen.h"
 #include "dropin/served.h"
+#include "dropin/stream.h"
 
-static CUstream per_thread(CUstream stream) {
-    return stream ? stream : CU_STREAM_PER_THREAD;
-}
-
-// Defines a function: the library's call once it serves, and the driver's before.
+// Defines a function: the library's call once it serves, and the driver's before. The second is for
+// those that are passed a stream.
 #define FORWARD(symbol, parameters, arguments, call)                                               \
+    FORWARD_PROMISING(symbol, parameters, arguments, call, poolPromiseNothing)
+#define FORWARD_ON_STREAM(symbol, parameters, arguments, call)                                     \
+    FORWARD_PROMISING(symbol, parameters, arguments, call, sp_seen_promises(stream))
+#define FORWARD_PROMISING(symbol, parameters, arguments, call, promises)                           \
     CUresult symbol parameters {                                                                   \
         CUresult result;                                                                           \
         if (!sp_served_is_on())                                                                    \
             return sp_real_call(symbol, arguments);                                                \
-        SP_SERVE_ORDER(result, call arguments);                                                    \
+        SP_SERVE_ORDER(result, promises, call arguments);                                          \
         return result;                                                                             \
     }
 
 FORWARD(cuCtxSynchronize, (void), (), poolDeviceSynchronize)
-FORWARD(cuStreamSynchronize, (CUstream stream), (stream), poolStreamSynchronize)
-FORWARD(cuStreamQuery, (CUstream stream), (stream), poolStreamQuery)
-FORWARD(cuStreamWaitEvent, (CUstream stream, CUevent event, unsigned int flags),
-        (stream, event, flags), poolStreamWaitEvent)
+FORWARD_ON_STREAM(cuStreamSynchronize, (CUstream stream), (stream), poolStreamSynchronize)
+FORWARD_ON_STREAM(cuStreamQuery, (CUstream stream), (stream), poolStreamQuery)
+FORWARD_ON_STREAM(cuStreamWaitEvent, (CUstream stream, CUevent event, unsigned int flags),
+                  (stream, event, flags), poolStreamWaitEvent)
 FORWARD(cuEventSynchronize, (CUevent event), (event), poolEventSynchronize)
 FORWARD(cuEventQuery, (CUevent event), (event), poolEventQuery)
-FORWARD(cuEventRecord, (CUevent event, CUstream stream), (event, stream), poolEventRecord)
+FORWARD_ON_STREAM(cuEventRecord, (CUevent event, CUstream stream), (event, stream), poolEventRecord)
 FORWARD(cuEventDestroy_v2, (CUevent event), (event), poolEventDestroy)
 
 // The form of before CUDA 4.0 does the same.
@@ -57,21 +60,21 @@ CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned int fla
 // ------------------------------------------------------------------------------- per-thread stream
 
 CUresult cuStreamSynchronize_ptsz(CUstream stream) {
-    return cuStreamSynchronize(per_thread(stream));
+    return cuStreamSynchronize(sp_stream_per_thread(stream));
 }
 
 CUresult cuStreamQuery_ptsz(CUstream stream) {
-    return cuStreamQuery(per_thread(stream));
+    return cuStreamQuery(sp_stream_per_thread(stream));
 }
 
 CUresult cuStreamWaitEvent_ptsz(CUstream stream, CUevent event, unsigned int flags) {
-    return cuStreamWaitEvent(per_thread(stream), event, flags);
+    return cuStreamWaitEvent(sp_stream_per_thread(stream), event, flags);
 }
 
 CUresult cuEventRecord_ptsz(CUevent event, CUstream stream) {
-    return cuEventRecord(event, per_thread(stream));
+    return cuEventRecord(event, sp_stream_per_thread(stream));
 }
 
 CUresult cuEventRecordWithFlags_ptsz(CUevent event, CUstream stream, unsigned int flags) {
-    return cuEventRecordWithFlags(event, per_thread(stream), flags);
+    return cuEventRecordWithFlags(event, sp_stream_per_thread(stream), flags);
 }

@@ -1,151 +1,150 @@
-// The driver's calls that make and destroy streams, and that begin and end captures. The library is
-// told of each, from the start of the process on, and needn't ask the driver then: see
-// api/observe.h.
-#include "dropin/real.h"
-#include "dropin/served.h"
+// Each bucket has a list, which is read without the lock. What is removed from it is used again for
+// another stream and never freed, so a reader that stands there goes on, perhaps through another
+// list: then it may miss its stream, which is asked for that once, but finds none that isn't here.
+#include "dropin/seen.h"
+#include "dropin/captures.h"
+#include "dropin/stream.h"
 
-#include "api/observe.h"
+#include "api/interpose.h"
+#include "base/atomic.h"
+#include "base/hash.h"
+#include "base/lock.h"
 
-static CUstream per_thread(CUstream stream) {
-    return stream ? stream : CU_STREAM_PER_THREAD;
+#include <stdlib.h>
+
+enum { BUCKETS = 4096 };
+
+struct seen {
+    struct seen *_Atomic next;
+    _Atomic(CUstream) handle; // null among the spare ones
+    CUcontext context;
+    int device;
+    uint64_t number;
+};
+
+static struct sp_lock lock;
+static struct seen *_Atomic buckets[BUCKETS];
+static struct seen *spare;
+
+static struct seen *_Atomic *bucket_of(CUstream handle) {
+    return &buckets[sp_hash((uintptr_t)handle) % BUCKETS];
 }
 
-static CUcontext current_context(void) {
-    CUcontext context = NULL;
-    return sp_real_call(cuCtxGetCurrent, (&context)) == CUDA_SUCCESS ? context : NULL;
+static bool has(CUstream handle) {
+    const struct seen *seen = sp_load_acquire(bucket_of(handle));
+    while (seen && sp_load_relaxed(&seen->handle) != handle)
+        seen = sp_load_acquire(&seen->next);
+    return seen != NULL;
 }
 
-__attribute__((constructor)) static void begin(void) {
-    sp_observe_all();
+int sp_seen_promises(CUstream stream) {
+    if (!sp_stream_is_created(stream))
+        return poolPromiseNoCapture;
+    return has(stream) ? poolPromiseStreamDestroy | poolPromiseNoCapture : poolPromiseNothing;
+}
+
+// ------------------------------------------------------------------------------ with the lock held
+
+// The link to the stream with a handle, or to nothing.
+static struct seen *_Atomic *find_locked(CUstream handle) {
+    struct seen *_Atomic *link = bucket_of(handle);
+    while (*link && (*link)->handle != handle)
+        link = &(*link)->next;
+    return link;
+}
+
+static void remove_locked(struct seen *_Atomic *link) {
+    struct seen *seen = *link;
+    sp_store_relaxed(&seen->handle, NULL);
+    sp_store_release(link, seen->next);
+    sp_store_release(&seen->next, spare);
+    spare = seen;
+}
+
+static struct seen *make_locked(void) {
+    struct seen *made = spare;
+    if (!made)
+        return calloc(1, sizeof *made);
+    spare = made->next;
+    sp_store_relaxed(&made->next, NULL);
+    return made;
 }
 
 // ----------------------------------------------------------------------------------------- streams
 
-// These calls make streams of the current context.
-static CUresult tell_created(CUresult result, const CUstream *stream) {
-    CUdevice device = -1;
-    if (result != CUDA_SUCCESS)
-        return result;
-    CUcontext context = current_context();
-    if (sp_real_call(cuCtxGetDevice, (&device)) != CUDA_SUCCESS)
-        context = NULL;
-    sp_observe_created(*stream, context, context ? device : -1);
-    return result;
-}
-
-CUresult cuStreamCreate(CUstream *stream, unsigned int flags) {
-    return tell_created(sp_real_call(cuStreamCreate, (stream, flags)), stream);
-}
-
-CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned int flags, int priority) {
-    return tell_created(sp_real_call(cuStreamCreateWithPriority, (stream, flags, priority)),
-                        stream);
-}
-
-// It isn't a stream of the current context.
-CUresult cuGreenCtxStreamCreate(CUstream *stream, struct CUgreenCtx_st *green, unsigned int flags,
-                                int priority) {
-    CUresult result = sp_real_call(cuGreenCtxStreamCreate, (stream, green, flags, priority));
-    if (result == CUDA_SUCCESS)
-        sp_observe_created(*stream, NULL, -1);
-    return result;
-}
-
-// Destroys a stream as long as the library doesn't.
-#define DESTROY(result, symbol, stream)                                                            \
-    do {                                                                                           \
-        uint64_t before_ = sp_observe_now();                                                       \
-        sp_observe_stream_ends(stream);                                                            \
-        (result) = sp_real_call(symbol, (stream));                                                 \
-        if ((result) == CUDA_SUCCESS)                                                              \
-            sp_observe_stream_ended(stream, before_);                                              \
-    } while (0)
-
-CUresult cuStreamDestroy_v2(CUstream stream) {
-    CUresult result;
-    if (sp_served_is_on())
-        SP_SERVE_ORDER(result, poolStreamDestroy(stream));
-    else
-        DESTROY(result, cuStreamDestroy_v2, stream);
-    return result;
-}
-
-// The form of before CUDA 4.0 does the same.
-CUresult cuStreamDestroy(CUstream stream) {
-    CUresult result;
-    if (sp_served_is_on())
-        SP_SERVE_ORDER(result, poolStreamDestroy(stream));
-    else
-        DESTROY(result, cuStreamDestroy, stream);
-    return result;
-}
-
-// ---------------------------------------------------------------------------------------- captures
-
-// A stream of the driver's that doesn't tell for a capture's sake is taken for capturing.
-static bool captures(CUstream stream) {
-    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    CUresult result = sp_real_call(cuStreamIsCapturing, (stream, &status));
-    return result == CUDA_SUCCESS ? status != CU_STREAM_CAPTURE_STATUS_NONE
-                                  : sp_served_is_capture(result);
-}
-
-// The thread's own default stream is that of the current context.
-static CUcontext context_of(CUstream stream) {
-    return stream == CU_STREAM_PER_THREAD ? current_context() : NULL;
-}
-
-// Defines a function that begins a capture.
-#define BEGIN(symbol, parameters, arguments)                                                       \
-    CUresult symbol parameters {                                                                   \
-        CUcontext context = context_of(stream);                                                    \
-        sp_observe_capture_begins(stream, context);                                                \
-        CUresult result = sp_real_call(symbol, arguments);                                         \
-        if (result == CUDA_SUCCESS)                                                                \
-            sp_observe_capture_begun(stream, context);                                             \
-        else                                                                                       \
-            sp_observe_capture_refused(stream, context, captures);                                 \
-        return result;                                                                             \
+// True when the handle was here.
+static bool add(CUstream handle, CUcontext context, int device) {
+    sp_lock_acquire(&lock);
+    struct seen *_Atomic *link = find_locked(handle);
+    bool was_here = *link != NULL;
+    struct seen *seen = was_here ? *link : make_locked();
+    if (seen) {
+        seen->context = context;
+        seen->device = device;
+        seen->number = sp_captures_next();
+        sp_store_relaxed(&seen->handle, handle);
+        sp_store_release(link, seen);
     }
-
-BEGIN(cuStreamBeginCapture, (CUstream stream), (stream))
-BEGIN(cuStreamBeginCapture_v2, (CUstream stream, CUstreamCaptureMode mode), (stream, mode))
-BEGIN(cuStreamBeginCaptureToGraph,
-      (CUstream stream, CUgraph graph, const CUgraphNode *nodes,
-       const struct CUgraphEdgeData_st *edges, size_t count, CUstreamCaptureMode mode),
-      (stream, graph, nodes, edges, count, mode))
-BEGIN(cuStreamBeginRecaptureToGraph,
-      (CUstream stream, CUstreamCaptureMode mode, CUgraph graph, void *callback, void *data),
-      (stream, mode, graph, callback, data))
-
-CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
-    CUcontext context = context_of(stream);
-    CUresult result = sp_real_call(cuStreamEndCapture, (stream, graph));
-    sp_observe_capture_ended(stream, context, captures);
-    return result;
+    sp_lock_release(&lock);
+    return was_here;
 }
 
-// ------------------------------------------------------------------------------- per-thread stream
-
-CUresult cuStreamBeginCapture_ptsz(CUstream stream) {
-    return cuStreamBeginCapture(per_thread(stream));
+void sp_seen_created(CUstream stream, CUcontext context, int device) {
+    uint64_t before = sp_captures_now();
+    if (!sp_captures_watch() || !add(stream, context, device))
+        return;
+    sp_interpose_forget(stream);
+    sp_captures_end_of_stream(stream, before);
 }
 
-CUresult cuStreamBeginCapture_v2_ptsz(CUstream stream, CUstreamCaptureMode mode) {
-    return cuStreamBeginCapture_v2(per_thread(stream), mode);
+void sp_seen_ends(CUstream stream) {
+    if (sp_captures_is_child())
+        return;
+    sp_lock_acquire(&lock);
+    struct seen *_Atomic *link = find_locked(stream);
+    if (*link)
+        remove_locked(link);
+    sp_lock_release(&lock);
+    sp_interpose_forget(stream);
 }
 
-CUresult cuStreamBeginCaptureToGraph_ptsz(CUstream stream, CUgraph graph, const CUgraphNode *nodes,
-                                          const struct CUgraphEdgeData_st *edges, size_t count,
-                                          CUstreamCaptureMode mode) {
-    return cuStreamBeginCaptureToGraph(per_thread(stream), graph, nodes, edges, count, mode);
+static bool is_of(const struct seen *seen, CUcontext context, int device) {
+    return !seen->context || seen->context == context || (device >= 0 && seen->device == device);
 }
 
-CUresult cuStreamBeginRecaptureToGraph_ptsz(CUstream stream, CUstreamCaptureMode mode,
-                                            CUgraph graph, void *callback, void *data) {
-    return cuStreamBeginRecaptureToGraph(per_thread(stream), mode, graph, callback, data);
+// Removes one from a bucket, and returns it; null when there is none any more.
+static CUstream remove_of(struct seen *_Atomic *bucket, CUcontext context, int device,
+                          uint64_t until) {
+    CUstream handle = NULL;
+    sp_lock_acquire(&lock);
+    struct seen *_Atomic *link = bucket;
+    while (*link && ((*link)->number > until || !is_of(*link, context, device)))
+        link = &(*link)->next;
+    if (*link) {
+        handle = (*link)->handle;
+        remove_locked(link);
+    }
+    sp_lock_release(&lock);
+    return handle;
 }
 
-CUresult cuStreamEndCapture_ptsz(CUstream stream, CUgraph *graph) {
-    return cuStreamEndCapture(per_thread(stream), graph);
+void sp_seen_context_ended(CUcontext context, int device, uint64_t until) {
+    CUstream stream;
+    if (sp_captures_is_child())
+        return;
+    for (int i = 0; i < BUCKETS; i++) {
+        while (sp_load_relaxed(&buckets[i]) &&
+               (stream = remove_of(&buckets[i], context, device, until)))
+            sp_interpose_forget(stream);
+    }
+}
+
+CUcontext sp_seen_context(CUstream stream) {
+    if (sp_captures_is_child())
+        return NULL;
+    sp_lock_acquire(&lock);
+    const struct seen *seen = *find_locked(stream);
+    CUcontext context = seen ? seen->context : NULL;
+    sp_lock_release(&lock);
+    return context;
 }

@@ -1,4 +1,5 @@
 #include "dropin/served.h"
+#include "dropin/captures.h"
 #include "dropin/driver_file.h"
 #include "dropin/real.h"
 #include "dropin/report.h"
@@ -30,6 +31,7 @@ static bool start(CUresult *refused) {
     *refused = ask_initialized();
     if (*refused != CUDA_SUCCESS)
         return false;
+    sp_captures_promise();
     uint64_t began = sp_time_now();
     poolError_t error = sp_interpose_start();
     sp_tally_count(SP_TALLY_start_time, sp_time_now() - began);

@@ -53,8 +53,8 @@ bool sp_served_is_capture(CUresult result);
 
 // Counts it as `what`, too, where a report is wanted.
 #define SP_SERVE_AS(result, call, what)                                                            \
-    SP_SERVE_COUNTED(result, SP_SERVE_DEMANDING(result, call), what, SP_TALLY_pool_calls,          \
-                     SP_TALLY_pool_time)
+    SP_SERVE_COUNTED(result, SP_SERVE_ON_TERMS(result, SP_INTERPOSE_DEMANDS, call), what,          \
+                     SP_TALLY_pool_calls, SP_TALLY_pool_time)
 
 // For a pool call that is known to have a context.
 #define SP_SERVE_UNDEMANDING(result, call, what)                                                   \
@@ -62,9 +62,10 @@ bool sp_served_is_capture(CUresult result);
                      SP_TALLY_pool_time)
 
 // For a call that the library makes for the program and learns from, instead of a pool call.
-#define SP_SERVE_ORDER(result, call)                                                               \
-    SP_SERVE_COUNTED(result, SP_SERVE_DEMANDING(result, call), SP_TALLY_NOTHING,                   \
-                     SP_TALLY_order_calls, SP_TALLY_order_time)
+// `promises` are of the stream that it is passed.
+#define SP_SERVE_ORDER(result, promises, call)                                                     \
+    SP_SERVE_COUNTED(result, SP_SERVE_ON_TERMS(result, SP_INTERPOSE_DEMANDS | (promises), call),   \
+                     SP_TALLY_NOTHING, SP_TALLY_order_calls, SP_TALLY_order_time)
 
 #define SP_SERVE_COUNTED(result, statement, what, calls, time)                                     \
     do {                                                                                           \
@@ -77,11 +78,11 @@ bool sp_served_is_capture(CUresult result);
         }                                                                                          \
     } while (0)
 
-#define SP_SERVE_DEMANDING(result, call)                                                           \
+#define SP_SERVE_ON_TERMS(result, terms, call)                                                     \
     do {                                                                                           \
-        bool demanded_ = sp_interpose_demand_context(true);                                        \
+        int before_ = sp_interpose_set_terms(terms);                                               \
         (result) = sp_served_code(call);                                                           \
-        sp_interpose_demand_context(demanded_);                                                    \
+        sp_interpose_set_terms(before_);                                                           \
     } while (0)
 
 #endif

@@ -203,6 +203,29 @@ static void a_handle_that_comes_back_is_another_stream(void) {
     REQUIRE(is_known(stream));
 }
 
+// The drop-in is linked with the library.
+static void find_in_library(void *function_pointer, const char *name) {
+    void *in_front = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    void *found = dlsym(RTLD_DEFAULT, name);
+    found = found ? found : dlsym(in_front, name);
+    REQUIRE(found);
+    memcpy(function_pointer, &found, sizeof found);
+}
+
+// By the library's own call, which a program may make, too. It ends the stream's capture.
+static void a_stream_that_the_library_destroys_is_seen_to_end(void) {
+    int (*destroy_in_library)(CUstream) = NULL;
+    start();
+    CUstream stream = create(), other = create();
+    find_in_library(&destroy_in_library, "poolStreamDestroy");
+    REQUIRE(is_known(stream));
+    REQUIRE(cu.cuStreamBeginCapture(stream) == CUDA_SUCCESS);
+    REQUIRE(destroy_in_library(stream) == 0);
+    REQUIRE(is_known(other));
+    REQUIRE(create_unseen() == stream);
+    REQUIRE(is_asked_for(stream));
+}
+
 static void a_failed_call_tells_nothing(void) {
     start();
     CUstream stream = create();
@@ -569,6 +592,7 @@ static void a_pair_without_a_context_makes_no_call(void) {
     X(an_unseen_stream_is_asked_for) \
     X(a_handle_that_comes_back_unseen_is_asked_for) \
     X(a_handle_that_comes_back_is_another_stream) \
+    X(a_stream_that_the_library_destroys_is_seen_to_end) \
     X(a_failed_call_tells_nothing) \
     X(while_a_capture_is_open_all_are_asked) \
     X(threads_capture_on_their_own_default_streams) \

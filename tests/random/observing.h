@@ -1,5 +1,5 @@
-// An observed program tells the library of its streams, captures and contexts, as the drop-in does
-// for programs that it is loaded into. Of some streams it doesn't tell.
+// In an observed program streams, captures and contexts are noted, as the drop-in does in programs
+// that it is loaded into. Some streams come unseen.
 //
 // In a program that isn't observed each function makes the call alone.
 #ifndef STREAMPOOL_TESTS_RANDOM_OBSERVING_H
@@ -23,5 +23,11 @@ CUresult observing_end_capture(const struct thread *thread, CUstream handle, CUg
 poolError_t observing_malloc(const struct thread *thread, void **pointer, size_t size,
                              poolMemPool_t pool, CUstream handle);
 poolError_t observing_free(const struct thread *thread, void *pointer, CUstream handle);
+
+// The library's own calls.
+poolError_t observing_record(const struct thread *thread, CUevent event, CUstream handle);
+poolError_t observing_wait(const struct thread *thread, CUstream handle, CUevent event);
+poolError_t observing_synchronize(const struct thread *thread, CUstream handle);
+poolError_t observing_query(const struct thread *thread, CUstream handle);
 
 #endif

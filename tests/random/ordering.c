@@ -1,6 +1,7 @@
 #include "random/ordering.h"
 
 #include "random/choose.h"
+#include "random/observing.h"
 #include "random/reserved.h"
 #include "support/device.h"
 
@@ -34,7 +35,7 @@ static bool record(struct thread *thread, const struct event *event, const struc
     bool told = choose_to_tell(thread);
     thread_enter(thread, stream->context);
     trace_event(thread, told ? "record" : "record unseen", event, stream);
-    return told ? SUCCEEDED(thread, poolEventRecord(event->handle, handle))
+    return told ? SUCCEEDED(thread, observing_record(thread, event->handle, handle))
                 : SUCCEEDED(thread, test_driver()->cuEventRecord(event->handle, handle));
 }
 
@@ -43,7 +44,7 @@ static bool wait(struct thread *thread, const struct stream *stream, const struc
     bool told = choose_to_tell(thread);
     thread_enter(thread, stream->context);
     trace_event(thread, told ? "wait for" : "wait unseen for", event, stream);
-    return told ? SUCCEEDED(thread, poolStreamWaitEvent(handle, event->handle, 0))
+    return told ? SUCCEEDED(thread, observing_wait(thread, handle, event->handle))
                 : SUCCEEDED(thread, test_driver()->cuStreamWaitEvent(handle, event->handle, 0));
 }
 
@@ -83,7 +84,7 @@ struct stream *ordering_claim_implied(struct thread *thread, const struct stream
 static bool synchronize_told(struct thread *thread, CUstream handle, bool device) {
     struct reserved before = reserved_now(thread);
     bool done = device ? SUCCEEDED(thread, poolDeviceSynchronize())
-                       : SUCCEEDED(thread, poolStreamSynchronize(handle));
+                       : SUCCEEDED(thread, observing_synchronize(thread, handle));
     if (done)
         reserved_after_synchronize(thread, before, device ? OF_CONTEXT : OF_STREAM);
     return done;
@@ -134,7 +135,8 @@ static bool is_answer(const struct thread *thread, int error) {
 static int query(struct thread *thread, const struct stream *stream, bool told) {
     CUstream handle = thread_handle_to_pass(thread, stream);
     thread_enter(thread, stream->context);
-    int error = told ? (int)poolStreamQuery(handle) : (int)test_driver()->cuStreamQuery(handle);
+    int error =
+        told ? (int)observing_query(thread, handle) : (int)test_driver()->cuStreamQuery(handle);
     bool answered = is_answer(thread, error);
     thread_trace(thread, "query%s stream %u: %s", told ? "" : " unseen",
                  world_stream_number(thread->world, stream),

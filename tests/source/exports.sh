@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # exports.sh CHECKOUT LIBRARY COMPILER...: three lists of names are the same: the functions that the public header declares and
-# those of api/interpose.h and api/observe.h, the names in the version script, and the symbols that the shared library exports, each with its
-# version. What the drop-in alone may use has the version STREAMPOOL_PRIVATE.
+# those of api/interpose.h, the names in the version script, and the symbols that the shared library exports, each with its version.
+# What the drop-in alone may use has the version STREAMPOOL_PRIVATE.
 set -eu
 checkout=$1 library=$2
 shift 2
@@ -15,9 +15,7 @@ declared() {
     for form in -USTREAMPOOL_NONE -DCUDA_API_PER_THREAD_DEFAULT_STREAM; do
         "${compiler[@]}" -E -P "$form" -x c "$checkout/include/streampool/streampool.h"
     done | grep -oE '\bpool[A-Za-z0-9_]+[[:space:]]*\(' | tr -d '( \t' | sed 's/$/ STREAMPOOL_0/' | sort -u
-    for header in interpose observe; do
-        grep -oE "\bsp_${header}_[a-z_]+\(" "$checkout/src/library/api/$header.h" | tr -d '(' | sed 's/$/ STREAMPOOL_PRIVATE/' | sort -u
-    done
+    grep -oE "\bsp_interpose_[a-z_]+\(" "$checkout/src/library/api/interpose.h" | tr -d '(' | sed 's/$/ STREAMPOOL_PRIVATE/' | sort -u
 }
 
 scripted() {

@@ -18,10 +18,16 @@ static inline CUstream sp_api_per_thread(CUstream stream) {
 struct sp_outcome sp_api_supply_context(struct sp_outcome outcome, CUstream handle,
                                         const struct sp_pool *pool);
 
-// Sets if calls of this thread fail with 201 where no context is current, as the driver's own calls
-// do. It is for code that stands in for the driver, on whose errors the runtime relies. Returns the
-// setting from before.
-bool sp_api_demand_context(bool demand);
+// Sets on what terms the thread makes its next calls, and returns those from before. With
+// SP_API_DEMANDS they fail with 201 where no context is current, as the driver's own calls do. It
+// is for code that stands in for the driver, on whose errors the runtime relies. What is promised
+// besides, as enum poolStreamPromise has it, counts for streams that are passed to calls that
+// synchronise, query, record, wait and destroy.
+enum { SP_API_DEMANDS = 1 << 7 };
+int sp_api_set_terms(int set);
+
+// Returns those of the terms that are promises, and hold.
+int sp_api_promises(void);
 
 // Finds the stream behind a caller's handle, or notes an error and returns it. It supplies a
 // context where one is missing. `pool` is the one that the call names, or null.

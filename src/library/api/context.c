@@ -2,13 +2,18 @@
 #include "order/context.h"
 #include "api/api.h"
 #include "order/resolve.h"
+#include "process/promises.h"
 
-static _Thread_local bool demands;
+static _Thread_local unsigned char terms; // static thread-local memory is scarce
 
-bool sp_api_demand_context(bool demand) {
-    bool before = demands;
-    demands = demand;
+int sp_api_set_terms(int set) {
+    int before = terms;
+    terms = (unsigned char)set;
     return before;
+}
+
+int sp_api_promises(void) {
+    return sp_promises_that_hold(terms);
 }
 
 static bool has_context(void) {
@@ -19,8 +24,8 @@ static bool has_context(void) {
 
 struct sp_outcome sp_api_supply_context(struct sp_outcome outcome, CUstream handle,
                                         const struct sp_pool *pool) {
-    if (!sp_outcome_lacks_context(outcome) || !sp_stream_is_default(handle) || demands ||
-        has_context())
+    if (!sp_outcome_lacks_context(outcome) || !sp_stream_is_default(handle) ||
+        terms & SP_API_DEMANDS || has_context())
         return outcome;
     struct sp_device *device = pool ? pool->device : &sp_devices[0];
     return sp_primary_make_current(&device->primary, (int)(device - sp_devices));

@@ -1,8 +1,13 @@
 #include "api/interpose.h"
 #include "api/api.h"
+#include "api/memory.h"
 #include "base/page_map.h"
+#include "base/thread.h"
 #include "driver/driver.h"
+#include "order/end.h"
+#include "order/remember.h"
 #include "process/give_way.h"
+#include "process/promises.h"
 
 void sp_interpose_set_find(void *(*find)(void *library, const char *name)) {
     sp_driver_set_find(find);
@@ -14,10 +19,6 @@ bool sp_interpose_simulated_path(char path[PATH_MAX]) {
 
 poolError_t sp_interpose_start(void) {
     return sp_runtime_start();
-}
-
-bool sp_interpose_demand_context(bool demand) {
-    return sp_api_demand_context(demand);
 }
 
 bool sp_interpose_has_address(uint64_t address) {
@@ -62,4 +63,51 @@ void sp_interpose_keep_destroyed(void) {
 bool sp_interpose_visit_pools(void (*visit)(const struct sp_tell_pool *pool, void *data),
                               void *data) {
     return sp_tell_visit(visit, data);
+}
+
+// ---------------------------------------------------------------------------------------- promises
+
+void sp_interpose_hold(int promises) {
+    sp_promises_hold(promises);
+}
+
+void sp_interpose_forget(CUstream stream) {
+    sp_remember_forget_handle(stream, NULL);
+}
+
+static atomic_bool is_destroyed_behind;
+
+void sp_interpose_set_destroy(CUresult (*destroy)(CUstream stream), bool is_behind) {
+    if (is_behind || !atomic_load(&is_destroyed_behind))
+        sp_end_set_destroyer(destroy);
+    if (is_behind)
+        atomic_store(&is_destroyed_behind, true);
+}
+
+uint64_t sp_interpose_thread(void) {
+    return sp_thread_number();
+}
+
+int sp_interpose_set_terms(int terms) {
+    return sp_api_set_terms(terms);
+}
+
+poolError_t sp_interpose_malloc(void **ptr, size_t size, CUstream stream, int promises) {
+    return SP_LIKELY(sp_runtime_is_plain() && ptr)
+               ? sp_memory_allocate(ptr, size, stream, sp_promises_that_hold(promises))
+               : poolMallocAsync(ptr, size, stream);
+}
+
+poolError_t sp_interpose_malloc_from_pool(void **ptr, size_t size, poolMemPool_t pool,
+                                          CUstream stream, int promises) {
+    return SP_LIKELY(sp_runtime_is_plain() && ptr)
+               ? sp_memory_allocate_from(ptr, size, pool, stream, sp_promises_that_hold(promises))
+               : poolMallocFromPoolAsync(ptr, size, pool, stream);
+}
+
+poolError_t sp_interpose_free(void *ptr, CUstream stream, int promises, bool *is_foreign) {
+    if (SP_LIKELY(sp_runtime_is_plain() && ptr))
+        return sp_memory_free(ptr, stream, sp_promises_that_hold(promises), is_foreign);
+    *is_foreign = ptr && !sp_page_map_has((uint64_t)(uintptr_t)ptr);
+    return *is_foreign ? poolErrorInvalidValue : poolFreeAsync(ptr, stream);
 }

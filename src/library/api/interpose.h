@@ -6,6 +6,7 @@
 #ifndef STREAMPOOL_API_INTERPOSE_H
 #define STREAMPOOL_API_INTERPOSE_H
 
+#include "driver/abi.h"
 #include "process/tell.h"
 
 #include <limits.h>
@@ -24,10 +25,6 @@ STREAMPOOL_API bool sp_interpose_simulated_path(char path[PATH_MAX]);
 
 // Loads the driver and begins, as the first call of the public header does. Errors are that call's.
 STREAMPOOL_API poolError_t sp_interpose_start(void);
-
-// Sets if calls of this thread fail with 201 where no context is current, as the driver's own calls
-// do: the runtime relies on that. Returns the setting from before.
-STREAMPOOL_API bool sp_interpose_demand_context(bool demand);
 
 // True for an address in the address space of a pool, whether or not an allocation is there. Makes
 // no driver call, and needs none to have been made.
@@ -59,5 +56,52 @@ STREAMPOOL_API bool sp_interpose_has_one_behind(void);
 STREAMPOOL_API void sp_interpose_keep_destroyed(void);
 STREAMPOOL_API bool
 sp_interpose_visit_pools(void (*visit)(const struct sp_tell_pool *pool, void *data), void *data);
+
+// ---------------------------------------------------------------------------------------- promises
+//
+// The drop-in sees all of the program's calls that make or end a stream or a capture. So it makes
+// promises in the program's place, in the words of enum poolStreamPromise, for each call:
+//
+//   poolPromiseStreamDestroy   of a created stream, whose end it sees
+//   poolPromiseNoCapture       of any stream whose captures it sees
+//
+// They are believed. They count as long as they hold in the process, which is said for all streams
+// at once. What follows can be called before the library is started, and is thread safe.
+
+// Says which promises hold from now on; none does before. It is to be called without
+// poolPromiseNoCapture before the driver is asked to begin a capture while none is open, which is
+// begun when it has returned: it may record events on streams, and waits for threads that do. And
+// with it when the last one has ended. One thread calls it at a time.
+STREAMPOOL_API void sp_interpose_hold(int promises);
+
+// Says that a created stream has ended, or is about to: its handle may come back as another's.
+// poolStreamDestroy() needs no word.
+STREAMPOOL_API void sp_interpose_forget(CUstream stream);
+
+// Has poolStreamDestroy() call this in place of the driver's own function. Of two drop-ins, the one
+// behind is asked.
+STREAMPOOL_API void sp_interpose_set_destroy(CUresult (*destroy)(CUstream stream), bool is_behind);
+
+// A number for the calling thread that is never another one's.
+STREAMPOOL_API uint64_t sp_interpose_thread(void);
+
+// Sets on what terms this thread makes the next calls of the public header, and returns those from
+// before. With SP_INTERPOSE_DEMANDS they fail with 201 where no context is current, as the driver's
+// own calls do: the runtime relies on that. The others are promises of the stream that is passed to
+// a call that synchronises, queries, records, waits or destroys.
+enum { SP_INTERPOSE_DEMANDS = 1 << 7 };
+STREAMPOOL_API int sp_interpose_set_terms(int terms);
+
+// As poolMallocAsync(), poolMallocFromPoolAsync() and poolFreeAsync(), with promises of the stream.
+STREAMPOOL_API poolError_t sp_interpose_malloc(void **ptr, size_t size, CUstream stream,
+                                               int promises);
+STREAMPOOL_API poolError_t sp_interpose_malloc_from_pool(void **ptr, size_t size,
+                                                         poolMemPool_t pool, CUstream stream,
+                                                         int promises);
+//
+// Memory that is no pool's isn't freed, and that is no failure of the library's: `is_foreign` says
+// so.
+STREAMPOOL_API poolError_t sp_interpose_free(void *ptr, CUstream stream, int promises,
+                                             bool *is_foreign);
 
 #endif

@@ -2,9 +2,7 @@
 #include "api/memory.h"
 #include "calls/free.h"
 #include "calls/malloc.h"
-#include "order/captures.h"
 #include "order/remember.h"
-#include "process/lending.h"
 #include "process/observe.h"
 #include "process/promises.h"
 #include "region/lane.h"
@@ -47,7 +45,7 @@ SP_COLD static struct sp_stream *admit_late(struct sp_outcome capture, CUstream 
                                             poolError_t (*refuse)(struct sp_outcome outcome),
                                             poolError_t *error) {
     struct sp_stream *stream = NULL;
-    sp_lending_note_capture(capture, handle);
+    sp_promises_note_capture(capture, handle);
     capture = sp_api_supply_context(capture, handle, pool);
     if (sp_is_done(capture))
         capture = sp_resolve_capture(handle);

@@ -1,5 +1,5 @@
-// Frees behind several streams share these with frees behind one, and calls on streams that are
-// seen with calls on others.
+// Frees behind several streams share these with frees behind one, and calls that make promises of
+// their own with calls that make none.
 #ifndef STREAMPOOL_API_MEMORY_H
 #define STREAMPOOL_API_MEMORY_H
 

@@ -1,28 +1,32 @@
 // The calls that synchronise, query, record and wait, and those that end a stream or an event.
 #include "order/synchronize.h"
-#include "api/known.h"
+#include "api/api.h"
 #include "order/end.h"
 #include "order/event.h"
-#include "process/lending.h"
+#include "order/remember.h"
 #include "process/observe.h"
+#include "process/promises.h"
 #include "process/reclaim.h"
+
+// Finds the stream by what is promised of it.
+static poolError_t find_stream(CUstream handle, int promises, struct sp_stream **stream) {
+    bool by_handle = promises & poolPromiseStreamDestroy;
+    *stream = by_handle ? sp_remember_find(handle) : NULL;
+    if (*stream)
+        return poolSuccess;
+    poolError_t error = sp_api_stream(handle, NULL, stream);
+    if (error == poolSuccess && by_handle)
+        sp_remember_stream(*stream, handle);
+    return error;
+}
 
 static poolError_t enter_with_stream(CUstream handle, struct sp_stream **stream) {
     poolError_t error = sp_runtime_enter();
-    return error == poolSuccess ? sp_known_stream(handle, sp_known_if_observed(handle), stream)
-                                : error;
-}
-
-static poolError_t find_stream(CUstream handle, int known, struct sp_stream **stream) {
-    if (known)
-        return sp_known_stream(handle, known, stream);
-    struct sp_outcome outcome = sp_resolve_stream(handle, stream);
-    return SP_LIKELY(sp_is_done(outcome)) ? poolSuccess
-                                          : sp_api_stream_late(outcome, handle, NULL, stream);
+    return error == poolSuccess ? find_stream(handle, sp_api_promises(), stream) : error;
 }
 
 // Asks again where the first answer shows that no context is current.
-SP_COLD static poolError_t find_late(struct sp_outcome outcome, CUstream handle, int known,
+SP_COLD static poolError_t find_late(struct sp_outcome outcome, CUstream handle, int promises,
                                      struct sp_stream **stream) {
     if (sp_outcome_lacks_context(outcome) && sp_stream_is_default(handle)) {
         outcome = sp_api_supply_context(outcome, handle, NULL);
@@ -31,8 +35,8 @@ SP_COLD static poolError_t find_late(struct sp_outcome outcome, CUstream handle,
         outcome = sp_resolve_capture(handle);
     }
     if (sp_is_done(outcome))
-        return find_stream(handle, known, stream);
-    sp_lending_note_capture(outcome, handle);
+        return find_stream(handle, promises, stream);
+    sp_promises_note_capture(outcome, handle);
     return poolSuccess;
 }
 
@@ -44,12 +48,12 @@ static inline poolError_t enter_unless_capturing(CUstream handle, struct sp_stre
     *stream = NULL;
     if (SP_UNLIKELY(entered != poolSuccess))
         return entered;
-    int known = sp_known_if_observed(handle);
-    if (known & poolPromiseNoCapture && sp_known_stream(handle, known, stream) == poolSuccess)
+    int promises = sp_api_promises();
+    if (promises & poolPromiseNoCapture && find_stream(handle, promises, stream) == poolSuccess)
         return poolSuccess;
     struct sp_outcome capture = sp_resolve_capture(handle);
-    return SP_LIKELY(sp_is_done(capture)) ? find_stream(handle, known, stream)
-                                          : find_late(capture, handle, known, stream);
+    return SP_LIKELY(sp_is_done(capture)) ? find_stream(handle, promises, stream)
+                                          : find_late(capture, handle, promises, stream);
 }
 
 static poolError_t finish(struct sp_outcome outcome, const char *what) {
@@ -177,10 +181,8 @@ poolError_t poolStreamDestroy(CUstream handle) {
     bool turn = sp_observe_take_turn();
     uint64_t number = sp_observe_destroying(stream);
     struct sp_outcome outcome = sp_end_stream(stream, handle);
-    if (sp_is_done(outcome)) {
+    if (sp_is_done(outcome))
         sp_observe_destroyed(stream, number);
-        sp_lending_resume();
-    }
     sp_observe_give_turn(turn);
     return finish(outcome, "destroying the stream");
 }

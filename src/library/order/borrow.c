@@ -16,23 +16,18 @@ static bool is_of_living_context(const struct sp_stream *stream, const struct sp
            sp_context_is_current(stream->context, stream->context_id);
 }
 
-_Atomic bool sp_borrow_seen_suspended;
+_Atomic bool sp_borrow_allowed;
 static _Atomic uint32_t borrowed; // streams that are borrowed by their handles
 
 // Whoever suspends it says so first, and then looks for borrowers.
-void sp_borrow_suspend_seen(void) {
-    atomic_store(&sp_borrow_seen_suspended, true);
+void sp_borrow_suspend(void) {
+    atomic_store(&sp_borrow_allowed, false);
     for (unsigned round = 0; atomic_load(&borrowed) != 0; round++)
         sp_lock_pause(round);
 }
 
-void sp_borrow_resume_seen(void) {
-    atomic_store(&sp_borrow_seen_suspended, false);
-}
-
-static bool may_borrow(const struct sp_stream *stream, bool is_promised) {
-    return is_promised ||
-           (!atomic_load(&sp_borrow_seen_suspended) && sp_load_relaxed(&stream->seen));
+void sp_borrow_allow(void) {
+    atomic_store(&sp_borrow_allowed, true);
 }
 
 static void give_back(struct sp_stream *stream) {
@@ -44,7 +39,7 @@ static void give_back(struct sp_stream *stream) {
 static bool borrow_by_handle(struct sp_stream *stream, bool is_promised) {
     atomic_fetch_add(&borrowed, 1);
     atomic_fetch_add(&stream->handle_use.borrowers, 1);
-    if (may_borrow(stream, is_promised) && atomic_load(&stream->known_as) != 0)
+    if ((is_promised || atomic_load(&sp_borrow_allowed)) && atomic_load(&stream->known_as) != 0)
         return true;
     give_back(stream);
     return false;

@@ -1,6 +1,5 @@
 #include "order/end.h"
 
-#include "order/captures.h"
 #include "order/context.h"
 #include "order/identity.h"
 #include "order/mark.h"
@@ -9,6 +8,18 @@
 
 #include <stdlib.h>
 
+// By the driver, or by who stands in for it.
+static CUresult (*_Atomic destroyer)(CUstream stream);
+
+void sp_end_set_destroyer(CUresult (*destroy)(CUstream stream)) {
+    destroyer = destroy;
+}
+
+static CUresult destroy(CUstream stream) {
+    CUresult (*by)(CUstream) = destroyer;
+    return by ? by(stream) : sp_driver->cuStreamDestroy(stream);
+}
+
 // The mark comes first: afterwards the stream can't be recorded any more. That it can't be made is
 // no reason to keep the stream. Once the driver has destroyed it, another thread may find a new
 // stream at the handle, and that one may be given the slot.
@@ -16,14 +27,10 @@ struct sp_outcome sp_end_stream(struct sp_stream *stream, CUstream handle) {
     uint64_t word = stream ? sp_stream_word(stream, 0) : 0;
     if (stream)
         sp_mark_record(stream);
-    uint64_t number = sp_seen_now();
-    sp_seen_remove(handle);
     sp_remember_forget_handle(handle, stream); // before the driver can give it to another
-    struct sp_outcome outcome =
-        sp_outcome_of_driver(sp_driver->cuStreamDestroy(handle), "cuStreamDestroy");
+    struct sp_outcome outcome = sp_outcome_of_driver(destroy(handle), "cuStreamDestroy");
     if (!sp_is_done(outcome))
         return outcome;
-    sp_captures_end_of_stream(handle, number);
     if (stream)
         sp_identity_of(stream)->set_destroyed(stream, word);
     return outcome;

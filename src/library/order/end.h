@@ -8,6 +8,9 @@
 // that is capturing.
 struct sp_outcome sp_end_stream(struct sp_stream *stream, CUstream handle);
 
+// Has streams be destroyed by this function, in place of the driver's.
+void sp_end_set_destroyer(CUresult (*destroy)(CUstream stream));
+
 // Ends the streams of contexts that were destroyed or reset, as far as the driver can tell: what
 // was freed there is complete. Each context with frees pending is asked once, but that of `alive`
 // (may be null), a stream that the caller was just passed. True when something was learned.

@@ -1,7 +1,6 @@
 #include "order/remember.h"
 
 #include "order/registry.h"
-#include "order/seen.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -50,7 +49,6 @@ void sp_remember_stream(struct sp_stream *stream, CUstream handle) {
         atomic_store(&remembers, true);
     if (sp_load_relaxed(&stream->known_as) != name) {
         sp_store_relaxed(&stream->handle_use.was_remembered, true);
-        sp_store_relaxed(&stream->seen, sp_seen_has(handle));
         sp_store_release(&stream->known_as, name);
     }
     struct sp_remembered *own = sp_remember_own();

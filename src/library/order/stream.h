@@ -110,7 +110,6 @@ struct sp_stream {
     bool identified;   // for order/identity.h
     bool is_default;   // as all streams of the slot, which others may look at
     _Atomic bool acts; // see order/action.h
-    _Atomic bool seen; // it is told by known_as to all, with no promise: see order/seen.h
     // Holds enum sp_stream_kind. An anonymous stream is non-blocking if one of its name ever was.
     _Atomic int kind;
 
@@ -195,11 +194,9 @@ static inline CUstream sp_stream_handle_now(const struct sp_stream *stream) {
     return sp_load_plain(&stream->handle);
 }
 
-// Has no thread know the stream by its handle. A thread that is about to remember it says in the
-// opposite order that it is a seen one.
+// Has no thread know the stream by its handle.
 static inline void sp_stream_forget_handle(struct sp_stream *stream) {
     atomic_store(&stream->known_as, 0);
-    sp_store_relaxed(&stream->seen, false);
 }
 
 // True when the stream is one of this incarnation of a context.

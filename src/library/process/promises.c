@@ -1,8 +1,10 @@
-// The promises of poolMemPoolAttrStreamPromises: what is counted of them, and what their end brings
-// about.
+// A pool's promises: what is counted of them. And what the end of a promise brings about.
 #include "process/promises.h"
 
+#include "base/fork.h"
+#include "order/borrow.h"
 #include "order/remember.h"
+#include "order/resolve.h"
 #include "region/device.h"
 #include "region/fail.h"
 #include "region/held.h"
@@ -10,6 +12,7 @@
 
 // Read by each free, and so in a line that nothing else writes.
 _Alignas(64) _Atomic uint32_t sp_promises_pools;
+_Alignas(64) _Atomic int sp_promises_now;
 
 void sp_promises_set(struct sp_pool *pool, int promises) {
     int before = atomic_exchange(&pool->promises, promises);
@@ -19,17 +22,35 @@ void sp_promises_set(struct sp_pool *pool, int promises) {
         atomic_fetch_sub(&sp_promises_pools, 1);
 }
 
-// A stream that is remembered for the sake of a promise that has ended may be destroyed in any way
-// now, and a default stream may be another context's. It isn't known which those are, so all are
-// forgotten. No open lane's stream can be borrowed then before its next call, so what it has freed
-// gets an event.
-void sp_promises_end(void) {
+static void for_each_pool(void (*act)(struct sp_pool *pool)) {
     for (struct sp_device *device = sp_device_next(NULL); device; device = sp_device_next(device)) {
         struct sp_pool *pool = NULL;
         while ((pool = sp_device_next_pool(device, pool)))
-            sp_open_lanes_fence(pool, NULL, false);
+            act(pool);
     }
+}
+
+static void deal(struct sp_pool *pool) {
+    sp_lock_acquire(&pool->lock);
+    sp_held_deal(pool);
+    sp_lock_release(&pool->lock);
+}
+
+// A stream that is remembered for the sake of a promise that has ended may be destroyed in any way
+// now, and a default stream may be another context's. It isn't known which those are, so all are
+// forgotten. None can be borrowed then before its next call, so what open lanes have freed gets an
+// event, and those that take borrowing are open no more.
+void sp_promises_end(void) {
+    for_each_pool(sp_open_lanes_close);
     sp_remember_forget_handles();
+    for_each_pool(deal);
+}
+
+static void set_and_deal(struct sp_pool *pool, int promises) {
+    sp_lock_acquire(&pool->lock);
+    sp_promises_set(pool, promises);
+    sp_held_deal(pool);
+    sp_lock_release(&pool->lock);
 }
 
 enum {
@@ -47,16 +68,61 @@ poolError_t sp_promises_change(struct sp_pool *pool, int promises) {
                        promises);
     int changed = (sp_pool_promises(pool) ^ promises) & REMEMBERED_BY;
     sp_open_lanes_close(pool);
-    sp_lock_acquire(&pool->lock);
-    sp_promises_set(pool, promises & ~changed);
-    sp_held_deal(pool);
-    sp_lock_release(&pool->lock);
-    if (!changed)
-        return poolSuccess;
-    sp_promises_end();
-    sp_lock_acquire(&pool->lock);
-    sp_promises_set(pool, promises);
-    sp_held_deal(pool);
-    sp_lock_release(&pool->lock);
+    set_and_deal(pool, promises & ~changed);
+    if (changed) {
+        sp_promises_end();
+        set_and_deal(pool, promises);
+    }
     return poolSuccess;
+}
+
+// -------------------------------------------------------------------- while no stream captures
+
+static struct sp_lock lock; // whoever changes what holds, or looks if it does
+static uint32_t changes;
+static bool is_broken; // a stream has captured while none was said to
+
+static void set_locked(int promises) {
+    bool before = sp_borrow_is_allowed(), after = promises & poolPromiseNoCapture;
+    if (before && !after)
+        for_each_pool(sp_open_lanes_close);
+    sp_store_relaxed(&sp_promises_now, promises);
+    if (after)
+        sp_borrow_allow();
+    else
+        sp_borrow_suspend();
+    if (before != after)
+        for_each_pool(deal); // where it is suspended, another thread may have opened some again
+    changes++;
+}
+
+void sp_promises_hold(int promises) {
+    if (sp_fork_is_child())
+        return;
+    sp_lock_acquire(&lock);
+    set_locked(is_broken ? promises & ~poolPromiseNoCapture : promises);
+    sp_lock_release(&lock);
+}
+
+static uint32_t changes_now(void) {
+    sp_lock_acquire(&lock);
+    uint32_t now = changes;
+    sp_lock_release(&lock);
+    return now;
+}
+
+// The promise may have ended for the capture that was seen, and hold once more. So the driver is
+// asked again, and the answer counts where nothing has changed meanwhile.
+void sp_promises_note_capture(struct sp_outcome answer, CUstream stream) {
+    if (!sp_outcome_is_capture(answer) || !sp_borrow_is_allowed() || sp_fork_is_child())
+        return;
+    uint32_t before = changes_now();
+    if (!sp_outcome_is_capture(sp_resolve_capture(stream)))
+        return;
+    sp_lock_acquire(&lock);
+    if (changes == before && sp_borrow_is_allowed()) {
+        is_broken = true;
+        set_locked(sp_load_relaxed(&sp_promises_now) & ~poolPromiseNoCapture);
+    }
+    sp_lock_release(&lock);
 }

@@ -9,14 +9,14 @@ bool sp_open_is_promised(const struct sp_pool *pool) {
 }
 
 bool sp_open_is_possible(const struct sp_pool *pool) {
-    return sp_open_is_promised(pool) || sp_borrow_may_take_seen();
+    return sp_open_is_promised(pool) || sp_borrow_is_allowed();
 }
 
 // A pool that goes by synchronises alone learns of no other thing.
 bool sp_open_may_borrow(const struct sp_pool *pool, const struct sp_stream *stream) {
-    bool is_seen = sp_borrow_may_take_seen() && sp_load_relaxed(&stream->seen);
-    return (sp_open_is_promised(pool) || is_seen) && sp_borrow_is_possible(stream) &&
-           !sp_pool_is_deterministic(pool);
+    bool is_known = !stream->is_default && sp_load_relaxed(&stream->known_as) != 0;
+    return (sp_open_is_promised(pool) || (is_known && sp_borrow_is_allowed())) &&
+           sp_borrow_is_possible(stream) && !sp_pool_is_deterministic(pool);
 }
 
 // Where nothing is promised, a lane is open as long as no other stream has used the pool. Among

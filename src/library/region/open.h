@@ -1,6 +1,6 @@
 // Which lanes are open: those of streams that the program has promised to destroy through the
-// library and never to capture, and the only one of a pool where its stream is seen and no capture
-// is open.
+// library and never to capture; and while no stream captures (process/promises.h) the only one of a
+// pool, where its stream is known by its handle.
 //
 // An open lane records nothing by itself, for the library may ask its stream, or record on it,
 // whenever somebody else needs to know (region/open_lanes.h).
@@ -11,7 +11,7 @@
 #include "region/lane.h"
 
 // The program has promised what it takes for open lanes; lanes of the pool may be open, by that or
-// because their streams are seen; the stream may be borrowed for what its lane holds back; its lane
+// because no stream captures; the stream may be borrowed for what its lane holds back; its lane
 // is to be open.
 bool sp_open_is_promised(const struct sp_pool *pool);
 bool sp_open_is_possible(const struct sp_pool *pool);

@@ -149,9 +149,9 @@ static void a_free_in_no_order_needs_no_context(void **state) {
     CUcontext context = NULL;
     void *foreign = driver_memory();
     use_no_context_and_fail(CUDA_ERROR_INVALID_CONTEXT);
-    sp_api_demand_context(true);
+    sp_api_set_terms(SP_API_DEMANDS);
     assert_int_equal(poolFree(foreign), poolErrorDeviceUninitialized);
-    sp_api_demand_context(false);
+    sp_api_set_terms(0);
     use_no_context_and_fail(CUDA_ERROR_INVALID_CONTEXT);
     simcudaFailCall("cuDevicePrimaryCtxRetain", 1, simcudaFaultOnce, CUDA_ERROR_ECC_UNCORRECTABLE);
     assert_int_equal(poolFree(foreign), poolErrorECCUncorrectable);

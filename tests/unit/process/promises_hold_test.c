@@ -8,51 +8,31 @@
 #include <pthread.h>
 #include <sched.h>
 
-#include "api/observe.h"
+#include "api/interpose.h"
 #include "order/borrow.h"
-#include "order/captures.h"
 #include "region/lane.h"
 #include "region/unfenced.h"
 #include "unit/fixture/pool.h"
 
-// The lane of the only stream of a pool, which an observer has seen: while no capture is open its
-// frees record nothing, and whoever needs the memory finds out.
+// The lane of the only stream of a pool, whose end is promised to be told: while it holds that no
+// stream captures, its frees record nothing, and whoever needs the memory finds out.
+
+enum { DESTROY = poolPromiseStreamDestroy, BOTH = DESTROY | poolPromiseNoCapture };
 
 static const size_t BIG = MIB(64); // more than any lane may hold back
 
 static poolMemPool_t pool;
-static CUstream a, b;
-
-static CUstream create_seen(void) {
-    CUstream stream = simulated_stream();
-    sp_observe_created(stream, simulated_context(), 0);
-    return stream;
-}
+static CUstream a, b, unpromised;
 
 static int setup(void **state) {
-    sp_observe_all();
+    sp_interpose_hold(BOTH);
     if (fixture_setup(state) != 0)
         return -1;
     pool = fixture_pool_of_at_most(BIG);
-    a = create_seen();
-    b = create_seen();
+    a = simulated_stream();
+    b = simulated_stream();
+    unpromised = simulated_stream();
     return poolDeviceSetMemPool(0, pool) == poolSuccess ? 0 : -1;
-}
-
-// The next test's driver has other streams.
-static int teardown(void **state) {
-    struct sp_seen_place all = {simulated_context(), 0};
-    unsigned bucket = 0;
-    while (sp_seen_remove_of(&all, UINT64_MAX, &bucket))
-        continue;
-    return fixture_teardown(state);
-}
-
-// Of a test that leaves a capture counted forever.
-static int teardown_of_doubt(void **state) {
-    atomic_store(&sp_captures_open, 0);
-    sp_borrow_resume_seen();
-    return teardown(state);
 }
 
 static bool has_ids(void) {
@@ -63,20 +43,27 @@ static uint64_t recorded(void) {
     return simcudaCallCount("cuEventRecord");
 }
 
+// Nobody knows who a default stream is.
+static int promises_of(CUstream stream) {
+    return stream == unpromised             ? poolPromiseNothing
+           : stream <= CU_STREAM_PER_THREAD ? poolPromiseNoCapture
+                                            : BOTH;
+}
+
 // Memory of a pool is freed here, and no other.
-static poolError_t observed_free(void *pointer, CUstream stream) {
+static poolError_t promised_free(void *pointer, CUstream stream) {
     bool is_foreign = false;
-    return sp_observe_free(pointer, stream, &is_foreign);
+    return sp_interpose_free(pointer, stream, promises_of(stream), &is_foreign);
 }
 
 static void *allocate(CUstream stream) {
     void *pointer = NULL;
-    assert_int_equal(sp_observe_malloc(&pointer, BIG, stream), poolSuccess);
+    assert_int_equal(sp_interpose_malloc(&pointer, BIG, stream, promises_of(stream)), poolSuccess);
     return pointer;
 }
 
 static void pair(CUstream stream) {
-    assert_int_equal(observed_free(allocate(stream), stream), poolSuccess);
+    assert_int_equal(promised_free(allocate(stream), stream), poolSuccess);
 }
 
 // The events that the second and later pairs of a stream record.
@@ -91,33 +78,26 @@ static uint64_t recorded_by_pair(CUstream stream) {
 static void *free_pending(CUstream stream) {
     void *pointer = allocate(stream);
     simulated_work(stream);
-    assert_int_equal(observed_free(pointer, stream), poolSuccess);
+    assert_int_equal(promised_free(pointer, stream), poolSuccess);
     return pointer;
 }
 
-static bool answers_capture(CUstream stream) {
-    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    return sp_driver->cuStreamIsCapturing(stream, &status) != CUDA_SUCCESS ||
-           status != CU_STREAM_CAPTURE_STATUS_NONE;
-}
-
 static void begin_capture(CUstream stream) {
-    sp_observe_capture_begins(stream, NULL);
+    sp_interpose_hold(DESTROY);
     assert_int_equal(sp_driver->cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
                      CUDA_SUCCESS);
-    sp_observe_capture_begun(stream, NULL);
 }
 
 static void end_capture(CUstream stream) {
     CUgraph graph;
     assert_int_equal(sp_driver->cuStreamEndCapture(stream, &graph), CUDA_SUCCESS);
-    sp_observe_capture_ended(stream, NULL, answers_capture);
     assert_int_equal(sp_driver->cuGraphDestroy(graph), CUDA_SUCCESS);
+    sp_interpose_hold(BOTH);
 }
 
 // ------------------------------------------------------------------------------------ no capture
 
-static void a_pair_on_a_seen_stream_records_nothing_however_large(void **state) {
+static void a_pair_on_a_promised_stream_records_nothing_however_large(void **state) {
     (void)state;
     pair(a);
     pair(a);
@@ -127,11 +107,9 @@ static void a_pair_on_a_seen_stream_records_nothing_however_large(void **state) 
         assert_int_equal(simcudaCallCount(NULL), before);
 }
 
-static void a_pair_on_an_unseen_stream_records(void **state) {
+static void a_pair_on_another_stream_records(void **state) {
     (void)state;
-    CUstream unseen = simulated_stream();
-    assert_int_equal(recorded_by_pair(unseen), 1);
-    simulated_destroy(unseen);
+    assert_int_equal(recorded_by_pair(unpromised), 1);
 }
 
 static void a_default_stream_records(void **state) {
@@ -154,7 +132,7 @@ static void another_stream_gets_what_is_complete(void **state) {
     void *freed = free_pending(a);
     simulated_finish(a);
     assert_ptr_equal(allocate(b), freed);
-    assert_int_equal(observed_free(freed, b), poolSuccess);
+    assert_int_equal(promised_free(freed, b), poolSuccess);
 }
 
 static void another_stream_waits_for_what_is_pending(void **state) {
@@ -164,7 +142,7 @@ static void another_stream_waits_for_what_is_pending(void **state) {
     assert_ptr_equal(allocate(b), freed);
     assert_true(simcudaCallCount("cuStreamWaitEvent") > before);
     simulated_finish(a);
-    assert_int_equal(observed_free(freed, b), poolSuccess);
+    assert_int_equal(promised_free(freed, b), poolSuccess);
 }
 
 static void a_destroyed_stream_leaves_an_event(void **state) {
@@ -172,7 +150,7 @@ static void a_destroyed_stream_leaves_an_event(void **state) {
     void *freed = free_pending(a);
     assert_int_equal(poolStreamDestroy(a), poolSuccess);
     assert_ptr_equal(allocate(b), freed);
-    assert_int_equal(observed_free(freed, b), poolSuccess);
+    assert_int_equal(promised_free(freed, b), poolSuccess);
 }
 
 // --------------------------------------------------------------------------------------- captures
@@ -182,10 +160,10 @@ static void what_was_held_back_gets_its_event_before_a_capture_begins(void **sta
     (void)state;
     free_pending(a);
     uint64_t before = recorded();
-    sp_observe_capture_begins(a, NULL);
+    sp_interpose_hold(DESTROY);
     if (has_ids())
         assert_int_equal(recorded(), before + 1);
-    sp_observe_capture_refused(a, NULL, answers_capture);
+    sp_interpose_hold(BOTH);
     simulated_finish(a);
 }
 
@@ -208,46 +186,40 @@ static void nothing_is_asked_of_a_stream_that_captures(void **state) {
         assert_int_equal(recorded(), records);
     end_capture(a);
     simulated_finish(a);
-    assert_int_equal(observed_free(freed, b), poolSuccess);
-}
-
-static void several_captures_end_in_any_order(void **state) {
-    (void)state;
-    CUstream c = create_seen();
-    begin_capture(a);
-    begin_capture(b);
-    end_capture(a);
-    assert_int_equal(recorded_by_pair(c), 1);
-    end_capture(b);
-    assert_int_equal(recorded_by_pair(c), has_ids() ? 0 : 1);
-}
-
-static void a_capture_that_ends_with_its_stream_opens_the_lanes_again(void **state) {
-    (void)state;
-    begin_capture(a);
-    assert_int_equal(recorded_by_pair(b), 1);
-    assert_int_equal(poolStreamDestroy(a), poolSuccess);
-    simcudaReportClear(); // the driver may not be asked for that
-    assert_int_equal(recorded_by_pair(b), has_ids() ? 0 : 1);
+    assert_int_equal(promised_free(freed, b), poolSuccess);
 }
 
 // Nobody knows what captures then.
 static void after_an_unseen_capture_each_pair_records(void **state) {
     (void)state;
-    CUstream unseen = simulated_stream();
     CUgraph graph;
     void *pointer;
     pair(a);
-    assert_int_equal(sp_driver->cuStreamBeginCapture(unseen, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
-                     CUDA_SUCCESS);
-    assert_int_not_equal(sp_observe_malloc(&pointer, BIG, unseen), poolSuccess);
-    assert_int_equal(sp_driver->cuStreamEndCapture(unseen, &graph), CUDA_SUCCESS);
+    assert_int_equal(
+        sp_driver->cuStreamBeginCapture(unpromised, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+        CUDA_SUCCESS);
+    assert_int_not_equal(sp_interpose_malloc(&pointer, BIG, unpromised, poolPromiseNothing),
+                         poolSuccess);
+    assert_int_equal(sp_driver->cuStreamEndCapture(unpromised, &graph), CUDA_SUCCESS);
     assert_int_equal(sp_driver->cuGraphDestroy(graph), CUDA_SUCCESS);
+    sp_interpose_hold(BOTH);
     assert_int_equal(recorded_by_pair(a), 1);
 }
 
-// ------------------------------------------------------------------------------------
-// interleavings
+// A stream may be known by the promise of another pool alone. When that ends, its lanes are open no
+// more: it can't be borrowed for what they would hold back.
+static void the_end_of_another_pools_promise_closes_lanes(void **state) {
+    (void)state;
+    poolMemPool_t other = fixture_pool();
+    fixture_set_flag(other, poolMemPoolAttrStreamPromises, poolPromiseStreamDestroy);
+    fixture_free(fixture_malloc(other, 1000, unpromised), unpromised);
+    if (has_ids())
+        assert_int_equal(recorded_by_pair(unpromised), 0);
+    fixture_set_flag(other, poolMemPoolAttrStreamPromises, poolPromiseNothing);
+    assert_int_equal(recorded_by_pair(unpromised), 1);
+}
+
+// ---------------------------------------------------------------------------------- interleavings
 
 // The stream is borrowed while a capture is about to begin, which waits for its return.
 struct both {
@@ -257,7 +229,7 @@ struct both {
 
 static void *suspend(void *argument) {
     struct both *both = argument;
-    sp_borrow_suspend_seen();
+    sp_borrow_suspend();
     atomic_store(&both->suspended, true);
     return NULL;
 }
@@ -271,7 +243,7 @@ static void a_capture_waits_for_borrowers_and_lets_no_more_in(void **state) {
         return;
     assert_true(sp_borrow_stream(both.stream, NULL, false));
     assert_int_equal(pthread_create(&thread, NULL, suspend, &both), 0);
-    while (sp_borrow_may_take_seen())
+    while (sp_borrow_is_allowed())
         continue;
     for (int i = 0; i < 1000; i++) // one that doesn't wait gets on meanwhile
         sched_yield();
@@ -280,30 +252,29 @@ static void a_capture_waits_for_borrowers_and_lets_no_more_in(void **state) {
     sp_borrow_end(both.stream);
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_true(atomic_load(&both.suspended));
-    sp_borrow_resume_seen();
+    sp_borrow_allow();
     assert_true(sp_borrow_stream(both.stream, NULL, false));
     sp_borrow_end(both.stream);
 }
 
-#define lending_test(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+#define hold_test(function) cmocka_unit_test_setup_teardown(function, setup, fixture_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        lending_test(a_pair_on_a_seen_stream_records_nothing_however_large),
-        lending_test(a_pair_on_an_unseen_stream_records),
-        lending_test(a_default_stream_records),
-        lending_test(with_a_second_stream_in_the_pool_each_pair_records),
-        lending_test(another_stream_gets_what_is_complete),
-        lending_test(another_stream_waits_for_what_is_pending),
-        lending_test(a_destroyed_stream_leaves_an_event),
-        lending_test(what_was_held_back_gets_its_event_before_a_capture_begins),
-        lending_test(beside_a_capture_each_pair_records),
-        lending_test(nothing_is_asked_of_a_stream_that_captures),
-        lending_test(several_captures_end_in_any_order),
-        lending_test(a_capture_that_ends_with_its_stream_opens_the_lanes_again),
-        cmocka_unit_test_setup_teardown(after_an_unseen_capture_each_pair_records, setup,
-                                        teardown_of_doubt),
-        lending_test(a_capture_waits_for_borrowers_and_lets_no_more_in),
+        hold_test(a_pair_on_a_promised_stream_records_nothing_however_large),
+        hold_test(a_pair_on_another_stream_records),
+        hold_test(a_default_stream_records),
+        hold_test(with_a_second_stream_in_the_pool_each_pair_records),
+        hold_test(another_stream_gets_what_is_complete),
+        hold_test(another_stream_waits_for_what_is_pending),
+        hold_test(a_destroyed_stream_leaves_an_event),
+        hold_test(what_was_held_back_gets_its_event_before_a_capture_begins),
+        hold_test(beside_a_capture_each_pair_records),
+        hold_test(nothing_is_asked_of_a_stream_that_captures),
+        hold_test(the_end_of_another_pools_promise_closes_lanes),
+        hold_test(a_capture_waits_for_borrowers_and_lets_no_more_in),
+        // Behind it the promise never holds again.
+        hold_test(after_an_unseen_capture_each_pair_records),
     };
-    return cmocka_run_group_tests_name("process_lending", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("api/hold", tests, NULL, NULL);
 }
