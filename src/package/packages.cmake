@@ -83,7 +83,8 @@ set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS "${library_of_this_version}")
 set(control "${CMAKE_CURRENT_BINARY_DIR}/control")
 file(WRITE "${control}/shlibs"
     "libstreampool ${soversion} ${library_package} (>= ${PROJECT_VERSION})\n"
-    "libstreampool_mam ${soversion} ${library_package} (>= ${PROJECT_VERSION})\n")
+    "libstreampool_mam ${soversion} ${library_package} (>= ${PROJECT_VERSION})\n"
+    "libstreampool_observe ${soversion} ${library_package} (>= ${PROJECT_VERSION})\n")
 file(WRITE "${control}/triggers" "activate-noawait ldconfig\n")
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA "${control}/shlibs" "${control}/triggers")
 set(CPACK_DEBIAN_TOOLS_PACKAGE_CONTROL_EXTRA "${control}/triggers")

@@ -132,7 +132,8 @@ check_control() {
 
     # Programs that were built with this version run with it and later ones.
     expect shlibs "$(cat "$WORK/control/library/shlibs")" "^libstreampool $SOVERSION $(package_of library) \(>= $VERSION\)
-libstreampool_mam $SOVERSION $(package_of library) \(>= $VERSION\)\$"
+libstreampool_mam $SOVERSION $(package_of library) \(>= $VERSION\)
+libstreampool_observe $SOVERSION $(package_of library) \(>= $VERSION\)\$"
     diff -u --label wanted --label control <(printf '%s\n' {development,library,tools}/{control,md5sums} library/shlibs \
         {library,tools}/triggers | sort) <(cd "$WORK/control" && find . -type f | sed 's|^\./||' | sort)
     for component in library tools; do

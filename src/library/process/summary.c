@@ -201,7 +201,7 @@ static void hold_broken_pipe(void) {
     pthread_sigmask(SIG_BLOCK, &pipe, NULL);
 }
 
-__attribute__((destructor)) static void print_at_exit(void) {
+void sp_summary_print_at_exit(void) {
     if (!sp_observe_is_on() || sp_fork_is_child())
         return;
     SP_UNCANCELLED;

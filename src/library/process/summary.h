@@ -20,4 +20,7 @@ bool sp_summary_print(struct sp_pool *pool, FILE *out);
 // about to be destroyed, and the caller has pinned it.
 void sp_summary_note_destroyed(struct sp_pool *pool);
 
+// Writes what the environment asks for. Called once, at the process's end.
+void sp_summary_print_at_exit(void);
+
 #endif
