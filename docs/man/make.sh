@@ -101,8 +101,8 @@ simulated_environment() {
 observer() {
     echo .TP
     echo ".I libstreampool_observe.so.${version%.*}"
-    echo 'The observer, in the folder of the shared library, which loads it for STREAMPOOL_STATS, STREAMPOOL_LEAKS and'
-    echo 'STREAMPOOL_TRACE.'
+    echo 'The observer, in the folder of the shared library, which loads it for'
+    echo 'STREAMPOOL_STATS, STREAMPOOL_LEAKS and STREAMPOOL_TRACE.'
 }
 
 simulated_driver() {
