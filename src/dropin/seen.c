@@ -91,10 +91,12 @@ static bool add(CUstream handle, CUcontext context, int device) {
 
 void sp_seen_created(CUstream stream, CUcontext context, int device) {
     uint64_t before = sp_captures_now();
-    if (!sp_captures_watch() || !add(stream, context, device))
+    if (!sp_captures_watch())
         return;
-    sp_interpose_forget(stream);
-    sp_captures_end_of_stream(stream, before);
+    bool was_here = add(stream, context, device);
+    sp_interpose_forget(stream); // a call may have remembered an earlier one that was ending
+    if (was_here)
+        sp_captures_end_of_stream(stream, before);
 }
 
 void sp_seen_ends(CUstream stream) {

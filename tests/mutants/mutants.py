@@ -26,6 +26,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -145,15 +146,16 @@ class Copy:
             pathlib.Path(path).write_bytes(content)
 
     def command(self, command, environment=(), timeout=None):
-        """True when it succeeds in time."""
+        """True when it succeeds in time. Else all processes that it has started are ended."""
+        running = subprocess.Popen(command, env={**os.environ, **dict(pair.split('=', 1) for pair in environment)},
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
         try:
-            done = subprocess.run(command, env={**os.environ, **dict(pair.split('=', 1) for pair in environment)},
-                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=timeout)
-        except subprocess.TimeoutExpired as late:
-            self.output = (late.stdout or b'').decode(errors='replace')
-            return False
-        self.output = done.stdout.decode(errors='replace')
-        return done.returncode == 0
+            output = running.communicate(timeout=timeout)[0]
+        except subprocess.TimeoutExpired:
+            os.killpg(running.pid, signal.SIGKILL)
+            output = running.communicate()[0]
+        self.output = output.decode(errors='replace')
+        return running.returncode == 0
 
     def need(self, what, command):
         if not self.command(command):

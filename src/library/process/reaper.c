@@ -78,14 +78,15 @@ static enum sp_worker_result work_or_await_news(struct sp_pool *pool, bool insis
 }
 
 // A pool that was given up is seen to by its end. The next pool in the same struct is looked at
-// instead, if it is served: one that isn't is never pinned here, so its end waits for no visit.
+// instead, if it is served. One that isn't is never pinned here, so its end waits for no visit: the
+// handle is read first, so the pin fails where the struct has another pool by then.
 static enum sp_worker_result visit(struct sp_chore *chore, bool insists) {
     struct sp_pool *pool = SP_CONTAINER_OF(chore, struct sp_pool, later.chore);
+    poolMemPool_t handle = sp_load_acquire(&pool->handle);
     if (!sp_later_serves(pool)) {
         atomic_store(&pool->later.trim_due, false); // the next synchronise sees to it
         return SP_WORKER_IDLE;
     }
-    poolMemPool_t handle = sp_load_acquire(&pool->handle);
     if (!sp_pin_take(pool, handle))
         return SP_WORKER_IDLE;
     enum sp_worker_result result = work_or_await_news(pool, insists);

@@ -138,14 +138,14 @@ static struct sp_outcome map_extent(struct sp_view *view, struct sp_extent *exte
     return outcome;
 }
 
-static void enter(struct sp_view *view, struct sp_extent *extent) {
-    sp_tree_insert(&view->extents, &extent->by_address);
+static void show(struct sp_view *view, struct sp_extent *extent) {
     sp_space_note_extent(view->space, &extent->in_space, extent->address, extent->size,
                          &extent->in_space);
+    sp_page_map_set_begin(extent->address, true);
 }
 
-static void leave(struct sp_view *view, struct sp_extent *extent) {
-    sp_tree_remove(&view->extents, &extent->by_address);
+static void hide(struct sp_view *view, struct sp_extent *extent) {
+    sp_page_map_set_begin(extent->address, false);
     sp_space_forget_extent(view->space, &extent->in_space);
 }
 
@@ -167,8 +167,8 @@ struct sp_outcome sp_view_map(struct sp_view *view, CUdeviceptr address, size_t 
             free(extent);
         return outcome;
     }
-    enter(view, extent);
-    sp_page_map_set_begin(address, true);
+    sp_tree_insert(&view->extents, &extent->by_address);
+    show(view, extent);
     view->mapped += size;
     return sp_outcome_done();
 }
@@ -198,24 +198,27 @@ struct sp_outcome sp_view_map_pieces(struct sp_view *view, CUdeviceptr address, 
     return sp_outcome_done();
 }
 
-// The page map forgets where a plain extent begins before another one can begin there.
+// Once the driver has the memory, another thread may get it, and an extent of its own begins there.
+// So this one is hidden before.
 struct sp_outcome sp_view_give_plain(struct sp_view *view) {
+    struct sp_extent *extent = sp_view_extent_from(view, 0);
     if (view->plain.base == 0)
         return sp_outcome_done();
-    sp_page_map_set_begin(view->address, false);
+    hide(view, extent);
     struct sp_outcome outcome = sp_plain_give(&view->plain, view->address, view->size);
     if (!sp_is_done(outcome))
-        sp_page_map_set_begin(view->address, true);
+        show(view, extent);
     return outcome;
 }
 
 void sp_view_lose(struct sp_view *view) {
     struct sp_extent *extent = sp_view_extent_from(view, 0);
-    sp_page_map_set_begin(view->address, false);
+    if (extent && view->plain.base != 0)
+        hide(view, extent);
     view->plain.base = 0;
     if (!extent)
         return;
-    leave(view, extent);
+    sp_tree_remove(&view->extents, &extent->by_address);
     free(extent);
 }
 
@@ -224,9 +227,9 @@ struct sp_outcome sp_view_unmap(struct sp_view *view, struct sp_extent *extent) 
     struct sp_outcome outcome = view->is_plain ? sp_view_give_plain(view) : unmap_extent(extent);
     if (!sp_is_done(outcome))
         return outcome;
-    leave(view, extent);
     if (!view->is_plain)
-        sp_page_map_set_begin(extent->address, false);
+        hide(view, extent);
+    sp_tree_remove(&view->extents, &extent->by_address);
     view->mapped -= extent->size;
     free(extent);
     return sp_outcome_done();

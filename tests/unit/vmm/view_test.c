@@ -233,6 +233,90 @@ static void the_pieces_that_are_mapped_are_counted(void **state) {
 
 #define view_test(function) cmocka_unit_test_setup_teardown(function, open_view, close_view)
 
+// ------------------------------------------------------------------------------------ plain memory
+
+static struct {
+    CUdeviceptr address;
+    bool refuses; // to take memory back
+    int taken;
+} plain_driver;
+
+static CUresult plain_alloc(CUdeviceptr *address, size_t size) {
+    (void)size;
+    *address = plain_driver.address;
+    return CUDA_SUCCESS;
+}
+
+static bool is_shown(CUdeviceptr address) {
+    return sp_space_is_one_extent(&space, address, GRANULE);
+}
+
+// Another thread may get the memory as soon as the driver has it.
+static CUresult plain_free(CUdeviceptr address) {
+    assert_false(is_shown(address));
+    plain_driver.taken++;
+    return plain_driver.refuses ? CUDA_ERROR_UNKNOWN : CUDA_SUCCESS;
+}
+
+static CUresult plain_push(CUcontext context) {
+    (void)context;
+    return CUDA_SUCCESS;
+}
+
+static CUresult plain_pop(CUcontext *context) {
+    *context = NULL;
+    return CUDA_SUCCESS;
+}
+
+static CUresult plain_mode(CUstreamCaptureMode *mode) {
+    (void)mode;
+    return CUDA_SUCCESS;
+}
+
+static const struct sp_driver driver_of_plain = {.cuMemAlloc = plain_alloc,
+                                                 .cuMemFree = plain_free,
+                                                 .cuCtxPushCurrent = plain_push,
+                                                 .cuCtxPopCurrent = plain_pop,
+                                                 .cuThreadExchangeStreamCaptureMode = plain_mode};
+
+static void plain_memory_is_hidden_before_the_driver_has_it(void **state) {
+    (void)state;
+    struct sp_view plain;
+    plain_driver.address = (CUdeviceptr)1 << 40;
+    plain_driver.taken = 0;
+    const struct sp_driver *before = sp_driver;
+    sp_driver = &driver_of_plain;
+    assert_done(sp_view_open_plain(&plain, &space, NULL, 0, GRANULE));
+    assert_done(sp_view_map(&plain, plain.address, GRANULE));
+    struct sp_extent *extent = sp_view_extent_from(&plain, 0);
+    plain_driver.refuses = true;
+    assert_false(sp_is_done(sp_view_unmap(&plain, extent)));
+    assert_true(is_shown(plain.address)); // nothing has changed
+    plain_driver.refuses = false;
+    assert_done(sp_view_give_plain(&plain));
+    assert_done(sp_view_unmap(&plain, extent));
+    assert_int_equal(plain_driver.taken, 2);
+    assert_false(is_shown(plain.address));
+    sp_view_close(&plain);
+    sp_driver = before;
+}
+
+static void lost_plain_memory_is_hidden(void **state) {
+    (void)state;
+    struct sp_view plain;
+    plain_driver.address = (CUdeviceptr)1 << 40;
+    plain_driver.taken = 0;
+    const struct sp_driver *before = sp_driver;
+    sp_driver = &driver_of_plain;
+    assert_done(sp_view_open_plain(&plain, &space, NULL, 0, GRANULE));
+    assert_done(sp_view_map(&plain, plain.address, GRANULE));
+    sp_view_lose(&plain);
+    assert_false(is_shown(plain.address));
+    assert_int_equal(plain_driver.taken, 0);
+    sp_view_close(&plain);
+    sp_driver = before;
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         view_test(a_new_view_is_empty),
@@ -249,6 +333,8 @@ int main(void) {
         view_test(an_unmap_whose_first_step_fails_changes_nothing),
         view_test(an_unmap_whose_second_step_fails_leaves_usable_memory_and_goes_on_from_there),
         view_test(the_span_of_a_closed_view_can_be_taken_again),
+        view_test(plain_memory_is_hidden_before_the_driver_has_it),
+        view_test(lost_plain_memory_is_hidden),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
