@@ -118,7 +118,7 @@ def main():
     parser.add_argument('files', nargs='*')
     parser.add_argument('--count', type=int, default=200)
     parser.add_argument('--seed', type=int, default=1)
-    given = parser.parse_args()
+    given = parser.parse_intermixed_args()
     files = given.files or sorted(glob.glob('src/library/*/*.c', root_dir=mutants.CHECKOUT))
     copy = mutants.Run(os.path.abspath(given.build))
     copy.command(['ctest', '--test-dir', copy.build, '--show-only'])
