@@ -97,7 +97,7 @@ def survives(copy, mutant, tests):
     """True when the tests pass, false when one fails, and null where the mutant can't be built."""
     content = pathlib.Path(f'{mutants.CHECKOUT}/{mutant.file}').read_bytes()
     copy.put(mutant.file, content[:mutant.begin] + mutant.new.encode('latin-1') + content[mutant.end:])
-    targets = sorted({re.sub(r'_\d{5}$', '', test) + '_test' for test in tests})
+    targets = sorted({mutants.program_of(test) for test in tests})
     try:
         if not copy.command(['cmake', '--build', copy.build, '--target', *targets, 'streampool_simcuda']):
             return None
@@ -123,6 +123,9 @@ def main():
     copy = mutants.Run(os.path.abspath(given.build))
     copy.command(['ctest', '--test-dir', copy.build, '--show-only'])
     all_tests = re.findall(r'Test +#\d+: (\w+)', copy.output)
+    copy.command(['ninja', '-C', copy.build, '-t', 'targets', 'all'])
+    programs = set(re.findall(r'^([\w-]+): phony', copy.output, re.M))
+    all_tests = [test for test in all_tests if mutants.program_of(test) in programs]
     made = [mutant for file in files if tests_of(file, all_tests) for mutant in mutants_of(file)]
     drawn = random.Random(given.seed).sample(made, min(given.count, len(made)))
     counts = {True: 0, False: 0, None: 0}

@@ -178,6 +178,14 @@ class Copy:
                 self.put(file, text_of(file).encode())
 
 
+def program_of(test):
+    """The target of a test in ctest."""
+    for name in 'random', 'room', 'conformance':
+        if re.match(f'{name}(_|$)', test):
+            return f'streampool-{name}'
+    return re.sub(r'_\d{5}$', '', test) + '_test'
+
+
 class Run(Copy):
     """The tests that a mutant meets, and what the last one printed."""
 
@@ -198,7 +206,7 @@ class Run(Copy):
     # Each of these returns how a test failed, as the fact says it, or null.
 
     def unit_test(self, name):
-        self.make('streampool-room' if name.startswith('room') else re.sub(r'_\d{5}$', '', name) + '_test')
+        self.make(program_of(name))
         passed = self.command(['ctest', '--test-dir', self.build, '-R', f'^{name}$', '--no-tests=error', '--verbose'])
         if 'No tests were found' in self.output:
             print(f'no test is called {name}', file=sys.stderr)
