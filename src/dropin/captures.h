@@ -6,8 +6,8 @@
 //
 //   a capture is counted from before the driver begins it until after the driver has ended it
 //
-// What tells a capture is the stream on which it began: its handle, and for the thread's own
-// default stream the thread and the context as well. The legacy stream can't capture.
+// A capture is told by the stream on which it began: by its handle, and for the thread's own
+// default stream by the thread and the context as well. The legacy stream can't capture.
 //
 // Each fact of a stream or a capture has a number, which only grows. The end of a context is known
 // after it has happened, when a stream of another one may have got a handle of this one's: so it
