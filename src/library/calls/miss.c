@@ -179,10 +179,8 @@ static void look_after_others(struct sp_pool *pool, struct sp_lane *lane) {
     sp_near_count_miss(lane);
     if (!ask || atomic_exchange_explicit(&pool->lanes.asks, true, memory_order_relaxed))
         return;
-    uint64_t before = sp_progress_news();
     sp_open_lanes_ask_some(pool, lane);
     sp_poll_until_busy_of(lane->stream);
-    sp_near_note_answer(lane, sp_progress_news() != before);
     sp_store_relaxed(&pool->lanes.asks, false);
     sp_lock_acquire(&pool->lock);
     sp_settle_part(pool);

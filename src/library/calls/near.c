@@ -1,7 +1,6 @@
 #include "calls/near.h"
 
 #include "base/cold.h"
-#include "base/number.h"
 #include "order/mark.h"
 #include "region/at_hand.h"
 #include "region/collect.h"
@@ -15,17 +14,10 @@
 
 bool sp_near_is_turn_of_others(const struct sp_lane *lane) {
     const struct sp_lanes *lanes = &lane->pool->lanes;
-    return sp_pool_is_shared(lane->pool) && !sp_load_relaxed(&lanes->asks) &&
-           ((sp_load_relaxed(&lanes->ask_each_miss) && !sp_crowd_is_there(lane)) ||
-            sp_load_relaxed(&lane->misses) % sp_load_relaxed(&lane->asks_every) == 0);
-}
-
-// Where streams are promised, a question asks only those that have freed something since.
-void sp_near_note_answer(struct sp_lane *lane, bool brought_news) {
-    uint32_t share = sp_open_is_promised(lane->pool) ? 4 : 1;
-    uint32_t twice = sp_load_relaxed(&lane->asks_every) * 2;
-    uint32_t rarer = (uint32_t)sp_min(twice, SP_MISSES_PER_POLL_MOST / share);
-    sp_store_relaxed(&lane->asks_every, brought_news ? SP_MISSES_PER_POLL_LEAST / share : rarer);
+    if (!sp_pool_is_shared(lane->pool) || sp_load_relaxed(&lanes->asks))
+        return false;
+    return (sp_load_relaxed(&lanes->ask_each_miss) && !sp_crowd_is_there(lane)) ||
+           sp_load_relaxed(&lane->misses) % SP_MISSES_PER_POLL == 0;
 }
 
 void sp_near_count_miss(struct sp_lane *lane) {

@@ -13,17 +13,13 @@
 uint64_t sp_near_take(struct sp_pool *pool, struct sp_stream *stream, size_t size,
                       unsigned int flags);
 
-// True when it is the lane's turn to ask the others. False in a pool with one lane, and while
-// another thread asks: questions of several threads at once take many times as long, and what one
-// learns all know.
+// True when it is the lane's turn to ask the others: once in so many misses of its quick lists.
+// False in a pool with one lane, and while another thread asks: questions of several threads at
+// once take many times as long, and what one learns all know. A question takes about as long as a
+// miss. Where the pool's free memory lies in pieces each miss of a lane that is in no crowd asks:
+// see sp_growth_note() and region/crowd.h.
+enum { SP_MISSES_PER_POLL = 8 };
 bool sp_near_is_turn_of_others(const struct sp_lane *lane);
-
-// Notes whether its question brought news. As long as questions do, it asks once in
-// SP_MISSES_PER_POLL_LEAST misses; each that brings none makes it ask half as often, down to once
-// in SP_MISSES_PER_POLL_MOST. Each is a quarter of that where the streams are promised. A question
-// takes about as long as a miss. Where the pool's free memory lies in pieces each miss of a lane
-// that is in no crowd asks, in vain or not: see sp_growth_note() and region/crowd.h.
-void sp_near_note_answer(struct sp_lane *lane, bool brought_news);
 
 // Counts a miss towards that turn.
 void sp_near_count_miss(struct sp_lane *lane);

@@ -61,7 +61,6 @@ static void init_locked(struct sp_lane *lane, struct sp_pool *pool, struct sp_st
     sp_store_relaxed(&lane->misses, 0);
     lane->waits_in_row = 0;
     lane->misses_at_wait = 0;
-    sp_store_relaxed(&lane->asks_every, SP_MISSES_PER_POLL_LEAST);
     sp_store_relaxed(&lane->by_address, false);
     sp_store_relaxed(&lane->latest, NULL);
     sp_store_relaxed(&lane->crowd, 0);

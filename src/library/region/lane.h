@@ -11,12 +11,6 @@
 
 enum { SP_QUICK_BINS = 32 };
 
-// While the pool is shared, a lane asks what other streams have completed once in so many misses of
-// its quick lists, and in a quarter of that where the program promises how it uses its streams: the
-// more often the more that brings news; see calls/near.h.
-#define SP_MISSES_PER_POLL_LEAST 8
-#define SP_MISSES_PER_POLL_MOST  32
-
 // Freed large blocks of one size, last in first out.
 struct sp_quick_bin {
     uint64_t size;
@@ -55,9 +49,8 @@ struct sp_lane {
     struct sp_list owned_slabs;                    // all
     _Atomic uint32_t slab_count;                   // of these
     struct sp_quick_bin quick[SP_QUICK_BINS];
-    _Atomic uint32_t misses;     // of the quick lists
-    _Atomic uint32_t asks_every; // so many misses; see calls/near.h
-    uint64_t freed_unchecked;    // bytes, since it was seen how long these are
+    _Atomic uint32_t misses;  // of the quick lists
+    uint64_t freed_unchecked; // bytes, since it was seen how long these are
     // See region/front.h. Null, or those that the struct keeps when it is another pool's.
     struct sp_front *_Atomic fronts;
     struct sp_front *kept_fronts;

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 
+#include "calls/near.h"
 #include "order/mark.h"
 #include "region/collect.h"
 #include "region/settle.h"
@@ -324,8 +325,8 @@ static void what_an_event_stands_behind_since_is_not_joined_either(void **state)
     fixture_check(pool);
 }
 
-// Where questions have brought nothing, what other streams have completed becomes ready once in so
-// many misses, though the lane has enough of its own.
+// What another stream has completed becomes ready once in so many misses, though the lane has
+// enough of its own.
 static void one_miss_in_so_many_asks_the_others(void **state) {
     (void)state;
     poolMemPool_t pool = fixture_pool();
@@ -339,34 +340,11 @@ static void one_miss_in_so_many_asks_the_others(void **state) {
     sp_collect_all(fixture_inside(pool));
     fixture_free(own, a);
     atomic_store(&fixture_lane(pool, a)->misses, 1);
-    atomic_store(&fixture_lane(pool, a)->asks_every, SP_MISSES_PER_POLL_MOST);
-    for (size_t i = 1; i < SP_MISSES_PER_POLL_MOST; i++) {
+    for (size_t i = 1; i < SP_MISSES_PER_POLL; i++) {
         fixture_malloc(pool, MIB(1) + i * KIB(1), a);
         assert_int_equal(fixture_lane_bytes(fixture_lane(pool, b)), MIB(16));
     }
-    fixture_malloc(pool, MIB(1) + SP_MISSES_PER_POLL_MOST * KIB(1), a);
-    assert_int_equal(fixture_lane_bytes(fixture_lane(pool, b)), 0);
-    fixture_check(pool);
-}
-
-static void of_promised_streams_a_lane_asks_four_times_as_often(void **state) {
-    (void)state;
-    poolMemPool_t pool = fixture_pool();
-    CUstream a = simulated_stream();
-    CUstream b = simulated_stream();
-    struct sp_lane *lane = fixture_lane(pool, a);
-    fixture_set_flag(pool, poolMemPoolAttrStreamPromises,
-                     poolPromiseStreamDestroy | poolPromiseNeverCapture);
-    fixture_free(fixture_malloc(pool, MIB(64), a), a);
-    fixture_free(fixture_malloc(pool, MIB(16), b), b);
-    size_t size = MIB(1);
-    for (int i = 0; i < 3 * SP_MISSES_PER_POLL_MOST; i++)
-        fixture_malloc(pool, size += KIB(1), a);
-    assert_int_equal(lane->asks_every, SP_MISSES_PER_POLL_MOST / 4);
-    fixture_free(fixture_malloc(pool, MIB(16), b), b);
-    sp_collect_all(fixture_inside(pool));
-    for (int i = 0; i < SP_MISSES_PER_POLL_MOST / 4; i++)
-        fixture_malloc(pool, size += KIB(1), a);
+    fixture_malloc(pool, MIB(1) + SP_MISSES_PER_POLL * KIB(1), a);
     assert_int_equal(fixture_lane_bytes(fixture_lane(pool, b)), 0);
     fixture_check(pool);
 }
@@ -381,41 +359,14 @@ static void a_lane_does_not_ask_while_another_thread_does(void **state) {
     fixture_free(fixture_malloc(pool, MIB(16), b), b);
     sp_collect_all(fixture_inside(pool));
     atomic_store(&fixture_inside(pool)->lanes.asks, true);
-    for (size_t i = 0; i < SP_MISSES_PER_POLL_LEAST; i++)
+    for (size_t i = 0; i < SP_MISSES_PER_POLL; i++)
         fixture_malloc(pool, MIB(1) + i * KIB(1), a);
     assert_true(fixture_lane_bytes(fixture_lane(pool, b)) > 0);
     atomic_store(&fixture_inside(pool)->lanes.asks, false);
-    for (size_t i = 0; i < SP_MISSES_PER_POLL_LEAST; i++)
+    for (size_t i = 0; i < SP_MISSES_PER_POLL; i++)
         fixture_malloc(pool, MIB(2) + i * KIB(1), a);
     assert_int_equal(fixture_lane_bytes(fixture_lane(pool, b)), 0);
     assert_false(fixture_inside(pool)->lanes.asks);
-    fixture_check(pool);
-}
-
-// A lane asks as often as it may as long as that brings news, and half as often each time that it
-// brings none.
-static void a_lane_asks_the_others_as_often_as_that_brings_news(void **state) {
-    (void)state;
-    poolMemPool_t pool = fixture_pool();
-    CUstream a = simulated_stream();
-    CUstream b = simulated_stream();
-    struct sp_lane *lane = fixture_lane(pool, a);
-    fixture_free(fixture_malloc(pool, MIB(64), a), a);
-    size_t size = MIB(1);
-    for (int i = 0; i < 4; i++) {
-        fixture_free(fixture_malloc(pool, MIB(16), b), b);
-        for (int j = 0; j < SP_MISSES_PER_POLL_LEAST; j++)
-            fixture_malloc(pool, size += KIB(1), a);
-        assert_int_equal(lane->asks_every, SP_MISSES_PER_POLL_LEAST);
-        assert_int_equal(fixture_lane_bytes(fixture_lane(pool, b)), 0);
-    }
-    for (int i = 0; i < 3 * SP_MISSES_PER_POLL_MOST; i++)
-        fixture_malloc(pool, size += KIB(1), a);
-    assert_int_equal(lane->asks_every, SP_MISSES_PER_POLL_MOST);
-    fixture_free(fixture_malloc(pool, MIB(16), b), b);
-    for (int i = 0; i < SP_MISSES_PER_POLL_MOST; i++)
-        fixture_malloc(pool, size += KIB(1), a);
-    assert_int_equal(fixture_lane_bytes(fixture_lane(pool, b)), 0);
     fixture_check(pool);
 }
 
@@ -426,7 +377,6 @@ static void in_a_pool_that_grew_for_pieces_each_miss_asks(void **state) {
     CUstream a = simulated_stream();
     CUstream b = simulated_stream();
     fixture_free(fixture_malloc(pool, MIB(256), a), a);
-    atomic_store(&fixture_lane(pool, a)->asks_every, SP_MISSES_PER_POLL_MOST);
     atomic_store(&fixture_lane(pool, a)->misses, 1);
     atomic_store(&fixture_inside(pool)->lanes.ask_each_miss, true);
     size_t size = MIB(1);
@@ -522,9 +472,7 @@ int main(void) {
         malloc_test(an_event_joins_them_where_nothing_else_fits),
         malloc_test(what_an_event_stands_behind_since_is_not_joined_either),
         malloc_test(one_miss_in_so_many_asks_the_others),
-        malloc_test(of_promised_streams_a_lane_asks_four_times_as_often),
         malloc_test(a_lane_does_not_ask_while_another_thread_does),
-        malloc_test(a_lane_asks_the_others_as_often_as_that_brings_news),
         malloc_test(in_a_pool_that_grew_for_pieces_each_miss_asks),
         malloc_test(an_allocation_whose_action_fails_takes_nothing),
     };

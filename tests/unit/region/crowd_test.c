@@ -135,7 +135,6 @@ static void in_a_crowd_a_lane_asks_by_turns_where_others_ask_at_each_miss(void *
     CUstream stream;
     struct sp_lane *lane = lane_of_shared_pool(&pool, &stream);
     atomic_store(&fixture_inside(pool)->lanes.ask_each_miss, true);
-    lane->asks_every = 8;
     lane->misses = 1;
     assert_true(sp_near_is_turn_of_others(lane));
     crowd(lane);
