@@ -145,7 +145,7 @@ static poolError_t put_own(void *pointer, uintptr_t owner, struct sp_lane *lane,
         put = sp_at_hand_put_locked(lane, owner, (uint64_t)(uintptr_t)pointer, sequence,
                                     sp_front_is_any(lane));
     if (put.left != SP_LEFT_ALL && sp_identity_records_each_free(stream))
-        sp_unfenced_count_records_locked(lane, 1);
+        sp_held_count_records_locked(lane, 1);
     sp_biased_lock_release(&lane->lock);
     return put.left == SP_LEFT_ALL ? not_live(pointer)
                                    : sp_free_finish(lane, owner, stream, sequence, put);

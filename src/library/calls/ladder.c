@@ -1,7 +1,6 @@
 #include "calls/ladder.h"
 
 #include "base/time.h"
-#include "calls/bound.h"
 #include "calls/rung.h"
 #include "calls/wait.h"
 #include "order/context.h"
@@ -13,9 +12,8 @@
 #include "order/synchronize.h"
 #include "region/ask.h"
 #include "region/device.h"
-#include "region/open_lanes.h"
+#include "region/held.h"
 #include "region/take.h"
-#include "region/unfenced.h"
 
 #include <time.h>
 
@@ -94,7 +92,7 @@ static struct sp_outcome look_at_all(struct sp_request *request, struct sp_block
         return look_at_a_few(request, block);
     sp_end_gone_contexts(request->lane->stream);
     if (sp_rung_may_ask_others(request))
-        outcome = sp_open_lanes_fence(request->pool, request->lane, true);
+        outcome = sp_ask_open_lanes(request->pool, request->lane, true);
     if (sp_is_done(outcome) && sp_rung_may_ask_others(request))
         outcome = sp_poll_context_of(request->lane->stream);
     request->brought_news = request->brought_news || sp_progress_news() != before;
@@ -132,7 +130,7 @@ static struct sp_outcome ask_current_context(struct sp_request *request) {
 
 // Other pools keep what was freed on their open lanes until somebody asks.
 static struct sp_outcome ask_open_lanes(struct sp_request *request) {
-    return sp_open_lanes_ask_device(request->pool->device, request->lane);
+    return sp_ask_open_lanes_of(request->pool->device, request->lane);
 }
 
 // Where the program says that nothing in the context captures.
@@ -233,9 +231,9 @@ static const struct step at_once[] = {
     {sp_rung_found_complete, SP_STATISTIC_COUNT},
     {sp_rung_collected_from_some, SP_STATISTIC_COUNT},
     {sp_rung_remapped, SP_STATISTIC_Remaps},
-    {sp_bound_brought_in, SP_STATISTIC_COUNT},
-    {sp_bound_waited, SP_STATISTIC_ReuseMadeOrdered},
-    {sp_bound_remapped, SP_STATISTIC_Remaps},
+    {sp_rung_brought_in_at_bound, SP_STATISTIC_COUNT},
+    {sp_rung_waited, SP_STATISTIC_ReuseMadeOrdered},
+    {sp_rung_remapped_beyond, SP_STATISTIC_Remaps},
     {sp_rung_grown, SP_STATISTIC_Growths},
     {sp_rung_brought_in, SP_STATISTIC_COUNT},
     {sp_rung_remapped_under_pressure, SP_STATISTIC_Remaps},
@@ -296,7 +294,7 @@ static void fence_joined(const struct sp_request *request, struct sp_block *bloc
         return;
     for (uint32_t i = 0; i < block->fences.count; i++) {
         struct sp_fence fence = *sp_fence_set_at(&block->fences, i);
-        if (fence.slot != lane->stream->slot || sp_unfenced_is_covered(lane, fence.sequence))
+        if (fence.slot != lane->stream->slot || sp_held_is_covered(lane, fence.sequence))
             continue;
         sp_lane_record(lane);
         return;

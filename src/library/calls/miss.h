@@ -5,6 +5,14 @@
 
 #include "region/lane.h"
 
+// True when it is the lane's turn to ask the others. False in a pool with one lane, and while
+// another thread asks: questions of several threads at once take many times as long, and what one
+// learns all know.
+bool sp_miss_is_turn_of_others(const struct sp_lane *lane);
+
+// Counts a miss towards that turn.
+void sp_miss_count(struct sp_lane *lane);
+
 struct sp_miss {
     struct sp_pool *pool; // pinned
     struct sp_lane *lane;

@@ -5,9 +5,9 @@
 #include "order/poll.h"
 #include "process/given_up.h"
 #include "region/collect.h"
-#include "region/crowd.h"
 #include "region/device.h"
 #include "region/figures.h"
+#include "region/quick.h"
 #include "region/settle.h"
 
 // ------------------------------------------------------------------------------------------- lanes
@@ -36,7 +36,7 @@ static void count_at(struct sp_release_point *point, uint64_t address) {
     sp_biased_lock_acquire(&lane->lock);
     point->left |= sp_at_hand_count_freed_locked(lane, point->sequence, address, point->counts);
     if (sp_identity_records_each_free(point->stream))
-        sp_unfenced_count_records_locked(lane, 1);
+        sp_held_count_records_locked(lane, 1);
     sp_biased_lock_release(&lane->lock);
 }
 
@@ -51,7 +51,7 @@ void sp_release_count(struct sp_release *release) {
 SP_COLD static void uncount_record(struct sp_lane *lane, const struct sp_stream *stream) {
     sp_biased_lock_acquire(&lane->lock);
     if (lane->stream == stream && sp_load_relaxed(&lane->records) > 0)
-        sp_unfenced_count_records_locked(lane, (uint64_t)-1);
+        sp_held_count_records_locked(lane, (uint64_t)-1);
     sp_biased_lock_release(&lane->lock);
 }
 
@@ -135,7 +135,7 @@ static bool may_be_hit_plain(const struct sp_release *release) {
 // A lane that places by address files its blocks. Where threads stand in each other's way it keeps
 // them, and gives them out again without the pool's lock.
 static inline bool is_kept_by_address(struct sp_lane *lane) {
-    return sp_crowd_keeps(lane) || sp_crowd_meet(lane);
+    return sp_quick_keeps(lane) || sp_quick_meet_crowd(lane);
 }
 
 static bool is_kept_in_lane(const struct sp_release *release, struct sp_lane *lane) {

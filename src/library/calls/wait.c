@@ -6,12 +6,11 @@
 #include "order/silent.h"
 #include "order/synchronize.h"
 #include "region/device.h"
+#include "region/held.h"
 #include "region/keep.h"
 #include "region/lane.h"
-#include "region/oldest.h"
 #include "region/settle.h"
 #include "region/take.h"
-#include "region/unfenced.h"
 #include "supply/remap.h"
 
 // No more than is asked for, so that others find the rest while this one waits. Without host memory
@@ -26,7 +25,7 @@ static void keep_aside_locked(struct sp_pool *pool, struct sp_block *block, uint
 static struct sp_block *set_aside(struct sp_request *request) {
     sp_lock_acquire(&request->pool->lock);
     struct sp_block *block =
-        request->bound == SP_BOUND_HOLDS ? sp_oldest_take_aside(request) : NULL;
+        request->bound == SP_BOUND_HOLDS ? sp_take_oldest_aside(request) : NULL;
     if (!block)
         block = sp_take_aside(request);
     if (block)
@@ -148,7 +147,7 @@ static bool any_lane_of(const struct sp_request *request, struct sp_pool *pool, 
 // Memory that several streams hold back is in none of their lanes.
 static bool has_unfenced_in(const struct sp_lane *lane, enum sp_region_kind kind) {
     return lane->unfenced[kind].bytes > 0 ||
-           (lane->pool->regions[kind].unfenced.bytes > 0 && sp_unfenced_holds_back(lane));
+           (lane->pool->regions[kind].unfenced.bytes > 0 && sp_held_back_any(lane));
 }
 
 // In a region that the request may take from.
@@ -185,7 +184,7 @@ struct sp_outcome sp_wait_behind_context(struct sp_request *request, struct sp_b
 }
 
 static bool is_unfenced(const struct sp_request *request, const struct sp_lane *lane) {
-    return sp_request_shares_context(request, lane->stream) && sp_unfenced_holds_back(lane);
+    return sp_request_shares_context(request, lane->stream) && sp_held_back_any(lane);
 }
 
 // Something that was freed on the lane is pending, and a question can tell when that ends.

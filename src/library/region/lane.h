@@ -13,7 +13,7 @@ enum { SP_QUICK_BINS = 32 };
 
 // While the pool is shared, a lane asks what other streams have completed once in so many misses of
 // its quick lists, and in a quarter of that where the program promises how it uses its streams: the
-// more often the more that brings news; see calls/near.h.
+// more often the more that brings news; see calls/miss.h.
 #define SP_MISSES_PER_POLL_LEAST 8
 #define SP_MISSES_PER_POLL_MOST  32
 
@@ -46,7 +46,7 @@ struct sp_lane {
     // Large blocks are placed by address: see region/place.h. Written under the pool's lock.
     _Atomic bool by_address;
     struct sp_block *_Atomic latest; // that the lane gave out, or one that stood in its place
-    // See region/crowd.h.
+    // See region/quick.h.
     _Atomic uint32_t crowd; // how often another thread held the pool's lock of late
     _Atomic uint32_t keeps; // so many frees more
 
@@ -56,7 +56,7 @@ struct sp_lane {
     _Atomic uint32_t slab_count;                   // of these
     struct sp_quick_bin quick[SP_QUICK_BINS];
     _Atomic uint32_t misses;     // of the quick lists
-    _Atomic uint32_t asks_every; // so many misses; see calls/near.h
+    _Atomic uint32_t asks_every; // so many misses; see calls/miss.h
     uint64_t freed_unchecked;    // bytes, since it was seen how long these are
     // See region/front.h. Null, or those that the struct keeps when it is another pool's.
     struct sp_front *_Atomic fronts;
