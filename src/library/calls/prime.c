@@ -64,16 +64,6 @@ static struct sp_outcome map_ahead(struct sp_pool *pool, uint64_t bytes) {
 
 // --------------------------------------------------------------------------------------- the call
 
-static poolError_t describe(struct sp_pool *pool, uint64_t bytes, struct sp_outcome outcome) {
-    if (sp_is_done(outcome))
-        return poolSuccess;
-    if (outcome.cause == SP_BEYOND_LIMIT)
-        return sp_fail(poolErrorMemoryAllocation,
-                       "to prime %llu bytes would take the pool beyond its limit of %zu",
-                       (unsigned long long)bytes, pool->limit);
-    return sp_admit_fail(pool, NULL, outcome, "priming");
-}
-
 // Returns the calling thread's current context, which is alive, if it is one of the pool's device.
 static CUcontext current_context_of(const struct sp_pool *pool) {
     CUcontext context = NULL;
@@ -116,5 +106,9 @@ poolError_t sp_prime(struct sp_pool *pool, size_t bytes) {
     struct sp_outcome outcome = map_ahead(pool, rounded);
     if (sp_outcome_lacks_memory(outcome))
         outcome = prime_after_trim(pool, rounded);
-    return describe(pool, rounded, outcome);
+    if (outcome.cause == SP_BEYOND_LIMIT)
+        return sp_fail(poolErrorMemoryAllocation,
+                       "to prime %zu bytes would take the pool beyond its limit of %zu", rounded,
+                       pool->limit);
+    return sp_is_done(outcome) ? poolSuccess : sp_admit_fail(pool, NULL, outcome, "priming");
 }

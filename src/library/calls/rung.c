@@ -195,18 +195,6 @@ static void apply_threshold_unasked(const struct sp_request *request) {
         sp_trim_at_synchronize(pool);
 }
 
-// Notes that the last growth found no memory, or that it did.
-static void set_short(struct sp_pool *pool, bool is_short) {
-    if (sp_load_relaxed(&pool->is_short) == is_short)
-        return;
-    sp_lock_acquire(&pool->lock);
-    sp_store_relaxed(&pool->is_short, is_short);
-    if (is_short) // a pool that can't grow creeps no more
-        sp_store_relaxed(&pool->lanes.ask_each_miss, false);
-    sp_held_deal(pool);
-    sp_lock_release(&pool->lock);
-}
-
 // Grows. A growth that lacks memory is kept in mind, and no failure of the rung.
 static struct sp_outcome grow(struct sp_request *request, struct sp_block **block) {
     struct sp_outcome outcome = sp_grow(request, block);
@@ -217,11 +205,20 @@ static struct sp_outcome grow(struct sp_request *request, struct sp_block **bloc
 }
 
 struct sp_outcome sp_rung_grown(struct sp_request *request, struct sp_block **block) {
+    struct sp_pool *pool = request->pool;
     if (request->flags & poolMallocNoGrowth)
         return sp_outcome_done();
     apply_threshold_unasked(request);
     struct sp_outcome outcome = grow(request, block);
-    set_short(request->pool, sp_is_done(outcome) && !*block);
+    bool is_short = sp_is_done(outcome) && !*block;
+    if (sp_load_relaxed(&pool->is_short) == is_short)
+        return outcome;
+    sp_lock_acquire(&pool->lock);
+    sp_store_relaxed(&pool->is_short, is_short);
+    if (is_short) // a pool that can't grow creeps no more
+        sp_store_relaxed(&pool->lanes.ask_each_miss, false);
+    sp_held_deal(pool);
+    sp_lock_release(&pool->lock);
     return outcome;
 }
 

@@ -43,21 +43,18 @@ bool sp_held_may_borrow(const struct sp_pool *pool, const struct sp_stream *stre
 // Others wait for what is freed in a pool that is short of memory. Where there is one stream alone,
 // and the library may record on it at any time, it does so when another pool wants the memory. (A
 // manager's stream is such a one, and its frees call no driver: docs/mam.md.)
-static bool lets_others_wait(const struct sp_pool *pool) {
-    return sp_load_relaxed(&pool->is_short) &&
-           (!sp_held_is_promised(pool) || sp_load_relaxed(&pool->lanes.count) > 1);
-}
-
+//
 // Where nothing is promised, a lane is open as long as no other stream has used the pool. Among
 // several, an event behind the free itself lets others have the memory sooner, and to record on
 // another's stream blocks the caller while that stream's queue is full.
 static enum sp_held_share share_of(const struct sp_lane *lane, bool closed) {
     const struct sp_pool *pool = lane->pool;
-    if (lets_others_wait(pool) || sp_load_acquire(&pool->destroyed))
-        return SP_HELD_NOTHING;
     bool is_alone = sp_load_relaxed(&pool->lanes.count) <= 1;
-    if (!closed && (is_alone || sp_held_is_promised(pool)) &&
-        sp_held_may_borrow(pool, lane->stream))
+    bool is_promised = sp_held_is_promised(pool);
+    if ((sp_load_relaxed(&pool->is_short) && !(is_promised && is_alone)) ||
+        sp_load_acquire(&pool->destroyed))
+        return SP_HELD_NOTHING;
+    if (!closed && (is_alone || is_promised) && sp_held_may_borrow(pool, lane->stream))
         return SP_HELD_ALL;
     if (sp_held_max(pool) == 0)
         return SP_HELD_NOTHING;
