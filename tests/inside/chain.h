@@ -2,7 +2,7 @@
 #ifndef STREAMPOOL_TESTS_INSIDE_CHAIN_H
 #define STREAMPOOL_TESTS_INSIDE_CHAIN_H
 
-#include "heap/chain.h"
+#include "heap/block.h"
 
 // True when the blocks cover the range in order and know their neighbours; the tables are as
 // heap/units.h, heap/rows.h and heap/lowest.h state; no two holes touch; and exactly the free

@@ -4,7 +4,7 @@
 
 #include "base/bits.h"
 #include "base/number.h"
-#include "heap/chain.h"
+#include "heap/block.h"
 #include "inside/tree.h"
 
 static struct sp_block *block_of(const struct sp_tree_node *node) {

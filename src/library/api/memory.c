@@ -5,8 +5,8 @@
 #include "order/remember.h"
 #include "process/observe.h"
 #include "process/promises.h"
+#include "region/held.h"
 #include "region/lane.h"
-#include "region/unfenced.h"
 
 static poolError_t refuse_capture(struct sp_outcome outcome) {
     if (sp_outcome_is_capture(outcome))

@@ -4,10 +4,6 @@
 #include "supply/loss.h"
 
 // The stream may be one of another device: what that may use is between the program and the driver.
-static bool is_alien(const struct sp_stream *stream, int device, CUcontext context, uint64_t id) {
-    return stream->device == device && !sp_stream_is_of(stream, context, id);
-}
-
 static poolError_t admit_to_plain(struct sp_pool *pool, struct sp_stream *stream) {
     struct sp_device *device = pool->device;
     int ordinal = device->vmm.ordinal;
@@ -16,7 +12,7 @@ static poolError_t admit_to_plain(struct sp_pool *pool, struct sp_stream *stream
     struct sp_outcome outcome = sp_primary_retain(&device->primary, ordinal, &context, &id);
     if (!sp_is_done(outcome))
         return sp_fail_outcome(outcome, "retaining the device's primary context");
-    if (stream && is_alien(stream, ordinal, context, id))
+    if (stream && stream->device == ordinal && !sp_stream_is_of(stream, context, id))
         return sp_fail(poolErrorNotSupported,
                        "device %d has no virtual memory management, so its pools have memory of "
                        "its primary context, and the stream is one of another context",

@@ -83,19 +83,10 @@ static void finish_with_pool(struct sp_lane *lane, uintptr_t owner, struct sp_st
     sp_release_finish(&release);
 }
 
-static bool file_own(struct sp_lane *lane, struct sp_block *block, struct sp_stream *stream,
-                     uint64_t sequence, struct sp_put put) {
-    sp_atomic_raise(&stream->freed, sequence);
-    return sp_release_file_own(lane, block, sequence, put);
-}
-
 // The record looks at the stream alone: the pool may be gone by then.
 SP_APART poolError_t sp_free_finish(struct sp_lane *lane, uintptr_t owner, struct sp_stream *stream,
                                     uint64_t sequence, struct sp_put put) {
     if (SP_UNLIKELY(put.left & SP_LEFT_WITH_POOL)) {
-        struct sp_block *block = sp_owner_block(owner);
-        if (block && file_own(lane, block, stream, sequence, put))
-            return poolSuccess;
         finish_with_pool(lane, owner, stream, sequence, put);
         return poolSuccess;
     }
@@ -145,7 +136,7 @@ static poolError_t put_own(void *pointer, uintptr_t owner, struct sp_lane *lane,
         put = sp_at_hand_put_locked(lane, owner, (uint64_t)(uintptr_t)pointer, sequence,
                                     sp_front_is_any(lane));
     if (put.left != SP_LEFT_ALL && sp_identity_records_each_free(stream))
-        sp_unfenced_count_records_locked(lane, 1);
+        sp_held_count_records_locked(lane, 1);
     sp_biased_lock_release(&lane->lock);
     return put.left == SP_LEFT_ALL ? not_live(pointer)
                                    : sp_free_finish(lane, owner, stream, sequence, put);
@@ -157,31 +148,27 @@ static poolError_t out_of_host_memory(void) {
     return sp_fail(poolErrorMemoryAllocation, "out of host memory");
 }
 
-// The fence of one point of a free: the slab's own stream has its last number for that. There is
-// room for another's, and those of several come together. Here as well the first free under a
-// number counts the slab whole.
-static void stamp_slab_locked(struct sp_release *release, struct sp_release_point *point) {
-    struct sp_slab *slab = release->slab;
-    struct sp_fence fence = {point->stream->slot, point->sequence};
-    if (point->lane == slab->owner) {
-        point->counts = sp_at_hand_stamp_locked(slab, fence.sequence);
-        return;
-    }
-    point->counts = sp_fence_set_covers(&slab->foreign, fence) ? 0 : sp_slab_bytes(slab);
-    if (release->count == 1)
-        sp_fence_set_add(&slab->foreign, fence);
-}
-
-// The block, which nobody else may free any more, waits in its slab with the other streams' fences.
-// False when there is no host memory for these.
+// The block, which nobody else may free any more, waits in its slab with the other streams' fences;
+// the slab's own stream has its last number for that. There is room for another's, and those of
+// several come together. Here as well the first free under a number counts the slab whole. False
+// when there is no host memory for the fences.
 SP_COLD static bool return_locked(struct sp_release *release, uint16_t index) {
     struct sp_lane *owner = release->account;
     struct sp_slab *slab = release->slab;
     sp_fence_set_prune(&slab->foreign, sp_pool_measure(owner->pool));
     if (!sp_fence_set_reserve(&slab->foreign, release->count))
         return false;
-    for (uint32_t i = 0; i < release->count; i++)
-        stamp_slab_locked(release, &release->points[i]);
+    for (uint32_t i = 0; i < release->count; i++) {
+        struct sp_release_point *point = &release->points[i];
+        struct sp_fence fence = {point->stream->slot, point->sequence};
+        if (point->lane == owner) {
+            point->counts = sp_at_hand_stamp_locked(slab, fence.sequence);
+            continue;
+        }
+        point->counts = sp_fence_set_covers(&slab->foreign, fence) ? 0 : sp_slab_bytes(slab);
+        if (release->count == 1)
+            sp_fence_set_add(&slab->foreign, fence);
+    }
     sp_fence_set_join(&slab->foreign, &release->fences);
     if (sp_list_empty(&slab->returned_link))
         sp_list_push_back(&owner->returned_slabs[slab->class_index], &slab->returned_link);
@@ -239,27 +226,25 @@ static bool claim(struct sp_release *release, uint64_t address) {
     return claimed;
 }
 
-// In the block, and where it borrows memory in that, too: giving back mustn't fail.
-static bool has_room(struct sp_release *release) {
-    struct sp_block *block = release->block;
-    sp_fence_set_prune(&block->fences, sp_pool_measure(release->pool));
-    bool room = sp_fence_set_reserve(&block->fences, release->count);
-    if (!room || !sp_loan_is_stitched(block))
-        return room;
-    sp_lock_acquire(&release->pool->lock);
-    room = sp_loan_reserve(block, release->count);
-    sp_lock_release(&release->pool->lock);
-    return room;
-}
-
 // A live block has room for one more fence, so this fails for a free behind several streams alone:
-// the block is live again then.
+// the block is live again then. It makes room in the block, and where that borrows memory in that,
+// too: giving back mustn't fail.
 static bool make_room(struct sp_release *release) {
     struct sp_lane *account = release->account;
-    if (release->count <= 1 || has_room(release))
+    struct sp_block *block = release->block;
+    if (release->count <= 1)
+        return true;
+    sp_fence_set_prune(&block->fences, sp_pool_measure(release->pool));
+    bool room = sp_fence_set_reserve(&block->fences, release->count);
+    if (room && sp_loan_is_stitched(block)) {
+        sp_lock_acquire(&release->pool->lock);
+        room = sp_loan_reserve(block, release->count);
+        sp_lock_release(&release->pool->lock);
+    }
+    if (room)
         return true;
     sp_biased_lock_acquire(&account->lock);
-    sp_block_set_state(release->block, SP_BLOCK_LIVE);
+    sp_block_set_state(block, SP_BLOCK_LIVE);
     sp_biased_lock_release(&account->lock);
     return false;
 }

@@ -1,7 +1,6 @@
 #include "calls/ladder.h"
 
 #include "base/time.h"
-#include "calls/bound.h"
 #include "calls/rung.h"
 #include "calls/wait.h"
 #include "order/context.h"
@@ -13,9 +12,8 @@
 #include "order/synchronize.h"
 #include "region/ask.h"
 #include "region/device.h"
-#include "region/open_lanes.h"
+#include "region/held.h"
 #include "region/take.h"
-#include "region/unfenced.h"
 
 #include <time.h>
 
@@ -73,32 +71,22 @@ static struct sp_outcome climb_again(struct sp_request *request, struct sp_block
     return climb(STEPS_OF(again), request, block);
 }
 
-// The rungs so far have asked all of a few streams, but those that another thread was asking then.
-static struct sp_outcome look_at_a_few(struct sp_request *request, struct sp_block **block) {
-    uint64_t before = sp_progress_news();
-    if (!sp_rung_may_ask_others(request))
-        return sp_outcome_done();
-    struct sp_outcome outcome = sp_poll_context_of(request->lane->stream);
-    if (!sp_is_done(outcome) || sp_progress_news() == before)
-        return outcome;
-    request->brought_news = true;
-    return climb_again(request, block);
-}
-
 // Looks at all streams, lanes and contexts, where there are many: the rungs so far have looked at
-// some.
+// some. They have asked all of a few streams, but those that another thread was asking then.
 static struct sp_outcome look_at_all(struct sp_request *request, struct sp_block **block) {
     struct sp_outcome outcome = sp_outcome_done();
     uint64_t before = sp_progress_news();
-    if (sp_stream_count() <= SP_POLL_SOME)
-        return look_at_a_few(request, block);
-    sp_end_gone_contexts(request->lane->stream);
-    if (sp_rung_may_ask_others(request))
-        outcome = sp_open_lanes_fence(request->pool, request->lane, true);
-    if (sp_is_done(outcome) && sp_rung_may_ask_others(request))
+    bool many = sp_stream_count() > SP_POLL_SOME;
+    bool may_ask = sp_rung_may_ask_others(request);
+    if (many)
+        sp_end_gone_contexts(request->lane->stream);
+    if (many && may_ask)
+        outcome = sp_ask_open_lanes(request->pool, request->lane, true);
+    if (sp_is_done(outcome) && may_ask)
         outcome = sp_poll_context_of(request->lane->stream);
-    request->brought_news = request->brought_news || sp_progress_news() != before;
-    return sp_is_done(outcome) ? climb_again(request, block) : outcome;
+    bool news = sp_progress_news() != before;
+    request->brought_news = request->brought_news || news;
+    return sp_is_done(outcome) && (many || news) ? climb_again(request, block) : outcome;
 }
 
 // A question for all that may be pending in the way of the request. It publishes what it finds.
@@ -132,7 +120,7 @@ static struct sp_outcome ask_current_context(struct sp_request *request) {
 
 // Other pools keep what was freed on their open lanes until somebody asks.
 static struct sp_outcome ask_open_lanes(struct sp_request *request) {
-    return sp_open_lanes_ask_device(request->pool->device, request->lane);
+    return sp_ask_open_lanes_of(request->pool->device, request->lane);
 }
 
 // Where the program says that nothing in the context captures.
@@ -233,9 +221,9 @@ static const struct step at_once[] = {
     {sp_rung_found_complete, SP_STATISTIC_COUNT},
     {sp_rung_collected_from_some, SP_STATISTIC_COUNT},
     {sp_rung_remapped, SP_STATISTIC_Remaps},
-    {sp_bound_brought_in, SP_STATISTIC_COUNT},
-    {sp_bound_waited, SP_STATISTIC_ReuseMadeOrdered},
-    {sp_bound_remapped, SP_STATISTIC_Remaps},
+    {sp_rung_brought_in_at_bound, SP_STATISTIC_COUNT},
+    {sp_rung_waited, SP_STATISTIC_ReuseMadeOrdered},
+    {sp_rung_remapped_beyond, SP_STATISTIC_Remaps},
     {sp_rung_grown, SP_STATISTIC_Growths},
     {sp_rung_brought_in, SP_STATISTIC_COUNT},
     {sp_rung_remapped_under_pressure, SP_STATISTIC_Remaps},
@@ -265,13 +253,6 @@ static struct sp_outcome climb_at_once(struct sp_request *request, struct sp_blo
     return *block ? sp_outcome_done() : outcome;
 }
 
-// Returns what a request ends with that has found nothing.
-static struct sp_outcome lacking(const struct sp_request *request, struct sp_outcome outcome) {
-    if (!sp_is_done(outcome))
-        return outcome;
-    return sp_is_done(request->growth) ? sp_outcome_of(SP_FORBIDDEN) : request->growth;
-}
-
 static struct sp_outcome ask_if_allowed(struct sp_request *request, struct sp_block **block) {
     return sp_pool_may_ask(request->pool) ? ask_and_climb(request, block) : sp_outcome_done();
 }
@@ -296,7 +277,7 @@ static void fence_joined(const struct sp_request *request, struct sp_block *bloc
         return;
     for (uint32_t i = 0; i < block->fences.count; i++) {
         struct sp_fence fence = *sp_fence_set_at(&block->fences, i);
-        if (fence.slot != lane->stream->slot || sp_unfenced_is_covered(lane, fence.sequence))
+        if (fence.slot != lane->stream->slot || sp_held_is_covered(lane, fence.sequence))
             continue;
         sp_lane_record(lane);
         return;
@@ -321,5 +302,7 @@ struct sp_outcome sp_ladder_climb(struct sp_request *request, unsigned parts,
     }
     if (*block)
         fence_joined(request, *block);
-    return *block ? outcome : lacking(request, outcome);
+    if (*block || !sp_is_done(outcome))
+        return outcome;
+    return sp_is_done(request->growth) ? sp_outcome_of(SP_FORBIDDEN) : request->growth;
 }

@@ -10,60 +10,177 @@
 #include "calls/explain.h"
 #include "calls/free.h"
 #include "calls/miss.h"
-#include "calls/near.h"
 #include "order/identity.h"
+#include "order/mark.h"
 #include "process/pin.h"
 #include "region/at_hand.h"
+#include "region/collect.h"
 #include "region/crowded.h"
 #include "region/device.h"
-#include "region/lane.h"
+#include "region/offer.h"
+#include "region/take.h"
 
 // ------------------------------------------------------------------------------------ owed actions
 
-// All fences of a large block count. Of a slab's block the last free there on the lane's own stream
-// counts: the slab is its own lane's.
-static enum sp_debt debt_locked(const struct sp_lane *lane, uintptr_t owner) {
-    const struct sp_slab *slab = sp_owner_slab(owner);
-    bool (*is_complete)(struct sp_fence fence) = sp_pool_measure(lane->pool);
-    if (!sp_pool_follows_legacy(lane->pool))
-        return SP_DEBT_NONE;
-    return slab ? sp_action_debt_for_own(lane->stream, slab->last_sequence, is_complete)
-                : sp_action_debt_for(lane->stream, &sp_owner_block(owner)->fences, is_complete);
-}
-
-// Returns what the stream owes for an allocation that was just made.
+// Returns what the stream owes for an allocation that was just made. All fences of a large block
+// count. Of a slab's block the last free there on the lane's own stream counts: the slab is its own
+// lane's.
 static enum sp_debt debt_for(const struct sp_stream *stream, uint64_t address) {
     if (!sp_stream_acts(stream))
         return SP_DEBT_NONE;
     uintptr_t owner = sp_owner_of(address);
     struct sp_lane *lane = sp_owner_lane(owner);
+    const struct sp_slab *slab = sp_owner_slab(owner);
+    enum sp_debt debt = SP_DEBT_NONE;
     sp_biased_lock_acquire(&lane->lock);
-    enum sp_debt debt = debt_locked(lane, owner);
+    bool (*is_complete)(struct sp_fence fence) = sp_pool_measure(lane->pool);
+    if (sp_pool_follows_legacy(lane->pool))
+        debt = slab ? sp_action_debt_for_own(lane->stream, slab->last_sequence, is_complete)
+                    : sp_action_debt_for(lane->stream, &sp_owner_block(owner)->fences, is_complete);
     sp_biased_lock_release(&lane->lock);
     return debt;
 }
 
-// Returns what the stream owes for a block that the lane had at hand, and that its stream alone had
-// freed.
-static enum sp_debt debt_at_hand(const struct sp_pool *pool, const struct sp_stream *stream,
-                                 uint64_t freed) {
-    return sp_pool_follows_legacy(pool)
-               ? sp_action_debt_for_own(stream, freed, sp_pool_measure(pool))
-               : SP_DEBT_NONE;
+// Unless the pool has become another one meanwhile. With the action that is owed.
+SP_APART poolError_t sp_malloc_hand_over(struct sp_pool *pool, poolMemPool_t handle,
+                                         struct sp_stream *stream, uint64_t address,
+                                         enum sp_debt debt, void **pointer) {
+    poolError_t error = poolSuccess;
+    if (SP_UNLIKELY(sp_at_hand_is_another_now(pool, handle))) {
+        error = SP_MALLOC_GONE;
+    } else if (debt != SP_DEBT_NONE) {
+        struct sp_outcome outcome = sp_action_make(stream, debt);
+        if (sp_is_done(outcome))
+            sp_pool_count(pool, SP_STATISTIC_EventsRecorded);
+        else
+            error =
+                sp_fail_outcome(outcome, "ordering the stream behind the memory's earlier uses");
+    }
+    if (error == poolSuccess)
+        *pointer = (void *)(uintptr_t)address;
+    else
+        sp_free_other((void *)(uintptr_t)address, sp_owner_of(address), stream);
+    return error;
 }
 
-static poolError_t act(struct sp_pool *pool, struct sp_stream *stream, enum sp_debt debt) {
-    struct sp_outcome outcome = sp_action_make(stream, debt);
-    if (!sp_is_done(outcome))
-        return sp_fail_outcome(outcome, "ordering the stream behind the memory's earlier uses");
-    sp_pool_count(pool, SP_STATISTIC_EventsRecorded);
-    return poolSuccess;
+// ------------------------------------------------------------------------------ large, near at
+// hand
+
+// By the rule of the ladder: memory near at hand carries a fence of one stream, or none.
+static void count_near_locked(struct sp_lane *lane, const struct sp_block *block) {
+    const struct sp_stream *stream = lane->stream;
+    bool complete = sp_fence_set_empty(&block->fences);
+    struct sp_fence fence = *sp_fence_set_at(&block->fences, 0);
+    if (!complete && fence.slot == stream->slot && fence.sequence >= stream->first)
+        sp_at_hand_count_hit_locked(lane);
+    else if (complete || fence.slot == stream->slot || sp_pool_knows(lane->pool, fence))
+        sp_pool_count(lane->pool, SP_STATISTIC_ReuseComplete);
+    else
+        sp_pool_count(lane->pool, SP_STATISTIC_ReuseOrdered);
 }
 
-// -------------------------------------------------------------------------------------------- both
+struct near {
+    bool looked;   // at what is near; else there is no lane for that, or it is its turn to ask
+    bool unfenced; // the lane has memory that no event stands behind
+};
+
+// Takes memory with no pin, which is as safe as a hit: the lane is the stream's in this pool as
+// long as its lock is held, a pool with a live block isn't taken apart, and one that is has nothing
+// in its tiers by then.
+static uint64_t take_near_once(struct sp_pool *pool, struct sp_lane *lane,
+                               const struct sp_stream *stream, size_t size, unsigned int flags,
+                               struct near *near) {
+    struct sp_block *block = NULL;
+    bool covered = true;
+    bool again;
+    *near = (struct near){false, false};
+    do {
+        again = false;
+        sp_biased_lock_acquire(&lane->lock);
+        if (SP_LIKELY(sp_lane_is(lane, pool, stream) && !sp_miss_is_turn_of_others(lane))) {
+            near->looked = true;
+            block = sp_take_near_locked(lane, sp_at_hand_round_large(size), flags, &near->unfenced);
+            again = !block && sp_load_relaxed(&lane->quick_used) != 0;
+        }
+        if (block) {
+            sp_at_hand_give_out(lane, block, size);
+            sp_owner_set_block(block);
+            count_near_locked(lane, block);
+            sp_miss_count(lane);
+            covered = sp_at_hand_use_locked(lane, size);
+        }
+        sp_biased_lock_release(&lane->lock);
+    } while (SP_UNLIKELY(again));
+    if (SP_UNLIKELY(!covered))
+        sp_figures_cover(pool, lane);
+    return block ? block->address : 0;
+}
+
+// The pool stays as long as the block is in no tier, and is the lane's unless it was another one
+// when the lane was found.
+static uint64_t take_offered(struct sp_pool *pool, struct sp_lane *lane, struct sp_stream *stream,
+                             size_t size, unsigned int flags) {
+    struct sp_block *block = sp_offer_take(pool, stream, sp_at_hand_round_large(size), flags);
+    bool covered = true;
+    if (!block)
+        return 0;
+    sp_biased_lock_acquire(&lane->lock);
+    bool is_lane = sp_lane_is(lane, pool, stream);
+    if (is_lane) {
+        sp_at_hand_give_out(lane, block, size);
+        sp_miss_count(lane);
+        covered = sp_at_hand_use_locked(lane, size);
+    }
+    sp_biased_lock_release(&lane->lock);
+    if (SP_UNLIKELY(!is_lane)) {
+        sp_collect_file(pool, block, sp_settle_insert);
+        return 0;
+    }
+    if (SP_UNLIKELY(!covered))
+        sp_figures_cover(pool, lane);
+    return block->address;
+}
+
+// Takes a large block of what is near at hand: free memory that the lane has in pieces, or that the
+// pool has ready. That takes the lane's lock and the pool's alone: no pin, no copy of the stream's
+// clock, and no look at other streams. Every so many misses the lane goes the long way instead, on
+// which it looks after the others.
+//
+// Where nothing fits, the lane may have it on both sides of where its last event stands: what has
+// no event behind it doesn't join what has. The pool may be at its end, and its struct another
+// one's: a record that this one counts does no harm. A plain device first looks if the stream can
+// use its memory.
+static uint64_t take_near(struct sp_pool *pool, struct sp_stream *stream, size_t size,
+                          unsigned int flags) {
+    struct sp_lane *lane = sp_lane_find(pool, stream->slot);
+    struct near near;
+    if (!lane || size > SIZE_MAX / 2 || sp_vmm_is_plain(&pool->device->vmm))
+        return 0;
+    uint64_t address = take_near_once(pool, lane, stream, size, flags, &near);
+    if (!address && near.unfenced) {
+        if (sp_is_done(sp_mark_record(stream)))
+            sp_pool_count(pool, SP_STATISTIC_EventsRecorded);
+        address = take_near_once(pool, lane, stream, size, flags, &near);
+    }
+    return address || !near.looked ? address : take_offered(pool, lane, stream, size, flags);
+}
+
+// -------------------------------------------------------------------------------------- the ladder
+
+static poolError_t check_size(const struct sp_pool *pool, poolMemPool_t handle, size_t size) {
+    size_t total = pool->device->vmm.total_memory;
+    size_t limit = sp_load_relaxed(&pool->limit);
+    size_t most = sp_min(total, limit);
+    if (size <= most)
+        return poolSuccess;
+    if (sp_at_hand_is_another_now(pool, handle))
+        return SP_MALLOC_GONE;
+    return sp_fail(poolErrorMemoryAllocation,
+                   "%zu bytes are more than the pool can ever hold (%zu)", size, most);
+}
 
 // With the pool pinned.
-SP_COLD static poolError_t malloc_slowly(struct sp_pool *pool, struct sp_stream *stream,
+SP_COLD static poolError_t malloc_pinned(struct sp_pool *pool, struct sp_stream *stream,
                                          size_t size, unsigned int flags, uint64_t *address) {
     poolError_t admitted = sp_admit(pool, stream);
     if (admitted != poolSuccess)
@@ -85,104 +202,57 @@ SP_COLD static poolError_t malloc_slowly(struct sp_pool *pool, struct sp_stream 
     return poolSuccess;
 }
 
-static poolError_t check_size(const struct sp_pool *pool, poolMemPool_t handle, size_t size) {
-    size_t total = pool->device->vmm.total_memory;
-    size_t limit = sp_load_relaxed(&pool->limit);
-    size_t most = sp_min(total, limit);
-    if (size <= most)
-        return poolSuccess;
-    if (sp_at_hand_is_another_now(pool, handle))
-        return SP_MALLOC_GONE;
-    return sp_fail(poolErrorMemoryAllocation,
-                   "%zu bytes are more than the pool can ever hold (%zu)", size, most);
-}
-
-SP_COLD static poolError_t malloc_pinned(struct sp_pool *pool, poolMemPool_t handle,
-                                         struct sp_stream *stream, size_t size, unsigned int flags,
-                                         uint64_t *address) {
+SP_COLD static poolError_t malloc_by_ladder(struct sp_pool *pool, poolMemPool_t handle,
+                                            struct sp_stream *stream, size_t size,
+                                            unsigned int flags, void **pointer) {
+    uint64_t address = 0;
     poolError_t error = check_size(pool, handle, size);
     if (error != poolSuccess)
         return error;
     if (!sp_pin_take(pool, handle))
         return SP_MALLOC_GONE;
-    error = malloc_slowly(pool, stream, size, flags, address);
+    error = malloc_pinned(pool, stream, size, flags, &address);
     sp_pin_drop(pool);
-    return error;
-}
-
-// Orders an anonymous stream behind its earlier frees. A size that can't be had is refused before
-// the stream is made to wait.
-static poolError_t order_behind_chain(const struct sp_pool *pool, poolMemPool_t handle,
-                                      struct sp_stream *stream, size_t size) {
-    poolError_t error = check_size(pool, handle, size);
-    if (error != poolSuccess)
-        return error;
-    struct sp_outcome ordered = sp_identity_before_reuse(stream);
-    return sp_is_done(ordered)
-               ? poolSuccess
-               : sp_fail_outcome(ordered, "ordering the stream behind its earlier frees");
-}
-
-static void give_back(uint64_t address, struct sp_stream *stream) {
-    sp_free_other((void *)(uintptr_t)address, sp_owner_of(address), stream);
-}
-
-// Unless the pool has become another one meanwhile. With the action that is owed.
-SP_APART poolError_t sp_malloc_hand_over(struct sp_pool *pool, poolMemPool_t handle,
-                                         struct sp_stream *stream, uint64_t address,
-                                         enum sp_debt debt, void **pointer) {
-    if (SP_UNLIKELY(sp_at_hand_is_another_now(pool, handle))) {
-        give_back(address, stream);
-        return SP_MALLOC_GONE;
-    }
-    poolError_t error = debt == SP_DEBT_NONE ? poolSuccess : act(pool, stream, debt);
-    if (error == poolSuccess)
-        *pointer = (void *)(uintptr_t)address;
-    else
-        give_back(address, stream);
-    return error;
-}
-
-SP_COLD static poolError_t malloc_by_ladder(struct sp_pool *pool, poolMemPool_t handle,
-                                            struct sp_stream *stream, size_t size,
-                                            unsigned int flags, void **pointer) {
-    uint64_t address = 0;
-    poolError_t error = malloc_pinned(pool, handle, stream, size, flags, &address);
     if (error != poolSuccess)
         return error;
     return sp_malloc_hand_over(pool, handle, stream, address, debt_for(stream, address), pointer);
 }
 
 // A front's blocks may have been other streams', and what the stream owes for them the lane tells.
-static inline bool may_take_from_front(const struct sp_stream *stream, unsigned int flags) {
-    return !(flags & poolMallocSameStreamOnly) && !sp_load_relaxed(&stream->acts);
-}
-
 SP_APART poolError_t sp_malloc_missed(struct sp_pool *pool, poolMemPool_t handle,
                                       struct sp_stream *stream, size_t size, unsigned int flags,
                                       void **pointer) {
-    uint64_t address = size > SP_SMALL_MAX ? sp_near_take(pool, stream, size, flags)
-                       : may_take_from_front(stream, flags) ? sp_crowded_take(pool, stream, size)
-                                                            : 0;
+    uint64_t address = 0;
+    if (size > SP_SMALL_MAX)
+        address = take_near(pool, stream, size, flags);
+    else if (!(flags & poolMallocSameStreamOnly) && !sp_load_relaxed(&stream->acts))
+        address = sp_crowded_take(pool, stream, size);
     if (SP_UNLIKELY(!address))
         return malloc_by_ladder(pool, handle, stream, size, flags, pointer);
     return sp_malloc_hand_over(pool, handle, stream, address, debt_for(stream, address), pointer);
 }
 
+// An anonymous stream is ordered behind its earlier frees first. A size that can't be had is
+// refused before the stream is made to wait. What the lane had at hand its stream alone had freed.
 SP_APART poolError_t sp_malloc_acting(struct sp_pool *pool, poolMemPool_t handle,
                                       struct sp_stream *stream, size_t size, unsigned int flags,
                                       void **pointer) {
-    poolError_t error = sp_identity_records_each_free(stream)
-                            ? order_behind_chain(pool, handle, stream, size)
-                            : poolSuccess;
-    if (error != poolSuccess)
-        return error;
+    if (sp_identity_records_each_free(stream)) {
+        poolError_t error = check_size(pool, handle, size);
+        if (error != poolSuccess)
+            return error;
+        struct sp_outcome ordered = sp_identity_before_reuse(stream);
+        if (!sp_is_done(ordered))
+            return sp_fail_outcome(ordered, "ordering the stream behind its earlier frees");
+    }
     if (flags & poolMallocFixed)
         return malloc_by_ladder(pool, handle, stream, size, flags, pointer);
     uint64_t freed = 0;
     uint64_t address = sp_at_hand_take(pool, stream, size, flags, &freed);
     if (!address)
         return sp_malloc_missed(pool, handle, stream, size, flags, pointer);
-    return sp_malloc_hand_over(pool, handle, stream, address, debt_at_hand(pool, stream, freed),
-                               pointer);
+    enum sp_debt debt = SP_DEBT_NONE;
+    if (sp_pool_follows_legacy(pool))
+        debt = sp_action_debt_for_own(stream, freed, sp_pool_measure(pool));
+    return sp_malloc_hand_over(pool, handle, stream, address, debt, pointer);
 }

@@ -4,16 +4,16 @@
 #include "calls/admit.h"
 #include "calls/explain.h"
 #include "calls/ladder.h"
-#include "calls/near.h"
 #include "calls/refusal.h"
-#include "calls/returned.h"
+#include "order/end.h"
 #include "order/poll.h"
+#include "region/ask.h"
 #include "region/at_hand.h"
 #include "region/collect.h"
 #include "region/crowded.h"
 #include "region/device.h"
 #include "region/hands.h"
-#include "region/open_lanes.h"
+#include "region/quick.h"
 #include "region/settle.h"
 
 // A small block that is alone is served as a large one.
@@ -126,8 +126,95 @@ SP_COLD static struct sp_outcome take_from_new_slab(const struct sp_miss *miss, 
     return outcome;
 }
 
-static struct sp_outcome take_returned(const struct sp_miss *miss, uint64_t *address) {
-    return sp_returned_take_at_last(miss->pool, miss->lane, miss->size, miss->flags, address);
+// Those that other streams have returned to the lane's slabs, and that its stream can't have as it
+// is.
+static bool has_returned(const struct sp_miss *miss) {
+    sp_biased_lock_acquire(&miss->lane->lock);
+    bool has = !sp_list_empty(&miss->lane->returned_slabs[sp_slab_class_of(miss->size)]);
+    sp_biased_lock_release(&miss->lane->lock);
+    return has;
+}
+
+// Takes a small block once something was learned, and counts it as `counts`.
+SP_COLD static uint64_t take_learned(const struct sp_miss *miss, enum sp_statistic counts) {
+    sp_biased_lock_acquire(&miss->lane->lock);
+    uint64_t address = sp_at_hand_take_small_locked(miss->lane, miss->size, miss->flags, NULL);
+    sp_biased_lock_release(&miss->lane->lock);
+    if (address)
+        sp_pool_count(miss->pool, counts);
+    return address;
+}
+
+// Takes one that a question to a few streams and contexts, by turns, brings back. It asks whether
+// their contexts are gone, and, where the policy allows it, whether the recorded events are
+// complete.
+static uint64_t take_returned(const struct sp_miss *miss) {
+    const struct sp_stream *stream = miss->lane->stream;
+    uint64_t address = 0;
+    if (!has_returned(miss))
+        return 0;
+    if (sp_end_some_gone_contexts(stream))
+        address = take_learned(miss, SP_STATISTIC_ReuseComplete);
+    if (!address && !(miss->flags & poolMallocSameStreamOnly) && sp_pool_may_ask(miss->pool) &&
+        sp_is_done(sp_poll_some_of(stream)))
+        address = take_learned(miss, SP_STATISTIC_ReuseFoundComplete);
+    return address;
+}
+
+// Copies the fences of the first slab with returned blocks that the stream can be made to wait for.
+// False where there is none, or no host memory.
+static bool find_awaitable(const struct sp_request *request, unsigned class_index,
+                           struct sp_fence_set *fences) {
+    struct sp_lane *lane = request->lane;
+    bool found = false;
+    sp_biased_lock_acquire(&lane->lock);
+    SP_LIST_FOR_EACH(link, &lane->returned_slabs[class_index]) {
+        const struct sp_slab *slab = SP_CONTAINER_OF(link, struct sp_slab, returned_link);
+        if (!found && sp_request_rule(request, &slab->foreign) <= SP_RULE_MADE_ORDERED)
+            found = sp_fence_set_join(fences, &slab->foreign);
+    }
+    sp_biased_lock_release(&lane->lock);
+    return found;
+}
+
+// The stream runs after the blocks then, whatever the policy on events is.
+static uint64_t take_ordered(struct sp_request *request, size_t size) {
+    struct sp_lane *lane = request->lane;
+    sp_request_refresh(request);
+    request->reach = SP_RULE_ORDERED;
+    request->made_order = true;
+    sp_biased_lock_acquire(&lane->lock);
+    sp_at_hand_accept_returned_locked(request, sp_slab_class_of(size));
+    uint64_t address = sp_at_hand_take_small_locked(lane, size, request->flags, NULL);
+    sp_biased_lock_release(&lane->lock);
+    return address;
+}
+
+static struct sp_outcome take_returned_by_waiting(const struct sp_miss *miss, uint64_t *address) {
+    struct sp_request request;
+    struct sp_fence_set fences = {.count = 0};
+    struct sp_outcome outcome = sp_outcome_of(SP_NO_EVENT);
+    sp_request_open(&request, miss->pool, miss->lane, SP_REGION_PAGES, 0, miss->flags);
+    if (sp_request_allows(&request, poolMemPoolReuseAllowInternalDependencies) &&
+        find_awaitable(&request, sp_slab_class_of(miss->size), &fences))
+        outcome = sp_request_wait_for(&request, &fences);
+    if (sp_is_done(outcome))
+        *address = take_ordered(&request, miss->size);
+    sp_fence_set_clear(&fences);
+    sp_request_close(&request);
+    if (*address)
+        sp_pool_count(miss->pool, SP_STATISTIC_ReuseMadeOrdered);
+    return outcome.cause == SP_NO_EVENT ? sp_outcome_done() : outcome;
+}
+
+// Takes one before the request is refused, when all has been asked: one that is complete by now, or
+// one for which the stream is made to wait.
+static struct sp_outcome take_returned_at_last(const struct sp_miss *miss, uint64_t *address) {
+    *address = 0;
+    if (!has_returned(miss))
+        return sp_outcome_done();
+    *address = take_learned(miss, SP_STATISTIC_ReuseFoundComplete);
+    return *address ? sp_outcome_done() : take_returned_by_waiting(miss, address);
 }
 
 // A page that is free is taken before anyone waits for a slab; and the host waits once, for a page.
@@ -142,7 +229,7 @@ static struct sp_outcome take_slab_or_page(const struct sp_miss *miss, uint64_t 
     outcome = take_from_new_slab(&slab, SP_LADDER_STREAM_WAITS, address);
     if (!sp_outcome_lacks_memory(outcome))
         return outcome;
-    struct sp_outcome returned = take_returned(miss, address);
+    struct sp_outcome returned = take_returned_at_last(miss, address);
     if (*address || !sp_is_done(returned))
         return returned;
     page = after(page, outcome);
@@ -153,7 +240,7 @@ static struct sp_outcome take_slab(const struct sp_miss *miss, unsigned parts, u
     struct sp_outcome outcome = take_from_new_slab(miss, parts, address);
     if (!sp_outcome_lacks_memory(outcome))
         return outcome;
-    struct sp_outcome returned = take_returned(miss, address);
+    struct sp_outcome returned = take_returned_at_last(miss, address);
     return *address ? sp_outcome_done() : sp_outcome_first(returned, outcome);
 }
 
@@ -161,7 +248,7 @@ static struct sp_outcome take_slab(const struct sp_miss *miss, unsigned parts, u
 static struct sp_outcome serve_small(const struct sp_miss *miss, uint64_t *address) {
     *address = take_small_again(miss);
     if (!*address)
-        *address = sp_returned_take(miss->pool, miss->lane, miss->size, miss->flags);
+        *address = take_returned(miss);
     if (*address)
         return sp_outcome_done();
     return may_be_alone(miss) ? take_slab_or_page(miss, address)
@@ -170,16 +257,30 @@ static struct sp_outcome serve_small(const struct sp_miss *miss, uint64_t *addre
 
 // ------------------------------------------------------------------------------------ large blocks
 
+bool sp_miss_is_turn_of_others(const struct sp_lane *lane) {
+    const struct sp_lanes *lanes = &lane->pool->lanes;
+    return sp_pool_is_shared(lane->pool) && !sp_load_relaxed(&lanes->asks) &&
+           ((sp_load_relaxed(&lanes->ask_each_miss) && !sp_quick_is_in_crowd(lane)) ||
+            sp_load_relaxed(&lane->misses) % SP_MISSES_PER_POLL == 0);
+}
+
+void sp_miss_count(struct sp_lane *lane) {
+    if (!sp_pool_is_shared(lane->pool))
+        return;
+    uint32_t misses = sp_load_relaxed(&lane->misses);
+    sp_store_relaxed(&lane->misses, misses + 1); // a hint: one of two at once may be lost
+}
+
 // A lane that misses looks after the others, where there are others: now and then it asks the
 // events of some streams, by turns, so that the streams share what has completed before each has
 // taken memory of its own. This request doesn't need it, so a driver that fails here is heard by
 // the next call that does.
 static void look_after_others(struct sp_pool *pool, struct sp_lane *lane) {
-    bool ask = sp_near_is_turn_of_others(lane) && sp_pool_may_ask(pool);
-    sp_near_count_miss(lane);
+    bool ask = sp_miss_is_turn_of_others(lane) && sp_pool_may_ask(pool);
+    sp_miss_count(lane);
     if (!ask || atomic_exchange_explicit(&pool->lanes.asks, true, memory_order_relaxed))
         return;
-    sp_open_lanes_ask_some(pool, lane);
+    sp_ask_some_open_lanes(pool, lane);
     sp_poll_until_busy_of(lane->stream);
     sp_store_relaxed(&pool->lanes.asks, false);
     sp_lock_acquire(&pool->lock);
@@ -187,20 +288,7 @@ static void look_after_others(struct sp_pool *pool, struct sp_lane *lane) {
     sp_lock_release(&pool->lock);
 }
 
-static struct sp_outcome serve_large(const struct sp_miss *miss, uint64_t *address) {
-    sp_collect_quick(miss->lane, sp_settle_insert_and_swallow);
-    look_after_others(miss->pool, miss->lane);
-    return take_large(miss, SP_LADDER_ALL, address);
-}
-
 // ------------------------------------------------------------------------------- before a refusal
-
-// Waits for memory that other threads have in their hands, or between a lane and its fronts.
-static void await_hands(const struct sp_miss *miss, unsigned *pauses) {
-    sp_hands_await(miss->pool, pauses);
-    while (*pauses > 0 && is_small(miss) && sp_crowded_has_some_on_their_way(miss->lane))
-        sp_lock_pause(SP_HANDS_PAUSES - (*pauses)--);
-}
 
 static struct sp_outcome look_again(const struct sp_miss *miss, uint64_t *address) {
     if (!is_small(miss))
@@ -214,15 +302,18 @@ static struct sp_outcome look_again(const struct sp_miss *miss, uint64_t *addres
     return take_large(&page, SP_LADDER_AGAIN, address);
 }
 
-// Looks until all was still meanwhile, or so often that what moves is for others. Returns `refused`
-// when nothing is found.
+// Looks until all was still meanwhile, or so often that what moves is for others. Before each look
+// it waits for memory that other threads have in their hands, or between a lane and its fronts.
+// Returns `refused` when nothing is found.
 static struct sp_outcome look_until_still(const struct sp_miss *miss, struct sp_outcome refused,
                                           uint64_t *address) {
     enum { LOOKS_MOST = 16 };
     unsigned pauses = SP_HANDS_PAUSES;
     bool still = sp_hands_are_alone();
     for (unsigned looks = 0; !still && looks < LOOKS_MOST; looks++) {
-        await_hands(miss, &pauses);
+        sp_hands_await(miss->pool, &pauses);
+        while (pauses > 0 && is_small(miss) && sp_crowded_has_some_on_their_way(miss->lane))
+            sp_lock_pause(SP_HANDS_PAUSES - pauses--);
         struct sp_stillness begin = sp_hands_begin_look(miss->pool);
         struct sp_outcome outcome = look_again(miss, address);
         still = sp_hands_end_look(miss->pool, &begin);
@@ -233,8 +324,14 @@ static struct sp_outcome look_until_still(const struct sp_miss *miss, struct sp_
 }
 
 struct sp_outcome sp_miss_serve(const struct sp_miss *miss, uint64_t *address) {
-    struct sp_outcome outcome =
-        is_small(miss) ? serve_small(miss, address) : serve_large(miss, address);
+    struct sp_outcome outcome;
+    if (is_small(miss)) {
+        outcome = serve_small(miss, address);
+    } else {
+        sp_collect_quick(miss->lane, sp_settle_insert_and_swallow);
+        look_after_others(miss->pool, miss->lane);
+        outcome = take_large(miss, SP_LADDER_ALL, address);
+    }
     if (sp_outcome_lacks_memory(outcome))
         outcome = look_until_still(miss, outcome, address);
     if (sp_is_done(outcome))

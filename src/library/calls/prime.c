@@ -8,18 +8,61 @@
 #include "region/ask.h"
 #include "region/collect.h"
 #include "region/device.h"
-#include "region/open_lanes.h"
-#include "supply/ahead.h"
+#include "region/keep.h"
+#include "region/settle.h"
+#include "supply/grow.h"
 
-static poolError_t describe(struct sp_pool *pool, uint64_t bytes, struct sp_outcome outcome) {
-    if (sp_is_done(outcome))
-        return poolSuccess;
-    if (outcome.cause == SP_BEYOND_LIMIT)
-        return sp_fail(poolErrorMemoryAllocation,
-                       "to prime %llu bytes would take the pool beyond its limit of %zu",
-                       (unsigned long long)bytes, pool->limit);
-    return sp_admit_fail(pool, NULL, outcome, "priming");
+// --------------------------------------------------------------------------------------- mapping
+
+// Maps what the free memory lacks, wherever it lies. With no free memory, what a block of all the
+// bytes has `lacked` is lacking still.
+static struct sp_outcome fill_up(struct sp_pool *pool, uint64_t bytes, struct sp_outcome lacked) {
+    struct sp_block *block;
+    sp_lock_acquire(&pool->lock);
+    uint64_t has = pool->regions[SP_REGION_LARGE].ready.bytes;
+    sp_lock_release(&pool->lock);
+    if (has == 0)
+        return lacked;
+    if (has >= bytes)
+        return sp_outcome_done();
+    struct sp_outcome outcome = sp_grow_aside(pool, bytes - has, &block);
+    if (!sp_is_done(outcome))
+        return outcome;
+    sp_lock_acquire(&pool->lock);
+    sp_grow_count(pool, block, block->size);
+    sp_settle_insert(pool, block);
+    sp_lock_release(&pool->lock);
+    return sp_outcome_done();
 }
+
+static struct sp_outcome prime_mapping(struct sp_pool *pool, uint64_t bytes) {
+    sp_lock_acquire(&pool->lock);
+    sp_settle_all(pool);
+    bool has_block = sp_tier_best_fit(&pool->regions[SP_REGION_LARGE].ready, bytes) != NULL;
+    sp_lock_release(&pool->lock);
+    struct sp_outcome outcome = has_block ? sp_outcome_done() : sp_grow_ahead(pool, bytes);
+    if (sp_outcome_lacks_memory(outcome) && !sp_vmm_is_plain(&pool->device->vmm))
+        outcome = fill_up(pool, bytes, outcome);
+    if (!sp_is_done(outcome))
+        return outcome;
+    sp_lock_acquire(&pool->lock);
+    sp_keep_primed(pool, bytes);
+    sp_lock_release(&pool->lock);
+    return sp_outcome_done();
+}
+
+// Maps what is missing to `bytes` of free memory, a multiple of the granule, and has synchronises
+// leave it. Memory is lacking, and nothing changed, when the device, the host, the address space
+// or the pool's limit has no more.
+static struct sp_outcome map_ahead(struct sp_pool *pool, uint64_t bytes) {
+    sp_collect_all(pool);
+    sp_pool_begin_mapping(pool);
+    struct sp_outcome outcome = prime_mapping(pool, bytes);
+    sp_pool_end_mapping(pool);
+    return outcome;
+}
+
+// --------------------------------------------------------------------------------------- the call
 
 // Returns the calling thread's current context, which is alive, if it is one of the pool's device.
 static CUcontext current_context_of(const struct sp_pool *pool) {
@@ -38,12 +81,12 @@ static struct sp_outcome prime_after_trim(struct sp_pool *pool, uint64_t bytes) 
     if (bytes > pool->limit - sp_load_relaxed(&pool->reserved))
         return sp_outcome_of(SP_BEYOND_LIMIT);
     if (!sp_pool_is_deterministic(pool)) {
-        sp_open_lanes_ask_device(pool->device, NULL);
+        sp_ask_open_lanes_of(pool->device, NULL);
         sp_ask_current_context_of(pool->device);
     }
     sp_reclaim_addresses(pool->device);
     sp_reclaim_until(pool->device, current_context_of(pool), bytes, 0);
-    return sp_ahead_map(pool, bytes);
+    return map_ahead(pool, bytes);
 }
 
 poolError_t sp_prime(struct sp_pool *pool, size_t bytes) {
@@ -60,8 +103,12 @@ poolError_t sp_prime(struct sp_pool *pool, size_t bytes) {
     poolError_t admitted = sp_admit(pool, NULL);
     if (admitted != poolSuccess)
         return admitted;
-    struct sp_outcome outcome = sp_ahead_map(pool, rounded);
+    struct sp_outcome outcome = map_ahead(pool, rounded);
     if (sp_outcome_lacks_memory(outcome))
         outcome = prime_after_trim(pool, rounded);
-    return describe(pool, rounded, outcome);
+    if (outcome.cause == SP_BEYOND_LIMIT)
+        return sp_fail(poolErrorMemoryAllocation,
+                       "to prime %zu bytes would take the pool beyond its limit of %zu", rounded,
+                       pool->limit);
+    return sp_is_done(outcome) ? poolSuccess : sp_admit_fail(pool, NULL, outcome, "priming");
 }

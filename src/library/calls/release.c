@@ -5,9 +5,9 @@
 #include "order/poll.h"
 #include "process/given_up.h"
 #include "region/collect.h"
-#include "region/crowd.h"
 #include "region/device.h"
 #include "region/figures.h"
+#include "region/quick.h"
 #include "region/settle.h"
 
 // ------------------------------------------------------------------------------------------- lanes
@@ -31,18 +31,17 @@ bool sp_release_find_lanes(struct sp_release *release) {
     return true;
 }
 
-static void count_at(struct sp_release_point *point, uint64_t address) {
-    struct sp_lane *lane = point->lane;
-    sp_biased_lock_acquire(&lane->lock);
-    point->left |= sp_at_hand_count_freed_locked(lane, point->sequence, address, point->counts);
-    if (sp_identity_records_each_free(point->stream))
-        sp_unfenced_count_records_locked(lane, 1);
-    sp_biased_lock_release(&lane->lock);
-}
-
 void sp_release_count(struct sp_release *release) {
-    for (uint32_t i = 0; i < release->count; i++)
-        count_at(&release->points[i], release->address);
+    for (uint32_t i = 0; i < release->count; i++) {
+        struct sp_release_point *point = &release->points[i];
+        struct sp_lane *lane = point->lane;
+        sp_biased_lock_acquire(&lane->lock);
+        point->left |=
+            sp_at_hand_count_freed_locked(lane, point->sequence, release->address, point->counts);
+        if (sp_identity_records_each_free(point->stream))
+            sp_held_count_records_locked(lane, 1);
+        sp_biased_lock_release(&lane->lock);
+    }
 }
 
 // ---------------------------------------------------------------------------------------- a record
@@ -51,18 +50,13 @@ void sp_release_count(struct sp_release *release) {
 SP_COLD static void uncount_record(struct sp_lane *lane, const struct sp_stream *stream) {
     sp_biased_lock_acquire(&lane->lock);
     if (lane->stream == stream && sp_load_relaxed(&lane->records) > 0)
-        sp_unfenced_count_records_locked(lane, (uint64_t)-1);
+        sp_held_count_records_locked(lane, (uint64_t)-1);
     sp_biased_lock_release(&lane->lock);
 }
 
 void sp_release_record(struct sp_lane *lane, struct sp_stream *stream) {
     if (!sp_is_done(sp_mark_record_freed(stream)))
         uncount_record(lane, stream);
-}
-
-static void record(struct sp_pool *pool, struct sp_stream *stream) {
-    if (sp_is_done(sp_mark_record(stream)))
-        sp_pool_count(pool, SP_STATISTIC_EventsRecorded);
 }
 
 // ------------------------------------------------------------------------------------------ filing
@@ -96,65 +90,41 @@ static struct sp_lane *lane_alone(const struct sp_release *release) {
     return sp_fence_set_at(fences, 0)->slot == point->stream->slot ? point->lane : NULL;
 }
 
-// Into the lane's quick list, unless blocks of another size stand there: some of these are
-// returned, and have to go to the tiers. There may be more of them, and then the block isn't filed
-// yet.
-static struct sp_block *put_quick_locked(struct sp_lane *lane, struct sp_block *block,
-                                         bool *filed) {
-    struct sp_block *out = sp_collect_detach_other_locked(lane, block->size);
-    *filed = sp_quick_put(lane, block);
-    return out;
-}
-
-static void file_in_lane(struct sp_lane *lane, struct sp_block *block) {
-    for (bool filed = false; !filed;) {
-        sp_biased_lock_acquire(&lane->lock);
-        struct sp_block *out = put_quick_locked(lane, block, &filed);
-        sp_biased_lock_release(&lane->lock);
-        sp_collect_file_detached(lane->pool, out, sp_settle_insert_and_swallow);
-    }
-}
-
-// Into the lane, or where its fences say.
-static inline void file_in(struct sp_lane *lane, struct sp_block *block, bool kept) {
-    if (kept)
-        file_in_lane(lane, block);
-    else
-        sp_collect_file(lane->pool, block, sp_settle_insert_and_swallow);
-}
-
+// A lane that places by address files its blocks. Where threads stand in each other's way it keeps
+// them, and gives them out again without the pool's lock.
+//
 // A hit asks nobody. So on a plain device a block is for the next hits of a stream only if its
 // memory is of the stream's context, and the stream has allocated: then nobody else gets its slot.
-static bool may_be_hit_plain(const struct sp_release *release) {
+static bool is_kept_in_lane(const struct sp_release *release, struct sp_lane *lane) {
+    if (sp_load_relaxed(&lane->by_address))
+        return sp_quick_keeps(lane) || sp_quick_meet_crowd(lane);
+    if (!sp_vmm_is_plain(&release->pool->device->vmm))
+        return true;
     const struct sp_plain *plain = &sp_segment_of(release->block)->view.plain;
     const struct sp_stream *stream = release->points->stream;
     return sp_load_relaxed(&stream->bound_to_context) &&
            sp_stream_is_of(stream, plain->context, plain->context_id);
 }
 
-// A lane that places by address files its blocks. Where threads stand in each other's way it keeps
-// them, and gives them out again without the pool's lock.
-static inline bool is_kept_by_address(struct sp_lane *lane) {
-    return sp_crowd_keeps(lane) || sp_crowd_meet(lane);
-}
-
-static bool is_kept_in_lane(const struct sp_release *release, struct sp_lane *lane) {
-    if (sp_load_relaxed(&lane->by_address))
-        return is_kept_by_address(lane);
-    return !sp_vmm_is_plain(&release->pool->device->vmm) || may_be_hit_plain(release);
-}
-
-// Where several streams have a claim the block goes to the tiers itself.
+// Into the lane's quick list, or where its fences say: where several streams have a claim that is
+// in the tiers. Of blocks of another size that stand in the list's way some are returned, and have
+// to go to the tiers. There may be more of them, and then the block isn't filed yet.
 static void file(const struct sp_release *release) {
     struct sp_block *block = release->block;
     stamp(block, release);
     block->quick_next = NULL;
     struct sp_lane *lane = lane_alone(release);
-    if (lane && is_kept_in_lane(release, lane)) {
-        file_in_lane(lane, block);
+    if (!lane || !is_kept_in_lane(release, lane)) {
+        sp_collect_file(release->pool, block, sp_settle_insert_and_swallow);
         return;
     }
-    sp_collect_file(release->pool, block, sp_settle_insert_and_swallow);
+    for (bool filed = false; !filed;) {
+        sp_biased_lock_acquire(&lane->lock);
+        struct sp_block *out = sp_collect_detach_other_locked(lane, block->size);
+        filed = sp_quick_put(lane, block);
+        sp_biased_lock_release(&lane->lock);
+        sp_collect_file_detached(lane->pool, out, sp_settle_insert_and_swallow);
+    }
 }
 
 // Takes a given-up pool apart with its last free. The struct may be another pool's by now, which
@@ -166,43 +136,20 @@ SP_COLD static void reap_if_last(struct sp_pool *pool) {
         sp_given_up_reap_pool(pool->device, pool);
 }
 
-bool sp_release_file_own(struct sp_lane *lane, struct sp_block *block, uint64_t sequence,
-                         struct sp_put put) {
-    struct sp_pool *pool = lane->pool;
-    struct sp_stream *stream = lane->stream;
-    if ((put.left & ~(unsigned)SP_LEFT_RECORD) != SP_LEFT_FILE ||
-        !sp_load_relaxed(&lane->by_address) || sp_load_acquire(&pool->destroyed) ||
-        !sp_fence_set_is_of(&block->fences, stream->slot))
-        return false;
-    if (put.left & SP_LEFT_RECORD)
-        sp_release_record(lane, stream);
-    sp_fence_set_advance(&block->fences, stream->slot, sequence);
-    block->quick_next = NULL;
-    file_in(lane, block, is_kept_by_address(lane));
-    sp_at_hand_return(lane, put.requested);
-    if (SP_UNLIKELY(sp_load_acquire(&pool->destroyed)))
-        reap_if_last(pool);
-    return true;
-}
-
 // Memory of a stream of another context is out of that stream's reach until somebody asks here, and
 // a program may only ever free here.
-static void ask_for_other_context(const struct sp_release *release, struct sp_stream *stream) {
-    const struct sp_stream *owner = release->account->stream;
-    if (!sp_stream_is_of(stream, owner->context, owner->context_id) &&
-        sp_pool_may_ask(release->pool))
-        sp_poll_stream(stream);
-}
-
 static void make_known(const struct sp_release *release, const struct sp_release_point *point) {
+    const struct sp_stream *owner = release->account->stream;
     struct sp_stream *stream = point->stream;
     if (sp_identity_records_each_free(stream))
         return;
     if (point->left & SP_LEFT_RECORD)
         sp_release_record(point->lane, stream);
     else if (sp_load_acquire(&release->pool->destroyed))
-        record(release->pool, stream);
-    ask_for_other_context(release, stream);
+        sp_lane_record(point->lane);
+    if (!sp_stream_is_of(stream, owner->context, owner->context_id) &&
+        sp_pool_may_ask(release->pool))
+        sp_poll_stream(stream);
 }
 
 // Events are recorded first: a block that waits for several streams is filed as one with events

@@ -41,11 +41,6 @@ void sp_release_count(struct sp_release *release);
 // itself has been done, so a driver that fails here only delays reuse.
 void sp_release_record(struct sp_lane *lane, struct sp_stream *stream);
 
-// Does what is left of the free of a large block by its lane's own stream, in a lane that places by
-// address: the common case of the next one. False, and nothing is done, where it is another case.
-bool sp_release_file_own(struct sp_lane *lane, struct sp_block *block, uint64_t sequence,
-                         struct sp_put put);
-
 // Does what is left. The large block of a release is BUSY, and has room for a fence of each point.
 void sp_release_finish(const struct sp_release *release);
 

@@ -2,16 +2,17 @@
 
 #include "base/checked.h"
 #include "base/number.h"
+#include "calls/wait.h"
 #include "order/end.h"
 #include "order/poll.h"
 #include "order/synchronize.h"
 #include "process/reclaim.h"
+#include "region/ask.h"
 #include "region/collect.h"
 #include "region/device.h"
 #include "region/held.h"
 #include "region/keep.h"
 #include "region/lane.h"
-#include "region/open_lanes.h"
 #include "region/settle.h"
 #include "region/take.h"
 #include "region/watch.h"
@@ -56,7 +57,7 @@ struct sp_outcome sp_rung_found_complete(struct sp_request *request, struct sp_b
     if (!sp_rung_may_ask_others(request))
         return sp_outcome_done();
     uint64_t before = sp_progress_news();
-    struct sp_outcome outcome = sp_open_lanes_ask_some(request->pool, request->lane);
+    struct sp_outcome outcome = sp_ask_some_open_lanes(request->pool, request->lane);
     if (sp_is_done(outcome))
         outcome = sp_poll_some_of(request->lane->stream);
     request->brought_news = sp_progress_news() != before;
@@ -103,14 +104,6 @@ struct sp_outcome sp_rung_brought_in(struct sp_request *request, struct sp_block
     return sp_outcome_done();
 }
 
-// Growing comes before remapping as long as the program is known to need the memory, or soon will,
-// if it may grow at all.
-static bool grows_first(const struct sp_request *request) {
-    return !(request->flags & poolMallocNoGrowth) &&
-           (sp_growth_is_foreseen(request->pool, request->size) ||
-            sp_growth_is_due(request->pool, request->size));
-}
-
 static struct sp_outcome remap_if(struct sp_request *request, enum poolDefragmentation least,
                                   uint64_t time_max, struct sp_block **block) {
     int policy = sp_device_defragmentation(request->pool);
@@ -122,8 +115,12 @@ static struct sp_outcome remap_if(struct sp_request *request, enum poolDefragmen
     return sp_outcome_lacks_memory(outcome) ? sp_outcome_done() : outcome;
 }
 
+// Growing comes before remapping as long as the program is known to need the memory, or soon will,
+// if it may grow at all.
 struct sp_outcome sp_rung_remapped(struct sp_request *request, struct sp_block **block) {
-    if (grows_first(request)) {
+    if (!(request->flags & poolMallocNoGrowth) &&
+        (sp_growth_is_foreseen(request->pool, request->size) ||
+         sp_growth_is_due(request->pool, request->size))) {
         sp_watch_remap(request, poolGrowthRemapFilling, 0, 0);
         return sp_outcome_done();
     }
@@ -141,31 +138,20 @@ struct sp_outcome sp_rung_remapped_with_pages(struct sp_request *request, struct
     return sp_rung_remapped_under_pressure(request, block);
 }
 
-static bool has_pending(const struct sp_lane *lane) {
-    uint64_t bytes = 0;
-    for (int kind = 0; kind < SP_REGION_COUNT; kind++)
-        bytes += lane->tiers[kind].bytes + lane->unfenced[kind].bytes;
-    return bytes > 0;
-}
-
-static bool any_lane_has_pending(const struct sp_pool *pool) {
-    SP_LIST_FOR_EACH(link, &pool->lanes.list) {
-        if (has_pending(SP_CONTAINER_OF(link, struct sp_lane, link)))
-            return true;
-    }
-    return false;
-}
-
 // True when all that the pool has free is known to be complete.
 static bool is_idle(struct sp_pool *pool) {
-    bool idle = true;
+    uint64_t pending = 0;
     sp_lock_acquire(&pool->lock);
     sp_settle_all(pool);
-    for (int kind = 0; kind < SP_REGION_COUNT; kind++)
-        idle = idle && pool->regions[kind].waiting.bytes + pool->regions[kind].unfenced.bytes == 0;
-    idle = idle && !any_lane_has_pending(pool);
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
+        pending += pool->regions[kind].waiting.bytes + pool->regions[kind].unfenced.bytes;
+        SP_LIST_FOR_EACH(link, &pool->lanes.list) {
+            const struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
+            pending += lane->tiers[kind].bytes + lane->unfenced[kind].bytes;
+        }
+    }
     sp_lock_release(&pool->lock);
-    return idle;
+    return pending == 0;
 }
 
 // Returns how much must be released before the pool's limit lets it grow by so many bytes.
@@ -209,18 +195,6 @@ static void apply_threshold_unasked(const struct sp_request *request) {
         sp_trim_at_synchronize(pool);
 }
 
-// Notes that the last growth found no memory, or that it did.
-static void set_short(struct sp_pool *pool, bool is_short) {
-    if (sp_load_relaxed(&pool->is_short) == is_short)
-        return;
-    sp_lock_acquire(&pool->lock);
-    sp_store_relaxed(&pool->is_short, is_short);
-    if (is_short) // a pool that can't grow creeps no more
-        sp_store_relaxed(&pool->lanes.ask_each_miss, false);
-    sp_held_deal(pool);
-    sp_lock_release(&pool->lock);
-}
-
 // Grows. A growth that lacks memory is kept in mind, and no failure of the rung.
 static struct sp_outcome grow(struct sp_request *request, struct sp_block **block) {
     struct sp_outcome outcome = sp_grow(request, block);
@@ -231,11 +205,20 @@ static struct sp_outcome grow(struct sp_request *request, struct sp_block **bloc
 }
 
 struct sp_outcome sp_rung_grown(struct sp_request *request, struct sp_block **block) {
+    struct sp_pool *pool = request->pool;
     if (request->flags & poolMallocNoGrowth)
         return sp_outcome_done();
     apply_threshold_unasked(request);
     struct sp_outcome outcome = grow(request, block);
-    set_short(request->pool, sp_is_done(outcome) && !*block);
+    bool is_short = sp_is_done(outcome) && !*block;
+    if (sp_load_relaxed(&pool->is_short) == is_short)
+        return outcome;
+    sp_lock_acquire(&pool->lock);
+    sp_store_relaxed(&pool->is_short, is_short);
+    if (is_short) // a pool that can't grow creeps no more
+        sp_store_relaxed(&pool->lanes.ask_each_miss, false);
+    sp_held_deal(pool);
+    sp_lock_release(&pool->lock);
     return outcome;
 }
 
@@ -276,7 +259,7 @@ struct sp_outcome sp_rung_grown_after_trim(struct sp_request *request, struct sp
 struct sp_outcome sp_rung_fenced(struct sp_request *request, struct sp_block **block) {
     (void)block;
     return sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies)
-               ? sp_open_lanes_fence(request->pool, request->lane, false)
+               ? sp_ask_open_lanes(request->pool, request->lane, false)
                : sp_outcome_done();
 }
 
@@ -287,4 +270,76 @@ struct sp_outcome sp_rung_from_other_region(struct sp_request *request, struct s
     for (int i = 0; i < SP_TAKE_OTHERS && !*block; i++)
         *block = sp_take_from(request, sp_take_other_kind(request, i));
     return sp_outcome_done();
+}
+
+// ------------------------------------------------------------------------------- bounded growth
+
+// True when the least growth that serves the request would take the pool beyond the bound.
+static bool is_beyond(const struct sp_request *request) {
+    struct sp_pool *pool = request->pool;
+    uint64_t room = sp_growth_room(pool, request->size);
+    if (room >= sp_round_up(request->size, pool->device->vmm.granule))
+        return false;
+    sp_lock_acquire(&pool->lock);
+    uint64_t least = sp_plan_least(request);
+    sp_lock_release(&pool->lock);
+    return least > room;
+}
+
+// A row of waits ends when the stream is given a large block without a wait. A block of a size that
+// it has just freed doesn't count: a stream that follows another one step by step has such blocks,
+// too.
+static bool may_wait(const struct sp_request *request) {
+    struct sp_lane *lane = request->lane;
+    uint32_t misses = sp_load_relaxed(&lane->misses);
+    sp_lock_acquire(&request->pool->lock);
+    if (misses - lane->misses_at_wait > 1)
+        lane->waits_in_row = 0;
+    bool may = lane->waits_in_row < SP_WAITS_IN_ROW;
+    sp_lock_release(&request->pool->lock);
+    return may;
+}
+
+static void wait_if_it_may(struct sp_request *request, struct sp_block **block) {
+    struct sp_lane *lane = request->lane;
+    if (!may_wait(request)) {
+        sp_pool_count(request->pool, SP_STATISTIC_GrowthsAfterWaits);
+        return;
+    }
+    bool fenced = sp_pool_may_ask(request->pool) || sp_is_done(sp_rung_fenced(request, block));
+    if (!fenced || !sp_is_done(sp_wait_made_ordered(request, block)))
+        *block = NULL;
+    if (!*block || !request->has_waited)
+        return;
+    uint32_t misses = sp_load_relaxed(&lane->misses);
+    sp_lock_acquire(&request->pool->lock);
+    lane->waits_in_row++;
+    lane->misses_at_wait = misses;
+    sp_lock_release(&request->pool->lock);
+    sp_pool_count(request->pool, SP_STATISTIC_WaitsForGrowth);
+}
+
+struct sp_outcome sp_rung_brought_in_at_bound(struct sp_request *request, struct sp_block **block) {
+    *block = NULL;
+    if (request->bound != SP_BOUND_HOLDS || !sp_pool_has_very_many_lanes(request->pool) ||
+        !is_beyond(request))
+        return sp_outcome_done();
+    sp_collect_all(request->pool);
+    *block = sp_take(request);
+    return sp_outcome_done();
+}
+
+struct sp_outcome sp_rung_waited(struct sp_request *request, struct sp_block **block) {
+    *block = NULL;
+    if (request->bound != SP_BOUND_HOLDS)
+        return sp_outcome_done();
+    bool beyond = is_beyond(request);
+    if (beyond)
+        wait_if_it_may(request, block);
+    request->bound = beyond ? SP_BOUND_PASSED : SP_BOUND_NONE;
+    return sp_outcome_done();
+}
+
+struct sp_outcome sp_rung_remapped_beyond(struct sp_request *request, struct sp_block **block) {
+    return request->bound == SP_BOUND_PASSED ? sp_rung_remapped(request, block) : sp_outcome_done();
 }

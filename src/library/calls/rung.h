@@ -29,6 +29,25 @@ sp_rung sp_rung_remapped_with_pages;
 sp_rung sp_rung_grown;
 sp_rung sp_rung_grown_after_trim;
 
+// Growth that is bounded: by the attribute GrowthBeyondUse a stream waits for pending memory rather
+// than have the pool grow far beyond what was ever in use at once. A wait is worth it where the
+// host runs ahead of the device: then the event is complete, or nearly so, when the stream comes to
+// it. Where it isn't, two streams that could run side by side run one after the other. So a stream
+// waits so many times in a row at most; then the pool grows, and what it grew by is the stream's
+// own from then on. See docs/notes/growth.md for what was tried.
+#define SP_WAITS_IN_ROW 4
+
+// Looks into all lanes before the pool grows beyond the bound: of very many it has looked into
+// some.
+sp_rung sp_rung_brought_in_at_bound;
+
+// Has the stream wait for memory if the pool would grow beyond the bound; from here on the request
+// is no longer held back. A wait that fails is no failure: the pool can grow.
+sp_rung sp_rung_waited;
+
+// Remaps free memory with new memory beyond the bound, once no wait would do.
+sp_rung sp_rung_remapped_beyond;
+
 // Takes nothing: has events recorded behind memory of open lanes, so that it can be waited for.
 sp_rung sp_rung_fenced;
 

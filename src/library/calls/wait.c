@@ -6,12 +6,11 @@
 #include "order/silent.h"
 #include "order/synchronize.h"
 #include "region/device.h"
+#include "region/held.h"
 #include "region/keep.h"
 #include "region/lane.h"
-#include "region/oldest.h"
 #include "region/settle.h"
 #include "region/take.h"
-#include "region/unfenced.h"
 #include "supply/remap.h"
 
 // No more than is asked for, so that others find the rest while this one waits. Without host memory
@@ -26,7 +25,7 @@ static void keep_aside_locked(struct sp_pool *pool, struct sp_block *block, uint
 static struct sp_block *set_aside(struct sp_request *request) {
     sp_lock_acquire(&request->pool->lock);
     struct sp_block *block =
-        request->bound == SP_BOUND_HOLDS ? sp_oldest_take_aside(request) : NULL;
+        request->bound == SP_BOUND_HOLDS ? sp_take_oldest_aside(request) : NULL;
     if (!block)
         block = sp_take_aside(request);
     if (block)
@@ -35,28 +34,22 @@ static struct sp_block *set_aside(struct sp_request *request) {
     return block;
 }
 
-// The block as the caller wants it, or back to where it was.
-static bool finish(const struct sp_request *request, struct sp_block *block, bool ordered) {
-    sp_lock_acquire(&request->pool->lock);
-    bool taken = ordered && sp_take_cut(request->pool, block, request->size);
-    if (taken) {
-        sp_keep_note_use(request->pool); // some of a row may have been ready
-        sp_request_took_locked(request);
-    } else {
-        sp_settle_insert(request->pool, block);
-    }
-    sp_lock_release(&request->pool->lock);
-    sp_hands_put(&request->pool->hands);
-    return taken;
-}
-
 // While the waits are inserted the memory is set aside, so nobody else takes it, and no lock is
-// held.
+// held. Then it is the block as the caller wants it, or goes back to where it was.
 static struct sp_outcome wait_for_aside(struct sp_request *request, struct sp_block *aside,
                                         struct sp_block **block) {
+    struct sp_pool *pool = request->pool;
     struct sp_outcome outcome = sp_request_wait_for(request, &aside->fences);
-    if (finish(request, aside, sp_is_done(outcome)))
+    sp_lock_acquire(&pool->lock);
+    if (sp_is_done(outcome) && sp_take_cut(pool, aside, request->size)) {
+        sp_keep_note_use(pool); // some of a row may have been ready
+        sp_request_took_locked(request);
         *block = aside;
+    } else {
+        sp_settle_insert(pool, aside);
+    }
+    sp_lock_release(&pool->lock);
+    sp_hands_put(&pool->hands);
     return outcome;
 }
 
@@ -148,21 +141,16 @@ static bool any_lane_of(const struct sp_request *request, struct sp_pool *pool, 
 // Memory that several streams hold back is in none of their lanes.
 static bool has_unfenced_in(const struct sp_lane *lane, enum sp_region_kind kind) {
     return lane->unfenced[kind].bytes > 0 ||
-           (lane->pool->regions[kind].unfenced.bytes > 0 && sp_unfenced_holds_back(lane));
+           (lane->pool->regions[kind].unfenced.bytes > 0 && sp_held_back_any(lane));
 }
 
-// In a region that the request may take from.
-static bool has_unfenced(const struct sp_request *request, const struct sp_lane *lane) {
-    bool any = has_unfenced_in(lane, request->kind);
-    for (int i = 0; i < SP_TAKE_OTHERS && request->kind != SP_REGION_FIXED && !any; i++)
-        any = has_unfenced_in(lane, sp_take_other_kind(request, i));
-    return any;
-}
-
-// The legacy stream can tell of its frees, and no event stands behind them.
+// The legacy stream can tell of its frees in a region that the request may take from, and no event
+// stands behind them.
 static bool is_silent(const struct sp_request *request, const struct sp_lane *lane) {
-    return lane != request->lane && has_unfenced(request, lane) &&
-           sp_silent_is_seen_by_legacy(lane->stream) &&
+    bool has_unfenced = has_unfenced_in(lane, request->kind);
+    for (int i = 0; i < SP_TAKE_OTHERS && request->kind != SP_REGION_FIXED; i++)
+        has_unfenced = has_unfenced || has_unfenced_in(lane, sp_take_other_kind(request, i));
+    return lane != request->lane && has_unfenced && sp_silent_is_seen_by_legacy(lane->stream) &&
            sp_request_shares_context(request, lane->stream);
 }
 
@@ -185,7 +173,7 @@ struct sp_outcome sp_wait_behind_context(struct sp_request *request, struct sp_b
 }
 
 static bool is_unfenced(const struct sp_request *request, const struct sp_lane *lane) {
-    return sp_request_shares_context(request, lane->stream) && sp_unfenced_holds_back(lane);
+    return sp_request_shares_context(request, lane->stream) && sp_held_back_any(lane);
 }
 
 // Something that was freed on the lane is pending, and a question can tell when that ends.
@@ -210,20 +198,17 @@ static bool any_lane(const struct sp_request *request, predicate *is_one) {
     return any;
 }
 
-static bool fits_once_complete(const struct sp_request *request) {
-    struct sp_shortage shortage =
-        sp_shortage_look(request, sp_shortage_lack_of(request->growth), request->size);
-    return shortage.rooms[SP_MINE].bytes > 0 &&
-           sp_shortage_fits(&shortage, SP_READY, SP_HERE, shortage.others[SP_READY].whole);
-}
-
 // Pieces don't join, so memory that the stream may have at once doesn't always serve it. The
 // driver, which takes it back, waits for the device anyway.
 struct sp_outcome sp_wait_for_own(struct sp_request *request) {
-    if (!sp_vmm_is_plain(&request->pool->device->vmm) || sp_is_done(request->growth) ||
-        !fits_once_complete(request))
+    if (!sp_vmm_is_plain(&request->pool->device->vmm) || sp_is_done(request->growth))
         return sp_outcome_done();
-    return sp_synchronize_await(request->lane->stream);
+    struct sp_shortage shortage =
+        sp_shortage_look(request, sp_shortage_lack_of(request->growth), request->size);
+    bool fits_once_complete =
+        shortage.rooms[SP_MINE].bytes > 0 &&
+        sp_shortage_fits(&shortage, SP_READY, SP_HERE, shortage.others[SP_READY].whole);
+    return fits_once_complete ? sp_synchronize_await(request->lane->stream) : sp_outcome_done();
 }
 
 bool sp_wait_is_worth(const struct sp_request *request) {

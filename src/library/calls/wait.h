@@ -6,7 +6,7 @@
 #include "region/request.h"
 
 // Makes the stream wait for what stands between it and some free memory, and takes that: what fits
-// best, or what takes the cheapest wait (region/oldest.h) if GrowthBeyondUse holds the request
+// best, or what takes the cheapest wait (region/take.h) if GrowthBeyondUse holds the request
 // back. Sets null when there is none that events stand behind.
 struct sp_outcome sp_wait_made_ordered(struct sp_request *request, struct sp_block **block);
 

@@ -50,7 +50,8 @@ static void give_to_store(struct sp_block *first, struct sp_block *last) {
     sp_lock_release(&store.lock);
 }
 
-struct sp_block *sp_block_take_spare(struct sp_chain *chain) {
+// Takes a descriptor from the spare ones, those of the chain first. Null without host memory.
+static struct sp_block *take_spare(struct sp_chain *chain) {
     struct sp_block *block = chain->spare;
     if (!block)
         return take_from_store();
@@ -64,7 +65,8 @@ static void retire(struct sp_block *block) {
     sp_block_set_state(block, SP_BLOCK_NONE);
 }
 
-void sp_block_give_spare(struct sp_chain *chain, struct sp_block *block) {
+// Makes a block's descriptor spare: of the chain, as long as that has few.
+static void give_spare(struct sp_chain *chain, struct sp_block *block) {
     retire(block);
     if (chain->spare_count == CHAIN_SPARE_MAX) {
         give_to_store(block, block);
@@ -84,7 +86,8 @@ static void give_list(struct sp_block *first) {
     give_to_store(first, last);
 }
 
-void sp_block_give_all(struct sp_chain *chain) {
+// Gives a chain's descriptors, spare or not, to the store of all chains.
+static void give_all(struct sp_chain *chain) {
     for (struct sp_block *block = chain->first; block; block = block->next)
         retire(block);
     give_list(chain->first);
@@ -94,8 +97,9 @@ void sp_block_give_all(struct sp_chain *chain) {
     chain->spare_count = 0;
 }
 
-void sp_block_fill(struct sp_block *block, struct sp_chain *chain, uint64_t address, uint64_t size,
-                   enum sp_block_state state) {
+// Makes a descriptor a block of the chain that has no neighbours yet and is in no index.
+static void fill(struct sp_block *block, struct sp_chain *chain, uint64_t address, uint64_t size,
+                 enum sp_block_state state) {
     block->address = address;
     block->size = size;
     block->is_run = false;
@@ -113,14 +117,14 @@ void sp_block_fill(struct sp_block *block, struct sp_chain *chain, uint64_t addr
 struct sp_block *sp_block_split(struct sp_block *block, uint64_t size) {
     struct sp_chain *chain = block->chain;
     uint64_t address = block->address + size;
-    struct sp_block *rest = sp_units_make_room(chain, address) ? sp_block_take_spare(chain) : NULL;
+    struct sp_block *rest = sp_units_make_room(chain, address) ? take_spare(chain) : NULL;
     if (!rest)
         return NULL;
     if (!sp_fence_set_join(&rest->fences, &block->fences)) {
-        sp_block_give_spare(chain, rest);
+        give_spare(chain, rest);
         return NULL;
     }
-    sp_block_fill(rest, chain, address, block->size - size, sp_block_state(block));
+    fill(rest, chain, address, block->size - size, sp_block_state(block));
     rest->is_foreign = block->is_foreign;
     rest->prev = block;
     rest->next = block->next;
@@ -135,14 +139,14 @@ struct sp_block *sp_block_split(struct sp_block *block, uint64_t size) {
 struct sp_block *sp_block_cut_front(struct sp_block *block, uint64_t size) {
     struct sp_chain *chain = block->chain;
     bool room = sp_units_make_room(chain, block->address + size);
-    struct sp_block *front = room ? sp_block_take_spare(chain) : NULL;
+    struct sp_block *front = room ? take_spare(chain) : NULL;
     if (!front)
         return NULL;
     if (!sp_fence_set_join(&front->fences, &block->fences)) {
-        sp_block_give_spare(chain, front);
+        give_spare(chain, front);
         return NULL;
     }
-    sp_block_fill(front, chain, block->address, size, SP_BLOCK_BUSY);
+    fill(front, chain, block->address, size, SP_BLOCK_BUSY);
     front->is_foreign = block->is_foreign;
     front->prev = block->prev;
     front->next = block;
@@ -168,6 +172,83 @@ bool sp_block_absorb_next(struct sp_block *block) {
     block->next = next->next;
     if (block->next)
         block->next->prev = block;
-    sp_block_give_spare(block->chain, next);
+    give_spare(block->chain, next);
     return true;
+}
+
+// ------------------------------------------------------------------------------------------ chains
+
+bool sp_chain_open(struct sp_chain *chain, uint64_t address, uint64_t size) {
+    *chain = (struct sp_chain){.address = address, .size = size};
+    if (!sp_units_open(chain))
+        return false;
+    if (sp_units_make_room(chain, address))
+        chain->first = take_spare(chain);
+    if (!chain->first) {
+        sp_units_close(chain);
+        return false;
+    }
+    fill(chain->first, chain, address, size, SP_BLOCK_BUSY);
+    sp_units_enter(chain->first);
+    return true;
+}
+
+void sp_chain_close(struct sp_chain *chain) {
+    give_all(chain);
+    sp_units_close(chain);
+}
+
+struct sp_block *sp_chain_find(const struct sp_chain *chain, uint64_t address) {
+    struct sp_block *block = sp_units_find(chain, address);
+    while (sp_block_end(block) <= address)
+        block = block->next;
+    return block;
+}
+
+struct sp_block *sp_chain_last(const struct sp_chain *chain) {
+    return sp_chain_find(chain, chain->address + chain->size - 1);
+}
+
+// Gives the table room for a block of `more` bytes at the end, which makes the chain as long. False
+// without host memory; then the table may be longer than it need be, which does no harm.
+static bool extend_table(struct sp_chain *chain, uint64_t more) {
+    uint64_t end = chain->address + chain->size;
+    if (!sp_units_extend(chain, chain->size + more))
+        return false;
+    chain->size += more;
+    if (sp_units_make_room(chain, end))
+        return true;
+    chain->size -= more;
+    return false;
+}
+
+struct sp_block *sp_chain_extend(struct sp_chain *chain, uint64_t more) {
+    struct sp_block *last = sp_chain_last(chain);
+    struct sp_block *block = take_spare(chain);
+    if (!block)
+        return NULL;
+    if (!extend_table(chain, more)) {
+        give_spare(chain, block);
+        return NULL;
+    }
+    fill(block, chain, sp_block_end(last), more, SP_BLOCK_BUSY);
+    block->prev = last;
+    last->next = block;
+    sp_units_enter(block);
+    return block;
+}
+
+struct sp_block *sp_chain_shrink(struct sp_chain *chain, uint64_t less) {
+    struct sp_block *last = sp_chain_last(chain);
+    if (last->size == less) {
+        sp_units_leave(last);
+        last->prev->next = NULL;
+        give_spare(chain, last);
+        last = NULL;
+    } else {
+        last->size -= less;
+    }
+    sp_units_shrink(chain, chain->size - less);
+    chain->size -= less;
+    return last;
 }

@@ -1,4 +1,10 @@
-// Blocks: the pieces into which the address range of a chain (heap/chain.h) is divided.
+// Chains, and the blocks into which the address range of a chain is divided.
+//
+// A chain covers its range without a gap: every address of it lies in exactly one block, and each
+// block knows its neighbours.
+//
+//   block.address + block.size == block.next->address, up to the chain's end
+//   all sizes and addresses are multiples of SP_ALIGNMENT
 //
 // A block's state says what it is. A block is addresses and sizes only: nothing here touches memory
 // behind an address, and nothing calls a driver.
@@ -35,6 +41,7 @@ enum sp_block_state {
 
 struct sp_chain;
 struct sp_lane;
+struct sp_leaf;
 struct sp_slab;
 struct sp_tier;
 
@@ -92,18 +99,47 @@ static inline bool sp_block_is_filed(const struct sp_block *block) {
     return block && sp_block_state(block) == SP_BLOCK_FREE;
 }
 
-// Takes a descriptor from the spare ones, those of the chain first. Null without host memory.
-struct sp_block *sp_block_take_spare(struct sp_chain *chain);
+struct sp_chain {
+    uint64_t address;
+    uint64_t size;
+    uint64_t bias; // see sp_chain_rank()
+    struct sp_block *first;
+    // Descriptors for the next blocks, which are taken with no lock but the chain's own.
+    struct sp_block *spare;
+    uint32_t spare_count;
+    struct sp_leaf **leaves; // see heap/units.h
+};
 
-// Makes a block's descriptor spare: of the chain, as long as that has few.
-void sp_block_give_spare(struct sp_chain *chain, struct sp_block *block);
+static inline bool sp_chain_covers(const struct sp_chain *chain, uint64_t address) {
+    return address >= chain->address && address - chain->address < chain->size;
+}
 
-// Gives a chain's descriptors, spare or not, to the store of all chains.
-void sp_block_give_all(struct sp_chain *chain);
+// The rank of a block says where it stands in an order, also among those of other chains. It is the
+// address, but where the driver chose that: there the chain's owner sets the bias, so that the
+// order doesn't depend on the driver.
+static inline uint64_t sp_chain_rank(const struct sp_block *block) {
+    return block->address + block->chain->bias;
+}
 
-// Makes a descriptor a block of the chain that has no neighbours yet and is in no index.
-void sp_block_fill(struct sp_block *block, struct sp_chain *chain, uint64_t address, uint64_t size,
-                   enum sp_block_state state);
+// Makes a chain of one block, which is BUSY and in no index. False without host memory.
+bool sp_chain_open(struct sp_chain *chain, uint64_t address, uint64_t size);
+
+// Gives all descriptors back, whatever the blocks are. Does nothing to a chain that is all zero.
+void sp_chain_close(struct sp_chain *chain);
+
+// The block at the chain's end.
+struct sp_block *sp_chain_last(const struct sp_chain *chain);
+
+// The block that an address of the range lies in.
+struct sp_block *sp_chain_find(const struct sp_chain *chain, uint64_t address);
+
+// Makes the chain longer by `more` bytes, which are a block of their own at its end, BUSY and in no
+// index. Null without host memory; then nothing has changed.
+struct sp_block *sp_chain_extend(struct sp_chain *chain, uint64_t more);
+
+// Makes the chain shorter by `less` bytes at the end of its last block, which is in no index and
+// has no fences. They are not the whole chain. Returns the rest of that block, or null.
+struct sp_block *sp_chain_shrink(struct sp_chain *chain, uint64_t less);
 
 // Cuts a block that is in no index after `size` bytes, less than its size. Returns the rest, which
 // has the block's state and fences. Null without host memory; then nothing has changed.

@@ -7,6 +7,15 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#define UNITS(size) ((size) / SP_ALIGNMENT)
+#define CLASS(size, pages)                                                                         \
+    {size, pages, (uint32_t)((pages)*SP_PAGE_SIZE / (size)),                                       \
+     ((1ull << 32) + UNITS(size) - 1) / UNITS(size)},
+
+// clang-format off
+const struct sp_size_class sp_size_classes[SP_CLASS_COUNT] = {SP_SIZE_CLASSES(CLASS)};
+// clang-format on
+
 // Slabs are cut from chunks, each as large as all before it together. From a huge page of the host
 // on chunks are such pages: among very many slabs each address that is looked up would cost the
 // processor a walk through its page tables.

@@ -13,7 +13,7 @@
 #define STREAMPOOL_HEAP_UNITS_H
 
 #include "base/cold.h"
-#include "heap/chain.h"
+#include "heap/block.h"
 
 enum { SP_UNIT_SHIFT = 21, SP_LEAF_SHIFT = 9, SP_LEAF_UNITS = 1 << SP_LEAF_SHIFT };
 

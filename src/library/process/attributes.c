@@ -5,6 +5,7 @@
 #include "process/given_up.h"
 #include "process/promises.h"
 #include "process/statistic.h"
+#include "region/ask.h"
 #include "region/crowded.h"
 #include "region/device.h"
 #include "region/fail.h"
@@ -13,7 +14,6 @@
 #include "region/keep.h"
 #include "region/lane.h"
 #include "region/loan.h"
-#include "region/open_lanes.h"
 #include "supply/later.h"
 #include "supply/remap.h"
 
@@ -126,7 +126,7 @@ static void close_fronts(struct sp_pool *pool) {
 // The measure changes, so memory that was pending at the last look may be complete by the other.
 static poolError_t set_deterministic(struct sp_pool *pool, uint64_t number) {
     bool deterministic = number != 0;
-    sp_open_lanes_close(pool);
+    sp_ask_and_close_lanes(pool);
     sp_lock_acquire(&pool->lock);
     atomic_store(&pool->attributes.deterministic, deterministic);
     atomic_store(&pool->is_complete,

@@ -8,7 +8,6 @@
 #include "region/ask.h"
 #include "region/figures.h"
 #include "region/lane.h"
-#include "region/open_lanes.h"
 
 // More than any device has, and not so much that a sum with a request overflows.
 #define ALL_THERE_IS (SIZE_MAX / 2)
@@ -36,7 +35,7 @@ static void learn(struct sp_device *device) {
     if (!context_on(device, &id))
         return;
     while ((pool = sp_device_next_pool(device, pool))) {
-        sp_open_lanes_fence(pool, NULL, true);
+        sp_ask_open_lanes(pool, NULL, true);
         sp_ask_current_context(pool);
     }
 }

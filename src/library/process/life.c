@@ -15,7 +15,6 @@
 #include "region/keep.h"
 #include "region/lane.h"
 #include "region/loan.h"
-#include "region/open_lanes.h"
 #include "region/watch.h"
 #include "supply/growth.h"
 
@@ -168,7 +167,7 @@ bool sp_life_destroy(struct sp_pool *pool, poolMemPool_t handle) {
         return false;
     atomic_fetch_add(&device->given_up, 1);
     sp_end_gone_contexts(NULL); // no event can be recorded there
-    sp_open_lanes_close(pool);
+    sp_ask_and_close_lanes(pool);
     if (!sp_pool_is_deterministic(pool))
         sp_ask_current_context(pool); // a failure keeps no pool alive
     give_up(pool);

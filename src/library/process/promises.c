@@ -5,10 +5,10 @@
 #include "order/borrow.h"
 #include "order/remember.h"
 #include "order/resolve.h"
+#include "region/ask.h"
 #include "region/device.h"
 #include "region/fail.h"
 #include "region/held.h"
-#include "region/open_lanes.h"
 
 // Read by each free, and so in a line that nothing else writes.
 _Alignas(64) _Atomic uint32_t sp_promises_pools;
@@ -41,7 +41,7 @@ static void deal(struct sp_pool *pool) {
 // forgotten. None can be borrowed then before its next call, so what open lanes have freed gets an
 // event, and those that take borrowing are open no more.
 void sp_promises_end(void) {
-    for_each_pool(sp_open_lanes_close);
+    for_each_pool(sp_ask_and_close_lanes);
     sp_remember_forget_handles();
     for_each_pool(deal);
 }
@@ -67,7 +67,7 @@ poolError_t sp_promises_change(struct sp_pool *pool, int promises) {
         return sp_fail(poolErrorInvalidValue, "%#x is not a combination of poolStreamPromise",
                        promises);
     int changed = (sp_pool_promises(pool) ^ promises) & REMEMBERED_BY;
-    sp_open_lanes_close(pool);
+    sp_ask_and_close_lanes(pool);
     set_and_deal(pool, promises & ~changed);
     if (changed) {
         sp_promises_end();
@@ -85,7 +85,7 @@ static bool is_broken; // a stream has captured while none was said to
 static void set_locked(int promises) {
     bool before = sp_borrow_is_allowed(), after = promises & poolPromiseNoCapture;
     if (before && !after)
-        for_each_pool(sp_open_lanes_close);
+        for_each_pool(sp_ask_and_close_lanes);
     sp_store_relaxed(&sp_promises_now, promises);
     if (after)
         sp_borrow_allow();

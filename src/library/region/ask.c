@@ -1,11 +1,98 @@
 #include "region/ask.h"
 
+#include "base/number.h"
+#include "order/borrow.h"
 #include "order/context.h"
 #include "order/poll.h"
 #include "order/silent.h"
+#include "order/synchronize.h"
 #include "region/device.h"
-#include "region/lane.h"
-#include "region/unfenced.h"
+
+// -------------------------------------------------------------------------------------- open lanes
+
+// A stream that is idle needs no event: what it has freed is complete. A record on a legacy stream
+// that is busy would make the later work of all blocking streams wait for what they have pending,
+// so that is for who needs an event and can't do with an answer.
+static struct sp_outcome ask_or_record(struct sp_lane *lane, bool may_ask) {
+    bool complete = false;
+    struct sp_outcome outcome =
+        may_ask ? sp_synchronize_ask(lane->stream, &complete) : sp_outcome_done();
+    if (!sp_is_done(outcome) || complete)
+        return outcome;
+    if (may_ask && sp_stream_is_legacy(lane->stream->handle))
+        return sp_outcome_done();
+    sp_lane_record(lane);
+    return sp_outcome_done();
+}
+
+// Asks so many of the pool's lanes, or all, from a slot on: those that have freed something, and
+// nothing stands behind it. Slots from the number of streams on have no lane.
+static struct sp_outcome ask_lanes(struct sp_pool *pool, uint32_t from, uint32_t count,
+                                   const struct sp_lane *caller, bool may_ask) {
+    const struct sp_lane_table *table = sp_load_acquire(&pool->lane_table);
+    struct sp_outcome first = sp_outcome_done();
+    if (!table || !sp_held_may_be_open(pool))
+        return first;
+    uint32_t slots = (uint32_t)sp_min(table->count, sp_stream_count());
+    for (uint32_t i = 0; i < slots && i < count; i++) {
+        struct sp_lane *lane = sp_load_acquire(&table->lanes[(from + i) % slots]);
+        if (!lane || lane == caller || !sp_held_may_borrow(pool, lane->stream) ||
+            !sp_held_back_any(lane) ||
+            !sp_borrow_stream(lane->stream, caller ? caller->stream : NULL,
+                              sp_held_is_promised(pool)))
+            continue;
+        first = sp_outcome_first(first, ask_or_record(lane, may_ask));
+        sp_borrow_end(lane->stream);
+    }
+    return first;
+}
+
+struct sp_outcome sp_ask_open_lanes(struct sp_pool *pool, const struct sp_lane *caller,
+                                    bool may_ask) {
+    return ask_lanes(pool, 0, UINT32_MAX, caller, may_ask);
+}
+
+struct sp_outcome sp_ask_open_lanes_of(struct sp_device *device, const struct sp_lane *caller) {
+    struct sp_outcome first = sp_outcome_done();
+    struct sp_pool *pool = NULL;
+    while ((pool = sp_device_next_pool(device, pool))) {
+        struct sp_outcome outcome = ask_lanes(pool, 0, UINT32_MAX, caller, true);
+        first = sp_outcome_first(first, outcome);
+    }
+    return first;
+}
+
+struct sp_outcome sp_ask_some_open_lanes(struct sp_pool *pool, const struct sp_lane *caller) {
+    uint32_t from = 0;
+    if (sp_stream_count() > SP_LANES_AT_ONCE)
+        from = sp_add_relaxed(&pool->lanes.open_in_turn, SP_LANES_AT_ONCE);
+    return ask_lanes(pool, from, SP_LANES_AT_ONCE, caller, true);
+}
+
+// A free that found its lane open is counted when the lane's lock can be had.
+static void await_frees(const struct sp_pool *pool) {
+    const struct sp_lane_table *table = sp_load_acquire(&pool->lane_table);
+    for (uint32_t slot = 0; table && slot < table->count; slot++) {
+        struct sp_lane *lane = sp_load_acquire(&table->lanes[slot]);
+        if (!lane)
+            continue;
+        sp_biased_lock_acquire(&lane->lock);
+        sp_biased_lock_release(&lane->lock);
+    }
+}
+
+void sp_ask_and_close_lanes(struct sp_pool *pool) {
+    if (!sp_held_may_be_open(pool))
+        return;
+    sp_lock_acquire(&pool->lock);
+    sp_held_deal_closed(pool);
+    sp_lock_release(&pool->lock);
+    await_frees(pool);
+    sp_ask_open_lanes(pool, NULL, false);
+}
+
+// ------------------------------------------------------------------------------ the current
+// context
 
 // A stream of the context that has freed memory of which the legacy stream alone would tell, or
 // null.
@@ -14,26 +101,12 @@ static struct sp_stream *silent_stream(struct sp_pool *pool, CUcontext context, 
     sp_lock_acquire(&pool->lock);
     SP_LIST_FOR_EACH(link, &pool->lanes.list) {
         const struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
-        if (sp_unfenced_holds_back(lane) && sp_silent_is_seen_by_legacy(lane->stream) &&
+        if (sp_held_back_any(lane) && sp_silent_is_seen_by_legacy(lane->stream) &&
             sp_stream_is_of(lane->stream, context, id))
             found = lane->stream;
     }
     sp_lock_release(&pool->lock);
     return found;
-}
-
-struct sp_outcome sp_ask_current_context(struct sp_pool *pool) {
-    CUcontext context = NULL;
-    uint64_t id;
-    if (sp_pool_is_deterministic(pool))
-        return sp_outcome_done();
-    struct sp_outcome outcome = sp_poll_current_context();
-    if (!sp_is_done(outcome) || !sp_pool_may_ask(pool))
-        return outcome;
-    outcome = sp_context_current_alive(&context, &id);
-    struct sp_stream *silent =
-        sp_is_done(outcome) && context ? silent_stream(pool, context, id) : NULL;
-    return silent ? sp_silent_ask_legacy(silent) : outcome;
 }
 
 // The legacy stream tells of all of them.
@@ -48,13 +121,26 @@ static struct sp_stream *silent_stream_on(struct sp_device *device, CUcontext co
     return found;
 }
 
-struct sp_outcome sp_ask_current_context_of(struct sp_device *device) {
+// About one pool, or all of the device.
+static struct sp_outcome ask_current_context(struct sp_pool *pool, struct sp_device *device) {
     CUcontext context = NULL;
     uint64_t id;
     struct sp_outcome outcome = sp_poll_current_context();
-    if (sp_is_done(outcome))
-        outcome = sp_context_current_alive(&context, &id);
+    if (!sp_is_done(outcome) || (pool && !sp_pool_may_ask(pool)))
+        return outcome;
+    outcome = sp_context_current_alive(&context, &id);
+    if (!sp_is_done(outcome) || !context)
+        return outcome;
     struct sp_stream *silent =
-        sp_is_done(outcome) && context ? silent_stream_on(device, context, id) : NULL;
-    return silent ? sp_silent_ask_legacy(silent) : outcome;
+        pool ? silent_stream(pool, context, id) : silent_stream_on(device, context, id);
+    return silent ? sp_silent_ask_legacy(silent) : sp_outcome_done();
+}
+
+struct sp_outcome sp_ask_current_context(struct sp_pool *pool) {
+    return sp_pool_is_deterministic(pool) ? sp_outcome_done()
+                                          : ask_current_context(pool, pool->device);
+}
+
+struct sp_outcome sp_ask_current_context_of(struct sp_device *device) {
+    return ask_current_context(NULL, device);
 }

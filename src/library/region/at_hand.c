@@ -30,22 +30,19 @@ SP_COLD static bool is_return_complete(struct sp_lane *lane, struct sp_slab *sla
     return sp_fence_set_empty(&slab->foreign);
 }
 
-// Nothing of other streams is pending on the slab's free blocks, nor of those that had its pages
-// before.
-static bool is_of_owner_alone(struct sp_lane *lane, struct sp_slab *slab) {
-    struct sp_fence_set *before = &slab->run->fences;
-    sp_fence_set_prune(before, sp_pool_measure(lane->pool));
-    bool of_owner = before->count == 0 ||
-                    (before->count == 1 && sp_fence_set_at(before, 0)->slot == lane->stream->slot);
-    return of_owner && is_return_complete(lane, slab);
-}
-
-// The first slab of the class with a free block that the flags allow.
+// The first slab of the class with a free block that the flags allow: for its stream only, one on
+// whose free blocks nothing of other streams is pending, nor of those that had its pages before.
 static struct sp_slab *usable_slab_locked(struct sp_lane *lane, unsigned class_index,
                                           unsigned int flags) {
     SP_LIST_FOR_EACH(link, &lane->slabs[class_index]) {
         struct sp_slab *slab = SP_CONTAINER_OF(link, struct sp_slab, link);
-        if (!(flags & poolMallocSameStreamOnly) || is_of_owner_alone(lane, slab))
+        struct sp_fence_set *before = &slab->run->fences;
+        if (!(flags & poolMallocSameStreamOnly))
+            return slab;
+        sp_fence_set_prune(before, sp_pool_measure(lane->pool));
+        bool of_owner =
+            sp_fence_set_empty(before) || sp_fence_set_is_of(before, lane->stream->slot);
+        if (of_owner && is_return_complete(lane, slab))
             return slab;
     }
     return NULL;
@@ -86,21 +83,15 @@ void sp_at_hand_accept_returned_locked(const struct sp_request *request, unsigne
     }
 }
 
-static void accept_returned_locked(struct sp_lane *lane, unsigned class_index) {
+SP_COLD struct sp_slab *sp_at_hand_find_slab_locked(struct sp_lane *lane, unsigned class_index,
+                                                    unsigned int flags) {
     struct sp_request request;
-    if (sp_list_empty(&lane->returned_slabs[class_index]))
-        return;
+    struct sp_slab *slab = usable_slab_locked(lane, class_index, flags);
+    if (slab || sp_list_empty(&lane->returned_slabs[class_index]))
+        return slab;
     sp_request_open(&request, lane->pool, lane, SP_REGION_PAGES, 0, poolMallocDefault);
     sp_at_hand_accept_returned_locked(&request, class_index);
     sp_request_close(&request);
-}
-
-SP_COLD struct sp_slab *sp_at_hand_find_slab_locked(struct sp_lane *lane, unsigned class_index,
-                                                    unsigned int flags) {
-    struct sp_slab *slab = usable_slab_locked(lane, class_index, flags);
-    if (slab)
-        return slab;
-    accept_returned_locked(lane, class_index);
     return usable_slab_locked(lane, class_index, flags);
 }
 

@@ -13,9 +13,9 @@
 #include "order/action.h"
 #include "order/identity.h"
 #include "region/figures.h"
+#include "region/held.h"
 #include "region/owner.h"
 #include "region/quick.h"
-#include "region/unfenced.h"
 
 // ----------------------------------------------------------------------------------------- account
 
@@ -158,7 +158,7 @@ static inline unsigned sp_at_hand_count_freed_locked(struct sp_lane *lane, uint6
                   offset < lane->window_size && lane->window_size - offset >= bytes &&
                   !sp_load_relaxed(&lane->looks)))
         return 0;
-    return sp_unfenced_count_late_locked(lane, sequence, address, bytes);
+    return sp_held_count_freed_locked(lane, sequence, address, bytes);
 }
 
 // Counts a slab of which a block was freed, unless it was counted under the number.

@@ -8,21 +8,16 @@
 #include "region/settle.h"
 
 // A block in a quick list has the lane that allocated it still.
-static void note_foreign(struct sp_block *block) {
-    const struct sp_lane *account = sp_load_relaxed(&block->account);
-    block->is_foreign = account && !sp_fence_set_is_of(&block->fences, account->stream->slot);
-}
-
 void sp_collect_file_locked(struct sp_pool *pool, struct sp_block *blocks, sp_settle_how *insert) {
-    while (blocks) {
-        struct sp_block *next = blocks->quick_next;
-        blocks->quick_next = NULL;
-        note_foreign(blocks);
-        if (sp_loan_is_stitched(blocks))
-            sp_loan_end(pool, blocks);
+    for (struct sp_block *block = blocks; block; block = blocks) {
+        const struct sp_lane *account = sp_load_relaxed(&block->account);
+        blocks = block->quick_next;
+        block->quick_next = NULL;
+        block->is_foreign = account && !sp_fence_set_is_of(&block->fences, account->stream->slot);
+        if (sp_loan_is_stitched(block))
+            sp_loan_end(pool, block);
         else
-            insert(pool, blocks);
-        blocks = next;
+            insert(pool, block);
     }
 }
 
@@ -82,22 +77,17 @@ struct sp_block *sp_collect_detach_other_locked(struct sp_lane *lane, uint64_t s
 }
 
 // Takes some of the blocks that stand in a bin behind so many others.
-static struct sp_block *detach_behind(struct sp_quick_bin *bin) {
-    struct sp_block **list = &bin->head;
-    struct sp_block *blocks = NULL;
-    unsigned left = SP_DETACHED_AT_ONCE;
-    for (unsigned kept = 0; *list && kept < SP_QUICK_KEPT; kept++)
-        list = &(*list)->quick_next;
-    struct sp_quick_bin behind = {.head = *list};
-    detach_front(&behind, &blocks, &left);
-    *list = behind.head;
-    return blocks;
-}
-
 static struct sp_block *detach_surplus_locked(struct sp_lane *lane) {
     struct sp_block *blocks = NULL;
-    for (uint32_t used = sp_load_relaxed(&lane->quick_used); used && !blocks; used &= used - 1)
-        blocks = detach_behind(&lane->quick[sp_lowest_bit(used)]);
+    for (uint32_t used = sp_load_relaxed(&lane->quick_used); used && !blocks; used &= used - 1) {
+        struct sp_block **list = &lane->quick[sp_lowest_bit(used)].head;
+        unsigned left = SP_DETACHED_AT_ONCE;
+        for (unsigned kept = 0; *list && kept < SP_QUICK_KEPT; kept++)
+            list = &(*list)->quick_next;
+        struct sp_quick_bin behind = {.head = *list};
+        detach_front(&behind, &blocks, &left);
+        *list = behind.head;
+    }
     if (blocks)
         sp_hands_take(&lane->pool->hands);
     return blocks;
@@ -184,9 +174,13 @@ void sp_collect_slabs(struct sp_lane *lane, struct sp_list *empty) {
     }
 }
 
-// Unlinks the empty slabs of a lane. What was returned to an empty slab needs no separate wait: its
-// fences go along with the run.
-static void detach_empty_slabs_locked(struct sp_lane *lane, struct sp_list *empty) {
+// Collects the empty slabs of a lane. What was returned to an empty slab needs no separate wait:
+// its fences go along with the run.
+static void collect_slabs(struct sp_lane *lane) {
+    struct sp_list empty;
+    sp_list_init(&empty);
+    sp_biased_lock_acquire(&lane->lock);
+    sp_crowded_drain_locked(lane);
     SP_LIST_FOR_EACH_SAFE(link, &lane->owned_slabs) {
         struct sp_slab *slab = SP_CONTAINER_OF(link, struct sp_slab, owned_link);
         if (slab->live != 0)
@@ -194,16 +188,8 @@ static void detach_empty_slabs_locked(struct sp_lane *lane, struct sp_list *empt
         sp_list_remove(&slab->link);
         sp_list_remove(&slab->returned_link);
         sp_lane_disown_slab_locked(lane, slab);
-        sp_list_push_back(empty, &slab->owned_link);
+        sp_list_push_back(&empty, &slab->owned_link);
     }
-}
-
-static void collect_slabs(struct sp_lane *lane) {
-    struct sp_list empty;
-    sp_list_init(&empty);
-    sp_biased_lock_acquire(&lane->lock);
-    sp_crowded_drain_locked(lane);
-    detach_empty_slabs_locked(lane, &empty);
     sp_biased_lock_release(&lane->lock);
     sp_collect_slabs(lane, &empty);
 }

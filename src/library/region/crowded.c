@@ -6,19 +6,15 @@
 
 // -------------------------------------------------------------------------------- into the slabs
 
-static void put_one_locked(struct sp_lane *lane, const struct sp_front_block *block,
-                           struct sp_list *empty) {
-    struct sp_slab *slab = block->slab;
-    sp_at_hand_put_aside_locked(lane, slab, block->index);
-    if (empty && sp_at_hand_slab_left_locked(lane, slab))
-        sp_list_push_back(empty, &slab->owned_link);
-}
-
 // `empty`, where the caller has it, gets the slabs that the lane gives up.
 static void put_locked(struct sp_lane *lane, struct sp_front *front,
                        const struct sp_front_batch *batch, struct sp_list *empty) {
-    for (unsigned i = 0; i < batch->count; i++)
-        put_one_locked(lane, &batch->blocks[i], empty);
+    for (unsigned i = 0; i < batch->count; i++) {
+        struct sp_slab *slab = batch->blocks[i].slab;
+        sp_at_hand_put_aside_locked(lane, slab, batch->blocks[i].index);
+        if (empty && sp_at_hand_slab_left_locked(lane, slab))
+            sp_list_push_back(empty, &slab->owned_link);
+    }
     sp_front_take_back_locked(lane, front, batch);
 }
 
@@ -31,18 +27,15 @@ static void put_back(struct sp_lane *lane, struct sp_front *front,
     sp_biased_lock_release(&lane->lock);
 }
 
-static void drain_front_locked(struct sp_lane *lane, struct sp_front *front) {
-    struct sp_front_batch batch;
-    for (unsigned bin = 0; bin < SP_FRONT_BINS && sp_load_relaxed(&front->count) > 0; bin++) {
-        sp_front_empty_locked(front, bin, &batch);
-        put_locked(lane, front, &batch, NULL);
-    }
-}
-
 void sp_crowded_drain_locked(struct sp_lane *lane) {
     struct sp_front *fronts = sp_load_relaxed(&lane->fronts);
-    for (int i = 0; fronts && i < SP_FRONT_COUNT; i++)
-        drain_front_locked(lane, &fronts[i]);
+    struct sp_front_batch batch;
+    for (struct sp_front *front = fronts; fronts && front < fronts + SP_FRONT_COUNT; front++) {
+        for (unsigned bin = 0; bin < SP_FRONT_BINS && sp_load_relaxed(&front->count) > 0; bin++) {
+            sp_front_empty_locked(front, bin, &batch);
+            put_locked(lane, front, &batch, NULL);
+        }
+    }
 }
 
 // A block may be on its way between a front and the lane.
@@ -89,24 +82,19 @@ SP_COLD void sp_crowded_retire(struct sp_lane *lane, struct sp_slab *slab) {
     sp_biased_lock_release(&lane->lock);
 }
 
-static void close_locked(struct sp_lane *lane) {
-    sp_front_close_locked(lane);
-    destroy_retired_locked(lane);
-    SP_LIST_FOR_EACH(link, &lane->owned_slabs) {
-        struct sp_slab *slab = SP_CONTAINER_OF(link, struct sp_slab, owned_link);
-        sp_slab_end_fronted(slab);
-    }
-}
-
 static void try_to_close_locked(struct sp_lane *lane) {
     if (!sp_front_is_any(lane))
         return;
     sp_front_suspend_locked(lane);
     sp_crowded_drain_locked(lane);
-    if (is_any_aside_locked(lane))
+    if (is_any_aside_locked(lane)) {
         sp_front_resume_locked(lane);
-    else
-        close_locked(lane);
+        return;
+    }
+    sp_front_close_locked(lane);
+    destroy_retired_locked(lane);
+    SP_LIST_FOR_EACH(link, &lane->owned_slabs)
+        sp_slab_end_fronted(SP_CONTAINER_OF(link, struct sp_slab, owned_link));
 }
 
 SP_COLD void sp_crowded_look(struct sp_lane *lane, struct sp_front *front) {
@@ -214,20 +202,15 @@ uint64_t sp_crowded_take(struct sp_pool *pool, const struct sp_stream *stream, s
 
 // ----------------------------------------------------------------------------------------- freeing
 
-// Counts the slab of what is to be freed into a front, if the lane may hold it back.
-static void count_slab_locked(const struct sp_front_free *free) {
-    struct sp_slab *slab = free->block.slab;
-    if (slab->last_sequence < free->sequence &&
-        sp_held_add_locked(free->lane, free->sequence, slab->address, sp_slab_bytes(slab)))
-        sp_at_hand_stamp_locked(slab, free->sequence);
-}
-
 void sp_crowded_make_room(struct sp_front *front, const struct sp_front_free *free,
                           struct sp_list *empty) {
+    struct sp_slab *slab = free->block.slab;
     struct sp_front_batch batch;
     sp_front_make_room(front, free->class_index, &batch);
     sp_biased_lock_acquire(&free->lane->lock);
     put_locked(free->lane, front, &batch, empty);
-    count_slab_locked(free);
+    if (slab->last_sequence < free->sequence &&
+        sp_held_add_locked(free->lane, free->sequence, slab->address, sp_slab_bytes(slab)))
+        sp_at_hand_stamp_locked(slab, free->sequence);
     sp_biased_lock_release(&free->lane->lock);
 }

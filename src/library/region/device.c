@@ -40,10 +40,6 @@ static struct sp_pool *holder_of(struct sp_list *link) {
     return SP_CONTAINER_OF(link, struct sp_pool, listing.holds);
 }
 
-static bool holds_nothing(const struct sp_pool *pool) {
-    return sp_load_relaxed(&pool->reserved) == 0 && !sp_pool_has_zombies(pool);
-}
-
 // With both locks held. Pools in use count, whichever way they come and go.
 static void unlist_locked(struct sp_pool *pool) {
     if (sp_list_empty(&pool->listing.holds))
@@ -84,23 +80,19 @@ void sp_device_show_given_up_locked(struct sp_pool *pool) {
     sp_lock_release(&pool->device->holders_lock);
 }
 
-// The pool behind another, or the first; null at the end. With both locks held.
-static struct sp_pool *next_locked(struct sp_device *device, const struct sp_pool *pool,
-                                   bool in_use_alone) {
-    struct sp_list *link =
-        pool ? pool->listing.holds.next : device->holders[SP_HOLDERS_IN_USE].next;
-    if (link == &device->holders[SP_HOLDERS_IN_USE])
-        link = device->holders[SP_HOLDERS_GIVEN_UP].next;
-    bool ends = link == &device->holders[SP_HOLDERS_GIVEN_UP] ||
-                (in_use_alone && holder_of(link)->listing.given_up);
-    return ends ? NULL : holder_of(link);
-}
-
+// Returns the pool behind another, or the first; null at the end.
 static struct sp_pool *walk(struct sp_device *device, struct sp_pool *pool, bool in_use_alone) {
+    struct sp_list *in_use = &device->holders[SP_HOLDERS_IN_USE];
+    struct sp_list *given_up = &device->holders[SP_HOLDERS_GIVEN_UP];
     sp_lock_acquire(&device->lock);
     sp_lock_acquire(&device->holders_lock);
-    struct sp_pool *next = next_locked(device, pool, in_use_alone);
-    if (pool && --pool->pins == 0 && holds_nothing(pool))
+    struct sp_list *link = pool ? pool->listing.holds.next : in_use->next;
+    if (link == in_use)
+        link = given_up->next;
+    bool ends = link == given_up || (in_use_alone && holder_of(link)->listing.given_up);
+    struct sp_pool *next = ends ? NULL : holder_of(link);
+    if (pool && --pool->pins == 0 && sp_load_relaxed(&pool->reserved) == 0 &&
+        !sp_pool_has_zombies(pool))
         unlist_locked(pool);
     if (next)
         next->pins++;

@@ -1,10 +1,103 @@
 #include "region/fail.h"
 
 #include "base/atomic.h"
+#include "base/fork.h"
+#include "base/list.h"
 
+#include <pthread.h>
 #include <stdarg.h>
-#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <streampool/lists.h>
+
+// ------------------------------------------------------------------------------------ the sentence
+
+struct room {
+    const char *entry_point;
+    char *text;
+    size_t size; // of the text
+};
+
+// These hold what there is host memory for nowhere else: that there is none is such a sentence. A
+// thread takes one until it gets memory, or ends. In a forked child no memory is asked for, since
+// another thread may have held the allocator's lock.
+enum { SHORT = 96, SHORT_ROOMS = 16 };
+static struct short_room {
+    struct room room;
+    _Atomic bool is_taken;
+    char text[SHORT];
+} short_rooms[SHORT_ROOMS];
+
+// Is never written: threads that find no room share it.
+static struct room nowhere = {"", "there is no host memory for the sentence", 0};
+
+static _Thread_local struct room *room; // null before the first failure
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t key; // of a thread that has room
+static bool has_key;
+
+static bool is_long(const struct room *which) {
+    return which && which->size == SP_ERROR_DETAIL;
+}
+
+static void give_back(struct room *which) {
+    if (is_long(which))
+        free(which);
+    else if (which && which != &nowhere)
+        sp_store_release(&SP_CONTAINER_OF(which, struct short_room, room)->is_taken, false);
+}
+
+// A later destructor of the program's may fail once more, and then gets room once more.
+static void end(void *which) {
+    room = NULL;
+    give_back(which);
+}
+
+static void make_key(void) {
+    has_key = pthread_key_create(&key, end) == 0;
+}
+
+// A library that is unloaded leaves no thread with a call to it.
+__attribute__((destructor)) static void delete_key(void) {
+    if (has_key)
+        pthread_key_delete(key);
+}
+
+static struct room *take_short(void) {
+    for (struct short_room *some = short_rooms; some < short_rooms + SHORT_ROOMS; some++) {
+        if (atomic_exchange(&some->is_taken, true))
+            continue;
+        some->room = (struct room){"", some->text, SHORT};
+        return &some->room;
+    }
+    return NULL;
+}
+
+// Has the thread's end give the room back. False where it wouldn't.
+static bool keep(struct room *made) {
+    if (!made || pthread_setspecific(key, made) != 0) {
+        give_back(made);
+        return false;
+    }
+    give_back(room);
+    room = made;
+    return true;
+}
+
+static void find_room(void) {
+    pthread_once(&once, make_key);
+    bool may_make = has_key && !sp_fork_is_child();
+    struct room *made = may_make ? malloc(sizeof *made + SP_ERROR_DETAIL) : NULL;
+    if (made)
+        *made = (struct room){"", (char *)(made + 1), SP_ERROR_DETAIL};
+    bool has_short = room && room != &nowhere;
+    if (!has_key || (!keep(made) && !has_short && !keep(take_short())))
+        room = &nowhere;
+}
+
+// ----------------------------------------------------------------------------------------- the
+// code
 
 static _Thread_local struct {
     poolError_t unread; // of the last failure, until the program reads it
@@ -54,7 +147,12 @@ poolError_t sp_fail_code(CUresult error) {
 poolError_t sp_fail(poolError_t error, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    sp_detail_write(format, arguments);
+    if (!is_long(room))
+        find_room();
+    if (room != &nowhere) {
+        room->entry_point = "";
+        vsnprintf(room->text, room->size, format, arguments);
+    }
     va_end(arguments);
     if (error != poolErrorNotReady) // an answer, which no program takes for a failure
         last.unread = error;
@@ -98,7 +196,8 @@ poolError_t sp_fail_outcome(struct sp_outcome outcome, const char *what) {
 
 void sp_fail_of_driver(struct sp_outcome outcome) {
     last.native = outcome.code;
-    sp_detail_set_entry_point(outcome.entry_point ? outcome.entry_point : "");
+    if (room != &nowhere)
+        room->entry_point = outcome.entry_point ? outcome.entry_point : "";
 }
 
 poolError_t sp_fail_unread(void) {
@@ -110,10 +209,10 @@ void sp_fail_set_unread(poolError_t error) {
 }
 
 const char *sp_fail_detail(void) {
-    return sp_detail_read();
+    return room ? room->text : "";
 }
 
 void sp_fail_native(CUresult *error, const char **entry_point) {
     *error = last.native;
-    *entry_point = sp_detail_entry_point();
+    *entry_point = room ? room->entry_point : "";
 }

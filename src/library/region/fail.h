@@ -1,15 +1,20 @@
 // Errors: a failing call leaves a code, a sentence and the driver's own error behind for its
 // thread.
 //
-// Each failing call goes through exactly one of these; a call that succeeds touches nothing.
+// Each failing call goes through exactly one of these; a call that succeeds touches nothing. The
+// sentence and the name of the driver's entry point aren't in thread-local memory, of which a
+// library that is loaded into a running program gets little. Without host memory the sentence is
+// cut sooner. Where very many threads are without it, some read instead that there was none.
 #ifndef STREAMPOOL_REGION_FAIL_H
 #define STREAMPOOL_REGION_FAIL_H
 
 #include "driver/driver.h"
-#include "region/detail.h"
 
 #include <stdbool.h>
 #include <streampool/streampool.h>
+
+// A longer sentence is cut.
+enum { SP_ERROR_DETAIL = 1024 };
 
 // Notes the sentence and returns the error. The driver had no part in it.
 poolError_t sp_fail(poolError_t error, const char *format, ...)
@@ -39,6 +44,8 @@ poolError_t sp_fail_code(CUresult error);
 poolError_t sp_fail_unread(void);
 void sp_fail_set_unread(poolError_t error);
 
+// The sentence of the thread's last failure, valid until its next one or its end, and the driver's
+// part in that. A text is "" where the thread has had no failure.
 const char *sp_fail_detail(void);
 void sp_fail_native(CUresult *error, const char **entry_point);
 

@@ -46,31 +46,22 @@ uint64_t sp_figures_used_lately(struct sp_pool *pool) {
     return used;
 }
 
-static bool is_used(struct sp_lane *lane) {
-    sp_biased_lock_acquire(&lane->lock);
-    sp_front_settle_locked(lane);
-    bool used = sp_load_relaxed(&lane->used) != 0;
-    sp_biased_lock_release(&lane->lock);
+bool sp_figures_any_used(struct sp_pool *pool) {
+    const struct sp_lane_table *table = lanes_of(pool);
+    bool used = false;
+    for (uint32_t slot = 0; slot < table->count && !used; slot++) {
+        struct sp_lane *lane = lane_at(table, slot);
+        if (!lane)
+            continue;
+        sp_biased_lock_acquire(&lane->lock);
+        sp_front_settle_locked(lane);
+        used = sp_load_relaxed(&lane->used) != 0;
+        sp_biased_lock_release(&lane->lock);
+    }
     return used;
 }
 
-bool sp_figures_any_used(struct sp_pool *pool) {
-    const struct sp_lane_table *table = lanes_of(pool);
-    for (uint32_t slot = 0; slot < table->count; slot++) {
-        struct sp_lane *lane = lane_at(table, slot);
-        if (lane && is_used(lane))
-            return true;
-    }
-    return false;
-}
-
 // -------------------------------------------------------------------------------------- allowances
-
-// Returns what a lane leaves unused of its allowance. Without the lane's lock it is a hint.
-static uint64_t unused(const struct sp_lane *lane) {
-    uint64_t allowance = sp_load_relaxed(&lane->allowance);
-    return sp_excess(allowance, sp_front_used(lane));
-}
 
 static uint64_t missing(const struct sp_lane *lane) {
     uint64_t used = sp_load_relaxed(&lane->used);
@@ -78,10 +69,11 @@ static uint64_t missing(const struct sp_lane *lane) {
     return sp_excess(used, allowance);
 }
 
-// Takes up to `most` of what a lane leaves unused. What is freed into a front once that is settled
-// may be handed out there again, so it counts as used: sp_front_used() would leave it out.
+// Takes up to `most` of what a lane leaves unused of its allowance: without the lane's lock that is
+// a hint. What is freed into a front once that is settled may be handed out there again, so it
+// counts as used: sp_front_used() would leave it out.
 static uint64_t take_over(struct sp_lane *lane, uint64_t most) {
-    if (unused(lane) == 0)
+    if (sp_load_relaxed(&lane->allowance) <= sp_front_used(lane))
         return 0;
     sp_biased_lock_acquire(&lane->lock);
     sp_front_settle_locked(lane);
@@ -97,22 +89,19 @@ static void allow_locked(struct sp_lane *lane, uint64_t more) {
     sp_store_relaxed(&lane->allowance, sp_load_relaxed(&lane->allowance) + more);
 }
 
-// How many lanes are looked at. Where a look at very many has found too little, others follow at a
-// few until they have been as many together: so a pool that grows on thousands of streams looks at
-// a few each time.
-static uint32_t looks_locked(struct sp_pool *pool, uint32_t lanes) {
-    if (lanes <= SP_LANES_AT_ONCE || pool->figures.short_looks == 0)
-        return lanes;
-    pool->figures.short_looks--;
-    return SP_LANES_AT_ONCE;
-}
-
 // From the others, the lane that was covered last before all: a program that goes round its streams
 // finds there what it needs. Returns how much. With the lock of the allowances held. `looked` tells
 // whether it has looked at all that it needed to look at.
+//
+// Where a look at very many has found too little, others follow at a few until they have been as
+// many together: so a pool that grows on thousands of streams looks at a few each time.
 static uint64_t take_over_missing_locked(struct sp_pool *pool, struct sp_lane *lane, bool *looked) {
     const struct sp_lane_table *table = lanes_of(pool);
-    uint32_t looks = looks_locked(pool, table->count);
+    uint32_t looks = table->count;
+    if (looks > SP_LANES_AT_ONCE && pool->figures.short_looks > 0) {
+        pool->figures.short_looks--;
+        looks = SP_LANES_AT_ONCE;
+    }
     uint64_t wanted = missing(lane);
     uint64_t taken = 0;
     for (uint32_t i = 0; i < looks && taken < wanted; i++) {
@@ -150,15 +139,12 @@ static void note_raised(struct sp_pool *pool, uint64_t more, bool looked) {
 }
 
 // The fronts of the lane give back first what is granted to them, so it doesn't count as missing.
-SP_COLD static void settle(struct sp_lane *lane) {
-    sp_biased_lock_acquire(&lane->lock);
-    sp_front_settle_locked(lane);
-    sp_biased_lock_release(&lane->lock);
-}
-
 void sp_figures_cover(struct sp_pool *pool, struct sp_lane *lane) {
-    if (sp_front_is_any(lane))
-        settle(lane);
+    if (sp_front_is_any(lane)) {
+        sp_biased_lock_acquire(&lane->lock);
+        sp_front_settle_locked(lane);
+        sp_biased_lock_release(&lane->lock);
+    }
     if (sp_lock_try(&pool->figures.allowances)) {
         bool looked;
         uint64_t taken = take_over_missing_locked(pool, lane, &looked);

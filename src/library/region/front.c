@@ -91,27 +91,12 @@ bool sp_front_is_alone_locked(struct sp_lane *lane, struct sp_front *front) {
     return alone && fronts;
 }
 
-static struct sp_front *make(void) {
-    struct sp_front *fronts =
-        aligned_alloc(_Alignof(struct sp_front), SP_FRONT_COUNT * sizeof *fronts);
-    if (fronts)
-        memset(fronts, 0, SP_FRONT_COUNT * sizeof *fronts);
-    return fronts;
-}
-
 // Threads that have no numbers would all go to one front. An anonymous stream's frees are events,
 // and a deterministic pool may not do what depends on who meets whom.
 static bool may_open_locked(const struct sp_lane *lane, const struct sp_pool *pool,
                             const struct sp_stream *stream) {
     return lane->pool == pool && lane->stream == stream && sp_this_thread->number != 0 &&
            !lane->records_each_free && !sp_pool_is_deterministic(pool);
-}
-
-static void open_locked(struct sp_lane *lane) {
-    for (int i = 0; i < SP_FRONT_COUNT; i++)
-        begin_locked(lane, &lane->kept_fronts[i], lane->pool, lane->stream);
-    sp_store_relaxed(&lane->puts, NULL);
-    sp_store_release(&lane->fronts, lane->kept_fronts);
 }
 
 // Opens the fronts, of `made` where the lane keeps none, and then takes that. False when it lacks
@@ -127,8 +112,12 @@ static bool try_open(struct sp_lane *lane, const struct sp_pool *pool,
             *made = NULL;
         }
         lacks = may && !lane->kept_fronts;
-        if (may && !lacks)
-            open_locked(lane);
+        if (may && !lacks) {
+            for (int i = 0; i < SP_FRONT_COUNT; i++)
+                begin_locked(lane, &lane->kept_fronts[i], lane->pool, lane->stream);
+            sp_store_relaxed(&lane->puts, NULL);
+            sp_store_release(&lane->fronts, lane->kept_fronts);
+        }
         if (!may)
             sp_biased_lock_forget_crowd(&lane->lock);
     }
@@ -136,24 +125,22 @@ static bool try_open(struct sp_lane *lane, const struct sp_pool *pool,
     return !lacks;
 }
 
-static void forget_crowd(struct sp_lane *lane) {
-    sp_biased_lock_acquire(&lane->lock);
-    if (!sp_load_relaxed(&lane->fronts))
-        sp_biased_lock_forget_crowd(&lane->lock);
-    sp_biased_lock_release(&lane->lock);
-}
-
 SP_COLD void sp_front_open(struct sp_lane *lane, const struct sp_pool *pool,
                            const struct sp_stream *stream) {
     struct sp_front *made = NULL;
     if (try_open(lane, pool, stream, &made))
         return;
-    made = make();
-    if (made)
+    made = aligned_alloc(_Alignof(struct sp_front), SP_FRONT_COUNT * sizeof *made);
+    if (made) {
+        memset(made, 0, SP_FRONT_COUNT * sizeof *made);
         try_open(lane, pool, stream, &made);
-    else
-        forget_crowd(lane);
-    free(made);
+        free(made);
+        return;
+    }
+    sp_biased_lock_acquire(&lane->lock);
+    if (!sp_load_relaxed(&lane->fronts))
+        sp_biased_lock_forget_crowd(&lane->lock);
+    sp_biased_lock_release(&lane->lock);
 }
 
 // Takes what is at hand beyond what the blocks of the front could need.

@@ -20,36 +20,20 @@ struct sp_pool *sp_handle_pool(poolMemPool_t handle) {
     return pool && sp_load_acquire(&pool->handle) == handle ? pool : NULL;
 }
 
-// 0 when all are in use.
-static uint32_t take_index_locked(void) {
-    uint32_t index = registry.free_index;
+bool sp_handle_publish(struct sp_pool *pool) {
+    sp_lock_acquire(&registry.lock);
+    uint32_t index = registry.free_index; // 0 when all are in use
     if (index != 0)
         registry.free_index = registry.free_below[index];
     else if (registry.last_index < MAX_POOLS - 1)
         index = ++registry.last_index;
-    return index;
-}
-
-static void give_index_locked(uint32_t index) {
-    registry.free_below[index] = registry.free_index;
-    registry.free_index = index;
-}
-
-static bool publish_locked(struct sp_pool *pool) {
-    uint32_t index = take_index_locked();
-    if (index == 0)
-        return false;
-    uintptr_t value = ++registry.last_serial << INDEX_BITS | index;
-    sp_store_release(&pool->handle, (poolMemPool_t)value);
-    sp_store_release(&registry.pools[index], pool);
-    return true;
-}
-
-bool sp_handle_publish(struct sp_pool *pool) {
-    sp_lock_acquire(&registry.lock);
-    bool published = publish_locked(pool);
+    if (index != 0) {
+        uintptr_t value = ++registry.last_serial << INDEX_BITS | index;
+        sp_store_release(&pool->handle, (poolMemPool_t)value);
+        sp_store_release(&registry.pools[index], pool);
+    }
     sp_lock_release(&registry.lock);
-    return published;
+    return index != 0;
 }
 
 bool sp_handle_withdraw(struct sp_pool *pool, poolMemPool_t handle) {
@@ -58,7 +42,8 @@ bool sp_handle_withdraw(struct sp_pool *pool, poolMemPool_t handle) {
     bool ours = sp_load_relaxed(&registry.pools[index]) == pool && sp_handle_is(pool, handle);
     if (ours) {
         sp_store_release(&registry.pools[index], NULL);
-        give_index_locked((uint32_t)index);
+        registry.free_below[index] = registry.free_index;
+        registry.free_index = (uint32_t)index;
     }
     sp_lock_release(&registry.lock);
     return ours;

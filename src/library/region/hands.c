@@ -10,19 +10,15 @@ static const enum sp_statistic served[] = {
     SP_STATISTIC_OtherRegion,        SP_STATISTIC_Remaps,
 };
 
-static void count_lanes(struct sp_pool *pool, struct sp_stillness *stillness) {
+static struct sp_stillness count(struct sp_pool *pool) {
+    struct sp_stillness stillness = {.put = sp_load_acquire(&pool->hands.put)};
     sp_lock_acquire(&pool->lock);
     SP_LIST_FOR_EACH(link, &pool->lanes.list) {
         const struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
-        stillness->used += sp_load_relaxed(&lane->used);
-        stillness->served += sp_front_hits(lane);
+        stillness.used += sp_load_relaxed(&lane->used);
+        stillness.served += sp_front_hits(lane);
     }
     sp_lock_release(&pool->lock);
-}
-
-static struct sp_stillness count(struct sp_pool *pool) {
-    struct sp_stillness stillness = {.put = sp_load_acquire(&pool->hands.put)};
-    count_lanes(pool, &stillness);
     for (size_t i = 0; i < sizeof served / sizeof served[0]; i++)
         stillness.served += sp_load_relaxed(&pool->statistics[served[i]]);
     return stillness;

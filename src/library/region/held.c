@@ -1,9 +1,10 @@
 #include "region/held.h"
 
 #include "base/bits.h"
+#include "base/cold.h"
+#include "order/borrow.h"
+#include "region/collect.h"
 #include "region/device.h"
-#include "region/lane.h"
-#include "region/open.h"
 
 enum { LOOKS = 8 }; // at other lanes that may have something to give back
 
@@ -19,21 +20,41 @@ void sp_held_init(struct sp_held *held) {
     sp_list_init(&held->lanes);
 }
 
+// -------------------------------------------------------------------------------------- open lanes
+
+bool sp_held_is_promised(const struct sp_pool *pool) {
+    enum { OPEN = poolPromiseStreamDestroy | poolPromiseNeverCapture };
+    return (sp_pool_promises(pool) & OPEN) == OPEN;
+}
+
+bool sp_held_may_be_open(const struct sp_pool *pool) {
+    return sp_held_is_promised(pool) || sp_borrow_is_allowed();
+}
+
+// A pool that goes by synchronises alone learns of no other thing.
+bool sp_held_may_borrow(const struct sp_pool *pool, const struct sp_stream *stream) {
+    bool is_known = !stream->is_default && sp_load_relaxed(&stream->known_as) != 0;
+    return (sp_held_is_promised(pool) || (is_known && sp_borrow_is_allowed())) &&
+           sp_borrow_is_possible(stream) && !sp_pool_is_deterministic(pool);
+}
+
 // ----------------------------------------------------------------------------------------- dealing
 
 // Others wait for what is freed in a pool that is short of memory. Where there is one stream alone,
 // and the library may record on it at any time, it does so when another pool wants the memory. (A
 // manager's stream is such a one, and its frees call no driver: docs/mam.md.)
-static bool lets_others_wait(const struct sp_pool *pool) {
-    return sp_load_relaxed(&pool->is_short) &&
-           (!sp_open_is_promised(pool) || sp_load_relaxed(&pool->lanes.count) > 1);
-}
-
+//
+// Where nothing is promised, a lane is open as long as no other stream has used the pool. Among
+// several, an event behind the free itself lets others have the memory sooner, and to record on
+// another's stream blocks the caller while that stream's queue is full.
 static enum sp_held_share share_of(const struct sp_lane *lane, bool closed) {
     const struct sp_pool *pool = lane->pool;
-    if (lets_others_wait(pool) || sp_load_acquire(&pool->destroyed))
+    bool is_alone = sp_load_relaxed(&pool->lanes.count) <= 1;
+    bool is_promised = sp_held_is_promised(pool);
+    if ((sp_load_relaxed(&pool->is_short) && !(is_promised && is_alone)) ||
+        sp_load_acquire(&pool->destroyed))
         return SP_HELD_NOTHING;
-    if (!closed && sp_open_may_be(pool, lane->stream))
+    if (!closed && (is_alone || is_promised) && sp_held_may_borrow(pool, lane->stream))
         return SP_HELD_ALL;
     if (sp_held_max(pool) == 0)
         return SP_HELD_NOTHING;
@@ -78,18 +99,13 @@ static void give_back_locked(struct sp_held *held, struct sp_lane *lane) {
     sp_list_remove(&lane->held_link);
 }
 
-static bool is_covered(const struct sp_lane *lane) {
-    return sp_load_relaxed(&lane->unfenced_sequence) <=
-           sp_pool_covered_of(lane->pool, lane->stream);
-}
-
 static void look_at_others_locked(struct sp_held *held) {
     struct sp_list *last = held->lanes.prev;
     for (int i = 0; i < LOOKS && !sp_list_empty(&held->lanes); i++) {
         struct sp_list *link = sp_list_pop_front(&held->lanes);
         struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, held_link);
         bool was_last = link == last;
-        if (is_covered(lane))
+        if (!sp_held_back_any(lane))
             give_back_locked(held, lane);
         else
             sp_list_push_back(&held->lanes, link);
@@ -177,7 +193,7 @@ static void set_window(struct sp_lane *lane, uint64_t address, uint64_t size) {
 
 // The lane gives back what it holds for older numbers once these are covered: all of it, or none.
 static void begin_number_locked(struct sp_lane *lane, uint64_t sequence) {
-    if (is_covered(lane)) {
+    if (!sp_held_back_any(lane)) {
         lane->uncounted = false;
         sp_held_end(lane);
     }
@@ -264,8 +280,39 @@ bool sp_held_add_locked(struct sp_lane *lane, uint64_t sequence, uint64_t addres
     if (lane->records_each_free)
         return true;
     if (bytes == 0)
-        return share != SP_HELD_NOTHING || is_covered(lane);
+        return share != SP_HELD_NOTHING || !sp_held_back_any(lane);
     bool may = may_leave(lane, share, address, bytes);
     lane->uncounted = lane->uncounted || !may || share != SP_HELD_SOME; // an event may fail
     return may;
+}
+
+// The quick lists grow by what is freed: by no more than the extents that were held have, and a
+// block of one page at least with each event.
+static bool is_shortening_due(struct sp_lane *lane) {
+    lane->freed_unchecked += SP_PAGE_SIZE;
+    if (lane->freed_unchecked < SP_QUICK_KEPT / 4 * SP_PAGE_SIZE)
+        return false;
+    lane->freed_unchecked = 0;
+    return true;
+}
+
+// An anonymous stream has recorded each free already. Whoever gives a pool up takes each lane's
+// lock afterwards, to see what is used: so a free whose section is a later one sees that it was,
+// whatever it counts. Others may have what has an event behind it: see region/offer.h. That is
+// written where it changes.
+SP_APART unsigned sp_held_count_freed_locked(struct sp_lane *lane, uint64_t sequence,
+                                             uint64_t address, uint64_t bytes) {
+    struct sp_lane *_Atomic *offers = &lane->pool->lanes.offers;
+    unsigned left = sp_load_acquire(&lane->pool->destroyed) ? SP_LEFT_REAP : 0;
+    if (sp_held_add_locked(lane, sequence, address, bytes))
+        return left;
+    if (!lane->records_each_free) {
+        sp_held_count_records_locked(lane, 1);
+        left |= SP_LEFT_RECORD;
+        if (sp_load_relaxed(&lane->by_address) && sp_load_relaxed(offers) != lane)
+            sp_store_relaxed(offers, lane);
+    }
+    if (is_shortening_due(lane))
+        left |= SP_LEFT_SHORTEN;
+    return left;
 }

@@ -1,4 +1,5 @@
-// Held extents: those of a device in which memory lies that was freed with no event behind it.
+// Unfenced memory, which was freed with no event behind it yet, and the *held extents* of a device,
+// in which it lies.
 //
 // A free that no event stands behind keeps its memory from all streams but its own, and an extent
 // is mapped elsewhere or given back only whole. The stream may end then, and whoever else frees the
@@ -9,18 +10,17 @@
 // A lane adds an extent only as long as it holds no more than half of what others leave: so who
 // comes later finds something left. It gives its extents back once an event or a completion covers
 // its latest free; others that are refused look whether that is so.
+//
+// An *open* lane holds no extent and records nothing by itself, for the library may ask its stream,
+// or record on it, whenever somebody else needs to know (region/ask.h). Lanes are open of streams
+// that the program has promised to destroy through the library and never to capture; and while no
+// stream captures (process/promises.h) the only one of a pool, where its stream is known by its
+// handle.
 #ifndef STREAMPOOL_REGION_HELD_H
 #define STREAMPOOL_REGION_HELD_H
 
-#include "base/list.h"
 #include "base/number.h"
-
-#include <stdatomic.h>
-#include <stdbool.h>
-
-struct sp_device;
-struct sp_lane;
-struct sp_pool;
+#include "region/lane.h"
 
 // The most bytes of a device that lie in held extents, or that part of it where it is less: what
 // poolMemPoolAttrUnfencedBytesMax is by default. See docs/notes/unfenced-bytes.md.
@@ -52,9 +52,31 @@ uint64_t sp_held_max(const struct sp_pool *pool);
 
 // A lane may leave without an event: nothing; or what lies in one extent, which isn't counted, in a
 // deterministic pool; or what lies in the extents that it holds; or all, as the library may record
-// behind it at any time (region/open.h). A deterministic pool takes no part in the count: what
+// behind it at any time. A deterministic pool takes no part in the count: what
 // others hold depends on how fast their streams are, and the program's synchronises show all of it.
 enum sp_held_share { SP_HELD_NOTHING, SP_HELD_ONE, SP_HELD_SOME, SP_HELD_ALL };
+
+// The program has promised what it takes for open lanes; lanes of the pool may be open, by that or
+// because no stream captures; the stream may be borrowed for what its lane holds back.
+bool sp_held_is_promised(const struct sp_pool *pool);
+bool sp_held_may_be_open(const struct sp_pool *pool);
+bool sp_held_may_borrow(const struct sp_pool *pool, const struct sp_stream *stream);
+
+// True when the lane is open: it may leave all without an event.
+static inline bool sp_held_is_open(const struct sp_lane *lane) {
+    return sp_load_relaxed(&lane->share) == SP_HELD_ALL;
+}
+
+// An event stands behind what was freed on the lane under a number, or it is known to be complete;
+// or others can have one recorded.
+static inline bool sp_held_is_covered(const struct sp_lane *lane, uint64_t sequence) {
+    return sequence <= sp_pool_covered_of(lane->pool, lane->stream) || sp_held_is_open(lane);
+}
+
+// Something that was freed on the lane may be pending, and no event stands behind it.
+static inline bool sp_held_back_any(const struct sp_lane *lane) {
+    return sp_load_relaxed(&lane->unfenced_sequence) > sp_pool_covered_of(lane->pool, lane->stream);
+}
 
 // With the pool's lock held: says so to all lanes when something that this depends on has changed:
 // the pool's attribute, the number of its lanes, its promises, that it is short of memory or given
@@ -66,6 +88,31 @@ void sp_held_deal_closed(struct sp_pool *pool);
 // now, are freed under the number. True when they may be left without an event. With no bytes the
 // number alone counts.
 bool sp_held_add_locked(struct sp_lane *lane, uint64_t sequence, uint64_t address, uint64_t bytes);
+
+// A put leaves these things to do, once the lane's lock is given back.
+enum sp_left {
+    SP_LEFT_RECORD =
+        1, // the lane holds back more than it may: an event is to stand behind the free
+    SP_LEFT_SHORTEN = 2, // its quick lists may have become long
+    SP_LEFT_SLAB = 4,    // the slab is empty and unlinked: its run goes back to the region
+    SP_LEFT_FILE = 8,    // the large block is BUSY: the quick lists have no place for it
+    SP_LEFT_REAP = 16,   // the pool is given up
+    SP_LEFT_ALL = 32,    // nothing was done: no live block of the lane begins there
+    // The pool is needed for it. So the bytes are taken off the account last: a pool that was given
+    // up may be taken apart once nothing is used.
+    SP_LEFT_WITH_POOL = SP_LEFT_SLAB | SP_LEFT_FILE | SP_LEFT_REAP
+};
+
+// Counts a free that lies in another place than the last one, or is the first under the number,
+// likewise, and returns what that leaves to do. Of a slab that was counted under the number there
+// are no bytes.
+unsigned sp_held_count_freed_locked(struct sp_lane *lane, uint64_t sequence, uint64_t address,
+                                    uint64_t bytes);
+
+// With the lane's lock held: so many events more were recorded behind its frees.
+static inline void sp_held_count_records_locked(struct sp_lane *lane, uint64_t more) {
+    sp_store_relaxed(&lane->records, sp_load_relaxed(&lane->records) + more);
+}
 
 // The lane holds nothing any more: its pool has no memory left.
 void sp_held_end(struct sp_lane *lane);

@@ -27,19 +27,12 @@ static uint64_t rounded_up(const struct sp_pool *pool, uint64_t bytes) {
     return sp_checked_round_up(bytes, pool->device->vmm.granule, &rounded) ? rounded : UINT64_MAX;
 }
 
-// Returns what is ready in extents that are partly in use: it can't go.
-static uint64_t pinned(const struct sp_pool *pool) {
-    uint64_t bytes = 0;
-    for (int kind = 0; kind < SP_REGION_COUNT; kind++)
-        bytes += pool->regions[kind].ready.bytes;
-    return bytes - sp_survey_ready_bytes(pool);
-}
-
-// Whole extents alone count as primed: else fragments would stay in their place.
+// Whole extents alone count as primed: else fragments would stay in their place. So what is ready
+// in extents that are partly in use stays: it can't go.
 uint64_t sp_keep_at_synchronize(const struct sp_pool *pool) {
     uint64_t stays = occupied(pool);
     if (sp_load_relaxed(&pool->keep.primed) > 0)
-        stays += pinned(pool);
+        stays = sp_load_relaxed(&pool->reserved) - pool->keep.leaving - sp_survey_ready_bytes(pool);
     return rounded_up(pool, sp_max(keep_beside(pool, stays), pool->keep.held));
 }
 

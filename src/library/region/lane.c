@@ -19,13 +19,6 @@ static struct {
     struct sp_list lanes; // linked by `link`
 } spare = {.lanes = {&spare.lanes, &spare.lanes}};
 
-static struct sp_lane *take_spare(void) {
-    sp_lock_acquire(&spare.lock);
-    struct sp_list *link = sp_list_pop_front(&spare.lanes);
-    sp_lock_release(&spare.lock);
-    return link ? SP_CONTAINER_OF(link, struct sp_lane, link) : NULL;
-}
-
 static void give_spare(struct sp_lane *lane) {
     sp_biased_lock_acquire(&lane->lock);
     sp_front_close_locked(lane);
@@ -84,7 +77,10 @@ static void init_locked(struct sp_lane *lane, struct sp_pool *pool, struct sp_st
 }
 
 static struct sp_lane *new_lane(struct sp_pool *pool, struct sp_stream *stream) {
-    struct sp_lane *lane = take_spare();
+    sp_lock_acquire(&spare.lock);
+    struct sp_list *link = sp_list_pop_front(&spare.lanes);
+    sp_lock_release(&spare.lock);
+    struct sp_lane *lane = link ? SP_CONTAINER_OF(link, struct sp_lane, link) : NULL;
     if (!lane) {
         lane = aligned_alloc(_Alignof(struct sp_lane), sizeof *lane);
         if (!lane)

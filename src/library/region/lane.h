@@ -40,7 +40,7 @@ struct sp_lane {
     // Large blocks are placed by address: see region/place.h. Written under the pool's lock.
     _Atomic bool by_address;
     struct sp_block *_Atomic latest; // that the lane gave out, or one that stood in its place
-    // See region/crowd.h.
+    // See region/quick.h.
     _Atomic uint32_t crowd; // how often another thread held the pool's lock of late
     _Atomic uint32_t keeps; // so many frees more
 

@@ -52,12 +52,10 @@ static struct sp_block *cut_front(struct sp_pool *pool, struct sp_block *block, 
 }
 
 static bool cut_back(struct sp_pool *pool, struct sp_block *block, uint64_t size) {
-    if (block->size <= size)
-        return true;
-    struct sp_block *rest = sp_block_split(block, size);
+    struct sp_block *rest = block->size > size ? sp_block_split(block, size) : NULL;
     if (rest)
         sp_settle_insert(pool, rest);
-    return rest != NULL;
+    return block->size <= size;
 }
 
 // Joins the free neighbours behind a BUSY block to it until it reaches `end`.
@@ -75,15 +73,12 @@ static bool join_until(struct sp_block *block, uint64_t end) {
 }
 
 // Pages are lent whole.
-static uint64_t lent_size(const struct sp_block *block, uint64_t size) {
-    return sp_segment_of(block)->kind == SP_REGION_PAGES ? sp_round_up(size, SP_PAGE_SIZE) : size;
-}
-
 struct sp_block *sp_loan_take_home(const struct sp_request *request, struct sp_chain *chain,
                                    uint64_t home, uint64_t wanted) {
     struct sp_pool *pool = request->pool;
     struct sp_block *block = sp_chain_find(chain, home);
-    uint64_t size = lent_size(block, wanted);
+    bool is_pages = sp_segment_of(block)->kind == SP_REGION_PAGES;
+    uint64_t size = is_pages ? sp_round_up(wanted, SP_PAGE_SIZE) : wanted;
     if (!are_usable(request, chain, home, size))
         return NULL;
     sp_tier_remove(block);

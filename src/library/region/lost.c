@@ -29,37 +29,28 @@ static uint64_t pages_until(const struct sp_block *block) {
     return sp_min(whole, sp_round_up(end, SP_PAGE_SIZE));
 }
 
-// A page that several blocks lie in is forgotten with the last of them. One that was forgotten may
-// be somebody else's, so it is never touched again.
-static void forget_pages(const struct sp_block *block) {
-    uint64_t from = pages_from(block), until = pages_until(block);
-    if (from < until)
-        sp_page_map_drop(from, until - from);
-}
-
-// Buried blocks have no fences, so to join them needs no memory.
-static struct sp_block *join(struct sp_block *block) {
-    if (is_buried(block->next))
-        sp_block_absorb_next(block);
-    if (!is_buried(block->prev))
-        return block;
-    block = block->prev;
-    sp_block_absorb_next(block);
-    return block;
-}
-
 static bool is_whole(const struct sp_segment *segment) {
     return is_buried(segment->chain.first) && !segment->chain.first->next;
 }
 
+// A page that several blocks lie in is forgotten with the last of them. One that was forgotten may
+// be somebody else's, so it is never touched again. Buried blocks have no fences, so to join them
+// needs no memory.
 struct sp_block *sp_lost_bury(struct sp_pool *pool, struct sp_block *block) {
     struct sp_segment *segment = sp_segment_of(block);
+    uint64_t from = pages_from(block), until = pages_until(block);
     segment->view.mapped -= block->size;
     sp_figures_reserved_subtract(pool, block->size);
-    forget_pages(block);
+    if (from < until)
+        sp_page_map_drop(from, until - from);
     sp_fence_set_clear(&block->fences);
     sp_block_set_state(block, SP_BLOCK_LOST);
-    block = join(block);
+    if (is_buried(block->next))
+        sp_block_absorb_next(block);
+    if (is_buried(block->prev)) {
+        block = block->prev;
+        sp_block_absorb_next(block);
+    }
     if (is_whole(segment))
         sp_add_relaxed(&pool->lost_whole, 1);
     return block;
@@ -102,5 +93,5 @@ void sp_lost_close(struct sp_pool *pool) {
     sp_store_relaxed(&pool->lost_whole, 0);
     sp_lock_release(&pool->lock);
     while (!sp_list_empty(&whole))
-        sp_segment_close_lost(SP_CONTAINER_OF(sp_list_pop_front(&whole), struct sp_segment, link));
+        sp_segment_close(SP_CONTAINER_OF(sp_list_pop_front(&whole), struct sp_segment, link));
 }

@@ -7,9 +7,9 @@
 //
 //   quick lists  have one block, and that is the one which the lane gave out last: so what is
 //                allocated and freed in turn stays where it is, and all else is placed anew. They
-//                have more while threads stand in each other's way: see region/crowd.h.
+//                have more while threads stand in each other's way: see region/quick.h.
 //   questions    what is complete must be known early, so that memory of several streams merges:
-//                see calls/near.h.
+//                see calls/miss.h.
 //   extents      are finer: see supply/growth.h.
 //
 // A pool with one lane places by the best fit, and so does a plain device (vmm/device.h), where

@@ -34,7 +34,7 @@
 
 #include "base/biased_lock.h"
 #include "base/worker.h"
-#include "heap/chain.h"
+#include "heap/block.h"
 #include "heap/slab.h"
 #include "heap/tier.h"
 #include "order/action.h"
@@ -161,7 +161,7 @@ struct sp_lanes {
     const struct sp_list *in_turn;
     _Atomic uint32_t open_in_turn; // the slot of the open lane that is asked next
     _Atomic uint32_t count;        // written under the pool's lock
-    // A thread asks for its lane; see calls/near.h. Of many that ask at once each waits for the
+    // A thread asks for its lane; see calls/miss.h. Of many that ask at once each waits for the
     // driver.
     _Atomic bool asks;
     // Each lane asks at each miss, unless it is in a crowd: the pool has grown because its free

@@ -6,14 +6,7 @@
 #include "region/lane.h"
 #include "region/settle.h"
 
-// A request that can't grow waits anyhow.
-static enum sp_bound bound_for(const struct sp_request *request) {
-    bool holds = sp_load_relaxed(&request->pool->attributes.growth_beyond_use) != UINT64_MAX &&
-                 !(request->flags & poolMallocNoGrowth) &&
-                 sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies);
-    return holds ? SP_BOUND_HOLDS : SP_BOUND_NONE;
-}
-
+// A request that can't grow waits anyhow, so it isn't held back.
 void sp_request_open(struct sp_request *request, struct sp_pool *pool, struct sp_lane *lane,
                      enum sp_region_kind kind, uint64_t size, unsigned int flags) {
     *request = (struct sp_request){.pool = pool,
@@ -25,7 +18,10 @@ void sp_request_open(struct sp_request *request, struct sp_pool *pool, struct sp
                                    .looks = SP_REQUEST_LOOKS};
     if (sp_request_allows(request, poolMemPoolReuseFollowEventDependencies))
         request->reach = SP_RULE_ORDERED;
-    request->bound = bound_for(request);
+    if (sp_load_relaxed(&pool->attributes.growth_beyond_use) != UINT64_MAX &&
+        !(flags & poolMallocNoGrowth) &&
+        sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies))
+        request->bound = SP_BOUND_HOLDS;
     sp_learn_copy_clock(lane->stream, &request->clock);
 }
 
@@ -60,11 +56,6 @@ static uint64_t fenced_until(const struct sp_stream *owner, const struct sp_stre
                : 0;
 }
 
-static bool follows(const struct sp_request *request) {
-    return request->made_order ||
-           sp_request_allows(request, poolMemPoolReuseFollowEventDependencies);
-}
-
 // Each fact is gathered where those before it don't decide: rules 1 and 2 take little, hold under
 // every policy, and decide most often.
 static enum sp_rule decide(const struct sp_request *request, struct sp_fence fence) {
@@ -77,7 +68,8 @@ static enum sp_rule decide(const struct sp_request *request, struct sp_fence fen
     enum sp_rule rule = sp_rule_decide(fence, &facts);
     if (rule != SP_RULE_NONE)
         return rule;
-    facts.follow_dependencies = follows(request);
+    facts.follow_dependencies =
+        request->made_order || sp_request_allows(request, poolMemPoolReuseFollowEventDependencies);
     facts.ordered_until = sp_clock_at(&request->clock, fence.slot);
     rule = sp_rule_decide(fence, &facts);
     if (rule != SP_RULE_NONE)

@@ -54,15 +54,6 @@ static uint64_t bytes_of_lane(const struct sp_request *request, const struct sp_
     return lane ? lane->tiers[request->kind].bytes + lane->unfenced[request->kind].bytes : 0;
 }
 
-static uint64_t bytes_of_lanes_before(const struct sp_request *request) {
-    uint64_t sum = 0;
-    for (uint32_t i = 0; i < request->clock.count; i++)
-        sum += bytes_of_lane(request, sp_lane_find(request->pool, request->clock.entries[i].slot));
-    SP_LIST_FOR_EACH(link, &request->pool->lanes.legacy)
-        sum += bytes_of_lane(request, SP_CONTAINER_OF(link, struct sp_lane, legacy_link));
-    return sum;
-}
-
 bool sp_row_is_possible(const struct sp_request *request) {
     const struct sp_region *region = &request->pool->regions[request->kind];
     uint64_t sum = region->ready.bytes + bytes_of_lane(request, request->lane);
@@ -70,8 +61,12 @@ bool sp_row_is_possible(const struct sp_request *request) {
         return sum >= request->size;
     if (!sp_request_reaches_lanes_before_alone(request))
         return true;
-    return sum + region->waiting.bytes + region->unfenced.bytes + bytes_of_lanes_before(request) >=
-           request->size;
+    sum += region->waiting.bytes + region->unfenced.bytes;
+    for (uint32_t i = 0; i < request->clock.count; i++)
+        sum += bytes_of_lane(request, sp_lane_find(request->pool, request->clock.entries[i].slot));
+    SP_LIST_FOR_EACH(link, &request->pool->lanes.legacy)
+        sum += bytes_of_lane(request, SP_CONTAINER_OF(link, struct sp_lane, legacy_link));
+    return sum >= request->size;
 }
 
 // Through all segments, or from an address in one of them on. True when it came to the end.

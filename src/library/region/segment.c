@@ -75,18 +75,15 @@ struct wish {
 
 // A device's default pool, and the one that the program made current in its place, are those that a
 // program allocates from when it names none.
-static bool is_main(const struct sp_pool *pool) {
-    const struct sp_device *device = pool->device;
-    return pool == device->default_pool || pool == sp_load_relaxed(&device->current);
-}
-
 static struct wish wish_for(const struct sp_pool *pool, enum sp_region_kind kind, uint64_t bytes) {
     const struct sp_region *region = &pool->regions[kind];
     bool is_first = sp_list_empty(&region->segments);
+    bool is_main =
+        pool == pool->device->default_pool || pool == sp_load_relaxed(&pool->device->current);
     if (kind == SP_REGION_FIXED)
         return (struct wish){SP_SPAN_LOW, bytes};
     uint64_t size = sp_max(bytes, sp_max(least_size(pool), region->mapped));
-    bool is_small = is_first && size <= SP_SEGMENT_SMALL && !is_main(pool);
+    bool is_small = is_first && size <= SP_SEGMENT_SMALL && !is_main;
     return (struct wish){is_small ? SP_SPAN_LOW : SP_SPAN_ROOMY, size};
 }
 
@@ -178,15 +175,6 @@ void sp_segment_note_loss(struct sp_segment *segment) {
 
 // ---------------------------------------------------------------------- longer
 
-static bool extend_chain(struct sp_segment *segment, uint64_t more) {
-    sp_lock_acquire(&segment->pool->lock);
-    struct sp_block *added = sp_chain_extend(&segment->chain, more);
-    if (added)
-        sp_tier_insert(holes_of(segment), added);
-    sp_lock_release(&segment->pool->lock);
-    return added != NULL;
-}
-
 // Returns by how much a segment is to be extended: doubling it, up to the device's memory. That is
 // enough, but where memory in pieces has used it up.
 static uint64_t wanted_more(const struct sp_segment *segment, uint64_t least) {
@@ -212,7 +200,12 @@ struct sp_outcome sp_segment_extend(struct sp_segment *segment, uint64_t bytes) 
         sp_lock_release(&segment->pool->lock);
         return sp_outcome_done();
     }
-    if (extend_chain(segment, more))
+    sp_lock_acquire(&segment->pool->lock);
+    struct sp_block *added = sp_chain_extend(&segment->chain, more);
+    if (added)
+        sp_tier_insert(holes_of(segment), added);
+    sp_lock_release(&segment->pool->lock);
+    if (added)
         return sp_outcome_done();
     sp_view_shrink(&segment->view, size);
     return sp_outcome_of(SP_NO_HOST_MEMORY);
@@ -220,21 +213,14 @@ struct sp_outcome sp_segment_extend(struct sp_segment *segment, uint64_t bytes) 
 
 // ----------------------------------------------------------------------------------------- shorter
 
-// Returns how long a segment may be whose memory ends at `reach`. Address space behind a fixed
-// block is of no use.
-static uint64_t most_size(const struct sp_segment *segment, uint64_t reach) {
-    if (segment->kind == SP_REGION_FIXED)
-        return reach;
-    return sp_max(least_size(segment->pool), 2 * reach);
-}
-
 // Cuts the hole at the segment's end. Returns the size that is left, 0 when it has nothing else:
-// then it is in no list.
+// then it is in no list. Address space behind a fixed block is of no use.
 static uint64_t cut_locked(struct sp_segment *segment) {
     struct sp_chain *chain = &segment->chain;
     struct sp_block *last = sp_chain_last(chain);
     uint64_t reach = last->address - chain->address;
-    uint64_t most = most_size(segment, reach);
+    uint64_t most =
+        segment->kind == SP_REGION_FIXED ? reach : sp_max(least_size(segment->pool), 2 * reach);
     if (sp_block_state(last) != SP_BLOCK_HOLE || (reach > 0 && chain->size <= most))
         return chain->size;
     sp_tier_remove(last);
@@ -248,15 +234,11 @@ static uint64_t cut_locked(struct sp_segment *segment) {
     return most;
 }
 
-static void close_segment(struct sp_segment *segment) {
+void sp_segment_close(struct sp_segment *segment) {
     sp_segment_note_loss(segment);
     sp_chain_close(&segment->chain);
     sp_view_close(&segment->view);
     free_segment(segment);
-}
-
-void sp_segment_close_lost(struct sp_segment *segment) {
-    close_segment(segment);
 }
 
 void sp_segment_tidy(struct sp_segment *segment) {
@@ -266,7 +248,7 @@ void sp_segment_tidy(struct sp_segment *segment) {
     uint64_t left = cut_locked(segment);
     sp_lock_release(&segment->pool->lock);
     if (left == 0)
-        close_segment(segment);
+        sp_segment_close(segment);
     else if (left < segment->view.size)
         sp_view_shrink(&segment->view, left);
 }
@@ -274,7 +256,7 @@ void sp_segment_tidy(struct sp_segment *segment) {
 void sp_segment_close_all(struct sp_pool *pool) {
     for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
         while (!sp_list_empty(&pool->regions[kind].segments))
-            close_segment(segment_at(sp_list_pop_front(&pool->regions[kind].segments)));
+            sp_segment_close(segment_at(sp_list_pop_front(&pool->regions[kind].segments)));
     }
     sp_store_relaxed(&pool->lost, 0);
     sp_store_relaxed(&pool->lost_whole, 0);

@@ -55,8 +55,8 @@ struct sp_outcome sp_segment_extend(struct sp_segment *segment, uint64_t bytes);
 // Gives back what the segment doesn't need: all of it, if it has no memory. It may be gone then.
 void sp_segment_tidy(struct sp_segment *segment);
 
-// Closes a lost segment that is in no list and has nothing live.
-void sp_segment_close_lost(struct sp_segment *segment);
+// Closes a segment that is in no list and has nothing live.
+void sp_segment_close(struct sp_segment *segment);
 
 // Closes all segments at a pool's end, when no memory is mapped. No lock is held.
 void sp_segment_close_all(struct sp_pool *pool);

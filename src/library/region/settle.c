@@ -1,9 +1,9 @@
 #include "region/settle.h"
 
 #include "region/device.h"
+#include "region/held.h"
 #include "region/lane.h"
 #include "region/lost.h"
-#include "region/open.h"
 
 // The lane that all fences of a block are of, or null.
 static inline struct sp_lane *lane_of(const struct sp_pool *pool,
@@ -16,14 +16,14 @@ static inline struct sp_lane *lane_of(const struct sp_pool *pool,
 // apart: whoever wants its memory can have an event recorded.
 static inline struct sp_tier *tier_of_lane(struct sp_lane *lane, enum sp_region_kind kind,
                                            uint64_t sequence) {
-    bool fenced = sequence <= lane->covered.now || sp_open_is(lane);
+    bool fenced = sequence <= lane->covered.now || sp_held_is_open(lane);
     return fenced ? &lane->tiers[kind] : &lane->unfenced[kind];
 }
 
 static bool is_fenced(const struct sp_pool *pool, struct sp_fence fence) {
     const struct sp_lane *lane = sp_lane_find(pool, fence.slot);
     return fence.sequence <= sp_pool_covered_of(pool, sp_stream_at(fence.slot)) ||
-           (lane && sp_open_is(lane));
+           (lane && sp_held_is_open(lane));
 }
 
 // Returns the tier for a block that is no lane's.
@@ -131,8 +131,8 @@ static struct sp_block *swallowable(const struct sp_lane *lane, const struct sp_
         neighbour->size > block->size)
         return NULL;
     uint64_t first = neighbour == block->next ? neighbour->address - 1 : neighbour->address;
-    bool lies_there = sp_open_is(lane) || sp_space_is_one_extent(&lane->pool->device->space, first,
-                                                                 neighbour->size + 1);
+    bool lies_there = sp_held_is_open(lane) || sp_space_is_one_extent(&lane->pool->device->space,
+                                                                      first, neighbour->size + 1);
     return lies_there ? neighbour : NULL;
 }
 
@@ -185,7 +185,7 @@ static bool refile_unfenced(struct sp_lane *lane, uint64_t covered, unsigned *lo
     sp_calendar_turn(&lane->covered, covered);
     if (!refile_over(lane->pool, &lane->covered, looks))
         return false;
-    for (int kind = 0; kind < SP_REGION_COUNT && sp_open_is(lane); kind++) {
+    for (int kind = 0; kind < SP_REGION_COUNT && sp_held_is_open(lane); kind++) {
         if (lane->unfenced[kind].bytes > 0)
             refile_tier(lane->pool, &lane->unfenced[kind]); // of the time before it was opened
     }

@@ -4,10 +4,10 @@
 #include "base/number.h"
 #include "region/before.h"
 #include "region/collect.h"
-#include "region/crowd.h"
 #include "region/keep.h"
 #include "region/lane.h"
 #include "region/place.h"
+#include "region/quick.h"
 #include "region/row.h"
 #include "region/settle.h"
 
@@ -81,19 +81,14 @@ static struct sp_block *better_of_lane(const struct sp_request *request, const s
     return better_in_reach(request, &lane->unfenced[request->kind], best);
 }
 
-static uint64_t largest_of(const struct sp_tier *tier) {
-    const struct sp_block *last = sp_tier_last(tier);
-    return last ? last->size : 0;
-}
-
 static uint64_t largest_of_lanes(const struct sp_request *request) {
     uint64_t most = 0;
     SP_LIST_FOR_EACH(link, &request->pool->lanes.list) {
         const struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
-        uint64_t fenced = largest_of(&lane->tiers[request->kind]);
-        uint64_t unfenced = largest_of(&lane->unfenced[request->kind]);
-        most = sp_max(fenced, most);
-        most = sp_max(unfenced, most);
+        const struct sp_block *fenced = sp_tier_last(&lane->tiers[request->kind]);
+        const struct sp_block *unfenced = sp_tier_last(&lane->unfenced[request->kind]);
+        most = sp_max(most, fenced ? fenced->size : 0);
+        most = sp_max(most, unfenced ? unfenced->size : 0);
     }
     return most;
 }
@@ -205,18 +200,10 @@ static struct sp_block *take_at_hand(struct sp_lane *lane, enum sp_region_kind k
     return block;
 }
 
-static struct sp_block *take_before(struct sp_lane *lane, uint64_t size, unsigned int flags) {
-    struct sp_block *block = sp_before_find_locked(lane, size, flags);
-    if (!block)
-        return NULL;
-    sp_tier_remove(block);
-    return cut(lane->pool, block, size);
-}
-
 struct sp_block *sp_take_near_locked(struct sp_lane *lane, uint64_t size, unsigned int flags,
                                      bool *unfenced) {
     if (sp_load_relaxed(&lane->by_address))
-        sp_crowd_meet(lane);
+        sp_quick_meet_crowd(lane);
     sp_lock_acquire(&lane->pool->lock);
     struct sp_block *cached = sp_collect_detach_locked(lane);
     sp_collect_file_locked(lane->pool, cached, sp_settle_insert_and_swallow);
@@ -224,10 +211,15 @@ struct sp_block *sp_take_near_locked(struct sp_lane *lane, uint64_t size, unsign
     if (sp_load_relaxed(&lane->by_address))
         sp_settle_lanes_part(lane->pool); // what others have may be complete, and lie lower
     bool more = sp_load_relaxed(&lane->quick_used) != 0;
+    struct sp_block *before = NULL;
     struct sp_block *block = more ? NULL : take_at_hand(lane, SP_REGION_LARGE, size);
     *unfenced = lane->unfenced[SP_REGION_LARGE].bytes > 0;
     if (!block && !more && !*unfenced && sp_load_relaxed(&lane->by_address))
-        block = take_before(lane, size, flags);
+        before = sp_before_find_locked(lane, size, flags);
+    if (before) {
+        sp_tier_remove(before);
+        block = cut(lane->pool, before, size);
+    }
     sp_lock_release(&lane->pool->lock);
     return block;
 }
@@ -280,6 +272,81 @@ struct sp_block *sp_take(struct sp_request *request) {
     struct sp_block *block = sp_take_locked(request);
     sp_lock_release(&request->pool->lock);
     return block;
+}
+
+// ------------------------------------------------------------------------------ the cheapest wait
+
+// Pending memory that is had by the cheapest wait.
+//
+// A stream that waits for an event runs no sooner than the work before it. Of all events behind
+// free memory the oldest ones are the likeliest to be complete by the time that the stream comes to
+// its wait, and a wait for a complete event takes no time. So a request that waits by choice, since
+// the pool could grow as well, takes the memory with the oldest event, even where other memory fits
+// better. Which event is older, of two on different streams, isn't known: what counts is how many
+// events of its stream it has to wait for beyond those that are known to be complete.
+
+// So many blocks of one tier are looked at, the smallest first, and so many lanes.
+enum { BLOCKS_OF_TIER = 16, LANES_LOOKED_AT = SP_LANES_AT_ONCE };
+
+// A price says what it takes to have a block.
+struct price {
+    uint32_t waits;  // for so many streams
+    uint64_t events; // that aren't known to be complete, on the one of them that has most
+};
+
+struct wait_search {
+    const struct sp_request *request;
+    struct sp_block *best;
+    struct price price;
+};
+
+static struct price price_of(const struct sp_request *request, const struct sp_block *block) {
+    struct price price = {0, 0};
+    for (uint32_t i = 0; i < block->fences.count; i++) {
+        struct sp_fence fence = *sp_fence_set_at(&block->fences, i);
+        struct sp_fence_set alone = {.count = 1, .some = {fence}};
+        if (sp_request_rule(request, &alone) <= SP_RULE_ORDERED)
+            continue;
+        uint64_t known = sp_pool_known_of(request->pool, sp_stream_at(fence.slot));
+        uint64_t passed = sp_max(known, sp_clock_at(&request->clock, fence.slot));
+        uint64_t events = sp_excess(fence.sequence, passed);
+        price.waits++;
+        price.events = sp_max(price.events, events);
+    }
+    return price;
+}
+
+static void look_through(struct wait_search *search, const struct sp_tier *tier) {
+    struct sp_block *block = sp_tier_best_fit(tier, search->request->size);
+    for (unsigned looks = 0; block && looks < BLOCKS_OF_TIER;
+         looks++, block = sp_tier_next(block)) {
+        if (!sp_request_usable(search->request, block))
+            continue;
+        struct price price = price_of(search->request, block);
+        int order =
+            sp_compare_pairs(price.waits, price.events, search->price.waits, search->price.events);
+        if (!search->best || order < 0 || (order == 0 && block->size < search->best->size)) {
+            search->best = block;
+            search->price = price;
+        }
+    }
+}
+
+// Where there are more lanes than it looks at, those come first that were made first.
+struct sp_block *sp_take_oldest_aside(const struct sp_request *request) {
+    struct wait_search search = {.request = request};
+    unsigned lanes = 0;
+    SP_LIST_FOR_EACH(link, &request->pool->lanes.list) {
+        const struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
+        if (lane != request->lane)
+            look_through(&search, &lane->tiers[request->kind]);
+        if (++lanes == LANES_LOOKED_AT)
+            break;
+    }
+    look_through(&search, &request->pool->regions[request->kind].waiting);
+    if (search.best)
+        sp_tier_remove(search.best);
+    return search.best;
 }
 
 // ----------------------------------------------------------------------------- from another region

@@ -43,7 +43,13 @@ struct sp_request sp_take_put_to(const struct sp_request *request, enum sp_regio
 // when there is none.
 struct sp_block *sp_take_aside(struct sp_request *request);
 
-// Likewise out of another region than the request's own. A run begins where its pages do.
+// With the pool's lock held: takes a block that is large enough and can be had by waiting, BUSY,
+// out of its tier. Behind the fewest streams' work, of those behind the oldest event, of those the
+// smallest. Null when there is none. Of very many lanes and blocks it looks at some.
+struct sp_block *sp_take_oldest_aside(const struct sp_request *request);
+
+// As sp_take_aside(), out of another region than the request's own. A run begins where its pages
+// do.
 struct sp_block *sp_take_aside_from(const struct sp_request *request, enum sp_region_kind kind);
 
 // Cuts a BUSY block that is in no index to `size` bytes, puts the rest where its fences say, and

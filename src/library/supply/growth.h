@@ -54,7 +54,7 @@ bool sp_growth_is_foreseen(struct sp_pool *pool, uint64_t size);
 
 // Notes that the pool is about to grow for a large block of `size` bytes. If several streams share
 // the pool, and it holds more than its program needs, and that need has rested, then its free
-// memory lies in pieces. From then on its lanes ask the others at each miss (see calls/near.h).
+// memory lies in pieces. From then on its lanes ask the others at each miss (see calls/miss.h).
 // Not so in a pool that has a limit, or has found no more memory. Lanes that ask less often know
 // what is complete by chance, and place their blocks by chance. No lock of the pool's but the map
 // lock is held.

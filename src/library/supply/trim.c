@@ -4,11 +4,11 @@
 #include "base/number.h"
 #include "base/time.h"
 #include "order/end.h"
+#include "region/ask.h"
 #include "region/collect.h"
 #include "region/device.h"
 #include "region/figures.h"
 #include "region/keep.h"
-#include "region/open_lanes.h"
 #include "region/segment.h"
 #include "region/settle.h"
 #include "region/survey.h"
@@ -203,7 +203,7 @@ struct sp_outcome sp_trim_for_program(struct sp_pool *pool, size_t keep) {
     sp_lock_acquire(&pool->lock);
     sp_keep_no_more_than(pool, keep);
     sp_lock_release(&pool->lock);
-    sp_open_lanes_fence(pool, NULL, true); // one that can't be asked keeps what it freed
+    sp_ask_open_lanes(pool, NULL, true); // one that can't be asked keeps what it freed
     return sp_trim_to(pool, keep);
 }
 

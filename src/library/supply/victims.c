@@ -118,7 +118,7 @@ static void set_all_aside(struct sp_pool *pool, struct sp_victims *victims) {
     }
 }
 
-// Returns the last extent, by rank (heap/chain.h), of the largest size that is at most `size`; null
+// Returns the last extent, by rank (heap/block.h), of the largest size that is at most `size`; null
 // when all are larger.
 static struct sp_extent *last_of_at_most(const struct sp_tree *extents, uint64_t size) {
     uint64_t above = size + 1;

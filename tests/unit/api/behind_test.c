@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "fault/host_memory.h"
-#include "region/unfenced.h"
+#include "region/held.h"
 #include "unit/fixture/scattered.h"
 
 // Frees behind several streams. The pool and its memory are those of scattered.h.

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "calls/near.h"
+#include "calls/miss.h"
 #include "order/mark.h"
 #include "region/collect.h"
 #include "region/settle.h"

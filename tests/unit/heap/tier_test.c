@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "fault/host_memory.h"
-#include "heap/chain.h"
+#include "heap/block.h"
 #include "heap/tier.h"
 #include "heap/units.h"
 #include "inside/chain.h"

@@ -10,8 +10,8 @@
 
 #include "api/interpose.h"
 #include "order/borrow.h"
+#include "region/held.h"
 #include "region/lane.h"
-#include "region/unfenced.h"
 #include "unit/fixture/pool.h"
 
 // The lane of the only stream of a pool, whose end is promised to be told: while it holds that no

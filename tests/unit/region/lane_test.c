@@ -11,8 +11,8 @@
 #include "inside/teardown.h"
 #include "process/life.h"
 #include "region/collect.h"
+#include "region/held.h"
 #include "region/lane.h"
-#include "region/unfenced.h"
 #include "unit/fixture/pool.h"
 
 static void a_stream_has_one_lane_in_a_pool_and_another_in_another(void **state) {

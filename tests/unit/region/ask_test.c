@@ -588,5 +588,5 @@ int main(void) {
         open_lane_test(a_request_asks_a_few_of_very_many),
         open_lane_test(all_are_asked_before_a_request_is_refused),
     };
-    return cmocka_run_group_tests_name("region_open_lanes", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("region_ask", tests, NULL, NULL);
 }

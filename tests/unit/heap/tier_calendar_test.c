@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "heap/chain.h"
+#include "heap/block.h"
 #include "heap/tier.h"
 #include "inside/calendar.h"
 #include "inside/tier.h"

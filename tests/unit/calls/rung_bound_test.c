@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "calls/bound.h"
+#include "calls/rung.h"
 #include "supply/growth.h"
 #include "supply/remap.h"
 #include "unit/fixture/pool.h"

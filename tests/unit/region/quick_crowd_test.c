@@ -5,9 +5,9 @@
 
 #include <cmocka.h>
 
-#include "calls/near.h"
+#include "calls/miss.h"
 #include "region/collect.h"
-#include "region/crowd.h"
+#include "region/quick.h"
 #include "unit/fixture/pool.h"
 
 static int setup(void **state) {
@@ -25,7 +25,7 @@ static struct sp_lane *lane_of_shared_pool(poolMemPool_t *pool, CUstream *stream
 static bool meet(struct sp_lane *lane, bool held) {
     if (held)
         sp_lock_acquire(&lane->pool->lock);
-    bool met = sp_crowd_meet(lane);
+    bool met = sp_quick_meet_crowd(lane);
     if (held)
         sp_lock_release(&lane->pool->lock);
     return met;
@@ -42,10 +42,10 @@ static void a_lane_that_finds_the_lock_held_again_and_again_is_in_a_crowd(void *
     poolMemPool_t pool;
     CUstream stream;
     struct sp_lane *lane = lane_of_shared_pool(&pool, &stream);
-    assert_false(sp_crowd_keeps(lane));
+    assert_false(sp_quick_keeps(lane));
     assert_false(meet(lane, false));
     crowd(lane);
-    assert_true(sp_crowd_keeps(lane));
+    assert_true(sp_quick_keeps(lane));
     assert_int_equal(lane->keeps, SP_CROWD_KEPT - 1);
 }
 
@@ -58,7 +58,7 @@ static void one_that_finds_it_held_now_and_then_is_not(void **state) {
         assert_true(meet(lane, true));
         for (int j = 0; j < SP_CROWD_MET; j++)
             assert_false(meet(lane, false));
-        assert_false(sp_crowd_keeps(lane));
+        assert_false(sp_quick_keeps(lane));
     }
     for (int i = 0; i < 1000; i++)
         assert_false(meet(lane, false));
@@ -72,13 +72,13 @@ static void it_keeps_so_many_frees_and_files_again_then(void **state) {
     struct sp_lane *lane = lane_of_shared_pool(&pool, &stream);
     crowd(lane);
     for (int i = 0; i < SP_CROWD_KEPT; i++)
-        assert_true(sp_crowd_keeps(lane));
-    assert_false(sp_crowd_keeps(lane));
+        assert_true(sp_quick_keeps(lane));
+    assert_false(sp_quick_keeps(lane));
     assert_false(meet(lane, false));
-    assert_false(sp_crowd_keeps(lane));
+    assert_false(sp_quick_keeps(lane));
     assert_true(meet(lane, true)); // it counts on from near the top
     assert_true(meet(lane, true));
-    assert_true(sp_crowd_keeps(lane));
+    assert_true(sp_quick_keeps(lane));
 }
 
 static void misses_and_frees_count_what_they_meet(void **state) {
@@ -136,14 +136,14 @@ static void in_a_crowd_a_lane_asks_by_turns_where_others_ask_at_each_miss(void *
     struct sp_lane *lane = lane_of_shared_pool(&pool, &stream);
     atomic_store(&fixture_inside(pool)->lanes.ask_each_miss, true);
     lane->misses = 1;
-    assert_true(sp_near_is_turn_of_others(lane));
+    assert_true(sp_miss_is_turn_of_others(lane));
     crowd(lane);
-    assert_false(sp_near_is_turn_of_others(lane));
+    assert_false(sp_miss_is_turn_of_others(lane));
     lane->misses = 8;
-    assert_true(sp_near_is_turn_of_others(lane));
+    assert_true(sp_miss_is_turn_of_others(lane));
     lane->misses = 1;
     lane->keeps = 0;
-    assert_true(sp_near_is_turn_of_others(lane));
+    assert_true(sp_miss_is_turn_of_others(lane));
 }
 
 static void what_another_stream_frees_in_a_crowd_is_kept_by_that_streams_lane(void **state) {
@@ -187,7 +187,7 @@ static void a_deterministic_pool_knows_no_crowds(void **state) {
     struct sp_lane *lane = lane_of_shared_pool(&pool, &stream);
     crowd(lane);
     fixture_set(pool, poolMemPoolAttrDeterministic, 1);
-    assert_false(sp_crowd_keeps(lane));
+    assert_false(sp_quick_keeps(lane));
     assert_false(meet(lane, true));
     lane->keeps = 0;
     for (int i = 0; i < 100; i++)
@@ -209,5 +209,5 @@ int main(void) {
         crowd_test(no_pool_grows_beside_what_a_crowd_keeps),
         crowd_test(a_deterministic_pool_knows_no_crowds),
     };
-    return cmocka_run_group_tests_name("region_crowd", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("region_quick_crowd", tests, NULL, NULL);
 }
