@@ -4,12 +4,11 @@
 #include <string.h>
 
 #include "order/context.h"
-#include "order/context_wait_state.h"
-#include "order/event_state.h"
-#include "order/known_context.h"
+#include "order/event.h"
 #include "order/private_event.h"
-#include "order/registry_state.h"
-#include "order/sentinel_state.h"
+#include "order/registry.h"
+#include "order/sentinel.h"
+#include "order/silent.h"
 
 void inside_order_end_context_waits(void) {
     pthread_mutex_lock(&sp_context_waits.lock);
@@ -80,9 +79,9 @@ static void empty_slot(struct sp_stream *stream) {
         sp_store_relaxed(&stream->key.word[i], UINT64_MAX);
 }
 
-static void forget_contexts(void) {
-    while (sp_known_context_count() > 0)
-        sp_known_context_remove(sp_known_context_next());
+static void free_contexts(void) {
+    while (sp_registry.context_count-- > 0)
+        free(SP_CONTAINER_OF(sp_list_pop_front(&sp_registry.row), struct sp_registry_known, link));
 }
 
 void inside_order_forget_streams(void) {
@@ -93,7 +92,7 @@ void inside_order_forget_streams(void) {
         free_marks(sp_stream_at(slot));
         empty_slot(sp_stream_at(slot));
     }
-    forget_contexts();
+    free_contexts();
     sp_registry = (struct sp_registry){.is_ready = false};
     atomic_store(&sp_stream_slot_count, 0);
     atomic_store(&sp_progress_any_strict, false);

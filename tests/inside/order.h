@@ -2,7 +2,7 @@
 #ifndef STREAMPOOL_TESTS_INSIDE_ORDER_H
 #define STREAMPOOL_TESTS_INSIDE_ORDER_H
 
-#include "order/primary.h"
+#include "order/context.h"
 
 // Waits until no thread of a context wait is left.
 void inside_order_end_context_waits(void);

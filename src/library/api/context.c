@@ -28,7 +28,7 @@ struct sp_outcome sp_api_supply_context(struct sp_outcome outcome, CUstream hand
         terms & SP_API_DEMANDS || has_context())
         return outcome;
     struct sp_device *device = pool ? pool->device : &sp_devices[0];
-    return sp_primary_make_current(&device->primary, (int)(device - sp_devices));
+    return sp_context_make_primary_current(&device->primary, (int)(device - sp_devices));
 }
 
 poolError_t sp_api_stream_late(struct sp_outcome outcome, CUstream handle,

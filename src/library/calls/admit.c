@@ -9,7 +9,7 @@ static poolError_t admit_to_plain(struct sp_pool *pool, struct sp_stream *stream
     int ordinal = device->vmm.ordinal;
     CUcontext context;
     uint64_t id;
-    struct sp_outcome outcome = sp_primary_retain(&device->primary, ordinal, &context, &id);
+    struct sp_outcome outcome = sp_context_retain_primary(&device->primary, ordinal, &context, &id);
     if (!sp_is_done(outcome))
         return sp_fail_outcome(outcome, "retaining the device's primary context");
     if (stream && stream->device == ordinal && !sp_stream_is_of(stream, context, id))

@@ -1,7 +1,7 @@
 #include "calls/advice.h"
 
 #include "order/context.h"
-#include "order/context_wait.h"
+#include "order/silent.h"
 #include "region/device.h"
 #include "region/lane.h"
 
@@ -110,7 +110,7 @@ static void say_context_fence(const struct sp_shortage *shortage, struct sp_text
     uint64_t most = sp_load_relaxed(&pool->attributes.context_wait_max);
     if (is_on || !sp_shortage_is_near(shortage, SP_UNFENCED))
         return;
-    if (!sp_context_wait_is_needed()) {
+    if (!sp_silent_needs_context_wait()) {
         if (fits_ordered(shortage, SP_UNFENCED) &&
             sp_request_allows(shortage->request, poolMemPoolReuseAllowInternalDependencies))
             sp_text_add(text, ", or ContextFence has the stream wait for it");

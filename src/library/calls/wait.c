@@ -1,7 +1,6 @@
 #include "calls/wait.h"
 
 #include "calls/shortage.h"
-#include "order/context_wait.h"
 #include "order/learn.h"
 #include "order/silent.h"
 #include "order/synchronize.h"
@@ -217,9 +216,9 @@ bool sp_wait_is_worth(const struct sp_request *request) {
 
 struct sp_outcome sp_wait_for_context(struct sp_request *request) {
     uint64_t limit = sp_load_relaxed(&request->pool->attributes.context_wait_max);
-    if (limit == 0 || !sp_context_wait_is_needed() || !trusts_context(request) ||
+    if (limit == 0 || !sp_silent_needs_context_wait() || !trusts_context(request) ||
         !sp_pool_may_ask(request->pool) || !any_lane(request, is_unfenced))
         return sp_outcome_done();
     sp_pool_count(request->pool, SP_STATISTIC_ContextWaits);
-    return sp_context_wait_for(request->lane->stream, limit);
+    return sp_silent_await_context(request->lane->stream, limit);
 }

@@ -57,20 +57,6 @@ enum sp_debt sp_action_debt_for(const struct sp_stream *taker, const struct sp_f
 
 // ------------------------------------------------------------------------------------------ acting
 
-typedef struct sp_outcome driver_call(CUstream handle, CUevent event);
-
-static struct sp_outcome call_relaxed(driver_call *call, const struct sp_stream *stream,
-                                      CUevent event) {
-    CUstreamCaptureMode mode = sp_capture_mode_relax();
-    struct sp_outcome outcome = call(stream->handle, event);
-    sp_capture_mode_restore(mode);
-    return outcome;
-}
-
-static struct sp_outcome record(CUstream handle, CUevent event) {
-    return sp_private_event_record(event, handle);
-}
-
 // There is no mark where all that could be marked is complete by now.
 static struct sp_outcome act_by_mark(struct sp_stream *stream, enum sp_debt debt) {
     struct sp_mark *mark = NULL;
@@ -78,7 +64,7 @@ static struct sp_outcome act_by_mark(struct sp_stream *stream, enum sp_debt debt
         debt == SP_DEBT_OWN ? sp_mark_stream(stream, &mark) : sp_mark_anew(stream, &mark);
     if (!sp_is_done(outcome) || !mark)
         return outcome;
-    outcome = call_relaxed(sp_private_event_wait, stream, mark->event);
+    outcome = sp_private_event_wait_relaxed(stream, mark->event);
     if (sp_is_done(outcome))
         sp_atomic_raise(&stream->acted, mark->sequence);
     sp_mark_release(mark);
@@ -110,7 +96,9 @@ static struct sp_outcome act_by_record(struct sp_stream *stream) {
     if (!sp_is_done(outcome))
         return outcome;
     uint64_t sequence = sp_progress_close(stream);
-    outcome = call_relaxed(record, stream, event);
+    CUstreamCaptureMode mode = sp_capture_mode_relax();
+    outcome = sp_private_event_record(event, stream->handle);
+    sp_capture_mode_restore(mode);
     if (sp_is_done(outcome))
         sp_atomic_raise(&stream->acted, sequence);
     return outcome;

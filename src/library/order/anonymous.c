@@ -15,19 +15,17 @@
 #include "order/identity.h"
 #include "order/learn.h"
 #include "order/mark.h"
-#include "order/meet.h"
 #include "order/poll.h"
 #include "order/private_event.h"
-#include "order/remember.h"
+#include "order/resolve.h"
 #include "order/sentinel.h"
 #include "order/synchronize.h"
-#include "order/turn.h"
 
 // ------------------------------------------------------------------------------------------- names
 
 static struct sp_outcome name_of(CUstream handle, struct sp_stream_name *name) {
     CUcontext context = NULL;
-    struct sp_outcome outcome = sp_stream_find_context(handle, &context);
+    struct sp_outcome outcome = sp_context_of_stream(handle, &context);
     if (sp_is_done(outcome))
         outcome = sp_context_id(context, &name->word[0]);
     name->word[1] = (uint64_t)(uintptr_t)sp_stream_proper_handle(handle);
@@ -42,7 +40,7 @@ static struct sp_outcome resolve(CUstream handle, struct sp_stream **stream) {
         return outcome;
     *stream = sp_remembered->by_name[sp_remember_place(&name)];
     return *stream && sp_stream_has_name(*stream, &name) ? sp_outcome_done()
-                                                         : sp_meet_stream(handle, &name, stream);
+                                                         : sp_resolve_name(handle, &name, stream);
 }
 
 // A name under which there ever was a non-blocking stream counts as one: a fence doesn't say which
@@ -109,7 +107,7 @@ static struct sp_outcome extend_chain(struct sp_stream *stream, uint64_t *closed
     stream->chain.orphaned = false;
     sp_progress_set_recorded_locked(stream, *closed);
     sp_lock_release(&stream->lock);
-    sp_turn_joined(stream);
+    sp_progress_join_turn(stream);
     return sp_outcome_done();
 }
 
@@ -127,9 +125,8 @@ static struct sp_outcome before_reuse(struct sp_stream *stream) {
         return outcome;
     struct sp_stream_chain chain = chain_of(stream);
     bool is_pending = chain.event && chain.sequence > sp_progress_completed(stream);
-    CUstreamCaptureMode mode = sp_capture_mode_relax();
-    outcome = is_pending ? sp_private_event_wait(stream->handle, chain.event) : sp_outcome_done();
-    sp_capture_mode_restore(mode);
+    if (is_pending)
+        outcome = sp_private_event_wait_relaxed(stream, chain.event);
     if (sp_is_done(outcome))
         sp_atomic_raise(&stream->acted, chain.sequence);
     return outcome;
@@ -171,9 +168,7 @@ static struct sp_outcome wait_unmarked(struct sp_stream *stream, struct sp_fence
     struct sp_stream_chain chain = chain_of(sp_stream_at(fence.slot));
     if (!chain.event || chain.sequence < fence.sequence)
         return sp_outcome_of(SP_NO_EVENT);
-    CUstreamCaptureMode mode = sp_capture_mode_relax();
-    struct sp_outcome outcome = sp_private_event_wait(stream->handle, chain.event);
-    sp_capture_mode_restore(mode);
+    struct sp_outcome outcome = sp_private_event_wait_relaxed(stream, chain.event);
     if (sp_is_done(outcome))
         outcome = after_wait(stream);
     if (sp_is_done(outcome))

@@ -11,27 +11,31 @@ bool sp_context_is_gone(CUcontext context, uint64_t id) {
     return sp_identity_now()->context_is_gone(context, id);
 }
 
-struct sp_outcome sp_context_device(CUcontext context, int *device) {
-    CUcontext popped;
+struct sp_outcome sp_context_of_stream(CUstream handle, CUcontext *context) {
+    if (!sp_stream_is_default(handle))
+        return sp_outcome_of_driver(sp_driver->cuStreamGetCtx(handle, context), "cuStreamGetCtx");
     struct sp_outcome outcome =
-        sp_outcome_of_driver(sp_driver->cuCtxPushCurrent(context), "cuCtxPushCurrent");
+        sp_outcome_of_driver(sp_driver->cuCtxGetCurrent(context), "cuCtxGetCurrent");
+    return sp_is_done(outcome) && !*context ? sp_outcome_of(SP_NO_CONTEXT) : outcome;
+}
+
+struct sp_outcome sp_context_device(CUcontext context, int *device) {
+    struct sp_outcome outcome = sp_context_enter(context);
     if (!sp_is_done(outcome))
         return outcome;
     outcome = sp_outcome_of_driver(sp_driver->cuCtxGetDevice(device), "cuCtxGetDevice");
-    sp_driver->cuCtxPopCurrent(&popped);
+    sp_context_leave();
     return outcome;
 }
 
 size_t sp_context_free_memory(CUcontext context) {
-    CUcontext popped;
-    size_t free_bytes = 0;
-    size_t total;
-    if (sp_driver->cuCtxPushCurrent(context) != CUDA_SUCCESS)
+    size_t free_bytes = 0, total;
+    if (!sp_is_done(sp_context_enter(context)))
         return 0;
     if (!sp_is_done(
             sp_outcome_of_driver(sp_driver->cuMemGetInfo(&free_bytes, &total), "cuMemGetInfo")))
         free_bytes = 0;
-    sp_driver->cuCtxPopCurrent(&popped);
+    sp_context_leave();
     return free_bytes;
 }
 
@@ -56,4 +60,57 @@ bool sp_context_is_current(CUcontext context, uint64_t id) {
     uint64_t current_id;
     return sp_is_done(sp_context_current(&current, &current_id)) && current == context &&
            current_id == id;
+}
+
+// -------------------------------------------------------------------------------- primary contexts
+
+// A context that is gone has taken the reference along, also where another one has its handle by
+// now.
+static bool is_retained_locked(const struct sp_primary *primary) {
+    return primary->context && !sp_context_is_gone(primary->context, primary->id);
+}
+
+// The id tells later whether it still is this one, so a context without one can't be kept.
+static struct sp_outcome retain_locked(struct sp_primary *primary, int ordinal) {
+    CUcontext context = NULL;
+    CUdevice device;
+    uint64_t id = 0;
+    struct sp_outcome outcome =
+        sp_outcome_of_driver(sp_driver->cuDeviceGet(&device, ordinal), "cuDeviceGet");
+    if (sp_is_done(outcome))
+        outcome = sp_outcome_of_driver(sp_driver->cuDevicePrimaryCtxRetain(&context, device),
+                                       "cuDevicePrimaryCtxRetain");
+    if (!sp_is_done(outcome))
+        return outcome;
+    outcome = sp_context_id(context, &id);
+    if (!sp_is_done(outcome)) {
+        (void)sp_outcome_of_driver(sp_driver->cuDevicePrimaryCtxRelease(device),
+                                   "cuDevicePrimaryCtxRelease");
+        return outcome;
+    }
+    primary->context = context;
+    primary->id = id;
+    return sp_outcome_done();
+}
+
+struct sp_outcome sp_context_retain_primary(struct sp_primary *primary, int ordinal,
+                                            CUcontext *context, uint64_t *id) {
+    CUstreamCaptureMode mode = sp_capture_mode_relax();
+    sp_lock_acquire(&primary->lock);
+    struct sp_outcome outcome =
+        is_retained_locked(primary) ? sp_outcome_done() : retain_locked(primary, ordinal);
+    *context = primary->context;
+    *id = primary->id;
+    sp_lock_release(&primary->lock);
+    sp_capture_mode_restore(mode);
+    return outcome;
+}
+
+struct sp_outcome sp_context_make_primary_current(struct sp_primary *primary, int ordinal) {
+    CUcontext context;
+    uint64_t id;
+    struct sp_outcome outcome = sp_context_retain_primary(primary, ordinal, &context, &id);
+    return sp_is_done(outcome)
+               ? sp_outcome_of_driver(sp_driver->cuCtxSetCurrent(context), "cuCtxSetCurrent")
+               : outcome;
 }

@@ -1,4 +1,5 @@
-// Contexts: which one is current, and which incarnation a handle stands for.
+// Contexts: which one is current, which incarnation a handle stands for, and how the library makes
+// calls of its own in one.
 //
 // A context's handle can come back for another one: that of a device's primary context always does.
 // An id tells them apart, and is never 0. Where it comes from depends on the driver: see
@@ -6,15 +7,46 @@
 #ifndef STREAMPOOL_ORDER_CONTEXT_H
 #define STREAMPOOL_ORDER_CONTEXT_H
 
+#include "base/lock.h"
 #include "driver/driver.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+// ---------------------------------------------------------------------------- calls of the library
+
+// Makes a context the current one until sp_context_leave().
+static inline struct sp_outcome sp_context_enter(CUcontext context) {
+    return sp_outcome_of_driver(sp_driver->cuCtxPushCurrent(context), "cuCtxPushCurrent");
+}
+
+static inline void sp_context_leave(void) {
+    CUcontext popped;
+    sp_driver->cuCtxPopCurrent(&popped);
+}
+
+// The capture mode in which the library makes its own calls is the relaxed one, so that a call that
+// a capture elsewhere in the process forbids leaves that capture valid. A caller relaxes the mode
+// before the first of its calls and restores it after the last. Returns the mode to restore.
+static inline CUstreamCaptureMode sp_capture_mode_relax(void) {
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    sp_driver->cuThreadExchangeStreamCaptureMode(&mode);
+    return mode;
+}
+
+static inline void sp_capture_mode_restore(CUstreamCaptureMode mode) {
+    sp_driver->cuThreadExchangeStreamCaptureMode(&mode);
+}
+
+// --------------------------------------------------------------------------------- which one it is
+
 // Tells the id of a context that is alive. It is one driver call, and more at the first use of a
 // context that gets a sentinel.
 struct sp_outcome sp_context_id(CUcontext context, uint64_t *id);
+
+// Tells the context of a stream that is alive. A default stream is one of the current context.
+struct sp_outcome sp_context_of_stream(CUstream handle, CUcontext *context);
 
 // Tells the ordinal of the context's device.
 struct sp_outcome sp_context_device(CUcontext context, int *device);
@@ -35,5 +67,33 @@ struct sp_outcome sp_context_current_alive(CUcontext *context, uint64_t *id);
 
 // True when this incarnation is the calling thread's current context.
 bool sp_context_is_current(CUcontext context, uint64_t id);
+
+// --------------------------------------------------------------------------------- primary
+// contexts
+//
+// The library makes a primary context current where a program has none, or has memory in one. The
+// runtime's calls on a default stream work in a program that never heard of contexts: without a
+// current one they retain the primary context of the thread's device, make it current in the
+// thread, and go on. So does the library. A device's context is retained once for the process, and
+// stays so until that ends. One that was reset meanwhile, which takes all references back, is
+// retained anew.
+//
+// All of it is thread safe. The lock is held across the driver's calls, which may take as long as
+// it takes to make a context: a thread that waits for it wants the same one.
+
+// The primary context of one device; zeroed memory is one that isn't retained.
+struct sp_primary {
+    struct sp_lock lock;
+    CUcontext context; // null: not retained
+    uint64_t id;       // sp_context_id's
+};
+
+// Retains the context of the device, unless it still is, and tells which it is.
+struct sp_outcome sp_context_retain_primary(struct sp_primary *primary, int ordinal,
+                                            CUcontext *context, uint64_t *id);
+
+// Retains the context of the device, unless it still is, and makes it the calling thread's current
+// one. After a failure nothing more is retained than before, or the context is and isn't current.
+struct sp_outcome sp_context_make_primary_current(struct sp_primary *primary, int ordinal);
 
 #endif

@@ -1,4 +1,4 @@
-// The end of streams: by a call that destroys one, or with their context.
+// The end of streams: by a call that destroys one, with their thread, or with their context.
 #ifndef STREAMPOOL_ORDER_END_H
 #define STREAMPOOL_ORDER_END_H
 
@@ -18,5 +18,17 @@ bool sp_end_gone_contexts(const struct sp_stream *alive);
 
 // Asks a few contexts, by turns. Else it is as sp_end_gone_contexts().
 bool sp_end_some_gone_contexts(const struct sp_stream *alive);
+
+// The end of a thread takes the thread's own default streams along.
+//
+// The driver tells nobody of it, and no call with such a stream comes any more. So each thread
+// keeps a list of its default streams, one for each context in which it has used one, and its end
+// says that they are gone: see order/registry.h. No driver call is made then, for the driver's own
+// state of the thread may be gone already. A thread that uses one still later, in a destructor of
+// the program's, finds it again if nobody has its slot.
+//
+// Notes that the stream is the calling thread's own default stream of some context; it may be noted
+// already. Without host memory it stays for good.
+void sp_end_with_thread(struct sp_stream *stream, const struct sp_stream_name *name);
 
 #endif

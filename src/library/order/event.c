@@ -1,8 +1,6 @@
 #include "order/event.h"
 
 #include "order/context.h"
-#include "order/event_state.h"
-#include "order/learn.h"
 #include "order/poll.h"
 #include "order/resolve.h"
 
@@ -148,7 +146,7 @@ static enum sp_said find_said_locked(struct sp_event_entry *entry, struct sp_str
     struct sp_mark *marks[SP_SAID_MARKS] = {NULL, NULL};
     for (int i = 0; i < SP_SAID_MARKS && entry; i++)
         marks[i] = entry->marks[i];
-    enum sp_said how = sp_said_find(stream, marks);
+    enum sp_said how = sp_learn_find_said(stream, marks);
     if (how == SP_SAID_BEFORE && !entry)
         return SP_SAID; // nothing, of an event that is new
     if (how == SP_SAID_BEFORE) {

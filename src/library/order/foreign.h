@@ -12,6 +12,12 @@ static inline bool sp_foreign_frees_in_order(void) {
 // Frees memory of the driver's in the order of a stream that the caller was just passed. With none
 // it is freed at once: then the driver waits for the device, and needs a current context. An
 // address that is no memory of the driver's is an error of the driver's own.
-struct sp_outcome sp_foreign_free(CUdeviceptr address, const struct sp_stream *stream);
+static inline struct sp_outcome sp_foreign_free(CUdeviceptr address,
+                                                const struct sp_stream *stream) {
+    if (!stream)
+        return sp_outcome_of_driver(sp_driver->cuMemFree(address), "cuMemFree");
+    return sp_outcome_of_driver(sp_driver->cuMemFreeAsync(address, sp_stream_handle_now(stream)),
+                                "cuMemFreeAsync");
+}
 
 #endif

@@ -13,6 +13,8 @@
 #include "order/progress.h"
 
 struct sp_identity {
+    // The first three are null for identified streams, whose callers do without.
+    //
     // Finds the stream behind a handle that a caller has just passed to us; makes it known if it is
     // new. See order/resolve.h.
     struct sp_outcome (*resolve)(CUstream handle, struct sp_stream **stream);
@@ -20,12 +22,12 @@ struct sp_identity {
     // Orders the stream behind all that was freed under its name, before it takes such memory.
     struct sp_outcome (*before_reuse)(struct sp_stream *stream);
 
-    // Notes a free, and tells its number.
-    struct sp_outcome (*note_freed)(struct sp_stream *stream, uint64_t *sequence);
-
     // Makes the record that follows stand behind all that was freed under the stream's name. The
     // caller has relaxed the capture mode.
     struct sp_outcome (*before_record)(struct sp_stream *stream);
+
+    // Notes a free, and tells its number.
+    struct sp_outcome (*note_freed)(struct sp_stream *stream, uint64_t *sequence);
 
     // Makes true of every stream with the name what the stream has just been ordered behind.
     struct sp_outcome (*after_wait)(struct sp_stream *stream);

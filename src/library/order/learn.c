@@ -2,7 +2,6 @@
 
 #include "order/identity.h"
 #include "order/private_event.h"
-#include "order/said.h"
 
 void sp_learn_copy_clock(struct sp_stream *stream, struct sp_clock *clock) {
     sp_lock_acquire(&stream->lock);
@@ -22,30 +21,24 @@ void sp_learn_join(struct sp_stream *stream, struct sp_fence fence) {
     sp_lock_release(&stream->lock);
 }
 
-// Joins what the mark says, and hears of it.
+// Joins what the mark says, and hears of it. The stream keeps the mark until it hears of the next
+// one.
 static void learn_mark(struct sp_stream *stream, struct sp_mark *mark, struct sp_fence fence) {
     sp_lock_acquire(&stream->lock);
     join_locked(stream, fence);
     sp_clock_join(&stream->clock, &mark->clock);
-    struct sp_mark *before = sp_said_hear_locked(stream, mark);
+    struct sp_mark *before = stream->marks.heard;
+    sp_mark_keep(mark);
+    stream->marks.heard = mark;
     sp_lock_release(&stream->lock);
     sp_mark_release(before);
-}
-
-static struct sp_outcome wait_for_event(const struct sp_stream *stream, CUevent event) {
-    if (sp_private_event_needs_no_mode(stream))
-        return sp_private_event_wait(stream->handle, event);
-    CUstreamCaptureMode mode = sp_capture_mode_relax();
-    struct sp_outcome outcome = sp_private_event_wait(stream->handle, event);
-    sp_capture_mode_restore(mode);
-    return outcome;
 }
 
 struct sp_outcome sp_learn_wait_mark(struct sp_stream *stream, struct sp_mark *mark) {
     struct sp_fence fence = {mark->stream->slot, mark->sequence};
     if (sp_mark_is_own(stream, mark))
         return sp_outcome_done();
-    struct sp_outcome outcome = wait_for_event(stream, mark->event);
+    struct sp_outcome outcome = sp_private_event_wait_relaxed(stream, mark->event);
     if (sp_is_done(outcome))
         outcome = sp_identity_of(stream)->after_wait(stream);
     if (sp_is_done(outcome))
@@ -100,4 +93,87 @@ struct sp_outcome sp_learn_wait_fence(struct sp_stream *stream, struct sp_fence 
     struct sp_outcome outcome = sp_learn_wait_mark(stream, mark);
     sp_mark_release(mark);
     return outcome;
+}
+
+// -------------------------------------------------------------------------- what a record would
+// say
+
+// A look at what a mark says of one fence after another, by rising slots.
+struct look {
+    const struct sp_mark *mark; // or null
+    struct sp_clock_walk walk;
+};
+
+static struct look look_at(const struct sp_mark *mark) {
+    return (struct look){mark, {mark ? &mark->clock : NULL, 0}};
+}
+
+// Whoever waits for the mark runs after the fence.
+static bool says(struct look *look, struct sp_fence fence) {
+    const struct sp_mark *mark = look->mark;
+    return mark && ((mark->stream->slot == fence.slot && mark->sequence >= fence.sequence) ||
+                    sp_clock_walk_to(&look->walk, fence.slot) >= fence.sequence);
+}
+
+// Its own frees are said by its own mark alone.
+static bool says_frees(const struct sp_stream *stream, const struct sp_mark *own) {
+    struct sp_fence last = {stream->slot, atomic_load(&stream->freed)};
+    return last.sequence < stream->first || (own && own->freed >= last.sequence) ||
+           sp_progress_is_past(last);
+}
+
+// A stream needn't be told that it runs after its own frees.
+static bool say_all_locked(const struct sp_stream *stream, struct sp_mark *const *marks) {
+    struct look own = look_at(marks[0]), heard = look_at(marks[1]);
+    if (!says_frees(stream, marks[0]))
+        return false;
+    for (uint32_t i = 0; i < stream->clock.count; i++) {
+        struct sp_fence fence = stream->clock.entries[i];
+        if (fence.slot != stream->slot && !says(&own, fence) && !says(&heard, fence))
+            return false;
+    }
+    return true;
+}
+
+// A mark of another context is waited for only where that is certain to be alive. So who waits for
+// this stream would learn less of it than of a mark that this stream makes.
+static struct sp_mark *heard_locked(const struct sp_stream *stream) {
+    struct sp_mark *mark = stream->marks.heard;
+    return mark && sp_stream_is_of(mark->stream, stream->context, stream->context_id) ? mark : NULL;
+}
+
+static bool find_locked(struct sp_stream *stream, struct sp_mark **marks) {
+    marks[0] = sp_mark_current_locked(stream);
+    marks[1] = NULL;
+    if (marks[0] || sp_mark_has_nothing_locked(stream))
+        return true;
+    marks[0] = sp_mark_newest_locked(stream);
+    marks[1] = heard_locked(stream);
+    return marks[1] && say_all_locked(stream, marks);
+}
+
+// Two streams that tell each other of the same two marks find them in the same order, which is also
+// that of the waits for them: it must not depend on addresses.
+static void put_in_order(struct sp_mark **marks) {
+    struct sp_mark *first = marks[0];
+    if (marks[1] && (!first || marks[1]->stream->slot < first->stream->slot)) {
+        marks[0] = marks[1];
+        marks[1] = first;
+    }
+}
+
+enum sp_said sp_learn_find_said(struct sp_stream *stream, struct sp_mark *marks[SP_SAID_MARKS]) {
+    struct sp_mark *found[SP_SAID_MARKS];
+    sp_lock_acquire(&stream->lock);
+    enum sp_said said = find_locked(stream, found) ? SP_SAID : SP_SAID_BY_NONE;
+    put_in_order(found);
+    if (said == SP_SAID && found[0] == marks[0] && found[1] == marks[1])
+        said = SP_SAID_BEFORE;
+    for (int i = 0; i < SP_SAID_MARKS && said == SP_SAID; i++) {
+        marks[i] = found[i];
+        if (found[i])
+            sp_mark_keep(found[i]);
+    }
+    sp_lock_release(&stream->lock);
+    return said;
 }

@@ -1,4 +1,5 @@
-// Learning of order: a stream that waits for a mark runs after what the mark stands for.
+// Learning of order: a stream that waits for a mark runs after what the mark stands for. And the
+// marks that say what a record of the program's event in a stream would.
 //
 // The wait comes first and is learned from only when the driver has taken it. What is learned is
 // joined to the stream's clock. A wait is made only inside a call that was given the waiting
@@ -25,5 +26,32 @@ void sp_learn_join(struct sp_stream *stream, struct sp_fence fence);
 
 // Copies what the stream runs after into an empty clock. Without host memory the copy says less.
 void sp_learn_copy_clock(struct sp_stream *stream, struct sp_clock *clock);
+
+// -------------------------------------------------------------------------- what a record would
+// say
+//
+// A record says what the stream has freed, and what it runs after. A mark of its own says all of
+// that, and costs a record of a private event. But often there are marks that say it already: the
+// stream's newest one, for the frees; and for what the stream runs after since then, the mark of
+// another stream that it was made to wait for last, which it has *heard*. The program's event
+// stands behind both. Whoever waits for it waits for these two marks as well, and learns of each
+// what is true of that mark alone: so nothing depends on what became of the program's event
+// meanwhile.
+//
+// So a record is due where something was freed since the newest mark, or the stream has heard of
+// several others since, or of one in another context.
+
+enum { SP_SAID_MARKS = 2 };
+
+enum sp_said {
+    SP_SAID_BY_NONE, // a record is due: sp_mark_stream()
+    SP_SAID,         // `marks` were set; the references are the caller's
+    SP_SAID_BEFORE,  // `marks` are those that say it
+};
+
+// Finds the marks that say what a record would; both are null where there is nothing to say, and
+// two of them always come in the same order. `marks` are null at first, or others have references
+// to them as long as the call lasts.
+enum sp_said sp_learn_find_said(struct sp_stream *stream, struct sp_mark *marks[SP_SAID_MARKS]);
 
 #endif

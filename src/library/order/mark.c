@@ -3,7 +3,6 @@
 #include "base/cold.h"
 #include "order/identity.h"
 #include "order/private_event.h"
-#include "order/turn.h"
 
 #include <stdlib.h>
 
@@ -188,7 +187,7 @@ static void publish_mark(struct sp_stream *stream, struct sp_mark *mark) {
     kept[at] = mark;
     sp_progress_set_recorded_locked(stream, mark->sequence);
     sp_lock_release(&stream->lock);
-    sp_turn_joined(stream);
+    sp_progress_join_turn(stream);
 }
 
 void sp_mark_drop_until(struct sp_stream *stream, uint64_t until) {
@@ -200,6 +199,15 @@ void sp_mark_drop_until(struct sp_stream *stream, uint64_t until) {
     while (passed > 0)
         drop_locked(stream, take_out_locked(stream, --passed));
     sp_lock_release(&stream->lock);
+}
+
+void sp_mark_drop_all(struct sp_stream *stream) {
+    sp_mark_drop_until(stream, UINT64_MAX);
+    sp_lock_acquire(&stream->lock);
+    struct sp_mark *heard = stream->marks.heard;
+    stream->marks.heard = NULL;
+    sp_lock_release(&stream->lock);
+    sp_mark_release(heard);
 }
 
 void sp_mark_drop_passed(struct sp_stream *stream) {

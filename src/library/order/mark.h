@@ -79,6 +79,10 @@ size_t sp_mark_keep_all(struct sp_stream *stream, struct sp_mark **marks);
 // Says that the stream keeps no mark up to a number any longer.
 void sp_mark_drop_until(struct sp_stream *stream, uint64_t until);
 
+// Says that the stream keeps no mark any longer, and has heard of none: its slot is to be
+// another's.
+void sp_mark_drop_all(struct sp_stream *stream);
+
 // Says that the stream keeps no mark that a synchronise has passed, which has nothing more to tell.
 // A mark that a question found complete has: the order, to those who go by synchronises alone. It
 // is called where sp_mark_trim_spares() may be.

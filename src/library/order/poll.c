@@ -3,7 +3,6 @@
 #include "order/context.h"
 #include "order/identity.h"
 #include "order/private_event.h"
-#include "order/turn.h"
 
 static struct sp_outcome ask_mark(struct sp_mark *mark, enum sp_knowledge how) {
     bool complete = false;
@@ -130,7 +129,7 @@ static struct sp_outcome poll_in_turn(const struct sp_stream *of, int busy_most)
     struct sp_outcome first = sp_outcome_done();
     int count = 0, busy = 0;
     while (count < SP_POLL_SOME && busy < busy_most &&
-           (asked[count] = sp_turn_next(of->context_id))) {
+           (asked[count] = sp_progress_next_in_turn(of->context_id))) {
         struct sp_stream *stream = asked[count++];
         if (!sp_stream_is_of(stream, of->context, of->context_id))
             continue;
@@ -139,7 +138,7 @@ static struct sp_outcome poll_in_turn(const struct sp_stream *of, int busy_most)
         busy += sp_progress_has_pending_events(stream);
     }
     for (int i = 0; i < count; i++)
-        sp_turn_end(asked[i]);
+        sp_progress_end_turn(asked[i]);
     return first;
 }
 

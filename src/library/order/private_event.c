@@ -1,14 +1,12 @@
 #include "order/private_event.h"
 
 struct sp_outcome sp_private_event_create(const struct sp_stream *stream, CUevent *event) {
-    CUcontext popped;
-    struct sp_outcome outcome =
-        sp_outcome_of_driver(sp_driver->cuCtxPushCurrent(stream->context), "cuCtxPushCurrent");
+    struct sp_outcome outcome = sp_context_enter(stream->context);
     if (!sp_is_done(outcome))
         return outcome;
     outcome = sp_outcome_of_driver(sp_driver->cuEventCreate(event, CU_EVENT_DISABLE_TIMING),
                                    "cuEventCreate");
-    sp_driver->cuCtxPopCurrent(&popped);
+    sp_context_leave();
     return outcome;
 }
 
@@ -20,6 +18,15 @@ struct sp_outcome sp_private_event_await(CUevent event) {
     CUstreamCaptureMode mode = sp_capture_mode_relax();
     struct sp_outcome outcome =
         sp_outcome_of_driver(sp_driver->cuEventSynchronize(event), "cuEventSynchronize");
+    sp_capture_mode_restore(mode);
+    return outcome;
+}
+
+struct sp_outcome sp_private_event_wait_relaxed(const struct sp_stream *stream, CUevent event) {
+    if (sp_private_event_needs_no_mode(stream))
+        return sp_private_event_wait(stream->handle, event);
+    CUstreamCaptureMode mode = sp_capture_mode_relax();
+    struct sp_outcome outcome = sp_private_event_wait(stream->handle, event);
     sp_capture_mode_restore(mode);
     return outcome;
 }

@@ -2,12 +2,12 @@
 // is learned from.
 //
 // Under the default capture mode a query, or a record in another stream, would invalidate a capture
-// elsewhere in the process. So these calls are made in the relaxed mode (capture_mode.h), which the
+// elsewhere in the process. So these calls are made in the relaxed mode (context.h), which the
 // caller enters and leaves.
 #ifndef STREAMPOOL_ORDER_PRIVATE_EVENT_H
 #define STREAMPOOL_ORDER_PRIVATE_EVENT_H
 
-#include "order/capture_mode.h"
+#include "order/context.h"
 #include "order/stream.h"
 
 // An event belongs to the stream's context, which need not be the current one.
@@ -33,6 +33,9 @@ static inline struct sp_outcome sp_private_event_wait(CUstream handle, CUevent e
     return sp_outcome_of_driver(sp_driver->cuStreamWaitEvent(handle, event, 0),
                                 "cuStreamWaitEvent");
 }
+
+// Makes the stream wait for the event, and enters the relaxed mode itself where that is needed.
+struct sp_outcome sp_private_event_wait_relaxed(const struct sp_stream *stream, CUevent event);
 
 // Asks the event. Pending is no failure.
 static inline struct sp_outcome sp_private_event_query(CUevent event, bool *complete) {

@@ -1,5 +1,7 @@
 #include "order/progress.h"
 
+#include <stdlib.h>
+
 // The streams that brought the latest news: (number, slot).
 enum { LATEST = 1024, SLOT_BITS = 20 };
 struct news {
@@ -96,4 +98,93 @@ void sp_progress_publish(struct sp_stream *stream, uint64_t sequence, enum sp_kn
 void sp_progress_publish_clock(const struct sp_clock *clock, enum sp_knowledge how) {
     for (uint32_t i = 0; i < clock->count; i++)
         sp_progress_publish(sp_stream_at(clock->entries[i].slot), clock->entries[i].sequence, how);
+}
+
+// ------------------------------------------------------------------------------------ many streams
+
+static bool is_about_it(const struct sp_stream *stream, CUcontext context, uint64_t id,
+                        sp_closing_filter *is_about) {
+    return sp_stream_is_of(stream, context, id) && (!is_about || is_about(stream));
+}
+
+// The slot may be given to another stream at the same time, which the act isn't about: under the
+// lock it is the one or the other.
+static uint64_t close_if(struct sp_stream *stream, CUcontext context, uint64_t id,
+                         sp_closing_filter *is_about) {
+    sp_lock_acquire(&stream->lock);
+    uint64_t number =
+        is_about_it(stream, context, id, is_about) ? sp_progress_close_locked(stream) : 0;
+    sp_lock_release(&stream->lock);
+    return number;
+}
+
+bool sp_progress_close_many(struct sp_closing *closing, CUcontext context, uint64_t id,
+                            sp_closing_filter *is_about) {
+    closing->count = sp_stream_count();
+    closing->numbers = calloc(closing->count ? closing->count : 1, sizeof *closing->numbers);
+    for (uint32_t slot = 0; closing->numbers && slot < closing->count; slot++) {
+        struct sp_stream *stream = sp_stream_at(slot);
+        if (is_about_it(stream, context, id, is_about))
+            closing->numbers[slot] = close_if(stream, context, id, is_about);
+    }
+    return closing->numbers != NULL;
+}
+
+void sp_progress_end_closing(struct sp_closing *closing) {
+    free(closing->numbers);
+    closing->numbers = NULL;
+}
+
+void sp_progress_publish_many(const struct sp_closing *closing, enum sp_knowledge how) {
+    for (uint32_t slot = 0; slot < closing->count; slot++) {
+        if (closing->numbers[slot] > 0)
+            sp_progress_publish(sp_stream_at(slot), closing->numbers[slot], how);
+    }
+}
+
+// ------------------------------------------------------------------------------------------- turns
+
+enum { TURNS = 64 };
+
+static struct turn {
+    struct sp_lock lock;
+    struct sp_list streams; // by turn.link; zeroed until one joins
+} turns[TURNS];
+
+static struct turn *turn_of(uint64_t context_id) {
+    return &turns[context_id % TURNS];
+}
+
+static void push(struct sp_stream *stream) {
+    struct turn *turn = turn_of(stream->context_id);
+    sp_lock_acquire(&turn->lock);
+    if (!turn->streams.next)
+        sp_list_init(&turn->streams);
+    sp_list_push_back(&turn->streams, &stream->turn.link);
+    sp_lock_release(&turn->lock);
+}
+
+struct sp_stream *sp_progress_next_in_turn(uint64_t context_id) {
+    struct turn *turn = turn_of(context_id);
+    sp_lock_acquire(&turn->lock);
+    struct sp_list *link = turn->streams.next ? sp_list_pop_front(&turn->streams) : NULL;
+    sp_lock_release(&turn->lock);
+    return link ? SP_CONTAINER_OF(link, struct sp_stream, turn.link) : NULL;
+}
+
+void sp_progress_begin_turn(struct sp_stream *stream) {
+    sp_lock_acquire(&stream->lock);
+    bool joins = !atomic_exchange_explicit(&stream->turn.is_in, true, memory_order_relaxed);
+    sp_lock_release(&stream->lock);
+    if (joins)
+        push(stream);
+}
+
+void sp_progress_end_turn(struct sp_stream *stream) {
+    sp_lock_acquire(&stream->lock);
+    bool stays = sp_progress_has_pending_events(stream);
+    sp_store_relaxed(&stream->turn.is_in, stays);
+    sp_lock_release(&stream->lock);
+    if (stays)
+        push(stream);
 }

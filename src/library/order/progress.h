@@ -4,11 +4,10 @@
 //
 //   mark.h         records of private events behind a stream's frees
 //   identity.h     who a stream is, and the event behind the frees of one that can't be told
-//   said.h         the marks that a record of the program's stands behind
-//   learn.h        waits, and the order between streams that they teach
+//   learn.h        waits, the order between streams that they teach, and what a record says of it
 //   poll.h         questions, and what they find complete
 //   synchronize.h  the program's own synchronises and queries, and what those have shown
-//   end.h          the end of a stream, and of its context
+//   end.h          the end of a stream, by itself, with its thread or with its context
 //
 // Each function that makes a driver call closes its numbers and takes its snapshots before the
 // call, and publishes exactly those after it, and nothing when it failed. All of it is thread safe.
@@ -16,6 +15,7 @@
 #ifndef STREAMPOOL_ORDER_PROGRESS_H
 #define STREAMPOOL_ORDER_PROGRESS_H
 
+#include "base/cold.h"
 #include "base/number.h"
 #include "order/stream.h"
 
@@ -51,7 +51,7 @@ static inline uint64_t sp_progress_close_locked(struct sp_stream *stream) {
 uint64_t sp_progress_close(struct sp_stream *stream);
 
 // Says that a record stands behind the frees up to the number, and can be found. Once the lock is
-// given back, sp_turn_joined() is to follow.
+// given back, sp_progress_join_turn() is to follow.
 static inline void sp_progress_set_recorded_locked(struct sp_stream *stream, uint64_t sequence) {
     if (sp_load_relaxed(&stream->recorded) < sequence)
         sp_store_release(&stream->recorded, sequence);
@@ -90,6 +90,27 @@ void sp_progress_publish(struct sp_stream *stream, uint64_t sequence, enum sp_kn
 // Says that all work that a clock holds is complete.
 void sp_progress_publish_clock(const struct sp_clock *clock, enum sp_knowledge how);
 
+// The numbers of many streams of a context are closed together before one act of the driver that is
+// about all of them, such as a synchronise of the context, a query of the legacy stream, or an
+// event behind the work of all. When the act has succeeded what was freed under these numbers is
+// complete, or a stream runs after it (order/silent.c).
+struct sp_closing {
+    uint32_t count;
+    uint64_t *numbers; // by slot; 0 for streams that the act isn't about
+};
+
+// A filter is true of the streams of the context that the act is about.
+typedef bool sp_closing_filter(const struct sp_stream *stream);
+
+// Closes the numbers, those of all streams of the context without a filter. False without host
+// memory: then nothing was closed, and there is nothing to end.
+bool sp_progress_close_many(struct sp_closing *closing, CUcontext context, uint64_t id,
+                            sp_closing_filter *is_about);
+void sp_progress_end_closing(struct sp_closing *closing);
+
+// Says that the act has shown all of it to be complete.
+void sp_progress_publish_many(const struct sp_closing *closing, enum sp_knowledge how);
+
 // Return a number that changes whenever something becomes known to be complete, of any stream. The
 // second is SP_FOUND's.
 uint64_t sp_progress_news_by(enum sp_knowledge how);
@@ -103,5 +124,31 @@ bool sp_progress_news_of(enum sp_knowledge how, uint64_t number, uint32_t *slot)
 // folder. False when there are news since `seen` already; then it may be called all the same, or
 // not. There is one listener at a time.
 bool sp_progress_await_news(uint64_t seen, void (*listener)(void));
+
+// ------------------------------------------------------------------------------------------- turns
+//
+// Turns tell which streams have events that nobody has found complete yet, so that some can be
+// asked without a look at all.
+//
+// A stream joins the turn of its context when an event is recorded on it, and leaves it when it
+// comes up and has nothing pending any more. A question takes the one that has waited longest and
+// puts it back behind all others, so each is asked in as many questions as there are streams.
+// Contexts share the turns; a stream of another context that comes up is put back.
+
+// Says that an event was recorded on the stream, and noted under its lock. A stream that has its
+// turn keeps it: a thread that asks it just now sees what was noted before it takes the turn back.
+void sp_progress_begin_turn(struct sp_stream *stream);
+static inline void sp_progress_join_turn(struct sp_stream *stream) {
+    if (SP_UNLIKELY(!sp_load_relaxed(&stream->turn.is_in)))
+        sp_progress_begin_turn(stream);
+}
+
+// Takes the stream whose turn it is among those of a context (and of others that share the turns),
+// or none. The caller puts it back, or leaves it out, by sp_progress_end_turn().
+struct sp_stream *sp_progress_next_in_turn(uint64_t context_id);
+
+// Puts a stream back that was taken, behind all others, or leaves it out when it has nothing
+// pending any more.
+void sp_progress_end_turn(struct sp_stream *stream);
 
 #endif

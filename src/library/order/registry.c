@@ -1,15 +1,16 @@
 #include "order/registry.h"
 
-#include "order/known_context.h"
 #include "order/mark.h"
-#include "order/registry_state.h"
-#include "order/said.h"
+
+#include <stdlib.h>
 
 struct sp_registry sp_registry;
 
 static void make_ready_locked(void) {
-    if (!sp_registry.is_ready)
-        sp_slot_list_init(sp_registry.ended);
+    if (sp_registry.is_ready)
+        return;
+    sp_slot_list_init(sp_registry.ended);
+    sp_list_init(&sp_registry.row);
     sp_registry.is_ready = true;
 }
 
@@ -85,6 +86,53 @@ struct sp_stream *sp_registry_find_in_use_by(CUstream handle) {
     return stream;
 }
 
+// ---------------------------------------------------------------------------------------- contexts
+
+static struct sp_registry_known **context_bucket(CUcontext handle) {
+    return &sp_registry.contexts[sp_hash((uintptr_t)handle) % SP_REGISTRY_CONTEXTS];
+}
+
+// Returns the context that is taken for alive at a handle, or null.
+static struct sp_registry_known *context_at_locked(CUcontext handle) {
+    struct sp_registry_known *context = *context_bucket(handle);
+    while (context && context->handle != handle)
+        context = context->next_in_bucket;
+    return context;
+}
+
+static struct sp_registry_known *find_context_locked(CUcontext handle, uint64_t id) {
+    struct sp_registry_known *context = context_at_locked(handle);
+    return context && context->id == id ? context : NULL;
+}
+
+// Adds the context of a new stream. Null without host memory.
+static struct sp_registry_known *add_context_locked(const struct sp_slot_description *fresh) {
+    struct sp_registry_known *context = calloc(1, sizeof *context);
+    if (!context)
+        return NULL;
+    context->handle = fresh->context;
+    context->id = fresh->context_id;
+    context->device = fresh->device;
+    sp_list_init(&context->streams);
+    sp_slot_list_init(context->unused);
+    context->next_in_bucket = *context_bucket(fresh->context);
+    *context_bucket(fresh->context) = context;
+    sp_list_push_back(&sp_registry.row, &context->link);
+    sp_registry.context_count++;
+    return context;
+}
+
+// Removes a context that has no streams any more.
+static void remove_context_locked(struct sp_registry_known *context) {
+    struct sp_registry_known **link = context_bucket(context->handle);
+    while (*link != context)
+        link = &(*link)->next_in_bucket;
+    *link = context->next_in_bucket;
+    sp_list_remove(&context->link);
+    sp_registry.context_count--;
+    free(context);
+}
+
 // ----------------------------------------------------------------------------------------- the end
 
 // A thread that has told its own default stream by the handle might do so again, as long as it
@@ -97,8 +145,7 @@ static bool may_be_told_again(const struct sp_stream *stream) {
 static void end_stream_locked(struct sp_stream *stream) {
     sp_mark_lose_events(stream);
     sp_slot_end(stream);
-    sp_mark_drop_until(stream, UINT64_MAX);
-    sp_said_forget(stream);
+    sp_mark_drop_all(stream);
     sp_stream_forget_handle(stream);
     unlink_handle(stream);
     sp_list_remove(&stream->links.of_context);
@@ -107,16 +154,16 @@ static void end_stream_locked(struct sp_stream *stream) {
         sp_list_push_back(&sp_registry.ended[sp_slot_sort_of(stream)].slots, &stream->links.unused);
 }
 
-static void end_context_locked(struct sp_known_context *context) {
+static void end_context_locked(struct sp_registry_known *context) {
     while (!sp_list_empty(&context->streams))
         end_stream_locked(
             SP_CONTAINER_OF(sp_list_first(&context->streams), struct sp_stream, links.of_context));
-    sp_known_context_remove(context);
+    remove_context_locked(context);
 }
 
 void sp_registry_end_context(const struct sp_registry_context *name) {
     sp_lock_acquire(&sp_registry.lock);
-    struct sp_known_context *context = sp_known_context_find(name->handle, name->id);
+    struct sp_registry_known *context = find_context_locked(name->handle, name->id);
     if (context)
         end_context_locked(context);
     sp_lock_release(&sp_registry.lock);
@@ -128,7 +175,7 @@ static void set_gone_locked(struct sp_stream *stream) {
         return;
     if (sp_slot_sort_of(stream) == SP_SLOT_CREATED)
         unlink_handle(stream);
-    struct sp_known_context *context = sp_known_context_find(stream->context, stream->context_id);
+    struct sp_registry_known *context = find_context_locked(stream->context, stream->context_id);
     struct sp_slot_list *lists = context ? context->unused : sp_registry.ended;
     bool is_lost = !context && sp_load_relaxed(&stream->bound_to_context);
     if (!is_lost && sp_list_empty(&stream->links.unused))
@@ -153,7 +200,7 @@ void sp_registry_set_threadless(struct sp_stream *stream, const struct sp_stream
 
 // The marks of the slot's last stream leave their events to the next one, which is of the same
 // context. One that isn't complete says what the old stream ran after, and the new one doesn't.
-static struct sp_stream *used_slot(struct sp_known_context *context, enum sp_slot_sort sort) {
+static struct sp_stream *used_slot(struct sp_registry_known *context, enum sp_slot_sort sort) {
     struct sp_stream *stream = sp_slot_list_take(&context->unused[sort]);
     if (!stream)
         stream = sp_slot_list_take(&sp_registry.ended[sort]);
@@ -161,20 +208,19 @@ static struct sp_stream *used_slot(struct sp_known_context *context, enum sp_slo
         return NULL;
     unlink_name(stream);
     sp_list_remove(&stream->links.of_context);
-    sp_mark_drop_until(stream, UINT64_MAX);
-    sp_said_forget(stream);
+    sp_mark_drop_all(stream);
     sp_slot_forget(stream);
     return stream;
 }
 
 // A context with another id at the handle was destroyed. Null without host memory.
-static struct sp_known_context *context_of(const struct sp_slot_description *fresh) {
-    struct sp_known_context *context = sp_known_context_at(fresh->context);
+static struct sp_registry_known *context_of(const struct sp_slot_description *fresh) {
+    struct sp_registry_known *context = context_at_locked(fresh->context);
     if (context && context->id != fresh->context_id) {
         end_context_locked(context);
         context = NULL;
     }
-    return context ? context : sp_known_context_add(fresh);
+    return context ? context : add_context_locked(fresh);
 }
 
 // A created stream with the handle of an earlier one in the same context shows that the earlier one
@@ -192,7 +238,7 @@ static void learn_of_the_gone_locked(const struct sp_slot_description *fresh) {
 
 static struct sp_stream *add_locked(const struct sp_slot_description *fresh) {
     struct sp_stream *stream = find_locked(&fresh->name);
-    struct sp_known_context *context = stream ? NULL : context_of(fresh);
+    struct sp_registry_known *context = stream ? NULL : context_of(fresh);
     if (!context)
         return stream;
     learn_of_the_gone_locked(fresh);
@@ -202,7 +248,6 @@ static struct sp_stream *add_locked(const struct sp_slot_description *fresh) {
     if (!stream)
         return NULL;
     sp_slot_describe(stream, fresh);
-    sp_stream_publish_slot(stream);
     sp_list_push_back(&context->streams, &stream->links.of_context);
     link_name(stream);
     link_handle(stream);
@@ -252,7 +297,7 @@ int sp_registry_find_pending(const struct sp_slot_description *fresh, struct sp_
                              int most) {
     int count = 0;
     sp_lock_acquire(&sp_registry.lock);
-    struct sp_known_context *context = sp_known_context_find(fresh->context, fresh->context_id);
+    struct sp_registry_known *context = find_context_locked(fresh->context, fresh->context_id);
     if (context)
         count = find_pending_in(&context->unused[sp_slot_sort_of_handle(fresh->handle)].slots,
                                 pending, most);
@@ -262,8 +307,8 @@ int sp_registry_find_pending(const struct sp_slot_description *fresh, struct sp_
 
 int sp_registry_device(const struct sp_slot_description *fresh) {
     sp_lock_acquire(&sp_registry.lock);
-    const struct sp_known_context *context =
-        sp_known_context_find(fresh->context, fresh->context_id);
+    const struct sp_registry_known *context =
+        find_context_locked(fresh->context, fresh->context_id);
     int device = context ? context->device : -1;
     sp_lock_release(&sp_registry.lock);
     return device;
@@ -271,12 +316,12 @@ int sp_registry_device(const struct sp_slot_description *fresh) {
 
 uint32_t sp_registry_context_count(void) {
     sp_lock_acquire(&sp_registry.lock);
-    uint32_t count = sp_known_context_count();
+    uint32_t count = sp_registry.context_count;
     sp_lock_release(&sp_registry.lock);
     return count;
 }
 
-static bool has_pending_frees(const struct sp_known_context *context) {
+static bool has_pending_frees(const struct sp_registry_known *context) {
     SP_LIST_FOR_EACH(link, &context->streams) {
         const struct sp_stream *stream = SP_CONTAINER_OF(link, struct sp_stream, links.of_context);
         struct sp_fence last = {stream->slot, sp_load_relaxed(&stream->freed)};
@@ -290,8 +335,11 @@ uint32_t sp_registry_name_contexts(struct sp_registry_context *names, uint32_t m
                                    const struct sp_stream *alive, bool pending) {
     uint32_t count = 0;
     sp_lock_acquire(&sp_registry.lock);
-    for (uint64_t left = sp_min(most, sp_known_context_count()); left > 0; left--) {
-        const struct sp_known_context *context = sp_known_context_next();
+    for (uint64_t left = sp_min(most, sp_registry.context_count); left > 0; left--) {
+        struct sp_list *link = sp_list_pop_front(&sp_registry.row);
+        sp_list_push_back(&sp_registry.row, link);
+        const struct sp_registry_known *context =
+            SP_CONTAINER_OF(link, struct sp_registry_known, link);
         bool is_alive = alive && sp_stream_is_of(alive, context->handle, context->id);
         if (!is_alive && (!pending || has_pending_frees(context)))
             names[count++] = (struct sp_registry_context){context->handle, context->id};

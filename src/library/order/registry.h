@@ -67,4 +67,32 @@ uint32_t sp_registry_name_contexts(struct sp_registry_context *names, uint32_t m
 // time.
 void sp_registry_end_context(const struct sp_registry_context *name);
 
+// ------------------------------------------------------------------------------------------- state
+
+// A context that has streams here and is taken for alive.
+struct sp_registry_known {
+    struct sp_registry_known *next_in_bucket;
+    struct sp_list link; // in the row
+    CUcontext handle;
+    uint64_t id;
+    int device;
+    struct sp_list streams;                    // by links.of_context
+    struct sp_slot_list unused[SP_SLOT_SORTS]; // the slots of streams that are gone
+};
+
+// What the registry holds, for registry.c, and for tests that end it.
+enum { SP_REGISTRY_BUCKETS = 4096, SP_REGISTRY_CONTEXTS = 256 };
+struct sp_registry {
+    struct sp_lock lock; // guards all of it
+    struct sp_stream *by_name[SP_REGISTRY_BUCKETS];
+    struct sp_stream *by_handle[SP_REGISTRY_BUCKETS]; // created ones, neither gone nor ended
+    struct sp_slot_list ended[SP_SLOT_SORTS];
+    struct sp_registry_known *contexts[SP_REGISTRY_CONTEXTS]; // by handle
+    struct sp_list row; // of contexts: the one that was asked longest ago comes first
+    uint32_t context_count;
+    bool is_ready; // the lists are made
+};
+
+extern __attribute__((visibility("hidden"))) struct sp_registry sp_registry;
+
 #endif

@@ -18,7 +18,7 @@
 
 enum { SP_REMEMBER_NAMES = 32, SP_REMEMBER_HANDLES = 16, SP_REMEMBER_LEGACIES = 4 };
 
-// A context's legacy stream: see order/identified.c.
+// A context's legacy stream: see order/resolve.c.
 struct sp_legacy {
     unsigned long long context_id; // 0: none
     unsigned long long id;

@@ -4,10 +4,20 @@
 #ifndef STREAMPOOL_ORDER_RESOLVE_H
 #define STREAMPOOL_ORDER_RESOLVE_H
 
-#include "order/identified.h"
-#include "order/identity.h"
-
 #include "base/cold.h"
+#include "order/identity.h"
+#include "order/remember.h"
+
+// Finds the stream with a name that the calling thread doesn't remember, or asks the driver for
+// what else there is to know of it and adds it to the registry. The thread remembers it.
+struct sp_outcome sp_resolve_name(CUstream handle, const struct sp_stream_name *name,
+                                  struct sp_stream **stream);
+
+// Finds an identified stream by its id, likewise.
+struct sp_outcome sp_resolve_id(CUstream handle, uint64_t id, struct sp_stream **stream);
+
+// Finds the legacy stream of the current context, where streams are identified.
+struct sp_outcome sp_resolve_legacy(CUstream handle, struct sp_stream **stream);
 
 // Asks whether the stream takes part in a capture: SP_CAPTURES when so, and the driver's failure
 // when even asking is one (the legacy stream beside a capturing one; no context).
@@ -28,13 +38,13 @@ static inline struct sp_outcome sp_resolve_stream(CUstream handle, struct sp_str
     if (SP_UNLIKELY(!sp_driver->cuStreamGetId))
         return sp_anonymous.resolve(handle, stream);
     if ((uintptr_t)handle <= (uintptr_t)CU_STREAM_LEGACY)
-        return sp_identified_resolve_legacy(handle, stream);
+        return sp_resolve_legacy(handle, stream);
     CUresult code = sp_driver->cuStreamGetId(handle, &id);
     if (SP_UNLIKELY(code != CUDA_SUCCESS))
         return sp_outcome_of_code(code, "cuStreamGetId");
     struct sp_stream *known = sp_remembered->by_name[id % SP_REMEMBER_NAMES];
     if (SP_UNLIKELY(!known || sp_load_acquire(&known->key.word[0]) != id))
-        return sp_identified_meet(handle, id, stream);
+        return sp_resolve_id(handle, id, stream);
     *stream = known;
     return sp_outcome_done();
 }

@@ -1,8 +1,7 @@
 #include "order/sentinel.h"
 
 #include "base/hash.h"
-#include "order/capture_mode.h"
-#include "order/sentinel_state.h"
+#include "order/context.h"
 
 #include <stdlib.h>
 
@@ -94,15 +93,13 @@ static struct sp_outcome make_here(CUcontext context, uint64_t before, uint64_t 
 }
 
 static struct sp_outcome make(CUcontext context, uint64_t before, uint64_t *id) {
-    CUcontext popped;
-    struct sp_outcome outcome =
-        sp_outcome_of_driver(sp_driver->cuCtxPushCurrent(context), "cuCtxPushCurrent");
+    struct sp_outcome outcome = sp_context_enter(context);
     if (!sp_is_done(outcome))
         return outcome;
     CUstreamCaptureMode mode = sp_capture_mode_relax();
     outcome = make_here(context, before, id);
     sp_capture_mode_restore(mode);
-    sp_driver->cuCtxPopCurrent(&popped);
+    sp_context_leave();
     return outcome;
 }
 

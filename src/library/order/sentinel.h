@@ -12,6 +12,7 @@
 #ifndef STREAMPOOL_ORDER_SENTINEL_H
 #define STREAMPOOL_ORDER_SENTINEL_H
 
+#include "base/lock.h"
 #include "driver/driver.h"
 
 #include <stdbool.h>
@@ -28,5 +29,27 @@ struct sp_outcome sp_sentinel_known_id(CUcontext context, uint64_t *id);
 
 // True when the context that had this id is gone. False when the driver doesn't say.
 bool sp_sentinel_is_gone(CUcontext context, uint64_t id);
+
+// The table, for sentinel.c, and for tests that empty it.
+enum { SP_SENTINEL_BUCKETS = 64 };
+
+// A sentinel is that of the latest context at a handle. It stays when the context is gone, until
+// another one takes its place.
+//
+// A reader may see the id of the one before with the memory of the next one. These two never belong
+// together, so what it concludes is that the context of that id is gone; and it is.
+struct sp_sentinel {
+    struct sp_sentinel *next;
+    CUcontext context;
+    void *_Atomic memory; // written before `id`
+    _Atomic uint64_t id;
+};
+
+struct sp_sentinels {
+    struct sp_lock lock; // guards writing
+    struct sp_sentinel *_Atomic buckets[SP_SENTINEL_BUCKETS];
+};
+
+extern __attribute__((visibility("hidden"))) struct sp_sentinels sp_sentinels;
 
 #endif

@@ -1,8 +1,14 @@
 #include "order/silent.h"
 
-#include "order/closing.h"
+#include "base/condition.h"
+#include "base/fork.h"
+#include "base/thread.h"
+#include "base/time.h"
 #include "order/identity.h"
+#include "order/learn.h"
 #include "order/private_event.h"
+
+#include <stdlib.h>
 
 // The library itself may have recorded an event just now, which is complete a microsecond later:
 // so a question is asked more than once.
@@ -10,9 +16,9 @@ enum { QUESTIONS = 64 };
 
 // --------------------------------------------------------------------------------- asking, waiting
 
-static bool begin_closing(struct sp_closing *closing, const struct sp_stream *of,
+static bool close_numbers(struct sp_closing *closing, const struct sp_stream *of,
                           sp_closing_filter *is_about) {
-    return sp_closing_begin(closing, of->context, of->context_id, is_about);
+    return sp_progress_close_many(closing, of->context, of->context_id, is_about);
 }
 
 // Asks the driver whether all that the question is about is complete; pending is no failure.
@@ -23,36 +29,38 @@ static struct sp_outcome ask(const struct sp_stream *stream, sp_closing_filter *
                              question *ask_driver) {
     bool complete = false;
     struct sp_closing closing;
-    if (!begin_closing(&closing, stream, is_about))
+    if (!close_numbers(&closing, stream, is_about))
         return sp_outcome_done();
     struct sp_outcome outcome = ask_driver(stream, &complete);
     if (complete)
-        sp_closing_publish(&closing, SP_FOUND);
-    sp_closing_end(&closing);
+        sp_progress_publish_many(&closing, SP_FOUND);
+    sp_progress_end_closing(&closing);
     return outcome;
 }
 
 typedef struct sp_outcome recording(const struct sp_stream *stream, CUevent event);
 
-static struct sp_outcome record_and_wait(const struct sp_stream *stream, recording *record,
-                                         CUevent event) {
-    CUstreamCaptureMode mode = sp_capture_mode_relax();
-    struct sp_outcome outcome = record(stream, event);
-    if (sp_is_done(outcome))
-        outcome = sp_private_event_wait(stream->handle, event);
-    sp_capture_mode_restore(mode);
-    return outcome;
+// Says that the stream runs after all that was closed.
+static void join(struct sp_stream *stream, const struct sp_closing *closing) {
+    for (uint32_t slot = 0; slot < closing->count; slot++) {
+        if (closing->numbers[slot] > 0 && slot != stream->slot)
+            sp_learn_join(stream, (struct sp_fence){slot, closing->numbers[slot]});
+    }
 }
 
 static struct sp_outcome wait_and_join(struct sp_stream *stream, sp_closing_filter *is_about,
                                        recording *record, CUevent event) {
     struct sp_closing closing;
-    if (!begin_closing(&closing, stream, is_about))
+    if (!close_numbers(&closing, stream, is_about))
         return sp_outcome_of(SP_NO_HOST_MEMORY);
-    struct sp_outcome outcome = record_and_wait(stream, record, event);
+    CUstreamCaptureMode mode = sp_capture_mode_relax();
+    struct sp_outcome outcome = record(stream, event);
     if (sp_is_done(outcome))
-        sp_closing_join(&closing, stream);
-    sp_closing_end(&closing);
+        outcome = sp_private_event_wait(stream->handle, event);
+    sp_capture_mode_restore(mode);
+    if (sp_is_done(outcome))
+        join(stream, &closing);
+    sp_progress_end_closing(&closing);
     return outcome;
 }
 
@@ -99,35 +107,27 @@ static struct sp_outcome record_legacy(const struct sp_stream *stream, CUevent e
                              : sp_outcome_of(SP_CAPTURES);
 }
 
-static struct sp_outcome ask_legacy(struct sp_stream *stream) {
-    return ask(stream, sp_silent_is_seen_by_legacy, query_legacy);
-}
-
-static struct sp_outcome wait_legacy(struct sp_stream *stream) {
-    return wait_behind(stream, sp_silent_is_seen_by_legacy, record_legacy);
-}
-
 // The legacy stream is that of the current context.
-static struct sp_outcome in_context(struct sp_stream *stream,
-                                    struct sp_outcome (*act)(struct sp_stream *stream)) {
-    CUcontext popped;
-    struct sp_outcome outcome =
-        sp_outcome_of_driver(sp_driver->cuCtxPushCurrent(stream->context), "cuCtxPushCurrent");
+struct sp_outcome sp_silent_ask_legacy(struct sp_stream *stream) {
+    if (sp_identity_records_each_free(stream))
+        return sp_outcome_done();
+    struct sp_outcome outcome = sp_context_enter(stream->context);
     if (!sp_is_done(outcome))
         return outcome;
-    outcome = act(stream);
-    sp_driver->cuCtxPopCurrent(&popped);
+    outcome = ask(stream, sp_silent_is_seen_by_legacy, query_legacy);
+    sp_context_leave();
     return outcome;
 }
 
-struct sp_outcome sp_silent_ask_legacy(struct sp_stream *stream) {
-    return sp_identity_records_each_free(stream) ? sp_outcome_done()
-                                                 : in_context(stream, ask_legacy);
-}
-
 struct sp_outcome sp_silent_wait_legacy(struct sp_stream *stream) {
-    return sp_identity_records_each_free(stream) ? sp_outcome_of(SP_NOT_SUPPORTED)
-                                                 : in_context(stream, wait_legacy);
+    if (sp_identity_records_each_free(stream))
+        return sp_outcome_of(SP_NOT_SUPPORTED);
+    struct sp_outcome outcome = sp_context_enter(stream->context);
+    if (!sp_is_done(outcome))
+        return outcome;
+    outcome = wait_behind(stream, sp_silent_is_seen_by_legacy, record_legacy);
+    sp_context_leave();
+    return outcome;
 }
 
 // ------------------------------------------------------------------------------------- the context
@@ -137,22 +137,16 @@ static struct sp_outcome record_context(const struct sp_stream *stream, CUevent 
                                 "cuCtxRecordEvent");
 }
 
-static struct sp_outcome query_behind_record(const struct sp_stream *stream, CUevent event,
-                                             bool *complete) {
-    CUstreamCaptureMode mode = sp_capture_mode_relax();
-    struct sp_outcome outcome = record_context(stream, event);
-    for (int i = 0; i < QUESTIONS && sp_is_done(outcome) && !*complete; i++)
-        outcome = sp_private_event_query(event, complete);
-    sp_capture_mode_restore(mode);
-    return outcome;
-}
-
 static struct sp_outcome query_context(const struct sp_stream *stream, bool *complete) {
     CUevent event;
     struct sp_outcome outcome = sp_private_event_create(stream, &event);
     if (!sp_is_done(outcome))
         return outcome;
-    outcome = query_behind_record(stream, event, complete);
+    CUstreamCaptureMode mode = sp_capture_mode_relax();
+    outcome = record_context(stream, event);
+    for (int i = 0; i < QUESTIONS && sp_is_done(outcome) && !*complete; i++)
+        outcome = sp_private_event_query(event, complete);
+    sp_capture_mode_restore(mode);
     sp_private_event_destroy(event);
     return outcome;
 }
@@ -165,4 +159,170 @@ struct sp_outcome sp_silent_ask_context(struct sp_stream *stream) {
 struct sp_outcome sp_silent_wait_context(struct sp_stream *stream) {
     return sp_driver->cuCtxRecordEvent ? wait_behind(stream, NULL, record_context)
                                        : sp_outcome_of(SP_NOT_SUPPORTED);
+}
+
+// ----------------------------------------------------------------------------------- context waits
+
+#define PATIENCE_AT_EXIT (2 * SP_SECOND)
+
+// A wait is one synchronise.
+struct wait {
+    struct sp_list link; // among those under way
+    CUcontext context;
+    uint64_t context_id;
+    struct sp_closing closing;
+    // Guarded by the lock:
+    bool is_done; // with `outcome`
+    bool is_left; // nobody waits for it any more
+    struct sp_outcome outcome;
+};
+
+struct sp_context_waits sp_context_waits = {
+    .lock = PTHREAD_MUTEX_INITIALIZER,
+    .under_way = {&sp_context_waits.under_way, &sp_context_waits.under_way},
+};
+
+static uint64_t time_in(uint64_t nanoseconds) {
+    uint64_t now = sp_time_now();
+    return nanoseconds < UINT64_MAX - now ? now + nanoseconds : UINT64_MAX;
+}
+
+// --------------------------------------------------------------------------------- the synchronise
+
+static struct sp_outcome synchronize_and_publish(struct wait *wait) {
+    struct sp_outcome outcome = sp_context_enter(wait->context);
+    if (!sp_is_done(outcome))
+        return outcome;
+    outcome = sp_outcome_of_driver(sp_driver->cuCtxSynchronize(), "cuCtxSynchronize");
+    sp_context_leave();
+    if (sp_is_done(outcome))
+        sp_progress_publish_many(&wait->closing, SP_FOUND);
+    return outcome;
+}
+
+static void free_wait(struct wait *wait) {
+    sp_progress_end_closing(&wait->closing);
+    free(wait);
+}
+
+static struct wait *new_wait(const struct sp_stream *stream) {
+    struct wait *wait = calloc(1, sizeof *wait);
+    if (!wait)
+        return NULL;
+    wait->context = stream->context;
+    wait->context_id = stream->context_id;
+    if (close_numbers(&wait->closing, stream, NULL))
+        return wait;
+    free(wait);
+    return NULL;
+}
+
+// -------------------------------------------------------------------------------------- the thread
+
+static void *run(void *argument) {
+    struct wait *wait = argument;
+    struct sp_outcome outcome = synchronize_and_publish(wait);
+    pthread_mutex_lock(&sp_context_waits.lock);
+    bool is_left = wait->is_left;
+    sp_list_remove(&wait->link);
+    wait->outcome = outcome;
+    wait->is_done = true;
+    pthread_cond_broadcast(&sp_context_waits.ended);
+    pthread_mutex_unlock(&sp_context_waits.lock);
+    if (is_left)
+        free_wait(wait);
+    return NULL;
+}
+
+// Waits for the end of a synchronise. False once the time is over.
+static bool await_end_of_one_locked(uint64_t end) {
+    return sp_condition_wait_until(&sp_context_waits.ended, &sp_context_waits.lock, end);
+}
+
+// The driver's own end comes behind it.
+static void wait_at_exit(void) {
+    uint64_t end = time_in(PATIENCE_AT_EXIT);
+    if (sp_fork_is_child())
+        return;
+    pthread_mutex_lock(&sp_context_waits.lock);
+    while (!sp_list_empty(&sp_context_waits.under_way) && await_end_of_one_locked(end))
+        ;
+    pthread_mutex_unlock(&sp_context_waits.lock);
+}
+
+static bool make_ready_locked(void) {
+    if (!sp_context_waits.is_ready)
+        sp_context_waits.is_ready =
+            sp_condition_init(&sp_context_waits.ended) && atexit(wait_at_exit) == 0;
+    return sp_context_waits.is_ready;
+}
+
+static bool start_locked(struct wait *wait) {
+    pthread_t thread;
+    if (!sp_thread_start(&thread, run, wait))
+        return false;
+    pthread_detach(thread);
+    sp_list_push_back(&sp_context_waits.under_way, &wait->link);
+    return true;
+}
+
+static bool is_under_way_locked(const struct sp_stream *stream) {
+    SP_LIST_FOR_EACH(link, &sp_context_waits.under_way) {
+        const struct wait *wait = SP_CONTAINER_OF(link, struct wait, link);
+        if (sp_stream_is_of(stream, wait->context, wait->context_id))
+            return true;
+    }
+    return false;
+}
+
+// ----------------------------------------------------------------------------------------- waiting
+
+// True when the thread has ended; else it frees the synchronise when it does.
+static bool await_locked(struct wait *wait, uint64_t end) {
+    while (!wait->is_done && await_end_of_one_locked(end))
+        ;
+    wait->is_left = !wait->is_done;
+    return wait->is_done;
+}
+
+// A synchronise that is under way already has closed its numbers before: it may know less than is
+// asked for.
+static struct sp_outcome await_own_locked(const struct sp_stream *stream, uint64_t end) {
+    while (is_under_way_locked(stream)) {
+        if (!await_end_of_one_locked(end))
+            return sp_outcome_done();
+    }
+    struct wait *wait = new_wait(stream);
+    if (!wait)
+        return sp_outcome_done();
+    bool has_started = start_locked(wait);
+    if (has_started && !await_locked(wait, end))
+        return sp_outcome_done();
+    struct sp_outcome outcome = wait->outcome; // none if there was no thread
+    free_wait(wait);
+    return outcome;
+}
+
+static struct sp_outcome await_by_thread(const struct sp_stream *stream, uint64_t nanoseconds) {
+    uint64_t end = time_in(nanoseconds);
+    pthread_mutex_lock(&sp_context_waits.lock);
+    struct sp_outcome outcome =
+        make_ready_locked() ? await_own_locked(stream, end) : sp_outcome_done();
+    pthread_mutex_unlock(&sp_context_waits.lock);
+    return outcome;
+}
+
+static struct sp_outcome await_here(const struct sp_stream *stream) {
+    struct wait *wait = new_wait(stream);
+    if (!wait)
+        return sp_outcome_done();
+    struct sp_outcome outcome = synchronize_and_publish(wait);
+    free_wait(wait);
+    return outcome;
+}
+
+struct sp_outcome sp_silent_await_context(const struct sp_stream *stream, uint64_t nanoseconds) {
+    if (nanoseconds == 0)
+        return sp_outcome_done();
+    return sp_driver_is_scheduled() ? await_here(stream) : await_by_thread(stream, nanoseconds);
 }

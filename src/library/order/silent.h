@@ -10,7 +10,8 @@
 //   the context         An event of the whole context stands behind the work of all its streams.
 //                       Its record breaks every capture in the context, and nothing tells whether a
 //                       non-blocking stream captures: so only a program that says that none does
-//                       has it recorded.
+//                       has it recorded. Before CUDA 12.5 there is no such event, and a synchronise
+//                       of the whole context is waited for, no longer than the caller likes.
 //
 // The legacy stream is asked for streams whose frees take a number alone: behind the frees of
 // others an event stands always. `stream` is one that the caller was just passed, and its context
@@ -19,6 +20,8 @@
 #define STREAMPOOL_ORDER_SILENT_H
 
 #include "order/progress.h"
+
+#include <pthread.h>
 
 // True when the legacy stream would tell of what a stream has freed.
 bool sp_silent_is_seen_by_legacy(const struct sp_stream *stream);
@@ -40,5 +43,36 @@ struct sp_outcome sp_silent_wait_legacy(struct sp_stream *stream);
 // joins that to its clock. It is called only where sp_silent_ask_context() may be, and fails as
 // that.
 struct sp_outcome sp_silent_wait_context(struct sp_stream *stream);
+
+// ----------------------------------------------------------------------------------- context waits
+//
+// A synchronise of a whole context runs on a thread of the library's own, one for each context at a
+// time. A caller leaves when its time is over, so a kernel that never ends can't hang the program.
+// The thread then stays until the work ends, and what it finds is published all the same; a process
+// that exits waits for it for two seconds at most.
+//
+// It breaks every capture in the context: so only a program that says that none captures there has
+// it made. While the simulated driver schedules the threads the calling one makes it, for the
+// driver knows of no other.
+
+// True when nothing but such a wait tells of the whole context.
+static inline bool sp_silent_needs_context_wait(void) {
+    return !sp_driver->cuCtxRecordEvent;
+}
+
+// Waits for all work of a stream's context, for so long at most, and publishes what is complete.
+// Returns the driver's failure; that the time was too short, or that the host had no thread or no
+// memory for it, is none. Nothing is done in no time.
+struct sp_outcome sp_silent_await_context(const struct sp_stream *stream, uint64_t nanoseconds);
+
+// The waits that are under way, for silent.c, and for tests that wait for their end.
+struct sp_context_waits {
+    pthread_mutex_t lock;
+    pthread_cond_t ended; // one of them; by the monotonic clock
+    bool is_ready;        // `ended` is made, and the handler at exit registered
+    struct sp_list under_way;
+};
+
+extern __attribute__((visibility("hidden"))) struct sp_context_waits sp_context_waits;
 
 #endif

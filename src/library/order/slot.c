@@ -1,5 +1,11 @@
 #include "order/slot.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+struct sp_stream *_Atomic sp_stream_chunks[SP_STREAM_CHUNKS];
+_Atomic uint32_t sp_stream_slot_count;
+
 // -------------------------------------------------------------------------------- acquired fences
 
 // The slot's next stream gets the lanes, so what their pools take for complete decides.
@@ -49,11 +55,25 @@ enum sp_slot_sort sp_slot_sort_of(const struct sp_stream *stream) {
     return sp_slot_sort_of_handle(sp_stream_handle_now(stream));
 }
 
+static bool make_chunk(uint32_t chunk) {
+    struct sp_stream *streams =
+        aligned_alloc(_Alignof(struct sp_stream), SP_STREAM_CHUNK * sizeof *streams);
+    if (!streams)
+        return false;
+    memset(streams, 0, SP_STREAM_CHUNK * sizeof *streams);
+    sp_store_release(&sp_stream_chunks[chunk], streams);
+    return true;
+}
+
 // All streams of a slot are identified, or none is.
 struct sp_stream *sp_slot_make(const struct sp_slot_description *fresh) {
-    struct sp_stream *stream = sp_stream_next_slot();
-    if (!stream)
+    uint32_t slot = sp_load_relaxed(&sp_stream_slot_count);
+    uint32_t chunk = slot >> SP_STREAM_CHUNK_SHIFT;
+    if (chunk == SP_STREAM_CHUNKS ||
+        (!sp_load_relaxed(&sp_stream_chunks[chunk]) && !make_chunk(chunk)))
         return NULL;
+    struct sp_stream *stream = sp_stream_at(slot);
+    stream->slot = slot;
     stream->identified = fresh->identified;
     stream->is_default = sp_stream_is_default(fresh->handle);
     sp_list_init(&stream->links.of_context);
@@ -63,26 +83,16 @@ struct sp_stream *sp_slot_make(const struct sp_slot_description *fresh) {
     return stream;
 }
 
-// All that the chain of an anonymous stream covered is complete.
-static void begin_in_context_locked(struct sp_stream *stream,
-                                    const struct sp_slot_description *fresh) {
-    stream->chain.orphaned = false;
-    stream->device = fresh->device;
-    stream->context = fresh->context;
-    stream->context_id = fresh->context_id;
-}
-
-static void set_name(struct sp_stream *stream, const struct sp_stream_name *name) {
-    for (int i = 0; i < 3; i++)
-        sp_store_release(&stream->key.word[i], name->word[i]);
-}
-
 // A number that is closed because of what the stream is, is closed with the lock held: so it is
 // below the first one, or it is this stream that was looked at.
 static void begin_locked(struct sp_stream *stream, const struct sp_slot_description *fresh) {
     sp_store_plain(&stream->first, sp_load_relaxed(&stream->sequence));
-    if (!sp_stream_is_of(stream, fresh->context, fresh->context_id))
-        begin_in_context_locked(stream, fresh);
+    if (!sp_stream_is_of(stream, fresh->context, fresh->context_id)) {
+        stream->chain.orphaned = false; // all that the chain of an anonymous stream covered is over
+        stream->device = fresh->device;
+        stream->context = fresh->context;
+        stream->context_id = fresh->context_id;
+    }
     sp_store_relaxed(&stream->kind, (int)fresh->kind);
 }
 
@@ -97,7 +107,11 @@ void sp_slot_describe(struct sp_stream *stream, const struct sp_slot_description
     sp_store_relaxed(&stream->was_idle, false);
     sp_stream_forget_handle(stream);
     sp_store_relaxed(&stream->handle_use.was_remembered, false);
-    set_name(stream, &fresh->name);
+    for (int i = 0; i < 3; i++)
+        sp_store_release(&stream->key.word[i], fresh->name.word[i]);
+    // A new slot is counted now, since others walk the slots with no lock.
+    if (stream->slot == sp_load_relaxed(&sp_stream_slot_count))
+        sp_store_release(&sp_stream_slot_count, stream->slot + 1);
 }
 
 void sp_slot_forget(struct sp_stream *stream) {

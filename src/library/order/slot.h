@@ -48,8 +48,8 @@ enum sp_slot_sort sp_slot_sort_of(const struct sp_stream *stream);
 
 // All that follows is called with the registry's lock held.
 
-// Returns a slot that no stream ever had, or null without host memory. It is counted once it has
-// been described.
+// Returns a slot that no stream ever had, or null without host memory, or when the table is full.
+// It is counted once it has been described.
 struct sp_stream *sp_slot_make(const struct sp_slot_description *fresh);
 
 // Gives the slot to a stream.

@@ -63,7 +63,7 @@ struct sp_stream_links {
     struct sp_list unused;     // among the slots to be used again
 };
 
-// The stream's place among those that are asked by turns: see order/turn.h.
+// The stream's place among those that are asked by turns: see order/progress.h.
 struct sp_stream_turn {
     struct sp_list link; // guarded by the lock of the turn
     _Atomic bool is_in;  // written under the stream's lock
@@ -156,9 +156,6 @@ static inline CUstream sp_stream_proper_handle(CUstream handle) {
     return handle ? handle : CU_STREAM_LEGACY;
 }
 
-// Tells the context of a stream that is alive. A default stream is one of the current context.
-struct sp_outcome sp_stream_find_context(CUstream handle, CUcontext *context);
-
 // ------------------------------------------------------------------------------------------- names
 
 static inline uint64_t sp_stream_name_hash(const struct sp_stream_name *name) {
@@ -222,14 +219,8 @@ static inline struct sp_stream *sp_stream_at(uint32_t slot) {
 }
 
 // The number of slots. Each of them has been described.
-uint32_t sp_stream_count(void);
-
-// The next slot, zeroed but for its number; it is not counted yet. Null without host memory, or
-// when the table is full. The caller holds the registry's lock.
-struct sp_stream *sp_stream_next_slot(void);
-
-// Counts the slot once it has been described, since others walk the slots with no lock. A slot that
-// is counted already stays as it is. The caller holds the registry's lock.
-void sp_stream_publish_slot(const struct sp_stream *stream);
+static inline uint32_t sp_stream_count(void) {
+    return sp_load_acquire(&sp_stream_slot_count);
+}
 
 #endif

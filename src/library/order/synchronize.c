@@ -1,7 +1,5 @@
 #include "order/synchronize.h"
 
-#include "order/capture_mode.h"
-#include "order/closing.h"
 #include "order/context.h"
 #include "order/identity.h"
 #include "order/learn.h"
@@ -135,7 +133,7 @@ struct sp_outcome sp_synchronize_query_by_mark(struct sp_stream *stream, CUstrea
 // ------------------------------------------------------------------------------------- the context
 
 static void publish_context(const struct sp_closing *closing) {
-    sp_closing_publish(closing, SP_SYNCHRONIZED);
+    sp_progress_publish_many(closing, SP_SYNCHRONIZED);
     for (uint32_t slot = 0; slot < closing->count; slot++) {
         if (closing->numbers[slot] > 0)
             sp_mark_drop_passed(sp_stream_at(slot));
@@ -150,10 +148,10 @@ struct sp_outcome sp_synchronize_context(void) {
     struct sp_outcome outcome = sp_context_current(&context, &id);
     if (!sp_is_done(outcome))
         return outcome;
-    bool closed = sp_closing_begin(&closing, context, id, NULL);
+    bool closed = sp_progress_close_many(&closing, context, id, NULL);
     outcome = sp_outcome_of_driver(sp_driver->cuCtxSynchronize(), "cuCtxSynchronize");
     if (sp_is_done(outcome) && closed)
         publish_context(&closing);
-    sp_closing_end(&closing);
+    sp_progress_end_closing(&closing);
     return outcome;
 }

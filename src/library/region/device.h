@@ -7,7 +7,7 @@
 #define STREAMPOOL_REGION_DEVICE_H
 
 #include "base/cold.h"
-#include "order/primary.h"
+#include "order/context.h"
 #include "region/held.h"
 #include "region/pool.h"
 

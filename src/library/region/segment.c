@@ -129,7 +129,7 @@ static struct sp_outcome open_plain(struct sp_segment *segment, uint64_t bytes,
     CUcontext context;
     uint64_t id;
     struct sp_outcome outcome =
-        sp_primary_retain(&pool->device->primary, pool->device->vmm.ordinal, &context, &id);
+        sp_context_retain_primary(&pool->device->primary, pool->device->vmm.ordinal, &context, &id);
     if (!sp_is_done(outcome))
         return outcome;
     bool is_alien = stream && stream->device == pool->device->vmm.ordinal &&

@@ -11,7 +11,6 @@
 #include "unit/outcomes.h"
 
 #include "order/mark.h"
-#include "order/turn.h"
 #include "region/settle.h"
 
 // Every test allocates in a pool of this size: it holds one block, or what the test puts there, and
@@ -467,10 +466,10 @@ static void a_stream_that_another_thread_asks_is_asked_before_a_request_is_refus
     fixture_free(block, a);
     assert_done(sp_mark_record(fixture_stream(a)));
     simulated_finish(a);
-    struct sp_stream *asked = sp_turn_next(fixture_stream(a)->context_id);
+    struct sp_stream *asked = sp_progress_next_in_turn(fixture_stream(a)->context_id);
     assert_ptr_equal(asked, fixture_stream(a));
     assert_ptr_equal(fixture_malloc(pool, BLOCK, b), block);
-    sp_turn_end(asked);
+    sp_progress_end_turn(asked);
 }
 
 // The same with memory that is known to be complete, and that the lanes keep.

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "order/context_wait.h"
+#include "order/silent.h"
 #include "region/request.h"
 #include "unit/fixture/pool.h"
 #include "unit/outcomes.h"

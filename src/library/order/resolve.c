@@ -1,12 +1,9 @@
-#include "order/meet.h"
+#include "order/resolve.h"
 
 #include "order/context.h"
 #include "order/end.h"
-#include "order/identity.h"
 #include "order/poll.h"
 #include "order/registry.h"
-#include "order/remember.h"
-#include "order/thread_end.h"
 
 // A look at all streams and contexts would take too long.
 enum { LOOKS = 8 };
@@ -38,7 +35,7 @@ static struct sp_outcome find_device(struct sp_slot_description *fresh) {
 static struct sp_outcome describe(CUstream handle, struct sp_slot_description *fresh) {
     fresh->handle = handle;
     fresh->identified = sp_identity_has_ids();
-    struct sp_outcome outcome = sp_stream_find_context(handle, &fresh->context);
+    struct sp_outcome outcome = sp_context_of_stream(handle, &fresh->context);
     if (sp_is_done(outcome))
         outcome = sp_context_id(fresh->context, &fresh->context_id);
     if (sp_is_done(outcome))
@@ -69,16 +66,60 @@ static struct sp_outcome add(CUstream handle, const struct sp_stream_name *name,
     return *stream ? sp_outcome_done() : sp_outcome_of(SP_NO_HOST_MEMORY);
 }
 
-struct sp_outcome sp_meet_stream(CUstream handle, const struct sp_stream_name *name,
-                                 struct sp_stream **stream) {
+struct sp_outcome sp_resolve_name(CUstream handle, const struct sp_stream_name *name,
+                                  struct sp_stream **stream) {
     *stream = sp_registry_find(name);
     struct sp_outcome outcome = *stream ? sp_outcome_done() : add(handle, name, stream);
     if (!sp_is_done(outcome))
         return outcome;
     if (handle == CU_STREAM_PER_THREAD)
-        sp_thread_end_note(*stream, name);
+        sp_end_with_thread(*stream, name);
     struct sp_remembered *own = sp_remember_own();
     if (own)
         own->by_name[sp_remember_place(name)] = *stream;
+    return sp_outcome_done();
+}
+
+struct sp_outcome sp_resolve_id(CUstream handle, uint64_t id, struct sp_stream **stream) {
+    return sp_resolve_name(handle, &(struct sp_stream_name){{id, 0, 0}}, stream);
+}
+
+// --------------------------------------------------------------------------------- legacy streams
+
+// The legacy streams that this thread has named last, by the id of the context that was current
+// then. A context has one such stream as long as it lives, so its id, which the driver tells in two
+// thirds of the time, stands for the stream's. Green contexts, too, have an id each: see the
+// conformance program's group gpu. The driver counts ids one by one.
+static unsigned place_of(unsigned long long context_id) {
+    return context_id % SP_REMEMBER_LEGACIES;
+}
+
+static bool is_legacy_of(const struct sp_legacy *legacy, unsigned long long context_id) {
+    return legacy->stream && legacy->context_id == context_id &&
+           sp_stream_word(legacy->stream, 0) == legacy->id;
+}
+
+// The stream is asked for its own id. It is kept where the context's is known, which is never 0.
+static struct sp_outcome ask_for_legacy(CUstream handle, unsigned long long context_id,
+                                        struct sp_stream **stream) {
+    unsigned long long id = 0;
+    struct sp_outcome outcome =
+        sp_outcome_of_driver(sp_driver->cuStreamGetId(handle, &id), "cuStreamGetId");
+    if (sp_is_done(outcome))
+        outcome = sp_resolve_id(handle, id, stream);
+    struct sp_remembered *own = sp_is_done(outcome) && context_id != 0 ? sp_remember_own() : NULL;
+    if (own)
+        own->legacies[place_of(context_id)] = (struct sp_legacy){context_id, id, *stream};
+    return outcome;
+}
+
+SP_APART struct sp_outcome sp_resolve_legacy(CUstream handle, struct sp_stream **stream) {
+    unsigned long long context_id = 0;
+    if (sp_driver->cuCtxGetId(NULL, &context_id) != CUDA_SUCCESS)
+        context_id = 0;
+    const struct sp_legacy *legacy = &sp_remembered->legacies[place_of(context_id)];
+    if (SP_UNLIKELY(context_id == 0 || !is_legacy_of(legacy, context_id)))
+        return ask_for_legacy(handle, context_id, stream);
+    *stream = legacy->stream;
     return sp_outcome_done();
 }

@@ -8,7 +8,7 @@
 
 #include "inside/order.h"
 #include "order/event.h"
-#include "order/said.h"
+#include "order/learn.h"
 #include "unit/order/known.h"
 #include "unit/outcomes.h"
 
