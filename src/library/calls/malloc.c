@@ -7,7 +7,6 @@
 #include "base/cold.h"
 #include "base/number.h"
 #include "calls/admit.h"
-#include "calls/explain.h"
 #include "calls/free.h"
 #include "calls/miss.h"
 #include "calls/near.h"
@@ -17,6 +16,7 @@
 #include "region/crowded.h"
 #include "region/device.h"
 #include "region/lane.h"
+#include "tell/explain.h"
 
 // ------------------------------------------------------------------------------------ owed actions
 

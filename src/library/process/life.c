@@ -16,8 +16,8 @@
 #include "region/lane.h"
 #include "region/loan.h"
 #include "region/open_lanes.h"
-#include "region/watch.h"
 #include "supply/growth.h"
+#include "tell/watch.h"
 
 #include <stdlib.h>
 #include <string.h>
