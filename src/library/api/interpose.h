@@ -7,7 +7,7 @@
 #define STREAMPOOL_API_INTERPOSE_H
 
 #include "driver/abi.h"
-#include "process/tell.h"
+#include "tell/tell.h"
 
 #include <limits.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 // The call that tells what an address is.
-#include "region/pointer.h"
+#include "tell/pointer.h"
 #include "process/runtime.h"
 
 // Before the runtime is started no address is a pool's, so there is no need to start it; not in a

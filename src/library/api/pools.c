@@ -1,19 +1,19 @@
 // The calls that create, destroy, set, trim and prime pools, and those about the pools of a device.
 #include "api/api.h"
-#include "calls/explain.h"
-#include "calls/growth_text.h"
 #include "calls/prime.h"
 #include "process/attributes.h"
 #include "process/given_up.h"
 #include "process/life.h"
 #include "process/observe.h"
 #include "process/pin.h"
-#include "process/statistic.h"
-#include "process/summary.h"
-#include "process/tell.h"
 #include "region/ask.h"
 #include "supply/access.h"
 #include "supply/trim.h"
+#include "tell/explain.h"
+#include "tell/growth_text.h"
+#include "tell/statistic.h"
+#include "tell/summary.h"
+#include "tell/tell.h"
 
 #include <errno.h>
 #include <string.h>
@@ -94,7 +94,8 @@ poolError_t poolMemPoolCreate(poolMemPool_t *handle, const struct poolMemPoolPro
 static void note_destroyed(struct sp_pool *pool, poolMemPool_t handle) {
     if ((!sp_observe_is_on() && !sp_tell_keeps_destroyed()) || !sp_pin_take(pool, handle))
         return;
-    sp_summary_note_destroyed(pool);
+    if (sp_observe_is_on())
+        sp_summary_note_destroyed(pool);
     sp_tell_note_destroyed(pool);
     sp_pin_drop(pool);
 }

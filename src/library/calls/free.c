@@ -16,7 +16,7 @@
 #include "region/collect.h"
 #include "region/crowded.h"
 #include "region/loan.h"
-#include "region/pointer.h"
+#include "tell/pointer.h"
 
 #include <stdio.h>
 

@@ -7,7 +7,6 @@
 #include "base/cold.h"
 #include "base/number.h"
 #include "calls/admit.h"
-#include "calls/explain.h"
 #include "calls/free.h"
 #include "calls/miss.h"
 #include "order/identity.h"
@@ -17,8 +16,10 @@
 #include "region/collect.h"
 #include "region/crowded.h"
 #include "region/device.h"
+#include "region/lane.h"
 #include "region/offer.h"
 #include "region/take.h"
+#include "tell/explain.h"
 
 // ------------------------------------------------------------------------------------ owed actions
 

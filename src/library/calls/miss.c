@@ -2,11 +2,11 @@
 
 #include "base/cold.h"
 #include "calls/admit.h"
-#include "calls/explain.h"
 #include "calls/ladder.h"
-#include "calls/refusal.h"
+#include "calls/rung.h"
 #include "order/end.h"
 #include "order/poll.h"
+#include "process/given_up.h"
 #include "region/ask.h"
 #include "region/at_hand.h"
 #include "region/collect.h"
@@ -15,6 +15,9 @@
 #include "region/hands.h"
 #include "region/quick.h"
 #include "region/settle.h"
+#include "tell/explain.h"
+#include "tell/refusal.h"
+#include "tell/watch.h"
 
 // A small block that is alone is served as a large one.
 static bool is_small(const struct sp_miss *miss) {
@@ -39,11 +42,12 @@ static struct sp_outcome climb(const struct sp_miss *miss, unsigned parts,
     sp_request_open(&request, miss->pool, miss->lane, wanted_kind(miss), wanted_size(miss),
                     miss->flags);
     request.makes_slab = is_small(miss);
-    request.watched = miss->growth;
+    if (miss->growth)
+        sp_watch_request(&request, miss->growth);
     request.growth = miss->lacked;
     struct sp_outcome outcome = sp_ladder_climb(&request, parts, block);
     if (sp_is_done(outcome) && miss->growth)
-        sp_explain_complete(&request);
+        sp_explain_complete(&request, sp_rung_may_ask_others(&request));
     sp_request_close(&request);
     return outcome;
 }
@@ -344,6 +348,8 @@ poolError_t sp_miss_describe(const struct sp_miss *miss, struct sp_outcome outco
         return sp_admit_fail(miss->pool, miss->lane->stream, outcome, "allocating");
     struct sp_miss least = alone(miss);
     sp_pool_count(miss->pool, SP_STATISTIC_Failures);
-    return sp_refusal_tell(miss->lane, wanted_kind(&least), wanted_size(&least), miss->flags,
-                           miss->size, outcome);
+    poolError_t error = sp_refusal_tell(miss->lane, wanted_kind(&least), wanted_size(&least),
+                                        miss->flags, miss->size, outcome);
+    sp_given_up_reap(miss->pool->device); // what was destroyed while the look stood on it
+    return error;
 }

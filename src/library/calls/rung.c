@@ -15,7 +15,6 @@
 #include "region/lane.h"
 #include "region/settle.h"
 #include "region/take.h"
-#include "region/watch.h"
 #include "supply/grow.h"
 #include "supply/growth.h"
 #include "supply/plan.h"
@@ -108,7 +107,7 @@ static struct sp_outcome remap_if(struct sp_request *request, enum poolDefragmen
                                   uint64_t time_max, struct sp_block **block) {
     int policy = sp_device_defragmentation(request->pool);
     if (request->kind != SP_REGION_LARGE || policy < (int)least) {
-        sp_watch_remap(request, poolGrowthRemapForbidden, 0, 0);
+        sp_request_tell(request, remap(request, poolGrowthRemapForbidden, 0, 0));
         return sp_outcome_done();
     }
     struct sp_outcome outcome = sp_remap(request, time_max, block);
@@ -121,7 +120,7 @@ struct sp_outcome sp_rung_remapped(struct sp_request *request, struct sp_block *
     if (!(request->flags & poolMallocNoGrowth) &&
         (sp_growth_is_foreseen(request->pool, request->size) ||
          sp_growth_is_due(request->pool, request->size))) {
-        sp_watch_remap(request, poolGrowthRemapFilling, 0, 0);
+        sp_request_tell(request, remap(request, poolGrowthRemapFilling, 0, 0));
         return sp_outcome_done();
     }
     uint64_t most = sp_load_relaxed(&request->pool->attributes.remap_time_max);

@@ -1,9 +1,9 @@
 #include "calls/wait.h"
 
-#include "calls/shortage.h"
 #include "order/learn.h"
 #include "order/silent.h"
 #include "order/synchronize.h"
+#include "process/given_up.h"
 #include "region/device.h"
 #include "region/held.h"
 #include "region/keep.h"
@@ -11,6 +11,7 @@
 #include "region/settle.h"
 #include "region/take.h"
 #include "supply/remap.h"
+#include "tell/shortage.h"
 
 // No more than is asked for, so that others find the rest while this one waits. Without host memory
 // it is the whole block.
@@ -204,6 +205,7 @@ struct sp_outcome sp_wait_for_own(struct sp_request *request) {
         return sp_outcome_done();
     struct sp_shortage shortage =
         sp_shortage_look(request, sp_shortage_lack_of(request->growth), request->size);
+    sp_given_up_reap(request->pool->device); // what was destroyed while the look stood on it
     bool fits_once_complete =
         shortage.rooms[SP_MINE].bytes > 0 &&
         sp_shortage_fits(&shortage, SP_READY, SP_HERE, shortage.others[SP_READY].whole);

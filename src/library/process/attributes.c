@@ -1,10 +1,8 @@
 #include "process/attributes.h"
 
 #include "base/time.h"
-#include "process/gauge.h"
 #include "process/given_up.h"
 #include "process/promises.h"
-#include "process/statistic.h"
 #include "region/ask.h"
 #include "region/crowded.h"
 #include "region/device.h"
@@ -16,6 +14,8 @@
 #include "region/loan.h"
 #include "supply/later.h"
 #include "supply/remap.h"
+#include "tell/gauge.h"
+#include "tell/statistic.h"
 
 #include <streampool/lists.h>
 #include <string.h>

@@ -15,8 +15,8 @@
 #include "region/keep.h"
 #include "region/lane.h"
 #include "region/loan.h"
-#include "region/watch.h"
 #include "supply/growth.h"
+#include "tell/watch.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,15 +1,24 @@
 #include "process/observe.h"
 
+#include "base/cancel.h"
+#include "base/fork.h"
 #include "base/log.h"
 #include "base/options.h"
 #include "base/thread.h"
 #include "process/observe_load.h"
+#include "region/device.h"
+#include "tell/summary.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
 
 _Atomic bool sp_observe_on;
 
 static const struct sp_observe_table *observer; // written before the flag
 
-// ----------------------------------------------------------------------------------- begin and end
+// ------------------------------------------------------------------------------------------ begin
 
 void sp_observe_begin(void) {
     static struct sp_observe_host host = {
@@ -27,11 +36,6 @@ void sp_observe_begin(void) {
         return;
     observer->begin(asked->trace, asked->leaks ? asked->stacks : 0);
     sp_store_release(&sp_observe_on, true);
-}
-
-bool sp_observe_end(void) {
-    sp_store_relaxed(&sp_observe_on, false);
-    return observer->end();
 }
 
 // ------------------------------------------------------------------------------------------- turns
@@ -123,14 +127,6 @@ void sp_observe_joined(const void *pointer, const struct sp_stream *other,
     sp_observe_act(SP_RECORD_DESTROY_EVENT, pointer, 0);
 }
 
-void sp_observe_read(struct sp_observe_figures *figures) {
-    observer->read(figures);
-}
-
-void sp_observe_print_leaks(FILE *out) {
-    observer->print_leaks(out);
-}
-
 // -------------------------------------------------------------------------------------- other acts
 
 void sp_observe_act_on_stream(enum sp_observe_action action, const void *event,
@@ -153,4 +149,68 @@ uint64_t sp_observe_destroying(const struct sp_stream *stream) {
 void sp_observe_destroyed(const struct sp_stream *stream, uint64_t number) {
     if (stream && sp_observe_is_on())
         observer->destroyed(stream->slot, number);
+}
+
+// ------------------------------------------------------------------------------ the process's end
+
+// Pools that were never used have nothing to tell, and destroyed ones are in their sum.
+static void print_pools_of(struct sp_device *device, FILE *out) {
+    sp_lock_acquire(&device->lock);
+    SP_LIST_FOR_EACH(link, &device->pools) {
+        struct sp_pool *pool = SP_CONTAINER_OF(link, struct sp_pool, listing.link);
+        if (!sp_load_relaxed(&pool->destroyed) && sp_load_relaxed(&pool->reserved_high) > 0)
+            sp_summary_print(pool, out);
+    }
+    sp_lock_release(&device->lock);
+}
+
+static void print_pools(FILE *out) {
+    struct sp_device *device = NULL;
+    while ((device = sp_device_next(device)))
+        print_pools_of(device, out);
+}
+
+static void print_never_freed(FILE *out) {
+    struct sp_observe_figures live;
+    observer->read(&live);
+    fprintf(out,
+            "streampool: never freed: %" PRIu64 " block%s of %s together; %s at most at once\n",
+            live.blocks, live.blocks == 1 ? "" : "s", sp_summary_bytes(live.bytes).text,
+            sp_summary_bytes(live.bytes_high).text);
+    if (live.unnoted > 0)
+        fprintf(out, "streampool: %" PRIu64 " blocks aren't in these figures: no host memory\n",
+                live.unnoted);
+}
+
+// A reader of standard error that has gone is no reason to end with another status.
+static void hold_broken_pipe(void) {
+    sigset_t pipe;
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe, NULL);
+}
+
+// False when a thread that won't go on holds what that takes: then nothing of the observer may be
+// called any more.
+static bool end(void) {
+    sp_store_relaxed(&sp_observe_on, false);
+    return observer->end();
+}
+
+void sp_observe_print_at_exit(void) {
+    if (!sp_observe_is_on() || sp_fork_is_child())
+        return;
+    SP_UNCANCELLED;
+    hold_broken_pipe();
+    if (!end())
+        return;
+    if (sp_options()->stats) {
+        fprintf(stderr, "streampool: summary of process %ld\n", (long)getpid());
+        print_pools(stderr);
+        sp_summary_print_destroyed(stderr);
+    }
+    if (sp_options()->stats || sp_options()->leaks)
+        print_never_freed(stderr);
+    if (sp_options()->leaks)
+        observer->print_leaks(stderr);
 }

@@ -19,9 +19,14 @@
 // thread.
 void sp_observe_begin(void);
 
-// Ends it: nothing is noted any more, and the trace is whole. False when a thread that won't go on
-// holds what that takes: then nothing below may be called any more.
-bool sp_observe_end(void);
+// Ends it, at the process's end: nothing is noted any more, and the trace is whole. Writes what the
+// environment asks for, a summary of each pool (STREAMPOOL_STATS) and the blocks that were never
+// freed (STREAMPOOL_LEAKS).
+//
+// That is a destructor of the library, which runs behind the program's own and its handlers of
+// atexit(), so that what they free counts as freed. It calls no driver. A forked child writes
+// nothing.
+void sp_observe_print_at_exit(void);
 
 // The flag is written by the two above. Calls that found it set may come behind the end.
 extern _Atomic bool sp_observe_on;
@@ -63,10 +68,6 @@ void sp_observe_not_freed(struct sp_live_block *block);
 // order than the program.
 void sp_observe_joined(const void *pointer, const struct sp_stream *other,
                        const struct sp_stream *stream);
-
-// For what is printed at the end: see process/summary.h.
-void sp_observe_read(struct sp_observe_figures *figures);
-void sp_observe_print_leaks(FILE *out);
 
 // ------------------------------------------------------------------------------------------------
 

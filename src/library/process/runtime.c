@@ -8,7 +8,6 @@
 #include "process/observe.h"
 #include "process/preset.h"
 #include "process/reclaim.h"
-#include "process/summary.h"
 
 _Atomic bool sp_runtime_started;
 _Atomic bool sp_runtime_plain;
@@ -53,7 +52,7 @@ static poolError_t start_locked(void) {
 
 // It stands here so that a program with the static library has it by whatever it calls.
 __attribute__((destructor)) static void end(void) {
-    sp_summary_print_at_exit();
+    sp_observe_print_at_exit();
 }
 
 // Where the parent could not load the driver either, that is the reason.

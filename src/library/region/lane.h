@@ -78,7 +78,7 @@ struct sp_lane {
     // the last of these waits.
     uint32_t waits_in_row;
     uint32_t misses_at_wait;
-    uint64_t holds_back[2]; // pending, unfenced: for region/room.c, while it looks
+    uint64_t holds_back[2]; // pending, unfenced: for tell/room.c, while it looks
     // Guarded by the device's lock, of a pool that was given up; see process/given_up.h:
     struct sp_tree_node awaited; // in device.awaited
     uint64_t awaits;             // the number of the stream, or 0: it is in no tree

@@ -17,6 +17,25 @@ enum sp_bound {
     SP_BOUND_PASSED // no wait would do, so the pool grows
 };
 
+struct sp_request;
+
+// A listener notes a growth on its way, if somebody watches the pool; see tell/watch.h.
+struct sp_listener {
+    // A look begins, which forgets an earlier one. No lock is held but the pool's map lock.
+    void (*begin)(const struct sp_request *request);
+    // Memory may be set aside from now on. The pool's map lock and its lock are held, as below.
+    void (*look)(const struct sp_request *request);
+    // `mapped` bytes at `first`'s address, about to be counted as reserved, serve the request, of
+    // which `from_free` were there before.
+    void (*growth)(const struct sp_request *request, const struct sp_block *first, uint64_t mapped,
+                   uint64_t from_free);
+    // There was no remap, or there was one: so many extents would have been too many, so much new
+    // memory too much. With any lock held.
+    void (*remap)(const struct sp_request *request, enum poolGrowthRemap why, uint64_t extents,
+                  uint64_t missing);
+};
+#define sp_request_tell(request, note) ((request)->listener ? (request)->listener->note : (void)0)
+
 struct sp_request {
     struct sp_pool *pool;
     struct sp_lane *lane; // null: nobody's, which reaches ready memory alone; see sp_grow_ahead
@@ -35,11 +54,11 @@ struct sp_request {
     unsigned looks;     // at blocks in such rows, that are left to it; 0: it looks at no more
     // By a wait of its own, so the order that the clock tells of needs no policy.
     bool made_order;
-    bool has_waited;          // a wait was inserted for it
-    struct sp_outcome growth; // the last growth's, if it lacked memory
-    // Where somebody watches the pool's growths: what is to be told; see region/watch.h. Else null.
-    struct poolMemPoolGrowth *watched;
-    struct sp_clock clock; // what the lane's stream runs after
+    bool has_waited;                    // a wait was inserted for it
+    struct sp_outcome growth;           // the last growth's, if it lacked memory
+    const struct sp_listener *listener; // null: nobody watches the pool's growths
+    struct poolMemPoolGrowth *watched;  // what the listener has noted
+    struct sp_clock clock;              // what the lane's stream runs after
 };
 
 // So many blocks in rows a request looks at in vain before it looks for memory elsewhere.

@@ -9,7 +9,6 @@
 #include "region/keep.h"
 #include "region/settle.h"
 #include "region/take.h"
-#include "region/watch.h"
 #include "supply/growth.h"
 #include "supply/plan.h"
 
@@ -100,9 +99,9 @@ static struct sp_outcome map_for(const struct sp_request *request, struct sp_pla
 
 // Before anything is set aside.
 static void look(const struct sp_request *request) {
-    sp_watch_begin(request);
+    sp_request_tell(request, begin(request));
     sp_lock_acquire(&request->pool->lock);
-    sp_watch_look_locked(request);
+    sp_request_tell(request, look(request));
     sp_lock_release(&request->pool->lock);
 }
 
@@ -112,7 +111,7 @@ static struct sp_outcome grow_mapping(struct sp_request *request, struct sp_bloc
     *block = sp_take(request); // another thread may have grown while this one waited
     if (*block)
         return sp_outcome_done();
-    if (request->watched)
+    if (request->listener)
         look(request);
     if (request->kind == SP_REGION_LARGE)
         sp_growth_note(pool, request->size);
@@ -120,7 +119,7 @@ static struct sp_outcome grow_mapping(struct sp_request *request, struct sp_bloc
     if (!sp_is_done(outcome))
         return outcome;
     sp_lock_acquire(&pool->lock);
-    sp_watch_growth_locked(request, plan.hole, plan.amount, plan.front.size);
+    sp_request_tell(request, growth(request, plan.hole, plan.amount, plan.front.size));
     *block = publish_locked(pool, &plan);
     sp_request_took_locked(request);
     sp_lock_release(&pool->lock);

@@ -9,7 +9,6 @@
 #include "region/loan.h"
 #include "region/settle.h"
 #include "region/take.h"
-#include "region/watch.h"
 #include "supply/bury.h"
 #include "supply/grow.h"
 #include "supply/growth.h"
@@ -80,7 +79,7 @@ static bool set_piece_aside(const struct sp_request *request, struct plan *plan,
 static bool set_aside_locked(const struct sp_request *request, struct plan *plan) {
     size_t count = count_extents(plan);
     if (count > plan->extents_max) {
-        sp_watch_remap(request, poolGrowthRemapTooLong, count, 0);
+        sp_request_tell(request, remap(request, poolGrowthRemapTooLong, count, 0));
         return false;
     }
     count += plan->pieces.missing / request->pool->device->vmm.granule + 1;
@@ -106,9 +105,9 @@ static bool choose_locked(const struct sp_request *request, struct plan *plan) {
     enum poolGrowthRemap why =
         plan->pieces.count > 0 ? poolGrowthRemapSavesLittle : poolGrowthRemapNoPieces;
     if (!chosen)
-        sp_watch_remap(request, why, 0, plan->pieces.missing);
+        sp_request_tell(request, remap(request, why, 0, plan->pieces.missing));
     else if (plan->pieces.missing > 0)
-        sp_watch_look_locked(request);
+        sp_request_tell(request, look(request));
     return chosen;
 }
 
@@ -116,7 +115,7 @@ static bool choose_locked(const struct sp_request *request, struct plan *plan) {
 // view can be made of.
 static bool prepare(struct sp_request *request, struct plan *plan, struct sp_block **block) {
     bool thorough = request->thorough;
-    sp_watch_begin(request);
+    sp_request_tell(request, begin(request));
     sp_lock_acquire(&request->pool->lock);
     request->thorough = true; // a row that is enough by itself is mapped already
     *block = sp_take_locked(request);
@@ -234,9 +233,9 @@ static void publish_fresh_locked(struct sp_pool *pool, const struct sp_request *
                                  const struct plan *plan) {
     if (!plan->fresh)
         return;
-    sp_watch_remap(request, poolGrowthRemapUsed, 0, 0);
-    sp_watch_growth_locked(request, plan->fresh, plan->fresh_size,
-                           request->size - plan->pieces.missing);
+    sp_request_tell(request, remap(request, poolGrowthRemapUsed, 0, 0));
+    sp_request_tell(request, growth(request, plan->fresh, plan->fresh_size,
+                                    request->size - plan->pieces.missing));
     sp_grow_count(pool, plan->fresh, plan->fresh_size);
     if (plan->fresh_size > plan->pieces.missing)
         sp_settle_insert(
@@ -290,7 +289,7 @@ static struct sp_outcome stitch_mapping(const struct sp_request *request, struct
     if (sp_is_done(outcome))
         outcome = publish(request, plan, stitch, block);
     if (!sp_is_done(outcome)) {
-        sp_watch_remap(request, poolGrowthRemapFailed, 0, 0);
+        sp_request_tell(request, remap(request, poolGrowthRemapFailed, 0, 0));
         undo(pool, plan, stitch);
     }
     return outcome;
@@ -351,7 +350,7 @@ static bool has_room_for(const struct sp_pool *pool, uint64_t bytes) {
 // forbids.
 static bool prepare_pending(const struct sp_request *request, struct plan *plan) {
     sp_pool_begin_mapping(request->pool);
-    sp_watch_begin(request);
+    sp_request_tell(request, begin(request));
     sp_lock_acquire(&request->pool->lock);
     bool prepared = choose_locked(request, plan) &&
                     has_room_for(request->pool, plan->pieces.missing) &&

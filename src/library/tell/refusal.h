@@ -1,7 +1,7 @@
 // The words of a refused allocation: why, how the pool stands, and what would help most
-// (calls/advice.h).
-#ifndef STREAMPOOL_CALLS_REFUSAL_H
-#define STREAMPOOL_CALLS_REFUSAL_H
+// (tell/advice.h).
+#ifndef STREAMPOOL_TELL_REFUSAL_H
+#define STREAMPOOL_TELL_REFUSAL_H
 
 #include "region/request.h"
 

@@ -15,8 +15,8 @@
 #include <string.h>
 
 #include "region/owner.h"
-#include "region/room.h"
 #include "supply/remap.h"
+#include "tell/room.h"
 #include "unit/fixture/scattered.h"
 
 static struct poolMemPoolGrowth told; // the last growth

@@ -1,8 +1,8 @@
-#include "calls/refusal.h"
+#include "tell/refusal.h"
 
-#include "calls/advice.h"
-#include "calls/shortage.h"
-#include "calls/text.h"
+#include "tell/advice.h"
+#include "tell/shortage.h"
+#include "tell/text.h"
 
 static void say_cause(const struct sp_shortage *shortage, const char *call, struct sp_text *text) {
     struct sp_words growth = sp_text_bytes(shortage->least);

@@ -1,15 +1,15 @@
 // Shortage: all free memory, looked through once more as a refused request saw it, by its rooms
-// (region/room.h). What is *here* doesn't fit.
+// (tell/room.h). What is *here* doesn't fit.
 //
 // Other pools can give back what nobody uses any more. They are looked through if the device has
 // too little.
 //
 // Nothing here allocates. The driver is asked for nothing but what the device has free, and on a
 // plain one whether contexts are gone.
-#ifndef STREAMPOOL_CALLS_SHORTAGE_H
-#define STREAMPOOL_CALLS_SHORTAGE_H
+#ifndef STREAMPOOL_TELL_SHORTAGE_H
+#define STREAMPOOL_TELL_SHORTAGE_H
 
-#include "region/room.h"
+#include "tell/room.h"
 
 // Why the pool didn't grow: the flag forbids it, or the limit does, or somebody has no memory.
 enum sp_lack { SP_LACK_FLAG, SP_LACK_LIMIT, SP_LACK_DEVICE, SP_LACK_DRIVER, SP_LACK_HOST };

@@ -1,11 +1,10 @@
-#include "calls/explain.h"
+#include "tell/explain.h"
 
 #include "base/cancel.h"
 #include "base/log.h"
 #include "base/options.h"
-#include "calls/growth_text.h"
-#include "calls/rung.h"
-#include "region/watch.h"
+#include "tell/growth_text.h"
+#include "tell/watch.h"
 
 // The pool whose growth the thread is telling.
 static _Thread_local struct sp_pool *telling;
@@ -25,14 +24,14 @@ static bool is_cut_short(const struct sp_request *request) {
            (sp_pool_has_very_many_lanes(request->pool) && !request->thorough);
 }
 
-void sp_explain_complete(const struct sp_request *request) {
+void sp_explain_complete(const struct sp_request *request, bool asked_driver) {
     struct poolMemPoolGrowth *growth = request->watched;
     growth->structSize = sizeof *growth;
     growth->pool = sp_load_relaxed(&request->pool->handle);
     growth->stream = sp_stream_handle_now(request->lane->stream);
     growth->kind = kind_of(request->kind);
     growth->wanted = request->size;
-    growth->askedDriver = sp_rung_may_ask_others(request);
+    growth->askedDriver = asked_driver;
     growth->mayWait = sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies);
     growth->cutShort = is_cut_short(request);
     growth->afterTrim = !sp_is_done(request->growth);

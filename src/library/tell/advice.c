@@ -1,4 +1,4 @@
-#include "calls/advice.h"
+#include "tell/advice.h"
 
 #include "order/context.h"
 #include "order/silent.h"

@@ -1,7 +1,7 @@
 // A text that is put together piece by piece, for the detail of an error. What doesn't fit is left
 // out.
-#ifndef STREAMPOOL_CALLS_TEXT_H
-#define STREAMPOOL_CALLS_TEXT_H
+#ifndef STREAMPOOL_TELL_TEXT_H
+#define STREAMPOOL_TELL_TEXT_H
 
 #include "order/stream.h"
 #include "region/fail.h"

@@ -1,19 +1,14 @@
-#include "process/summary.h"
+#include "tell/summary.h"
 
 #include "base/cancel.h"
-#include "base/fork.h"
 #include "base/options.h"
-#include "process/gauge.h"
-#include "process/observe.h"
-#include "process/statistic.h"
 #include "region/device.h"
 #include "region/figures.h"
+#include "tell/gauge.h"
+#include "tell/statistic.h"
 
 #include <inttypes.h>
-#include <pthread.h>
-#include <signal.h>
 #include <streampool/lists.h>
-#include <unistd.h>
 
 // ------------------------------------------------------------------------------------- the figures
 
@@ -53,13 +48,10 @@ static void read_figures(struct sp_pool *pool, struct figures *figures) {
 
 // --------------------------------------------------------------------------------------- the words
 
-struct words {
-    char text[32];
-};
-
 // An amount in the largest unit of which there is one at least.
-static struct words in_units(double amount, double step, const char *const *units, size_t count) {
-    struct words words;
+static struct sp_summary_words in_units(double amount, double step, const char *const *units,
+                                        size_t count) {
+    struct sp_summary_words words;
     size_t unit = 0;
     while (amount >= step && unit < count - 1) {
         amount /= step;
@@ -69,12 +61,12 @@ static struct words in_units(double amount, double step, const char *const *unit
     return words;
 }
 
-static struct words bytes(uint64_t number) {
+struct sp_summary_words sp_summary_bytes(uint64_t number) {
     static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
     return in_units((double)number, 1024, units, sizeof units / sizeof units[0]);
 }
 
-static struct words nanoseconds(uint64_t number) {
+static struct sp_summary_words nanoseconds(uint64_t number) {
     static const char *const units[] = {"ns", "us", "ms", "s"};
     return in_units((double)number, 1000, units, sizeof units / sizeof units[0]);
 }
@@ -103,10 +95,10 @@ static void print_time(const struct figures *figures, FILE *out) {
 }
 
 static void print_figures(const struct figures *figures, FILE *out) {
-    fprintf(out, "  reserved: %s now, %s at most\n", bytes(figures->reserved).text,
-            bytes(figures->reserved_high).text);
-    fprintf(out, "  used: %s now, %s at most\n", bytes(figures->used).text,
-            bytes(figures->used_high).text);
+    fprintf(out, "  reserved: %s now, %s at most\n", sp_summary_bytes(figures->reserved).text,
+            sp_summary_bytes(figures->reserved_high).text);
+    fprintf(out, "  used: %s now, %s at most\n", sp_summary_bytes(figures->used).text,
+            sp_summary_bytes(figures->used_high).text);
     print_time(figures, out);
     print_rows(figures, out);
 }
@@ -135,7 +127,7 @@ static void keep_most(uint64_t *most, uint64_t number) {
 
 void sp_summary_note_destroyed(struct sp_pool *pool) {
     struct figures figures = {0};
-    if (!sp_options()->stats || !sp_observe_is_on())
+    if (!sp_options()->stats)
         return;
     read_figures(pool, &figures);
     sp_lock_acquire(&destroyed_lock);
@@ -149,72 +141,16 @@ void sp_summary_note_destroyed(struct sp_pool *pool) {
     sp_lock_release(&destroyed_lock);
 }
 
-static void print_destroyed(FILE *out) {
+void sp_summary_print_destroyed(FILE *out) {
     sp_lock_acquire(&destroyed_lock);
     if (destroyed_pools > 0) {
         fprintf(out, "%" PRIu64 " destroyed pools, when they were destroyed\n", destroyed_pools);
         fprintf(out, "  reserved: %s at most in one of them\n",
-                bytes(destroyed.reserved_high).text);
-        fprintf(out, "  used: %s at most in one of them\n", bytes(destroyed.used_high).text);
+                sp_summary_bytes(destroyed.reserved_high).text);
+        fprintf(out, "  used: %s at most in one of them\n",
+                sp_summary_bytes(destroyed.used_high).text);
         print_time(&destroyed, out);
         print_rows(&destroyed, out);
     }
     sp_lock_release(&destroyed_lock);
-}
-
-// ------------------------------------------------------------------------------ the process's end
-
-// Pools that were never used have nothing to tell, and destroyed ones are in their sum.
-static void print_pools_of(struct sp_device *device, FILE *out) {
-    sp_lock_acquire(&device->lock);
-    SP_LIST_FOR_EACH(link, &device->pools) {
-        struct sp_pool *pool = SP_CONTAINER_OF(link, struct sp_pool, listing.link);
-        if (!sp_load_relaxed(&pool->destroyed) && sp_load_relaxed(&pool->reserved_high) > 0)
-            sp_summary_print(pool, out);
-    }
-    sp_lock_release(&device->lock);
-}
-
-static void print_pools(FILE *out) {
-    struct sp_device *device = NULL;
-    while ((device = sp_device_next(device)))
-        print_pools_of(device, out);
-}
-
-static void print_never_freed(FILE *out) {
-    struct sp_observe_figures live;
-    sp_observe_read(&live);
-    fprintf(out,
-            "streampool: never freed: %" PRIu64 " block%s of %s together; %s at most at once\n",
-            live.blocks, live.blocks == 1 ? "" : "s", bytes(live.bytes).text,
-            bytes(live.bytes_high).text);
-    if (live.unnoted > 0)
-        fprintf(out, "streampool: %" PRIu64 " blocks aren't in these figures: no host memory\n",
-                live.unnoted);
-}
-
-// A reader of standard error that has gone is no reason to end with another status.
-static void hold_broken_pipe(void) {
-    sigset_t pipe;
-    sigemptyset(&pipe);
-    sigaddset(&pipe, SIGPIPE);
-    pthread_sigmask(SIG_BLOCK, &pipe, NULL);
-}
-
-void sp_summary_print_at_exit(void) {
-    if (!sp_observe_is_on() || sp_fork_is_child())
-        return;
-    SP_UNCANCELLED;
-    hold_broken_pipe();
-    if (!sp_observe_end())
-        return;
-    if (sp_options()->stats) {
-        fprintf(stderr, "streampool: summary of process %ld\n", (long)getpid());
-        print_pools(stderr);
-        print_destroyed(stderr);
-    }
-    if (sp_options()->stats || sp_options()->leaks)
-        print_never_freed(stderr);
-    if (sp_options()->leaks)
-        sp_observe_print_leaks(stderr);
 }

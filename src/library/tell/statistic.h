@@ -1,6 +1,6 @@
 // Statistics: what a pool counts of its calls. The public header lists them, and what each counts.
-#ifndef STREAMPOOL_PROCESS_STATISTIC_H
-#define STREAMPOOL_PROCESS_STATISTIC_H
+#ifndef STREAMPOOL_TELL_STATISTIC_H
+#define STREAMPOOL_TELL_STATISTIC_H
 
 #include "region/pool.h"
 

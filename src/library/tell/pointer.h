@@ -9,8 +9,8 @@
 //
 // A block that was freed and handed out to the same lane at the same place in between can't be told
 // from one that stayed: then the answer may have the one's requested bytes and the other's stream.
-#ifndef STREAMPOOL_REGION_POINTER_H
-#define STREAMPOOL_REGION_POINTER_H
+#ifndef STREAMPOOL_TELL_POINTER_H
+#define STREAMPOOL_TELL_POINTER_H
 
 #include <stdint.h>
 #include <streampool/streampool.h>

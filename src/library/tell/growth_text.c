@@ -1,4 +1,4 @@
-#include "calls/growth_text.h"
+#include "tell/growth_text.h"
 
 #include "base/number.h"
 

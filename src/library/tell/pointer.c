@@ -1,4 +1,4 @@
-#include "region/pointer.h"
+#include "tell/pointer.h"
 
 #include "base/page_map.h"
 #include "region/device.h"

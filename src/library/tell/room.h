@@ -15,8 +15,8 @@
 //
 // Nothing here allocates, moves memory or calls the driver. The pool's map lock and its lock are
 // held.
-#ifndef STREAMPOOL_REGION_ROOM_H
-#define STREAMPOOL_REGION_ROOM_H
+#ifndef STREAMPOOL_TELL_ROOM_H
+#define STREAMPOOL_TELL_ROOM_H
 
 #include "region/request.h"
 

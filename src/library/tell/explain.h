@@ -2,13 +2,14 @@
 // environment asks for it.
 //
 // A thread tells one growth at a time: what grows while an observer runs isn't told.
-#ifndef STREAMPOOL_CALLS_EXPLAIN_H
-#define STREAMPOOL_CALLS_EXPLAIN_H
+#ifndef STREAMPOOL_TELL_EXPLAIN_H
+#define STREAMPOOL_TELL_EXPLAIN_H
 
 #include "region/request.h"
 
-// Adds to what was noted on the way of a request that was served what the request itself tells.
-void sp_explain_complete(const struct sp_request *request);
+// Adds to what was noted on the way of a request that was served what the request itself tells, and
+// whether it could ask the driver.
+void sp_explain_complete(const struct sp_request *request, bool asked_driver);
 
 // Tells a growth, once its allocation is complete. With no lock held.
 void sp_explain_growth(struct sp_pool *pool, const struct poolMemPoolGrowth *growth);

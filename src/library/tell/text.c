@@ -1,4 +1,4 @@
-#include "calls/text.h"
+#include "tell/text.h"
 
 #include "order/context.h"
 

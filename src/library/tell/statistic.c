@@ -1,11 +1,11 @@
 // Statistics: what a pool counts, and how it is read and begun anew.
-#include "process/statistic.h"
+#include "tell/statistic.h"
 
-#include "process/gauge.h"
 #include "region/fail.h"
 #include "region/figures.h"
 #include "region/front.h"
 #include "region/lane.h"
+#include "tell/gauge.h"
 
 #include <streampool/lists.h>
 

@@ -1,4 +1,4 @@
-#include "process/gauge.h"
+#include "tell/gauge.h"
 
 #include "base/bits.h"
 #include "base/number.h"

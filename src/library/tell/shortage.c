@@ -1,9 +1,8 @@
-#include "calls/shortage.h"
+#include "tell/shortage.h"
 
 #include "base/checked.h"
 #include "base/number.h"
 #include "order/context.h"
-#include "process/given_up.h"
 #include "region/collect.h"
 #include "region/device.h"
 #include "region/figures.h"
@@ -78,7 +77,6 @@ static void look_at_others(struct sp_shortage *shortage) {
         shortage->others_reserved += reserved;
         shortage->others_free += sp_excess(reserved, used);
     }
-    sp_given_up_reap(device); // what was destroyed while the walk stood on it
     keep_to_device(shortage, device->vmm.total_memory);
 }
 
@@ -101,7 +99,6 @@ static bool has_lost(struct sp_device *device) {
         sp_loss_note(pool);
         any = any || sp_load_relaxed(&pool->lost) > sp_load_relaxed(&pool->lost_whole);
     }
-    sp_given_up_reap(device); // what was destroyed while the walk stood on it
     return any;
 }
 

@@ -1,9 +1,9 @@
-#include "process/tell.h"
+#include "tell/tell.h"
 
 #include "base/time.h"
-#include "process/statistic.h"
 #include "region/device.h"
 #include "region/figures.h"
+#include "tell/statistic.h"
 
 static _Atomic bool keeps_destroyed;
 static struct sp_lock lock; // guards `destroyed`

@@ -1,4 +1,4 @@
-#include "region/room.h"
+#include "tell/room.h"
 
 #include "base/checked.h"
 #include "base/number.h"

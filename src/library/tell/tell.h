@@ -2,8 +2,8 @@
 //
 // Pools that were destroyed are told of together: their statistics are sums, and the peaks those of
 // the pool that had most.
-#ifndef STREAMPOOL_PROCESS_TELL_H
-#define STREAMPOOL_PROCESS_TELL_H
+#ifndef STREAMPOOL_TELL_TELL_H
+#define STREAMPOOL_TELL_TELL_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 // Gauges tell how a pool stands. Nothing counts them as they change, so each is found by looking.
-#ifndef STREAMPOOL_PROCESS_GAUGE_H
-#define STREAMPOOL_PROCESS_GAUGE_H
+#ifndef STREAMPOOL_TELL_GAUGE_H
+#define STREAMPOOL_TELL_GAUGE_H
 
 #include "region/pool.h"
 

@@ -1,12 +1,12 @@
-#include "region/watch.h"
+#include "tell/watch.h"
 
 #include "base/bits.h"
 #include "base/number.h"
 #include "base/options.h"
 #include "region/figures.h"
 #include "region/lane.h"
-#include "region/room.h"
 #include "region/survey.h"
+#include "tell/room.h"
 
 static void set_on(struct sp_pool *pool) {
     sp_store_relaxed(&pool->watch.is_on, pool->watch.observer || sp_options()->explain_growth);
@@ -40,7 +40,7 @@ static void add_listed(const struct sp_request *request, struct sp_lane *lane) {
     sp_biased_lock_release(&lane->lock);
 }
 
-void sp_watch_note_lists(const struct sp_request *request) {
+static void note_lists(const struct sp_request *request) {
     struct poolMemPoolGrowth *growth = request->watched;
     *growth = (struct poolMemPoolGrowth){.remap = growth->remap,
                                          .remapExtents = growth->remapExtents,
@@ -127,7 +127,7 @@ static void note_rooms(const struct sp_request *request) {
     growth->unfencedStreamBytes = rooms[SP_UNFENCED].most_bytes;
 }
 
-void sp_watch_note_free_locked(const struct sp_request *request) {
+static void note_free_locked(const struct sp_request *request) {
     struct poolMemPoolGrowth *growth = request->watched;
     const struct sp_pool *pool = request->pool;
     growth->reservedBefore = sp_load_relaxed(&pool->reserved);
@@ -158,8 +158,8 @@ static uint64_t count_extents(const struct sp_block *first, uint64_t mapped) {
 }
 
 // A growth that raises nothing is left with nothing mapped, and so isn't told.
-void sp_watch_note_growth_locked(const struct sp_request *request, const struct sp_block *first,
-                                 uint64_t mapped, uint64_t from_free) {
+static void note_growth_locked(const struct sp_request *request, const struct sp_block *first,
+                               uint64_t mapped, uint64_t from_free) {
     struct poolMemPoolGrowth *growth = request->watched;
     uint64_t high = sp_load_relaxed(&request->pool->reserved_high);
     bool raises = sp_load_relaxed(&request->pool->reserved) + mapped > high;
@@ -168,10 +168,19 @@ void sp_watch_note_growth_locked(const struct sp_request *request, const struct 
     growth->fromFree = from_free;
 }
 
-void sp_watch_note_remap(const struct sp_request *request, enum poolGrowthRemap why,
-                         uint64_t extents, uint64_t missing) {
+static void note_remap(const struct sp_request *request, enum poolGrowthRemap why, uint64_t extents,
+                       uint64_t missing) {
     struct poolMemPoolGrowth *growth = request->watched;
     growth->remap = why;
     growth->remapExtents = extents;
     growth->remapMissing = missing;
+}
+
+void sp_watch_request(struct sp_request *request, struct poolMemPoolGrowth *growth) {
+    static const struct sp_listener notes = {.begin = note_lists,
+                                             .look = note_free_locked,
+                                             .growth = note_growth_locked,
+                                             .remap = note_remap};
+    request->listener = &notes;
+    request->watched = growth;
 }
