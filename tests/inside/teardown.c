@@ -12,7 +12,7 @@
 #include "process/runtime.h"
 #include "region/handle.h"
 #include "region/segment.h"
-#include "supply/bury.h"
+#include "supply/later.h"
 
 static void unmap_view(struct sp_view *view) {
     struct sp_extent *extent = sp_view_extent_from(view, 0);
@@ -53,7 +53,7 @@ static void take_out_of_walks(struct sp_pool *pool) {
 
 void inside_demolish(struct sp_pool *pool) {
     sp_handle_withdraw(pool, pool->handle);
-    sp_bury_at_end(pool);
+    sp_later_bury_at_end(pool);
     unmap_segments(pool);
     destroy_slabs(pool);
     take_out_of_walks(pool);

@@ -20,10 +20,10 @@ static struct {
     struct chunk *chunks;
 } store;
 
-static bool add_chunk(void) {
+static void add_chunk_locked(void) {
     struct chunk *chunk = aligned_alloc(_Alignof(struct chunk), sizeof *chunk);
     if (!chunk)
-        return false;
+        return;
     memset(chunk, 0, sizeof *chunk);
     chunk->next = store.chunks;
     store.chunks = chunk;
@@ -31,12 +31,13 @@ static bool add_chunk(void) {
         chunk->blocks[i].next = store.spare;
         store.spare = &chunk->blocks[i];
     }
-    return true;
 }
 
 static struct sp_block *take_from_store(void) {
     sp_lock_acquire(&store.lock);
-    struct sp_block *block = store.spare || add_chunk() ? store.spare : NULL;
+    if (!store.spare)
+        add_chunk_locked();
+    struct sp_block *block = store.spare;
     if (block)
         store.spare = block->next;
     sp_lock_release(&store.lock);
@@ -114,16 +115,23 @@ static void fill(struct sp_block *block, struct sp_chain *chain, uint64_t addres
     sp_block_set_state(block, state);
 }
 
+// Returns a descriptor with the block's fences for one of two parts of it, of which the second
+// begins at an address. Null without host memory.
+static struct sp_block *take_for_part(const struct sp_block *block, uint64_t address) {
+    struct sp_chain *chain = block->chain;
+    struct sp_block *part = sp_units_make_room(chain, address) ? take_spare(chain) : NULL;
+    if (!part || sp_fence_set_join(&part->fences, &block->fences))
+        return part;
+    give_spare(chain, part);
+    return NULL;
+}
+
 struct sp_block *sp_block_split(struct sp_block *block, uint64_t size) {
     struct sp_chain *chain = block->chain;
     uint64_t address = block->address + size;
-    struct sp_block *rest = sp_units_make_room(chain, address) ? take_spare(chain) : NULL;
+    struct sp_block *rest = take_for_part(block, address);
     if (!rest)
         return NULL;
-    if (!sp_fence_set_join(&rest->fences, &block->fences)) {
-        give_spare(chain, rest);
-        return NULL;
-    }
     fill(rest, chain, address, block->size - size, sp_block_state(block));
     rest->is_foreign = block->is_foreign;
     rest->prev = block;
@@ -138,14 +146,9 @@ struct sp_block *sp_block_split(struct sp_block *block, uint64_t size) {
 
 struct sp_block *sp_block_cut_front(struct sp_block *block, uint64_t size) {
     struct sp_chain *chain = block->chain;
-    bool room = sp_units_make_room(chain, block->address + size);
-    struct sp_block *front = room ? take_spare(chain) : NULL;
+    struct sp_block *front = take_for_part(block, block->address + size);
     if (!front)
         return NULL;
-    if (!sp_fence_set_join(&front->fences, &block->fences)) {
-        give_spare(chain, front);
-        return NULL;
-    }
     fill(front, chain, block->address, size, SP_BLOCK_BUSY);
     front->is_foreign = block->is_foreign;
     front->prev = block->prev;
@@ -209,29 +212,20 @@ struct sp_block *sp_chain_last(const struct sp_chain *chain) {
     return sp_chain_find(chain, chain->address + chain->size - 1);
 }
 
-// Gives the table room for a block of `more` bytes at the end, which makes the chain as long. False
-// without host memory; then the table may be longer than it need be, which does no harm.
-static bool extend_table(struct sp_chain *chain, uint64_t more) {
-    uint64_t end = chain->address + chain->size;
-    if (!sp_units_extend(chain, chain->size + more))
-        return false;
-    chain->size += more;
-    if (sp_units_make_room(chain, end))
-        return true;
-    chain->size -= more;
-    return false;
-}
-
+// A table that is longer than it need be, as there was no host memory for more, does no harm.
 struct sp_block *sp_chain_extend(struct sp_chain *chain, uint64_t more) {
     struct sp_block *last = sp_chain_last(chain);
-    struct sp_block *block = take_spare(chain);
+    uint64_t end = sp_block_end(last), size = chain->size;
+    struct sp_block *block = sp_units_extend(chain, size + more) ? take_spare(chain) : NULL;
     if (!block)
         return NULL;
-    if (!extend_table(chain, more)) {
+    chain->size += more;
+    if (!sp_units_make_room(chain, end)) {
+        chain->size = size;
         give_spare(chain, block);
         return NULL;
     }
-    fill(block, chain, sp_block_end(last), more, SP_BLOCK_BUSY);
+    fill(block, chain, end, more, SP_BLOCK_BUSY);
     block->prev = last;
     last->next = block;
     sp_units_enter(block);

@@ -54,14 +54,6 @@ static size_t next_in_group(const struct sp_leaf *leaf, size_t at, size_t end, u
     return SP_LEAF_UNITS;
 }
 
-static uint8_t largest_in_group(const struct sp_leaf *leaf, size_t group) {
-    const uint8_t *numbers = &leaf->free[group << SP_GROUP_SHIFT];
-    uint8_t most = 0;
-    for (int i = 0; i < GROUP_UNITS; i++)
-        most = numbers[i] > most ? numbers[i] : most;
-    return most;
-}
-
 // `unit` is the group's first.
 static struct sp_block *find_in_group(struct sp_leaf *leaf, size_t unit, uint8_t least,
                                       struct sp_lowest_search *search) {
@@ -73,7 +65,10 @@ static struct sp_block *find_in_group(struct sp_leaf *leaf, size_t unit, uint8_t
             return found;
         at++;
     }
-    leaf->free_most[group] = largest_in_group(leaf, group);
+    uint8_t most = 0;
+    for (at = group << SP_GROUP_SHIFT; at < end; at++)
+        most = leaf->free[at] > most ? leaf->free[at] : most;
+    leaf->free_most[group] = most;
     return NULL;
 }
 

@@ -23,10 +23,6 @@ static void count_look(struct walk *walk) {
         walk->search->looks--;
 }
 
-static bool is_seam(const struct sp_block *block) {
-    return sp_block_is_filed(block) && sp_block_is_filed(block->prev);
-}
-
 static size_t unit_at(const struct sp_block *block) {
     return sp_units_at(block->chain, block->address);
 }
@@ -47,15 +43,6 @@ static void set_units_between(const struct walk *walk, size_t first, size_t last
             uint8_t *number = &leaf->rows[unit & (SP_LEAF_UNITS - 1)];
             *number = number_after(walk, *number);
         }
-    }
-}
-
-// Raises what the leaves from one unit to another say of their largest number. A leaf that was
-// never made has no block of the row.
-static void raise_most(const struct sp_chain *chain, size_t first, size_t last, uint8_t number) {
-    for (size_t i = first >> SP_LEAF_SHIFT; i <= last >> SP_LEAF_SHIFT; i++) {
-        if (chain->leaves[i])
-            raise(&chain->leaves[i]->rows_most, number);
     }
 }
 
@@ -90,7 +77,11 @@ static void walk_row(struct walk *walk, struct sp_block *seam) {
     walk->end = sp_block_end(last);
     walk->behind = last->next;
     set_units_between(walk, unit_at(first), unit_at(last));
-    raise_most(walk->chain, unit_at(first), unit_at(last), walk->number);
+    // Leaves say no less of their largest number. One that was never made has no block of the row.
+    for (size_t i = unit_at(first) >> SP_LEAF_SHIFT; i <= unit_at(last) >> SP_LEAF_SHIFT; i++) {
+        if (walk->chain->leaves[i])
+            raise(&walk->chain->leaves[i]->rows_most, walk->number);
+    }
     if (walk->search->visit && size >= walk->search->least)
         walk->search->visit(walk->search->context, first, last);
 }
@@ -101,7 +92,8 @@ static uint8_t walk_unit(struct walk *walk, size_t unit, uint8_t before) {
     struct sp_block *block = sp_units_leaf(walk->chain, unit)->first[unit & (SP_LEAF_UNITS - 1)];
     count_look(walk);
     while (block && unit_at(block) == unit) {
-        if (block->address >= walk->end && is_seam(block))
+        if (block->address >= walk->end && sp_block_is_filed(block) &&
+            sp_block_is_filed(block->prev)) // a seam
             walk_row(walk, block);
         count_look(walk);
         if (block->address >= walk->end) {
@@ -112,17 +104,6 @@ static uint8_t walk_unit(struct walk *walk, size_t unit, uint8_t before) {
         block = walk->behind;
     }
     return most;
-}
-
-static uint8_t most_of(const struct sp_leaf *leaf, size_t units) {
-    uint8_t most = 0;
-    for (size_t i = 0; i < units; i++)
-        raise(&most, leaf->rows[i]);
-    return most;
-}
-
-static uint64_t address_of(const struct sp_chain *chain, size_t unit) {
-    return chain->address + ((uint64_t)unit << SP_UNIT_SHIFT);
 }
 
 // Walks those units of a leaf, from one on, whose numbers are at least `least`. False when no looks
@@ -138,12 +119,14 @@ static bool walk_leaf(struct walk *walk, size_t unit, uint8_t least) {
         if (leaf->rows[i] < least)
             continue;
         if (walk->search->in_parts && walk->search->looks == 0) {
-            walk->search->from = address_of(walk->chain, first + i);
+            walk->search->from = walk->chain->address + ((uint64_t)(first + i) << SP_UNIT_SHIFT);
             return false;
         }
         leaf->rows[i] = walk_unit(walk, first + i, leaf->rows[i]);
     }
-    leaf->rows_most = most_of(leaf, units);
+    leaf->rows_most = 0;
+    for (size_t i = 0; i < units; i++)
+        raise(&leaf->rows_most, leaf->rows[i]);
     return true;
 }
 

@@ -38,12 +38,6 @@ static struct {
 
 _Atomic uint32_t sp_slab_mixed_classes;
 
-static size_t bytes_of(unsigned class_index) {
-    size_t bytes = offsetof(struct sp_slab, asked_each) +
-                   sp_size_classes[class_index].blocks * sizeof(uint16_t);
-    return sp_round_up(bytes, _Alignof(struct sp_slab));
-}
-
 static bool add_chunk_locked(void) {
     size_t size = store.bytes < CHUNK_MIN ? CHUNK_MIN : store.bytes;
     bool is_huge = size >= HUGE_PAGE;
@@ -62,38 +56,32 @@ static bool add_chunk_locked(void) {
     return true;
 }
 
-static struct sp_slab *cut_locked(size_t bytes) {
-    if (store.left < bytes && !add_chunk_locked())
-        return NULL;
-    struct sp_slab *slab = (struct sp_slab *)(void *)store.next;
-    store.next += bytes;
-    store.left -= bytes;
-    return slab;
-}
-
 // Returns a spare slab of the class, or a new one. Null without host memory.
 static struct sp_slab *take_from_store(unsigned class_index) {
+    size_t bytes = offsetof(struct sp_slab, asked_each) +
+                   sp_size_classes[class_index].blocks * sizeof(uint16_t);
+    bytes = sp_round_up(bytes, _Alignof(struct sp_slab));
     sp_lock_acquire(&store.lock);
     struct sp_slab *slab = store.slabs[class_index];
-    if (slab)
+    if (slab) {
         store.slabs[class_index] = slab->next_spare;
-    else
-        slab = cut_locked(bytes_of(class_index));
+    } else if (store.left >= bytes || add_chunk_locked()) {
+        slab = (struct sp_slab *)(void *)store.next;
+        store.next += bytes;
+        store.left -= bytes;
+    }
     sp_lock_release(&store.lock);
     return slab;
 }
 
-static void set_all_free(struct sp_slab *slab, uint32_t blocks) {
-    for (uint32_t word = 0; word * 64 < blocks; word++)
-        slab->free[word] = blocks - word * 64 < 64 ? ((uint64_t)1 << blocks % 64) - 1 : UINT64_MAX;
-}
-
 struct sp_slab *sp_slab_create(unsigned class_index) {
+    uint32_t blocks = sp_size_classes[class_index].blocks;
     struct sp_slab *slab = take_from_store(class_index);
     if (!slab)
         return NULL;
     memset(slab, 0, offsetof(struct sp_slab, asked_each));
-    set_all_free(slab, sp_size_classes[class_index].blocks);
+    for (uint32_t word = 0; word * 64 < blocks; word++)
+        slab->free[word] = blocks - word * 64 < 64 ? ((uint64_t)1 << blocks % 64) - 1 : UINT64_MAX;
     sp_list_init(&slab->link);
     sp_list_init(&slab->returned_link);
     sp_list_init(&slab->owned_link);

@@ -143,17 +143,6 @@ static inline bool may_merge(const struct sp_block *block, const struct sp_block
            complete_together(&block->fences, &next->fences);
 }
 
-// Merges a block that is in no index with its next neighbour, if that is in the tier and there is
-// host memory for the fences.
-static void merge_next(struct sp_tier *tier, struct sp_block *block) {
-    struct sp_block *next = block->next;
-    if (!next || next->tier != tier || tier->apart || !may_merge(block, next))
-        return;
-    sp_tier_remove(next);
-    if (!sp_block_absorb_next(block))
-        add(tier, next);
-}
-
 // Merges a block of the tier with its next neighbour, which is in no index. False without host
 // memory for the fences.
 static bool extend(struct sp_tier *tier, struct sp_block *block) {
@@ -169,9 +158,15 @@ static bool extend(struct sp_tier *tier, struct sp_block *block) {
     return absorbed;
 }
 
+// The block is merged with its neighbours that are in the tier, if there is host memory for the
+// fences.
 struct sp_block *sp_tier_insert(struct sp_tier *tier, struct sp_block *block) {
-    merge_next(tier, block);
-    struct sp_block *prev = block->prev;
+    struct sp_block *prev = block->prev, *next = block->next;
+    if (next && next->tier == tier && !tier->apart && may_merge(block, next)) {
+        sp_tier_remove(next);
+        if (!sp_block_absorb_next(block))
+            add(tier, next);
+    }
     if (prev && prev->tier == tier && !tier->apart && may_merge(prev, block) && extend(tier, prev))
         block = prev;
     else
@@ -246,10 +241,6 @@ static unsigned days_between(uint64_t number, uint64_t now) {
     return (unsigned)sp_min(days, SP_CALENDAR_DAYS - 1);
 }
 
-static unsigned day_of(const struct sp_calendar *calendar, uint64_t number) {
-    return number <= calendar->now ? SP_TODAY : days_between(number, calendar->now);
-}
-
 void sp_calendar_init(struct sp_calendar *calendar) {
     calendar->now = 0;
     for (unsigned day = 0; day < SP_CALENDAR_DAYS; day++)
@@ -257,8 +248,9 @@ void sp_calendar_init(struct sp_calendar *calendar) {
 }
 
 void sp_calendar_add(struct sp_calendar *calendar, struct sp_block *block) {
-    sp_list_push_back(&calendar->days[day_of(calendar, sp_calendar_number(block))],
-                      &block->fences.link);
+    uint64_t number = sp_calendar_number(block);
+    unsigned day = number <= calendar->now ? SP_TODAY : days_between(number, calendar->now);
+    sp_list_push_back(&calendar->days[day], &block->fences.link);
 }
 
 // The numbers under the days behind `last` are larger than both, and differ from the new one in the

@@ -9,7 +9,7 @@
 #include "region/figures.h"
 #include "region/lane.h"
 #include "region/segment.h"
-#include "supply/bury.h"
+#include "supply/later.h"
 #include "supply/trim.h"
 
 // --------------------------------------------------------------------------------- what is awaited
@@ -238,7 +238,7 @@ static void unclaim(struct sp_pool *pool, bool refused) {
 
 void sp_given_up_dispose(struct sp_pool *pool) {
     sp_promises_set(pool, poolPromiseNothing);
-    sp_bury_at_end(pool);
+    sp_later_bury_at_end(pool);
     sp_segment_close_all(pool);
     sp_lane_free_all(pool);
     sp_device_give_struct(pool);

@@ -5,13 +5,12 @@
 #include "order/end.h"
 #include "order/progress.h"
 #include "process/pin.h"
-#include "supply/bury.h"
 #include "supply/later.h"
 #include "supply/trim.h"
 
 static enum sp_worker_result bury_one(struct sp_pool *pool) {
     bool buried;
-    struct sp_outcome outcome = sp_bury_one(pool, &buried);
+    struct sp_outcome outcome = sp_later_bury_one(pool, &buried);
     if (buried)
         return SP_WORKER_PROGRESS;
     if (!sp_is_done(outcome))

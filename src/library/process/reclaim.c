@@ -4,7 +4,7 @@
 #include "base/number.h"
 #include "order/context.h"
 #include "process/given_up.h"
-#include "supply/bury.h"
+#include "supply/later.h"
 #include "supply/loss.h"
 #include "supply/trim.h"
 
@@ -63,7 +63,7 @@ bool sp_reclaim_addresses(struct sp_device *device) {
     bool any = false;
     while ((pool = sp_device_next_pool(device, pool))) {
         size_t buried;
-        sp_bury_all(pool, &buried);
+        sp_later_bury_all(pool, &buried);
         bool lost = sp_loss_note(pool);
         any = any || lost || buried > 0;
     }

@@ -232,33 +232,22 @@ static uint64_t find_in(const struct sp_request *request, const struct sp_stitch
     return 0;
 }
 
-// Takes the home memory under a range, run by run. Returns how many pieces it is; 0, and nothing
-// changed, when it can't be had.
-static size_t take_pieces(const struct sp_request *request, const struct sp_stitch *stitch,
-                          uint64_t address, struct sp_block **pieces) {
-    uint64_t end = address + request->size;
-    size_t taken = 0;
-    for (size_t i = run_at(stitch, address); i < stitch->count && stitch->runs[i].address < end;
-         i++) {
-        struct part part = part_of(&stitch->runs[i], address, end);
-        pieces[taken] = sp_loan_take_home(request, stitch->runs[i].chain, part.home, part.size);
-        if (!pieces[taken]) {
-            give_back(request->pool, pieces, taken);
-            return 0;
-        }
-        taken++;
-    }
-    return taken;
-}
-
+// Takes the home memory under a range, run by run, and the block that borrows it. Null, and nothing
+// changed, where that can't be had.
 static struct sp_block *take_from(const struct sp_request *request, struct sp_stitch *stitch,
                                   uint64_t address) {
     struct sp_block **pieces = malloc(stitch->count * sizeof *pieces);
-    if (!pieces)
-        return NULL;
-    size_t taken = take_pieces(request, stitch, address, pieces);
-    struct sp_block *block =
-        taken > 0 ? sp_loan_begin(stitch, address, request->size, pieces) : NULL;
+    uint64_t end = address + request->size;
+    size_t taken = 0;
+    bool all = pieces != NULL;
+    for (size_t i = run_at(stitch, address);
+         all && i < stitch->count && stitch->runs[i].address < end; i++) {
+        struct part part = part_of(&stitch->runs[i], address, end);
+        pieces[taken] = sp_loan_take_home(request, stitch->runs[i].chain, part.home, part.size);
+        all = pieces[taken] != NULL;
+        taken += all;
+    }
+    struct sp_block *block = all ? sp_loan_begin(stitch, address, request->size, pieces) : NULL;
     if (!block)
         give_back(request->pool, pieces, taken);
     free(pieces);

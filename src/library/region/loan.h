@@ -22,7 +22,7 @@
 // The view is *kept*: the same request, or any that finds enough free memory side by side in it, is
 // served again with no driver call. Kept views are limited in number and in mappings; the one that
 // was used longest ago goes first. It becomes a *zombie* until all work through it has completed,
-// and is unmapped then (supply/bury.h).
+// and is unmapped then (supply/later.h).
 //
 // Pages serve large blocks that way where nothing else does. They are lent whole, for slabs are cut
 // from whole ones.

@@ -213,25 +213,15 @@ static bool settle_lanes(struct sp_pool *pool, unsigned *looks) {
     return true;
 }
 
-// True when it is known which streams have brought the news since, and there are fewer of them than
-// lanes.
-static bool knows_news(const struct sp_pool *pool, uint64_t seen, uint64_t news) {
-    uint32_t slot;
-    if (seen > news || news - seen > sp_load_relaxed(&pool->lanes.count))
-        return false;
-    for (uint64_t number = seen; number < news; number++) {
-        if (!sp_progress_news_of(sp_pool_goes_by(pool), number, &slot))
-            return false;
-    }
-    return true;
-}
-
-// The lanes of these streams.
+// The lanes of the streams that have brought the news since, where it is known which these are, and
+// there are fewer of them than lanes. Else all.
 static bool settle_by_news(struct sp_pool *pool, uint64_t seen, uint64_t news, unsigned *looks) {
     uint32_t slot;
+    if (seen > news || news - seen > sp_load_relaxed(&pool->lanes.count))
+        return settle_lanes(pool, looks);
     for (uint64_t number = seen; number < news; number++) {
         if (!sp_progress_news_of(sp_pool_goes_by(pool), number, &slot))
-            return false; // not any more
+            return settle_lanes(pool, looks); // not any more
         struct sp_lane *lane = sp_lane_find(pool, slot);
         if (lane && !settle_lane(pool, lane, looks))
             return false;
@@ -243,9 +233,7 @@ bool sp_settle_lanes_part(struct sp_pool *pool) {
     unsigned looks = SP_SETTLED_AT_ONCE;
     uint64_t news = sp_progress_news_by(sp_pool_goes_by(pool));
     uint64_t seen = pool->settled_lanes;
-    bool settled =
-        seen == news || (knows_news(pool, seen, news) ? settle_by_news(pool, seen, news, &looks)
-                                                      : settle_lanes(pool, &looks));
+    bool settled = seen == news || settle_by_news(pool, seen, news, &looks);
     if (settled)
         pool->settled_lanes = news;
     return settled;
@@ -281,9 +269,7 @@ bool sp_settle_part(struct sp_pool *pool) {
         return true;
     if (seen > news)
         pool->settled = seen = (uint64_t)AT_WORK;
-    bool settled = knows_news(pool, seen, news) ? settle_by_news(pool, seen, news, &looks)
-                                                : settle_lanes(pool, &looks);
-    if (!settled)
+    if (!settle_by_news(pool, seen, news, &looks))
         return false;
     for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
         settle_tier(pool, &pool->regions[kind].waiting);

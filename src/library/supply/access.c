@@ -58,20 +58,14 @@ static struct sp_outcome set_extent(struct walk *walk, const struct sp_extent *e
     return outcome;
 }
 
-static struct sp_outcome set_view(struct walk *walk, const struct sp_view *view) {
-    struct sp_outcome outcome = sp_outcome_done();
-    struct sp_extent *extent = sp_view_extent_from(view, 0);
-    for (; extent && sp_is_done(outcome); extent = sp_view_extent_next(extent))
-        outcome = set_extent(walk, extent);
-    return outcome;
-}
-
 static struct sp_outcome set_all(struct walk *walk, const struct sp_pool *pool) {
     struct sp_outcome outcome = sp_outcome_done();
     for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
         SP_LIST_FOR_EACH(link, &pool->regions[kind].segments) {
-            if (sp_is_done(outcome))
-                outcome = set_view(walk, &SP_CONTAINER_OF(link, struct sp_segment, link)->view);
+            const struct sp_segment *segment = SP_CONTAINER_OF(link, struct sp_segment, link);
+            struct sp_extent *extent = sp_view_extent_from(&segment->view, 0);
+            for (; extent && sp_is_done(outcome); extent = sp_view_extent_next(extent))
+                outcome = set_extent(walk, extent);
         }
     }
     return outcome;
@@ -79,30 +73,21 @@ static struct sp_outcome set_all(struct walk *walk, const struct sp_pool *pool) 
 
 // -------------------------------------------------------------------------------------- the change
 
-static struct change what_was(const struct sp_pool *pool, const struct change *change) {
+// A mapping that can't be put back lets a peer in that the pool doesn't name, or keeps one out
+// until the next change, which sets each mapping again whatever the pool says.
+static struct sp_outcome change_locked(struct sp_pool *pool, const struct change *change) {
     struct change before = *change;
     for (size_t i = 0; i < before.count; i++)
         before.descriptors[i].flags =
             sp_access_of(&pool->access, before.descriptors[i].location.id);
-    return before;
-}
-
-// A mapping that can't be put back lets a peer in that the pool doesn't name, or keeps one out
-// until the next change, which sets each mapping again whatever the pool says.
-static void put_back(const struct sp_pool *pool, const struct change *before, size_t passed) {
-    struct walk walk = {.change = before, .most = passed, .undoes = true};
-    set_all(&walk, pool);
-    if (walk.refused > 0)
-        sp_log_warn("access to %zu mappings of device %d could not be put back", walk.refused,
-                    pool->device->vmm.ordinal);
-}
-
-static struct sp_outcome change_locked(struct sp_pool *pool, const struct change *change) {
-    struct change before = what_was(pool, change);
     struct walk walk = {.change = change, .most = SIZE_MAX};
     struct sp_outcome outcome = set_all(&walk, pool);
     if (!sp_is_done(outcome)) {
-        put_back(pool, &before, walk.passed);
+        struct walk back = {.change = &before, .most = walk.passed, .undoes = true};
+        set_all(&back, pool);
+        if (back.refused > 0)
+            sp_log_warn("access to %zu mappings of device %d could not be put back", back.refused,
+                        pool->device->vmm.ordinal);
         return outcome;
     }
     for (size_t i = 0; i < change->count; i++)
@@ -158,27 +143,25 @@ static poolError_t check(const struct sp_pool *pool, const struct poolMemAccessD
                                                      : check_peer(pool, location->id, desc->flags);
 }
 
-// The last of several entries for one device counts.
-static void enter(struct change *change, const struct poolMemAccessDesc *desc) {
-    size_t at = 0;
-    while (at < change->count && change->descriptors[at].location.id != desc->location.id)
-        at++;
-    change->count += at == change->count;
-    change->descriptors[at] = (CUmemAccessDesc){{CU_MEM_LOCATION_TYPE_DEVICE, desc->location.id},
-                                                (CUmemAccess_flags)desc->flags};
-}
-
 // --------------------------------------------------------------------------------------- the calls
 
+// The last of several entries for one device counts.
 poolError_t sp_access_change(struct sp_pool *pool, const struct poolMemAccessDesc *list,
                              size_t count) {
     struct change change = {.count = 0};
     for (size_t i = 0; i < count; i++) {
         poolError_t error = check(pool, &list[i]);
+        int id = list[i].location.id;
         if (error != poolSuccess)
             return error;
-        if (list[i].location.id != pool->device->vmm.ordinal)
-            enter(&change, &list[i]);
+        if (id == pool->device->vmm.ordinal)
+            continue;
+        size_t at = 0;
+        while (at < change.count && change.descriptors[at].location.id != id)
+            at++;
+        change.count += at == change.count;
+        change.descriptors[at] =
+            (CUmemAccessDesc){{CU_MEM_LOCATION_TYPE_DEVICE, id}, (CUmemAccess_flags)list[i].flags};
     }
     if (change.count == 0 ||
         (sp_vmm_is_plain(&pool->device->vmm) && !sp_access_has_peers(&pool->access)))

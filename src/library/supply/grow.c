@@ -14,7 +14,7 @@
 
 // ----------------------------------------------------------------------------------------- growing
 
-static void count_mapped(struct sp_pool *pool, const struct sp_block *block, uint64_t bytes) {
+void sp_grow_count(struct sp_pool *pool, const struct sp_block *block, uint64_t bytes) {
     pool->regions[sp_segment_of(block)->kind].mapped += bytes;
     sp_figures_reserved_add(pool, bytes);
 }
@@ -30,7 +30,7 @@ static void keep_mapped(struct sp_pool *pool, struct sp_plan *plan, uint64_t map
     if (mapped < plan->hole->size)
         unmapped = sp_block_split(plan->hole, mapped);
     if (unmapped || mapped == plan->hole->size) {
-        count_mapped(pool, plan->hole, mapped);
+        sp_grow_count(pool, plan->hole, mapped);
         sp_settle_insert(pool, plan->hole);
     } else {
         sp_log_warn("no host memory: %zu MiB of device memory are lost", (size_t)(mapped >> 20));
@@ -63,7 +63,7 @@ static struct sp_outcome map(struct sp_pool *pool, struct sp_plan *plan) {
 
 static struct sp_block *publish_locked(struct sp_pool *pool, const struct sp_plan *plan) {
     struct sp_block *block = plan->hole;
-    count_mapped(pool, block, plan->amount);
+    sp_grow_count(pool, block, plan->amount);
     if (plan->rest)
         sp_settle_insert(pool, plan->rest);
     if (plan->front.first) {
@@ -97,22 +97,18 @@ static struct sp_outcome map_for(const struct sp_request *request, struct sp_pla
     return outcome;
 }
 
-// Before anything is set aside.
-static void look(const struct sp_request *request) {
-    sp_request_tell(request, begin(request));
-    sp_lock_acquire(&request->pool->lock);
-    sp_request_tell(request, look(request));
-    sp_lock_release(&request->pool->lock);
-}
-
 static struct sp_outcome grow_mapping(struct sp_request *request, struct sp_block **block) {
     struct sp_pool *pool = request->pool;
     struct sp_plan plan;
     *block = sp_take(request); // another thread may have grown while this one waited
     if (*block)
         return sp_outcome_done();
-    if (request->listener)
-        look(request);
+    if (request->listener) { // before anything is set aside
+        sp_request_tell(request, begin(request));
+        sp_lock_acquire(&pool->lock);
+        sp_request_tell(request, look(request));
+        sp_lock_release(&pool->lock);
+    }
     if (request->kind == SP_REGION_LARGE)
         sp_growth_note(pool, request->size);
     struct sp_outcome outcome = map_for(request, &plan);
@@ -164,10 +160,6 @@ struct sp_outcome sp_grow_aside(struct sp_pool *pool, uint64_t bytes, struct sp_
         sp_plan_undo(pool, &plan, segment);
     *block = plan.hole;
     return outcome;
-}
-
-void sp_grow_count(struct sp_pool *pool, const struct sp_block *block, uint64_t bytes) {
-    count_mapped(pool, block, bytes);
 }
 
 void sp_grow_back(struct sp_pool *pool, struct sp_block *block) {

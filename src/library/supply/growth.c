@@ -57,13 +57,6 @@ bool sp_growth_is_due(struct sp_pool *pool, uint64_t size) {
 
 // ------------------------------------------------------------------------------- what is foreseen
 
-static uint64_t count_misses_locked(const struct sp_pool *pool) {
-    uint64_t misses = 0;
-    SP_LIST_FOR_EACH(link, &pool->lanes.list)
-        misses += sp_load_relaxed(&SP_CONTAINER_OF(link, struct sp_lane, link)->misses);
-    return misses;
-}
-
 // A period is as long as a part of the program so far: what has risen for long goes on for long.
 static uint64_t period_at(uint64_t misses) {
     return sp_max(misses / SP_RISE_PERIOD, SP_RISE_PERIOD_MIN);
@@ -86,17 +79,12 @@ static void note_rise_locked(struct sp_rise *rise, struct sp_rise_point now) {
 static struct sp_rise_point look_at_rise(struct sp_pool *pool, struct sp_rise *rise) {
     struct sp_rise_point now = {.used_high = sp_load_relaxed(&pool->figures.used_high)};
     sp_lock_acquire(&pool->lock);
-    now.misses = count_misses_locked(pool);
+    SP_LIST_FOR_EACH(link, &pool->lanes.list)
+        now.misses += sp_load_relaxed(&SP_CONTAINER_OF(link, struct sp_lane, link)->misses);
     note_rise_locked(&pool->rise, now);
     *rise = pool->rise;
     sp_lock_release(&pool->lock);
     return now;
-}
-
-static uint64_t rise_of(struct sp_pool *pool) {
-    struct sp_rise rise;
-    struct sp_rise_point now = look_at_rise(pool, &rise);
-    return sp_excess(now.used_high, rise.before.used_high);
 }
 
 // True when the most that was in use has been the same for a period.
@@ -111,10 +99,13 @@ static bool is_looked_at(const struct sp_pool *pool) {
 }
 
 bool sp_growth_is_foreseen(struct sp_pool *pool, uint64_t size) {
+    struct sp_rise rise;
     if (!is_looked_at(pool))
         return false;
     uint64_t need = known_need(pool, size);
-    uint64_t more = rise_of(pool) / SP_RISE_DENOMINATOR * SP_RISE_NUMERATOR;
+    struct sp_rise_point now = look_at_rise(pool, &rise);
+    uint64_t more = sp_excess(now.used_high, rise.before.used_high);
+    more = more / SP_RISE_DENOMINATOR * SP_RISE_NUMERATOR;
     more = sp_min(more, need / SP_RISE_SHARE);
     uint64_t most = beyond_use(pool, need);
     return sp_load_relaxed(&pool->reserved) + size <= need + sp_min(more, most);
@@ -143,21 +134,17 @@ static uint64_t extent_of_pool(const struct sp_pool *pool, uint64_t bytes) {
     return size;
 }
 
-// Where there are many pools, none may have more than its share of a quarter of the device before
-// it needs it. A few thousand that need little would fill the device otherwise.
-static bool is_fair(const struct sp_pool *pool, uint64_t bytes) {
-    uint32_t pools = sp_load_relaxed(&pool->device->holders_in_use);
-    return pools < SP_MANY_POOLS || bytes <= pool->device->vmm.total_memory / 4 / pools;
-}
-
 // The large region grows by a whole extent as long as the pool may have one that it doesn't need
 // yet, else by as much as it may have. A request that is large enough for an extent of its own gets
-// just that.
+// just that. Where there are many pools, none may have more than its share of a quarter of the
+// device before it needs it. A few thousand that need little would fill the device otherwise.
 static uint64_t large_unit(struct sp_pool *pool, uint64_t need) {
     if (need >= SP_EXTENT_OWN_MIN)
         return 0;
     uint64_t unit = extent_of_pool(pool, sp_load_relaxed(&pool->reserved));
-    while (unit > granule_of(pool) && !(sp_growth_is_due(pool, unit) && is_fair(pool, unit)))
+    uint32_t pools = sp_load_relaxed(&pool->device->holders_in_use);
+    uint64_t fair = pools < SP_MANY_POOLS ? UINT64_MAX : pool->device->vmm.total_memory / 4 / pools;
+    while (unit > granule_of(pool) && !(sp_growth_is_due(pool, unit) && unit <= fair))
         unit /= 2;
     return sp_round_up(unit, granule_of(pool));
 }
@@ -196,11 +183,6 @@ uint64_t sp_growth_amount(struct sp_pool *pool, enum sp_region_kind kind, uint64
     return amount > room ? sp_round_down(room, granule_of(pool)) : amount;
 }
 
-static bool is_of_its_own(const struct sp_pool *pool, uint64_t amount) {
-    uint64_t most = sp_pool_is_shared(pool) ? SP_EXTENT_OWN_MAX_SHARED : SP_EXTENT_OWN_MAX;
-    return amount >= SP_EXTENT_OWN_MIN && amount <= most;
-}
-
 // The pages of slabs lie in small extents: a stream that frees a small block holds all of one.
 // An extent of the large region has the size that befits the pool, or that of a part of the
 // request, whichever is more. It is the whole request where that is no larger than extents are
@@ -209,9 +191,11 @@ static bool is_of_its_own(const struct sp_pool *pool, uint64_t amount) {
 uint64_t sp_growth_extent(const struct sp_pool *pool, enum sp_region_kind kind, uint64_t amount,
                           bool ahead) {
     uint64_t reserved = sp_load_relaxed(&pool->reserved);
+    uint64_t own_max = sp_pool_is_shared(pool) ? SP_EXTENT_OWN_MAX_SHARED : SP_EXTENT_OWN_MAX;
+    bool is_of_its_own = amount >= SP_EXTENT_OWN_MIN && amount <= own_max;
     if (kind == SP_REGION_PAGES && !sp_vmm_is_plain(&pool->device->vmm))
         return sp_max(SP_EXTENT_MIN, granule_of(pool));
-    if (kind != SP_REGION_LARGE || is_of_its_own(pool, amount) || (amount >= reserved && !ahead) ||
+    if (kind != SP_REGION_LARGE || is_of_its_own || (amount >= reserved && !ahead) ||
         sp_vmm_is_plain(&pool->device->vmm))
         return amount;
     uint64_t size = extent_of_pool(pool, reserved + amount);

@@ -1,7 +1,9 @@
 #include "supply/later.h"
 
 #include "driver/driver.h"
-#include "supply/bury.h"
+#include "order/end.h"
+
+#include <stdlib.h>
 
 bool sp_later_serves(const struct sp_pool *pool) {
     return sp_load_relaxed(&pool->attributes.reaper) && !sp_pool_is_deterministic(pool) &&
@@ -26,8 +28,89 @@ bool sp_later_trim(struct sp_pool *pool) {
     return false;
 }
 
+// ----------------------------------------------------------------------------------------- burying
+
+static struct sp_stitch *stitch_at(struct sp_list *link) {
+    return SP_CONTAINER_OF(link, struct sp_stitch, by_use);
+}
+
+static bool is_over(struct sp_stitch *stitch) {
+    sp_fence_set_prune(&stitch->used, sp_pool_measure(stitch->segment.pool));
+    return sp_fence_set_empty(&stitch->used) && !stitch->used_more;
+}
+
+static void close_stitch(struct sp_stitch *stitch) {
+    sp_fence_set_clear(&stitch->used);
+    sp_chain_close(&stitch->segment.chain);
+    if (stitch->alias)
+        sp_alias_close(stitch->alias);
+    free(stitch);
+}
+
+struct sp_outcome sp_later_bury_view(struct sp_pool *pool, struct sp_stitch *stitch) {
+    struct sp_outcome outcome =
+        stitch->alias ? sp_alias_unmap_all(stitch->alias) : sp_outcome_done();
+    if (sp_is_done(outcome)) {
+        close_stitch(stitch);
+        return sp_outcome_done();
+    }
+    sp_lock_acquire(&pool->lock);
+    sp_loan_add_zombie(pool, stitch);
+    sp_lock_release(&pool->lock);
+    return outcome;
+}
+
+// A zombie whose fences found no host memory is never taken out of the list.
+struct sp_outcome sp_later_bury_one(struct sp_pool *pool, bool *buried) {
+    struct sp_stitch *stitch = NULL;
+    sp_lock_acquire(&pool->lock);
+    SP_LIST_FOR_EACH_SAFE(link, &pool->kept.zombies) {
+        if (!is_over(stitch_at(link)))
+            continue;
+        stitch = stitch_at(link);
+        sp_list_remove(link);
+        sp_subtract_relaxed(&pool->kept.zombie_count, 1);
+        break;
+    }
+    sp_lock_release(&pool->lock);
+    struct sp_outcome outcome = stitch ? sp_later_bury_view(pool, stitch) : sp_outcome_done();
+    *buried = stitch && sp_is_done(outcome);
+    if (*buried)
+        sp_pool_count(pool, SP_STATISTIC_ZombiesBuried);
+    return outcome;
+}
+
+struct sp_outcome sp_later_bury_all(struct sp_pool *pool, size_t *buried) {
+    struct sp_outcome outcome = sp_outcome_done();
+    bool more = sp_pool_has_zombies(pool);
+    *buried = 0;
+    if (!more)
+        return sp_outcome_done();
+    sp_end_gone_contexts(NULL);
+    sp_pool_begin_mapping(pool);
+    while (more) {
+        outcome = sp_later_bury_one(pool, &more);
+        *buried += more;
+    }
+    sp_pool_end_mapping(pool);
+    return outcome;
+}
+
+static void close_list(struct sp_list *list) {
+    while (!sp_list_empty(list)) {
+        struct sp_stitch *stitch = stitch_at(sp_list_pop_front(list));
+        sp_alias_unmap_all(stitch->alias);
+        close_stitch(stitch);
+    }
+}
+
+void sp_later_bury_at_end(struct sp_pool *pool) {
+    close_list(&pool->kept.views);
+    close_list(&pool->kept.zombies);
+}
+
 void sp_later_bury(struct sp_pool *pool) {
     size_t buried;
     if (sp_pool_has_zombies(pool) && !sp_later_call(pool))
-        sp_bury_all(pool, &buried);
+        sp_later_bury_all(pool, &buried);
 }

@@ -9,10 +9,14 @@
 // which they do it with the pool's attribute off. These are deterministic pools, whose doings must
 // not depend on how fast a thread is; and all pools while the simulated driver schedules the
 // threads, for it doesn't know the worker.
+//
+// A view that is no longer kept is a zombie (region/loan.h). Once all work through it has completed
+// it is *buried*: unmapped, and its address space given back, with the map lock held and the pool's
+// not. A zombie that the driver doesn't unmap stays one.
 #ifndef STREAMPOOL_SUPPLY_LATER_H
 #define STREAMPOOL_SUPPLY_LATER_H
 
-#include "region/pool.h"
+#include "region/loan.h"
 
 // Tells whether the worker does the pool's work.
 bool sp_later_serves(const struct sp_pool *pool);
@@ -27,5 +31,19 @@ bool sp_later_trim(struct sp_pool *pool);
 
 // Leaves the pool's zombies to the worker, or buries those that can be. No lock is held.
 void sp_later_bury(struct sp_pool *pool);
+
+// Buries the zombies whose work has completed, and counts them. Returns the first error. Takes the
+// map lock.
+struct sp_outcome sp_later_bury_all(struct sp_pool *pool, size_t *buried);
+
+// Buries one zombie whose work has completed, if there is one. The map lock is held.
+struct sp_outcome sp_later_bury_one(struct sp_pool *pool, bool *buried);
+
+// Unmaps and closes a view that is in no list and that no work uses. It becomes a zombie where the
+// driver doesn't unmap it. The map lock is held.
+struct sp_outcome sp_later_bury_view(struct sp_pool *pool, struct sp_stitch *stitch);
+
+// Unmaps and closes all stitched views of a pool that ends: none of its memory is left.
+void sp_later_bury_at_end(struct sp_pool *pool);
 
 #endif

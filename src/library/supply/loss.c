@@ -47,20 +47,16 @@ bool sp_loss_find(struct sp_pool *pool) {
     return found;
 }
 
-static void find(struct sp_pool *pool) {
-    sp_lock_acquire(&pool->device->gives);
-    sp_pool_begin_mapping(pool);
-    sp_loss_find(pool);
-    sp_pool_end_mapping(pool);
-    sp_lock_release(&pool->device->gives);
-}
-
 // Memory in the lanes is buried as it is filed.
 bool sp_loss_note(struct sp_pool *pool) {
     uint64_t before = sp_load_relaxed(&pool->reserved);
     if (!sp_vmm_is_plain(&pool->device->vmm))
         return false;
-    find(pool);
+    sp_lock_acquire(&pool->device->gives);
+    sp_pool_begin_mapping(pool);
+    sp_loss_find(pool);
+    sp_pool_end_mapping(pool);
+    sp_lock_release(&pool->device->gives);
     if (sp_load_relaxed(&pool->lost) > 0) {
         sp_end_gone_contexts(NULL);
         sp_collect_all(pool);

@@ -139,13 +139,6 @@ static void add_rows_in(const struct sp_request *request, struct choice *choice,
         add_rows_of(request, choice, SP_CONTAINER_OF(link, struct sp_segment, link));
 }
 
-// Pages are left to small blocks until nothing else is left.
-static void add_rows(const struct sp_request *request, struct choice *choice) {
-    add_rows_in(request, choice, request->kind);
-    if (request->takes_pages)
-        add_rows_in(request, choice, SP_REGION_PAGES);
-}
-
 // Puts the largest whole extents first, for each costs a call; then the most of them; then goes by
 // address, so that equal pools choose alike.
 static int compare_candidates(const void *a, const void *b) {
@@ -178,13 +171,6 @@ static struct candidate *best_last(const struct choice *choice, uint64_t size) {
     return best;
 }
 
-// A tail begins with a page where it consists of such.
-static uint64_t begin_of_tail(const struct candidate *candidate, uint64_t size) {
-    uint64_t begin = candidate->last - size;
-    bool is_pages = candidate->segment->kind == SP_REGION_PAGES;
-    return is_pages ? sp_round_down(begin, SP_PAGE_SIZE) : begin;
-}
-
 // Returns the candidate with the longest free tail of an extent that is partly used.
 static struct candidate *best_begin(const struct choice *choice) {
     struct candidate *best = NULL;
@@ -207,16 +193,6 @@ static struct candidate *longest_front_behind_whole(const struct choice *choice)
     return best;
 }
 
-// Ends the view with the front behind whole extents that stand in its middle, where that is long
-// enough.
-static bool end_with_front_alone(struct choice *choice, uint64_t left) {
-    struct candidate *last = longest_front_behind_whole(choice);
-    if (!last || front_behind_whole(last) < left)
-        return false;
-    use(choice, last, last->last, last->last + left);
-    return true;
-}
-
 // Behind the new memory, which is of whole extents then, the front of an old one takes the rest, if
 // that saves a granule.
 static void end_with_front(struct choice *choice) {
@@ -232,7 +208,7 @@ static void end_with_front(struct choice *choice) {
 }
 
 // Chooses pieces of `size` bytes together, the first of which is the tail of `begin` unless that is
-// null. What could not be found is missing.
+// null; it begins with a page where it consists of such. What could not be found is missing.
 static void choose_behind(struct choice *choice, struct candidate *begin, uint64_t size) {
     for (size_t i = 0; i < choice->candidate_count; i++)
         choice->candidates[i].used = false;
@@ -241,7 +217,9 @@ static void choose_behind(struct choice *choice, struct candidate *begin, uint64
     if (begin) {
         // A row that is enough by itself could not be joined.
         uint64_t taken = tail(begin) < size ? tail(begin) : size;
-        use(choice, begin, begin_of_tail(begin, taken), begin->last);
+        bool is_pages = begin->segment->kind == SP_REGION_PAGES;
+        uint64_t at = begin->last - taken;
+        use(choice, begin, is_pages ? sp_round_down(at, SP_PAGE_SIZE) : at, begin->last);
         left -= taken;
     }
     size_t next = 0;
@@ -261,8 +239,12 @@ static void choose_behind(struct choice *choice, struct candidate *begin, uint64
         left -= whole(middle);
         use(choice, middle, middle->first, middle->last);
     }
-    if (left > 0 && end_with_front_alone(choice, left))
+    // The front behind whole extents that stand in the middle, where that is long enough.
+    struct candidate *last = left > 0 ? longest_front_behind_whole(choice) : NULL;
+    if (last && front_behind_whole(last) >= left) {
+        use(choice, last, last->last, last->last + left);
         left = 0;
+    }
     choice->pieces.before_new = choice->pieces.count;
     choice->pieces.missing = left;
 }
@@ -301,7 +283,9 @@ static void choose(struct choice *choice, uint64_t size) {
 bool sp_pieces_choose(const struct sp_request *request, struct sp_pieces *pieces) {
     struct choice choice = {0};
     bool chosen = false;
-    add_rows(request, &choice);
+    add_rows_in(request, &choice, request->kind);
+    if (request->takes_pages) // these are left to small blocks until nothing else is left
+        add_rows_in(request, &choice, SP_REGION_PAGES);
     choice.granule = request->pool->device->vmm.granule;
     if (!choice.failed && choice.candidate_count > 0)
         choice.pieces.list = malloc((choice.candidate_count + 1) * sizeof *choice.pieces.list);

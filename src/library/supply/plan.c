@@ -92,15 +92,6 @@ uint64_t sp_plan_least(const struct sp_request *request) {
     return sp_min(least, alone);
 }
 
-// Returns the segment that must be extended for the plan's amount, or null: then a smaller hole has
-// to do.
-static struct sp_segment *to_extend(const struct sp_request *request, const struct sp_plan *plan) {
-    if (plan->behind || plan->hole->next || plan->amount <= plan->hole->size)
-        return plan->behind;
-    struct sp_segment *segment = sp_segment_to_extend(&request->pool->regions[request->kind]);
-    return segment == sp_segment_of(plan->hole) ? segment : NULL;
-}
-
 // ----------------------------------------------------------------------------------- setting aside
 
 static void insert_hole(struct sp_pool *pool, struct sp_block *hole) {
@@ -146,14 +137,6 @@ void sp_plan_undo(struct sp_pool *pool, const struct sp_plan *plan, struct sp_se
     sp_segment_tidy(segment);
 }
 
-// Makes one block of the memory in front of the hole. False without host memory.
-static bool set_front_aside_locked(struct sp_pool *pool, const struct sp_plan *plan) {
-    if (!plan->front.first)
-        return true;
-    sp_hands_take(&pool->hands);
-    return sp_row_join(pool, plan->front, plan->front.size)->size == plan->front.size;
-}
-
 // Makes a plan and sets its blocks aside. SP_NO_HOLE when none is large enough, and SP_TOO_SHORT
 // when a segment must be extended first, the one that the plan is behind.
 static struct sp_outcome prepare_locked(const struct sp_request *request, struct sp_plan *plan) {
@@ -164,13 +147,22 @@ static struct sp_outcome prepare_locked(const struct sp_request *request, struct
     plan->amount = sp_growth_amount(pool, request->kind, plan->need);
     if (plan->amount < plan->need)
         return sp_outcome_of(SP_BEYOND_LIMIT);
-    plan->behind = to_extend(request, plan);
+    if (!plan->behind && !plan->hole->next && plan->amount > plan->hole->size) {
+        // The last hole is extended where that can be, and else a smaller one has to do.
+        struct sp_segment *segment = sp_segment_to_extend(&pool->regions[request->kind]);
+        plan->behind = segment == sp_segment_of(plan->hole) ? segment : NULL;
+    }
     if (plan->behind)
         return sp_outcome_of(SP_TOO_SHORT);
     if (plan->amount > plan->hole->size)
         plan->amount = plan->hole->size;
     sp_tier_remove(plan->hole);
-    if (set_front_aside_locked(pool, plan) && cut_locked(pool, plan, request->size))
+    bool joined = true; // the memory in front of the hole, to one block
+    if (plan->front.first) {
+        sp_hands_take(&pool->hands);
+        joined = sp_row_join(pool, plan->front, plan->front.size)->size == plan->front.size;
+    }
+    if (joined && cut_locked(pool, plan, request->size))
         return sp_outcome_done();
     undo_locked(pool, plan);
     return sp_outcome_of(SP_NO_HOST_MEMORY);
@@ -194,32 +186,8 @@ static struct sp_outcome prepare(const struct sp_request *request, struct sp_pla
     return outcome;
 }
 
-static struct sp_outcome prepare_in_new_segment(const struct sp_request *request,
-                                                struct sp_plan *plan) {
-    struct sp_pool *pool = request->pool;
-    uint64_t bytes = sp_round_up(request->size, granule_of(pool));
-    uint64_t amount = sp_growth_amount(pool, request->kind, bytes);
-    struct sp_outcome outcome = sp_segment_add(pool, request->kind, sp_max(amount, bytes));
-    return sp_is_done(outcome) ? prepare(request, plan) : outcome;
-}
-
-// Gets the memory, or only what is needed if the device hasn't got more.
-static struct sp_outcome get_plain(const struct sp_request *request, uint64_t least,
-                                   struct sp_plan *plan) {
-    struct sp_pool *pool = request->pool;
-    const struct sp_stream *stream = request->lane ? request->lane->stream : NULL;
-    uint64_t begin = sp_time_now();
-    struct sp_outcome outcome =
-        sp_segment_add_plain(pool, request->kind, plan->amount, stream, &plan->hole);
-    if (sp_outcome_lacks_memory(outcome) && plan->amount > least) {
-        plan->amount = least;
-        outcome = sp_segment_add_plain(pool, request->kind, least, stream, &plan->hole);
-    }
-    sp_pool_add(pool, SP_STATISTIC_GrowthTime, sp_time_now() - begin);
-    return outcome;
-}
-
-// The plan of a plain device: the memory is there already, and only has to be counted.
+// The plan of a plain device: the memory is there already, and only has to be counted. It gets only
+// what is needed if the device hasn't got more.
 static struct sp_outcome prepare_plain(const struct sp_request *request, struct sp_plan *plan) {
     struct sp_pool *pool = request->pool;
     uint64_t bytes = sp_round_up(request->size, granule_of(pool));
@@ -229,7 +197,15 @@ static struct sp_outcome prepare_plain(const struct sp_request *request, struct 
         plan->amount = bytes; // nobody asked for more
     if (plan->amount < bytes)
         return sp_outcome_of(SP_BEYOND_LIMIT);
-    struct sp_outcome outcome = get_plain(request, bytes, plan);
+    const struct sp_stream *stream = request->lane ? request->lane->stream : NULL;
+    uint64_t begin = sp_time_now();
+    struct sp_outcome outcome =
+        sp_segment_add_plain(pool, request->kind, plan->amount, stream, &plan->hole);
+    if (sp_outcome_lacks_memory(outcome) && plan->amount > bytes) {
+        plan->amount = bytes;
+        outcome = sp_segment_add_plain(pool, request->kind, bytes, stream, &plan->hole);
+    }
+    sp_pool_add(pool, SP_STATISTIC_GrowthTime, sp_time_now() - begin);
     if (!sp_is_done(outcome))
         return outcome;
     plan->need = plan->amount;
@@ -244,10 +220,16 @@ static struct sp_outcome prepare_plain(const struct sp_request *request, struct 
 }
 
 struct sp_outcome sp_plan_make(const struct sp_request *request, struct sp_plan *plan) {
-    if (sp_vmm_is_plain(&request->pool->device->vmm))
+    struct sp_pool *pool = request->pool;
+    if (sp_vmm_is_plain(&pool->device->vmm))
         return prepare_plain(request, plan);
     struct sp_outcome outcome = prepare(request, plan);
-    return outcome.cause == SP_NO_HOLE ? prepare_in_new_segment(request, plan) : outcome;
+    if (outcome.cause != SP_NO_HOLE)
+        return outcome;
+    uint64_t bytes = sp_round_up(request->size, granule_of(pool));
+    uint64_t amount = sp_growth_amount(pool, request->kind, bytes);
+    outcome = sp_segment_add(pool, request->kind, sp_max(amount, bytes));
+    return sp_is_done(outcome) ? prepare(request, plan) : outcome;
 }
 
 bool sp_plan_reduce(struct sp_pool *pool, struct sp_plan *plan) {

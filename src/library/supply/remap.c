@@ -9,7 +9,6 @@
 #include "region/loan.h"
 #include "region/settle.h"
 #include "region/take.h"
-#include "supply/bury.h"
 #include "supply/grow.h"
 #include "supply/growth.h"
 #include "supply/later.h"
@@ -182,17 +181,6 @@ static struct sp_outcome add_fresh(const struct sp_request *request, struct plan
 
 // ---------------------------------------------------------------------------------------- the view
 
-static void describe_runs(struct sp_stitch *stitch, const struct plan *plan) {
-    for (size_t i = 0; i < plan->extent_count; i++) {
-        const struct sp_alias_entry *entry = &stitch->alias->entries[i];
-        stitch->runs[i] = (struct sp_run){.address = entry->address,
-                                          .size = entry->size,
-                                          .home = plan->extents[i]->address,
-                                          .chain = plan->blocks[i]->chain,
-                                          .valid = true};
-    }
-}
-
 // Makes a view over the extents, in which all is vacant.
 static struct sp_outcome make_stitch(struct sp_pool *pool, const struct plan *plan,
                                      struct sp_stitch **made) {
@@ -209,22 +197,17 @@ static struct sp_outcome make_stitch(struct sp_pool *pool, const struct plan *pl
     *made = stitch;
     if (!sp_is_done(outcome))
         return outcome;
-    describe_runs(stitch, plan);
+    for (size_t i = 0; i < plan->extent_count; i++) {
+        const struct sp_alias_entry *entry = &stitch->alias->entries[i];
+        stitch->runs[i] = (struct sp_run){.address = entry->address,
+                                          .size = entry->size,
+                                          .home = plan->extents[i]->address,
+                                          .chain = plan->blocks[i]->chain,
+                                          .valid = true};
+    }
     if (!sp_chain_open(&stitch->segment.chain, stitch->alias->address, stitch->alias->size))
         return sp_outcome_of(SP_NO_HOST_MEMORY);
     sp_block_set_state(stitch->segment.chain.first, SP_BLOCK_VACANT);
-    return sp_outcome_done();
-}
-
-static struct sp_outcome make_stitch_counted(struct sp_pool *pool, const struct plan *plan,
-                                             struct sp_stitch **made) {
-    uint64_t begin = sp_time_now();
-    struct sp_outcome outcome = make_stitch(pool, plan, made);
-    sp_pool_add(pool, SP_STATISTIC_RemapTime, sp_time_now() - begin);
-    if (!sp_is_done(outcome))
-        return outcome;
-    sp_pool_add(pool, SP_STATISTIC_RemappedExtents, plan->extent_count);
-    sp_pool_add(pool, SP_STATISTIC_RemappedBytes, (*made)->alias->size);
     return sp_outcome_done();
 }
 
@@ -242,26 +225,19 @@ static void publish_fresh_locked(struct sp_pool *pool, const struct sp_request *
             pool, sp_chain_find(plan->fresh->chain, plan->fresh->address + plan->pieces.missing));
 }
 
-// Returns the block in the new view. Null without host memory; then nothing is published.
-static struct sp_block *publish_locked(struct sp_pool *pool, const struct sp_request *request,
-                                       const struct plan *plan, struct sp_stitch *stitch) {
-    uint64_t offset = plan->blocks[0]->address - plan->extents[0]->address;
-    struct sp_block *block =
-        sp_loan_begin(stitch, stitch->alias->address + offset, request->size, plan->blocks);
-    if (!block)
-        return NULL;
-    publish_fresh_locked(pool, request, plan);
-    sp_loan_keep(pool, stitch);
-    sp_loan_limit_kept(pool, pool->kept.views_max, pool->kept.mappings_max);
-    sp_keep_note_use(pool);
-    return block;
-}
-
+// Takes the block in the new view. Without host memory nothing is published.
 static struct sp_outcome publish(const struct sp_request *request, const struct plan *plan,
                                  struct sp_stitch *stitch, struct sp_block **block) {
     struct sp_pool *pool = request->pool;
+    uint64_t offset = plan->blocks[0]->address - plan->extents[0]->address;
     sp_lock_acquire(&pool->lock);
-    *block = publish_locked(pool, request, plan, stitch);
+    *block = sp_loan_begin(stitch, stitch->alias->address + offset, request->size, plan->blocks);
+    if (*block) {
+        publish_fresh_locked(pool, request, plan);
+        sp_loan_keep(pool, stitch);
+        sp_loan_limit_kept(pool, pool->kept.views_max, pool->kept.mappings_max);
+        sp_keep_note_use(pool);
+    }
     sp_lock_release(&pool->lock);
     if (!*block)
         return sp_outcome_of(SP_NO_HOST_MEMORY);
@@ -271,7 +247,7 @@ static struct sp_outcome publish(const struct sp_request *request, const struct 
 
 static void undo(struct sp_pool *pool, struct plan *plan, struct sp_stitch *stitch) {
     if (stitch)
-        sp_bury_view(pool, stitch); // nothing has used it
+        sp_later_bury_view(pool, stitch); // nothing has used it
     sp_lock_acquire(&pool->lock);
     give_back_locked(pool, plan);
     sp_lock_release(&pool->lock);
@@ -284,23 +260,20 @@ static struct sp_outcome stitch_mapping(const struct sp_request *request, struct
     struct sp_pool *pool = request->pool;
     struct sp_stitch *stitch = NULL;
     struct sp_outcome outcome = add_fresh(request, plan);
-    if (sp_is_done(outcome))
-        outcome = make_stitch_counted(pool, plan, &stitch);
-    if (sp_is_done(outcome))
+    if (sp_is_done(outcome)) {
+        uint64_t begin = sp_time_now();
+        outcome = make_stitch(pool, plan, &stitch);
+        sp_pool_add(pool, SP_STATISTIC_RemapTime, sp_time_now() - begin);
+    }
+    if (sp_is_done(outcome)) {
+        sp_pool_add(pool, SP_STATISTIC_RemappedExtents, plan->extent_count);
+        sp_pool_add(pool, SP_STATISTIC_RemappedBytes, stitch->alias->size);
         outcome = publish(request, plan, stitch, block);
+    }
     if (!sp_is_done(outcome)) {
         sp_request_tell(request, remap(request, poolGrowthRemapFailed, 0, 0));
         undo(pool, plan, stitch);
     }
-    return outcome;
-}
-
-static struct sp_outcome remap_mapping(struct sp_request *request, uint64_t time_max,
-                                       struct sp_block **block) {
-    struct plan plan = {.extents_max = time_max / SP_REMAP_TIME_EACH};
-    struct sp_outcome outcome =
-        prepare(request, &plan, block) ? stitch_mapping(request, &plan, block) : sp_outcome_done();
-    free_plan(&plan);
     return outcome;
 }
 
@@ -319,9 +292,12 @@ struct sp_outcome sp_remap(struct sp_request *request, uint64_t time_max, struct
         sp_pool_count(request->pool, SP_STATISTIC_KeptViewsUsed);
         return sp_outcome_done();
     }
+    struct plan plan = {.extents_max = time_max / SP_REMAP_TIME_EACH};
     sp_pool_begin_mapping(request->pool);
-    struct sp_outcome outcome = remap_mapping(request, time_max, block);
+    struct sp_outcome outcome =
+        prepare(request, &plan, block) ? stitch_mapping(request, &plan, block) : sp_outcome_done();
     sp_pool_end_mapping(request->pool);
+    free_plan(&plan);
     sp_later_bury(request->pool); // those that can be buried by now
     return outcome;
 }
@@ -333,12 +309,6 @@ static bool may_remap(const struct sp_request *request) {
         request->bound == SP_BOUND_HOLDS ? poolDefragmentBeforeGrowth : poolDefragmentUnderPressure;
     return request->kind == SP_REGION_LARGE &&
            sp_device_defragmentation(request->pool) >= (int)least;
-}
-
-// A request that could grow as well takes no longer for it than any other such one.
-static size_t extents_max(const struct sp_request *request) {
-    uint64_t time_max = sp_load_relaxed(&request->pool->attributes.remap_time_max);
-    return request->bound == SP_BOUND_HOLDS ? time_max / SP_REMAP_TIME_EACH : SIZE_MAX;
 }
 
 static bool has_room_for(const struct sp_pool *pool, uint64_t bytes) {
@@ -375,9 +345,12 @@ static struct sp_outcome wait_for_pieces(struct sp_request *request, const struc
 }
 
 // A wait can block, so the map lock is given back for it: what is set aside stays so, and its
-// extents with it.
+// extents with it. A request that could grow as well takes no longer for it than any other such
+// one.
 struct sp_outcome sp_remap_behind_waits(struct sp_request *request, struct sp_block **block) {
-    struct plan plan = {.extents_max = extents_max(request)};
+    uint64_t time_max = sp_load_relaxed(&request->pool->attributes.remap_time_max);
+    struct plan plan = {
+        .extents_max = request->bound == SP_BOUND_HOLDS ? time_max / SP_REMAP_TIME_EACH : SIZE_MAX};
     struct sp_outcome outcome = sp_outcome_done();
     if (may_remap(request) && prepare_pending(request, &plan)) {
         outcome = wait_for_pieces(request, &plan);

@@ -12,7 +12,6 @@
 #include "region/segment.h"
 #include "region/settle.h"
 #include "region/survey.h"
-#include "supply/bury.h"
 #include "supply/later.h"
 #include "supply/loss.h"
 #include "supply/victims.h"
@@ -39,21 +38,15 @@ bool sp_trim_await_giving(struct sp_device *device) {
     return gives != NULL;
 }
 
-// The driver waits for the device, so the map lock is given back for it. The extent is set aside,
-// so nobody maps there.
-static struct sp_outcome give_plain(struct sp_segment *segment) {
-    struct sp_pool *pool = segment->pool;
-    sp_segment_note_loss(segment);
-    sp_lock_release(&pool->map_lock);
-    struct sp_outcome outcome = sp_view_give_plain(&segment->view);
-    sp_lock_acquire(&pool->map_lock);
-    return outcome;
-}
-
 // Nothing of the extent is pending, so neither is anything that went through a stitched view of it.
+// Where the driver waits for the device the map lock is given back for it. The extent is set aside,
+// so nobody maps there.
 static struct sp_outcome unmap(struct sp_segment *segment, struct sp_extent *extent) {
     if (segment->view.is_plain) {
-        struct sp_outcome given = give_plain(segment);
+        sp_segment_note_loss(segment);
+        sp_lock_release(&segment->pool->map_lock);
+        struct sp_outcome given = sp_view_give_plain(&segment->view);
+        sp_lock_acquire(&segment->pool->map_lock);
         if (!sp_is_done(given))
             return given;
     }
@@ -66,39 +59,29 @@ static struct sp_outcome unmap(struct sp_segment *segment, struct sp_extent *ext
     return sp_view_unmap(&segment->view, extent);
 }
 
-static struct sp_outcome release(struct sp_pool *pool, const struct sp_victim *victim) {
-    struct sp_segment *segment = sp_segment_of(victim->block);
-    uint64_t size = victim->extent->size;
-    struct sp_outcome outcome = unmap(segment, victim->extent);
-    sp_lock_acquire(&pool->lock);
-    pool->keep.leaving -= size;
-    if (sp_is_done(outcome)) {
-        pool->regions[segment->kind].mapped -= size;
-        sp_figures_reserved_subtract(pool, size);
-        sp_tier_insert(&pool->regions[segment->kind].holes, victim->block);
-    } else {
-        sp_settle_insert(pool, victim->block);
-    }
-    sp_lock_release(&pool->lock);
-    sp_segment_tidy(segment);
-    return outcome;
+// Files a part of an extent that was to be released: what is mapped is free memory still.
+static void file_locked(struct sp_pool *pool, struct sp_block *block, bool is_mapped) {
+    if (is_mapped)
+        sp_settle_insert(pool, block);
+    else
+        sp_tier_insert(&pool->regions[sp_segment_of(block)->kind].holes, block);
 }
 
-// Releases an extent and maps its first `kept` bytes anew. A driver that refuses this leaves the
-// pool with less than it might have kept.
-static struct sp_outcome release_but(struct sp_pool *pool, const struct sp_victim *victim,
-                                     uint64_t kept) {
+// Releases an extent and maps its first `kept` bytes anew, if there is host memory to tell them
+// from the rest. A driver that refuses this leaves the pool with less than it might have kept.
+static struct sp_outcome release(struct sp_pool *pool, const struct sp_victim *victim,
+                                 uint64_t kept) {
     struct sp_segment *segment = sp_segment_of(victim->block);
-    struct sp_block *front = victim->block;
-    sp_lock_acquire(&pool->lock);
-    struct sp_block *rest = sp_block_split(front, kept);
-    sp_lock_release(&pool->lock);
-    if (!rest)
-        return release(pool, victim);
+    struct sp_block *front = victim->block, *rest = NULL;
     uint64_t size = victim->extent->size;
+    if (kept > 0) {
+        sp_lock_acquire(&pool->lock);
+        rest = sp_block_split(front, kept);
+        sp_lock_release(&pool->lock);
+    }
     struct sp_outcome outcome = unmap(segment, victim->extent);
     bool unmapped = sp_is_done(outcome);
-    bool mapped = !unmapped || sp_is_done(sp_view_map(&segment->view, front->address, kept));
+    bool mapped = rest && unmapped && sp_is_done(sp_view_map(&segment->view, front->address, kept));
     sp_lock_acquire(&pool->lock);
     pool->keep.leaving -= size;
     if (unmapped) {
@@ -106,10 +89,9 @@ static struct sp_outcome release_but(struct sp_pool *pool, const struct sp_victi
         pool->regions[segment->kind].mapped -= released;
         sp_figures_reserved_subtract(pool, released);
     }
-    sp_tier_insert(
-        mapped ? &pool->regions[segment->kind].ready : &pool->regions[segment->kind].holes, front);
-    sp_tier_insert(
-        unmapped ? &pool->regions[segment->kind].holes : &pool->regions[segment->kind].ready, rest);
+    file_locked(pool, front, mapped || !unmapped);
+    if (rest)
+        file_locked(pool, rest, !unmapped);
     sp_lock_release(&pool->lock);
     sp_segment_tidy(segment);
     return outcome;
@@ -120,10 +102,8 @@ static struct sp_outcome work_off(struct sp_pool *pool, const struct sp_victims 
     struct sp_outcome first = sp_outcome_done();
     for (size_t i = 0; i < victims->count; i++) {
         const struct sp_victim *victim = &victims->list[i];
-        struct sp_outcome outcome = victim->extent == victims->partial
-                                        ? release_but(pool, victim, victims->map_back)
-                                        : release(pool, victim);
-        first = sp_outcome_first(first, outcome);
+        uint64_t kept = victim->extent == victims->partial ? victims->map_back : 0;
+        first = sp_outcome_first(first, release(pool, victim, kept));
     }
     return first;
 }
@@ -180,7 +160,7 @@ static struct sp_outcome release_down_to(struct sp_pool *pool, const size_t *kee
 
 static struct sp_outcome trim_to(struct sp_pool *pool, size_t keep, choice *choose) {
     size_t rounded, buried;
-    struct sp_outcome first = sp_bury_all(pool, &buried);
+    struct sp_outcome first = sp_later_bury_all(pool, &buried);
     struct sp_outcome outcome = sp_outcome_done();
     if (sp_checked_round_up(keep, pool->device->vmm.granule, &rounded) &&
         has_more_than(pool, rounded) && may_release(pool)) {
@@ -227,7 +207,7 @@ static void hear_synchronize(struct sp_pool *pool) {
 void sp_trim_at_synchronize(struct sp_pool *pool) {
     size_t buried;
     if (!sp_later_serves(pool))
-        sp_bury_all(pool, &buried);
+        sp_later_bury_all(pool, &buried);
     if (!has_more_than(pool, sp_keep_at_least(pool)) ||
         !(may_release(pool) || sp_keep_delays(pool)))
         return;

@@ -126,15 +126,6 @@ static struct sp_extent *last_of_at_most(const struct sp_tree *extents, uint64_t
     return extent_of(larger ? sp_tree_prev(larger) : sp_tree_last(extents));
 }
 
-// Returns the largest extent of at most `excess` bytes; if all are larger, the smallest, or null
-// where it can't be cut. Among equal ones it is the last, so that what is kept lies together.
-static struct sp_extent *next_victim(const struct sp_tree *extents, uint64_t excess, bool cuts) {
-    struct sp_extent *fitting = last_of_at_most(extents, excess);
-    if (fitting || !cuts)
-        return fitting;
-    return last_of_at_most(extents, extent_of(sp_tree_first(extents))->size);
-}
-
 // Chooses an extent. Returns what is still to go then.
 static uint64_t choose(struct sp_victims *victims, struct sp_extent *extent, uint64_t excess) {
     extent->chosen = true;
@@ -149,14 +140,19 @@ static bool can_cut(const struct sp_pool *pool) {
     return !sp_vmm_is_plain(&pool->device->vmm);
 }
 
+// Each time the largest extent of at most `excess` bytes; if all are larger, the smallest, or none
+// where it can't be cut. Among equal ones it is the last, so that what is kept lies together.
 static void choose_several(struct sp_pool *pool, uint64_t excess, bool cuts,
                            struct sp_victims *victims) {
-    struct sp_extent *extent;
     struct sp_tree extents;
     sp_tree_init(&extents, compare_extents);
     sp_survey_each_ready(pool, add_to_tree, &extents);
-    while (excess > 0 && !sp_tree_empty(&extents) &&
-           (extent = next_victim(&extents, excess, cuts))) {
+    while (excess > 0 && !sp_tree_empty(&extents)) {
+        struct sp_extent *extent = last_of_at_most(&extents, excess);
+        if (!extent && cuts)
+            extent = last_of_at_most(&extents, extent_of(sp_tree_first(&extents))->size);
+        if (!extent)
+            break;
         sp_tree_remove(&extents, &extent->by_size);
         excess = choose(victims, extent, excess);
     }
@@ -173,7 +169,7 @@ void sp_victims_choose_needed(struct sp_pool *pool, uint64_t excess, struct sp_v
         victims->partial = NULL; // it goes whole
 }
 
-// A search for the extent that next_victim() would find, with no tree.
+// A search for the extent that choose_several() would choose first, with no tree.
 struct search {
     uint64_t excess;
     struct sp_extent *fitting;

@@ -4,18 +4,13 @@
 
 #include <stdlib.h>
 
-static size_t size_of_all(struct sp_extent *const *extents, size_t count) {
-    size_t size = 0;
-    for (size_t i = 0; i < count; i++)
-        size += extents[i]->size;
-    return size;
-}
-
 // Makes an alias with its span, in which nothing is mapped yet. Null after a failure.
 static struct sp_outcome new_alias(struct sp_space *space, struct sp_extent *const *extents,
                                    size_t count, struct sp_alias **made) {
     struct sp_alias *alias = calloc(1, sizeof *alias + count * sizeof alias->entries[0]);
-    size_t size = size_of_all(extents, count);
+    size_t size = 0;
+    for (size_t i = 0; i < count; i++)
+        size += extents[i]->size;
     *made = NULL;
     if (!alias)
         return sp_outcome_of(SP_NO_HOST_MEMORY);

@@ -48,22 +48,12 @@ static bool keep_aside(struct aside *aside, CUdeviceptr base) {
     return true;
 }
 
-static void give_aside_back(struct aside *aside) {
-    while (aside->count > 0)
-        release(aside->list[--aside->count]);
-    free(aside->list);
-}
-
-static bool is_known(CUdeviceptr base, size_t size) {
-    return sp_page_map_holds_any(sp_round_up(base, SP_PAGE_SIZE), size);
-}
-
 // Gets memory at addresses that the page map doesn't hold. It holds those of lost memory that is in
 // use, and for the driver these are free.
 static struct sp_outcome allocate_elsewhere(CUdeviceptr *base, size_t size) {
     struct aside aside = {0};
     struct sp_outcome outcome = allocate_pages(base, size);
-    while (sp_is_done(outcome) && is_known(*base, size)) {
+    while (sp_is_done(outcome) && sp_page_map_holds_any(sp_round_up(*base, SP_PAGE_SIZE), size)) {
         if (keep_aside(&aside, *base)) {
             outcome = allocate_pages(base, size);
         } else {
@@ -71,7 +61,9 @@ static struct sp_outcome allocate_elsewhere(CUdeviceptr *base, size_t size) {
             outcome = sp_outcome_of(SP_NO_HOST_MEMORY);
         }
     }
-    give_aside_back(&aside);
+    while (aside.count > 0)
+        release(aside.list[--aside.count]);
+    free(aside.list);
     return outcome;
 }
 
@@ -89,42 +81,42 @@ static struct sp_outcome get(struct sp_plain *plain, size_t size, CUdeviceptr *a
     return sp_outcome_done();
 }
 
-static struct sp_outcome push(CUcontext context) {
-    return sp_outcome_of_driver(sp_driver->cuCtxPushCurrent(context), "cuCtxPushCurrent");
-}
-
-struct sp_outcome sp_plain_get(struct sp_plain *plain, size_t size, CUdeviceptr *address) {
-    CUcontext popped;
-    struct sp_outcome outcome = push(plain->context);
-    if (!sp_is_done(outcome))
-        return outcome;
-    CUstreamCaptureMode mode = exchange_mode(CU_STREAM_CAPTURE_MODE_RELAXED);
-    outcome = get(plain, size, address);
-    exchange_mode(mode);
-    sp_driver->cuCtxPopCurrent(&popped);
+// Makes the context current, and lets captures be, for a call that gets memory or gives it back.
+static struct sp_outcome enter(CUcontext context, CUstreamCaptureMode *mode) {
+    struct sp_outcome outcome =
+        sp_outcome_of_driver(sp_driver->cuCtxPushCurrent(context), "cuCtxPushCurrent");
+    if (sp_is_done(outcome))
+        *mode = exchange_mode(CU_STREAM_CAPTURE_MODE_RELAXED);
     return outcome;
 }
 
-// Memory that is lost is nobody's, and its address may be somebody else's by now.
-static struct sp_outcome give(const struct sp_plain *plain) {
+static void leave(CUstreamCaptureMode mode) {
     CUcontext popped;
-    if (plain->lost)
-        return sp_outcome_done();
-    struct sp_outcome outcome = push(plain->context);
-    if (!sp_is_done(outcome))
-        return outcome;
-    CUstreamCaptureMode mode = exchange_mode(CU_STREAM_CAPTURE_MODE_RELAXED);
-    outcome = release(plain->base);
     exchange_mode(mode);
     sp_driver->cuCtxPopCurrent(&popped);
+}
+
+struct sp_outcome sp_plain_get(struct sp_plain *plain, size_t size, CUdeviceptr *address) {
+    CUstreamCaptureMode mode;
+    struct sp_outcome outcome = enter(plain->context, &mode);
+    if (!sp_is_done(outcome))
+        return outcome;
+    outcome = get(plain, size, address);
+    leave(mode);
     return outcome;
 }
 
 // The page map comes first: once the memory is free, the driver may give its address to anybody,
-// another pool too. To hold it again needs no memory.
+// another pool too. To hold it again needs no memory. Memory that is lost is nobody's, and its
+// address may be somebody else's by now.
 struct sp_outcome sp_plain_give(struct sp_plain *plain, CUdeviceptr address, size_t size) {
+    CUstreamCaptureMode mode;
     sp_page_map_drop(address, size);
-    struct sp_outcome outcome = give(plain);
+    struct sp_outcome outcome = plain->lost ? sp_outcome_done() : enter(plain->context, &mode);
+    if (!plain->lost && sp_is_done(outcome)) {
+        outcome = release(plain->base);
+        leave(mode);
+    }
     if (sp_is_done(outcome))
         plain->base = 0;
     else

@@ -86,15 +86,6 @@ static struct sp_outcome add_range(struct sp_space *space, size_t least) {
     return sp_outcome_done();
 }
 
-static CUdeviceptr range_of(const struct sp_space *space, CUdeviceptr address) {
-    SP_LIST_FOR_EACH(link, &space->ranges) {
-        const struct sp_span *range = sp_spans_at(link);
-        if (address - range->address < range->size)
-            return range->address;
-    }
-    return 0;
-}
-
 // ----------------------------------------------------------------------------------------- taking
 
 // Returns a free span with `wanted` bytes that suits the place; else the largest, if it has
@@ -166,18 +157,15 @@ struct sp_outcome sp_space_take(struct sp_space *space, enum sp_span_place place
     return outcome;
 }
 
-static size_t extend_locked(struct sp_space *space, CUdeviceptr end, size_t least, size_t wanted) {
-    struct sp_span *behind = sp_spans_from(&space->free, end);
-    if (!behind || behind->address != end || behind->range == end || behind->size < least)
-        return 0; // a span at the start of a range doesn't continue one of another range
-    size_t size = sp_min(behind->size, wanted);
-    cut_out(&space->free, behind, 0, size);
-    return size;
-}
-
+// A span at the start of a range doesn't continue one of another range.
 size_t sp_space_extend(struct sp_space *space, CUdeviceptr end, size_t least, size_t wanted) {
+    size_t size = 0;
     sp_lock_acquire(&space->lock);
-    size_t size = extend_locked(space, end, least, wanted);
+    struct sp_span *behind = sp_spans_from(&space->free, end);
+    if (behind && behind->address == end && behind->range != end && behind->size >= least) {
+        size = sp_min(behind->size, wanted);
+        cut_out(&space->free, behind, 0, size);
+    }
     sp_lock_release(&space->lock);
     return size;
 }
@@ -187,7 +175,13 @@ size_t sp_space_extend(struct sp_space *space, CUdeviceptr end, size_t least, si
 // Makes the bytes free. Where no free span touches them there is a spare node: fewer spans are free
 // than could be.
 static void give_locked(struct sp_space *space, CUdeviceptr address, size_t size) {
-    sp_spans_merge(&space->free, address, size, range_of(space, address));
+    CUdeviceptr range_of = 0;
+    SP_LIST_FOR_EACH(link, &space->ranges) {
+        const struct sp_span *range = sp_spans_at(link);
+        if (address - range->address < range->size)
+            range_of = range->address;
+    }
+    sp_spans_merge(&space->free, address, size, range_of);
 }
 
 void sp_space_give(struct sp_space *space, CUdeviceptr address, size_t size) {

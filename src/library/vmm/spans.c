@@ -88,10 +88,6 @@ static bool adjacent(const struct sp_span *low, const struct sp_span *high) {
     return low && high && low->range == high->range && low->address + low->size == high->address;
 }
 
-static struct sp_span *before(const struct sp_spans *spans, const struct sp_span *span) {
-    return by_address(span ? sp_tree_prev(&span->by_address) : sp_tree_last(&spans->by_address));
-}
-
 // Takes a neighbour of the given piece out of the trees and makes the two one span. The node
 // becomes spare.
 static void absorb(struct sp_spans *spans, struct sp_span *given, struct sp_span *neighbour) {
@@ -104,7 +100,8 @@ static void absorb(struct sp_spans *spans, struct sp_span *given, struct sp_span
 void sp_spans_merge(struct sp_spans *spans, CUdeviceptr address, size_t size, CUdeviceptr range) {
     struct sp_span given = {.address = address, .size = size, .range = range};
     struct sp_span *next = sp_spans_from(spans, address);
-    struct sp_span *prev = before(spans, next);
+    struct sp_span *prev =
+        by_address(next ? sp_tree_prev(&next->by_address) : sp_tree_last(&spans->by_address));
     if (adjacent(&given, next))
         absorb(spans, &given, next);
     if (adjacent(prev, &given))

@@ -90,16 +90,12 @@ void sp_view_shrink(struct sp_view *view, size_t size) {
     view->size = size;
 }
 
-static void close_plain(struct sp_view *view) {
-    if (!sp_is_done(sp_plain_give(&view->plain, view->address, view->size)))
-        sp_log_warn("%zu MiB of device memory are lost: the driver doesn't take them back",
-                    view->size >> 20);
-}
-
 void sp_view_close(struct sp_view *view) {
     if (view->is_plain) {
-        if (view->plain.base != 0)
-            close_plain(view);
+        if (view->plain.base != 0 &&
+            !sp_is_done(sp_plain_give(&view->plain, view->address, view->size)))
+            sp_log_warn("%zu MiB of device memory are lost: the driver doesn't take them back",
+                        view->size >> 20);
         return;
     }
     if (sp_is_done(unmap_stuck(view))) {
