@@ -289,34 +289,30 @@ static bool is_beyond(const struct sp_request *request) {
 // A row of waits ends when the stream is given a large block without a wait. A block of a size that
 // it has just freed doesn't count: a stream that follows another one step by step has such blocks,
 // too.
-static bool may_wait(const struct sp_request *request) {
+static void wait_if_it_may(struct sp_request *request, struct sp_block **block) {
+    struct sp_pool *pool = request->pool;
     struct sp_lane *lane = request->lane;
     uint32_t misses = sp_load_relaxed(&lane->misses);
-    sp_lock_acquire(&request->pool->lock);
+    sp_lock_acquire(&pool->lock);
     if (misses - lane->misses_at_wait > 1)
         lane->waits_in_row = 0;
-    bool may = lane->waits_in_row < SP_WAITS_IN_ROW;
-    sp_lock_release(&request->pool->lock);
-    return may;
-}
-
-static void wait_if_it_may(struct sp_request *request, struct sp_block **block) {
-    struct sp_lane *lane = request->lane;
-    if (!may_wait(request)) {
-        sp_pool_count(request->pool, SP_STATISTIC_GrowthsAfterWaits);
+    bool may_wait = lane->waits_in_row < SP_WAITS_IN_ROW;
+    sp_lock_release(&pool->lock);
+    if (!may_wait) {
+        sp_pool_count(pool, SP_STATISTIC_GrowthsAfterWaits);
         return;
     }
-    bool fenced = sp_pool_may_ask(request->pool) || sp_is_done(sp_rung_fenced(request, block));
+    bool fenced = sp_pool_may_ask(pool) || sp_is_done(sp_rung_fenced(request, block));
     if (!fenced || !sp_is_done(sp_wait_made_ordered(request, block)))
         *block = NULL;
     if (!*block || !request->has_waited)
         return;
-    uint32_t misses = sp_load_relaxed(&lane->misses);
-    sp_lock_acquire(&request->pool->lock);
+    misses = sp_load_relaxed(&lane->misses);
+    sp_lock_acquire(&pool->lock);
     lane->waits_in_row++;
     lane->misses_at_wait = misses;
-    sp_lock_release(&request->pool->lock);
-    sp_pool_count(request->pool, SP_STATISTIC_WaitsForGrowth);
+    sp_lock_release(&pool->lock);
+    sp_pool_count(pool, SP_STATISTIC_WaitsForGrowth);
 }
 
 struct sp_outcome sp_rung_brought_in_at_bound(struct sp_request *request, struct sp_block **block) {

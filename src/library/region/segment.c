@@ -46,11 +46,6 @@ static struct sp_tier *holes_of(const struct sp_segment *segment) {
     return &segment->pool->regions[segment->kind].holes;
 }
 
-static uint64_t hole_at_end(const struct sp_segment *segment) {
-    const struct sp_block *last = sp_chain_last(&segment->chain);
-    return sp_block_state(last) == SP_BLOCK_HOLE ? last->size : 0;
-}
-
 struct sp_segment *sp_segment_to_extend(const struct sp_region *region) {
     struct sp_list *last = sp_list_last(&region->segments);
     return last && segment_at(last)->extends ? segment_at(last) : NULL;
@@ -104,22 +99,6 @@ static struct sp_outcome open_segment(struct sp_segment *segment, uint64_t bytes
     return sp_outcome_of(SP_NO_HOST_MEMORY);
 }
 
-struct sp_outcome sp_segment_add(struct sp_pool *pool, enum sp_region_kind kind, uint64_t bytes) {
-    struct sp_segment *segment = new_segment(pool, kind);
-    if (!segment)
-        return sp_outcome_of(SP_NO_HOST_MEMORY);
-    struct sp_outcome outcome = open_segment(segment, bytes);
-    if (!sp_is_done(outcome)) {
-        free_segment(segment);
-        return outcome;
-    }
-    sp_lock_acquire(&pool->lock);
-    sp_list_push_back(&pool->regions[kind].segments, &segment->link);
-    sp_tier_insert(holes_of(segment), segment->chain.first);
-    sp_lock_release(&pool->lock);
-    return sp_outcome_done();
-}
-
 // A stream of another context of the device can't use the memory, so no request of such a stream
 // gets any. What another device may use is between the program and the driver. A pool that is
 // filled ahead of need has no stream yet.
@@ -149,22 +128,36 @@ static struct sp_outcome open_plain(struct sp_segment *segment, uint64_t bytes,
     return sp_outcome_done();
 }
 
-struct sp_outcome sp_segment_add_plain(struct sp_pool *pool, enum sp_region_kind kind,
-                                       uint64_t bytes, const struct sp_stream *stream,
-                                       struct sp_block **hole) {
+// Makes a segment, of a plain device where the caller wants its `hole`, for a stream or none.
+static struct sp_outcome add(struct sp_pool *pool, enum sp_region_kind kind, uint64_t bytes,
+                             const struct sp_stream *stream, struct sp_block **hole) {
     struct sp_segment *segment = new_segment(pool, kind);
     if (!segment)
         return sp_outcome_of(SP_NO_HOST_MEMORY);
-    struct sp_outcome outcome = open_plain(segment, bytes, stream);
+    struct sp_outcome outcome =
+        hole ? open_plain(segment, bytes, stream) : open_segment(segment, bytes);
     if (!sp_is_done(outcome)) {
         free_segment(segment);
         return outcome;
     }
     sp_lock_acquire(&pool->lock);
     sp_list_push_back(&pool->regions[kind].segments, &segment->link);
+    if (hole)
+        *hole = segment->chain.first;
+    else
+        sp_tier_insert(holes_of(segment), segment->chain.first);
     sp_lock_release(&pool->lock);
-    *hole = segment->chain.first;
     return sp_outcome_done();
+}
+
+struct sp_outcome sp_segment_add(struct sp_pool *pool, enum sp_region_kind kind, uint64_t bytes) {
+    return add(pool, kind, bytes, NULL, NULL);
+}
+
+struct sp_outcome sp_segment_add_plain(struct sp_pool *pool, enum sp_region_kind kind,
+                                       uint64_t bytes, const struct sp_stream *stream,
+                                       struct sp_block **hole) {
+    return add(pool, kind, bytes, stream, hole);
 }
 
 void sp_segment_note_loss(struct sp_segment *segment) {
@@ -187,7 +180,8 @@ static uint64_t wanted_more(const struct sp_segment *segment, uint64_t least) {
 
 struct sp_outcome sp_segment_extend(struct sp_segment *segment, uint64_t bytes) {
     sp_lock_acquire(&segment->pool->lock);
-    uint64_t hole = hole_at_end(segment);
+    const struct sp_block *last = sp_chain_last(&segment->chain);
+    uint64_t hole = sp_block_state(last) == SP_BLOCK_HOLE ? last->size : 0;
     sp_lock_release(&segment->pool->lock);
     uint64_t least = sp_excess(bytes, hole);
     uint64_t size = segment->view.size;

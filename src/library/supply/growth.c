@@ -87,13 +87,6 @@ static struct sp_rise_point look_at_rise(struct sp_pool *pool, struct sp_rise *r
     return now;
 }
 
-// True when the most that was in use has been the same for a period.
-static bool need_rests(struct sp_pool *pool) {
-    struct sp_rise rise;
-    struct sp_rise_point now = look_at_rise(pool, &rise);
-    return now.misses - rise.same.misses >= period_at(now.misses);
-}
-
 static bool is_looked_at(const struct sp_pool *pool) {
     return sp_pool_is_shared(pool) && !sp_pool_has_very_many_lanes(pool);
 }
@@ -113,9 +106,13 @@ bool sp_growth_is_foreseen(struct sp_pool *pool, uint64_t size) {
 
 void sp_growth_note(struct sp_pool *pool, uint64_t size) {
     _Atomic bool *ask_each_miss = &pool->lanes.ask_each_miss;
+    struct sp_rise rise;
     if (is_looked_at(pool) && sp_pool_may_ask(pool) && pool->limit == SIZE_MAX &&
-        !sp_load_relaxed(ask_each_miss) && !sp_growth_is_due(pool, size) && need_rests(pool))
-        sp_store_relaxed(ask_each_miss, true);
+        !sp_load_relaxed(ask_each_miss) && !sp_growth_is_due(pool, size)) {
+        struct sp_rise_point now = look_at_rise(pool, &rise);
+        if (now.misses - rise.same.misses >= period_at(now.misses)) // the need rests
+            sp_store_relaxed(ask_each_miss, true);
+    }
 }
 
 // ------------------------------------------------------------------------------------- how much

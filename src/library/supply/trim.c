@@ -97,20 +97,10 @@ static struct sp_outcome release(struct sp_pool *pool, const struct sp_victim *v
     return outcome;
 }
 
-// Works all of it off, whatever fails, and returns the first error.
-static struct sp_outcome work_off(struct sp_pool *pool, const struct sp_victims *victims) {
-    struct sp_outcome first = sp_outcome_done();
-    for (size_t i = 0; i < victims->count; i++) {
-        const struct sp_victim *victim = &victims->list[i];
-        uint64_t kept = victim->extent == victims->partial ? victims->map_back : 0;
-        first = sp_outcome_first(first, release(pool, victim, kept));
-    }
-    return first;
-}
-
 typedef void choice(struct sp_pool *pool, uint64_t excess, struct sp_victims *victims);
 
-// Trims to `keep`, or, where that is null, to what a synchronise leaves. The map lock is held.
+// Trims to `keep`, or, where that is null, to what a synchronise leaves. Works all of it off,
+// whatever fails, and returns the first error. The map lock is held.
 static struct sp_outcome trim_mapping(struct sp_pool *pool, const size_t *keep, choice *choose) {
     struct sp_victims victims = {0};
     sp_lock_acquire(&pool->lock);
@@ -120,9 +110,14 @@ static struct sp_outcome trim_mapping(struct sp_pool *pool, const size_t *keep, 
     if (reserved > kept)
         choose(pool, reserved - kept, &victims);
     sp_lock_release(&pool->lock);
-    struct sp_outcome outcome = work_off(pool, &victims);
+    struct sp_outcome first = sp_outcome_done();
+    for (size_t i = 0; i < victims.count; i++) {
+        const struct sp_victim *victim = &victims.list[i];
+        uint64_t map_back = victim->extent == victims.partial ? victims.map_back : 0;
+        first = sp_outcome_first(first, release(pool, victim, map_back));
+    }
     free(victims.list);
-    return outcome;
+    return first;
 }
 
 // An extent is at least a granule, so a pool with less unused than that has none to release.
