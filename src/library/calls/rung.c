@@ -170,28 +170,22 @@ static bool could_grow(const struct sp_request *request) {
            sp_reclaim_could_have(pool->device, sp_request_context(request), needed);
 }
 
-// The threshold is applied by a look at all lanes, which is made seldom where there are very many.
-static bool is_turn_of_threshold(struct sp_pool *pool) {
-    uint32_t growths = sp_load_relaxed(&pool->threshold_rests);
-    uint32_t lanes = sp_load_relaxed(&pool->lanes.count);
-    uint32_t rests = growths > 0 ? growths - 1 : lanes / SP_LANES_AT_ONCE;
-    sp_store_relaxed(&pool->threshold_rests, rests);
-    return growths == 0;
-}
-
 // CUDA's pool gives memory back at a synchronise. Of a program that synchronises by CUDA's own
 // calls nothing is heard, so the threshold is applied here, if the stream turns out to be idle and
 // nothing of the pool is pending: when it was synchronised it looks like that. Only before a
-// growth, for which none of the memory that goes was of any use, and that can succeed.
+// growth, for which none of the memory that goes was of any use, and that can succeed. It is
+// applied by a look at all lanes, which is made seldom where there are very many.
 static void apply_threshold_unasked(const struct sp_request *request) {
     struct sp_pool *pool = request->pool;
     if (sp_reclaim_hears_synchronizes() || sp_pool_is_deterministic(pool) ||
         sp_load_relaxed(&pool->reserved) <= sp_load_relaxed(&pool->attributes.release_threshold))
         return;
     bool complete;
-    if (is_turn_of_threshold(pool) &&
-        sp_is_done(sp_synchronize_ask(request->lane->stream, &complete)) && complete &&
-        is_idle(pool) && could_grow(request))
+    uint32_t rests = sp_load_relaxed(&pool->threshold_rests);
+    uint32_t lanes = sp_load_relaxed(&pool->lanes.count);
+    sp_store_relaxed(&pool->threshold_rests, rests > 0 ? rests - 1 : lanes / SP_LANES_AT_ONCE);
+    if (rests == 0 && sp_is_done(sp_synchronize_ask(request->lane->stream, &complete)) &&
+        complete && is_idle(pool) && could_grow(request))
         sp_trim_at_synchronize(pool);
 }
 

@@ -62,10 +62,15 @@ static uint64_t period_at(uint64_t misses) {
     return sp_max(misses / SP_RISE_PERIOD, SP_RISE_PERIOD_MIN);
 }
 
-// A pool that nobody has looked at has not risen yet, whatever was in use before it was shared.
-static void note_rise_locked(struct sp_rise *rise, struct sp_rise_point now) {
-    uint64_t period = period_at(now.misses);
-    uint64_t passed = now.misses - rise->last.misses;
+// A pool that nobody has looked at has not risen yet, whatever was in use before it was shared. The
+// program may reset the most that was in use: then it rises from there once more.
+static struct sp_rise_point look_at_rise(struct sp_pool *pool, struct sp_rise *rise) {
+    struct sp_rise_point now = {.used_high = sp_load_relaxed(&pool->figures.used_high)};
+    sp_lock_acquire(&pool->lock);
+    SP_LIST_FOR_EACH(link, &pool->lanes.list)
+        now.misses += sp_load_relaxed(&SP_CONTAINER_OF(link, struct sp_lane, link)->misses);
+    *rise = pool->rise;
+    uint64_t period = period_at(now.misses), passed = now.misses - rise->last.misses;
     bool is_over = rise->last.used_high == 0 || passed >= 2 * period;
     if (is_over || passed >= period) {
         rise->before = is_over ? now : rise->last;
@@ -73,16 +78,7 @@ static void note_rise_locked(struct sp_rise *rise, struct sp_rise_point now) {
     }
     if (rise->same.used_high != now.used_high)
         rise->same = now;
-}
-
-// The program may reset the most that was in use: then it rises from there once more.
-static struct sp_rise_point look_at_rise(struct sp_pool *pool, struct sp_rise *rise) {
-    struct sp_rise_point now = {.used_high = sp_load_relaxed(&pool->figures.used_high)};
-    sp_lock_acquire(&pool->lock);
-    SP_LIST_FOR_EACH(link, &pool->lanes.list)
-        now.misses += sp_load_relaxed(&SP_CONTAINER_OF(link, struct sp_lane, link)->misses);
-    note_rise_locked(&pool->rise, now);
-    *rise = pool->rise;
+    pool->rise = *rise;
     sp_lock_release(&pool->lock);
     return now;
 }

@@ -127,15 +127,6 @@ static bool prepare(struct sp_request *request, struct plan *plan, struct sp_blo
 
 // -------------------------------------------------------------------------------------- new memory
 
-static void insert_new(struct plan *plan, struct sp_extent *extent, struct sp_block *block) {
-    size_t at = plan->new_at + plan->new_count++;
-    size_t behind = plan->extent_count++ - at;
-    memmove(&plan->extents[at + 1], &plan->extents[at], behind * sizeof plan->extents[0]);
-    memmove(&plan->blocks[at + 1], &plan->blocks[at], behind * sizeof plan->blocks[0]);
-    plan->extents[at] = extent;
-    plan->blocks[at] = block;
-}
-
 // Cuts the new memory by extents; what is left of the last one is the block behind. False without
 // host memory.
 static bool cut_fresh_locked(struct plan *plan, struct sp_block *block, uint64_t left) {
@@ -145,7 +136,12 @@ static bool cut_fresh_locked(struct plan *plan, struct sp_block *block, uint64_t
         struct sp_block *rest = size < block->size ? sp_block_split(block, size) : NULL;
         if (size < block->size && !rest)
             return false;
-        insert_new(plan, extent, block);
+        size_t at = plan->new_at + plan->new_count++;
+        size_t behind = plan->extent_count++ - at;
+        memmove(&plan->extents[at + 1], &plan->extents[at], behind * sizeof plan->extents[0]);
+        memmove(&plan->blocks[at + 1], &plan->blocks[at], behind * sizeof plan->blocks[0]);
+        plan->extents[at] = extent;
+        plan->blocks[at] = block;
         left -= size;
         block = rest;
     }
@@ -298,22 +294,19 @@ struct sp_outcome sp_remap(struct sp_request *request, uint64_t time_max, struct
 
 // ------------------------------------------------------------------------------------ behind waits
 
-static bool has_room_for(const struct sp_pool *pool, uint64_t bytes) {
-    uint64_t room = pool->limit - sp_load_relaxed(&pool->reserved);
-    return sp_round_up(bytes, pool->device->vmm.granule) <= room;
-}
-
 // Sets pieces aside that are had by waiting. No stream is made to wait for what the limit then
 // forbids.
 static bool prepare_pending(const struct sp_request *request, struct plan *plan) {
-    sp_pool_begin_mapping(request->pool);
+    struct sp_pool *pool = request->pool;
+    sp_pool_begin_mapping(pool);
     sp_watch_begin(request);
-    sp_lock_acquire(&request->pool->lock);
+    sp_lock_acquire(&pool->lock);
+    uint64_t room = pool->limit - sp_load_relaxed(&pool->reserved);
     bool prepared = choose_locked(request, plan) &&
-                    has_room_for(request->pool, plan->pieces.missing) &&
+                    sp_round_up(plan->pieces.missing, pool->device->vmm.granule) <= room &&
                     set_aside_locked(request, plan);
-    sp_lock_release(&request->pool->lock);
-    sp_pool_end_mapping(request->pool);
+    sp_lock_release(&pool->lock);
+    sp_pool_end_mapping(pool);
     return prepared;
 }
 

@@ -127,10 +127,6 @@ static bool may_release(const struct sp_pool *pool) {
            sp_load_relaxed(&pool->reserved) >= sp_figures_used(pool) + pool->device->vmm.granule;
 }
 
-static bool has_more_than(const struct sp_pool *pool, uint64_t keep) {
-    return sp_load_relaxed(&pool->reserved) > keep;
-}
-
 // Puts memory that a trim may release where the trim finds it.
 static void make_ready(struct sp_pool *pool) {
     sp_end_gone_contexts(NULL);
@@ -158,7 +154,7 @@ static struct sp_outcome trim_to(struct sp_pool *pool, size_t keep, choice *choo
     struct sp_outcome first = sp_later_bury_all(pool, &buried);
     struct sp_outcome outcome = sp_outcome_done();
     if (sp_checked_round_up(keep, pool->device->vmm.granule, &rounded) &&
-        has_more_than(pool, rounded) && may_release(pool)) {
+        sp_load_relaxed(&pool->reserved) > rounded && may_release(pool)) {
         make_ready(pool);
         outcome = release_down_to(pool, &rounded, choose);
     }
@@ -203,7 +199,7 @@ void sp_trim_at_synchronize(struct sp_pool *pool) {
     size_t buried;
     if (!sp_later_serves(pool))
         sp_later_bury_all(pool, &buried);
-    if (!has_more_than(pool, sp_keep_at_least(pool)) ||
+    if (sp_load_relaxed(&pool->reserved) <= sp_keep_at_least(pool) ||
         !(may_release(pool) || sp_keep_delays(pool)))
         return;
     bool delays = sp_keep_delays(pool);
