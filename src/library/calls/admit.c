@@ -4,11 +4,13 @@
 #include "supply/loss.h"
 
 // The stream may be one of another device: what that may use is between the program and the driver.
-static poolError_t admit_to_plain(struct sp_pool *pool, struct sp_stream *stream) {
+poolError_t sp_admit(struct sp_pool *pool, struct sp_stream *stream) {
     struct sp_device *device = pool->device;
     int ordinal = device->vmm.ordinal;
     CUcontext context;
     uint64_t id;
+    if (!sp_vmm_is_plain(&device->vmm))
+        return poolSuccess;
     struct sp_outcome outcome = sp_context_retain_primary(&device->primary, ordinal, &context, &id);
     if (!sp_is_done(outcome))
         return sp_fail_outcome(outcome, "retaining the device's primary context");
@@ -27,10 +29,6 @@ static poolError_t admit_to_plain(struct sp_pool *pool, struct sp_stream *stream
         sp_store_relaxed(&stream->bound_to_context, true);
     sp_loss_note_context(pool, id);
     return poolSuccess;
-}
-
-poolError_t sp_admit(struct sp_pool *pool, struct sp_stream *stream) {
-    return sp_vmm_is_plain(&pool->device->vmm) ? admit_to_plain(pool, stream) : poolSuccess;
 }
 
 poolError_t sp_admit_fail(struct sp_pool *pool, struct sp_stream *stream, struct sp_outcome outcome,

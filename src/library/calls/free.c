@@ -213,19 +213,6 @@ static poolError_t free_small(void *pointer, struct sp_release *release) {
     return poolSuccess;
 }
 
-// The first one to free a live block wins; a second one finds that it isn't live, or has become
-// another one meanwhile.
-static bool claim(struct sp_release *release, uint64_t address) {
-    struct sp_lane *account = release->account;
-    sp_biased_lock_acquire(&account->lock);
-    bool claimed =
-        sp_owner_is_live_of(release->block, account) && release->block->address == address;
-    if (claimed)
-        sp_block_set_state(release->block, SP_BLOCK_BUSY);
-    sp_biased_lock_release(&account->lock);
-    return claimed;
-}
-
 // A live block has room for one more fence, so this fails for a free behind several streams alone:
 // the block is live again then. It makes room in the block, and where that borrows memory in that,
 // too: giving back mustn't fail.
@@ -249,6 +236,8 @@ static bool make_room(struct sp_release *release) {
     return false;
 }
 
+// The first one to free a live block wins; a second one finds that it isn't live, or has become
+// another one meanwhile.
 static poolError_t free_large(void *pointer, struct sp_release *release) {
     struct sp_block *block = release->block;
     uint64_t address = (uint64_t)(uintptr_t)pointer;
@@ -257,7 +246,12 @@ static poolError_t free_large(void *pointer, struct sp_release *release) {
         return not_live(pointer);
     if (!sp_release_find_lanes(release))
         return out_of_host_memory();
-    if (!claim(release, address))
+    sp_biased_lock_acquire(&release->account->lock);
+    bool claimed = sp_owner_is_live_of(block, release->account) && block->address == address;
+    if (claimed)
+        sp_block_set_state(block, SP_BLOCK_BUSY);
+    sp_biased_lock_release(&release->account->lock);
+    if (!claimed)
         return not_live(pointer);
     if (!make_room(release))
         return out_of_host_memory();

@@ -64,8 +64,7 @@ SP_APART poolError_t sp_malloc_hand_over(struct sp_pool *pool, poolMemPool_t han
     return error;
 }
 
-// ------------------------------------------------------------------------------ large, near at
-// hand
+// ----------------------------------------------------------------------------- large, near at hand
 
 // By the rule of the ladder: memory near at hand carries a fence of one stream, or none.
 static void count_near_locked(struct sp_lane *lane, const struct sp_block *block) {

@@ -169,28 +169,22 @@ static bool could_grow(const struct sp_request *request) {
            sp_reclaim_could_have(pool->device, sp_request_context(request), needed);
 }
 
-// The threshold is applied by a look at all lanes, which is made seldom where there are very many.
-static bool is_turn_of_threshold(struct sp_pool *pool) {
-    uint32_t growths = sp_load_relaxed(&pool->threshold_rests);
-    uint32_t lanes = sp_load_relaxed(&pool->lanes.count);
-    uint32_t rests = growths > 0 ? growths - 1 : lanes / SP_LANES_AT_ONCE;
-    sp_store_relaxed(&pool->threshold_rests, rests);
-    return growths == 0;
-}
-
 // CUDA's pool gives memory back at a synchronise. Of a program that synchronises by CUDA's own
 // calls nothing is heard, so the threshold is applied here, if the stream turns out to be idle and
 // nothing of the pool is pending: when it was synchronised it looks like that. Only before a
-// growth, for which none of the memory that goes was of any use, and that can succeed.
+// growth, for which none of the memory that goes was of any use, and that can succeed. It is
+// applied by a look at all lanes, which is made seldom where there are very many.
 static void apply_threshold_unasked(const struct sp_request *request) {
     struct sp_pool *pool = request->pool;
     if (sp_reclaim_hears_synchronizes() || sp_pool_is_deterministic(pool) ||
         sp_load_relaxed(&pool->reserved) <= sp_load_relaxed(&pool->attributes.release_threshold))
         return;
     bool complete;
-    if (is_turn_of_threshold(pool) &&
-        sp_is_done(sp_synchronize_ask(request->lane->stream, &complete)) && complete &&
-        is_idle(pool) && could_grow(request))
+    uint32_t rests = sp_load_relaxed(&pool->threshold_rests);
+    uint32_t lanes = sp_load_relaxed(&pool->lanes.count);
+    sp_store_relaxed(&pool->threshold_rests, rests > 0 ? rests - 1 : lanes / SP_LANES_AT_ONCE);
+    if (rests == 0 && sp_is_done(sp_synchronize_ask(request->lane->stream, &complete)) &&
+        complete && is_idle(pool) && could_grow(request))
         sp_trim_at_synchronize(pool);
 }
 
@@ -288,34 +282,30 @@ static bool is_beyond(const struct sp_request *request) {
 // A row of waits ends when the stream is given a large block without a wait. A block of a size that
 // it has just freed doesn't count: a stream that follows another one step by step has such blocks,
 // too.
-static bool may_wait(const struct sp_request *request) {
+static void wait_if_it_may(struct sp_request *request, struct sp_block **block) {
+    struct sp_pool *pool = request->pool;
     struct sp_lane *lane = request->lane;
     uint32_t misses = sp_load_relaxed(&lane->misses);
-    sp_lock_acquire(&request->pool->lock);
+    sp_lock_acquire(&pool->lock);
     if (misses - lane->misses_at_wait > 1)
         lane->waits_in_row = 0;
-    bool may = lane->waits_in_row < SP_WAITS_IN_ROW;
-    sp_lock_release(&request->pool->lock);
-    return may;
-}
-
-static void wait_if_it_may(struct sp_request *request, struct sp_block **block) {
-    struct sp_lane *lane = request->lane;
-    if (!may_wait(request)) {
-        sp_pool_count(request->pool, SP_STATISTIC_GrowthsAfterWaits);
+    bool may_wait = lane->waits_in_row < SP_WAITS_IN_ROW;
+    sp_lock_release(&pool->lock);
+    if (!may_wait) {
+        sp_pool_count(pool, SP_STATISTIC_GrowthsAfterWaits);
         return;
     }
-    bool fenced = sp_pool_may_ask(request->pool) || sp_is_done(sp_rung_fenced(request, block));
+    bool fenced = sp_pool_may_ask(pool) || sp_is_done(sp_rung_fenced(request, block));
     if (!fenced || !sp_is_done(sp_wait_made_ordered(request, block)))
         *block = NULL;
     if (!*block || !request->has_waited)
         return;
-    uint32_t misses = sp_load_relaxed(&lane->misses);
-    sp_lock_acquire(&request->pool->lock);
+    misses = sp_load_relaxed(&lane->misses);
+    sp_lock_acquire(&pool->lock);
     lane->waits_in_row++;
     lane->misses_at_wait = misses;
-    sp_lock_release(&request->pool->lock);
-    sp_pool_count(request->pool, SP_STATISTIC_WaitsForGrowth);
+    sp_lock_release(&pool->lock);
+    sp_pool_count(pool, SP_STATISTIC_WaitsForGrowth);
 }
 
 struct sp_outcome sp_rung_brought_in_at_bound(struct sp_request *request, struct sp_block **block) {

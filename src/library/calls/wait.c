@@ -22,18 +22,6 @@ static void keep_aside_locked(struct sp_pool *pool, struct sp_block *block, uint
         sp_settle_insert(pool, rest);
 }
 
-static struct sp_block *set_aside(struct sp_request *request) {
-    sp_lock_acquire(&request->pool->lock);
-    struct sp_block *block =
-        request->bound == SP_BOUND_HOLDS ? sp_take_oldest_aside(request) : NULL;
-    if (!block)
-        block = sp_take_aside(request);
-    if (block)
-        keep_aside_locked(request->pool, block, request->size);
-    sp_lock_release(&request->pool->lock);
-    return block;
-}
-
 // While the waits are inserted the memory is set aside, so nobody else takes it, and no lock is
 // held. Then it is the block as the caller wants it, or goes back to where it was.
 static struct sp_outcome wait_for_aside(struct sp_request *request, struct sp_block *aside,
@@ -79,7 +67,14 @@ static struct sp_outcome take_of_other_regions(struct sp_request *request,
 }
 
 static struct sp_outcome take_behind_waits(struct sp_request *request, struct sp_block **block) {
-    struct sp_block *aside = set_aside(request);
+    sp_lock_acquire(&request->pool->lock);
+    struct sp_block *aside =
+        request->bound == SP_BOUND_HOLDS ? sp_take_oldest_aside(request) : NULL;
+    if (!aside)
+        aside = sp_take_aside(request);
+    if (aside)
+        keep_aside_locked(request->pool, aside, request->size);
+    sp_lock_release(&request->pool->lock);
     if (aside)
         return wait_for_aside(request, aside, block);
     return sp_remap_behind_waits(request, block);

@@ -87,17 +87,6 @@ static void give_list(struct sp_block *first) {
     give_to_store(first, last);
 }
 
-// Gives a chain's descriptors, spare or not, to the store of all chains.
-static void give_all(struct sp_chain *chain) {
-    for (struct sp_block *block = chain->first; block; block = block->next)
-        retire(block);
-    give_list(chain->first);
-    give_list(chain->spare);
-    chain->first = NULL;
-    chain->spare = NULL;
-    chain->spare_count = 0;
-}
-
 // Makes a descriptor a block of the chain that has no neighbours yet and is in no index.
 static void fill(struct sp_block *block, struct sp_chain *chain, uint64_t address, uint64_t size,
                  enum sp_block_state state) {
@@ -197,7 +186,13 @@ bool sp_chain_open(struct sp_chain *chain, uint64_t address, uint64_t size) {
 }
 
 void sp_chain_close(struct sp_chain *chain) {
-    give_all(chain);
+    for (struct sp_block *block = chain->first; block; block = block->next)
+        retire(block);
+    give_list(chain->first);
+    give_list(chain->spare);
+    chain->first = NULL;
+    chain->spare = NULL;
+    chain->spare_count = 0;
     sp_units_close(chain);
 }
 

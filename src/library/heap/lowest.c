@@ -72,25 +72,17 @@ static struct sp_block *find_in_group(struct sp_leaf *leaf, size_t unit, uint8_t
     return NULL;
 }
 
-static struct sp_block *find_in_leaf(struct sp_leaf *leaf, size_t unit, size_t end, uint8_t least,
-                                     struct sp_lowest_search *search) {
-    struct sp_block *found = NULL;
-    for (size_t group = 0; unit < end && !found && search->looks > 0;
-         group++, unit += GROUP_UNITS) {
-        if (leaf->free_most[group] >= least)
-            found = find_in_group(leaf, unit, least, search);
-    }
-    return found;
-}
-
 struct sp_block *sp_lowest_find(struct sp_chain *chain, struct sp_lowest_search *search) {
     uint8_t least = sp_units_number(search->size);
     size_t units = sp_units_count(chain);
     struct sp_block *found = NULL;
-    for (size_t unit = 0; unit < units && !found && search->looks > 0; unit += SP_LEAF_UNITS) {
-        struct sp_leaf *leaf = sp_units_leaf(chain, unit);
-        if (leaf)
-            found = find_in_leaf(leaf, unit, sp_min(unit + SP_LEAF_UNITS, units), least, search);
+    for (size_t first = 0; first < units && !found && search->looks > 0; first += SP_LEAF_UNITS) {
+        struct sp_leaf *leaf = sp_units_leaf(chain, first);
+        size_t end = leaf ? sp_min(first + SP_LEAF_UNITS, units) : 0;
+        for (size_t unit = first; unit < end && !found && search->looks > 0; unit += GROUP_UNITS) {
+            if (leaf->free_most[(unit - first) >> SP_GROUP_SHIFT] >= least)
+                found = find_in_group(leaf, unit, least, search);
+        }
     }
     return found;
 }

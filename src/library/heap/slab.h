@@ -134,14 +134,6 @@ void sp_slab_note_asked(struct sp_slab *slab, uint32_t index, uint16_t asked);
 // it is another: threads that ask for as much again and again share its cache line.
 void sp_slab_set_live(struct sp_slab *slab, uint32_t index, size_t requested);
 
-// Notes what is asked for with a block of a mixed slab that is about to be live.
-static inline void sp_slab_note_mixed(struct sp_slab *slab, uint32_t index, size_t requested) {
-    if (SP_UNLIKELY(slab->fronted))
-        sp_slab_set_live(slab, index, requested);
-    else
-        sp_store_plain(&slab->asked_each[index], (uint16_t)requested);
-}
-
 // Takes the lowest free block, of which there must be one, for a request of so many bytes: at least
 // 1, and no more than a block has. Who looks at the slab without the lock, and sees that the block
 // isn't free, sees what was asked for.
@@ -150,8 +142,10 @@ static inline uint64_t sp_slab_take(struct sp_slab *slab, size_t requested) {
     uint32_t word = slab->free[0] == 0; // no branch: it would often be foreseen wrongly
     uint64_t bits = slab->free[word];
     uint32_t index = word * 64 + (uint32_t)__builtin_ctzll(bits);
-    if (slab->asked == SP_SLAB_MIXED)
-        sp_slab_note_mixed(slab, index, requested);
+    if (slab->asked == SP_SLAB_MIXED && SP_UNLIKELY(slab->fronted))
+        sp_slab_set_live(slab, index, requested);
+    else if (slab->asked == SP_SLAB_MIXED)
+        sp_store_plain(&slab->asked_each[index], (uint16_t)requested);
     else if (SP_UNLIKELY(requested != slab->asked))
         sp_slab_note_asked(slab, index, (uint16_t)requested);
     slab->live++;

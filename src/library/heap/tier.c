@@ -12,21 +12,11 @@ static struct sp_block *block_of(const struct sp_tree_node *node) {
 }
 
 // The rank is looked up among equal sizes alone: it stands in another line.
-static int compare_place(uint64_t size, uint64_t rank, const struct sp_block *block) {
-    if (size != block->size)
-        return size < block->size ? -1 : 1;
-    return sp_compare(rank, sp_chain_rank(block));
-}
-
 static int compare_blocks(const struct sp_tree_node *a, const struct sp_tree_node *b) {
     uint64_t size = block_of(a)->size;
     if (size != block_of(b)->size)
         return size < block_of(b)->size ? -1 : 1;
     return sp_compare(sp_chain_rank(block_of(a)), sp_chain_rank(block_of(b)));
-}
-
-static int compare_size(const void *key, const struct sp_tree_node *node) {
-    return compare_place(*(const uint64_t *)key, 0, block_of(node));
 }
 
 struct place {
@@ -35,7 +25,9 @@ struct place {
 
 static int compare_key(const void *key, const struct sp_tree_node *node) {
     const struct place *place = key;
-    return compare_place(place->size, place->rank, block_of(node));
+    if (place->size != block_of(node)->size)
+        return place->size < block_of(node)->size ? -1 : 1;
+    return sp_compare(place->rank, sp_chain_rank(block_of(node)));
 }
 
 // -------------------------------------------------------------------------------------------- bins
@@ -203,7 +195,8 @@ struct sp_block *sp_tier_best_fit(const struct sp_tier *tier, uint64_t size) {
     if (tier->bytes < size)
         return NULL;
     struct sp_tree tree = tree_at(tier, bin);
-    struct sp_tree_node *fit = sp_tree_lower_bound(&tree, &size, compare_size);
+    struct place place = {size, 0};
+    struct sp_tree_node *fit = sp_tree_lower_bound(&tree, &place, compare_key);
     return fit ? block_of(fit) : first_from(tier, bin + 1);
 }
 

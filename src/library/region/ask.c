@@ -70,29 +70,21 @@ struct sp_outcome sp_ask_some_open_lanes(struct sp_pool *pool, const struct sp_l
 }
 
 // A free that found its lane open is counted when the lane's lock can be had.
-static void await_frees(const struct sp_pool *pool) {
-    const struct sp_lane_table *table = sp_load_acquire(&pool->lane_table);
-    for (uint32_t slot = 0; table && slot < table->count; slot++) {
-        struct sp_lane *lane = sp_load_acquire(&table->lanes[slot]);
-        if (!lane)
-            continue;
-        sp_biased_lock_acquire(&lane->lock);
-        sp_biased_lock_release(&lane->lock);
-    }
-}
-
 void sp_ask_and_close_lanes(struct sp_pool *pool) {
+    struct sp_lane *lane = NULL;
     if (!sp_held_may_be_open(pool))
         return;
     sp_lock_acquire(&pool->lock);
     sp_held_deal_closed(pool);
     sp_lock_release(&pool->lock);
-    await_frees(pool);
+    while ((lane = sp_lane_next(pool, lane))) {
+        sp_biased_lock_acquire(&lane->lock);
+        sp_biased_lock_release(&lane->lock);
+    }
     sp_ask_open_lanes(pool, NULL, false);
 }
 
-// ------------------------------------------------------------------------------ the current
-// context
+// ----------------------------------------------------------------------------- the current context
 
 // A stream of the context that has freed memory of which the legacy stream alone would tell, or
 // null.

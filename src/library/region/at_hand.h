@@ -198,14 +198,8 @@ static inline void sp_at_hand_put_aside_locked(struct sp_lane *lane, struct sp_s
     sp_slab_put_aside(slab, index);
 }
 
-// Puts a live block back into its slab, for a lane without fronts. The second is for one that has
-// some, and claims the block first: false when another thread was faster.
-static inline uint32_t sp_at_hand_put_into_slab_locked(struct sp_lane *lane, struct sp_slab *slab,
-                                                       uint16_t index) {
-    if (SP_UNLIKELY(!sp_slab_has_free(slab)))
-        sp_list_push_front(&lane->slabs[slab->class_index], &slab->link); // it was full
-    return sp_slab_put(slab, index);
-}
+// Puts a live block back into its slab, for a lane with fronts: it claims the block first. False
+// when another thread was faster.
 bool sp_at_hand_claim_and_put_locked(struct sp_lane *lane, struct sp_slab *slab, uint16_t index,
                                      uint64_t *requested);
 
@@ -216,9 +210,11 @@ static SP_HOT struct sp_put sp_at_hand_put_small_locked(struct sp_lane *lane, st
     if (SP_UNLIKELY(index == SP_SLAB_END))
         return (struct sp_put){.left = SP_LEFT_ALL};
     struct sp_put put = {.left = 0};
-    if (!claims)
-        put.requested = sp_at_hand_put_into_slab_locked(lane, slab, index);
-    else if (!sp_at_hand_claim_and_put_locked(lane, slab, index, &put.requested))
+    if (!claims) {
+        if (SP_UNLIKELY(!sp_slab_has_free(slab)))
+            sp_list_push_front(&lane->slabs[slab->class_index], &slab->link); // it was full
+        put.requested = sp_slab_put(slab, index);
+    } else if (!sp_at_hand_claim_and_put_locked(lane, slab, index, &put.requested))
         return (struct sp_put){.left = SP_LEFT_ALL};
     put.left = sp_at_hand_slab_left_locked(lane, slab);
     put.left |=

@@ -65,13 +65,14 @@ struct sp_block *sp_collect_detach_locked(struct sp_lane *lane) {
 
 struct sp_block *sp_collect_detach_other_locked(struct sp_lane *lane, uint64_t size) {
     unsigned index = sp_quick_index(size);
+    struct sp_quick_bin *bin = &lane->quick[index];
     struct sp_block *blocks = NULL;
     unsigned left = SP_DETACHED_AT_ONCE;
-    if (sp_quick_has_room(lane, size))
+    if (!bin->head || bin->size == size)
         return NULL;
     sp_hands_take(&lane->pool->hands);
-    detach_front(&lane->quick[index], &blocks, &left);
-    if (!lane->quick[index].head)
+    detach_front(bin, &blocks, &left);
+    if (!bin->head)
         sp_quick_note_empty(lane, index);
     return blocks;
 }
@@ -205,20 +206,17 @@ bool sp_collect_part(struct sp_pool *pool, struct sp_lane **at) {
     return true;
 }
 
-static struct sp_lane *lane_in_turn(struct sp_pool *pool) {
-    sp_lock_acquire(&pool->lock);
-    struct sp_list *link = pool->lanes.in_turn ? pool->lanes.in_turn->next : pool->lanes.list.next;
-    if (link == &pool->lanes.list)
-        link = pool->lanes.list.next; // there is one: that of the stream which asks
-    pool->lanes.in_turn = link;
-    sp_lock_release(&pool->lock);
-    return SP_CONTAINER_OF(link, struct sp_lane, link);
-}
-
 bool sp_collect_some(struct sp_pool *pool) {
+    struct sp_lanes *lanes = &pool->lanes;
     bool whole = true;
     for (int i = 0; i < SP_LANES_IN_TURN; i++) {
-        struct sp_lane *lane = lane_in_turn(pool);
+        sp_lock_acquire(&pool->lock);
+        struct sp_list *link = lanes->in_turn ? lanes->in_turn->next : lanes->list.next;
+        if (link == &lanes->list)
+            link = lanes->list.next; // there is one: that of the stream which asks
+        lanes->in_turn = link;
+        sp_lock_release(&pool->lock);
+        struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
         whole = flush_part(lane, sp_settle_insert) && whole;
         collect_slabs(lane);
     }

@@ -143,19 +143,8 @@ bool sp_crowded_has_place(struct sp_front *front, unsigned class_index) {
     return has;
 }
 
-// With a live block of the lane in the caller's hands, so that its pool stays. What a thread
-// doesn't use any longer goes, where it stands in the way.
-static void fill(struct sp_lane *lane, struct sp_front *front, struct sp_front_batch *batch) {
-    struct sp_front_batch old;
-    if (batch->count == 0)
-        return;
-    sp_front_make_room(front, batch->class_index, &old);
-    put_back(lane, front, &old);
-    sp_front_fill(front, batch);
-    put_back(lane, front, batch);
-}
-
-// The caller gets a block, and his front some.
+// The caller gets a block, and his front some: as long as the block is live its pool stays. What a
+// thread doesn't use any longer goes, where it stands in the way.
 static uint64_t take_from_lane(struct sp_pool *pool, struct sp_lane *lane,
                                const struct sp_stream *stream, struct sp_front *front,
                                size_t size) {
@@ -174,8 +163,13 @@ static uint64_t take_from_lane(struct sp_pool *pool, struct sp_lane *lane,
     sp_biased_lock_release(&lane->lock);
     if (SP_UNLIKELY(!covered))
         sp_figures_cover(pool, lane);
-    if (front)
-        fill(lane, front, &batch);
+    if (batch.count > 0) {
+        struct sp_front_batch old;
+        sp_front_make_room(front, batch.class_index, &old);
+        put_back(lane, front, &old);
+        sp_front_fill(front, &batch);
+        put_back(lane, front, &batch);
+    }
     return address;
 }
 

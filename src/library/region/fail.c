@@ -96,24 +96,12 @@ static void find_room(void) {
         room = &nowhere;
 }
 
-// ----------------------------------------------------------------------------------------- the
-// code
+// ---------------------------------------------------------------------------------------- the code
 
 static _Thread_local struct {
     poolError_t unread; // of the last failure, until the program reads it
     CUresult native;
 } last = {poolSuccess, CUDA_SUCCESS};
-
-static bool is_ours(int code) {
-    switch (code) {
-#define IS_OURS(name, number, text) case number:
-        STREAMPOOL_ERRORS(IS_OURS)
-#undef IS_OURS
-        return true;
-    default:
-        return false;
-    }
-}
 
 _Atomic bool sp_fail_had_fault;
 
@@ -139,9 +127,16 @@ bool sp_fail_is_fault(CUresult error) {
 }
 
 poolError_t sp_fail_code(CUresult error) {
-    if (error == CUDA_ERROR_STUB_LIBRARY)
+    switch ((int)error) {
+#define IS_OURS(name, number, text) case number:
+        STREAMPOOL_ERRORS(IS_OURS)
+#undef IS_OURS
+        return (poolError_t)error;
+    case CUDA_ERROR_STUB_LIBRARY:
         return poolErrorInsufficientDriver;
-    return is_ours((int)error) ? (poolError_t)error : poolErrorUnknown;
+    default:
+        return poolErrorUnknown;
+    }
 }
 
 poolError_t sp_fail(poolError_t error, const char *format, ...) {

@@ -91,22 +91,16 @@ bool sp_front_is_alone_locked(struct sp_lane *lane, struct sp_front *front) {
     return alone && fronts;
 }
 
-// Threads that have no numbers would all go to one front. An anonymous stream's frees are events,
-// and a deterministic pool may not do what depends on who meets whom.
-static bool may_open_locked(const struct sp_lane *lane, const struct sp_pool *pool,
-                            const struct sp_stream *stream) {
-    return lane->pool == pool && lane->stream == stream && sp_this_thread->number != 0 &&
-           !lane->records_each_free && !sp_pool_is_deterministic(pool);
-}
-
 // Opens the fronts, of `made` where the lane keeps none, and then takes that. False when it lacks
-// memory for them.
+// memory for them. Threads that have no numbers would all go to one front. An anonymous stream's
+// frees are events, and a deterministic pool may not do what depends on who meets whom.
 static bool try_open(struct sp_lane *lane, const struct sp_pool *pool,
                      const struct sp_stream *stream, struct sp_front **made) {
     bool lacks = false;
     sp_biased_lock_acquire(&lane->lock);
     if (!sp_load_relaxed(&lane->fronts)) {
-        bool may = may_open_locked(lane, pool, stream);
+        bool may = lane->pool == pool && lane->stream == stream && sp_this_thread->number != 0 &&
+                   !lane->records_each_free && !sp_pool_is_deterministic(pool);
         if (may && !lane->kept_fronts) {
             lane->kept_fronts = *made;
             *made = NULL;
@@ -177,27 +171,24 @@ static inline void count(struct sp_front *front, struct sp_front_bin *bin, int m
     sp_store_relaxed(&front->count, sp_load_relaxed(&front->count) + (uint32_t)more);
 }
 
-static uint64_t take_locked(struct sp_front *front, unsigned class_index, size_t size) {
-    struct sp_front_bin *bin = sp_front_bin_of(front, class_index);
-    uint64_t spent = sp_load_relaxed(&front->spent);
-    if (bin->count == 0 || bin->class_index != class_index || front->at_hand - spent < size)
-        return 0;
-    count(front, bin, -1);
-    count_use(front);
-    bin->strangers = 0;
-    sp_store_relaxed(&front->spent, spent + size);
-    sp_store_relaxed(&front->hits, sp_load_relaxed(&front->hits) + 1);
-    const struct sp_front_block *block = &bin->blocks[bin->count];
-    sp_slab_set_live(block->slab, block->index, size);
-    return block->address;
-}
-
 uint64_t sp_front_take(struct sp_front *front, const struct sp_pool *pool,
                        const struct sp_stream *stream, size_t size) {
+    unsigned class_index = sp_slab_class_of(size);
+    struct sp_front_bin *bin = sp_front_bin_of(front, class_index);
     uint64_t address = 0;
     sp_biased_lock_acquire(&front->lock);
-    if (SP_LIKELY(front->pool == pool && front->stream == stream))
-        address = take_locked(front, sp_slab_class_of(size), size);
+    uint64_t spent = sp_load_relaxed(&front->spent);
+    if (SP_LIKELY(front->pool == pool && front->stream == stream) && bin->count > 0 &&
+        bin->class_index == class_index && front->at_hand - spent >= size) {
+        count(front, bin, -1);
+        count_use(front);
+        bin->strangers = 0;
+        sp_store_relaxed(&front->spent, spent + size);
+        sp_store_relaxed(&front->hits, sp_load_relaxed(&front->hits) + 1);
+        const struct sp_front_block *block = &bin->blocks[bin->count];
+        sp_slab_set_live(block->slab, block->index, size);
+        address = block->address;
+    }
     sp_biased_lock_release(&front->lock);
     return address;
 }

@@ -286,20 +286,11 @@ bool sp_held_add_locked(struct sp_lane *lane, uint64_t sequence, uint64_t addres
     return may;
 }
 
-// The quick lists grow by what is freed: by no more than the extents that were held have, and a
-// block of one page at least with each event.
-static bool is_shortening_due(struct sp_lane *lane) {
-    lane->freed_unchecked += SP_PAGE_SIZE;
-    if (lane->freed_unchecked < SP_QUICK_KEPT / 4 * SP_PAGE_SIZE)
-        return false;
-    lane->freed_unchecked = 0;
-    return true;
-}
-
 // An anonymous stream has recorded each free already. Whoever gives a pool up takes each lane's
 // lock afterwards, to see what is used: so a free whose section is a later one sees that it was,
 // whatever it counts. Others may have what has an event behind it: see region/offer.h. That is
-// written where it changes.
+// written where it changes. The quick lists grow by what is freed: by no more than the extents that
+// were held have, and a block of one page at least with each event.
 SP_APART unsigned sp_held_count_freed_locked(struct sp_lane *lane, uint64_t sequence,
                                              uint64_t address, uint64_t bytes) {
     struct sp_lane *_Atomic *offers = &lane->pool->lanes.offers;
@@ -312,7 +303,9 @@ SP_APART unsigned sp_held_count_freed_locked(struct sp_lane *lane, uint64_t sequ
         if (sp_load_relaxed(&lane->by_address) && sp_load_relaxed(offers) != lane)
             sp_store_relaxed(offers, lane);
     }
-    if (is_shortening_due(lane))
-        left |= SP_LEFT_SHORTEN;
-    return left;
+    lane->freed_unchecked += SP_PAGE_SIZE;
+    if (lane->freed_unchecked < SP_QUICK_KEPT / 4 * SP_PAGE_SIZE)
+        return left;
+    lane->freed_unchecked = 0;
+    return left | SP_LEFT_SHORTEN;
 }

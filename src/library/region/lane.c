@@ -160,7 +160,10 @@ struct sp_lane *sp_lane_next(struct sp_pool *pool, const struct sp_lane *lane) {
 struct sp_lane *sp_lane_next_to_collect(struct sp_pool *pool, const struct sp_lane *lane) {
     sp_lock_acquire(&pool->lock);
     struct sp_lane *next = next_locked(pool, lane);
-    for (int looks = SP_LANES_AT_ONCE; next && looks > 0 && !sp_lane_may_have_free(next); looks--)
+    for (int looks = SP_LANES_AT_ONCE;
+         next && looks > 0 && sp_load_acquire(&next->quick_used) == 0 &&
+         sp_load_acquire(&next->slab_count) == 0;
+         looks--)
         next = next_locked(pool, next);
     sp_lock_release(&pool->lock);
     return next;

@@ -121,14 +121,10 @@ static inline void sp_lane_disown_slab_locked(struct sp_lane *lane, struct sp_sl
     sp_store_release(&lane->slab_count, sp_load_relaxed(&lane->slab_count) - 1);
 }
 
-// True when the lane may have free blocks in its quick lists, or slabs. A hint without the lane's
-// lock: what is freed meanwhile may be missed. What was taken out counts as in hands by then.
-static inline bool sp_lane_may_have_free(const struct sp_lane *lane) {
-    return sp_load_acquire(&lane->quick_used) != 0 || sp_load_acquire(&lane->slab_count) != 0;
-}
-
-// Returns the next lane behind this one that may have something free, as sp_lane_next() does. After
-// SP_LANES_AT_ONCE that have nothing it is the next one in any case.
+// Returns the next lane behind this one that may have free blocks in its quick lists, or slabs, as
+// sp_lane_next() does. After SP_LANES_AT_ONCE that have nothing it is the next one in any case. A
+// hint without the lane's lock: what is freed meanwhile may be missed. What was taken out counts as
+// in hands by then.
 struct sp_lane *sp_lane_next_to_collect(struct sp_pool *pool, const struct sp_lane *lane);
 
 // Takes the lanes away from a pool that has no memory left.

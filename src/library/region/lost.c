@@ -72,24 +72,19 @@ void sp_lost_note(struct sp_segment *segment) {
     }
 }
 
-static uint32_t take_whole(struct sp_region *region, struct sp_list *whole) {
-    uint32_t taken = 0;
-    SP_LIST_FOR_EACH_SAFE(link, &region->segments) {
-        const struct sp_segment *segment = SP_CONTAINER_OF(link, struct sp_segment, link);
-        if (!segment->is_lost || !is_whole(segment))
-            continue;
-        sp_list_remove(link);
-        sp_list_push_back(whole, link);
-        taken++;
-    }
-    return taken;
-}
-
 void sp_lost_close(struct sp_pool *pool) {
     struct sp_list whole = {&whole, &whole};
     sp_lock_acquire(&pool->lock);
-    for (int kind = 0; kind < SP_REGION_COUNT; kind++)
-        sp_subtract_relaxed(&pool->lost, take_whole(&pool->regions[kind], &whole));
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
+        SP_LIST_FOR_EACH_SAFE(link, &pool->regions[kind].segments) {
+            const struct sp_segment *segment = SP_CONTAINER_OF(link, struct sp_segment, link);
+            if (!segment->is_lost || !is_whole(segment))
+                continue;
+            sp_list_remove(link);
+            sp_list_push_back(&whole, link);
+            sp_subtract_relaxed(&pool->lost, 1);
+        }
+    }
     sp_store_relaxed(&pool->lost_whole, 0);
     sp_lock_release(&pool->lock);
     while (!sp_list_empty(&whole))

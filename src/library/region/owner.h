@@ -118,13 +118,12 @@ static inline void sp_owner_set_block(struct sp_block *block) {
     }
 }
 
-static inline uintptr_t sp_owner_word_of(const struct sp_slab *slab) {
-    return (uintptr_t)slab | (uintptr_t)slab->class_index << SP_OWNER_CLASS_SHIFT | SP_OWNER_SLAB;
-}
-
 // For every page of a slab's run; null clears.
 static inline void sp_owner_set_run(const struct sp_block *run, struct sp_slab *slab) {
-    uintptr_t owner = slab ? sp_owner_word_of(slab) : 0;
+    uintptr_t owner = 0;
+    if (slab)
+        owner =
+            (uintptr_t)slab | (uintptr_t)slab->class_index << SP_OWNER_CLASS_SHIFT | SP_OWNER_SLAB;
     for (uint64_t offset = 0; offset < run->size; offset += SP_PAGE_SIZE)
         sp_store_release(sp_page_map_find(run->address + offset), owner);
 }

@@ -80,12 +80,6 @@ static inline struct sp_block *sp_quick_take(struct sp_lane *lane, uint64_t size
     return block;
 }
 
-// True when a block of the size can be put in and none has to go.
-static inline bool sp_quick_has_room(const struct sp_lane *lane, uint64_t size) {
-    const struct sp_quick_bin *bin = &lane->quick[sp_quick_index(size)];
-    return !bin->head || bin->size == size;
-}
-
 // Puts a block in. False, and nothing is changed, where blocks of another size stand in its bin.
 static inline bool sp_quick_put(struct sp_lane *lane, struct sp_block *block) {
     unsigned index = sp_quick_index(block->size);

@@ -118,18 +118,13 @@ bool sp_request_usable(const struct sp_request *request, const struct sp_block *
 }
 
 // A fence that the clock tells of needs no second wait, whatever the policy on events is.
-static bool is_in_the_way(const struct sp_request *request, struct sp_fence fence) {
-    struct sp_request ordered = *request;
-    struct sp_fence_set alone = {.count = 1, .some = {fence}};
-    ordered.made_order = true;
-    return sp_request_rule(&ordered, &alone) > SP_RULE_ORDERED;
-}
-
 struct sp_outcome sp_request_wait_for(struct sp_request *request,
                                       const struct sp_fence_set *fences) {
     for (uint32_t i = 0; i < fences->count; i++) {
         struct sp_fence fence = *sp_fence_set_at(fences, i);
-        if (!is_in_the_way(request, fence))
+        struct sp_request ordered = *request;
+        ordered.made_order = true;
+        if (decide(&ordered, fence) <= SP_RULE_ORDERED)
             continue;
         struct sp_outcome outcome = sp_learn_wait_fence(request->lane->stream, fence);
         if (!sp_is_done(outcome))

@@ -82,25 +82,21 @@ static bool look_through(struct sp_region *region, struct sp_rows_search *rows) 
     return true;
 }
 
-static struct sp_row best_of_all_rows(const struct sp_request *request) {
-    struct row_search search = {request, {NULL, UINT64_MAX}};
-    struct sp_rows_search rows = {.least = request->size, .visit = look_at_row, .context = &search};
-    look_through(&request->pool->regions[request->kind], &rows);
-    return search.best;
-}
-
-// Where the search is cut short the next one goes on.
-static struct sp_row best_of_some_rows(struct sp_request *request) {
+// A thorough request looks at all rows, others at some: where that search is cut short the next one
+// goes on.
+static struct sp_row best_of_rows(struct sp_request *request) {
     struct row_search search = {request, {NULL, UINT64_MAX}};
     struct sp_region *region = &request->pool->regions[request->kind];
     struct sp_rows_search rows = {.least = request->size,
                                   .visit = look_at_row,
                                   .context = &search,
-                                  .in_parts = true,
+                                  .in_parts = !request->thorough,
                                   .looks = request->looks,
-                                  .from = region->rows_from};
+                                  .from = request->thorough ? 0 : region->rows_from};
     bool from_front = rows.from == 0;
     bool to_end = look_through(region, &rows);
+    if (request->thorough)
+        return search.best;
     region->rows_from = to_end ? 0 : rows.from;
     request->looks = rows.looks;
     request->cut_short = request->cut_short || !from_front || !to_end || rows.cut;
@@ -156,7 +152,7 @@ struct sp_block *sp_row_join(struct sp_pool *pool, struct sp_row row, uint64_t s
 struct sp_block *sp_row_take_aside(struct sp_request *request) {
     if (!sp_row_is_possible(request))
         return NULL;
-    struct sp_row row = request->thorough ? best_of_all_rows(request) : best_of_some_rows(request);
+    struct sp_row row = best_of_rows(request);
     if (!row.first)
         return NULL;
     struct sp_block *block =

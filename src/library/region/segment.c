@@ -46,11 +46,6 @@ static struct sp_tier *holes_of(const struct sp_segment *segment) {
     return &segment->pool->regions[segment->kind].holes;
 }
 
-static uint64_t hole_at_end(const struct sp_segment *segment) {
-    const struct sp_block *last = sp_chain_last(&segment->chain);
-    return sp_block_state(last) == SP_BLOCK_HOLE ? last->size : 0;
-}
-
 struct sp_segment *sp_segment_to_extend(const struct sp_region *region) {
     struct sp_list *last = sp_list_last(&region->segments);
     return last && segment_at(last)->extends ? segment_at(last) : NULL;
@@ -68,56 +63,28 @@ uint64_t sp_segment_room_behind(const struct sp_block *block) {
 
 // ---------------------------------------------------------------------------------- a segment more
 
-struct wish {
-    enum sp_span_place place;
-    uint64_t size;
-};
-
-// A device's default pool, and the one that the program made current in its place, are those that a
-// program allocates from when it names none.
-static struct wish wish_for(const struct sp_pool *pool, enum sp_region_kind kind, uint64_t bytes) {
-    const struct sp_region *region = &pool->regions[kind];
-    bool is_first = sp_list_empty(&region->segments);
-    bool is_main =
-        pool == pool->device->default_pool || pool == sp_load_relaxed(&pool->device->current);
-    if (kind == SP_REGION_FIXED)
-        return (struct wish){SP_SPAN_LOW, bytes};
-    uint64_t size = sp_max(bytes, sp_max(least_size(pool), region->mapped));
-    bool is_small = is_first && size <= SP_SEGMENT_SMALL && !is_main;
-    return (struct wish){is_small ? SP_SPAN_LOW : SP_SPAN_ROOMY, size};
-}
-
+// The first segment of a pool is small, but of a device's default pool and the one that the program
+// made current in its place: those are what a program allocates from when it names none.
 static struct sp_outcome open_segment(struct sp_segment *segment, uint64_t bytes) {
     struct sp_pool *pool = segment->pool;
-    struct wish wish = wish_for(pool, segment->kind, bytes);
-    struct sp_outcome outcome =
-        sp_view_open(&segment->view, &pool->device->space, wish.place, bytes, wish.size,
-                     (CUmemAllocationHandleType)pool->props.handleTypes,
-                     segment->kind == SP_REGION_FIXED ? SP_VIEW_RDMA : SP_VIEW_PLAIN);
+    const struct sp_device *device = pool->device;
+    const struct sp_region *region = &pool->regions[segment->kind];
+    bool is_fixed = segment->kind == SP_REGION_FIXED;
+    bool is_main = pool == device->default_pool || pool == sp_load_relaxed(&device->current);
+    uint64_t size = is_fixed ? bytes : sp_max(bytes, sp_max(least_size(pool), region->mapped));
+    bool is_small = sp_list_empty(&region->segments) && size <= SP_SEGMENT_SMALL && !is_main;
+    struct sp_outcome outcome = sp_view_open(
+        &segment->view, &pool->device->space, is_fixed || is_small ? SP_SPAN_LOW : SP_SPAN_ROOMY,
+        bytes, size, (CUmemAllocationHandleType)pool->props.handleTypes,
+        is_fixed ? SP_VIEW_RDMA : SP_VIEW_PLAIN);
     if (!sp_is_done(outcome))
         return outcome;
     segment->view.access = &pool->access;
-    segment->extends = segment->kind != SP_REGION_FIXED;
+    segment->extends = !is_fixed;
     if (sp_chain_open(&segment->chain, segment->view.address, segment->view.size))
         return sp_outcome_done();
     sp_view_close(&segment->view);
     return sp_outcome_of(SP_NO_HOST_MEMORY);
-}
-
-struct sp_outcome sp_segment_add(struct sp_pool *pool, enum sp_region_kind kind, uint64_t bytes) {
-    struct sp_segment *segment = new_segment(pool, kind);
-    if (!segment)
-        return sp_outcome_of(SP_NO_HOST_MEMORY);
-    struct sp_outcome outcome = open_segment(segment, bytes);
-    if (!sp_is_done(outcome)) {
-        free_segment(segment);
-        return outcome;
-    }
-    sp_lock_acquire(&pool->lock);
-    sp_list_push_back(&pool->regions[kind].segments, &segment->link);
-    sp_tier_insert(holes_of(segment), segment->chain.first);
-    sp_lock_release(&pool->lock);
-    return sp_outcome_done();
 }
 
 // A stream of another context of the device can't use the memory, so no request of such a stream
@@ -149,22 +116,36 @@ static struct sp_outcome open_plain(struct sp_segment *segment, uint64_t bytes,
     return sp_outcome_done();
 }
 
-struct sp_outcome sp_segment_add_plain(struct sp_pool *pool, enum sp_region_kind kind,
-                                       uint64_t bytes, const struct sp_stream *stream,
-                                       struct sp_block **hole) {
+// Makes a segment, of a plain device where the caller wants its `hole`, for a stream or none.
+static struct sp_outcome add(struct sp_pool *pool, enum sp_region_kind kind, uint64_t bytes,
+                             const struct sp_stream *stream, struct sp_block **hole) {
     struct sp_segment *segment = new_segment(pool, kind);
     if (!segment)
         return sp_outcome_of(SP_NO_HOST_MEMORY);
-    struct sp_outcome outcome = open_plain(segment, bytes, stream);
+    struct sp_outcome outcome =
+        hole ? open_plain(segment, bytes, stream) : open_segment(segment, bytes);
     if (!sp_is_done(outcome)) {
         free_segment(segment);
         return outcome;
     }
     sp_lock_acquire(&pool->lock);
     sp_list_push_back(&pool->regions[kind].segments, &segment->link);
+    if (hole)
+        *hole = segment->chain.first;
+    else
+        sp_tier_insert(holes_of(segment), segment->chain.first);
     sp_lock_release(&pool->lock);
-    *hole = segment->chain.first;
     return sp_outcome_done();
+}
+
+struct sp_outcome sp_segment_add(struct sp_pool *pool, enum sp_region_kind kind, uint64_t bytes) {
+    return add(pool, kind, bytes, NULL, NULL);
+}
+
+struct sp_outcome sp_segment_add_plain(struct sp_pool *pool, enum sp_region_kind kind,
+                                       uint64_t bytes, const struct sp_stream *stream,
+                                       struct sp_block **hole) {
+    return add(pool, kind, bytes, stream, hole);
 }
 
 void sp_segment_note_loss(struct sp_segment *segment) {
@@ -175,25 +156,21 @@ void sp_segment_note_loss(struct sp_segment *segment) {
 
 // ---------------------------------------------------------------------- longer
 
-// Returns by how much a segment is to be extended: doubling it, up to the device's memory. That is
-// enough, but where memory in pieces has used it up.
-static uint64_t wanted_more(const struct sp_segment *segment, uint64_t least) {
-    uint64_t size = segment->view.size;
-    uint64_t most = segment->pool->device->vmm.total_memory;
-    uint64_t doubled =
-        sp_round_up(2 * size < most ? 2 * size : most, segment->pool->device->vmm.granule);
-    return doubled > size ? sp_max(least, doubled - size) : least;
-}
-
+// It is doubled, up to the device's memory. That is enough, but where memory in pieces has used it
+// up.
 struct sp_outcome sp_segment_extend(struct sp_segment *segment, uint64_t bytes) {
+    const struct sp_vmm_device *device = &segment->pool->device->vmm;
     sp_lock_acquire(&segment->pool->lock);
-    uint64_t hole = hole_at_end(segment);
+    const struct sp_block *last = sp_chain_last(&segment->chain);
+    uint64_t hole = sp_block_state(last) == SP_BLOCK_HOLE ? last->size : 0;
     sp_lock_release(&segment->pool->lock);
     uint64_t least = sp_excess(bytes, hole);
     uint64_t size = segment->view.size;
     if (least == 0)
         return sp_outcome_done();
-    uint64_t more = sp_view_extend(&segment->view, least, wanted_more(segment, least));
+    uint64_t doubled = sp_round_up(sp_min(2 * size, device->total_memory), device->granule);
+    uint64_t wanted = sp_max(least, sp_excess(doubled, size));
+    uint64_t more = sp_view_extend(&segment->view, least, wanted);
     if (more == 0) {
         sp_lock_acquire(&segment->pool->lock);
         segment->extends = false;

@@ -66,18 +66,14 @@ static bool refile(struct sp_pool *pool, struct sp_block *block) {
     return true;
 }
 
-static void refile_neighbour(struct sp_pool *pool, const struct sp_tier *tier,
-                             struct sp_block *neighbour) {
-    if (neighbour && neighbour->tier == tier)
-        refile(pool, neighbour);
-}
-
 // Among unfenced blocks that have not been looked through since: a neighbour with an event behind
 // it by now doesn't stay there.
 SP_APART static struct sp_block *insert_beside_late(struct sp_pool *pool, struct sp_tier *tier,
                                                     struct sp_block *block) {
-    refile_neighbour(pool, tier, block->prev);
-    refile_neighbour(pool, tier, block->next);
+    if (block->prev && block->prev->tier == tier)
+        refile(pool, block->prev);
+    if (block->next && block->next->tier == tier)
+        refile(pool, block->next);
     return sp_tier_insert(tier, block);
 }
 
@@ -170,24 +166,20 @@ static bool refile_over(struct sp_pool *pool, struct sp_calendar *calendar, unsi
     return !sp_calendar_is_behind(calendar);
 }
 
-// A block that is filed elsewhere may be merged with blocks there, never with one of this tier. So
-// the next one stays valid.
-static void refile_tier(struct sp_pool *pool, struct sp_tier *tier) {
-    struct sp_block *block = sp_tier_first(tier);
-    while (block) {
-        struct sp_block *next = sp_tier_next(block);
-        refile(pool, block);
-        block = next;
-    }
-}
-
+// Unfenced blocks of an open lane are of the time before it was opened. A block that is filed
+// elsewhere may be merged with blocks there, never with one of this tier. So the next one stays
+// valid.
 static bool refile_unfenced(struct sp_lane *lane, uint64_t covered, unsigned *looks) {
     sp_calendar_turn(&lane->covered, covered);
     if (!refile_over(lane->pool, &lane->covered, looks))
         return false;
     for (int kind = 0; kind < SP_REGION_COUNT && sp_held_is_open(lane); kind++) {
-        if (lane->unfenced[kind].bytes > 0)
-            refile_tier(lane->pool, &lane->unfenced[kind]); // of the time before it was opened
+        struct sp_block *block = sp_tier_first(&lane->unfenced[kind]);
+        while (block) {
+            struct sp_block *next = sp_tier_next(block);
+            refile(lane->pool, block);
+            block = next;
+        }
     }
     return true;
 }

@@ -81,51 +81,40 @@ static struct sp_block *better_of_lane(const struct sp_request *request, const s
     return better_in_reach(request, &lane->unfenced[request->kind], best);
 }
 
-static uint64_t largest_of_lanes(const struct sp_request *request) {
+static void note_largest_of_lanes(struct sp_pool *pool, enum sp_region_kind kind) {
     uint64_t most = 0;
-    SP_LIST_FOR_EACH(link, &request->pool->lanes.list) {
+    SP_LIST_FOR_EACH(link, &pool->lanes.list) {
         const struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
-        const struct sp_block *fenced = sp_tier_last(&lane->tiers[request->kind]);
-        const struct sp_block *unfenced = sp_tier_last(&lane->unfenced[request->kind]);
+        const struct sp_block *fenced = sp_tier_last(&lane->tiers[kind]);
+        const struct sp_block *unfenced = sp_tier_last(&lane->unfenced[kind]);
         most = sp_max(most, fenced ? fenced->size : 0);
         most = sp_max(most, unfenced ? unfenced->size : 0);
     }
-    return most;
+    pool->regions[kind].lanes_most = most;
 }
 
-// There may be thousands, which hold nothing that is large enough: then none is looked at.
-static struct sp_block *best_of_all_lanes(const struct sp_request *request) {
-    struct sp_region *region = &request->pool->regions[request->kind];
-    struct sp_block *best = NULL;
-    if (request->size > region->lanes_most)
-        return NULL;
-    SP_LIST_FOR_EACH(link, &request->pool->lanes.list)
-        best = better_of_lane(request, SP_CONTAINER_OF(link, struct sp_lane, link), best);
-    if (!best)
-        region->lanes_most = largest_of_lanes(request);
-    return best;
-}
-
-// Without a wait the stream has the memory of those that it runs after, and of the legacy streams.
-static struct sp_block *best_of_lanes_before(const struct sp_request *request) {
-    struct sp_block *best = NULL;
-    for (uint32_t i = 0; i < request->clock.count; i++) {
-        uint32_t slot = request->clock.entries[i].slot;
-        best = better_of_lane(request, sp_lane_find(request->pool, slot), best);
-    }
-    SP_LIST_FOR_EACH(link, &request->pool->lanes.legacy)
-        best = better_of_lane(request, SP_CONTAINER_OF(link, struct sp_lane, legacy_link), best);
-    return best;
-}
-
-// The best fit of what other lanes have within reach.
+// The best fit of what other lanes have within reach. Without a wait the stream has the memory of
+// those that it runs after, and of the legacy streams. Of all lanes there may be thousands, which
+// hold nothing that is large enough: then none is looked at.
 static struct sp_block *best_of_others(const struct sp_request *request) {
+    struct sp_pool *pool = request->pool;
+    const struct sp_region *region = &pool->regions[request->kind];
+    struct sp_block *best = NULL;
     if (request->reach <= SP_RULE_COMPLETE)
         return NULL;
-    struct sp_block *best = sp_request_reaches_lanes_before_alone(request)
-                                ? best_of_lanes_before(request)
-                                : best_of_all_lanes(request);
-    const struct sp_region *region = &request->pool->regions[request->kind];
+    if (sp_request_reaches_lanes_before_alone(request)) {
+        for (uint32_t i = 0; i < request->clock.count; i++)
+            best =
+                better_of_lane(request, sp_lane_find(pool, request->clock.entries[i].slot), best);
+        SP_LIST_FOR_EACH(link, &pool->lanes.legacy)
+            best =
+                better_of_lane(request, SP_CONTAINER_OF(link, struct sp_lane, legacy_link), best);
+    } else if (request->size <= region->lanes_most) {
+        SP_LIST_FOR_EACH(link, &pool->lanes.list)
+            best = better_of_lane(request, SP_CONTAINER_OF(link, struct sp_lane, link), best);
+        if (!best)
+            note_largest_of_lanes(pool, request->kind);
+    }
     best = better_in_reach(request, &region->waiting, best);
     return better_in_reach(request, &region->unfenced, best);
 }

@@ -62,10 +62,15 @@ static uint64_t period_at(uint64_t misses) {
     return sp_max(misses / SP_RISE_PERIOD, SP_RISE_PERIOD_MIN);
 }
 
-// A pool that nobody has looked at has not risen yet, whatever was in use before it was shared.
-static void note_rise_locked(struct sp_rise *rise, struct sp_rise_point now) {
-    uint64_t period = period_at(now.misses);
-    uint64_t passed = now.misses - rise->last.misses;
+// A pool that nobody has looked at has not risen yet, whatever was in use before it was shared. The
+// program may reset the most that was in use: then it rises from there once more.
+static struct sp_rise_point look_at_rise(struct sp_pool *pool, struct sp_rise *rise) {
+    struct sp_rise_point now = {.used_high = sp_load_relaxed(&pool->figures.used_high)};
+    sp_lock_acquire(&pool->lock);
+    SP_LIST_FOR_EACH(link, &pool->lanes.list)
+        now.misses += sp_load_relaxed(&SP_CONTAINER_OF(link, struct sp_lane, link)->misses);
+    *rise = pool->rise;
+    uint64_t period = period_at(now.misses), passed = now.misses - rise->last.misses;
     bool is_over = rise->last.used_high == 0 || passed >= 2 * period;
     if (is_over || passed >= period) {
         rise->before = is_over ? now : rise->last;
@@ -73,25 +78,9 @@ static void note_rise_locked(struct sp_rise *rise, struct sp_rise_point now) {
     }
     if (rise->same.used_high != now.used_high)
         rise->same = now;
-}
-
-// The program may reset the most that was in use: then it rises from there once more.
-static struct sp_rise_point look_at_rise(struct sp_pool *pool, struct sp_rise *rise) {
-    struct sp_rise_point now = {.used_high = sp_load_relaxed(&pool->figures.used_high)};
-    sp_lock_acquire(&pool->lock);
-    SP_LIST_FOR_EACH(link, &pool->lanes.list)
-        now.misses += sp_load_relaxed(&SP_CONTAINER_OF(link, struct sp_lane, link)->misses);
-    note_rise_locked(&pool->rise, now);
-    *rise = pool->rise;
+    pool->rise = *rise;
     sp_lock_release(&pool->lock);
     return now;
-}
-
-// True when the most that was in use has been the same for a period.
-static bool need_rests(struct sp_pool *pool) {
-    struct sp_rise rise;
-    struct sp_rise_point now = look_at_rise(pool, &rise);
-    return now.misses - rise.same.misses >= period_at(now.misses);
 }
 
 static bool is_looked_at(const struct sp_pool *pool) {
@@ -113,9 +102,13 @@ bool sp_growth_is_foreseen(struct sp_pool *pool, uint64_t size) {
 
 void sp_growth_note(struct sp_pool *pool, uint64_t size) {
     _Atomic bool *ask_each_miss = &pool->lanes.ask_each_miss;
+    struct sp_rise rise;
     if (is_looked_at(pool) && sp_pool_may_ask(pool) && pool->limit == SIZE_MAX &&
-        !sp_load_relaxed(ask_each_miss) && !sp_growth_is_due(pool, size) && need_rests(pool))
-        sp_store_relaxed(ask_each_miss, true);
+        !sp_load_relaxed(ask_each_miss) && !sp_growth_is_due(pool, size)) {
+        struct sp_rise_point now = look_at_rise(pool, &rise);
+        if (now.misses - rise.same.misses >= period_at(now.misses)) // the need rests
+            sp_store_relaxed(ask_each_miss, true);
+    }
 }
 
 // ------------------------------------------------------------------------------------- how much

@@ -13,18 +13,17 @@ struct answer {
     bool gone;
 };
 
-static bool is_gone(struct answer *last, const struct sp_plain *plain) {
-    if (plain->context != last->context || plain->context_id != last->id)
-        *last = (struct answer){plain->context, plain->context_id,
-                                sp_context_is_gone(plain->context, plain->context_id)};
-    return last->gone;
-}
-
 static bool find_in(struct sp_region *region, struct answer *last) {
     bool found = false;
     SP_LIST_FOR_EACH(link, &region->segments) {
         struct sp_segment *segment = SP_CONTAINER_OF(link, struct sp_segment, link);
-        if (!segment->view.is_plain || segment->is_lost || !is_gone(last, &segment->view.plain))
+        const struct sp_plain *plain = &segment->view.plain;
+        if (!segment->view.is_plain || segment->is_lost)
+            continue;
+        if (plain->context != last->context || plain->context_id != last->id)
+            *last = (struct answer){plain->context, plain->context_id,
+                                    sp_context_is_gone(plain->context, plain->context_id)};
+        if (!last->gone)
             continue;
         sp_lock_acquire(&segment->pool->lock);
         region->rows_from = 0; // it may lie there

@@ -53,14 +53,6 @@ static uint64_t front_behind_whole(const struct candidate *candidate) {
                : 0;
 }
 
-static uint64_t mean_extent_size(const struct sp_view *view, const struct candidate *candidate) {
-    uint64_t count = 0;
-    const struct sp_extent *extent = sp_view_extent_from(view, candidate->first);
-    for (; extent && extent->address < candidate->last; extent = sp_view_extent_next(extent))
-        count++;
-    return count > 0 ? whole(candidate) / count : 0;
-}
-
 static void add_candidate(struct choice *choice, const struct sp_block *first,
                           const struct sp_block *last) {
     struct candidate candidate = {
@@ -70,7 +62,11 @@ static void add_candidate(struct choice *choice, const struct sp_block *first,
     const struct sp_extent *high = sp_view_extent_at(view, candidate.end - 1);
     candidate.first = low->address == candidate.begin ? candidate.begin : low->address + low->size;
     candidate.last = high->address + high->size == candidate.end ? candidate.end : high->address;
-    candidate.extent_size = mean_extent_size(view, &candidate);
+    uint64_t count = 0; // of whole extents
+    const struct sp_extent *extent = sp_view_extent_from(view, candidate.first);
+    for (; extent && extent->address < candidate.last; extent = sp_view_extent_next(extent))
+        count++;
+    candidate.extent_size = count > 0 ? whole(&candidate) / count : 0;
     if ((front(&candidate) == 0 && tail(&candidate) == 0) || sp_survey_has_released(first, last))
         return;
     if (choice->candidate_count == choice->candidate_capacity) {

@@ -126,15 +126,6 @@ static bool prepare(struct sp_request *request, struct plan *plan, struct sp_blo
 
 // -------------------------------------------------------------------------------------- new memory
 
-static void insert_new(struct plan *plan, struct sp_extent *extent, struct sp_block *block) {
-    size_t at = plan->new_at + plan->new_count++;
-    size_t behind = plan->extent_count++ - at;
-    memmove(&plan->extents[at + 1], &plan->extents[at], behind * sizeof plan->extents[0]);
-    memmove(&plan->blocks[at + 1], &plan->blocks[at], behind * sizeof plan->blocks[0]);
-    plan->extents[at] = extent;
-    plan->blocks[at] = block;
-}
-
 // Cuts the new memory by extents; what is left of the last one is the block behind. False without
 // host memory.
 static bool cut_fresh_locked(struct plan *plan, struct sp_block *block, uint64_t left) {
@@ -144,22 +135,16 @@ static bool cut_fresh_locked(struct plan *plan, struct sp_block *block, uint64_t
         struct sp_block *rest = size < block->size ? sp_block_split(block, size) : NULL;
         if (size < block->size && !rest)
             return false;
-        insert_new(plan, extent, block);
+        size_t at = plan->new_at + plan->new_count++;
+        size_t behind = plan->extent_count++ - at;
+        memmove(&plan->extents[at + 1], &plan->extents[at], behind * sizeof plan->extents[0]);
+        memmove(&plan->blocks[at + 1], &plan->blocks[at], behind * sizeof plan->blocks[0]);
+        plan->extents[at] = extent;
+        plan->blocks[at] = block;
         left -= size;
         block = rest;
     }
     return true;
-}
-
-// Joins the new memory that was cut again, and unmaps it.
-static void give_fresh_back(struct sp_pool *pool, struct plan *plan) {
-    if (!plan->fresh)
-        return;
-    sp_lock_acquire(&pool->lock);
-    while (plan->fresh->size < plan->fresh_size)
-        sp_block_absorb_next(plan->fresh); // new memory has no fences, so this needs no memory
-    sp_lock_release(&pool->lock);
-    sp_grow_back(pool, plan->fresh);
 }
 
 static struct sp_outcome add_fresh(const struct sp_request *request, struct plan *plan) {
@@ -245,14 +230,18 @@ static struct sp_outcome publish(const struct sp_request *request, const struct 
     return sp_outcome_done();
 }
 
+// The new memory that was cut is joined again, and unmapped.
 static void undo(struct sp_pool *pool, struct plan *plan, struct sp_stitch *stitch) {
     if (stitch)
         sp_later_bury_view(pool, stitch); // nothing has used it
     sp_lock_acquire(&pool->lock);
     give_back_locked(pool, plan);
+    while (plan->fresh && plan->fresh->size < plan->fresh_size)
+        sp_block_absorb_next(plan->fresh); // new memory has no fences, so this needs no memory
     sp_lock_release(&pool->lock);
     sp_hands_put(&pool->hands);
-    give_fresh_back(pool, plan);
+    if (plan->fresh)
+        sp_grow_back(pool, plan->fresh);
 }
 
 static struct sp_outcome stitch_mapping(const struct sp_request *request, struct plan *plan,
@@ -304,29 +293,19 @@ struct sp_outcome sp_remap(struct sp_request *request, uint64_t time_max, struct
 
 // ------------------------------------------------------------------------------------ behind waits
 
-static bool may_remap(const struct sp_request *request) {
-    enum poolDefragmentation least =
-        request->bound == SP_BOUND_HOLDS ? poolDefragmentBeforeGrowth : poolDefragmentUnderPressure;
-    return request->kind == SP_REGION_LARGE &&
-           sp_device_defragmentation(request->pool) >= (int)least;
-}
-
-static bool has_room_for(const struct sp_pool *pool, uint64_t bytes) {
-    uint64_t room = pool->limit - sp_load_relaxed(&pool->reserved);
-    return sp_round_up(bytes, pool->device->vmm.granule) <= room;
-}
-
 // Sets pieces aside that are had by waiting. No stream is made to wait for what the limit then
 // forbids.
 static bool prepare_pending(const struct sp_request *request, struct plan *plan) {
-    sp_pool_begin_mapping(request->pool);
+    struct sp_pool *pool = request->pool;
+    sp_pool_begin_mapping(pool);
     sp_request_tell(request, begin(request));
-    sp_lock_acquire(&request->pool->lock);
+    sp_lock_acquire(&pool->lock);
+    uint64_t room = pool->limit - sp_load_relaxed(&pool->reserved);
     bool prepared = choose_locked(request, plan) &&
-                    has_room_for(request->pool, plan->pieces.missing) &&
+                    sp_round_up(plan->pieces.missing, pool->device->vmm.granule) <= room &&
                     set_aside_locked(request, plan);
-    sp_lock_release(&request->pool->lock);
-    sp_pool_end_mapping(request->pool);
+    sp_lock_release(&pool->lock);
+    sp_pool_end_mapping(pool);
     return prepared;
 }
 
@@ -348,11 +327,14 @@ static struct sp_outcome wait_for_pieces(struct sp_request *request, const struc
 // extents with it. A request that could grow as well takes no longer for it than any other such
 // one.
 struct sp_outcome sp_remap_behind_waits(struct sp_request *request, struct sp_block **block) {
+    bool held = request->bound == SP_BOUND_HOLDS;
     uint64_t time_max = sp_load_relaxed(&request->pool->attributes.remap_time_max);
-    struct plan plan = {
-        .extents_max = request->bound == SP_BOUND_HOLDS ? time_max / SP_REMAP_TIME_EACH : SIZE_MAX};
+    struct plan plan = {.extents_max = held ? time_max / SP_REMAP_TIME_EACH : SIZE_MAX};
     struct sp_outcome outcome = sp_outcome_done();
-    if (may_remap(request) && prepare_pending(request, &plan)) {
+    int least = held ? (int)poolDefragmentBeforeGrowth : (int)poolDefragmentUnderPressure;
+    bool may =
+        request->kind == SP_REGION_LARGE && sp_device_defragmentation(request->pool) >= least;
+    if (may && prepare_pending(request, &plan)) {
         outcome = wait_for_pieces(request, &plan);
         sp_pool_begin_mapping(request->pool);
         if (sp_is_done(outcome))

@@ -97,20 +97,10 @@ static struct sp_outcome release(struct sp_pool *pool, const struct sp_victim *v
     return outcome;
 }
 
-// Works all of it off, whatever fails, and returns the first error.
-static struct sp_outcome work_off(struct sp_pool *pool, const struct sp_victims *victims) {
-    struct sp_outcome first = sp_outcome_done();
-    for (size_t i = 0; i < victims->count; i++) {
-        const struct sp_victim *victim = &victims->list[i];
-        uint64_t kept = victim->extent == victims->partial ? victims->map_back : 0;
-        first = sp_outcome_first(first, release(pool, victim, kept));
-    }
-    return first;
-}
-
 typedef void choice(struct sp_pool *pool, uint64_t excess, struct sp_victims *victims);
 
-// Trims to `keep`, or, where that is null, to what a synchronise leaves. The map lock is held.
+// Trims to `keep`, or, where that is null, to what a synchronise leaves. Works all of it off,
+// whatever fails, and returns the first error. The map lock is held.
 static struct sp_outcome trim_mapping(struct sp_pool *pool, const size_t *keep, choice *choose) {
     struct sp_victims victims = {0};
     sp_lock_acquire(&pool->lock);
@@ -120,9 +110,14 @@ static struct sp_outcome trim_mapping(struct sp_pool *pool, const size_t *keep, 
     if (reserved > kept)
         choose(pool, reserved - kept, &victims);
     sp_lock_release(&pool->lock);
-    struct sp_outcome outcome = work_off(pool, &victims);
+    struct sp_outcome first = sp_outcome_done();
+    for (size_t i = 0; i < victims.count; i++) {
+        const struct sp_victim *victim = &victims.list[i];
+        uint64_t map_back = victim->extent == victims.partial ? victims.map_back : 0;
+        first = sp_outcome_first(first, release(pool, victim, map_back));
+    }
     free(victims.list);
-    return outcome;
+    return first;
 }
 
 // An extent is at least a granule, so a pool with less unused than that has none to release.
@@ -130,10 +125,6 @@ static struct sp_outcome trim_mapping(struct sp_pool *pool, const size_t *keep, 
 static bool may_release(const struct sp_pool *pool) {
     return sp_load_relaxed(&pool->lost) > 0 ||
            sp_load_relaxed(&pool->reserved) >= sp_figures_used(pool) + pool->device->vmm.granule;
-}
-
-static bool has_more_than(const struct sp_pool *pool, uint64_t keep) {
-    return sp_load_relaxed(&pool->reserved) > keep;
 }
 
 // Puts memory that a trim may release where the trim finds it.
@@ -163,7 +154,7 @@ static struct sp_outcome trim_to(struct sp_pool *pool, size_t keep, choice *choo
     struct sp_outcome first = sp_later_bury_all(pool, &buried);
     struct sp_outcome outcome = sp_outcome_done();
     if (sp_checked_round_up(keep, pool->device->vmm.granule, &rounded) &&
-        has_more_than(pool, rounded) && may_release(pool)) {
+        sp_load_relaxed(&pool->reserved) > rounded && may_release(pool)) {
         make_ready(pool);
         outcome = release_down_to(pool, &rounded, choose);
     }
@@ -208,7 +199,7 @@ void sp_trim_at_synchronize(struct sp_pool *pool) {
     size_t buried;
     if (!sp_later_serves(pool))
         sp_later_bury_all(pool, &buried);
-    if (!has_more_than(pool, sp_keep_at_least(pool)) ||
+    if (sp_load_relaxed(&pool->reserved) <= sp_keep_at_least(pool) ||
         !(may_release(pool) || sp_keep_delays(pool)))
         return;
     bool delays = sp_keep_delays(pool);

@@ -33,26 +33,20 @@ static struct sp_outcome new_alias(struct sp_space *space, struct sp_extent *con
     return sp_outcome_done();
 }
 
-static struct sp_outcome map_entry(struct sp_alias_entry *entry, struct sp_extent *extent) {
-    struct sp_outcome outcome = sp_outcome_of_driver(
-        sp_driver->cuMemMap(entry->address, entry->size, 0, extent->handle, 0), "cuMemMap");
-    if (!sp_is_done(outcome))
-        return outcome;
-    entry->extent = extent;
-    entry->alias->mapped++;
-    sp_page_map_set_begin(entry->address, true);
-    sp_list_push_back(&extent->aliases, &entry->link);
-    sp_space_note_extent(entry->alias->space, &entry->in_space, entry->address, entry->size,
-                         &extent->in_space);
-    return sp_outcome_done();
-}
-
 static struct sp_outcome map_all(struct sp_alias *alias, const struct sp_access *access,
                                  struct sp_extent *const *extents) {
     for (size_t i = 0; i < alias->count; i++) {
-        struct sp_outcome outcome = map_entry(&alias->entries[i], extents[i]);
+        struct sp_alias_entry *entry = &alias->entries[i];
+        struct sp_outcome outcome = sp_outcome_of_driver(
+            sp_driver->cuMemMap(entry->address, entry->size, 0, extents[i]->handle, 0), "cuMemMap");
         if (!sp_is_done(outcome))
             return outcome;
+        entry->extent = extents[i];
+        alias->mapped++;
+        sp_page_map_set_begin(entry->address, true);
+        sp_list_push_back(&extents[i]->aliases, &entry->link);
+        sp_space_note_extent(alias->space, &entry->in_space, entry->address, entry->size,
+                             &extents[i]->in_space);
     }
     return sp_access_give(access, alias->space->device, alias->address, alias->size);
 }

@@ -20,9 +20,11 @@ CUmemAllocationProp sp_vmm_device_prop(const struct sp_vmm_device *device,
     return prop;
 }
 
-// Asks for the unit of mappings, and makes it a whole number of pages of the page map, which finds
-// a block by its page.
-static struct sp_outcome granule_of(struct sp_vmm_device *device) {
+// Asks what a device with virtual memory management can do. The unit of mappings is made a whole
+// number of pages of the page map, which finds a block by its page.
+static struct sp_outcome ask_vmm(CUdevice handle, struct sp_vmm_device *device) {
+    int exports_fd = 0;
+    int rdma = 0;
     CUmemAllocationProp prop = sp_vmm_device_prop(device, CU_MEM_HANDLE_TYPE_NONE);
     struct sp_outcome outcome =
         sp_outcome_of_driver(sp_driver->cuMemGetAllocationGranularity(
@@ -33,16 +35,6 @@ static struct sp_outcome granule_of(struct sp_vmm_device *device) {
     if (!sp_is_power_of_two(device->granule))
         return sp_outcome_of(SP_NOT_SUPPORTED);
     device->granule = sp_max(device->granule, SP_PAGE_SIZE);
-    return sp_outcome_done();
-}
-
-// Asks what a device with virtual memory management can do.
-static struct sp_outcome ask_vmm(CUdevice handle, struct sp_vmm_device *device) {
-    int exports_fd = 0;
-    int rdma = 0;
-    struct sp_outcome outcome = granule_of(device);
-    if (!sp_is_done(outcome))
-        return outcome;
     outcome = attribute(handle, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED,
                         &exports_fd);
     if (!sp_is_done(outcome))

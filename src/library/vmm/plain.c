@@ -67,20 +67,6 @@ static struct sp_outcome allocate_elsewhere(CUdeviceptr *base, size_t size) {
     return outcome;
 }
 
-static struct sp_outcome get(struct sp_plain *plain, size_t size, CUdeviceptr *address) {
-    CUdeviceptr base = 0;
-    struct sp_outcome outcome = allocate_elsewhere(&base, size);
-    if (!sp_is_done(outcome))
-        return outcome;
-    *address = sp_round_up(base, SP_PAGE_SIZE);
-    if (!sp_page_map_hold(*address, size)) {
-        release(base);
-        return sp_outcome_of(SP_NO_HOST_MEMORY);
-    }
-    plain->base = base;
-    return sp_outcome_done();
-}
-
 // Makes the context current, and lets captures be, for a call that gets memory or gives it back.
 static struct sp_outcome enter(CUcontext context, CUstreamCaptureMode *mode) {
     struct sp_outcome outcome =
@@ -98,10 +84,20 @@ static void leave(CUstreamCaptureMode mode) {
 
 struct sp_outcome sp_plain_get(struct sp_plain *plain, size_t size, CUdeviceptr *address) {
     CUstreamCaptureMode mode;
+    CUdeviceptr base = 0;
     struct sp_outcome outcome = enter(plain->context, &mode);
     if (!sp_is_done(outcome))
         return outcome;
-    outcome = get(plain, size, address);
+    outcome = allocate_elsewhere(&base, size);
+    if (sp_is_done(outcome)) {
+        *address = sp_round_up(base, SP_PAGE_SIZE);
+        plain->base = base;
+    }
+    if (sp_is_done(outcome) && !sp_page_map_hold(*address, size)) {
+        release(base);
+        plain->base = 0;
+        outcome = sp_outcome_of(SP_NO_HOST_MEMORY);
+    }
     leave(mode);
     return outcome;
 }

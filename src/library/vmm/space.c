@@ -128,30 +128,22 @@ static void cut_out(struct sp_spans *free, struct sp_span *span, size_t offset, 
         sp_spans_insert(free, front);
 }
 
-static struct sp_outcome take_locked(struct sp_space *space, enum sp_span_place place, size_t least,
-                                     size_t wanted, CUdeviceptr *address, size_t *size) {
-    struct sp_span *span = choose(space, place, least, wanted);
-    if (!span) {
-        struct sp_outcome outcome = add_range(space, least);
-        if (!sp_is_done(outcome))
-            return outcome;
-        span = choose(space, place, least, wanted);
-    }
-    *size = sp_min(span->size, wanted);
-    size_t offset = offset_in(space, span, place, *size);
-    *address = span->address + offset;
-    cut_out(&space->free, span, offset, *size);
-    return sp_outcome_done();
-}
-
 struct sp_outcome sp_space_take(struct sp_space *space, enum sp_span_place place, size_t least,
                                 size_t wanted, CUdeviceptr *address, size_t *size) {
     struct sp_outcome outcome = sp_outcome_of(SP_NO_HOST_MEMORY);
     sp_lock_acquire(&space->lock);
     if (sp_spans_add_spare(&space->free)) {
-        outcome = take_locked(space, place, least, wanted, address, size);
-        if (!sp_is_done(outcome))
+        struct sp_span *span = choose(space, place, least, wanted);
+        outcome = span ? sp_outcome_done() : add_range(space, least);
+        if (sp_is_done(outcome)) {
+            span = span ? span : choose(space, place, least, wanted);
+            *size = sp_min(span->size, wanted);
+            size_t offset = offset_in(space, span, place, *size);
+            *address = span->address + offset;
+            cut_out(&space->free, span, offset, *size);
+        } else {
             sp_spans_drop_spare(&space->free);
+        }
     }
     sp_lock_release(&space->lock);
     return outcome;
