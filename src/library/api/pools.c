@@ -7,6 +7,7 @@
 #include "process/observe.h"
 #include "process/pin.h"
 #include "region/ask.h"
+#include "region/collect.h"
 #include "supply/access.h"
 #include "supply/trim.h"
 #include "tell/explain.h"
@@ -193,6 +194,7 @@ poolError_t poolMemPoolPrintStatistics(poolMemPool_t handle, FILE *out) {
         error = pin(handle, &pool);
     if (error != poolSuccess)
         return error;
+    sp_collect_all(pool);
     bool printed = sp_summary_print(pool, out);
     int reason = errno;
     sp_pin_drop(pool);

@@ -17,7 +17,6 @@
 #include "region/settle.h"
 #include "tell/explain.h"
 #include "tell/refusal.h"
-#include "tell/watch.h"
 
 // A small block that is alone is served as a large one.
 static bool is_small(const struct sp_miss *miss) {
@@ -43,7 +42,7 @@ static struct sp_outcome climb(const struct sp_miss *miss, unsigned parts,
                     miss->flags);
     request.makes_slab = is_small(miss);
     if (miss->growth)
-        sp_watch_request(&request, miss->growth);
+        sp_explain_watch(&request, miss->growth);
     request.growth = miss->lacked;
     struct sp_outcome outcome = sp_ladder_climb(&request, parts, block);
     if (sp_is_done(outcome) && miss->growth)

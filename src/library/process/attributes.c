@@ -4,6 +4,7 @@
 #include "process/given_up.h"
 #include "process/promises.h"
 #include "region/ask.h"
+#include "region/collect.h"
 #include "region/crowded.h"
 #include "region/device.h"
 #include "region/fail.h"
@@ -179,6 +180,15 @@ static poolError_t set_release_delay(struct sp_pool *pool, uint64_t synchronizes
     return poolSuccess;
 }
 
+// Counting anew begins at what has been counted.
+static poolError_t reset_statistic(struct sp_pool *pool, enum sp_statistic statistic,
+                                   uint64_t number) {
+    if (number != 0)
+        return sp_fail(poolErrorInvalidValue, "a statistic can only be set to 0");
+    sp_store_relaxed(&pool->statistics[statistic], 0 - sp_statistic_of_lanes(pool, statistic));
+    return poolSuccess;
+}
+
 // --------------------------------------------------------------------------------------- the table
 
 #define KEPT(type, name) .field = (type), .offset = offsetof(struct sp_pool, name)
@@ -313,6 +323,8 @@ void sp_attributes_init(struct sp_pool *pool) {
 poolError_t sp_attributes_get(struct sp_pool *pool, enum poolMemPoolAttr attribute, void *value) {
     const struct attribute *row = find(attribute);
     uint64_t number;
+    if (attribute == poolMemPoolStatLargestFree || attribute == poolMemPoolStatLargestRemapped)
+        sp_collect_all(pool);
     if (row)
         number = row->read ? row->read(pool) : load(pool, row);
     else if (!sp_statistic_read(pool, attribute, &number) &&
@@ -331,8 +343,9 @@ poolError_t sp_attributes_set(struct sp_pool *pool, enum poolMemPoolAttr attribu
         store(pool, row, value_at(attribute, value));
         return poolSuccess;
     }
-    if (!row && sp_statistic_knows(attribute))
-        return sp_statistic_reset(pool, attribute, value_at(attribute, value));
+    enum sp_statistic statistic = sp_statistic_of(attribute);
+    if (statistic != SP_STATISTIC_COUNT)
+        return reset_statistic(pool, statistic, value_at(attribute, value));
     return sp_fail(poolErrorInvalidValue, "%d is not a pool attribute that can be set",
                    (int)attribute);
 }

@@ -16,7 +16,7 @@
 #include "region/lane.h"
 #include "region/loan.h"
 #include "supply/growth.h"
-#include "tell/watch.h"
+#include "tell/explain.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -118,7 +118,7 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
     sp_store_relaxed(&pool->lanes.ask_each_miss, false);
     sp_store_relaxed(&pool->lanes.offers, NULL);
     atomic_store(&pool->lanes.open_in_turn, 0);
-    sp_watch_init(pool);
+    sp_explain_init(pool);
     sp_list_init(&pool->listing.link);
     sp_list_init(&pool->listing.holds);
     sp_list_init(&pool->given_up.due);

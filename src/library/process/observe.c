@@ -7,6 +7,7 @@
 #include "base/thread.h"
 #include "order/synchronize.h"
 #include "process/observe_load.h"
+#include "region/collect.h"
 #include "region/device.h"
 #include "tell/summary.h"
 
@@ -159,8 +160,10 @@ static void print_pools_of(struct sp_device *device, FILE *out) {
     sp_lock_acquire(&device->lock);
     SP_LIST_FOR_EACH(link, &device->pools) {
         struct sp_pool *pool = SP_CONTAINER_OF(link, struct sp_pool, listing.link);
-        if (!sp_load_relaxed(&pool->destroyed) && sp_load_relaxed(&pool->reserved_high) > 0)
+        if (!sp_load_relaxed(&pool->destroyed) && sp_load_relaxed(&pool->reserved_high) > 0) {
+            sp_collect_all(pool);
             sp_summary_print(pool, out);
+        }
     }
     sp_lock_release(&device->lock);
 }

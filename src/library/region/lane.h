@@ -79,7 +79,6 @@ struct sp_lane {
     // the last of these waits.
     uint32_t waits_in_row;
     uint32_t misses_at_wait;
-    uint64_t holds_back[2]; // pending, unfenced: for tell/room.c, while it looks
     // Guarded by the device's lock, of a pool that was given up; see process/given_up.h:
     struct sp_tree_node awaited; // in device.awaited
     uint64_t awaits;             // the number of the stream, or 0: it is in no tree
@@ -96,6 +95,12 @@ struct sp_lane_table {
 static inline struct sp_lane *sp_lane_find(const struct sp_pool *pool, uint32_t slot) {
     struct sp_lane_table *table = sp_load_acquire(&pool->lane_table);
     return table && slot < table->count ? sp_load_acquire(&table->lanes[slot]) : NULL;
+}
+
+// Returns a slot above those of all streams that have lanes in the pool.
+static inline uint32_t sp_lane_slots(const struct sp_pool *pool) {
+    const struct sp_lane_table *table = sp_load_acquire(&pool->lane_table);
+    return table ? table->count : 0;
 }
 
 // Return the lane of a stream, and make it if need be. Null without host memory.

@@ -9,7 +9,7 @@
 //
 // Locks, in the order in which they are taken:
 //
-//   pool.watch.telling  who is told of growths: held while an observer runs; see tell/watch.h.
+//   pool.watch.telling  who is told of growths: held while an observer runs; see tell/explain.h.
 //   device.lock   the list of the device's pools. Never held across a driver call.
 //   device.gives  trims of a plain device's pools (supply/trim.h): held while the driver waits.
 //   pool.map_lock mapping and unmapping: held across those driver calls, so by one thread at a time
@@ -200,7 +200,7 @@ enum sp_pool_stage {
     SP_POOL_CLAIMED // given up, and one thread takes it apart
 };
 
-// Names whom to tell why the pool grew; see tell/watch.h.
+// Names whom to tell why the pool grew; see tell/explain.h.
 struct sp_watch {
     _Atomic bool is_on;                 // somebody is
     struct sp_lock telling;             // held while the observer runs, and where it is changed

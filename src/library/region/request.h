@@ -19,7 +19,7 @@ enum sp_bound {
 
 struct sp_request;
 
-// A listener notes a growth on its way, if somebody watches the pool; see tell/watch.h.
+// A listener notes a growth on its way, if somebody watches the pool; see tell/explain.h.
 struct sp_listener {
     // A look begins, which forgets an earlier one. No lock is held but the pool's map lock.
     void (*begin)(const struct sp_request *request);

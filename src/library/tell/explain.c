@@ -3,11 +3,142 @@
 #include "base/cancel.h"
 #include "base/log.h"
 #include "base/options.h"
+#include "region/figures.h"
+#include "region/survey.h"
 #include "tell/growth_text.h"
-#include "tell/watch.h"
+#include "tell/room.h"
+#include "tell/walk.h"
 
-// The pool whose growth the thread is telling.
-static _Thread_local struct sp_pool *telling;
+// -------------------------------------------------------------------------- what lies in lists
+
+// To its chain such a block is taken, or at home lent.
+static void add_listed(void *context, const struct sp_block *block) {
+    const struct sp_request *request = context;
+    bool here = sp_room_is_here(request, &block->fences);
+    *(here ? &request->watched->listedFree : &request->watched->listedPending) += block->size;
+}
+
+static void note_lists(const struct sp_request *request) {
+    struct poolMemPoolGrowth *growth = request->watched;
+    *growth = (struct poolMemPoolGrowth){.remap = growth->remap,
+                                         .remapExtents = growth->remapExtents,
+                                         .remapMissing = growth->remapMissing};
+    sp_walk_lists(request->pool, add_listed, (void *)request);
+}
+
+// ----------------------------------------------------------------------------------- what was free
+
+// The bytes of one extent.
+struct tally {
+    const struct sp_request *request;
+    uint64_t here, pending, unfenced;
+    uint64_t cached; // in a quick list
+};
+
+static void add_piece(void *context, const struct sp_extent *extent, const struct sp_block *block,
+                      uint64_t bytes) {
+    struct tally *tally = context;
+    unsigned part = sp_room_part(tally->request, block);
+    (void)extent;
+    if (part & SP_HERE)
+        tally->here += bytes;
+    else if (part == SP_PENDING)
+        tally->pending += bytes;
+    else if (part == SP_UNFENCED)
+        tally->unfenced += bytes;
+    else if (sp_block_state(block) == SP_BLOCK_CACHED)
+        tally->cached += bytes;
+}
+
+static void add_extent(void *context, const struct sp_extent *extent) {
+    struct tally *tally = context;
+    struct poolMemPoolGrowth *growth = tally->request->watched;
+    bool unused = tally->here + tally->pending + tally->unfenced + tally->cached == extent->size;
+    uint64_t *here = unused ? &growth->freeBesidePending : &growth->freePinned;
+    *(tally->here == extent->size ? &growth->freeWhole : here) += tally->here;
+    *(unused ? &growth->pendingWhole : &growth->pendingPinned) += tally->pending;
+    *(unused ? &growth->unfencedWhole : &growth->unfencedPinned) += tally->unfenced;
+    *tally = (struct tally){.request = tally->request};
+}
+
+static void add_other_kind(void *context, const struct sp_block *block) {
+    struct poolMemPoolGrowth *growth = context;
+    growth->otherKinds += sp_survey_is_free(block) ? block->size : 0;
+}
+
+static CUstream handle_of(const struct sp_stream *stream) {
+    return stream ? sp_stream_handle_now(stream) : NULL;
+}
+
+static void note_rooms(const struct sp_request *request) {
+    struct poolMemPoolGrowth *growth = request->watched;
+    struct sp_room rooms[SP_PART_SETS] = {0};
+    sp_room_look(request, request->pool, SP_WALK_KIND(request->kind), rooms);
+    growth->largestPiece = rooms[SP_HERE].row;
+    growth->pendingStream = handle_of(rooms[SP_PENDING].most);
+    growth->pendingStreamBytes = rooms[SP_PENDING].most_bytes;
+    growth->unfencedStream = handle_of(rooms[SP_UNFENCED].most);
+    growth->unfencedStreamBytes = rooms[SP_UNFENCED].most_bytes;
+}
+
+static void note_free_locked(const struct sp_request *request) {
+    static const struct sp_walk_visitor tallies = {.piece = add_piece, .extent = add_extent};
+    static const struct sp_walk_visitor others = {.block = add_other_kind};
+    struct poolMemPoolGrowth *growth = request->watched;
+    struct tally tally = {.request = request};
+    unsigned own = SP_WALK_KIND(request->kind);
+    const struct sp_pool *pool = request->pool;
+    growth->reservedBefore = sp_load_relaxed(&pool->reserved);
+    growth->used = sp_figures_used(pool);
+    sp_walk_pool(pool, own, &tallies, &tally);
+    sp_walk_pool(pool, SP_WALK_ALL & ~own, &others, growth);
+    uint64_t told = growth->used + growth->freeWhole + growth->freePinned +
+                    growth->freeBesidePending + growth->pendingWhole + growth->pendingPinned +
+                    growth->unfencedWhole + growth->unfencedPinned + growth->listedFree +
+                    growth->listedPending + growth->otherKinds;
+    growth->slack = sp_excess(growth->reservedBefore, told);
+    note_rooms(request);
+}
+
+// -------------------------------------------------------------------------------------- the growth
+
+static uint64_t count_extents(const struct sp_block *first, uint64_t mapped) {
+    uint64_t count = 0;
+    const struct sp_extent *extent =
+        sp_view_extent_from(&sp_segment_of(first)->view, first->address);
+    for (; extent && extent->address < first->address + mapped;
+         extent = sp_view_extent_next(extent))
+        count++;
+    return count;
+}
+
+// A growth that raises nothing is left with nothing mapped, and so isn't told.
+static void note_growth_locked(const struct sp_request *request, const struct sp_block *first,
+                               uint64_t mapped, uint64_t from_free) {
+    struct poolMemPoolGrowth *growth = request->watched;
+    uint64_t high = sp_load_relaxed(&request->pool->reserved_high);
+    bool raises = sp_load_relaxed(&request->pool->reserved) + mapped > high;
+    growth->mapped = raises ? mapped : 0;
+    growth->extents = count_extents(first, mapped);
+    growth->fromFree = from_free;
+}
+
+static void note_remap(const struct sp_request *request, enum poolGrowthRemap why, uint64_t extents,
+                       uint64_t missing) {
+    struct poolMemPoolGrowth *growth = request->watched;
+    growth->remap = why;
+    growth->remapExtents = extents;
+    growth->remapMissing = missing;
+}
+
+void sp_explain_watch(struct sp_request *request, struct poolMemPoolGrowth *growth) {
+    static const struct sp_listener listener = {.begin = note_lists,
+                                                .look = note_free_locked,
+                                                .growth = note_growth_locked,
+                                                .remap = note_remap};
+    request->listener = &listener;
+    request->watched = growth;
+}
 
 static enum poolGrowthKind kind_of(enum sp_region_kind kind) {
     static const enum poolGrowthKind kinds[SP_REGION_COUNT] = {
@@ -40,6 +171,11 @@ void sp_explain_complete(const struct sp_request *request, bool asked_driver) {
         growth->remap = poolGrowthRemapWrongKind;
 }
 
+// ----------------------------------------------------------------------------------------- telling
+
+// The pool whose growth the thread is telling.
+static _Thread_local struct sp_pool *telling;
+
 static void log_growth(const struct poolMemPoolGrowth *growth) {
     struct sp_text text = {.length = 0};
     sp_growth_text(&text, growth);
@@ -64,12 +200,22 @@ void sp_explain_growth(struct sp_pool *pool, const struct poolMemPoolGrowth *gro
     call_observer(pool, growth);
 }
 
+static void set_locked(struct sp_pool *pool, poolMemPoolGrowthObserver observer, void *user) {
+    pool->watch.observer = observer;
+    pool->watch.user = user;
+    sp_store_relaxed(&pool->watch.is_on, observer || sp_options()->explain_growth);
+}
+
+void sp_explain_init(struct sp_pool *pool) {
+    set_locked(pool, NULL, NULL);
+}
+
 bool sp_explain_set(struct sp_pool *pool, poolMemPoolGrowthObserver observer, void *user) {
     if (telling && telling != pool)
         return false;
     if (!telling)
         sp_lock_acquire(&pool->watch.telling);
-    sp_watch_set_locked(pool, observer, user);
+    set_locked(pool, observer, user);
     if (!telling)
         sp_lock_release(&pool->watch.telling);
     return true;

@@ -1,11 +1,23 @@
-// Telling why a pool grew: the observer that the program has set, and the log, where the
-// environment asks for it.
+// Explaining growths: each that raises the most that the pool has had reserved is told to the
+// observer that the program has set, and to the log, where the environment asks for it.
 //
-// A thread tells one growth at a time: what grows while an observer runs isn't told.
+// A request that climbs the ladder of a watched pool has a struct to be filled in. Whoever is about
+// to map memory for it has the pool looked through before anything is set aside (tell/room.h),
+// which moves nothing, and what was mapped noted afterwards. A remap that is refused is noted where
+// that happens.
+//
+// A thread tells one growth at a time: what grows while an observer runs isn't told. The lock
+// `telling` is taken with no other lock held. It guards the observer.
 #ifndef STREAMPOOL_TELL_EXPLAIN_H
 #define STREAMPOOL_TELL_EXPLAIN_H
 
 #include "region/request.h"
+
+// Makes a new pool one that is watched only where the options ask for that.
+void sp_explain_init(struct sp_pool *pool);
+
+// Has the growth of a request noted in a struct, all 0 at first.
+void sp_explain_watch(struct sp_request *request, struct poolMemPoolGrowth *growth);
 
 // Adds to what was noted on the way of a request that was served what the request itself tells, and
 // whether it could ask the driver.

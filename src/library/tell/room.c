@@ -8,16 +8,15 @@
 #include "region/segment.h"
 #include "region/settle.h"
 #include "region/survey.h"
-
-#include <string.h>
+#include "tell/walk.h"
 
 // A look through one pool, the request's own or another.
 struct look {
     const struct sp_request *request;
     struct sp_pool *pool;
     struct sp_room *rooms;                      // by set of parts
-    struct sp_request of_kind;                  // the same for the region that is looked through
     const struct sp_block *begin[SP_PART_SETS]; // of the row of each set that goes on, or null
+    const struct sp_block *last;                // block that was looked at in the segment, or null
 };
 
 static bool is_own(const struct look *look) {
@@ -44,8 +43,7 @@ static bool is_had_by_wait(const struct look *look, const struct sp_block *block
     return is_had;
 }
 
-// A block becomes ready memory at a miss, which comes later than its completion.
-static bool is_complete(const struct sp_pool *pool, const struct sp_fence_set *fences) {
+bool sp_room_is_complete(const struct sp_pool *pool, const struct sp_fence_set *fences) {
     uint32_t i = 0;
     while (i < fences->count && sp_pool_knows(pool, *sp_fence_set_at(fences, i)))
         i++;
@@ -53,19 +51,20 @@ static bool is_complete(const struct sp_pool *pool, const struct sp_fence_set *f
 }
 
 bool sp_room_is_here(const struct sp_request *request, const struct sp_fence_set *fences) {
-    return is_complete(request->pool, fences) || sp_request_rule(request, fences) <= request->reach;
+    return sp_room_is_complete(request->pool, fences) ||
+           sp_request_rule(request, fences) <= request->reach;
 }
 
 // 0 for a block that isn't free.
 static unsigned part_of(const struct look *look, const struct sp_block *block) {
     if (!sp_survey_is_free(block))
         return 0;
-    if (block->tier == &look->pool->regions[look->of_kind.kind].ready ||
-        is_complete(look->pool, &block->fences))
+    if (block->tier == &look->pool->regions[sp_segment_of(block)->kind].ready ||
+        sp_room_is_complete(look->pool, &block->fences))
         return SP_READY;
     if (!is_own(look))
         return is_had_by_wait(look, block) ? SP_PENDING : SP_UNFENCED;
-    if (sp_request_usable(&look->of_kind, block))
+    if (sp_request_usable(look->request, block))
         return SP_MINE;
     return sp_settle_is_unfenced(look->pool, block) ? SP_UNFENCED : SP_PENDING;
 }
@@ -88,22 +87,6 @@ static void note_holder(struct sp_room *room, const struct sp_stream *stream) {
         room->several_contexts || !sp_stream_is_of(stream, one->context, one->context_id);
 }
 
-// Charges unfenced memory to those streams alone that have no event behind it.
-static void charge(const struct look *look, unsigned part, struct sp_fence fence, uint64_t bytes) {
-    const struct sp_stream *stream = sp_stream_at(fence.slot);
-    struct sp_lane *lane = sp_lane_find(look->pool, fence.slot);
-    struct sp_room *room = &look->rooms[part];
-    bool is_unfenced = part == SP_UNFENCED;
-    if (!lane || part == SP_MINE ||
-        (is_unfenced && fence.sequence <= sp_pool_covered_of(look->pool, stream)))
-        return;
-    lane->holds_back[is_unfenced] += bytes;
-    if (lane->holds_back[is_unfenced] <= room->most_bytes)
-        return;
-    room->most = stream;
-    room->most_bytes = lane->holds_back[is_unfenced];
-}
-
 static void note_mine(const struct look *look, unsigned part) {
     for (unsigned set = 1; set < SP_PART_SETS; set++) {
         if (set & part)
@@ -123,7 +106,6 @@ static void note_holders(const struct look *look, unsigned part, const struct sp
             if (set & part)
                 note_holder(&look->rooms[set], sp_stream_at(fence.slot));
         }
-        charge(look, part, fence, block->size);
     }
 }
 
@@ -167,75 +149,102 @@ static void add_row(const struct look *look, unsigned set, const struct sp_block
     struct sp_room *room = &look->rooms[set];
     struct sp_survey_row extents = sp_survey_row(first, last);
     uint64_t end = sp_block_end(last);
+    enum sp_region_kind kind = sp_segment_of(last)->kind;
     room->bytes += end - first->address;
     room->whole += extents.whole;
-    if (look->of_kind.kind == look->request->kind)
+    if (kind == look->request->kind)
         add_own(look, room, last, end - first->address);
     else
         add_other(look, room, first->address, end, extents.whole);
-    if (look->of_kind.kind != SP_REGION_FIXED) {
+    if (kind != SP_REGION_FIXED) {
         room->stitchable += extents.whole;
         raise(&room->tail, extents.tail);
         raise(&room->front, extents.front);
     }
 }
 
+// ------------------------------------------------------------------------ who holds back the most
+
+// The memory that streams hold back, of those whose slots are from `from` on. Others are left to
+// further walks, so that none needs host memory.
+enum { SLOTS_AT_ONCE = 256 };
+struct charges {
+    const struct look *look;
+    uint32_t from;
+    uint64_t bytes[SLOTS_AT_ONCE][2]; // pending, unfenced
+};
+
+// Unfenced memory is charged to those streams alone that have no event behind it.
+static void charge(struct charges *charges, unsigned part, struct sp_fence fence, uint64_t bytes) {
+    const struct look *look = charges->look;
+    const struct sp_stream *stream = sp_stream_at(fence.slot);
+    struct sp_room *room = &look->rooms[part];
+    bool is_unfenced = part == SP_UNFENCED;
+    if (fence.slot - charges->from >= SLOTS_AT_ONCE || !sp_lane_find(look->pool, fence.slot) ||
+        !holds_back(look, part, fence) ||
+        (is_unfenced && fence.sequence <= sp_pool_covered_of(look->pool, stream)))
+        return;
+    uint64_t *sum = &charges->bytes[fence.slot - charges->from][is_unfenced];
+    *sum += bytes;
+    if (*sum <= room->most_bytes)
+        return;
+    room->most = stream;
+    room->most_bytes = *sum;
+}
+
+static void charge_block(void *context, const struct sp_block *block) {
+    struct charges *charges = context;
+    unsigned part = part_of(charges->look, block);
+    bool is_held = part == SP_PENDING || part == SP_UNFENCED;
+    for (uint32_t i = 0; is_held && i < block->fences.count; i++)
+        charge(charges, part, *sp_fence_set_at(&block->fences, i), block->size);
+}
+
+static void find_most(const struct look *look, unsigned kinds) {
+    static const struct sp_walk_visitor visitor = {.block = charge_block};
+    uint32_t slots = sp_lane_slots(look->pool);
+    for (uint32_t from = 0; from < slots; from += SLOTS_AT_ONCE) {
+        struct charges charges = {.look = look, .from = from};
+        sp_walk_pool(look->pool, kinds, &visitor, &charges);
+    }
+}
+
 // --------------------------------------------------------------------------------- the look itself
 
 // At a block of this part, or at the end (null), rows end of the sets without it, and others begin.
-static void turn(struct look *look, unsigned part, const struct sp_block *last,
-                 const struct sp_block *block) {
+static void turn(struct look *look, unsigned part, const struct sp_block *block) {
     for (unsigned set = 1; set < SP_PART_SETS; set++) {
         bool is_in = (set & part) != 0;
         if (look->begin[set] && !is_in)
-            add_row(look, set, last);
+            add_row(look, set, look->last);
         if (!look->begin[set] || !is_in)
             look->begin[set] = is_in ? block : NULL;
     }
+    look->last = block;
 }
 
-static void look_through_chain(struct look *look, const struct sp_chain *chain) {
-    const struct sp_block *last = NULL;
-    for (const struct sp_block *b = chain->first; b; b = b->next) {
-        unsigned part = part_of(look, b);
-        turn(look, part, last, b);
-        if (part)
-            note_holders(look, part, b);
-        last = b;
-    }
-    turn(look, 0, last, NULL);
+static void look_at_block(void *context, const struct sp_block *block) {
+    struct look *look = context;
+    unsigned part = part_of(look, block);
+    turn(look, part, block);
+    if (part)
+        note_holders(look, part, block);
 }
 
-static void look_through_kind(struct look *look, enum sp_region_kind kind) {
-    look->of_kind.kind = kind;
-    SP_LIST_FOR_EACH(link, &look->pool->regions[kind].segments)
-        look_through_chain(look, &SP_CONTAINER_OF(link, struct sp_segment, link)->chain);
+static void end_segment(void *context, const struct sp_segment *segment) {
+    (void)segment;
+    turn(context, 0, NULL);
 }
 
-// With what each lane holds back counted anew.
-static struct look begin_look(const struct sp_request *request, struct sp_pool *pool,
-                              struct sp_room *rooms) {
-    SP_LIST_FOR_EACH(link, &pool->lanes.list) {
-        struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
-        memset(lane->holds_back, 0, sizeof lane->holds_back);
-    }
-    return (struct look){.request = request, .pool = pool, .rooms = rooms, .of_kind = *request};
-}
-
-void sp_room_look(const struct sp_request *request, struct sp_pool *pool,
+void sp_room_look(const struct sp_request *request, struct sp_pool *pool, unsigned kinds,
                   struct sp_room rooms[SP_PART_SETS]) {
-    struct look look = begin_look(request, pool, rooms);
-    for (int kind = 0; kind < SP_REGION_COUNT; kind++)
-        look_through_kind(&look, (enum sp_region_kind)kind);
-}
-
-void sp_room_look_at_own_kind(const struct sp_request *request,
-                              struct sp_room rooms[SP_PART_SETS]) {
-    struct look look = begin_look(request, request->pool, rooms);
-    look_through_kind(&look, request->kind);
+    static const struct sp_walk_visitor visitor = {.block = look_at_block, .segment = end_segment};
+    struct look look = {.request = request, .pool = pool, .rooms = rooms};
+    sp_walk_pool(pool, kinds, &visitor, &look);
+    find_most(&look, kinds);
 }
 
 unsigned sp_room_part(const struct sp_request *request, const struct sp_block *block) {
-    struct look look = {.request = request, .pool = request->pool, .of_kind = *request};
+    struct look look = {.request = request, .pool = request->pool};
     return part_of(&look, block);
 }

@@ -45,20 +45,20 @@ struct sp_room {
     bool several;                   // there are others
     bool stays_mine; // some of it is the stream's to have by its order once these are complete
     bool several_contexts;        // there are others of other contexts
-    const struct sp_stream *most; // in a room of one part: the stream that holds back most
+    const struct sp_stream *most; // pending or unfenced alone: the stream that holds back most
     uint64_t most_bytes;
 };
 
-// Looks through a pool, the request's own or another, and adds what it has to the rooms, one for
-// each set of parts.
-void sp_room_look(const struct sp_request *request, struct sp_pool *pool,
+// Looks through a pool, the request's own or another, and adds what its regions of these kinds
+// (tell/walk.h) have to the rooms, one for each set of parts.
+void sp_room_look(const struct sp_request *request, struct sp_pool *pool, unsigned kinds,
                   struct sp_room rooms[SP_PART_SETS]);
 
-// Looks through the regions of the request's kind in its own pool alone.
-void sp_room_look_at_own_kind(const struct sp_request *request, struct sp_room rooms[SP_PART_SETS]);
+// True when nobody uses memory with these fences any more, as far as the pool knows. It becomes
+// ready at a miss, which comes later. Needs no lock but one that guards the fences, as the next.
+bool sp_room_is_complete(const struct sp_pool *pool, const struct sp_fence_set *fences);
 
-// True when memory with these fences is ready, or the stream's to have. Needs no lock but one that
-// guards the fences.
+// True when memory with these fences is ready, or the stream's to have.
 bool sp_room_is_here(const struct sp_request *request, const struct sp_fence_set *fences);
 
 // The part of a block of the request's own pool and kind. 0 for one that isn't free.

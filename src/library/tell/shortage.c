@@ -9,6 +9,7 @@
 #include "region/settle.h"
 #include "supply/loss.h"
 #include "supply/plan.h"
+#include "tell/walk.h"
 
 #include <string.h>
 
@@ -39,7 +40,7 @@ static uint64_t look_through(struct sp_shortage *shortage, struct sp_pool *pool)
     sp_pool_begin_mapping(pool);
     sp_lock_acquire(&pool->lock);
     sp_settle_all(pool);
-    sp_room_look(request, pool, is_own ? shortage->rooms : shortage->others);
+    sp_room_look(request, pool, SP_WALK_ALL, is_own ? shortage->rooms : shortage->others);
     if (is_own)
         shortage->least = sp_plan_least(request);
     uint64_t reserved = sp_load_relaxed(&pool->reserved);

@@ -4,14 +4,14 @@
 
 #include "region/pool.h"
 
-bool sp_statistic_knows(enum poolMemPoolAttr attribute);
+// The index of a statistic, or SP_STATISTIC_COUNT for any other attribute.
+enum sp_statistic sp_statistic_of(enum poolMemPoolAttr attribute);
 
 // False when the attribute is no statistic.
 bool sp_statistic_read(struct sp_pool *pool, enum poolMemPoolAttr attribute, uint64_t *value);
 
-// Counts a statistic anew. poolErrorInvalidValue where the number is not 0.
-poolError_t sp_statistic_reset(struct sp_pool *pool, enum poolMemPoolAttr attribute,
-                               uint64_t number);
+// Returns what the lanes have counted of it. No others write their counts.
+uint64_t sp_statistic_of_lanes(struct sp_pool *pool, enum sp_statistic statistic);
 
 // The name of a statistic or a gauge, or null when the attribute is neither.
 const char *sp_statistic_name(enum poolMemPoolAttr attribute);

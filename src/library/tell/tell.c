@@ -9,22 +9,35 @@ static _Atomic bool keeps_destroyed;
 static struct sp_lock lock; // guards `destroyed`
 static struct sp_tell_pool destroyed = {.kind = SP_TELL_DESTROYED, .device = -1};
 
-static void read(struct sp_pool *pool, struct sp_tell_pool *told) {
+struct sp_tell_pool sp_tell_read(struct sp_pool *pool) {
     static const enum poolMemPoolAttr attributes[] = {
 #define ATTRIBUTE(name, number, text) poolMemPoolStat##name,
         STREAMPOOL_POOL_STATISTICS(ATTRIBUTE)
 #undef ATTRIBUTE
     };
-    bool is_default = pool == pool->device->default_pool;
-    *told = (struct sp_tell_pool){
-        .kind = is_default ? SP_TELL_DEFAULT : SP_TELL_OTHER,
+    struct sp_tell_pool told = {
+        .kind = pool == pool->device->default_pool ? SP_TELL_DEFAULT : SP_TELL_OTHER,
         .device = pool->device->vmm.ordinal,
         .count = 1,
         .used_high = sp_load_relaxed(&pool->figures.used_high),
         .reserved_high = sp_load_relaxed(&pool->reserved_high),
     };
     for (size_t i = 0; i < SP_TELL_STATISTICS; i++)
-        sp_statistic_read(pool, attributes[i], &told->statistics[i]);
+        sp_statistic_read(pool, attributes[i], &told.statistics[i]);
+    return told;
+}
+
+static void keep_most(uint64_t *most, uint64_t number) {
+    if (*most < number)
+        *most = number;
+}
+
+void sp_tell_add(struct sp_tell_pool *sum, const struct sp_tell_pool *pool) {
+    sum->count += pool->count;
+    keep_most(&sum->used_high, pool->used_high);
+    keep_most(&sum->reserved_high, pool->reserved_high);
+    for (size_t i = 0; i < SP_TELL_STATISTICS; i++)
+        sum->statistics[i] += pool->statistics[i];
 }
 
 // ------------------------------------------------------------------------------- destroyed pools
@@ -37,22 +50,12 @@ bool sp_tell_keeps_destroyed(void) {
     return sp_load_relaxed(&keeps_destroyed);
 }
 
-static void keep_most(uint64_t *most, uint64_t number) {
-    if (*most < number)
-        *most = number;
-}
-
 void sp_tell_note_destroyed(struct sp_pool *pool) {
-    struct sp_tell_pool told;
     if (!sp_tell_keeps_destroyed() || sp_load_relaxed(&pool->reserved_high) == 0)
         return;
-    read(pool, &told);
+    struct sp_tell_pool told = sp_tell_read(pool);
     sp_lock_acquire(&lock);
-    destroyed.count++;
-    keep_most(&destroyed.used_high, told.used_high);
-    keep_most(&destroyed.reserved_high, told.reserved_high);
-    for (size_t i = 0; i < SP_TELL_STATISTICS; i++)
-        destroyed.statistics[i] += told.statistics[i];
+    sp_tell_add(&destroyed, &told);
     sp_lock_release(&lock);
 }
 
@@ -71,13 +74,12 @@ static bool visit_destroyed(void (*visit)(const struct sp_tell_pool *, void *), 
 // Reading takes the pool's lock.
 static bool visit_pool(struct sp_pool *pool, void (*visit)(const struct sp_tell_pool *, void *),
                        void *data) {
-    struct sp_tell_pool told;
     if (sp_load_relaxed(&pool->destroyed) || sp_load_relaxed(&pool->reserved_high) == 0)
         return true;
     if (!sp_lock_try_for(&pool->lock, SP_SECOND))
         return false;
     sp_lock_release(&pool->lock);
-    read(pool, &told);
+    struct sp_tell_pool told = sp_tell_read(pool);
     visit(&told, data);
     return true;
 }

@@ -23,12 +23,17 @@ struct sp_tell_pool {
     uint64_t statistics[SP_TELL_STATISTICS];
 };
 
+struct sp_pool;
+struct sp_tell_pool sp_tell_read(struct sp_pool *pool);
+
+// Adds pools to a sum, which isn't of one device.
+void sp_tell_add(struct sp_tell_pool *sum, const struct sp_tell_pool *pool);
+
 // Has pools noted that are destroyed from now on.
 void sp_tell_keep_destroyed(void);
 bool sp_tell_keeps_destroyed(void);
 
 // Notes a pool that is about to be destroyed, and that the caller has pinned.
-struct sp_pool;
 void sp_tell_note_destroyed(struct sp_pool *pool);
 
 // Visits each pool that has had memory, and then the destroyed ones if there are any. Calls no

@@ -94,6 +94,14 @@ static void the_stream_that_holds_back_most_is_named(void **state) {
     says("pending 64.0 MiB (40.0 MiB behind stream %p)", (void *)c);
 }
 
+// The sums are made for some hundred streams at a time.
+static void it_is_named_among_very_many_streams(void **state) {
+    (void)state;
+    for (int i = 0; i < 300; i++)
+        fixture_stream(simulated_stream());
+    the_stream_that_holds_back_most_is_named(state);
+}
+
 static void *leave_unfenced_on_a(void) {
     fixture_malloc(pool, MIB(16), b);
     void *freed = fixture_malloc(pool, MIB(48), b);
@@ -369,6 +377,7 @@ int main(void) {
         TEST(a_pool_that_may_not_ask_is_advised_to_wait_in_the_stream),
         TEST(the_legacy_stream_is_told_by_its_name),
         TEST(the_stream_that_holds_back_most_is_named),
+        TEST(it_is_named_among_very_many_streams),
         TEST(what_no_event_stands_behind_is_told_with_its_stream),
         TEST(what_is_unfenced_is_free_to_its_own_stream),
         TEST(a_stream_that_was_destroyed_is_not_advised_to_be_synchronised),
