@@ -271,8 +271,6 @@ static bool may_leave(struct sp_lane *lane, enum sp_held_share share, uint64_t a
 // A stream that was forgotten and is known again may have its lane open, from the next free on.
 static void open_again_locked(struct sp_lane *lane) {
     lane->learned = atomic_load(&lane->stream->handle_use.learned);
-    if (!sp_open_may_be(lane->pool, lane->stream))
-        return;
     sp_lock_acquire(&lane->pool->lock);
     sp_held_deal(lane->pool);
     sp_lock_release(&lane->pool->lock);
