@@ -20,23 +20,20 @@ static struct {
     struct chunk *chunks;
 } store;
 
-static void add_chunk_locked(void) {
-    struct chunk *chunk = aligned_alloc(_Alignof(struct chunk), sizeof *chunk);
-    if (!chunk)
-        return;
-    memset(chunk, 0, sizeof *chunk);
-    chunk->next = store.chunks;
-    store.chunks = chunk;
-    for (int i = 0; i < CHUNK; i++) {
-        chunk->blocks[i].next = store.spare;
-        store.spare = &chunk->blocks[i];
-    }
-}
-
 static struct sp_block *take_from_store(void) {
+    struct chunk *chunk = NULL;
     sp_lock_acquire(&store.lock);
     if (!store.spare)
-        add_chunk_locked();
+        chunk = aligned_alloc(_Alignof(struct chunk), sizeof *chunk);
+    if (chunk) {
+        memset(chunk, 0, sizeof *chunk);
+        chunk->next = store.chunks;
+        store.chunks = chunk;
+        for (int i = 0; i < CHUNK; i++) {
+            chunk->blocks[i].next = store.spare;
+            store.spare = &chunk->blocks[i];
+        }
+    }
     struct sp_block *block = store.spare;
     if (block)
         store.spare = block->next;

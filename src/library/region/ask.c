@@ -101,19 +101,7 @@ static struct sp_stream *silent_stream(struct sp_pool *pool, CUcontext context, 
     return found;
 }
 
-// The legacy stream tells of all of them.
-static struct sp_stream *silent_stream_on(struct sp_device *device, CUcontext context,
-                                          uint64_t id) {
-    struct sp_stream *found = NULL;
-    struct sp_pool *pool = NULL;
-    while ((pool = sp_device_next_pool(device, pool))) {
-        if (!found && sp_pool_may_ask(pool))
-            found = silent_stream(pool, context, id);
-    }
-    return found;
-}
-
-// About one pool, or all of the device.
+// About one pool, or all of the device: the legacy stream tells of all of them.
 static struct sp_outcome ask_current_context(struct sp_pool *pool, struct sp_device *device) {
     CUcontext context = NULL;
     uint64_t id;
@@ -123,8 +111,11 @@ static struct sp_outcome ask_current_context(struct sp_pool *pool, struct sp_dev
     outcome = sp_context_current_alive(&context, &id);
     if (!sp_is_done(outcome) || !context)
         return outcome;
-    struct sp_stream *silent =
-        pool ? silent_stream(pool, context, id) : silent_stream_on(device, context, id);
+    struct sp_stream *silent = pool ? silent_stream(pool, context, id) : NULL;
+    for (struct sp_pool *each = NULL; !pool && (each = sp_device_next_pool(device, each));) {
+        if (!silent && sp_pool_may_ask(each))
+            silent = silent_stream(each, context, id);
+    }
     return silent ? sp_silent_ask_legacy(silent) : sp_outcome_done();
 }
 

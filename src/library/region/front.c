@@ -137,19 +137,6 @@ SP_COLD void sp_front_open(struct sp_lane *lane, const struct sp_pool *pool,
     sp_biased_lock_release(&lane->lock);
 }
 
-// Takes what is at hand beyond what the blocks of the front could need.
-static uint64_t take_surplus(struct sp_front *front) {
-    uint64_t unspent = front->at_hand - sp_load_relaxed(&front->spent), keep = 0;
-    for (int i = 0; i < SP_FRONT_BINS; i++) {
-        const struct sp_front_bin *bin = &front->bins[i];
-        if (bin->count > 0)
-            keep += (uint64_t)bin->count * sp_size_classes[bin->class_index].block_size;
-    }
-    uint64_t surplus = sp_excess(unspent, keep);
-    front->at_hand -= surplus;
-    return surplus;
-}
-
 // Each front's lock is taken, so whoever comes to it later sees what the caller wrote before.
 void sp_front_settle_locked(struct sp_lane *lane) {
     struct sp_front *fronts = sp_load_relaxed(&lane->fronts);
@@ -272,15 +259,23 @@ bool sp_front_put_claimed(struct sp_front *front, const struct sp_front_free *fr
 
 // ---------------------------------------------------------------------------- to and from the lane
 
-// Takes so many of the oldest blocks out.
+// Takes so many of the oldest blocks out, with what is at hand beyond what those could need that
+// are left.
 static void detach(struct sp_front *front, struct sp_front_bin *bin, uint32_t number,
                    struct sp_front_batch *batch) {
     *batch = (struct sp_front_batch){.class_index = bin->class_index, .count = (uint16_t)number};
     memcpy(batch->blocks, bin->blocks, number * sizeof bin->blocks[0]);
     count(front, bin, -(int)number);
     memmove(bin->blocks, bin->blocks + number, bin->count * sizeof bin->blocks[0]);
-    batch->granted = take_surplus(front);
+    uint64_t unspent = front->at_hand - sp_load_relaxed(&front->spent), keep = 0;
+    for (int i = 0; i < SP_FRONT_BINS; i++) {
+        const struct sp_front_bin *some = &front->bins[i];
+        if (some->count > 0)
+            keep += (uint64_t)some->count * sp_size_classes[some->class_index].block_size;
+    }
+    batch->granted = sp_excess(unspent, keep);
     batch->grants = front->grants;
+    front->at_hand -= batch->granted;
 }
 
 void sp_front_grant_locked(struct sp_lane *lane, struct sp_front *front, uint64_t bytes,

@@ -78,9 +78,10 @@ static inline bool sp_held_back_any(const struct sp_lane *lane) {
     return sp_load_relaxed(&lane->unfenced_sequence) > sp_pool_covered_of(lane->pool, lane->stream);
 }
 
-// With the pool's lock held: says so to all lanes when something that this depends on has changed:
-// the pool's attribute, the number of its lanes, its promises, that it is short of memory or given
-// up. The second does it with no lane open any more, until the first one is called again.
+// With the pool's lock held: tells all lanes what they may leave when something has changed that
+// this depends on: the pool's attribute, the number of its lanes, its promises, that it is short of
+// memory or given up. The second does it with no lane open any more, until the first one is called
+// again.
 void sp_held_deal(struct sp_pool *pool);
 void sp_held_deal_closed(struct sp_pool *pool);
 

@@ -95,15 +95,6 @@ struct sp_block *sp_loan_take_home(const struct sp_request *request, struct sp_c
 
 // ------------------------------------------------------------------------------ blocks that borrow
 
-static struct sp_block *cut_vacant(struct sp_stitch *stitch, uint64_t address, uint64_t size) {
-    struct sp_block *vacant = sp_chain_find(&stitch->segment.chain, address);
-    struct sp_block *block =
-        vacant->address < address ? sp_block_split(vacant, address - vacant->address) : vacant;
-    if (block && block->size > size && !sp_block_split(block, size))
-        return NULL;
-    return block;
-}
-
 // A block that is no longer used becomes one with the vacant space around it, which has no fences.
 static void vacate(struct sp_block *block) {
     sp_fence_set_clear(&block->fences);
@@ -134,16 +125,14 @@ static bool make_room(const struct sp_block *block, struct sp_block *const *piec
     return true;
 }
 
-static void give_back(struct sp_pool *pool, struct sp_block *const *pieces, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        sp_settle_insert(pool, pieces[i]);
-}
-
 struct sp_block *sp_loan_begin(struct sp_stitch *stitch, uint64_t address, uint64_t size,
                                struct sp_block *const *pieces) {
     size_t count = run_at(stitch, address + size - 1) - run_at(stitch, address) + 1;
-    struct sp_block *block = cut_vacant(stitch, address, size);
-    if (!block || !gather_fences(block, pieces, count) || !make_room(block, pieces, count)) {
+    struct sp_block *vacant = sp_chain_find(&stitch->segment.chain, address);
+    struct sp_block *block =
+        vacant->address < address ? sp_block_split(vacant, address - vacant->address) : vacant;
+    bool cut = block && (block->size <= size || sp_block_split(block, size));
+    if (!cut || !gather_fences(block, pieces, count) || !make_room(block, pieces, count)) {
         vacate(sp_chain_find(&stitch->segment.chain, address));
         return NULL;
     }
@@ -248,8 +237,8 @@ static struct sp_block *take_from(const struct sp_request *request, struct sp_st
         taken += all;
     }
     struct sp_block *block = all ? sp_loan_begin(stitch, address, request->size, pieces) : NULL;
-    if (!block)
-        give_back(request->pool, pieces, taken);
+    for (size_t i = 0; i < taken && !block; i++)
+        sp_settle_insert(request->pool, pieces[i]);
     free(pieces);
     return block;
 }

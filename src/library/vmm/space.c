@@ -38,26 +38,20 @@ void sp_space_init(struct sp_space *space, const struct sp_vmm_device *device, s
 
 // ----------------------------------------------------------------------------------------- ranges
 
-// Reserves a range and its part of the page map: both or neither.
-static struct sp_outcome reserve(size_t granule, CUdeviceptr *address, size_t size) {
-    struct sp_outcome outcome = sp_outcome_of_driver(
-        sp_driver->cuMemAddressReserve(address, size, granule, 0, 0), "cuMemAddressReserve");
-    if (!sp_is_done(outcome))
-        return outcome;
-    if (sp_page_map_add(*address, size))
-        return sp_outcome_done();
-    (void)sp_outcome_of_driver(sp_driver->cuMemAddressFree(*address, size), "cuMemAddressFree");
-    return sp_outcome_of(SP_NO_HOST_MEMORY);
-}
-
-// Reserves a range of space->range_size bytes. Where the system refuses, it tries half as many
-// again and again, down to `least`.
+// Reserves a range of space->range_size bytes and its part of the page map, both or neither. Where
+// the system refuses, it tries half as many again and again, down to `least`.
 static struct sp_outcome reserve_largest(const struct sp_space *space, size_t least,
                                          CUdeviceptr *address, size_t *size) {
     size_t granule = space->device->granule;
     *size = sp_max(space->range_size, least);
     for (;;) {
-        struct sp_outcome outcome = reserve(granule, address, *size);
+        struct sp_outcome outcome = sp_outcome_of_driver(
+            sp_driver->cuMemAddressReserve(address, *size, granule, 0, 0), "cuMemAddressReserve");
+        if (sp_is_done(outcome) && !sp_page_map_add(*address, *size)) {
+            (void)sp_outcome_of_driver(sp_driver->cuMemAddressFree(*address, *size),
+                                       "cuMemAddressFree");
+            outcome = sp_outcome_of(SP_NO_HOST_MEMORY);
+        }
         if (sp_is_done(outcome) || *size == least)
             return outcome;
         *size = sp_max(sp_round_up(*size / 2, granule), least);
