@@ -12,7 +12,7 @@
 #include "calls/miss.h"
 #include "calls/near.h"
 #include "order/identity.h"
-#include "process/pin.h"
+#include "process/given_up.h"
 #include "region/at_hand.h"
 #include "region/crowded.h"
 #include "region/device.h"

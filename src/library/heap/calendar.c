@@ -1,4 +1,3 @@
-#include "base/bits.h"
 #include "base/number.h"
 #include "heap/tier.h"
 

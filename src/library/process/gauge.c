@@ -1,6 +1,5 @@
 #include "process/gauge.h"
 
-#include "base/bits.h"
 #include "base/number.h"
 #include "region/collect.h"
 #include "region/device.h"

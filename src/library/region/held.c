@@ -1,6 +1,6 @@
 #include "region/held.h"
 
-#include "base/bits.h"
+#include "base/number.h"
 #include "region/device.h"
 #include "region/lane.h"
 #include "region/open.h"

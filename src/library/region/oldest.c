@@ -21,7 +21,7 @@ struct search {
 // Up to where nothing of a stream has to be waited for.
 static uint64_t passed(const struct sp_request *request, const struct sp_stream *stream) {
     uint64_t known = sp_pool_known_of(request->pool, stream);
-    uint64_t ordered = sp_clock_at(&request->clock, stream->slot);
+    uint64_t ordered = sp_fence_set_number(&request->clock, stream->slot);
     return sp_max(known, ordered);
 }
 

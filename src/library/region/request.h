@@ -39,7 +39,7 @@ struct sp_request {
     struct sp_outcome growth; // the last growth's, if it lacked memory
     // Where somebody watches the pool's growths: what is to be told; see region/watch.h. Else null.
     struct poolMemPoolGrowth *watched;
-    struct sp_clock clock; // what the lane's stream runs after
+    struct sp_fence_set clock; // what the lane's stream runs after
 };
 
 // So many blocks in rows a request looks at in vain before it looks for memory elsewhere.

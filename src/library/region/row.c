@@ -57,7 +57,8 @@ static uint64_t bytes_of_lane(const struct sp_request *request, const struct sp_
 static uint64_t bytes_of_lanes_before(const struct sp_request *request) {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < request->clock.count; i++)
-        sum += bytes_of_lane(request, sp_lane_find(request->pool, request->clock.entries[i].slot));
+        sum += bytes_of_lane(
+            request, sp_lane_find(request->pool, sp_fence_set_at(&request->clock, i)->slot));
     SP_LIST_FOR_EACH(link, &request->pool->lanes.legacy)
         sum += bytes_of_lane(request, SP_CONTAINER_OF(link, struct sp_lane, legacy_link));
     return sum;

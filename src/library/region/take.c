@@ -115,7 +115,7 @@ static struct sp_block *best_of_all_lanes(const struct sp_request *request) {
 static struct sp_block *best_of_lanes_before(const struct sp_request *request) {
     struct sp_block *best = NULL;
     for (uint32_t i = 0; i < request->clock.count; i++) {
-        uint32_t slot = request->clock.entries[i].slot;
+        uint32_t slot = sp_fence_set_at(&request->clock, i)->slot;
         best = better_of_lane(request, sp_lane_find(request->pool, slot), best);
     }
     SP_LIST_FOR_EACH(link, &request->pool->lanes.legacy)

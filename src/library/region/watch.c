@@ -1,6 +1,5 @@
 #include "region/watch.h"
 
-#include "base/bits.h"
 #include "base/number.h"
 #include "base/options.h"
 #include "region/figures.h"
