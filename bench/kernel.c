@@ -1,6 +1,6 @@
 #include "kernel.h"
 
-#include "driver/kernels.h"
+#include "simcuda/kernels.h"
 
 #include <stdint.h>
 

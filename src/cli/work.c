@@ -3,7 +3,7 @@
 #include "cli/complain.h"
 #include "cli/times.h"
 
-#include "driver/kernels.h"
+#include "simcuda/kernels.h"
 
 #include <dlfcn.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-// Modules and kernels. A module image is PTX text (driver/kernels.h) in which the known kernels are
-// found by their entry names; what a kernel does is done here, not by running the text.
+// Modules and kernels. A module image is PTX text (simcuda/kernels.h) in which the known kernels
+// are found by their entry names; what a kernel does is done here, not by running the text.
 #ifndef STREAMPOOL_SIMCUDA_KERNEL_H
 #define STREAMPOOL_SIMCUDA_KERNEL_H
 

@@ -1,6 +1,6 @@
 #include "simcuda/page_table.h"
 
-#include "base/bits.h"
+#include "base/number.h"
 #include "simcuda/host.h"
 
 static const uint64_t leaf_entries = (uint64_t)1 << SIM_LEAF_BITS;

@@ -1,6 +1,5 @@
 #include "inside/calendar.h"
 
-#include "base/bits.h"
 #include "base/number.h"
 #include "heap/tier.h"
 

@@ -46,7 +46,7 @@ static void free_spare_marks(struct sp_mark *mark) {
     while (mark) {
         struct sp_mark *next = mark->next_spare;
         sp_private_event_destroy(mark->event);
-        sp_clock_clear(&mark->clock);
+        sp_fence_set_clear(&mark->clock);
         free(mark);
         mark = next;
     }
@@ -67,12 +67,10 @@ static void let_go_of_marks(struct sp_stream *stream) {
 
 // Pointers to the stream from before find a name that no stream has.
 static void empty_slot(struct sp_stream *stream) {
-    if (stream->chain.event)
-        sp_private_event_destroy(stream->chain.event);
-    if (stream->action)
-        sp_private_event_destroy(stream->action);
-    sp_clock_clear(&stream->clock);
-    sp_clock_clear(&stream->acquired.clock);
+    if (stream->event)
+        sp_private_event_destroy(stream->event);
+    sp_fence_set_clear(&stream->clock);
+    sp_fence_set_clear(&stream->acquired.clock);
     sp_list_remove(&stream->turn.link);
     memset(stream, 0, sizeof *stream);
     for (int i = 0; i < 3; i++)

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "base/bits.h"
 #include "base/number.h"
 #include "heap/block.h"
 #include "inside/tree.h"

@@ -1,6 +1,6 @@
 #include "inside/worker.h"
 
-#include "base/worker_state.h"
+#include "base/worker.h"
 
 static bool is_at_rest_locked(void) {
     return sp_worker.resting && !sp_worker.called && sp_worker.result != SP_WORKER_BUSY;

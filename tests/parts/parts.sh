@@ -80,7 +80,7 @@ library streampool_observe
 library streampool_simcuda
 program streampool_cli
 bench streampool_bench
-tests base_bits_test
+tests base_number_bits_test
 tests streampool-conformance
 cxx cpp_classes_test
 cxx source_header_alone_cxx_test
@@ -279,7 +279,7 @@ case_inside() {
         "add_subdirectory(\"$CHECKOUT\" streampool)" > "$WORK/outer/CMakeLists.txt"
     "$CMAKE" -S "$WORK/outer" -B "$build" -G "$GENERATOR" > "$output" 2>&1 || fail "fails"
     if grep -qE 'left out|CXX' "$output"; then fail "says more than it need"; fi
-    if has_target streampool_cli || has_target base_bits_test; then fail "builds more than the library"; fi
+    if has_target streampool_cli || has_target base_number_bits_test; then fail "builds more than the library"; fi
     has_target streampool || fail "doesn't build the library"
 }
 

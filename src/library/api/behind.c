@@ -1,6 +1,5 @@
 // Freeing behind the work of several streams.
 #include "api/api.h"
-#include "api/memory.h"
 #include "calls/free.h"
 #include "process/observe.h"
 
@@ -16,43 +15,34 @@ struct list {
     const struct sp_stream *first; // of the list
 };
 
-static CUstream handle_at(const struct list *list, size_t index) {
-    CUstream handle = list->handles[index];
-    return list->per_thread ? sp_api_per_thread(handle) : handle;
-}
-
 static int compare_slots(const void *a, const void *b) {
     const struct sp_release_point *left = a, *right = b;
-    uint32_t slot = left->stream->slot, other = right->stream->slot;
-    return (slot > other) - (slot < other);
-}
-
-static void sort_and_drop_repeats(struct list *list) {
-    qsort(list->points, list->count, sizeof list->points[0], compare_slots);
-    for (size_t i = 0; i < list->count; i++) {
-        const struct sp_stream *stream = list->points[i].stream;
-        if (i == 0 || list->points[list->distinct - 1].stream != stream)
-            list->points[list->distinct++] = list->points[i];
-    }
+    return sp_compare(left->stream->slot, right->stream->slot);
 }
 
 static poolError_t admit_all(struct list *list, int promises) {
     poolError_t error = poolSuccess;
     for (size_t i = 0; i < list->count; i++) {
-        struct sp_stream *stream = sp_memory_admit_free(handle_at(list, i), promises, &error);
+        CUstream handle = list->handles[i];
+        struct sp_stream *stream = sp_api_admit_free(
+            list->per_thread ? sp_api_per_thread(handle) : handle, promises, &error);
         if (!stream)
             return error;
         list->points[i] = (struct sp_release_point){.stream = stream};
     }
     list->first = list->points[0].stream;
-    sort_and_drop_repeats(list);
+    qsort(list->points, list->count, sizeof list->points[0], compare_slots);
+    for (size_t i = 0; i < list->count; i++) {
+        if (i == 0 || list->points[list->distinct - 1].stream != list->points[i].stream)
+            list->points[list->distinct++] = list->points[i];
+    }
     return poolSuccess;
 }
 
 // Behind one stream it is that stream's own free.
 static poolError_t free_behind(void *ptr, struct list *list) {
     uintptr_t owner = sp_owner_of((uint64_t)(uintptr_t)ptr);
-    poolError_t error = admit_all(list, sp_memory_promises_of(owner));
+    poolError_t error = admit_all(list, sp_api_promises_of(owner));
     if (error != poolSuccess)
         return error;
     return list->distinct == 1 ? sp_free_other(ptr, owner, list->points[0].stream)
@@ -74,15 +64,6 @@ static poolError_t free_behind_and_note(void *ptr, struct list *list) {
     return poolSuccess;
 }
 
-static poolError_t free_list(void *ptr, struct list *list) {
-    if (!sp_observe_is_on())
-        return free_behind(ptr, list);
-    bool turn = sp_observe_take_turn();
-    poolError_t error = free_behind_and_note(ptr, list);
-    sp_observe_give_turn(turn);
-    return error;
-}
-
 // A list that is longer than most takes host memory.
 enum { POINTS_AT_ONCE = 8 };
 
@@ -98,7 +79,9 @@ static poolError_t free_after(void *ptr, struct list list) {
     list.points = list.count <= POINTS_AT_ONCE ? few : calloc(list.count, sizeof few[0]);
     if (!list.points)
         return sp_fail(poolErrorMemoryAllocation, "out of host memory for %zu streams", list.count);
-    error = free_list(ptr, &list);
+    bool turn = sp_observe_take_turn();
+    error = sp_observe_is_on() ? free_behind_and_note(ptr, &list) : free_behind(ptr, &list);
+    sp_observe_give_turn(turn);
     if (list.points != few)
         free(list.points);
     return error;

@@ -1,7 +1,5 @@
 // A call on a default stream gets a current context where it has none, as the runtime's calls do.
-#include "order/context.h"
 #include "api/api.h"
-#include "order/resolve.h"
 #include "process/promises.h"
 
 static _Thread_local unsigned char terms; // static thread-local memory is scarce

@@ -1,13 +1,12 @@
 #include "api/interpose.h"
 #include "api/api.h"
-#include "api/memory.h"
 #include "base/page_map.h"
 #include "base/thread.h"
 #include "driver/driver.h"
 #include "order/end.h"
 #include "order/remember.h"
-#include "process/give_way.h"
 #include "process/promises.h"
+#include "process/reclaim.h"
 
 void sp_interpose_set_find(void *(*find)(void *library, const char *name)) {
     sp_driver_set_find(find);
@@ -31,17 +30,17 @@ static struct sp_device *device_to_ask(int ordinal) {
 
 bool sp_interpose_give_enough(int ordinal, size_t bytes) {
     struct sp_device *device = device_to_ask(ordinal);
-    return device && sp_give_way_enough(device, bytes);
+    return device && sp_reclaim_give_enough(device, bytes);
 }
 
 bool sp_interpose_give_all(int ordinal, size_t bytes) {
     struct sp_device *device = device_to_ask(ordinal);
-    return device && sp_give_way_all(device, bytes);
+    return device && sp_reclaim_give_all(device, bytes);
 }
 
 bool sp_interpose_give_awaited(int ordinal, size_t bytes) {
     struct sp_device *device = device_to_ask(ordinal);
-    return device && sp_give_way_await_frees(device, bytes) && sp_give_way_all(device, bytes);
+    return device && sp_reclaim_await_frees(device, bytes) && sp_reclaim_give_all(device, bytes);
 }
 
 static atomic_bool has_entered, has_one_behind;
@@ -99,20 +98,20 @@ int sp_interpose_set_terms(int terms) {
 
 poolError_t sp_interpose_malloc(void **ptr, size_t size, CUstream stream, int promises) {
     return SP_LIKELY(sp_runtime_is_plain() && ptr)
-               ? sp_memory_allocate(ptr, size, stream, sp_promises_that_hold(promises))
+               ? sp_api_allocate(ptr, size, stream, sp_promises_that_hold(promises))
                : poolMallocAsync(ptr, size, stream);
 }
 
 poolError_t sp_interpose_malloc_from_pool(void **ptr, size_t size, poolMemPool_t pool,
                                           CUstream stream, int promises) {
     return SP_LIKELY(sp_runtime_is_plain() && ptr)
-               ? sp_memory_allocate_from(ptr, size, pool, stream, sp_promises_that_hold(promises))
+               ? sp_api_allocate_from(ptr, size, pool, stream, sp_promises_that_hold(promises))
                : poolMallocFromPoolAsync(ptr, size, pool, stream);
 }
 
 poolError_t sp_interpose_free(void *ptr, CUstream stream, int promises, bool *is_foreign) {
     if (SP_LIKELY(sp_runtime_is_plain() && ptr))
-        return sp_memory_free(ptr, stream, sp_promises_that_hold(promises), is_foreign);
+        return sp_api_free(ptr, stream, sp_promises_that_hold(promises), is_foreign);
     *is_foreign = ptr && !sp_page_map_has((uint64_t)(uintptr_t)ptr);
     return *is_foreign ? poolErrorInvalidValue : poolFreeAsync(ptr, stream);
 }

@@ -31,7 +31,7 @@ STREAMPOOL_API poolError_t sp_interpose_start(void);
 STREAMPOOL_API bool sp_interpose_has_address(uint64_t address);
 
 // For a call of the driver's that has found a device full. The pools of the device give it memory
-// that they have free, where the call can succeed by that: process/give_way.h. `bytes` is what the
+// that they have free, where the call can succeed by that: process/reclaim.h. `bytes` is what the
 // call needs, 0 where that isn't known. True when the call is worth another attempt. Nothing
 // happens on a device that no pool was ever used on.
 

@@ -1,5 +1,5 @@
 // The calls that allocate and free memory.
-#include "api/memory.h"
+#include "api/api.h"
 #include "calls/free.h"
 #include "calls/malloc.h"
 #include "order/remember.h"
@@ -29,15 +29,6 @@ static inline bool let_remember(int promises, CUstream handle) {
     return !sp_stream_is_default(handle) || promises & poolPromiseOneContext;
 }
 
-SP_COLD static struct sp_stream *remember(CUstream handle, const struct sp_pool *pool,
-                                          poolError_t *error) {
-    struct sp_stream *stream = NULL;
-    *error = sp_api_stream(handle, pool, &stream);
-    if (*error == poolSuccess)
-        sp_remember_stream(stream, handle);
-    return stream;
-}
-
 // Finds the stream after the driver has not told the handle's capture state, which may be for want
 // of a context.
 SP_COLD static struct sp_stream *admit_late(struct sp_outcome capture, CUstream handle,
@@ -58,6 +49,14 @@ SP_APART static struct sp_stream *identify(CUstream handle, const struct sp_pool
                                            poolError_t *error) {
     struct sp_stream *stream = NULL;
     *error = sp_api_stream(handle, pool, &stream);
+    return stream;
+}
+
+SP_COLD static struct sp_stream *remember(CUstream handle, const struct sp_pool *pool,
+                                          poolError_t *error) {
+    struct sp_stream *stream = identify(handle, pool, error);
+    if (stream)
+        sp_remember_stream(stream, handle);
     return stream;
 }
 
@@ -173,21 +172,15 @@ static SP_HOT poolError_t allocate_from_current(void **ptr, size_t size, CUstrea
     return error;
 }
 
-poolError_t sp_memory_allocate(void **ptr, size_t size, CUstream stream, int known) {
+poolError_t sp_api_allocate(void **ptr, size_t size, CUstream stream, int known) {
     return allocate_from_current(ptr, size, stream, poolMallocDefault, known);
 }
 
-poolError_t sp_memory_allocate_from(void **ptr, size_t size, poolMemPool_t handle, CUstream stream,
-                                    int known) {
+poolError_t sp_api_allocate_from(void **ptr, size_t size, poolMemPool_t handle, CUstream stream,
+                                 int known) {
     struct named_pool from = {handle, sp_handle_pool(handle)};
     return from.pool ? allocate_from(ptr, size, from, stream, poolMallocDefault, known)
                      : sp_api_no_pool(handle);
-}
-
-SP_COLD static poolError_t allocate(void **ptr, size_t size, struct named_pool from,
-                                    CUstream stream, unsigned int flags) {
-    return from.pool ? allocate_from(ptr, size, from, stream, flags, poolPromiseNothing)
-                     : allocate_from_current(ptr, size, stream, flags, poolPromiseNothing);
 }
 
 // ------------------------------------------------------------------------------------- allocations
@@ -218,9 +211,12 @@ SP_COLD static poolError_t allocate_wanted(const struct wanted *wanted) {
                        wanted->flags);
     if (wanted->named || wanted->handle)
         error = sp_api_pool(wanted->handle, &from.pool);
-    return error == poolSuccess
-               ? allocate(wanted->ptr, wanted->size, from, wanted->stream, wanted->flags)
-               : error;
+    if (error != poolSuccess)
+        return error;
+    return from.pool ? allocate_from(wanted->ptr, wanted->size, from, wanted->stream, wanted->flags,
+                                     poolPromiseNothing)
+                     : allocate_from_current(wanted->ptr, wanted->size, wanted->stream,
+                                             wanted->flags, poolPromiseNothing);
 }
 
 // Finds a stream to note it. Null for one that captures: asking who it is would end the capture.
@@ -229,13 +225,6 @@ static struct sp_stream *stream_to_note(CUstream handle) {
     if (sp_is_done(sp_resolve_capture(handle)) && sp_is_done(sp_resolve_stream(handle, &stream)))
         return stream;
     return NULL;
-}
-
-static void note_allocation(const struct wanted *wanted, poolError_t error, const void *caller) {
-    if (error == poolErrorMemoryAllocation)
-        sp_observe_refused(wanted->size, stream_to_note(wanted->stream));
-    if (error == poolSuccess && *wanted->ptr)
-        sp_observe_allocated(*wanted->ptr, wanted->size, stream_to_note(wanted->stream), caller);
 }
 
 // Allocates where the runtime isn't started, or somebody observes. `caller` is where the public
@@ -248,7 +237,10 @@ SP_COLD static poolError_t allocate_aside(const struct wanted *wanted, const voi
         return allocate_wanted(wanted);
     bool turn = sp_observe_take_turn();
     error = allocate_wanted(wanted);
-    note_allocation(wanted, error, caller);
+    if (error == poolErrorMemoryAllocation)
+        sp_observe_refused(wanted->size, stream_to_note(wanted->stream));
+    if (error == poolSuccess && *wanted->ptr)
+        sp_observe_allocated(*wanted->ptr, wanted->size, stream_to_note(wanted->stream), caller);
     sp_observe_give_turn(turn);
     return error;
 }
@@ -265,12 +257,11 @@ poolError_t poolMallocAsync(void **ptr, size_t size, CUstream stream) {
 
 poolError_t poolMallocFromPoolAsync(void **ptr, size_t size, poolMemPool_t handle,
                                     CUstream stream) {
-    struct named_pool from = {handle, NULL};
     if (SP_UNLIKELY(!sp_runtime_is_plain()))
         return allocate_aside(&(struct wanted){ptr, size, handle, true, stream, 0}, CALLER);
     if (!ptr)
         return sp_fail(poolErrorInvalidValue, "ptr is null");
-    from.pool = sp_handle_pool(handle);
+    struct named_pool from = {handle, sp_handle_pool(handle)};
     if (SP_UNLIKELY(!from.pool))
         return sp_api_no_pool(handle);
     return allocate_from(ptr, size, from, stream, poolMallocDefault, poolPromiseNothing);
@@ -315,39 +306,34 @@ static SP_HOT poolError_t free_in_order(void *pointer, uintptr_t owner, CUstream
                                     : sp_free_finish(lane, owner, stream, sequence, done);
 }
 
-poolError_t sp_memory_free(void *ptr, CUstream stream, int known, bool *is_foreign) {
+poolError_t sp_api_free(void *ptr, CUstream stream, int known, bool *is_foreign) {
     uintptr_t owner = sp_owner_of_freed((uint64_t)(uintptr_t)ptr);
     *is_foreign = SP_UNLIKELY(!owner) && !sp_page_map_has((uint64_t)(uintptr_t)ptr);
     return SP_UNLIKELY(*is_foreign) ? poolErrorInvalidValue
                                     : free_in_order(ptr, owner, stream, known);
 }
 
-int sp_memory_promises_of(uintptr_t owner) {
+int sp_api_promises_of(uintptr_t owner) {
     return promises_of_owner(owner);
 }
 
-struct sp_stream *sp_memory_admit_free(CUstream handle, int promises, poolError_t *error) {
+struct sp_stream *sp_api_admit_free(CUstream handle, int promises, poolError_t *error) {
     return admit(handle, NULL, promises, refuse_free_in_capture, error);
-}
-
-// The driver refuses to free memory while the current context has a fault.
-static poolError_t check_fault(void) {
-    struct sp_outcome asked = sp_resolve_capture(NULL);
-    return sp_fail_is_fault(asked.code) ? sp_fail_outcome(asked, "looking at the current context")
-                                        : poolSuccess;
 }
 
 static poolError_t free_once(void *ptr) {
     return sp_free_other(ptr, sp_owner_of((uint64_t)(uintptr_t)ptr), NULL);
 }
 
-// Memory that belongs to no pool goes to the driver, which needs a current context.
+// Memory that belongs to no pool goes to the driver, which needs a current context, and refuses to
+// free any while that has a fault.
 static poolError_t free_in_no_order(void *ptr) {
     poolError_t unread = sp_fail_unread();
-    poolError_t error = sp_load_relaxed(&sp_fail_had_fault) ? check_fault() : poolSuccess;
-    if (error != poolSuccess)
-        return error;
-    error = free_once(ptr);
+    bool asks = sp_load_relaxed(&sp_fail_had_fault);
+    struct sp_outcome asked = asks ? sp_resolve_capture(NULL) : sp_outcome_done();
+    if (sp_fail_is_fault(asked.code))
+        return sp_fail_outcome(asked, "looking at the current context");
+    poolError_t error = free_once(ptr);
     if (error != poolErrorDeviceUninitialized)
         return error;
     struct sp_outcome supplied = sp_api_supply_context(sp_outcome_of(SP_NO_CONTEXT), NULL, NULL);
@@ -364,17 +350,6 @@ static poolError_t free_in_some_order(void *ptr, const CUstream *handle) {
                   : free_in_no_order(ptr);
 }
 
-static poolError_t free_and_note(void *ptr, const CUstream *handle) {
-    const struct sp_stream *stream = handle ? stream_to_note(*handle) : NULL;
-    struct sp_live_block *block = sp_observe_freeing(ptr);
-    poolError_t error = free_in_some_order(ptr, handle);
-    if (error == poolSuccess)
-        sp_observe_freed(block, stream);
-    else
-        sp_observe_not_freed(block);
-    return error;
-}
-
 // Frees where the runtime isn't started, or somebody observes.
 SP_COLD static poolError_t free_aside(void *ptr, const CUstream *handle) {
     poolError_t error = sp_runtime_start();
@@ -383,7 +358,13 @@ SP_COLD static poolError_t free_aside(void *ptr, const CUstream *handle) {
     if (!sp_observe_is_on())
         return free_in_some_order(ptr, handle);
     bool turn = sp_observe_take_turn();
-    error = free_and_note(ptr, handle);
+    const struct sp_stream *stream = handle ? stream_to_note(*handle) : NULL;
+    struct sp_live_block *block = sp_observe_freeing(ptr);
+    error = free_in_some_order(ptr, handle);
+    if (error == poolSuccess)
+        sp_observe_freed(block, stream);
+    else
+        sp_observe_not_freed(block);
     sp_observe_give_turn(turn);
     return error;
 }
@@ -400,4 +381,24 @@ poolError_t poolFree(void *ptr) {
     if (!sp_runtime_is_plain())
         return free_aside(ptr, NULL);
     return ptr ? free_in_no_order(ptr) : poolSuccess;
+}
+
+// ------------------------------------------- the same, where stream 0 is the thread's own stream
+
+poolError_t poolMallocAsync_ptsz(void **ptr, size_t size, CUstream stream) {
+    return poolMallocAsync(ptr, size, sp_api_per_thread(stream));
+}
+
+poolError_t poolMallocFromPoolAsync_ptsz(void **ptr, size_t size, poolMemPool_t pool,
+                                         CUstream stream) {
+    return poolMallocFromPoolAsync(ptr, size, pool, sp_api_per_thread(stream));
+}
+
+poolError_t poolMallocAsyncWithFlags_ptsz(void **ptr, size_t size, poolMemPool_t pool,
+                                          CUstream stream, unsigned int flags) {
+    return poolMallocAsyncWithFlags(ptr, size, pool, sp_api_per_thread(stream), flags);
+}
+
+poolError_t poolFreeAsync_ptsz(void *ptr, CUstream stream) {
+    return poolFreeAsync(ptr, sp_api_per_thread(stream));
 }

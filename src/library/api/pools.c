@@ -1,11 +1,11 @@
-// The calls that create, destroy, set, trim and prime pools, and those about the pools of a device.
+// The calls that create, destroy, set, trim and prime pools, those about the pools of a device, and
+// that which tells what an address is.
 #include "api/api.h"
 #include "calls/prime.h"
 #include "process/attributes.h"
 #include "process/given_up.h"
 #include "process/life.h"
 #include "process/observe.h"
-#include "process/pin.h"
 #include "region/ask.h"
 #include "region/collect.h"
 #include "supply/access.h"
@@ -37,14 +37,6 @@ static poolError_t check_location(const struct poolMemLocation *location, int ha
     }
 }
 
-static bool all_zero(const unsigned char *bytes, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        if (bytes[i] != 0)
-            return false;
-    }
-    return true;
-}
-
 static poolError_t check_props(const struct poolMemPoolProps *props) {
     if (props->allocType != poolMemAllocationTypePinned)
         return sp_fail(poolErrorInvalidValue, "%d is not an allocation type for a pool",
@@ -53,19 +45,14 @@ static poolError_t check_props(const struct poolMemPoolProps *props) {
         props->handleTypes != poolMemHandleTypePosixFileDescriptor)
         return sp_fail(poolErrorInvalidValue, "%d is not a handle type of this system",
                        (int)props->handleTypes);
-    if (!all_zero(props->reserved, sizeof props->reserved))
-        return sp_fail(poolErrorInvalidValue, "the reserved bytes must be 0");
+    for (size_t i = 0; i < sizeof props->reserved; i++) {
+        if (props->reserved[i] != 0)
+            return sp_fail(poolErrorInvalidValue, "the reserved bytes must be 0");
+    }
     if (props->maxSize > LARGEST_POOL)
         return sp_fail(poolErrorMemoryAllocation, "no address space holds %zu bytes",
                        props->maxSize);
     return check_location(&props->location, (int)props->handleTypes);
-}
-
-static poolError_t check_exportable(const struct sp_device *device, int handle_types) {
-    if (handle_types == poolMemHandleTypeNone || device->vmm.exports_fd)
-        return poolSuccess;
-    return sp_fail(poolErrorNotSupported, "device %d can't export memory as a file descriptor",
-                   device->vmm.ordinal);
 }
 
 poolError_t poolMemPoolCreate(poolMemPool_t *handle, const struct poolMemPoolProps *props) {
@@ -79,10 +66,11 @@ poolError_t poolMemPoolCreate(poolMemPool_t *handle, const struct poolMemPoolPro
     error = check_props(props);
     if (error == poolSuccess)
         error = sp_runtime_open(props->location.id, &device);
-    if (error == poolSuccess)
-        error = check_exportable(device, (int)props->handleTypes);
     if (error != poolSuccess)
         return error;
+    if (props->handleTypes != poolMemHandleTypeNone && !device->vmm.exports_fd)
+        return sp_fail(poolErrorNotSupported, "device %d can't export memory as a file descriptor",
+                       device->vmm.ordinal);
     sp_given_up_ask(device);
     sp_given_up_reap(device);
     error = sp_life_create(device, props, &pool);
@@ -116,9 +104,11 @@ poolError_t poolMemPoolDestroy(poolMemPool_t handle) {
                : sp_fail(poolErrorInvalidValue, "the pool was destroyed meanwhile");
 }
 
-// Finds and pins a pool. On success the caller unpins it.
+// Starts the library, and finds and pins a pool. On success the caller unpins it.
 static poolError_t pin(poolMemPool_t handle, struct sp_pool **pool) {
-    poolError_t error = sp_api_pool(handle, pool);
+    poolError_t error = sp_runtime_enter();
+    if (error == poolSuccess)
+        error = sp_api_pool(handle, pool);
     if (error == poolSuccess && !sp_pin_take(*pool, handle))
         return sp_fail(poolErrorInvalidValue, "the pool was destroyed meanwhile");
     return error;
@@ -155,9 +145,7 @@ poolError_t poolMemPoolSetAttribute(poolMemPool_t handle, enum poolMemPoolAttr a
 poolError_t poolMemPoolSetAccess(poolMemPool_t handle, const struct poolMemAccessDesc *descList,
                                  size_t count) {
     struct sp_pool *pool;
-    poolError_t error = sp_runtime_enter();
-    if (error == poolSuccess)
-        error = pin(handle, &pool);
+    poolError_t error = pin(handle, &pool);
     if (error != poolSuccess)
         return error;
     error = descList || count == 0 ? sp_access_change(pool, descList, count)
@@ -206,9 +194,7 @@ poolError_t poolMemPoolPrintStatistics(poolMemPool_t handle, FILE *out) {
 poolError_t poolMemPoolSetGrowthObserver(poolMemPool_t handle, poolMemPoolGrowthObserver observer,
                                          void *user) {
     struct sp_pool *pool;
-    poolError_t error = sp_runtime_enter();
-    if (error == poolSuccess)
-        error = pin(handle, &pool);
+    poolError_t error = pin(handle, &pool);
     if (error != poolSuccess)
         return error;
     bool set = sp_explain_set(pool, observer, user);
@@ -232,9 +218,7 @@ poolError_t poolMemPoolPrintGrowth(const struct poolMemPoolGrowth *growth, FILE 
 // counts as free. On success the caller unpins the pool.
 static poolError_t enter_memory_call(poolMemPool_t handle, const char *what,
                                      struct sp_pool **pool) {
-    poolError_t error = sp_runtime_enter();
-    if (error == poolSuccess)
-        error = pin(handle, pool);
+    poolError_t error = pin(handle, pool);
     if (error != poolSuccess)
         return error;
     struct sp_outcome asked = sp_ask_current_context(*pool);
@@ -314,4 +298,17 @@ poolError_t poolDeviceSetMemPool(int ordinal, poolMemPool_t handle) {
     return sp_life_make_current(pool, handle)
                ? poolSuccess
                : sp_fail(poolErrorInvalidValue, "the pool was destroyed meanwhile");
+}
+
+// ------------------------------------------------------------------------------------ of addresses
+
+// Before the runtime is started no address is a pool's, so there is no need to start it; not in a
+// child either, whose parent had not started it.
+poolError_t poolPointerGetAttributes(struct poolPointerAttributes *attributes, const void *ptr) {
+    if (SP_UNLIKELY(sp_fork_is_child()) && sp_load_relaxed(&sp_runtime_started))
+        return sp_runtime_start(); // which says why it isn't
+    if (!attributes)
+        return sp_fail(poolErrorInvalidValue, "attributes is null");
+    sp_pointer_look(attributes, (uint64_t)(uintptr_t)ptr);
+    return poolSuccess;
 }

@@ -91,20 +91,17 @@ poolError_t poolEventSynchronize(CUevent event) {
     return finish(outcome, "synchronising the event");
 }
 
-// Synchronises after a call without a current context, which is supplied as on a default stream.
-static struct sp_outcome synchronize_again(struct sp_outcome outcome) {
-    outcome = sp_api_supply_context(outcome, NULL, NULL);
-    return sp_is_done(outcome) ? sp_synchronize_context() : outcome;
-}
-
 poolError_t poolDeviceSynchronize(void) {
     poolError_t entered = sp_runtime_enter();
     if (entered != poolSuccess)
         return entered;
     bool turn = sp_observe_take_turn_behind_context();
     struct sp_outcome outcome = sp_synchronize_context();
-    if (sp_outcome_lacks_context(outcome))
-        outcome = synchronize_again(outcome);
+    if (sp_outcome_lacks_context(outcome)) { // which is supplied as on a default stream
+        outcome = sp_api_supply_context(outcome, NULL, NULL);
+        if (sp_is_done(outcome))
+            outcome = sp_synchronize_context();
+    }
     if (sp_is_done(outcome)) {
         sp_reclaim_after_synchronize(NULL);
         sp_observe_act(SP_RECORD_SYNCHRONIZE_DEVICE, NULL, 0);

@@ -57,15 +57,6 @@ static void end_thread(void *owner) {
     sp_lock_release(&spare.lock);
 }
 
-static struct sp_lock_owner *take_spare(void) {
-    sp_lock_acquire(&spare.lock);
-    struct sp_lock_owner *owner = spare.owners;
-    if (owner)
-        spare.owners = owner->next_spare;
-    sp_lock_release(&spare.lock);
-    return owner;
-}
-
 static struct sp_lock_owner *new_owner(void) {
     struct sp_lock_owner *owner = aligned_alloc(_Alignof(struct sp_lock_owner), sizeof *owner);
     if (!owner)
@@ -83,7 +74,11 @@ static struct sp_lock_owner *new_owner(void) {
 
 // Gives the calling thread a struct. Without host memory it has none, and becomes no owner.
 static void begin_thread(void) {
-    struct sp_lock_owner *owner = take_spare();
+    sp_lock_acquire(&spare.lock);
+    struct sp_lock_owner *owner = spare.owners;
+    if (owner)
+        spare.owners = owner->next_spare;
+    sp_lock_release(&spare.lock);
     if (!owner)
         owner = new_owner();
     if (!owner) {

@@ -106,19 +106,14 @@ void sp_lock_acquire_contended(struct sp_lock *lock) {
 // Waits until a woken thread has taken the lock. It runs some microseconds later, and would find
 // the lock taken if this thread took it again at once. Where the processors are busy it may come
 // too late, and gets the lock another time.
-static void await_taker(const struct sp_lock *lock) {
-    uint64_t end = sp_time_now() + PATIENCE_NS;
-    while (sp_load_relaxed(&lock->state) == SP_LOCK_FREE && sp_time_now() < end)
-        relax();
-}
-
 void sp_lock_give_way(struct sp_lock *lock) {
     bool hooked = sp_load_acquire(&lock_hook) != NULL;
     if (!hooked && sp_load_relaxed(&lock->state) != SP_LOCK_WAITED)
         return;
     sp_lock_release(lock);
-    if (!hooked)
-        await_taker(lock);
+    uint64_t end = sp_time_now() + PATIENCE_NS;
+    while (!hooked && sp_load_relaxed(&lock->state) == SP_LOCK_FREE && sp_time_now() < end)
+        relax();
     sp_lock_acquire(lock);
 }
 

@@ -26,15 +26,6 @@ static int parse_level(const char *text) {
     return LEVEL_UNKNOWN;
 }
 
-static void report_ignored_options(void) {
-    for (size_t i = 0; i < sp_option_count; i++) {
-        const char *text = sp_options_ignored(i);
-        if (text)
-            sp_log_write("%s=%s is ignored: not a value of this option (%s)",
-                         sp_option_entries[i].environment, text, sp_option_entries[i].help);
-    }
-}
-
 // Reads the level from the options. A person who misspelt it wants a log, so it is that of
 // warnings, and the first line says so. Other values that make no sense are named at any level.
 static int choose_level(void) {
@@ -46,8 +37,12 @@ static int choose_level(void) {
     if (first && level == LEVEL_UNKNOWN)
         sp_log_write("STREAMPOOL_LOG=%s is not a level (error, warn, info, debug); using warn",
                      text);
-    if (first)
-        report_ignored_options();
+    for (size_t i = 0; i < sp_option_count && first; i++) {
+        const char *ignored = sp_options_ignored(i);
+        if (ignored)
+            sp_log_write("%s=%s is ignored: not a value of this option (%s)",
+                         sp_option_entries[i].environment, ignored, sp_option_entries[i].help);
+    }
     return effective;
 }
 

@@ -1,7 +1,8 @@
-// Comparisons of numbers: sizes, addresses and sequence numbers.
+// Numbers (sizes, addresses, sequence numbers): how they compare, and where their bits are.
 #ifndef STREAMPOOL_BASE_NUMBER_H
 #define STREAMPOOL_BASE_NUMBER_H
 
+#include <assert.h>
 #include <stdint.h>
 
 static inline uint64_t sp_min(uint64_t a, uint64_t b) {
@@ -28,6 +29,19 @@ static inline int sp_compare_pairs(uint64_t first_a, uint64_t second_a, uint64_t
     if (first_a != first_b)
         return first_a < first_b ? -1 : 1;
     return sp_compare(second_a, second_b);
+}
+
+// Positions of bits are not defined for 0, which has no bit.
+
+// The largest k with 2^k <= n.
+static inline unsigned sp_log2_floor(uint64_t n) {
+    assert(n != 0);
+    return 63u - (unsigned)__builtin_clzll(n);
+}
+
+static inline unsigned sp_lowest_bit(uint64_t n) {
+    assert(n != 0);
+    return (unsigned)__builtin_ctzll(n);
 }
 
 #endif

@@ -32,17 +32,13 @@ static char *make_range(struct sp_page_range *range, uint64_t base, uint64_t siz
     return table + bytes;
 }
 
-static bool add_locked(uint64_t base, uint64_t size) {
-    uint32_t count = sp_load_relaxed(&sp_page_range_count);
-    if (count == SP_PAGE_MAP_MAX_RANGES || !make_range(&sp_page_ranges[count], base, size, 0))
-        return false;
-    sp_store_release(&sp_page_range_count, count + 1);
-    return true;
-}
-
 bool sp_page_map_add(uint64_t base, uint64_t size) {
     sp_lock_acquire(&add_lock);
-    bool added = add_locked(base, size);
+    uint32_t count = sp_load_relaxed(&sp_page_range_count);
+    bool added =
+        count < SP_PAGE_MAP_MAX_RANGES && make_range(&sp_page_ranges[count], base, size, 0);
+    if (added)
+        sp_store_release(&sp_page_range_count, count + 1);
     sp_lock_release(&add_lock);
     return added;
 }
@@ -119,35 +115,26 @@ static void set_held(uint64_t address, bool held) {
     SET_BIT(window->held, page, held);
 }
 
-static bool is_held(uint64_t address) {
-    const struct sp_page_window *window = window_of(address);
-    return window && has_bit(window->held, page_in(&window->range, address));
-}
-
 bool sp_page_map_holds_any(uint64_t address, uint64_t size) {
     bool held = false;
-    for (uint64_t at = address; at < address + size && !held; at += SP_PAGE_SIZE)
-        held = is_held(at);
+    for (uint64_t at = address; at < address + size && !held; at += SP_PAGE_SIZE) {
+        const struct sp_page_window *window = window_of(at);
+        held = window && has_bit(window->held, page_in(&window->range, at));
+    }
     return held;
-}
-
-// Under the lock, so that of two threads that want one page to be held the second one is told.
-static bool hold_locked(uint64_t address, uint64_t size) {
-    if (sp_page_map_holds_any(address, size))
-        return false;
-    for (uint64_t at = address; at < address + size; at += SP_PAGE_SIZE)
-        set_held(at, true);
-    return true;
 }
 
 bool sp_page_map_hold(uint64_t address, uint64_t size) {
     if (address + size > (uint64_t)SP_PAGE_MAP_MAX_WINDOWS * SP_PAGE_WINDOW_SIZE ||
         !add_windows(address, size))
         return false;
+    // Under the lock, so that of two threads that want one page to be held the second one is told.
     sp_lock_acquire(&add_lock);
-    bool held = hold_locked(address, size);
+    bool are_free = !sp_page_map_holds_any(address, size);
+    for (uint64_t at = address; are_free && at < address + size; at += SP_PAGE_SIZE)
+        set_held(at, true);
     sp_lock_release(&add_lock);
-    return held;
+    return are_free;
 }
 
 void sp_page_map_drop(uint64_t address, uint64_t size) {

@@ -1,7 +1,10 @@
 #include "base/thread.h"
 
 #include "base/atomic.h"
+#include "base/cancel.h"
+#include "base/time.h"
 
+#include <errno.h>
 #include <signal.h>
 
 bool sp_thread_start(pthread_t *thread, void *(*run)(void *), void *argument) {
@@ -30,4 +33,27 @@ bool sp_thread_is_first_time(void) {
     bool is_first = (number & 1) == 0;
     number |= 1;
     return is_first;
+}
+
+// -------------------------------------------------------------------------------------- conditions
+
+bool sp_thread_init_condition(pthread_cond_t *condition) {
+    pthread_condattr_t attributes;
+    if (pthread_condattr_init(&attributes) != 0)
+        return false;
+    bool made = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0 &&
+                pthread_cond_init(condition, &attributes) == 0;
+    pthread_condattr_destroy(&attributes);
+    return made;
+}
+
+void sp_thread_wait(pthread_cond_t *condition, pthread_mutex_t *lock) {
+    SP_UNCANCELLED;
+    pthread_cond_wait(condition, lock);
+}
+
+bool sp_thread_wait_until(pthread_cond_t *condition, pthread_mutex_t *lock, uint64_t end) {
+    SP_UNCANCELLED;
+    struct timespec until = {(time_t)(end / SP_SECOND), (long)(end % SP_SECOND)};
+    return pthread_cond_timedwait(condition, lock, &until) != ETIMEDOUT;
 }

@@ -1,4 +1,4 @@
-// Threads: those of the library's own, and a number for each.
+// Threads: those of the library's own, a number for each, and conditions that they wait for.
 #ifndef STREAMPOOL_BASE_THREAD_H
 #define STREAMPOOL_BASE_THREAD_H
 
@@ -17,5 +17,13 @@ uint64_t sp_thread_number(void);
 // Returns true where the calling thread has not called it before. For one caller alone: the
 // recorder, which writes one default stream for each thread.
 bool sp_thread_is_first_time(void);
+
+// Makes a condition for sp_thread_wait_until(). False without memory.
+bool sp_thread_init_condition(pthread_cond_t *condition);
+
+// Wait for a condition; the second one until a point in the time of sp_time_now(), and false once
+// that is over. A thread that waits isn't cancelled.
+void sp_thread_wait(pthread_cond_t *condition, pthread_mutex_t *lock);
+bool sp_thread_wait_until(pthread_cond_t *condition, pthread_mutex_t *lock, uint64_t end);
 
 #endif

@@ -1,9 +1,9 @@
+#include "base/worker.h"
+
 #include "base/cancel.h"
-#include "base/condition.h"
 #include "base/fork.h"
 #include "base/thread.h"
 #include "base/time.h"
-#include "base/worker_state.h"
 
 #include <stdlib.h>
 
@@ -26,26 +26,14 @@ struct sp_worker sp_worker = {
 
 // ----------------------------------------------------------------------------------------- a round
 
-static size_t count_chores(void) {
-    size_t count = 0;
-    SP_LIST_FOR_EACH(link, &sp_worker.chores)
-        count++;
-    return count;
-}
-
-static enum sp_worker_result visit_unlocked(struct sp_chore *chore, bool insists) {
-    pthread_mutex_unlock(&sp_worker.lock);
-    enum sp_worker_result result = chore->visit(chore, insists);
-    pthread_mutex_lock(&sp_worker.lock);
-    return result;
-}
-
 // A chore that was called for during its visit is in the queue already.
 static enum sp_worker_result visit_next_locked(void) {
     struct sp_list *link = sp_list_pop_front(&sp_worker.chores);
-    sp_worker.visited = SP_CONTAINER_OF(link, struct sp_chore, link);
-    enum sp_worker_result result =
-        visit_unlocked(sp_worker.visited, sp_worker.result == SP_WORKER_BUSY);
+    struct sp_chore *chore = sp_worker.visited = SP_CONTAINER_OF(link, struct sp_chore, link);
+    bool insists = sp_worker.result == SP_WORKER_BUSY;
+    pthread_mutex_unlock(&sp_worker.lock);
+    enum sp_worker_result result = chore->visit(chore, insists);
+    pthread_mutex_lock(&sp_worker.lock);
     sp_worker.visited = NULL;
     pthread_cond_broadcast(&sp_worker.rested);
     if (result != SP_WORKER_IDLE && sp_list_empty(link))
@@ -55,7 +43,10 @@ static enum sp_worker_result visit_next_locked(void) {
 
 static enum sp_worker_result round_locked(void) {
     enum sp_worker_result most = SP_WORKER_IDLE;
-    for (size_t left = count_chores(); left > 0 && !sp_worker.ending; left--) {
+    size_t left = 0;
+    SP_LIST_FOR_EACH(link, &sp_worker.chores)
+        left++;
+    for (; left > 0 && !sp_worker.ending; left--) {
         enum sp_worker_result result = visit_next_locked();
         most = result > most ? result : most;
     }
@@ -64,38 +55,26 @@ static enum sp_worker_result round_locked(void) {
 
 // ---------------------------------------------------------------------------------- between rounds
 
-static void pause_locked(uint64_t nanoseconds) {
-    uint64_t end = sp_time_now() + nanoseconds;
-    while (!sp_worker.ending && sp_condition_wait_until(&sp_worker.changed, &sp_worker.lock, end))
-        ;
-}
-
 // False when there was nothing to do for long.
 static bool await_call_locked(void) {
     uint64_t end = sp_time_now() + IDLE_MAX;
     bool in_time = true;
     while (!sp_worker.called && !sp_worker.ending && in_time)
-        in_time = sp_condition_wait_until(&sp_worker.changed, &sp_worker.lock, end);
+        in_time = sp_thread_wait_until(&sp_worker.changed, &sp_worker.lock, end);
     return sp_worker.called || sp_worker.ending;
 }
 
 static bool rest_locked(uint64_t pause) {
-    bool goes_on = true;
+    bool goes_on = true, pauses = sp_worker.result != SP_WORKER_IDLE;
+    uint64_t end = sp_time_now() + pause;
     sp_worker.resting = true;
     pthread_cond_broadcast(&sp_worker.rested);
-    if (sp_worker.result != SP_WORKER_IDLE)
-        pause_locked(pause);
+    while (pauses && !sp_worker.ending)
+        pauses = sp_thread_wait_until(&sp_worker.changed, &sp_worker.lock, end);
     if (sp_worker.result <= SP_WORKER_PENDING)
         goes_on = await_call_locked();
     sp_worker.resting = false;
     return goes_on;
-}
-
-// Nobody joins the thread then.
-static void end_idle_locked(void) {
-    sp_worker.started = false;
-    pthread_detach(pthread_self());
-    pthread_cond_broadcast(&sp_worker.rested);
 }
 
 static void *run(void *unused) {
@@ -112,8 +91,11 @@ static void *run(void *unused) {
         goes_on = rest_locked(pause);
         pause = pause < PAUSE_MAX ? 2 * pause : pause;
     }
-    if (!goes_on && !sp_worker.ending)
-        end_idle_locked();
+    if (!goes_on && !sp_worker.ending) { // nobody joins the thread then
+        sp_worker.started = false;
+        pthread_detach(pthread_self());
+        pthread_cond_broadcast(&sp_worker.rested);
+    }
     pthread_mutex_unlock(&sp_worker.lock);
     return unused;
 }
@@ -141,16 +123,12 @@ static void end_at_exit(void) {
     pthread_timedjoin_np(sp_worker.thread, NULL, &until);
 }
 
-static bool make_ready_locked(void) {
-    if (!sp_worker.ready)
-        sp_worker.ready = sp_condition_init(&sp_worker.changed) && atexit(end_at_exit) == 0;
-    return sp_worker.ready;
-}
-
 static bool start_locked(void) {
     if (sp_worker.started || sp_worker.ending)
         return !sp_worker.ending;
-    sp_worker.started = make_ready_locked() && sp_thread_start(&sp_worker.thread, run, NULL);
+    if (!sp_worker.ready)
+        sp_worker.ready = sp_thread_init_condition(&sp_worker.changed) && atexit(end_at_exit) == 0;
+    sp_worker.started = sp_worker.ready && sp_thread_start(&sp_worker.thread, run, NULL);
     return sp_worker.started;
 }
 
@@ -193,6 +171,6 @@ void sp_worker_await(bool (*matters)(const struct sp_chore *chore)) {
     pthread_mutex_lock(&sp_worker.lock);
     while (sp_worker.visited && matters(sp_worker.visited) && !sp_worker.ending &&
            !pthread_equal(pthread_self(), sp_worker.thread))
-        sp_condition_wait(&sp_worker.rested, &sp_worker.lock);
+        sp_thread_wait(&sp_worker.rested, &sp_worker.lock);
     pthread_mutex_unlock(&sp_worker.lock);
 }

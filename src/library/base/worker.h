@@ -15,6 +15,7 @@
 
 #include "base/list.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 
 // The result of a visit. That of a round is the last of these that one of its visits had.
@@ -47,5 +48,26 @@ void sp_worker_wake(void);
 // Waits until the worker visits no chore that `matters`, which is asked with the worker's lock
 // held. Returns at once for the worker itself. No lock is held.
 void sp_worker_await(bool (*matters)(const struct sp_chore *chore));
+
+// The state, for worker.c, and for tests that wait for the worker or end it.
+struct sp_worker {
+    pthread_mutex_t lock;
+    pthread_cond_t changed; // `called` or `ending` was set; by the monotonic clock
+    pthread_cond_t rested;
+    bool ready; // `changed` is made, and the handler at exit registered
+    bool started;
+    bool ending;
+    bool called; // there is something new since the round began
+    bool resting;
+    struct sp_chore *visited;     // at this moment, or null
+    enum sp_worker_result result; // of the last round
+    pthread_t thread;
+    struct sp_list chores; // the queue
+};
+
+extern __attribute__((visibility("hidden"))) struct sp_worker sp_worker;
+
+// Tells the thread to end. True when there is one, which is to be joined.
+bool sp_worker_end(void);
 
 #endif

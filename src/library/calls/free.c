@@ -12,7 +12,7 @@
 #include "base/cold.h"
 #include "base/page_map.h"
 #include "order/foreign.h"
-#include "process/pin.h"
+#include "process/given_up.h"
 #include "region/collect.h"
 #include "region/crowded.h"
 #include "region/loan.h"

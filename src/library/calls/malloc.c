@@ -11,7 +11,7 @@
 #include "calls/miss.h"
 #include "order/identity.h"
 #include "order/mark.h"
-#include "process/pin.h"
+#include "process/given_up.h"
 #include "region/at_hand.h"
 #include "region/collect.h"
 #include "region/crowded.h"

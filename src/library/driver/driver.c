@@ -106,20 +106,16 @@ __attribute__((format(printf, 1, 2))) static void tell_problem(const char *forma
         problem_length += sp_min((size_t)written, room - 1);
 }
 
-static const char *name_in_table(CUresult error) {
-    for (size_t i = 0; i < sizeof(error_names) / sizeof(error_names[0]); i++) {
-        if (error_names[i].error == error)
-            return error_names[i].name;
-    }
-    return "CUDA_ERROR_?";
-}
-
 const char *sp_driver_error_name(CUresult error) {
     const struct sp_driver *driver = sp_driver;
     const char *name = NULL;
     if (driver && driver->cuGetErrorName(error, &name) == CUDA_SUCCESS && name)
         return name;
-    return name_in_table(error);
+    for (size_t i = 0; i < sizeof(error_names) / sizeof(error_names[0]); i++) {
+        if (error_names[i].error == error)
+            return error_names[i].name;
+    }
+    return "CUDA_ERROR_?";
 }
 
 // Binds a function. dlsym returns functions as data pointers, and C has no cast between the two.
@@ -142,13 +138,6 @@ static bool is_simulated_word(void) {
 static const char *library_path(void) {
     const char *chosen = chosen_library();
     return is_simulated_word() ? simulated_path : chosen ? chosen : DEFAULT_LIBRARY;
-}
-
-// Returns the words in front of the path that say how the library was chosen.
-static const char *path_prefix(void) {
-    if (is_simulated_word())
-        return "STREAMPOOL_DRIVER=" SIMULATED_WORD ": ";
-    return chosen_library() ? "STREAMPOOL_DRIVER=" : "";
 }
 
 bool sp_driver_simulated_path(char path[PATH_MAX]) {
@@ -177,7 +166,10 @@ static CUresult open_library(struct source *source) {
     if (source->library)
         return pass_forwarder(source);
     const char *reason = dlerror();
-    tell_problem("no CUDA driver: %s%s could not be loaded (%s)", path_prefix(), library_path(),
+    const char *chosen_by = is_simulated_word() ? "STREAMPOOL_DRIVER=" SIMULATED_WORD ": "
+                            : chosen_library()  ? "STREAMPOOL_DRIVER="
+                                                : "";
+    tell_problem("no CUDA driver: %s%s could not be loaded (%s)", chosen_by, library_path(),
                  reason ? reason : "no reason given");
     return CUDA_ERROR_NOT_FOUND;
 }
@@ -202,15 +194,6 @@ static CUresult read_version(struct source *source) {
     return CUDA_SUCCESS;
 }
 
-static void find_get_proc_address(struct source *source) {
-    if (source->version == 0)
-        return;
-    if (source->api_version >= 12000)
-        bind(&source->ask_12000, find_symbol(source->library, "cuGetProcAddress_v2"));
-    if (source->api_version >= 11030 && !source->ask_12000)
-        bind(&source->ask_11030, find_symbol(source->library, "cuGetProcAddress"));
-}
-
 // Returns an entry point, or null where the driver has none of that name and version.
 static void *find_function(const struct source *source, const struct sp_driver_entry *entry) {
     void *function = NULL;
@@ -230,17 +213,6 @@ static void *find_function(const struct source *source, const struct sp_driver_e
     return error == CUDA_SUCCESS ? function : NULL;
 }
 
-static void tell_version(const struct source *source) {
-    tell_problem("CUDA %d.%d", source->api_version / 1000, source->api_version % 1000 / 10);
-    if (source->api_version < source->version)
-        tell_problem(" as STREAMPOOL_DRIVER_API=%d limits it", sp_options()->driver_api);
-}
-
-static void tell_missing(const char *const *missing, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        tell_problem("%s%s", i == 0 ? " lacks " : ", ", missing[i]);
-}
-
 static CUresult bind_entries(const struct source *source, struct sp_driver *driver) {
     const char *missing[sizeof(sp_driver_entries) / sizeof(sp_driver_entries[0])];
     size_t missing_count = 0;
@@ -253,8 +225,10 @@ static CUresult bind_entries(const struct source *source, struct sp_driver *driv
     }
 
     if (source->api_version < OLDEST_VERSION) {
-        tell_problem("driver too old: ");
-        tell_version(source);
+        tell_problem("driver too old: CUDA %d.%d", source->api_version / 1000,
+                     source->api_version % 1000 / 10);
+        if (source->api_version < source->version)
+            tell_problem(" as STREAMPOOL_DRIVER_API=%d limits it", sp_options()->driver_api);
         tell_problem(", %d.%d or newer is needed", OLDEST_VERSION / 1000,
                      OLDEST_VERSION % 1000 / 10);
         if (missing_count > 0)
@@ -264,33 +238,15 @@ static CUresult bind_entries(const struct source *source, struct sp_driver *driv
     } else {
         return CUDA_SUCCESS;
     }
-    tell_missing(missing, missing_count);
+    for (size_t i = 0; i < missing_count; i++)
+        tell_problem("%s%s", i == 0 ? " lacks " : ", ", missing[i]);
     return CUDA_ERROR_NOT_SUPPORTED;
-}
-
-// A driver that tells the ids of streams alone, or those of contexts alone, is one that tells
-// neither: streams are told apart by both or in another way.
-static void pair_ids(struct sp_driver *driver) {
-    if (driver->cuStreamGetId && driver->cuCtxGetId)
-        return;
-    driver->cuStreamGetId = NULL;
-    driver->cuCtxGetId = NULL;
 }
 
 static int (*is_scheduled)(void);
 
 bool sp_driver_is_scheduled(void) {
     return is_scheduled && is_scheduled() != 0;
-}
-
-// Lets the simulated driver decide which thread runs while a lock is held, which it does in its
-// scheduled mode.
-static void install_lock_hook(const struct source *source) {
-    void (*hook)(int contended);
-    bind(&hook, find_symbol(source->library, "simcudaLockEvent"));
-    if (hook)
-        sp_lock_set_hook(hook);
-    bind(&is_scheduled, find_symbol(source->library, "simcudaIsScheduled"));
 }
 
 static CUresult start_driver(const struct sp_driver *driver) {
@@ -305,35 +261,40 @@ static CUresult start_driver(const struct sp_driver *driver) {
     return error;
 }
 
-static CUresult find_library(struct source *source) {
-    CUresult error = open_library(source);
-    if (error != CUDA_SUCCESS)
-        return error;
-    error = read_version(source);
-    if (error != CUDA_SUCCESS)
-        dlclose(source->library);
-    return error;
-}
-
 static void find(void) {
     problem_length = 0; // a fork may have cut short an attempt of the parent
-    find_result = find_library(&found);
+    find_result = open_library(&found);
+    if (find_result == CUDA_SUCCESS && (find_result = read_version(&found)) != CUDA_SUCCESS)
+        dlclose(found.library);
     sp_store_release(&problem_known, find_result != CUDA_SUCCESS);
 }
 
 static CUresult load_driver(struct source source, struct sp_driver *driver) {
-    find_get_proc_address(&source);
+    void (*hook)(int contended);
+    if (source.version != 0 && source.api_version >= 12000)
+        bind(&source.ask_12000, find_symbol(source.library, "cuGetProcAddress_v2"));
+    if (source.version != 0 && source.api_version >= 11030 && !source.ask_12000)
+        bind(&source.ask_11030, find_symbol(source.library, "cuGetProcAddress"));
     bind(&source.own, find_symbol(source.library, "simcudaLibraryEntry"));
     CUresult error = bind_entries(&source, driver);
     if (error != CUDA_SUCCESS) {
         dlclose(source.library);
         return error;
     }
-    pair_ids(driver);
+    // A driver that tells the ids of streams alone, or those of contexts alone, is one that tells
+    // neither: streams are told apart by both or in another way.
+    if (!driver->cuStreamGetId || !driver->cuCtxGetId) {
+        driver->cuStreamGetId = NULL;
+        driver->cuCtxGetId = NULL;
+    }
     driver->version = source.version;
     driver->api_version = source.api_version;
     driver->path = library_path();
-    install_lock_hook(&source);
+    // The simulated driver decides which thread runs while a lock is held, in its scheduled mode.
+    bind(&hook, find_symbol(source.library, "simcudaLockEvent"));
+    if (hook)
+        sp_lock_set_hook(hook);
+    bind(&is_scheduled, find_symbol(source.library, "simcudaIsScheduled"));
     // Once initialised the library stays loaded: it may have started threads or registered
     // handlers.
     return start_driver(driver);
@@ -376,8 +337,4 @@ CUresult sp_driver_find_version(int *version) {
         return sp_driver_load(&driver);
     *version = found.version;
     return CUDA_SUCCESS;
-}
-
-struct sp_outcome sp_driver_count_devices(int *count) {
-    return sp_outcome_of_driver(sp_driver->cuDeviceGetCount(count), "cuDeviceGetCount");
 }

@@ -1,6 +1,5 @@
 #include "heap/lowest.h"
 
-#include "base/bits.h"
 #include "base/number.h"
 
 #include <endian.h>

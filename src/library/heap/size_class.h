@@ -10,7 +10,7 @@
 #ifndef STREAMPOOL_HEAP_SIZE_CLASS_H
 #define STREAMPOOL_HEAP_SIZE_CLASS_H
 
-#include "base/bits.h"
+#include "base/number.h"
 #include "base/page_map.h"
 
 #define SP_ALIGNMENT ((size_t)512)

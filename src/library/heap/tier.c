@@ -1,6 +1,5 @@
 #include "heap/tier.h"
 
-#include "base/bits.h"
 #include "base/cold.h"
 #include "base/list.h"
 #include "base/number.h"

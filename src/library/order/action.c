@@ -71,28 +71,9 @@ static struct sp_outcome act_by_mark(struct sp_stream *stream, enum sp_debt debt
     return outcome;
 }
 
-// The event of a legacy stream's actions is made with the first of them. Where two threads make
-// one, that of the first to say so is kept.
-static struct sp_outcome event_for_actions(struct sp_stream *stream, CUevent *event) {
-    CUevent made, none = NULL;
-    *event = sp_load_acquire(&stream->action);
-    if (*event)
-        return sp_outcome_done();
-    struct sp_outcome outcome = sp_private_event_create(stream, &made);
-    if (!sp_is_done(outcome))
-        return outcome;
-    if (atomic_compare_exchange_strong(&stream->action, &none, made)) {
-        *event = made;
-    } else {
-        sp_private_event_destroy(made);
-        *event = none;
-    }
-    return sp_outcome_done();
-}
-
 static struct sp_outcome act_by_record(struct sp_stream *stream) {
     CUevent event;
-    struct sp_outcome outcome = event_for_actions(stream, &event);
+    struct sp_outcome outcome = sp_private_event_of(stream, &event);
     if (!sp_is_done(outcome))
         return outcome;
     uint64_t sequence = sp_progress_close(stream);

@@ -8,8 +8,6 @@
 // handle it is what is right.
 //
 // A context's id is that of its sentinel: see order/sentinel.h.
-#include "order/anonymous.h"
-
 #include "base/thread.h"
 #include "order/context.h"
 #include "order/identity.h"
@@ -23,21 +21,16 @@
 
 // ------------------------------------------------------------------------------------------- names
 
-static struct sp_outcome name_of(CUstream handle, struct sp_stream_name *name) {
+static struct sp_outcome resolve(CUstream handle, struct sp_stream **stream) {
+    struct sp_stream_name name;
     CUcontext context = NULL;
     struct sp_outcome outcome = sp_context_of_stream(handle, &context);
     if (sp_is_done(outcome))
-        outcome = sp_context_id(context, &name->word[0]);
-    name->word[1] = (uint64_t)(uintptr_t)sp_stream_proper_handle(handle);
-    name->word[2] = handle == CU_STREAM_PER_THREAD ? sp_thread_number() : 0;
-    return outcome;
-}
-
-static struct sp_outcome resolve(CUstream handle, struct sp_stream **stream) {
-    struct sp_stream_name name;
-    struct sp_outcome outcome = name_of(handle, &name);
+        outcome = sp_context_id(context, &name.word[0]);
     if (!sp_is_done(outcome))
         return outcome;
+    name.word[1] = (uint64_t)(uintptr_t)sp_stream_proper_handle(handle);
+    name.word[2] = handle == CU_STREAM_PER_THREAD ? sp_thread_number() : 0;
     *stream = sp_remembered->by_name[sp_remember_place(&name)];
     return *stream && sp_stream_has_name(*stream, &name) ? sp_outcome_done()
                                                          : sp_resolve_name(handle, &name, stream);
@@ -58,30 +51,16 @@ static struct sp_outcome look_at_kind(struct sp_stream *stream) {
 
 // --------------------------------------------------------------------------------------- the chain
 
-static struct sp_stream_chain chain_of(struct sp_stream *stream) {
+struct chain {
+    CUevent event; // null until something was freed
+    struct sp_stream_chain end;
+};
+
+static struct chain chain_of(struct sp_stream *stream) {
     sp_lock_acquire(&stream->lock);
-    struct sp_stream_chain chain = stream->chain;
+    struct chain chain = {sp_load_acquire(&stream->event), stream->chain};
     sp_lock_release(&stream->lock);
     return chain;
-}
-
-// The first caller makes the event.
-static struct sp_outcome chain_event(struct sp_stream *stream, CUevent *event) {
-    *event = chain_of(stream).event;
-    if (*event)
-        return sp_outcome_done();
-    CUevent made = NULL;
-    struct sp_outcome outcome = sp_private_event_create(stream, &made);
-    if (!sp_is_done(outcome))
-        return outcome;
-    sp_lock_acquire(&stream->lock);
-    if (!stream->chain.event)
-        stream->chain.event = made;
-    *event = stream->chain.event;
-    sp_lock_release(&stream->lock);
-    if (*event != made)
-        sp_private_event_destroy(made);
-    return sp_outcome_done();
 }
 
 // Puts all work of the stream so far in front of its chain's end, and tells the number that this
@@ -90,7 +69,7 @@ static struct sp_outcome extend_chain(struct sp_stream *stream, uint64_t *closed
     CUevent event = NULL;
     struct sp_outcome outcome = look_at_kind(stream);
     if (sp_is_done(outcome))
-        outcome = chain_event(stream, &event);
+        outcome = sp_private_event_of(stream, &event);
     if (!sp_is_done(outcome))
         return outcome;
     *closed = sp_progress_close(stream);
@@ -123,12 +102,12 @@ static struct sp_outcome before_reuse(struct sp_stream *stream) {
     struct sp_outcome outcome = look_at_kind(stream);
     if (!sp_is_done(outcome))
         return outcome;
-    struct sp_stream_chain chain = chain_of(stream);
-    bool is_pending = chain.event && chain.sequence > sp_progress_completed(stream);
+    struct chain chain = chain_of(stream);
+    bool is_pending = chain.event && chain.end.sequence > sp_progress_completed(stream);
     if (is_pending)
         outcome = sp_private_event_wait_relaxed(stream, chain.event);
     if (sp_is_done(outcome))
-        sp_atomic_raise(&stream->acted, chain.sequence);
+        sp_atomic_raise(&stream->acted, chain.end.sequence);
     return outcome;
 }
 
@@ -165,14 +144,14 @@ static struct sp_outcome after_wait(struct sp_stream *stream) {
 // The chain covers every free that there was when it was recorded last, of whichever stream with
 // the handle.
 static struct sp_outcome wait_unmarked(struct sp_stream *stream, struct sp_fence fence) {
-    struct sp_stream_chain chain = chain_of(sp_stream_at(fence.slot));
-    if (!chain.event || chain.sequence < fence.sequence)
+    struct chain chain = chain_of(sp_stream_at(fence.slot));
+    if (!chain.event || chain.end.sequence < fence.sequence)
         return sp_outcome_of(SP_NO_EVENT);
     struct sp_outcome outcome = sp_private_event_wait_relaxed(stream, chain.event);
     if (sp_is_done(outcome))
         outcome = after_wait(stream);
     if (sp_is_done(outcome))
-        sp_learn_join(stream, (struct sp_fence){fence.slot, chain.sequence});
+        sp_learn_join(stream, (struct sp_fence){fence.slot, chain.end.sequence});
     return outcome;
 }
 
@@ -180,18 +159,18 @@ static struct sp_outcome wait_unmarked(struct sp_stream *stream, struct sp_fence
 
 static struct sp_outcome poll_unmarked(struct sp_stream *stream) {
     bool complete = false;
-    struct sp_stream_chain chain = chain_of(stream);
-    if (!chain.event || chain.sequence <= sp_progress_completed(stream))
+    struct chain chain = chain_of(stream);
+    if (!chain.event || chain.end.sequence <= sp_progress_completed(stream))
         return sp_outcome_done();
     struct sp_outcome outcome = sp_private_event_query(chain.event, &complete);
     if (complete)
-        sp_progress_publish(stream, chain.sequence, SP_FOUND);
+        sp_progress_publish(stream, chain.end.sequence, SP_FOUND);
     return outcome;
 }
 
 uint64_t sp_anonymous_chain_end(struct sp_stream *stream) {
-    struct sp_stream_chain chain = chain_of(stream);
-    return chain.orphaned ? 0 : chain.sequence;
+    struct chain chain = chain_of(stream);
+    return chain.end.orphaned ? 0 : chain.end.sequence;
 }
 
 struct sp_outcome sp_anonymous_confirm(struct sp_stream *stream, uint64_t sequence) {
@@ -243,9 +222,9 @@ static bool has_pending_frees(const struct sp_stream *stream) {
 }
 
 static struct sp_outcome ask_for_frees(struct sp_stream *stream, bool *complete) {
-    struct sp_outcome outcome = sp_poll_stream(stream);
-    *complete = !has_pending_frees(stream);
-    for (int i = 0; i < SP_SYNCHRONIZE_QUESTIONS && sp_is_done(outcome) && !*complete; i++) {
+    struct sp_outcome outcome = sp_outcome_done();
+    *complete = false;
+    for (int i = 0; i <= SP_SYNCHRONIZE_QUESTIONS && sp_is_done(outcome) && !*complete; i++) {
         outcome = sp_poll_stream(stream);
         *complete = !has_pending_frees(stream);
     }

@@ -68,8 +68,7 @@ struct sp_outcome sp_context_current_alive(CUcontext *context, uint64_t *id);
 // True when this incarnation is the calling thread's current context.
 bool sp_context_is_current(CUcontext context, uint64_t id);
 
-// --------------------------------------------------------------------------------- primary
-// contexts
+// -------------------------------------------------------------------------------- primary contexts
 //
 // The library makes a primary context current where a program has none, or has memory in one. The
 // runtime's calls on a default stream work in a program that never heard of contexts: without a

@@ -43,20 +43,9 @@ static bool is_over(const struct sp_mark *mark) {
     return !mark || sp_progress_is_past((struct sp_fence){mark->stream->slot, mark->sequence});
 }
 
-static bool are_over(struct sp_mark *const *marks) {
-    return is_over(marks[0]) && is_over(marks[1]);
-}
-
 static void release_marks(struct sp_mark *const *marks) {
     for (int i = 0; i < SP_SAID_MARKS; i++)
         sp_mark_release(marks[i]);
-}
-
-static void set_buckets(struct sp_event_entry **buckets, size_t count) {
-    if (sp_events.buckets != sp_events.first)
-        free(sp_events.buckets);
-    sp_events.buckets = buckets;
-    sp_events.bucket_count = count;
 }
 
 // Doubles the buckets. Without host memory it stays at what there is.
@@ -70,7 +59,10 @@ static void grow_locked(void) {
         while (sp_events.buckets[i])
             unlink_locked(&sp_events.buckets[i], &entries);
     }
-    set_buckets(larger, count);
+    if (sp_events.buckets != sp_events.first)
+        free(sp_events.buckets);
+    sp_events.buckets = larger;
+    sp_events.bucket_count = count;
     while (entries) {
         struct sp_event_entry *next = entries->next;
         link_locked(entries);
@@ -85,7 +77,7 @@ static void sweep_some_locked(int count, struct sp_event_entry **dropped) {
         struct sp_event_entry **link =
             &sp_events.buckets[sp_events.swept++ & (sp_events.bucket_count - 1)];
         while (*link) {
-            if (are_over((*link)->marks))
+            if (is_over((*link)->marks[0]) && is_over((*link)->marks[1]))
                 unlink_locked(link, dropped);
             else
                 link = &(*link)->next;
@@ -112,14 +104,10 @@ static void forget(CUevent event) {
     release(dropped);
 }
 
-static void set_stream(struct sp_event_entry *entry, struct sp_stream *stream) {
-    entry->stream = stream;
-    entry->name = sp_stream_word(stream, 0);
-}
-
 static void set_entry(struct sp_event_entry *entry, struct sp_stream *stream,
                       struct sp_mark *const *marks) {
-    set_stream(entry, stream);
+    entry->stream = stream;
+    entry->name = sp_stream_word(stream, 0);
     entry->knower = NULL;
     for (int i = 0; i < SP_SAID_MARKS; i++)
         entry->marks[i] = marks[i];
@@ -131,59 +119,50 @@ static struct sp_stream *stream_of(const struct sp_event_entry *entry) {
 
 // --------------------------------------------------------------------------------------- recording
 
-// A record is about to say other marks of an event than before, with a reference to each; or the
-// same ones, and the stream where the event was recorded `before`.
-struct said {
-    enum sp_said how;
-    struct sp_mark *marks[SP_SAID_MARKS];
-    struct sp_stream *before;
-};
-
-// Where the marks stay the entry tells its new stream at once. That is evidence of nothing, and a
-// record that fails takes it back.
-static enum sp_said find_said_locked(struct sp_event_entry *entry, struct sp_stream *stream,
-                                     struct said *said) {
-    struct sp_mark *marks[SP_SAID_MARKS] = {NULL, NULL};
+// Finds the marks that a record of the event in the stream would say, with a reference to each;
+// SP_SAID_BEFORE, and no mark, where the entry has just these and that stream.
+static enum sp_said find_said_locked(const struct sp_event_entry *entry, struct sp_stream *stream,
+                                     struct sp_mark **marks) {
     for (int i = 0; i < SP_SAID_MARKS && entry; i++)
         marks[i] = entry->marks[i];
-    enum sp_said how = sp_learn_find_said(stream, marks);
-    if (how == SP_SAID_BEFORE && !entry)
-        return SP_SAID; // nothing, of an event that is new
-    if (how == SP_SAID_BEFORE) {
-        said->before = entry->stream;
-        set_stream(entry, stream);
+    enum sp_said said = sp_learn_find_said(stream, marks);
+    if (said == SP_SAID)
+        return said;
+    bool is_news = said == SP_SAID_BEFORE && (!entry || stream_of(entry) != stream);
+    for (int i = 0; i < SP_SAID_MARKS; i++) {
+        if (!is_news)
+            marks[i] = NULL;
+        else if (marks[i])
+            sp_mark_keep(marks[i]);
     }
-    for (int i = 0; i < SP_SAID_MARKS && how == SP_SAID; i++)
-        said->marks[i] = marks[i];
-    return how;
+    return is_news ? SP_SAID : said;
 }
 
-static struct said find_said(CUevent event, struct sp_stream *stream) {
-    struct said said = {.marks = {NULL, NULL}};
+static enum sp_said find_said(CUevent event, struct sp_stream *stream, struct sp_mark **marks) {
     struct sp_event_entry *dropped = NULL;
     sp_lock_acquire(&sp_events.lock);
     sweep_some_locked(SWEPT_AGAIN, &dropped);
-    said.how = find_said_locked(*find_locked(event), stream, &said);
+    enum sp_said said = find_said_locked(*find_locked(event), stream, marks);
     sp_lock_release(&sp_events.lock);
     release(dropped);
     return said;
 }
 
-// Where the event is known already, its entry takes over the references, and the caller gets those
-// that it had.
-static bool remember_again(CUevent event, struct sp_stream *stream, struct sp_mark **marks) {
+// Where the event is known already, its entry takes over the references.
+static bool remember_again(CUevent event, struct sp_stream *stream, struct sp_mark *const *marks) {
+    struct sp_mark *before[SP_SAID_MARKS] = {NULL, NULL};
     sp_lock_acquire(&sp_events.lock);
     struct sp_event_entry *entry = *find_locked(event);
-    if (entry) {
-        struct sp_mark *before[SP_SAID_MARKS] = {entry->marks[0], entry->marks[1]};
+    for (int i = 0; i < SP_SAID_MARKS && entry; i++)
+        before[i] = entry->marks[i];
+    if (entry)
         set_entry(entry, stream, marks);
-        marks[0] = before[0];
-        marks[1] = before[1];
-    }
     sp_lock_release(&sp_events.lock);
+    release_marks(before);
     return entry;
 }
 
+// Takes over the caller's references. Without host memory the event is not remembered.
 static void remember_new(CUevent event, struct sp_stream *stream, struct sp_mark *const *marks) {
     struct sp_event_entry *entry = malloc(sizeof *entry);
     struct sp_event_entry *dropped = NULL;
@@ -204,39 +183,21 @@ static void remember_new(CUevent event, struct sp_stream *stream, struct sp_mark
     release(dropped);
 }
 
-// Takes over the caller's references. Without host memory the event is not remembered.
-static void remember(CUevent event, struct sp_stream *stream, struct sp_mark **marks) {
-    if (remember_again(event, stream, marks))
-        release_marks(marks);
-    else
-        remember_new(event, stream, marks);
-}
-
-static void take_back(CUevent event, struct said *said) {
-    release_marks(said->marks);
-    if (!said->before)
-        return;
-    sp_lock_acquire(&sp_events.lock);
-    struct sp_event_entry *entry = *find_locked(event);
-    if (entry)
-        set_stream(entry, said->before);
-    sp_lock_release(&sp_events.lock);
-}
-
 static struct sp_outcome record(CUevent event, CUstream handle) {
     return sp_outcome_of_driver(sp_driver->cuEventRecord(event, handle), "cuEventRecord");
 }
 
 // The marks come before the record.
 static struct sp_outcome record_known(CUevent event, struct sp_stream *stream, CUstream handle) {
-    struct said said = find_said(event, stream);
-    if (said.how == SP_SAID_BY_NONE)
-        sp_mark_stream(stream, &said.marks[0]);
+    struct sp_mark *marks[SP_SAID_MARKS] = {NULL, NULL};
+    enum sp_said said = find_said(event, stream, marks);
+    if (said == SP_SAID_BY_NONE)
+        sp_mark_stream(stream, &marks[0]);
     struct sp_outcome outcome = record(event, handle);
     if (!sp_is_done(outcome))
-        take_back(event, &said);
-    else if (said.how != SP_SAID_BEFORE)
-        remember(event, stream, said.marks);
+        release_marks(marks);
+    else if (said != SP_SAID_BEFORE && !remember_again(event, stream, marks))
+        remember_new(event, stream, marks);
     return outcome;
 }
 
@@ -263,26 +224,15 @@ static bool may_wait_for(const struct sp_stream *stream, const struct sp_mark *m
            is_of_current_context(mark);
 }
 
-static bool is_knower(const struct sp_event_entry *entry, const struct sp_stream *stream) {
-    return entry->knower == stream && entry->knowers_name == sp_stream_word(stream, 0);
-}
-
-// A stream knows what it has learned as long as there is something to it; and no other stream gets
-// the name of an identified one.
-static void set_knower(struct sp_event_entry *entry, const struct sp_stream *stream) {
-    if (!stream->identified)
-        return;
-    entry->knower = stream;
-    entry->knowers_name = sp_stream_word(stream, 0);
-}
-
 // Sets the marks of an event that a stream would learn of, or null; the references are the
 // caller's. Of its own marks a stream has nothing to learn.
 static void recall_news(CUevent event, struct sp_stream *stream, struct sp_mark **marks) {
     bool asked = false, any = false;
     sp_lock_acquire(&sp_events.lock);
     struct sp_event_entry *entry = *find_locked(event);
-    for (int i = 0; entry && i < SP_SAID_MARKS && !is_knower(entry, stream); i++) {
+    bool knows =
+        entry && entry->knower == stream && entry->knowers_name == sp_stream_word(stream, 0);
+    for (int i = 0; entry && i < SP_SAID_MARKS && !knows; i++) {
         struct sp_mark *mark = entry->marks[i];
         if (is_over(mark) || sp_mark_is_own(stream, mark))
             continue;
@@ -293,8 +243,12 @@ static void recall_news(CUevent event, struct sp_stream *stream, struct sp_mark 
         marks[i] = mark;
         sp_mark_keep(mark);
     }
-    if (asked && !any)
-        set_knower(entry, stream);
+    // A stream knows what it has learned as long as there is something to it; and no other stream
+    // gets the name of an identified one.
+    if (asked && !any && stream->identified) {
+        entry->knower = stream;
+        entry->knowers_name = sp_stream_word(stream, 0);
+    }
     sp_lock_release(&sp_events.lock);
 }
 

@@ -2,10 +2,6 @@
 
 #include <stdlib.h>
 
-static struct sp_fence *at(struct sp_fence_set *set, uint32_t index) {
-    return index < SP_FENCE_INLINE ? &set->some[index] : &set->more[index - SP_FENCE_INLINE];
-}
-
 void sp_fence_set_give_more(struct sp_fence_set *set) {
     free(set->more);
     set->more = NULL;
@@ -42,29 +38,26 @@ static bool is_at(const struct sp_fence_set *set, uint32_t index, uint32_t slot)
     return index < set->count && sp_fence_set_at(set, index)->slot == slot;
 }
 
-bool sp_fence_set_covers(const struct sp_fence_set *set, struct sp_fence fence) {
-    uint32_t index = index_of(set, fence.slot);
-    return is_at(set, index, fence.slot) && sp_fence_set_at(set, index)->sequence >= fence.sequence;
-}
-
-static void raise_to(struct sp_fence *known, uint64_t sequence) {
-    if (known->sequence < sequence)
-        known->sequence = sequence;
+uint64_t sp_fence_set_number(const struct sp_fence_set *set, uint32_t slot) {
+    uint32_t index = index_of(set, slot);
+    return is_at(set, index, slot) ? sp_fence_set_at(set, index)->sequence : 0;
 }
 
 bool sp_fence_set_add(struct sp_fence_set *set, struct sp_fence fence) {
     uint32_t index = set->count;
-    while (index > 0 && at(set, index - 1)->slot > fence.slot)
+    while (index > 0 && sp_fence_set_at(set, index - 1)->slot > fence.slot)
         index--;
-    if (index > 0 && at(set, index - 1)->slot == fence.slot) {
-        raise_to(at(set, index - 1), fence.sequence);
+    struct sp_fence *before = index > 0 ? sp_fence_set_at(set, index - 1) : NULL;
+    if (before && before->slot == fence.slot) {
+        if (before->sequence < fence.sequence)
+            before->sequence = fence.sequence;
         return true;
     }
     if (!sp_fence_set_reserve(set, 1))
         return false;
     for (uint32_t i = set->count++; i > index; i--)
-        *at(set, i) = *at(set, i - 1);
-    *at(set, index) = fence;
+        *sp_fence_set_at(set, i) = *sp_fence_set_at(set, i - 1);
+    *sp_fence_set_at(set, index) = fence;
     return true;
 }
 
@@ -85,15 +78,15 @@ static void merge(struct sp_fence_set *set, const struct sp_fence_set *from, uin
     set->count = to;
     while (others > 0) {
         struct sp_fence last = *sp_fence_set_at(from, others - 1);
-        if (own > 0 && at(set, own - 1)->slot >= last.slot) {
-            others -= at(set, own - 1)->slot == last.slot;
-            *at(set, --to) = *at(set, --own);
-            if (at(set, to)->slot == last.slot)
-                raise_to(at(set, to), last.sequence);
-        } else {
-            *at(set, --to) = last;
-            others--;
-        }
+        struct sp_fence highest = own > 0 ? *sp_fence_set_at(set, own - 1) : last;
+        bool is_own = own > 0 && highest.slot >= last.slot;
+        bool is_others = !is_own || highest.slot == last.slot;
+        own -= is_own;
+        others -= is_others;
+        to--;
+        if (is_others && (!is_own || highest.sequence < last.sequence))
+            highest = last;
+        *sp_fence_set_at(set, to) = highest;
     }
 }
 
@@ -108,11 +101,11 @@ bool sp_fence_set_join_any(struct sp_fence_set *set, const struct sp_fence_set *
 void sp_fence_set_prune_any(struct sp_fence_set *set, bool (*gone)(struct sp_fence fence)) {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < set->count; i++) {
-        struct sp_fence fence = *at(set, i);
+        struct sp_fence fence = *sp_fence_set_at(set, i);
         if (gone(fence))
             continue;
         if (kept < i)
-            *at(set, kept) = fence;
+            *sp_fence_set_at(set, kept) = fence;
         kept++;
     }
     set->count = kept;

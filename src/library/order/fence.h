@@ -2,8 +2,12 @@
 //
 // A *fence* is (stream slot, sequence number). A *fence set* holds at most one fence for each
 // stream, the latest; memory gathers several when its pieces were freed on different streams, or
-// when it is freed on one stream while an older fence of another is pending. Plain values: nothing
-// here knows a driver or a lock.
+// when it is freed on one stream while an older fence of another is pending. A *clock* is such a
+// set, too: for each other stream, the latest number that the clock's owner is known to run after.
+// Entries that are known to be complete may be dropped from it at any time, for they say nothing:
+// so a clock is no larger than the number of streams with work pending. Without host memory it says
+// less than it might, and nothing that isn't so. Plain values: nothing here knows a driver or a
+// lock.
 //
 // A stream's sequence number advances at the points from which the host, or another stream, can
 // learn something: at each record of an event and each synchronise. All frees between two such
@@ -55,10 +59,9 @@ static inline bool sp_fence_set_empty(const struct sp_fence_set *set) {
     return set->count == 0;
 }
 
-static inline const struct sp_fence *sp_fence_set_at(const struct sp_fence_set *set,
-                                                     uint32_t index) {
-    return index < SP_FENCE_INLINE ? &set->some[index] : &set->more[index - SP_FENCE_INLINE];
-}
+// A pointer to the fence at an index, which is evaluated twice. It is const if the set is.
+#define sp_fence_set_at(set, index)                                                                \
+    ((index) < SP_FENCE_INLINE ? &(set)->some[index] : &(set)->more[(index)-SP_FENCE_INLINE])
 
 // Makes room for `extra` more fences, so that as many additions can't fail. False when there is no
 // host memory.
@@ -68,8 +71,27 @@ bool sp_fence_set_reserve(struct sp_fence_set *set, uint32_t extra);
 // of higher slots. False, and nothing changed, without host memory.
 bool sp_fence_set_add(struct sp_fence_set *set, struct sp_fence fence);
 
+// Returns the number of the stream's fence; 0 when there is none.
+uint64_t sp_fence_set_number(const struct sp_fence_set *set, uint32_t slot);
+
+// A walk tells the same of slots that rise from call to call, so all of these together look at each
+// fence once. The set stays as it is meanwhile.
+struct sp_fence_walk {
+    const struct sp_fence_set *set;
+    uint32_t at;
+};
+static inline uint64_t sp_fence_walk_to(struct sp_fence_walk *walk, uint32_t slot) {
+    const struct sp_fence_set *set = walk->set;
+    while (walk->at < set->count && sp_fence_set_at(set, walk->at)->slot < slot)
+        walk->at++;
+    const struct sp_fence *fence = walk->at < set->count ? sp_fence_set_at(set, walk->at) : NULL;
+    return fence && fence->slot == slot ? fence->sequence : 0;
+}
+
 // True when the set has a fence of the same stream and of the same number or a later one.
-bool sp_fence_set_covers(const struct sp_fence_set *set, struct sp_fence fence);
+static inline bool sp_fence_set_covers(const struct sp_fence_set *set, struct sp_fence fence) {
+    return sp_fence_set_number(set, fence.slot) >= fence.sequence;
+}
 
 // True in the common case: the set is empty, or holds a fence of this stream alone.
 static inline bool sp_fence_set_is_of(const struct sp_fence_set *set, uint32_t slot) {

@@ -104,4 +104,14 @@ static inline struct sp_outcome sp_identity_at_free(struct sp_stream *stream, ui
                : sp_identity_of(stream)->note_freed(stream, sequence);
 }
 
+// The chain of an anonymous stream, for tests: see order/anonymous.c.
+
+// Tells up to which number the chain is complete when the stream of this name is: 0 where the
+// record was made by an earlier one, as far as is known.
+uint64_t sp_anonymous_chain_end(struct sp_stream *stream);
+
+// Asks the chain of a stream, of which a synchronise is known to have passed the record that closed
+// this number. It does nothing for the number 0.
+struct sp_outcome sp_anonymous_confirm(struct sp_stream *stream, uint64_t sequence);
+
 #endif

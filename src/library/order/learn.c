@@ -3,15 +3,15 @@
 #include "order/identity.h"
 #include "order/private_event.h"
 
-void sp_learn_copy_clock(struct sp_stream *stream, struct sp_clock *clock) {
+void sp_learn_copy_clock(struct sp_stream *stream, struct sp_fence_set *clock) {
     sp_lock_acquire(&stream->lock);
-    sp_clock_copy(clock, &stream->clock);
+    sp_fence_set_join(clock, &stream->clock);
     sp_lock_release(&stream->lock);
 }
 
 static void join_locked(struct sp_stream *stream, struct sp_fence fence) {
-    sp_clock_prune(&stream->clock, sp_progress_is_past);
-    sp_clock_raise(&stream->clock, fence);
+    sp_fence_set_prune(&stream->clock, sp_progress_is_past);
+    sp_fence_set_add(&stream->clock, fence);
     stream->clock_version++;
 }
 
@@ -23,10 +23,10 @@ void sp_learn_join(struct sp_stream *stream, struct sp_fence fence) {
 
 // Joins what the mark says, and hears of it. The stream keeps the mark until it hears of the next
 // one.
-static void learn_mark(struct sp_stream *stream, struct sp_mark *mark, struct sp_fence fence) {
+static void learn_mark(struct sp_stream *stream, struct sp_mark *mark) {
     sp_lock_acquire(&stream->lock);
-    join_locked(stream, fence);
-    sp_clock_join(&stream->clock, &mark->clock);
+    join_locked(stream, (struct sp_fence){mark->stream->slot, mark->sequence});
+    sp_fence_set_join(&stream->clock, &mark->clock);
     struct sp_mark *before = stream->marks.heard;
     sp_mark_keep(mark);
     stream->marks.heard = mark;
@@ -35,14 +35,13 @@ static void learn_mark(struct sp_stream *stream, struct sp_mark *mark, struct sp
 }
 
 struct sp_outcome sp_learn_wait_mark(struct sp_stream *stream, struct sp_mark *mark) {
-    struct sp_fence fence = {mark->stream->slot, mark->sequence};
     if (sp_mark_is_own(stream, mark))
         return sp_outcome_done();
     struct sp_outcome outcome = sp_private_event_wait_relaxed(stream, mark->event);
     if (sp_is_done(outcome))
         outcome = sp_identity_of(stream)->after_wait(stream);
     if (sp_is_done(outcome))
-        learn_mark(stream, mark, fence);
+        learn_mark(stream, mark);
     return outcome;
 }
 
@@ -53,24 +52,18 @@ static bool knows(const struct sp_stream *stream, struct sp_fence fence, uint64_
            sp_progress_is_past(fence);
 }
 
-static bool knows_all_locked(const struct sp_stream *stream, const struct sp_clock *clock) {
-    struct sp_clock_walk walk = {.clock = &stream->clock};
-    for (uint32_t i = 0; i < clock->count; i++) {
-        struct sp_fence fence = clock->entries[i];
-        if (!knows(stream, fence, sp_clock_walk_to(&walk, fence.slot)))
-            return false;
-    }
-    return true;
-}
-
 // A number of the mark's own stream says nothing that its latest free before it doesn't.
 bool sp_learn_knows(struct sp_stream *stream, const struct sp_mark *mark) {
     struct sp_fence freed = {mark->stream->slot, mark->freed};
     if (sp_mark_is_own(stream, mark))
         return true;
     sp_lock_acquire(&stream->lock);
-    bool knows_it = knows(stream, freed, sp_clock_at(&stream->clock, freed.slot)) &&
-                    knows_all_locked(stream, &mark->clock);
+    struct sp_fence_walk walk = {.set = &stream->clock};
+    bool knows_it = knows(stream, freed, sp_fence_set_number(&stream->clock, freed.slot));
+    for (uint32_t i = 0; i < mark->clock.count && knows_it; i++) {
+        struct sp_fence fence = *sp_fence_set_at(&mark->clock, i);
+        knows_it = knows(stream, fence, sp_fence_walk_to(&walk, fence.slot));
+    }
     sp_lock_release(&stream->lock);
     return knows_it;
 }
@@ -95,13 +88,12 @@ struct sp_outcome sp_learn_wait_fence(struct sp_stream *stream, struct sp_fence 
     return outcome;
 }
 
-// -------------------------------------------------------------------------- what a record would
-// say
+// ------------------------------------------------------------------------ what a record would say
 
 // A look at what a mark says of one fence after another, by rising slots.
 struct look {
     const struct sp_mark *mark; // or null
-    struct sp_clock_walk walk;
+    struct sp_fence_walk walk;
 };
 
 static struct look look_at(const struct sp_mark *mark) {
@@ -112,7 +104,7 @@ static struct look look_at(const struct sp_mark *mark) {
 static bool says(struct look *look, struct sp_fence fence) {
     const struct sp_mark *mark = look->mark;
     return mark && ((mark->stream->slot == fence.slot && mark->sequence >= fence.sequence) ||
-                    sp_clock_walk_to(&look->walk, fence.slot) >= fence.sequence);
+                    sp_fence_walk_to(&look->walk, fence.slot) >= fence.sequence);
 }
 
 // Its own frees are said by its own mark alone.
@@ -128,7 +120,7 @@ static bool say_all_locked(const struct sp_stream *stream, struct sp_mark *const
     if (!says_frees(stream, marks[0]))
         return false;
     for (uint32_t i = 0; i < stream->clock.count; i++) {
-        struct sp_fence fence = stream->clock.entries[i];
+        struct sp_fence fence = *sp_fence_set_at(&stream->clock, i);
         if (fence.slot != stream->slot && !says(&own, fence) && !says(&heard, fence))
             return false;
     }

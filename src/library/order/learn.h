@@ -25,10 +25,9 @@ struct sp_outcome sp_learn_wait_fence(struct sp_stream *stream, struct sp_fence 
 void sp_learn_join(struct sp_stream *stream, struct sp_fence fence);
 
 // Copies what the stream runs after into an empty clock. Without host memory the copy says less.
-void sp_learn_copy_clock(struct sp_stream *stream, struct sp_clock *clock);
+void sp_learn_copy_clock(struct sp_stream *stream, struct sp_fence_set *clock);
 
-// -------------------------------------------------------------------------- what a record would
-// say
+// ------------------------------------------------------------------------ what a record would say
 //
 // A record says what the stream has freed, and what it runs after. A mark of its own says all of
 // that, and costs a record of a private event. But often there are marks that say it already: the

@@ -17,7 +17,7 @@ void sp_mark_keep(struct sp_mark *mark) {
 
 // The event of the mark is left as it is.
 static void free_mark(struct sp_mark *mark) {
-    sp_clock_clear(&mark->clock);
+    sp_fence_set_clear(&mark->clock);
     free(mark);
 }
 
@@ -64,33 +64,18 @@ static struct sp_mark *take_spare_locked(struct sp_stream *stream) {
     return mark;
 }
 
-static bool has_surplus(const struct sp_stream *stream) {
-    return sp_load_relaxed(&stream->marks.spare_count) > SPARE_MARKS_MAX;
-}
-
-static struct sp_mark *take_surplus(struct sp_stream *stream) {
-    sp_lock_acquire(&stream->lock);
-    struct sp_mark *mark = has_surplus(stream) ? take_spare_locked(stream) : NULL;
-    sp_lock_release(&stream->lock);
-    return mark;
-}
-
-static void destroy_mark(struct sp_mark *mark) {
-    sp_private_event_destroy(mark->event);
-    free_mark(mark);
-}
-
 void sp_mark_trim_spares(struct sp_stream *stream) {
-    for (struct sp_mark *mark; (mark = take_surplus(stream));)
-        destroy_mark(mark);
-}
-
-static void for_each(struct sp_mark *spares, void (*act)(struct sp_mark *mark)) {
-    while (spares) {
-        struct sp_mark *next = spares->next_spare;
-        act(spares);
-        spares = next;
-    }
+    struct sp_mark *mark;
+    do {
+        sp_lock_acquire(&stream->lock);
+        bool has_surplus = sp_load_relaxed(&stream->marks.spare_count) > SPARE_MARKS_MAX;
+        mark = has_surplus ? take_spare_locked(stream) : NULL;
+        sp_lock_release(&stream->lock);
+        if (mark) {
+            sp_private_event_destroy(mark->event);
+            free_mark(mark);
+        }
+    } while (mark);
 }
 
 // The epoch tells marks of before that their events are gone.
@@ -101,7 +86,11 @@ void sp_mark_lose_events(struct sp_stream *stream) {
     stream->marks.spares = NULL;
     atomic_store(&stream->marks.spare_count, 0);
     sp_lock_release(&stream->lock);
-    for_each(spares, free_mark);
+    while (spares) {
+        struct sp_mark *next = spares->next_spare;
+        free_mark(spares);
+        spares = next;
+    }
 }
 
 static struct sp_outcome new_mark(struct sp_stream *stream, struct sp_mark **made) {
@@ -135,7 +124,7 @@ struct sp_mark *sp_mark_current_locked(const struct sp_stream *stream) {
 
 static void prune_locked(struct sp_stream *stream) {
     if (stream->clock.count > 0)
-        sp_clock_prune(&stream->clock, sp_progress_is_past);
+        sp_fence_set_prune(&stream->clock, sp_progress_is_past);
 }
 
 bool sp_mark_has_nothing_locked(struct sp_stream *stream) {
@@ -247,7 +236,7 @@ size_t sp_mark_keep_all(struct sp_stream *stream, struct sp_mark **marks) {
 static void snapshot_locked(struct sp_stream *stream, struct sp_mark *mark) {
     mark->clock.count = 0;
     if (stream->clock.count > 0)
-        sp_clock_copy(&mark->clock, &stream->clock);
+        sp_fence_set_join(&mark->clock, &stream->clock);
     mark->clock_version = stream->clock_version;
 }
 
@@ -311,7 +300,7 @@ static struct sp_outcome record_new(struct sp_stream *stream, struct sp_mark **w
 }
 
 // The lock is taken once before the driver's call, and once behind it.
-static struct sp_outcome mark_if_due(struct sp_stream *stream, struct sp_mark **wanted) {
+struct sp_outcome sp_mark_stream(struct sp_stream *stream, struct sp_mark **wanted) {
     sp_lock_acquire(&stream->lock);
     struct sp_mark *current = sp_mark_current_locked(stream);
     bool due = !current && !sp_mark_has_nothing_locked(stream);
@@ -324,21 +313,6 @@ static struct sp_outcome mark_if_due(struct sp_stream *stream, struct sp_mark **
     if (!due)
         return sp_outcome_done();
     return spare ? record_and_publish(stream, spare, wanted) : record_new(stream, wanted);
-}
-
-struct sp_outcome sp_mark_stream(struct sp_stream *stream, struct sp_mark **mark) {
-    return mark_if_due(stream, mark);
-}
-
-struct sp_outcome sp_mark_record(struct sp_stream *stream) {
-    return mark_if_due(stream, NULL);
-}
-
-// No free has a number above the open one, which stays that while the lock is held. So it is noted
-// by a store, and another thread that notes its own at the same time raises it to no more.
-static void note_open_locked(struct sp_stream *stream) {
-    uint64_t open = sp_load_relaxed(&stream->sequence);
-    sp_store_release(&stream->freed, open);
 }
 
 // The caller holds the stream's lock, which is given back here.
@@ -358,6 +332,9 @@ struct sp_outcome sp_mark_anew(struct sp_stream *stream, struct sp_mark **mark) 
 
 struct sp_outcome sp_mark_record_freed(struct sp_stream *stream) {
     sp_lock_acquire(&stream->lock);
-    note_open_locked(stream);
+    // No free has a number above the open one, which stays that while the lock is held. So it is
+    // noted by a store, and another thread that notes its own at the same time raises it to no
+    // more.
+    sp_store_release(&stream->freed, sp_load_relaxed(&stream->sequence));
     return record_and_release(stream, NULL);
 }

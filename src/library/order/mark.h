@@ -23,7 +23,7 @@ struct sp_mark {
     uint64_t freed;         // the latest free up to `sequence` that had been noted by then
     uint64_t clock_version; // of the stream, when the clock was copied
     uint32_t epoch;         // of the slot, when the event was made
-    struct sp_clock clock;
+    struct sp_fence_set clock;
     struct sp_mark *next_spare;
 };
 
@@ -39,11 +39,11 @@ static inline bool sp_mark_is_own(const struct sp_stream *stream, const struct s
 
 // Records a mark behind all frees so far, or finds that the newest one stands there. Null when
 // there is nothing to mark: the stream never freed anything and is ordered behind nothing. The
-// reference is the caller's.
+// reference is the caller's; `mark` is null for one who needs none in hand.
 struct sp_outcome sp_mark_stream(struct sp_stream *stream, struct sp_mark **mark);
-
-// Does what sp_mark_stream() does, for a caller who needs no mark in hand.
-struct sp_outcome sp_mark_record(struct sp_stream *stream);
+static inline struct sp_outcome sp_mark_record(struct sp_stream *stream) {
+    return sp_mark_stream(stream, NULL);
+}
 
 // Records a mark on an identified stream, whether there is anything to mark or not. The reference
 // is the caller's.

@@ -29,14 +29,11 @@ struct sp_outcome sp_poll_mark(struct sp_mark *mark) {
     return ask_relaxed(mark, SP_FOUND);
 }
 
-static bool is_confirmed(const struct sp_mark *mark) {
-    return sp_progress_is_synchronized((struct sp_fence){mark->stream->slot, mark->sequence});
-}
-
 // Nearly always the event is complete already.
 struct sp_outcome sp_poll_await_mark(struct sp_mark *mark) {
     struct sp_outcome outcome = sp_poll_confirm_mark(mark);
-    if (!sp_is_done(outcome) || is_confirmed(mark))
+    if (!sp_is_done(outcome) ||
+        sp_progress_is_synchronized((struct sp_fence){mark->stream->slot, mark->sequence}))
         return outcome;
     outcome = sp_private_event_await(mark->event);
     return sp_is_done(outcome) ? sp_poll_confirm_mark(mark) : outcome;

@@ -14,6 +14,9 @@
 struct sp_outcome sp_private_event_create(const struct sp_stream *stream, CUevent *event);
 void sp_private_event_destroy(CUevent event);
 
+// Tells the one event of the stream's own, which is made when it is first asked for.
+struct sp_outcome sp_private_event_of(struct sp_stream *stream, CUevent *event);
+
 // Waits for the event on the host. It enters the relaxed mode itself.
 struct sp_outcome sp_private_event_await(CUevent event);
 

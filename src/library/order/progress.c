@@ -65,17 +65,6 @@ static void add_news(struct news *news, uint32_t slot) {
     sp_store_release(&news->latest[number % LATEST], (number + 1) << SLOT_BITS | slot);
 }
 
-static void bring_news(uint32_t slot, enum sp_knowledge how) {
-    if (how == SP_SYNCHRONIZED)
-        add_news(&all_news[SP_SYNCHRONIZED], slot);
-    add_news(&all_news[SP_FOUND], slot);
-    if (!atomic_load(&awaiting))
-        return;
-    void (*listener)(void) = atomic_exchange(&awaiting, NULL);
-    if (listener)
-        listener();
-}
-
 // -------------------------------------------------------------------------- closing and publishing
 
 uint64_t sp_progress_close(struct sp_stream *stream) {
@@ -90,14 +79,21 @@ void sp_progress_publish(struct sp_stream *stream, uint64_t sequence, enum sp_kn
     if (sequence <= sp_load_relaxed(slowest))
         return;
     sp_atomic_raise(&stream->completed, sequence);
-    if (how == SP_SYNCHRONIZED)
+    if (how == SP_SYNCHRONIZED) {
         sp_atomic_raise(&stream->synchronized, sequence);
-    bring_news(stream->slot, how);
+        add_news(&all_news[SP_SYNCHRONIZED], stream->slot);
+    }
+    add_news(&all_news[SP_FOUND], stream->slot);
+    void (*listener)(void) = atomic_load(&awaiting) ? atomic_exchange(&awaiting, NULL) : NULL;
+    if (listener)
+        listener();
 }
 
-void sp_progress_publish_clock(const struct sp_clock *clock, enum sp_knowledge how) {
-    for (uint32_t i = 0; i < clock->count; i++)
-        sp_progress_publish(sp_stream_at(clock->entries[i].slot), clock->entries[i].sequence, how);
+void sp_progress_publish_clock(const struct sp_fence_set *clock, enum sp_knowledge how) {
+    for (uint32_t i = 0; i < clock->count; i++) {
+        struct sp_fence fence = *sp_fence_set_at(clock, i);
+        sp_progress_publish(sp_stream_at(fence.slot), fence.sequence, how);
+    }
 }
 
 // ------------------------------------------------------------------------------------ many streams

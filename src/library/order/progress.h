@@ -88,7 +88,7 @@ enum sp_knowledge { SP_SYNCHRONIZED, SP_FOUND };
 void sp_progress_publish(struct sp_stream *stream, uint64_t sequence, enum sp_knowledge how);
 
 // Says that all work that a clock holds is complete.
-void sp_progress_publish_clock(const struct sp_clock *clock, enum sp_knowledge how);
+void sp_progress_publish_clock(const struct sp_fence_set *clock, enum sp_knowledge how);
 
 // The numbers of many streams of a context are closed together before one act of the driver that is
 // about all of them, such as a synchronise of the context, a query of the legacy stream, or an

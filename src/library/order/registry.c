@@ -6,23 +6,11 @@
 
 struct sp_registry sp_registry;
 
-static void make_ready_locked(void) {
-    if (sp_registry.is_ready)
-        return;
-    sp_slot_list_init(sp_registry.ended);
-    sp_list_init(&sp_registry.row);
-    sp_registry.is_ready = true;
-}
-
 // ------------------------------------------------------------------------------------------- names
 
-static struct sp_stream_name name_of(const struct sp_stream *stream) {
-    return (struct sp_stream_name){
-        {sp_stream_word(stream, 0), sp_stream_word(stream, 1), sp_stream_word(stream, 2)}};
-}
-
 static struct sp_stream **name_bucket(const struct sp_stream_name *name) {
-    return &sp_registry.by_name[sp_stream_name_hash(name) % SP_REGISTRY_BUCKETS];
+    return &sp_registry.by_name[sp_hash(name->word[0] ^ (name->word[1] >> 4) ^ name->word[2]) %
+                                SP_REGISTRY_BUCKETS];
 }
 
 static struct sp_stream *find_locked(const struct sp_stream_name *name) {
@@ -32,15 +20,9 @@ static struct sp_stream *find_locked(const struct sp_stream_name *name) {
     return stream;
 }
 
-static void link_name(struct sp_stream *stream) {
-    struct sp_stream_name name = name_of(stream);
-    struct sp_stream **bucket = name_bucket(&name);
-    stream->links.next_by_name = *bucket;
-    *bucket = stream;
-}
-
 static void unlink_name(struct sp_stream *stream) {
-    struct sp_stream_name name = name_of(stream);
+    struct sp_stream_name name = {
+        {sp_stream_word(stream, 0), sp_stream_word(stream, 1), sp_stream_word(stream, 2)}};
     struct sp_stream **link = name_bucket(&name);
     while (*link && *link != stream)
         link = &(*link)->links.next_by_name;
@@ -52,14 +34,6 @@ static void unlink_name(struct sp_stream *stream) {
 
 static struct sp_stream **handle_bucket(CUstream handle) {
     return &sp_registry.by_handle[sp_hash((uintptr_t)handle) % SP_REGISTRY_BUCKETS];
-}
-
-static void link_handle(struct sp_stream *stream) {
-    if (sp_slot_sort_of(stream) != SP_SLOT_CREATED)
-        return;
-    struct sp_stream **bucket = handle_bucket(stream->handle);
-    stream->links.next_by_handle = *bucket;
-    *bucket = stream;
 }
 
 static void unlink_handle(struct sp_stream *stream) {
@@ -122,17 +96,6 @@ static struct sp_registry_known *add_context_locked(const struct sp_slot_descrip
     return context;
 }
 
-// Removes a context that has no streams any more.
-static void remove_context_locked(struct sp_registry_known *context) {
-    struct sp_registry_known **link = context_bucket(context->handle);
-    while (*link != context)
-        link = &(*link)->next_in_bucket;
-    *link = context->next_in_bucket;
-    sp_list_remove(&context->link);
-    sp_registry.context_count--;
-    free(context);
-}
-
 // ----------------------------------------------------------------------------------------- the end
 
 // A thread that has told its own default stream by the handle might do so again, as long as it
@@ -158,7 +121,13 @@ static void end_context_locked(struct sp_registry_known *context) {
     while (!sp_list_empty(&context->streams))
         end_stream_locked(
             SP_CONTAINER_OF(sp_list_first(&context->streams), struct sp_stream, links.of_context));
-    remove_context_locked(context);
+    struct sp_registry_known **link = context_bucket(context->handle);
+    while (*link != context)
+        link = &(*link)->next_in_bucket;
+    *link = context->next_in_bucket;
+    sp_list_remove(&context->link);
+    sp_registry.context_count--;
+    free(context);
 }
 
 void sp_registry_end_context(const struct sp_registry_context *name) {
@@ -209,7 +178,6 @@ static struct sp_stream *used_slot(struct sp_registry_known *context, enum sp_sl
     unlink_name(stream);
     sp_list_remove(&stream->links.of_context);
     sp_mark_drop_all(stream);
-    sp_slot_forget(stream);
     return stream;
 }
 
@@ -249,32 +217,37 @@ static struct sp_stream *add_locked(const struct sp_slot_description *fresh) {
         return NULL;
     sp_slot_describe(stream, fresh);
     sp_list_push_back(&context->streams, &stream->links.of_context);
-    link_name(stream);
-    link_handle(stream);
+    struct sp_stream **same = name_bucket(&fresh->name);
+    stream->links.next_by_name = *same;
+    *same = stream;
+    if (sp_slot_sort_of(stream) == SP_SLOT_CREATED) {
+        same = handle_bucket(stream->handle);
+        stream->links.next_by_handle = *same;
+        *same = stream;
+    }
     return stream;
 }
 
 struct sp_stream *sp_registry_add(const struct sp_slot_description *fresh) {
     sp_lock_acquire(&sp_registry.lock);
-    make_ready_locked();
+    if (!sp_registry.is_ready) {
+        sp_slot_list_init(sp_registry.ended);
+        sp_list_init(&sp_registry.row);
+        sp_registry.is_ready = true;
+    }
     struct sp_stream *stream = add_locked(fresh);
     sp_lock_release(&sp_registry.lock);
     return stream;
 }
 
-// A thread's own default stream is named by that thread alone, which has not ended then.
-static void take_back_locked(struct sp_stream *stream) {
-    if (sp_slot_sort_of(stream) != SP_SLOT_PER_THREAD || !atomic_load(&stream->gone))
-        return;
-    sp_list_remove(&stream->links.unused);
-    atomic_store(&stream->gone, false);
-}
-
 struct sp_stream *sp_registry_find(const struct sp_stream_name *name) {
     sp_lock_acquire(&sp_registry.lock);
     struct sp_stream *stream = find_locked(name);
-    if (stream)
-        take_back_locked(stream);
+    // A thread's own default stream is named by that thread alone, which has not ended then.
+    if (stream && sp_slot_sort_of(stream) == SP_SLOT_PER_THREAD && atomic_load(&stream->gone)) {
+        sp_list_remove(&stream->links.unused);
+        atomic_store(&stream->gone, false);
+    }
     sp_lock_release(&sp_registry.lock);
     return stream;
 }

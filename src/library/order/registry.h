@@ -80,7 +80,7 @@ struct sp_registry_known {
     struct sp_slot_list unused[SP_SLOT_SORTS]; // the slots of streams that are gone
 };
 
-// What the registry holds, for registry.c, and for tests that end it.
+// The registry itself, for registry.c, and for tests that end it.
 enum { SP_REGISTRY_BUCKETS = 4096, SP_REGISTRY_CONTEXTS = 256 };
 struct sp_registry {
     struct sp_lock lock; // guards all of it

@@ -46,22 +46,18 @@ static struct sp_outcome describe(CUstream handle, struct sp_slot_description *f
 
 // ------------------------------------------------------------------------------------------ adding
 
-// The context is alive: its new stream was just passed to us. What the driver says of the events,
-// others will hear.
-static void ask_the_gone(const struct sp_slot_description *fresh) {
-    struct sp_stream *pending[LOOKS];
-    int count = sp_registry_find_pending(fresh, pending, LOOKS);
-    for (int i = 0; i < count; i++)
-        sp_poll_stream(pending[i]);
-}
-
 static struct sp_outcome add(CUstream handle, const struct sp_stream_name *name,
                              struct sp_stream **stream) {
     struct sp_slot_description fresh = {.name = *name};
+    struct sp_stream *pending[LOOKS];
     struct sp_outcome outcome = describe(handle, &fresh);
     if (!sp_is_done(outcome))
         return outcome;
-    ask_the_gone(&fresh);
+    // The context is alive: its new stream was just passed to us. What the driver says of the
+    // events of those that are gone, others will hear.
+    int count = sp_registry_find_pending(&fresh, pending, LOOKS);
+    for (int i = 0; i < count; i++)
+        sp_poll_stream(pending[i]);
     *stream = sp_registry_add(&fresh);
     return *stream ? sp_outcome_done() : sp_outcome_of(SP_NO_HOST_MEMORY);
 }

@@ -1,6 +1,5 @@
 #include "order/silent.h"
 
-#include "base/condition.h"
 #include "base/fork.h"
 #include "base/thread.h"
 #include "base/time.h"
@@ -236,7 +235,7 @@ static void *run(void *argument) {
 
 // Waits for the end of a synchronise. False once the time is over.
 static bool await_end_of_one_locked(uint64_t end) {
-    return sp_condition_wait_until(&sp_context_waits.ended, &sp_context_waits.lock, end);
+    return sp_thread_wait_until(&sp_context_waits.ended, &sp_context_waits.lock, end);
 }
 
 // The driver's own end comes behind it.
@@ -248,13 +247,6 @@ static void wait_at_exit(void) {
     while (!sp_list_empty(&sp_context_waits.under_way) && await_end_of_one_locked(end))
         ;
     pthread_mutex_unlock(&sp_context_waits.lock);
-}
-
-static bool make_ready_locked(void) {
-    if (!sp_context_waits.is_ready)
-        sp_context_waits.is_ready =
-            sp_condition_init(&sp_context_waits.ended) && atexit(wait_at_exit) == 0;
-    return sp_context_waits.is_ready;
 }
 
 static bool start_locked(struct wait *wait) {
@@ -277,14 +269,6 @@ static bool is_under_way_locked(const struct sp_stream *stream) {
 
 // ----------------------------------------------------------------------------------------- waiting
 
-// True when the thread has ended; else it frees the synchronise when it does.
-static bool await_locked(struct wait *wait, uint64_t end) {
-    while (!wait->is_done && await_end_of_one_locked(end))
-        ;
-    wait->is_left = !wait->is_done;
-    return wait->is_done;
-}
-
 // A synchronise that is under way already has closed its numbers before: it may know less than is
 // asked for.
 static struct sp_outcome await_own_locked(const struct sp_stream *stream, uint64_t end) {
@@ -295,10 +279,13 @@ static struct sp_outcome await_own_locked(const struct sp_stream *stream, uint64
     struct wait *wait = new_wait(stream);
     if (!wait)
         return sp_outcome_done();
-    bool has_started = start_locked(wait);
-    if (has_started && !await_locked(wait, end))
+    wait->is_done = !start_locked(wait);
+    while (!wait->is_done && await_end_of_one_locked(end))
+        ;
+    wait->is_left = !wait->is_done; // then the thread frees it
+    if (wait->is_left)
         return sp_outcome_done();
-    struct sp_outcome outcome = wait->outcome; // none if there was no thread
+    struct sp_outcome outcome = wait->outcome; // no failure if there was no thread
     free_wait(wait);
     return outcome;
 }
@@ -306,23 +293,23 @@ static struct sp_outcome await_own_locked(const struct sp_stream *stream, uint64
 static struct sp_outcome await_by_thread(const struct sp_stream *stream, uint64_t nanoseconds) {
     uint64_t end = time_in(nanoseconds);
     pthread_mutex_lock(&sp_context_waits.lock);
+    if (!sp_context_waits.is_ready)
+        sp_context_waits.is_ready =
+            sp_thread_init_condition(&sp_context_waits.ended) && atexit(wait_at_exit) == 0;
     struct sp_outcome outcome =
-        make_ready_locked() ? await_own_locked(stream, end) : sp_outcome_done();
+        sp_context_waits.is_ready ? await_own_locked(stream, end) : sp_outcome_done();
     pthread_mutex_unlock(&sp_context_waits.lock);
-    return outcome;
-}
-
-static struct sp_outcome await_here(const struct sp_stream *stream) {
-    struct wait *wait = new_wait(stream);
-    if (!wait)
-        return sp_outcome_done();
-    struct sp_outcome outcome = synchronize_and_publish(wait);
-    free_wait(wait);
     return outcome;
 }
 
 struct sp_outcome sp_silent_await_context(const struct sp_stream *stream, uint64_t nanoseconds) {
     if (nanoseconds == 0)
         return sp_outcome_done();
-    return sp_driver_is_scheduled() ? await_here(stream) : await_by_thread(stream, nanoseconds);
+    if (!sp_driver_is_scheduled())
+        return await_by_thread(stream, nanoseconds);
+    struct wait *wait = new_wait(stream);
+    struct sp_outcome outcome = wait ? synchronize_and_publish(wait) : sp_outcome_done();
+    if (wait)
+        free_wait(wait);
+    return outcome;
 }

@@ -15,11 +15,11 @@ static bool (*measure_of(const struct sp_stream *stream))(struct sp_fence fence)
 
 void sp_slot_note_acquired_locked(struct sp_stream *stream, const struct sp_fence_set *fences) {
     bool (*is_complete)(struct sp_fence fence) = measure_of(stream);
-    sp_clock_prune(&stream->acquired.clock, is_complete);
+    sp_fence_set_prune(&stream->acquired.clock, is_complete);
     for (uint32_t i = 0; i < fences->count; i++) {
         struct sp_fence fence = *sp_fence_set_at(fences, i);
         if (fence.slot != stream->slot && !is_complete(fence) &&
-            !sp_clock_raise(&stream->acquired.clock, fence))
+            !sp_fence_set_add(&stream->acquired.clock, fence))
             stream->acquired.has_more = true;
     }
 }
@@ -37,7 +37,7 @@ bool sp_slot_is_spent(struct sp_stream *stream) {
     if (!is_complete((struct sp_fence){stream->slot, atomic_load(&stream->freed)}))
         return false;
     sp_lock_acquire(&stream->lock);
-    sp_clock_prune(&stream->acquired.clock, is_complete);
+    sp_fence_set_prune(&stream->acquired.clock, is_complete);
     bool spent = stream->acquired.clock.count == 0 && !stream->acquired.has_more;
     sp_lock_release(&stream->lock);
     return spent;
@@ -87,6 +87,7 @@ struct sp_stream *sp_slot_make(const struct sp_slot_description *fresh) {
 // below the first one, or it is this stream that was looked at.
 static void begin_locked(struct sp_stream *stream, const struct sp_slot_description *fresh) {
     sp_store_plain(&stream->first, sp_load_relaxed(&stream->sequence));
+    sp_fence_set_clear(&stream->clock);
     if (!sp_stream_is_of(stream, fresh->context, fresh->context_id)) {
         stream->chain.orphaned = false; // all that the chain of an anonymous stream covered is over
         stream->device = fresh->device;
@@ -114,18 +115,11 @@ void sp_slot_describe(struct sp_stream *stream, const struct sp_slot_description
         sp_store_release(&sp_stream_slot_count, stream->slot + 1);
 }
 
-void sp_slot_forget(struct sp_stream *stream) {
-    sp_lock_acquire(&stream->lock);
-    sp_clock_clear(&stream->clock);
-    sp_lock_release(&stream->lock);
-}
-
 void sp_slot_end(struct sp_stream *stream) {
     sp_lock_acquire(&stream->lock);
-    stream->chain.event = NULL;
-    atomic_store(&stream->action, NULL);
-    sp_clock_clear(&stream->clock);
-    sp_clock_clear(&stream->acquired.clock);
+    atomic_store(&stream->event, NULL);
+    sp_fence_set_clear(&stream->clock);
+    sp_fence_set_clear(&stream->acquired.clock);
     stream->acquired.has_more = false;
     sp_lock_release(&stream->lock);
     sp_progress_publish(stream, sp_progress_close(stream), SP_SYNCHRONIZED);
@@ -143,18 +137,15 @@ void sp_slot_list_init(struct sp_slot_list lists[SP_SLOT_SORTS]) {
     }
 }
 
-// An event stands behind what isn't known to be complete.
-static bool will_be_told(const struct sp_stream *stream) {
-    return !measure_of(stream)((struct sp_fence){stream->slot, sp_load_acquire(&stream->recorded)});
-}
-
 static struct sp_stream *take_spent(struct sp_list *slots, struct sp_slot_list *list) {
     for (int i = 0; i < LOOKS && !sp_list_empty(slots); i++) {
         struct sp_stream *stream =
             SP_CONTAINER_OF(sp_list_pop_front(slots), struct sp_stream, links.unused);
         if (sp_slot_is_spent(stream))
             return stream;
-        sp_list_push_back(will_be_told(stream) ? &list->slots : &list->mute, &stream->links.unused);
+        struct sp_fence recorded = {stream->slot, sp_load_acquire(&stream->recorded)};
+        bool is_mute = measure_of(stream)(recorded); // no event stands behind what isn't complete
+        sp_list_push_back(is_mute ? &list->mute : &list->slots, &stream->links.unused);
     }
     return NULL;
 }

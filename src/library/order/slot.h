@@ -52,11 +52,8 @@ enum sp_slot_sort sp_slot_sort_of(const struct sp_stream *stream);
 // It is counted once it has been described.
 struct sp_stream *sp_slot_make(const struct sp_slot_description *fresh);
 
-// Gives the slot to a stream.
+// Gives the slot to a stream, which doesn't run after what the last one ran after.
 void sp_slot_describe(struct sp_stream *stream, const struct sp_slot_description *fresh);
-
-// Forgets what the stream of a slot that is to be used again ran after.
-void sp_slot_forget(struct sp_stream *stream);
 
 // Says that the stream's context was destroyed: its work has completed, and its events are gone.
 void sp_slot_end(struct sp_stream *stream);

@@ -38,7 +38,6 @@
 #include "base/list.h"
 #include "base/lock.h"
 #include "driver/driver.h"
-#include "order/clock.h"
 #include "order/rule.h"
 
 // A stream's name is what it is looked up by: (id, 0, 0) of an identified stream; (context id,
@@ -88,14 +87,13 @@ struct sp_stream_marks {
 
 // Fences of memory that the stream was given while they were pending.
 struct sp_stream_acquired {
-    struct sp_clock clock;
+    struct sp_fence_set clock;
     bool has_more; // others, for which there was no host memory
 };
 
-// The chain of an anonymous stream: see order/anonymous.c.
+// The end of an anonymous stream's chain: see order/anonymous.c.
 struct sp_stream_chain {
-    CUevent event;     // null until something was freed
-    uint64_t sequence; // the highest number that a record of the event closed
+    uint64_t sequence; // the highest number that a record of the stream's event closed
     bool orphaned;     // the stream that made that record was destroyed through the library
 };
 
@@ -119,8 +117,10 @@ struct sp_stream {
     _Atomic uint64_t synchronized;
     _Atomic uint64_t recorded; // the highest number that a record closed
     _Atomic uint64_t acted;    // the highest number that an action stands behind
-    _Atomic(CUevent) action;   // of a legacy stream: the event of its actions
-    uint64_t first;            // the first number of this incarnation
+    // The event of an identified legacy stream's actions, or of an anonymous stream's chain. Null
+    // until it is first needed; see sp_private_event_of().
+    _Atomic(CUevent) event;
+    uint64_t first; // the first number of this incarnation
     CUstream handle;
     _Atomic(CUcontext) context;
     _Atomic uint64_t context_id; // sp_context_id's
@@ -136,7 +136,7 @@ struct sp_stream {
 
     struct sp_lock lock; // guards what follows
     struct sp_stream_marks marks;
-    struct sp_clock clock;
+    struct sp_fence_set clock;
     uint64_t clock_version; // counts the joins
     struct sp_stream_acquired acquired;
     struct sp_stream_chain chain;
@@ -158,10 +158,6 @@ static inline CUstream sp_stream_proper_handle(CUstream handle) {
 }
 
 // ------------------------------------------------------------------------------------------- names
-
-static inline uint64_t sp_stream_name_hash(const struct sp_stream_name *name) {
-    return sp_hash(name->word[0] ^ (name->word[1] >> 4) ^ name->word[2]);
-}
 
 static inline uint64_t sp_stream_word(const struct sp_stream *stream, int index) {
     return sp_load_acquire(&stream->key.word[index]);

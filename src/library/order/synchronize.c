@@ -39,7 +39,7 @@ struct sp_outcome sp_synchronize_await(struct sp_stream *stream) {
 // could be made.
 struct view {
     uint64_t sequence;
-    struct sp_clock clock;
+    struct sp_fence_set clock;
     struct sp_mark *mark;
 };
 
@@ -50,7 +50,7 @@ static void look_at(struct sp_stream *stream, struct view *view) {
 }
 
 static void close_view(struct view *view) {
-    sp_clock_clear(&view->clock);
+    sp_fence_set_clear(&view->clock);
     sp_mark_release(view->mark);
 }
 
@@ -132,14 +132,6 @@ struct sp_outcome sp_synchronize_query_by_mark(struct sp_stream *stream, CUstrea
 
 // ------------------------------------------------------------------------------------- the context
 
-static void publish_context(const struct sp_closing *closing) {
-    sp_progress_publish_many(closing, SP_SYNCHRONIZED);
-    for (uint32_t slot = 0; slot < closing->count; slot++) {
-        if (closing->numbers[slot] > 0)
-            sp_mark_drop_passed(sp_stream_at(slot));
-    }
-}
-
 // A context's synchronise covers all of its streams, those destroyed since included.
 struct sp_outcome sp_synchronize_context(void) {
     CUcontext context = NULL;
@@ -151,7 +143,11 @@ struct sp_outcome sp_synchronize_context(void) {
     bool closed = sp_progress_close_many(&closing, context, id, NULL);
     outcome = sp_outcome_of_driver(sp_driver->cuCtxSynchronize(), "cuCtxSynchronize");
     if (sp_is_done(outcome) && closed)
-        publish_context(&closing);
+        sp_progress_publish_many(&closing, SP_SYNCHRONIZED);
+    for (uint32_t slot = 0; sp_is_done(outcome) && closed && slot < closing.count; slot++) {
+        if (closing.numbers[slot] > 0)
+            sp_mark_drop_passed(sp_stream_at(slot));
+    }
     sp_progress_end_closing(&closing);
     return outcome;
 }

@@ -24,17 +24,20 @@
 // The type of a field of struct sp_pool.
 enum field {
     NO_FIELD,
-    NUMBER,  // _Atomic uint64_t
-    INTEGER, // _Atomic int
-    FLAG,    // _Atomic bool: any number but 0 sets it
+    NUMBER,   // _Atomic uint64_t
+    INTEGER,  // _Atomic int
+    FLAG,     // _Atomic bool: any number but 0 sets it
+    PROPERTY, // int or an enum, which stays
+    SIZE,     // size_t, which stays
 };
 
-// Without `read` and `write` the field is read and written as it is. An attribute that can't be
-// written has no field, and no `write`.
+// Without `read` and `write` the field is read and written as it is, and an attribute with no field
+// is `initial`. One that can't be written has no field, or `is_figure`, and no `write`.
 struct attribute {
     enum poolMemPoolAttr number;
     enum field field;
     size_t offset;
+    bool is_figure;
     uint64_t initial; // the field's
     uint64_t (*read)(const struct sp_pool *pool);
     poolError_t (*write)(struct sp_pool *pool, uint64_t value);
@@ -42,86 +45,32 @@ struct attribute {
 
 // ----------------------------------------------------------------------------------------- reading
 
-static uint64_t reserved(const struct sp_pool *pool) {
-    return sp_load_relaxed(&pool->reserved);
-}
-
-static uint64_t reserved_high(const struct sp_pool *pool) {
-    return sp_load_relaxed(&pool->reserved_high);
-}
-
-static uint64_t used_high(const struct sp_pool *pool) {
-    return sp_load_relaxed(&pool->figures.used_high);
-}
-
-static uint64_t max_size(const struct sp_pool *pool) {
-    return pool->props.maxSize;
-}
-
-static uint64_t allocation_type(const struct sp_pool *pool) {
-    return (uint64_t)pool->props.allocType;
-}
-
-static uint64_t handle_types(const struct sp_pool *pool) {
-    return (uint64_t)pool->props.handleTypes;
-}
-
-static uint64_t location_id(const struct sp_pool *pool) {
-    return (uint64_t)pool->props.location.id;
-}
-
-static uint64_t location_type(const struct sp_pool *pool) {
-    return (uint64_t)pool->props.location.type;
-}
-
 static uint64_t virtual_memory(const struct sp_pool *pool) {
     return !sp_vmm_is_plain(&pool->device->vmm);
-}
-
-static uint64_t no_decompression(const struct sp_pool *pool) {
-    (void)pool;
-    return 0;
-}
-
-static uint64_t no_locality_domain(const struct sp_pool *pool) {
-    (void)pool;
-    return (uint64_t)-1;
 }
 
 static uint64_t promises(const struct sp_pool *pool) {
     return (uint64_t)sp_pool_promises(pool);
 }
 
-static uint64_t release_delay(const struct sp_pool *pool) {
-    return sp_load_relaxed(&pool->keep.release_delay);
-}
-
 // ----------------------------------------------------------------------------------------- writing
 
-static poolError_t check_reset(uint64_t number) {
-    return number == 0 ? poolSuccess
-                       : sp_fail(poolErrorInvalidValue, "a high figure can only be set to 0");
+static poolError_t refuse_reset(void) {
+    return sp_fail(poolErrorInvalidValue, "a high figure can only be set to 0");
 }
 
 static poolError_t reset_reserved_high(struct sp_pool *pool, uint64_t number) {
-    poolError_t error = check_reset(number);
-    if (error == poolSuccess)
-        sp_store_relaxed(&pool->reserved_high, reserved(pool));
-    return error;
+    if (number != 0)
+        return refuse_reset();
+    sp_store_relaxed(&pool->reserved_high, sp_load_relaxed(&pool->reserved));
+    return poolSuccess;
 }
 
 static poolError_t reset_used_high(struct sp_pool *pool, uint64_t number) {
-    poolError_t error = check_reset(number);
-    if (error == poolSuccess)
-        sp_figures_reset_used_high(pool);
-    return error;
-}
-
-// Which block a front hands out depends on the threads that came to it.
-static void close_fronts(struct sp_pool *pool) {
-    struct sp_lane *lane = NULL;
-    while ((lane = sp_lane_next(pool, lane)))
-        sp_crowded_close(lane);
+    if (number != 0)
+        return refuse_reset();
+    sp_figures_reset_used_high(pool);
+    return poolSuccess;
 }
 
 // The measure changes, so memory that was pending at the last look may be complete by the other.
@@ -140,8 +89,10 @@ static poolError_t set_deterministic(struct sp_pool *pool, uint64_t number) {
     }
     sp_held_deal(pool);
     sp_lock_release(&pool->lock);
-    if (deterministic)
-        close_fronts(pool);
+    // Which block a front hands out depends on the threads that came to it.
+    struct sp_lane *lane = NULL;
+    while (deterministic && (lane = sp_lane_next(pool, lane)))
+        sp_crowded_close(lane);
     return poolSuccess;
 }
 
@@ -191,7 +142,8 @@ static poolError_t reset_statistic(struct sp_pool *pool, enum sp_statistic stati
 
 // --------------------------------------------------------------------------------------- the table
 
-#define KEPT(type, name) .field = (type), .offset = offsetof(struct sp_pool, name)
+#define KEPT(type, name)   .field = (type), .offset = offsetof(struct sp_pool, name)
+#define FIGURE(type, name) KEPT(type, name), .is_figure = true
 
 static const struct attribute table[] = {
     {poolMemPoolReuseFollowEventDependencies, KEPT(FLAG, attributes.reuse_policies[0]),
@@ -200,17 +152,17 @@ static const struct attribute table[] = {
     {poolMemPoolReuseAllowInternalDependencies, KEPT(FLAG, attributes.reuse_policies[2]),
      .initial = 1},
     {poolMemPoolAttrReleaseThreshold, KEPT(NUMBER, attributes.release_threshold)},
-    {poolMemPoolAttrReservedMemCurrent, .read = reserved},
-    {poolMemPoolAttrReservedMemHigh, .read = reserved_high, .write = reset_reserved_high},
+    {poolMemPoolAttrReservedMemCurrent, FIGURE(NUMBER, reserved)},
+    {poolMemPoolAttrReservedMemHigh, FIGURE(NUMBER, reserved_high), .write = reset_reserved_high},
     {poolMemPoolAttrUsedMemCurrent, .read = sp_figures_used},
-    {poolMemPoolAttrUsedMemHigh, .read = used_high, .write = reset_used_high},
-    {poolMemPoolAttrAllocationType, .read = allocation_type},
-    {poolMemPoolAttrExportHandleTypes, .read = handle_types},
-    {poolMemPoolAttrLocationId, .read = location_id},
-    {poolMemPoolAttrLocationType, .read = location_type},
-    {poolMemPoolAttrMaxPoolSize, .read = max_size},
-    {poolMemPoolAttrHwDecompressEnabled, .read = no_decompression},
-    {poolMemPoolAttrLocalityDomainId, .read = no_locality_domain},
+    {poolMemPoolAttrUsedMemHigh, FIGURE(NUMBER, figures.used_high), .write = reset_used_high},
+    {poolMemPoolAttrAllocationType, FIGURE(PROPERTY, props.allocType)},
+    {poolMemPoolAttrExportHandleTypes, FIGURE(PROPERTY, props.handleTypes)},
+    {poolMemPoolAttrLocationId, FIGURE(PROPERTY, props.location.id)},
+    {poolMemPoolAttrLocationType, FIGURE(PROPERTY, props.location.type)},
+    {poolMemPoolAttrMaxPoolSize, FIGURE(SIZE, props.maxSize)},
+    {poolMemPoolAttrHwDecompressEnabled, .initial = false},
+    {poolMemPoolAttrLocalityDomainId, .initial = (uint64_t)-1}, // none
     {poolMemPoolAttrUnfencedBytesMax, KEPT(NUMBER, attributes.unfenced_max), .initial = SP_HELD_MAX,
      .read = sp_held_max, .write = set_unfenced_max},
     {poolMemPoolAttrHostWaitMax, KEPT(NUMBER, attributes.host_wait_max)},
@@ -224,7 +176,7 @@ static const struct attribute table[] = {
     {poolMemPoolAttrTrimByReaper, KEPT(FLAG, attributes.trim_by_reaper)},
     {poolMemPoolAttrReaper, KEPT(FLAG, attributes.reaper), .initial = 1, .write = set_reaper},
     {poolMemPoolAttrStreamPromises, .read = promises, .write = set_promises},
-    {poolMemPoolAttrReleaseDelay, .read = release_delay, .write = set_release_delay},
+    {poolMemPoolAttrReleaseDelay, KEPT(NUMBER, keep.release_delay), .write = set_release_delay},
     {poolMemPoolAttrContextWaitMax, KEPT(NUMBER, attributes.context_wait_max),
      .initial = SP_SECOND},
     {poolMemPoolAttrVirtualMemory, .read = virtual_memory},
@@ -253,8 +205,12 @@ static uint64_t load(const struct sp_pool *pool, const struct attribute *row) {
         return (uint64_t)sp_load_relaxed((const _Atomic int *)field);
     case FLAG:
         return sp_load_relaxed((const _Atomic bool *)field);
+    case PROPERTY:
+        return (uint64_t) * (const int *)field;
+    case SIZE:
+        return *(const size_t *)field;
     default:
-        return 0;
+        return row->initial;
     }
 }
 
@@ -317,7 +273,6 @@ void sp_attributes_init(struct sp_pool *pool) {
         store(pool, &table[i], table[i].initial);
     atomic_store(&pool->attributes.unfenced_max_set, false);
     sp_promises_set(pool, poolPromiseNothing);
-    atomic_store(&pool->keep.release_delay, 0);
 }
 
 poolError_t sp_attributes_get(struct sp_pool *pool, enum poolMemPoolAttr attribute, void *value) {
@@ -339,7 +294,7 @@ poolError_t sp_attributes_set(struct sp_pool *pool, enum poolMemPoolAttr attribu
     const struct attribute *row = find(attribute);
     if (row && row->write)
         return row->write(pool, value_at(attribute, value));
-    if (row && row->field != NO_FIELD) {
+    if (row && row->field != NO_FIELD && !row->is_figure) {
         store(pool, row, value_at(attribute, value));
         return poolSuccess;
     }

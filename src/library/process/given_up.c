@@ -7,6 +7,7 @@
 #include "process/promises.h"
 #include "region/device.h"
 #include "region/figures.h"
+#include "region/handle.h"
 #include "region/lane.h"
 #include "region/segment.h"
 #include "supply/later.h"
@@ -100,13 +101,6 @@ static void make_due(struct sp_pool *pool) {
     pool->device->due_count++;
 }
 
-static void leave_due(struct sp_pool *pool) {
-    if (!is_due(pool))
-        return;
-    sp_list_remove(&pool->given_up.due);
-    pool->device->due_count--;
-}
-
 // Lanes are added by threads that free what is live, so under the pool's lock; none of these is
 // awaited yet.
 static void stop_waiting(struct sp_pool *pool) {
@@ -122,8 +116,8 @@ static void stop_waiting(struct sp_pool *pool) {
     pool->given_up.waits = false;
 }
 
-// Enters the lanes that wait. Returns whether there is one.
-static bool begin_waiting_locked(struct sp_pool *pool) {
+// Enters the lanes that wait.
+static void begin_waiting_locked(struct sp_pool *pool) {
     SP_LIST_FOR_EACH(link, &pool->lanes.list) {
         struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
         if (lane->awaits == 0)
@@ -131,7 +125,6 @@ static bool begin_waiting_locked(struct sp_pool *pool) {
         sp_tree_insert(&pool->device->awaited[pool->given_up.awaits_synchronize], &lane->awaited);
         pool->given_up.waits = true;
     }
-    return pool->given_up.waits;
 }
 
 // A pool whose measure of completion is about to change is pinned, and so neither waits nor rests.
@@ -147,13 +140,9 @@ static bool try_to_wait(struct sp_pool *pool) {
     return noted;
 }
 
-// Files a pool that was looked at: it is due, waits, or rests. `refused` says that the driver has
-// kept memory that should have gone. A pool in which nothing is used, and that waits for nothing,
-// would otherwise rest for ever.
-static void file(struct sp_pool *pool, bool refused) {
-    bool waits = !refused && !pool->given_up.woken && try_to_wait(pool);
-    if (!waits || (!pool->given_up.waits && !sp_figures_any_used(pool)))
-        make_due(pool);
+static void wake_locked(struct sp_pool *pool) {
+    stop_waiting(pool);
+    make_due(pool);
 }
 
 // Wakes the pools whose lanes wait for numbers that are complete. In each slot the first lane waits
@@ -163,31 +152,10 @@ static void wake_completed_in(struct sp_tree *tree, bool (*is_complete)(struct s
     while (lane) {
         uint32_t slot = lane->stream->slot;
         bool woken = is_complete((struct sp_fence){slot, lane->awaits});
-        if (woken) {
-            struct sp_pool *pool = lane->pool;
-            stop_waiting(pool);
-            make_due(pool);
-        }
+        if (woken)
+            wake_locked(lane->pool);
         lane = first_of_slot(tree, woken ? slot : slot + 1);
     }
-}
-
-static void wake_completed(struct sp_device *device) {
-    sp_lock_acquire(&device->lock);
-    wake_completed_in(&device->awaited[COMPLETION], sp_progress_is_complete);
-    wake_completed_in(&device->awaited[SYNCHRONIZE], sp_progress_is_synchronized);
-    sp_lock_release(&device->lock);
-}
-
-// Those that wait or rest have memory, and stand in a list that changes under the device's lock.
-static void wake_all(struct sp_device *device) {
-    sp_lock_acquire(&device->lock);
-    SP_LIST_FOR_EACH(link, &device->holders[SP_HOLDERS_GIVEN_UP]) {
-        struct sp_pool *pool = SP_CONTAINER_OF(link, struct sp_pool, listing.holds);
-        stop_waiting(pool);
-        make_due(pool);
-    }
-    sp_lock_release(&device->lock);
 }
 
 void sp_given_up_add_locked(struct sp_pool *pool) {
@@ -204,7 +172,8 @@ bool sp_given_up_claim_locked(struct sp_pool *pool) {
     pool->stage = SP_POOL_CLAIMED;
     pool->given_up.woken = false;
     stop_waiting(pool);
-    leave_due(pool);
+    pool->device->due_count -= is_due(pool);
+    sp_list_remove(&pool->given_up.due);
     sp_device_hide_locked(pool);
     return true;
 }
@@ -228,11 +197,16 @@ static struct sp_pool *claim_due(struct sp_device *device, uint32_t *left) {
     return claimed;
 }
 
+// Files a pool that was looked at: it is due, waits, or rests. `refused` says that the driver has
+// kept memory that should have gone. A pool in which nothing is used, and that waits for nothing,
+// would otherwise rest for ever.
 static void unclaim(struct sp_pool *pool, bool refused) {
     sp_lock_acquire(&pool->device->lock);
     pool->stage = SP_POOL_GIVEN_UP;
     sp_device_show_given_up_locked(pool);
-    file(pool, refused);
+    bool waits = !refused && !pool->given_up.woken && try_to_wait(pool);
+    if (!waits || (!pool->given_up.waits && !sp_figures_any_used(pool)))
+        make_due(pool);
     sp_lock_release(&pool->device->lock);
 }
 
@@ -265,10 +239,8 @@ static void take_apart(struct sp_pool *pool) {
 
 // Has the next thread that looks for pools that are due look at this one, whatever it waits for.
 static void look_later_locked(struct sp_pool *pool) {
-    if (pool->stage != SP_POOL_GIVEN_UP)
-        return;
-    stop_waiting(pool);
-    make_due(pool);
+    if (pool->stage == SP_POOL_GIVEN_UP)
+        wake_locked(pool);
 }
 
 // A pool on which a walk stands can't be claimed. Nothing wakes one that has become empty, so it is
@@ -323,13 +295,41 @@ void sp_given_up_reap(struct sp_device *device) {
     if (sp_load_acquire(&device->given_up) == 0)
         return;
     sp_end_gone_contexts(NULL);
-    wake_completed(device);
+    sp_lock_acquire(&device->lock);
+    wake_completed_in(&device->awaited[COMPLETION], sp_progress_is_complete);
+    wake_completed_in(&device->awaited[SYNCHRONIZE], sp_progress_is_synchronized);
+    sp_lock_release(&device->lock);
     reap_due(device);
 }
 
+// Those that wait or rest have memory, and stand in a list that changes under the device's lock.
 void sp_given_up_reap_all(struct sp_device *device) {
     if (sp_load_acquire(&device->given_up) == 0)
         return;
-    wake_all(device);
+    sp_lock_acquire(&device->lock);
+    SP_LIST_FOR_EACH(link, &device->holders[SP_HOLDERS_GIVEN_UP])
+        wake_locked(SP_CONTAINER_OF(link, struct sp_pool, listing.holds));
+    sp_lock_release(&device->lock);
     reap_due(device);
+}
+
+// -------------------------------------------------------------------------------------------- pins
+
+bool sp_pin_take(struct sp_pool *pool, poolMemPool_t handle) {
+    struct sp_device *device = pool->device;
+    sp_lock_acquire(&device->lock);
+    bool pinned = sp_handle_is(pool, handle) && pool->stage == SP_POOL_IN_USE;
+    pool->pins += pinned;
+    sp_lock_release(&device->lock);
+    return pinned;
+}
+
+void sp_pin_drop(struct sp_pool *pool) {
+    struct sp_device *device = pool->device;
+    sp_lock_acquire(&device->lock);
+    pool->pins--;
+    bool given_up = sp_load_acquire(&pool->destroyed);
+    sp_lock_release(&device->lock);
+    if (given_up)
+        sp_given_up_reap_pool(device, pool);
 }

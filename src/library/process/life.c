@@ -56,20 +56,16 @@ static struct sp_pool *take_struct_locked(struct sp_device *device) {
     return pool;
 }
 
-static size_t limit_of(const struct poolMemPoolProps *props) {
-    size_t limit;
-    return props->maxSize > 0 && sp_checked_round_up(props->maxSize, SP_GROWTH_UNIT, &limit)
-               ? limit
-               : SIZE_MAX;
-}
-
 // Makes a struct a new pool. One that was a pool before has no memory and no lanes; its locks are
 // free, its lane table is empty and stays. The device's lock is held, under which late threads look
 // for a pin.
 static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *props) {
     pool->props = *props;
     atomic_store(&pool->handle, NULL);
-    atomic_store(&pool->limit, limit_of(props));
+    size_t limit = SIZE_MAX;
+    if (props->maxSize > 0)
+        (void)sp_checked_round_up(props->maxSize, SP_GROWTH_UNIT, &limit);
+    atomic_store(&pool->limit, limit);
     sp_attributes_init(pool);
     atomic_store(&pool->later.trim_due, false);
     atomic_store(&pool->later.synchronized, false);
@@ -81,14 +77,11 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
     atomic_store(&pool->keep.primed_until, 0);
     pool->settled = pool->settled_lanes = 0;
     atomic_store(&pool->threshold_rests, 0);
-    atomic_store(&pool->figures.used_high, 0);
     atomic_store(&pool->figures.unlooked, 0);
     atomic_store(&pool->figures.grown_for, 0);
     pool->figures.covered_last = 0;
     pool->figures.short_looks = 0;
     atomic_store(&pool->figures.used_calls, 0);
-    atomic_store(&pool->reserved, 0);
-    atomic_store(&pool->reserved_high, 0);
     atomic_store(&pool->destroyed, false);
     pool->pins = 0;
     for (int kind = 0; kind < SP_REGION_COUNT; kind++) {

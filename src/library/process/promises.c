@@ -104,19 +104,14 @@ void sp_promises_hold(int promises) {
     sp_lock_release(&lock);
 }
 
-static uint32_t changes_now(void) {
-    sp_lock_acquire(&lock);
-    uint32_t now = changes;
-    sp_lock_release(&lock);
-    return now;
-}
-
 // The promise may have ended for the capture that was seen, and hold once more. So the driver is
 // asked again, and the answer counts where nothing has changed meanwhile.
 void sp_promises_note_capture(struct sp_outcome answer, CUstream stream) {
     if (!sp_outcome_is_capture(answer) || !sp_borrow_is_allowed() || sp_fork_is_child())
         return;
-    uint32_t before = changes_now();
+    sp_lock_acquire(&lock);
+    uint32_t before = changes;
+    sp_lock_release(&lock);
     if (!sp_outcome_is_capture(sp_resolve_capture(stream)))
         return;
     sp_lock_acquire(&lock);

@@ -1,10 +1,9 @@
 #include "process/reaper.h"
 
-#include "base/condition.h"
 #include "base/time.h"
 #include "order/end.h"
 #include "order/progress.h"
-#include "process/pin.h"
+#include "process/given_up.h"
 #include "supply/later.h"
 #include "supply/trim.h"
 
@@ -34,16 +33,6 @@ static enum sp_worker_result release_one(struct sp_pool *pool) {
     return released > 0 ? SP_WORKER_PROGRESS : SP_WORKER_REFUSED;
 }
 
-// The visit makes way for others that map, but after a pause it takes its turn: zombies must not
-// pile up.
-static bool begin_work(struct sp_pool *pool, bool insists) {
-    if (insists) {
-        sp_lock_acquire(&pool->map_lock);
-        return true;
-    }
-    return sp_load_relaxed(&pool->mappers) == 0 && sp_lock_try(&pool->map_lock);
-}
-
 static enum sp_worker_result do_some(struct sp_pool *pool) {
     uint64_t begin = sp_time_now();
     enum sp_worker_result buried = bury_one(pool);
@@ -55,10 +44,14 @@ static enum sp_worker_result do_some(struct sp_pool *pool) {
     return most;
 }
 
+// The visit makes way for others that map, but after a pause it takes its turn: zombies must not
+// pile up.
 static enum sp_worker_result work_on(struct sp_pool *pool, bool insists) {
     struct sp_lock *gives = sp_trim_begin_giving(pool->device);
     enum sp_worker_result result = SP_WORKER_BUSY;
-    if (begin_work(pool, insists)) {
+    if (insists)
+        sp_lock_acquire(&pool->map_lock);
+    if (insists || (sp_load_relaxed(&pool->mappers) == 0 && sp_lock_try(&pool->map_lock))) {
         result = do_some(pool);
         sp_lock_release(&pool->map_lock);
     }
@@ -66,19 +59,12 @@ static enum sp_worker_result work_on(struct sp_pool *pool, bool insists) {
     return result;
 }
 
-// A visit that has to wait for something to complete has the worker woken by the next news. If
-// there are some since the visit began, they may be what it waits for.
-static enum sp_worker_result work_or_await_news(struct sp_pool *pool, bool insists) {
-    uint64_t seen = sp_progress_news();
-    enum sp_worker_result result = work_on(pool, insists);
-    if (result == SP_WORKER_PENDING && !sp_progress_await_news(seen, sp_worker_wake))
-        sp_worker_wake();
-    return result;
-}
-
 // A pool that was given up is seen to by its end. The next pool in the same struct is looked at
 // instead, if it is served. One that isn't is never pinned here, so its end waits for no visit: the
 // handle is read first, so the pin fails where the struct has another pool by then.
+//
+// A visit that has to wait for something to complete has the worker woken by the next news. If
+// there are some since the visit began, they may be what it waits for.
 static enum sp_worker_result visit(struct sp_chore *chore, bool insists) {
     struct sp_pool *pool = SP_CONTAINER_OF(chore, struct sp_pool, later.chore);
     poolMemPool_t handle = sp_load_acquire(&pool->handle);
@@ -88,7 +74,10 @@ static enum sp_worker_result visit(struct sp_chore *chore, bool insists) {
     }
     if (!sp_pin_take(pool, handle))
         return SP_WORKER_IDLE;
-    enum sp_worker_result result = work_or_await_news(pool, insists);
+    uint64_t seen = sp_progress_news();
+    enum sp_worker_result result = work_on(pool, insists);
+    if (result == SP_WORKER_PENDING && !sp_progress_await_news(seen, sp_worker_wake))
+        sp_worker_wake();
     sp_pin_drop(pool);
     return result;
 }

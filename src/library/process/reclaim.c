@@ -3,7 +3,12 @@
 #include "base/checked.h"
 #include "base/number.h"
 #include "order/context.h"
+#include "order/poll.h"
+#include "order/private_event.h"
 #include "process/given_up.h"
+#include "region/ask.h"
+#include "region/figures.h"
+#include "region/lane.h"
 #include "supply/later.h"
 #include "supply/loss.h"
 #include "supply/trim.h"
@@ -16,14 +21,6 @@ static size_t releasable_on(struct sp_device *device) {
     while ((pool = sp_device_next_pool(device, pool)))
         sum += sp_trim_releasable(pool);
     return sum;
-}
-
-// Releases up to `bytes` of one pool's free extents; returns how many.
-static size_t release_some(struct sp_pool *pool, size_t bytes) {
-    size_t before = sp_load_relaxed(&pool->reserved);
-    sp_trim_by(pool, bytes);
-    size_t after = sp_load_relaxed(&pool->reserved);
-    return sp_excess(before, after);
 }
 
 // Room that a device has beyond what is asked for shows that memory is not what it lacks.
@@ -51,8 +48,11 @@ bool sp_reclaim_until(struct sp_device *device, CUcontext context, size_t bytes,
     size_t wanted = missing + more < releasable ? missing + more : releasable;
     struct sp_pool *pool = NULL;
     while ((pool = sp_device_next_pool(device, pool))) {
-        if (released < wanted)
-            released += release_some(pool, wanted - released);
+        size_t before = sp_load_relaxed(&pool->reserved);
+        if (released >= wanted)
+            continue;
+        sp_trim_by(pool, wanted - released);
+        released += sp_excess(before, sp_load_relaxed(&pool->reserved));
     }
     sp_given_up_reap(device); // what was destroyed while the walk stood on it
     return released > 0;
@@ -71,21 +71,95 @@ bool sp_reclaim_addresses(struct sp_device *device) {
     return any;
 }
 
-// ----------------------------------------------------------------------------- after a synchronise
+// ------------------------------------------------------------------------------------- giving way
 
-static void after_synchronize_on(struct sp_device *device, const struct sp_stream *stream) {
-    struct sp_pool *pool = NULL;
-    while ((pool = sp_device_next_in_use(device, pool))) {
-        if (!stream || sp_lane_find(pool, stream->slot))
-            sp_trim_at_synchronize(pool);
-    }
-    sp_given_up_reap(device);
+// More than any device has, and not so much that a sum with a request overflows.
+#define ALL_THERE_IS (SIZE_MAX / 2)
+
+// The thread's current context, if it is on the device. What is free there is of no use to an
+// allocation of a size that nobody knows.
+static CUcontext context_on(const struct sp_device *device, uint64_t *id) {
+    CUcontext context = NULL;
+    int ordinal;
+    bool is_on_it = sp_is_done(sp_context_current(&context, id)) && context &&
+                    sp_is_done(sp_context_device(context, &ordinal)) &&
+                    ordinal == device->vmm.ordinal;
+    return is_on_it ? context : NULL;
 }
+
+// Finds out first which frees have completed. One that can't be asked about stays where it is.
+static bool give(struct sp_device *device, size_t bytes, size_t more) {
+    struct sp_pool *pool = NULL;
+    uint64_t id;
+    CUcontext context = context_on(device, &id);
+    while (context && (pool = sp_device_next_pool(device, pool))) {
+        sp_open_lanes_fence(pool, NULL, true);
+        sp_ask_current_context(pool);
+    }
+    return sp_reclaim_until(device, bytes > 0 ? context : NULL, bytes, more);
+}
+
+bool sp_reclaim_give_enough(struct sp_device *device, size_t bytes) {
+    return bytes > 0 && give(device, bytes, 0);
+}
+
+bool sp_reclaim_give_all(struct sp_device *device, size_t bytes) {
+    return give(device, bytes, ALL_THERE_IS);
+}
+
+// Returns the bytes that the pools hold beyond what is live, pending or not.
+static size_t not_live_on(struct sp_device *device) {
+    struct sp_pool *pool = NULL;
+    size_t sum = 0;
+    while ((pool = sp_device_next_pool(device, pool)))
+        sum += sp_excess(sp_load_relaxed(&pool->reserved), sp_figures_used(pool));
+    return sum;
+}
+
+// Events of a context that is current stay as long as the call.
+static void await(struct sp_stream *stream) {
+    struct sp_mark *mark = sp_mark_covering(stream, sp_load_acquire(&stream->recorded));
+    if (!mark)
+        return;
+    if (sp_is_done(sp_private_event_await(mark->event)))
+        sp_poll_mark(mark);
+    sp_mark_release(mark);
+}
+
+static void await_frees_to(struct sp_pool *pool, CUcontext context, uint64_t id) {
+    uint32_t count = sp_stream_count();
+    for (uint32_t slot = 0; slot < count; slot++) {
+        struct sp_stream *stream = sp_stream_at(slot);
+        if (sp_lane_find(pool, slot) && sp_stream_is_of(stream, context, id) &&
+            sp_progress_has_pending_events(stream))
+            await(stream);
+    }
+}
+
+bool sp_reclaim_await_frees(struct sp_device *device, size_t bytes) {
+    struct sp_pool *pool = NULL;
+    uint64_t id, before = sp_progress_news();
+    CUcontext context = context_on(device, &id);
+    if (!context ||
+        not_live_on(device) < sp_max(sp_excess(bytes, sp_context_free_memory(context)), 1))
+        return false;
+    while ((pool = sp_device_next_pool(device, pool)))
+        await_frees_to(pool, context, id);
+    return sp_progress_news() != before;
+}
+
+// ----------------------------------------------------------------------------- after a synchronise
 
 void sp_reclaim_after_synchronize(const struct sp_stream *stream) {
     if (!sp_reclaim_hears_synchronizes())
         sp_store_relaxed(&sp_reclaim_heard_synchronize, true);
     struct sp_device *device = NULL;
-    while ((device = sp_device_next(device)))
-        after_synchronize_on(device, stream);
+    while ((device = sp_device_next(device))) {
+        struct sp_pool *pool = NULL;
+        while ((pool = sp_device_next_in_use(device, pool))) {
+            if (!stream || sp_lane_find(pool, stream->slot))
+                sp_trim_at_synchronize(pool);
+        }
+        sp_given_up_reap(device);
+    }
 }

@@ -20,6 +20,29 @@ bool sp_reclaim_could_have(struct sp_device *device, CUcontext context, size_t b
 // work has completed, and what a reset has taken (supply/loss.h). True when there was something.
 bool sp_reclaim_addresses(struct sp_device *device);
 
+// ------------------------------------------------------------------------------------- giving way
+//
+// Giving way: another allocation of the process has found a device full. The device's pools give it
+// memory that they have free.
+//
+// Each function does nothing where that couldn't help: where the device has clearly more than
+// `bytes` left, or wouldn't have as much after it. `bytes` is what the other allocation needs, or 0
+// where nobody knows. What is pending is asked of the thread's current context, if that is on the
+// device: only that one is known to be alive.
+
+// Gives the device as much as is missing, and nothing where `bytes` is 0. True when something was
+// given.
+bool sp_reclaim_give_enough(struct sp_device *device, size_t bytes);
+
+// Gives the device all that is free. True when something was given.
+bool sp_reclaim_give_all(struct sp_device *device, size_t bytes);
+
+// Waits on the host for the frees behind which an event stands, in streams of the current context.
+// True when some have completed. No capture is harmed.
+bool sp_reclaim_await_frees(struct sp_device *device, size_t bytes);
+
+// ------------------------------------------------------------------------------------ synchronises
+
 // After a synchronise of a stream (null: of a whole context): applies release thresholds, takes
 // given-up pools apart.
 void sp_reclaim_after_synchronize(const struct sp_stream *stream);

@@ -1,12 +1,13 @@
 #include "process/runtime.h"
 
 #include "base/cancel.h"
+#include "base/log.h"
 #include "base/options.h"
-#include "order/registry.h"
+#include "base/setting.h"
+#include "process/attributes.h"
 #include "process/given_up.h"
 #include "process/life.h"
 #include "process/observe.h"
-#include "process/preset.h"
 #include "process/reclaim.h"
 
 _Atomic bool sp_runtime_started;
@@ -23,13 +24,6 @@ static poolError_t describe_load_failure(CUresult result) {
     return sp_fail(code, "%s", sp_driver_problem());
 }
 
-static struct sp_outcome count_devices(void) {
-    struct sp_outcome outcome = sp_driver_count_devices(&sp_device_count);
-    if (sp_device_count > SP_MAX_DEVICES)
-        sp_device_count = SP_MAX_DEVICES;
-    return outcome;
-}
-
 static poolError_t start_locked(void) {
     const struct sp_driver *driver;
     if (sp_load_relaxed(&sp_runtime_started))
@@ -37,9 +31,12 @@ static poolError_t start_locked(void) {
     CUresult loaded = sp_driver_load(&driver);
     if (loaded != CUDA_SUCCESS)
         return describe_load_failure(loaded);
-    struct sp_outcome outcome = count_devices();
+    struct sp_outcome outcome =
+        sp_outcome_of_driver(sp_driver->cuDeviceGetCount(&sp_device_count), "cuDeviceGetCount");
     if (!sp_is_done(outcome))
         return sp_fail_outcome(outcome, "counting the devices");
+    if (sp_device_count > SP_MAX_DEVICES)
+        sp_device_count = SP_MAX_DEVICES;
     if (sp_device_count == 0)
         return sp_fail(poolErrorNoDevice, "the driver has no device");
     sp_biased_lock_enable_all();
@@ -92,13 +89,50 @@ static poolError_t describe_open_failure(int ordinal, struct sp_outcome outcome)
                    ordinal);
 }
 
+static _Atomic bool told; // what is wrong with the option STREAMPOOL_POOL
+
+static void ignore_preset(const char *setting, const char *why) {
+    if (!sp_load_relaxed(&told))
+        sp_log_write("STREAMPOOL_POOL: '%s' is ignored: %s", setting, why);
+}
+
+static void apply_preset(struct sp_pool *pool, const char *text) {
+    struct sp_setting setting;
+    const char *why = sp_setting_read(text, &setting);
+    if (why) {
+        ignore_preset(text, why);
+        return;
+    }
+    int narrow = (int)setting.value;
+    const void *value = setting.is_int ? (const void *)&narrow : (const void *)&setting.value;
+    poolError_t unread = sp_fail_unread();
+    if (sp_attributes_set(pool, setting.attribute, value) != poolSuccess)
+        ignore_preset(text, sp_fail_detail());
+    sp_fail_set_unread(unread); // the program's call doesn't fail
+}
+
+// Sets the attributes that STREAMPOOL_POOL names in a new default pool. A setting that can't be
+// read, or that the pool refuses, is named on standard error once in the process, and the others
+// are made.
+static void apply_presets(struct sp_pool *pool) {
+    const char *list = sp_options()->pool;
+    char text[SP_SETTING_TEXT];
+    while (list && *list) {
+        if (!sp_setting_next(&list, text))
+            ignore_preset(text, "it is too long");
+        else if (*text)
+            apply_preset(pool, text);
+    }
+    sp_store_relaxed(&told, true);
+}
+
 static poolError_t make_default_pool(struct sp_device *device, int ordinal) {
     struct poolMemPoolProps props = {.allocType = poolMemAllocationTypePinned,
                                      .location = {poolMemLocationTypeDevice, ordinal}};
     poolError_t error = sp_life_create(device, &props, &device->default_pool);
     if (error != poolSuccess)
         return error;
-    sp_preset_apply(device->default_pool);
+    apply_presets(device->default_pool);
     sp_store_release(&device->current, device->default_pool);
     return poolSuccess;
 }

@@ -54,12 +54,12 @@ static bool look_at_lane(struct search *search, const struct sp_lane *lane, stru
 
 // With the stream's lock held, under which the clock stays as it is.
 static struct sp_block *find_locked(const struct sp_lane *lane, uint64_t size) {
-    const struct sp_clock *clock = &lane->stream->clock;
+    const struct sp_fence_set *clock = &lane->stream->clock;
     struct search search = {.lane = lane, .size = size};
     if (clock->count > STREAMS_MOST)
         return NULL;
     for (uint32_t i = 0; i < clock->count; i++) {
-        struct sp_fence until = clock->entries[i];
+        struct sp_fence until = *sp_fence_set_at(clock, i);
         if (!look_at_lane(&search, sp_lane_find(lane->pool, until.slot), until))
             return NULL;
     }

@@ -1,7 +1,7 @@
 #include "region/held.h"
 
-#include "base/bits.h"
 #include "base/cold.h"
+#include "base/number.h"
 #include "order/borrow.h"
 #include "region/collect.h"
 #include "region/device.h"

@@ -43,7 +43,7 @@ static enum sp_rule decide(const struct look *look, const struct sp_fence_set *f
     if (rule != SP_RULE_NONE || !facts.follow_dependencies)
         return rule;
     sp_lock_acquire(&stream->lock);
-    facts.ordered_until = sp_clock_at(&stream->clock, fence.slot);
+    facts.ordered_until = sp_fence_set_number(&stream->clock, fence.slot);
     rule = sp_rule_decide(fence, &facts);
     if (rule != SP_RULE_NONE)
         sp_slot_note_acquired_locked(stream, fences);

@@ -26,11 +26,11 @@ void sp_request_open(struct sp_request *request, struct sp_pool *pool, struct sp
 }
 
 void sp_request_close(struct sp_request *request) {
-    sp_clock_clear(&request->clock);
+    sp_fence_set_clear(&request->clock);
 }
 
 void sp_request_refresh(struct sp_request *request) {
-    sp_clock_clear(&request->clock);
+    sp_fence_set_clear(&request->clock);
     sp_learn_copy_clock(request->lane->stream, &request->clock);
 }
 
@@ -70,7 +70,7 @@ static enum sp_rule decide(const struct sp_request *request, struct sp_fence fen
         return rule;
     facts.follow_dependencies =
         request->made_order || sp_request_allows(request, poolMemPoolReuseFollowEventDependencies);
-    facts.ordered_until = sp_clock_at(&request->clock, fence.slot);
+    facts.ordered_until = sp_fence_set_number(&request->clock, fence.slot);
     rule = sp_rule_decide(fence, &facts);
     if (rule != SP_RULE_NONE)
         return rule;

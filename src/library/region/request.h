@@ -58,7 +58,7 @@ struct sp_request {
     struct sp_outcome growth;           // the last growth's, if it lacked memory
     const struct sp_listener *listener; // null: nobody watches the pool's growths
     struct poolMemPoolGrowth *watched;  // what the listener has noted
-    struct sp_clock clock;              // what the lane's stream runs after
+    struct sp_fence_set clock;          // what the lane's stream runs after
 };
 
 // So many blocks in rows a request looks at in vain before it looks for memory elsewhere.

@@ -63,7 +63,8 @@ bool sp_row_is_possible(const struct sp_request *request) {
         return true;
     sum += region->waiting.bytes + region->unfenced.bytes;
     for (uint32_t i = 0; i < request->clock.count; i++)
-        sum += bytes_of_lane(request, sp_lane_find(request->pool, request->clock.entries[i].slot));
+        sum += bytes_of_lane(
+            request, sp_lane_find(request->pool, sp_fence_set_at(&request->clock, i)->slot));
     SP_LIST_FOR_EACH(link, &request->pool->lanes.legacy)
         sum += bytes_of_lane(request, SP_CONTAINER_OF(link, struct sp_lane, legacy_link));
     return sum >= request->size;

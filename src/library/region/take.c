@@ -104,8 +104,8 @@ static struct sp_block *best_of_others(const struct sp_request *request) {
         return NULL;
     if (sp_request_reaches_lanes_before_alone(request)) {
         for (uint32_t i = 0; i < request->clock.count; i++)
-            best =
-                better_of_lane(request, sp_lane_find(pool, request->clock.entries[i].slot), best);
+            best = better_of_lane(
+                request, sp_lane_find(pool, sp_fence_set_at(&request->clock, i)->slot), best);
         SP_LIST_FOR_EACH(link, &pool->lanes.legacy)
             best =
                 better_of_lane(request, SP_CONTAINER_OF(link, struct sp_lane, legacy_link), best);
@@ -297,7 +297,7 @@ static struct price price_of(const struct sp_request *request, const struct sp_b
         if (sp_request_rule(request, &alone) <= SP_RULE_ORDERED)
             continue;
         uint64_t known = sp_pool_known_of(request->pool, sp_stream_at(fence.slot));
-        uint64_t passed = sp_max(known, sp_clock_at(&request->clock, fence.slot));
+        uint64_t passed = sp_max(known, sp_fence_set_number(&request->clock, fence.slot));
         uint64_t events = sp_excess(fence.sequence, passed);
         price.waits++;
         price.events = sp_max(price.events, events);

@@ -1,6 +1,6 @@
 #include "tell/walk.h"
 
-#include "base/bits.h"
+#include "base/number.h"
 #include "region/lane.h"
 
 static uint64_t bytes_within(const struct sp_block *block, uint64_t begin, uint64_t end) {

@@ -64,10 +64,10 @@ static inline bool is_synchronized(const struct sp_stream *stream, uint64_t sequ
 // Whether the clock of a stream says that it runs after a number of another.
 static inline bool runs_after(struct sp_stream *stream, const struct sp_stream *other,
                               uint64_t sequence) {
-    struct sp_clock clock = {0, 0, NULL};
+    struct sp_fence_set clock = {0};
     sp_learn_copy_clock(stream, &clock);
-    bool after = sp_clock_at(&clock, other->slot) >= sequence;
-    sp_clock_clear(&clock);
+    bool after = sp_fence_set_number(&clock, other->slot) >= sequence;
+    sp_fence_set_clear(&clock);
     return after;
 }
 

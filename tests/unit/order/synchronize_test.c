@@ -6,8 +6,8 @@
 #include <cmocka.h>
 
 #include "fault/host_memory.h"
-#include "order/anonymous.h"
 #include "order/end.h"
+#include "order/identity.h"
 #include "unit/order/known.h"
 #include "unit/outcomes.h"
 

@@ -8,7 +8,6 @@
 #include "fault/host_memory.h"
 #include "process/given_up.h"
 #include "process/life.h"
-#include "process/pin.h"
 #include "region/handle.h"
 #include "region/held.h"
 #include "region/owner.h"

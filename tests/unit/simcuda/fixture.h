@@ -52,7 +52,7 @@ void allow(CUdeviceptr address, uint64_t size);
 struct memory map_memory(uint64_t size);
 void unmap_memory(struct memory memory);
 
-// The kernels of driver/kernels.h.
+// The kernels of simcuda/kernels.h.
 void fill(CUstream stream, CUdeviceptr address, uint64_t bytes, uint32_t seed);
 void check(CUstream stream, CUdeviceptr address, uint64_t bytes, uint32_t seed, CUdeviceptr errors);
 void spin(CUstream stream, uint64_t nanoseconds);

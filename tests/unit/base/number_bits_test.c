@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "base/bits.h"
+#include "base/number.h"
 
 static void logarithms_of_powers_of_two_are_exact(void **state) {
     (void)state;

@@ -15,8 +15,8 @@
 //
 // Addresses are multiples of 8, and bytes of 4; what is over is left out. Parameters have the sizes
 // stated, in that order.
-#ifndef STREAMPOOL_DRIVER_KERNELS_H
-#define STREAMPOOL_DRIVER_KERNELS_H
+#ifndef STREAMPOOL_SIMCUDA_KERNELS_H
+#define STREAMPOOL_SIMCUDA_KERNELS_H
 
 // %rd1 is the thread's index in the grid and %rd2 the number of threads: the kernels that touch
 // memory stride by it.
