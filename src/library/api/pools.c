@@ -12,6 +12,7 @@
 #include "supply/trim.h"
 #include "tell/explain.h"
 #include "tell/growth_text.h"
+#include "tell/pointer.h"
 #include "tell/statistic.h"
 #include "tell/summary.h"
 #include "tell/tell.h"

@@ -93,7 +93,7 @@ static bool give(struct sp_device *device, size_t bytes, size_t more) {
     uint64_t id;
     CUcontext context = context_on(device, &id);
     while (context && (pool = sp_device_next_pool(device, pool))) {
-        sp_open_lanes_fence(pool, NULL, true);
+        sp_ask_open_lanes(pool, NULL, true);
         sp_ask_current_context(pool);
     }
     return sp_reclaim_until(device, bytes > 0 ? context : NULL, bytes, more);
