@@ -1,10 +1,10 @@
 #include "calls/wait.h"
 
+#include "calls/sight.h"
 #include "order/context_wait.h"
 #include "order/learn.h"
 #include "order/silent.h"
 #include "order/synchronize.h"
-#include "process/given_up.h"
 #include "region/device.h"
 #include "region/keep.h"
 #include "region/lane.h"
@@ -13,7 +13,6 @@
 #include "region/take.h"
 #include "region/unfenced.h"
 #include "supply/remap.h"
-#include "tell/shortage.h"
 
 // No more than is asked for, so that others find the rest while this one waits. Without host memory
 // it is the whole block.
@@ -212,9 +211,7 @@ static bool any_lane(const struct sp_request *request, predicate *is_one) {
 }
 
 static bool fits_once_complete(const struct sp_request *request) {
-    struct sp_shortage shortage =
-        sp_shortage_look(request, sp_shortage_lack_of(request->growth), request->size);
-    sp_given_up_reap(request->pool->device); // what was destroyed while the look stood on it
+    struct sp_shortage shortage = sp_sight_shortage(request, request->growth, request->size);
     return shortage.rooms[SP_MINE].bytes > 0 &&
            sp_shortage_fits(&shortage, SP_READY, SP_HERE, shortage.others[SP_READY].whole);
 }
