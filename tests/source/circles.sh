@@ -10,11 +10,14 @@
 # A circle is a largest set of modules of which each calls each, directly or through others of the set. It fails when its
 # modules stand in different folders. Inside a folder it fails unless circles.txt, beside this script, lists just these modules
 # with a reason. A circle that is listed and isn't there any more fails too.
+#
+# The library's layer tell/ reads and never writes: of other layers it calls just what reads.txt lists, beside this script.
 set -euo pipefail
 checkout=$1
 read -ra products <<< "$2"
 shift 2
 listed=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/circles.txt
+reads=${listed%/*}/reads.txt
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -119,6 +122,14 @@ check_circles() {
     done < "$work/circles"
 }
 
+# A line of reads.txt is "FUNCTION...", or "FUNCTION...: REASON".
+check_reads() {
+    grep -vE '^(#|$)' "$reads" | sed 's/:.*//' | tr -s ' ' '\n' | sort > "$work/reads"
+    awk '$1 ~ /^library\/tell\// && $3 !~ /^library\/tell\// { print $4 }' "$work/calls" | sort -u > "$work/called"
+    comm -13 "$work/reads" "$work/called" | sed 's/$/: tell\/ calls it, and reads.txt does not say that it only reads/'
+    comm -23 "$work/reads" "$work/called" | sed 's/$/: is listed in reads.txt, and tell\/ does not call it/'
+}
+
 (cd "$checkout/src" && find "${products[@]}" -name '*.c') |
     xargs -P "$(nproc)" -I{} bash -c 'assemble "$@"' assemble "$checkout" "$work" {} "$@"
 for product in "${products[@]}"; do calls "$product"; done > "$work/calls"
@@ -127,6 +138,7 @@ circles "$work/calls" > "$work/circles"
 {
     check_list
     check_circles
+    check_reads
 } > "$work/complaints"
 if [ -s "$work/complaints" ]; then
     cat "$work/complaints"

@@ -11,11 +11,11 @@
 #include "supply/access.h"
 #include "supply/trim.h"
 #include "tell/explain.h"
-#include "tell/growth_text.h"
 #include "tell/pointer.h"
 #include "tell/statistic.h"
 #include "tell/summary.h"
 #include "tell/tell.h"
+#include "tell/text.h"
 
 #include <errno.h>
 #include <string.h>
@@ -209,7 +209,7 @@ poolError_t poolMemPoolPrintGrowth(const struct poolMemPoolGrowth *growth, FILE 
     if (!growth || !out)
         return sp_fail(poolErrorInvalidValue, "%s is null", growth ? "out" : "growth");
     SP_UNCANCELLED;
-    sp_growth_text(&text, growth);
+    sp_text_growth(&text, growth);
     if (fprintf(out, "%s\n", text.buffer) >= 0 && fflush(out) == 0)
         return poolSuccess;
     return sp_fail(poolErrorOperatingSystem, "writing the growth: %s", strerror(errno));

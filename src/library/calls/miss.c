@@ -4,9 +4,9 @@
 #include "calls/admit.h"
 #include "calls/ladder.h"
 #include "calls/rung.h"
+#include "calls/sight.h"
 #include "order/end.h"
 #include "order/poll.h"
-#include "process/given_up.h"
 #include "region/ask.h"
 #include "region/at_hand.h"
 #include "region/collect.h"
@@ -347,8 +347,11 @@ poolError_t sp_miss_describe(const struct sp_miss *miss, struct sp_outcome outco
         return sp_admit_fail(miss->pool, miss->lane->stream, outcome, "allocating");
     struct sp_miss least = alone(miss);
     sp_pool_count(miss->pool, SP_STATISTIC_Failures);
-    poolError_t error = sp_refusal_tell(miss->lane, wanted_kind(&least), wanted_size(&least),
-                                        miss->flags, miss->size, outcome);
-    sp_given_up_reap(miss->pool->device); // what was destroyed while the look stood on it
+    struct sp_request request;
+    sp_request_open(&request, miss->pool, miss->lane, wanted_kind(&least), wanted_size(&least),
+                    miss->flags);
+    struct sp_shortage shortage = sp_sight_shortage(&request, outcome, miss->size);
+    poolError_t error = sp_refusal_tell(&shortage, outcome);
+    sp_request_close(&request);
     return error;
 }

@@ -1,9 +1,9 @@
 #include "calls/wait.h"
 
+#include "calls/sight.h"
 #include "order/learn.h"
 #include "order/silent.h"
 #include "order/synchronize.h"
-#include "process/given_up.h"
 #include "region/device.h"
 #include "region/held.h"
 #include "region/keep.h"
@@ -11,7 +11,6 @@
 #include "region/settle.h"
 #include "region/take.h"
 #include "supply/remap.h"
-#include "tell/shortage.h"
 
 // No more than is asked for, so that others find the rest while this one waits. Without host memory
 // it is the whole block.
@@ -198,9 +197,7 @@ static bool any_lane(const struct sp_request *request, predicate *is_one) {
 struct sp_outcome sp_wait_for_own(struct sp_request *request) {
     if (!sp_vmm_is_plain(&request->pool->device->vmm) || sp_is_done(request->growth))
         return sp_outcome_done();
-    struct sp_shortage shortage =
-        sp_shortage_look(request, sp_shortage_lack_of(request->growth), request->size);
-    sp_given_up_reap(request->pool->device); // what was destroyed while the look stood on it
+    struct sp_shortage shortage = sp_sight_shortage(request, request->growth, request->size);
     bool fits_once_complete =
         shortage.rooms[SP_MINE].bytes > 0 &&
         sp_shortage_fits(&shortage, SP_READY, SP_HERE, shortage.others[SP_READY].whole);

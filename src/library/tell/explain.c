@@ -5,8 +5,8 @@
 #include "base/options.h"
 #include "region/figures.h"
 #include "region/survey.h"
-#include "tell/growth_text.h"
 #include "tell/room.h"
+#include "tell/text.h"
 #include "tell/walk.h"
 
 // -------------------------------------------------------------------------- what lies in lists
@@ -178,7 +178,7 @@ static _Thread_local struct sp_pool *telling;
 
 static void log_growth(const struct poolMemPoolGrowth *growth) {
     struct sp_text text = {.length = 0};
-    sp_growth_text(&text, growth);
+    sp_text_growth(&text, growth);
     sp_log_write("%s", text.buffer);
 }
 

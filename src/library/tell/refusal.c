@@ -50,7 +50,7 @@ static void say_figures(const struct sp_shortage *shortage, struct sp_text *text
         sp_text_add(text, ", free on the device %s", sp_text_bytes(shortage->on_device).text);
 }
 
-static poolError_t tell(const struct sp_shortage *shortage, struct sp_outcome lacking) {
+poolError_t sp_refusal_tell(const struct sp_shortage *shortage, struct sp_outcome lacking) {
     struct sp_text text = {.length = 0};
     size_t asked = shortage->asked;
     sp_text_add(&text, "no room for %zu bytes", asked);
@@ -64,14 +64,4 @@ static poolError_t tell(const struct sp_shortage *shortage, struct sp_outcome la
     sp_fail(poolErrorMemoryAllocation, "%s", text.buffer);
     sp_fail_of_driver(lacking);
     return poolErrorMemoryAllocation;
-}
-
-poolError_t sp_refusal_tell(struct sp_lane *lane, enum sp_region_kind kind, uint64_t size,
-                            unsigned flags, size_t asked, struct sp_outcome lacking) {
-    struct sp_request request;
-    sp_request_open(&request, lane->pool, lane, kind, size, flags);
-    struct sp_shortage shortage = sp_shortage_look(&request, sp_shortage_lack_of(lacking), asked);
-    poolError_t error = tell(&shortage, lacking);
-    sp_request_close(&request);
-    return error;
 }

@@ -3,11 +3,8 @@
 #include "base/checked.h"
 #include "base/number.h"
 #include "order/context.h"
-#include "region/collect.h"
 #include "region/device.h"
 #include "region/figures.h"
-#include "region/settle.h"
-#include "supply/loss.h"
 #include "supply/plan.h"
 #include "tell/walk.h"
 
@@ -18,7 +15,7 @@ static bool is_for_memory(const char *call) {
     return strcmp(call, "cuMemCreate") == 0 || strcmp(call, "cuMemAlloc") == 0;
 }
 
-enum sp_lack sp_shortage_lack_of(struct sp_outcome lacking) {
+static enum sp_lack lack_of(struct sp_outcome lacking) {
     switch (lacking.cause) {
     case SP_NO_HOST_MEMORY:
         return SP_LACK_HOST;
@@ -31,15 +28,12 @@ enum sp_lack sp_shortage_lack_of(struct sp_outcome lacking) {
     }
 }
 
-// Looks through a pool. The memory that lanes hold back for themselves is free, too. Returns what
-// the pool has reserved.
+// Looks through a pool. Returns what it has reserved.
 static uint64_t look_through(struct sp_shortage *shortage, struct sp_pool *pool) {
     const struct sp_request *request = shortage->request;
     bool is_own = pool == request->pool;
-    sp_collect_all(pool);
     sp_pool_begin_mapping(pool);
     sp_lock_acquire(&pool->lock);
-    sp_settle_all(pool);
     sp_room_look(request, pool, SP_WALK_ALL, is_own ? shortage->rooms : shortage->others);
     if (is_own)
         shortage->least = sp_plan_least(request);
@@ -58,6 +52,34 @@ static void look_at_own(struct sp_shortage *shortage) {
     shortage->used = sp_figures_used(pool);
 }
 
+// Where nobody knows, the device has nothing if it has just said so, and else enough.
+static void look_at_device(struct sp_shortage *shortage) {
+    CUcontext context = sp_request_context(shortage->request);
+    shortage->knows_device = context != NULL;
+    shortage->on_device = shortage->lack == SP_LACK_DEVICE ? 0 : SIZE_MAX / 2;
+    if (context)
+        shortage->on_device = sp_context_free_memory(context);
+}
+
+// The addresses of lost blocks that are in use are not to be had.
+static bool has_lost(struct sp_device *device) {
+    struct sp_pool *pool = NULL;
+    bool any = false;
+    while ((pool = sp_device_next_pool(device, pool))) {
+        any = any || sp_load_relaxed(&pool->lost) > sp_load_relaxed(&pool->lost_whole);
+    }
+    return any;
+}
+
+struct sp_shortage sp_shortage_look(const struct sp_request *request, struct sp_outcome lacking,
+                                    size_t asked) {
+    struct sp_shortage shortage = {.request = request, .lack = lack_of(lacking), .asked = asked};
+    shortage.has_lost = has_lost(request->pool->device);
+    look_at_own(&shortage);
+    look_at_device(&shortage);
+    return shortage;
+}
+
 // Pools that take from each other while the walk goes on are met with the same memory twice.
 static void keep_to_device(struct sp_shortage *shortage, uint64_t total) {
     uint64_t most = sp_excess(total, shortage->reserved);
@@ -67,7 +89,7 @@ static void keep_to_device(struct sp_shortage *shortage, uint64_t total) {
         shortage->others_free = shortage->others_reserved;
 }
 
-static void look_at_others(struct sp_shortage *shortage) {
+void sp_shortage_look_at_others(struct sp_shortage *shortage) {
     struct sp_device *device = shortage->request->pool->device;
     struct sp_pool *pool = NULL;
     while ((pool = sp_device_next_pool(device, pool))) {
@@ -79,37 +101,6 @@ static void look_at_others(struct sp_shortage *shortage) {
         shortage->others_free += sp_excess(reserved, used);
     }
     keep_to_device(shortage, device->vmm.total_memory);
-}
-
-// Where nobody knows, the device has nothing if it has just said so, and else enough.
-static void look_at_device(struct sp_shortage *shortage) {
-    CUcontext context = sp_request_context(shortage->request);
-    shortage->knows_device = context != NULL;
-    shortage->on_device = shortage->lack == SP_LACK_DEVICE ? 0 : SIZE_MAX / 2;
-    if (context)
-        shortage->on_device = sp_context_free_memory(context);
-    if (shortage->on_device < shortage->needed)
-        look_at_others(shortage);
-}
-
-// The addresses of lost blocks that are in use are not to be had.
-static bool has_lost(struct sp_device *device) {
-    struct sp_pool *pool = NULL;
-    bool any = false;
-    while ((pool = sp_device_next_pool(device, pool))) {
-        sp_loss_note(pool);
-        any = any || sp_load_relaxed(&pool->lost) > sp_load_relaxed(&pool->lost_whole);
-    }
-    return any;
-}
-
-struct sp_shortage sp_shortage_look(const struct sp_request *request, enum sp_lack lack,
-                                    size_t asked) {
-    struct sp_shortage shortage = {.request = request, .lack = lack, .asked = asked};
-    shortage.has_lost = has_lost(request->pool->device);
-    look_at_own(&shortage);
-    look_at_device(&shortage);
-    return shortage;
 }
 
 // ----------------------------------------------------------------------------------- what would do

@@ -4,8 +4,8 @@
 // Other pools can give back what nobody uses any more. They are looked through if the device has
 // too little.
 //
-// Nothing here allocates. The driver is asked for nothing but what the device has free, and on a
-// plain one whether contexts are gone.
+// Nothing here allocates, or moves anything: what the lanes of the pools hold was collected before
+// (calls/sight.h). The driver is asked for nothing but what the device has free.
 #ifndef STREAMPOOL_TELL_SHORTAGE_H
 #define STREAMPOOL_TELL_SHORTAGE_H
 
@@ -13,9 +13,6 @@
 
 // Why the pool didn't grow: the flag forbids it, or the limit does, or somebody has no memory.
 enum sp_lack { SP_LACK_FLAG, SP_LACK_LIMIT, SP_LACK_DEVICE, SP_LACK_DRIVER, SP_LACK_HOST };
-
-// Tells it from the outcome of a request that found no memory.
-enum sp_lack sp_shortage_lack_of(struct sp_outcome lacking);
 
 struct sp_shortage {
     const struct sp_request *request;
@@ -37,9 +34,14 @@ struct sp_shortage {
     struct sp_room others[SP_PART_SETS];
 };
 
-// The request stays as it is as long as something is asked. With no lock held.
-struct sp_shortage sp_shortage_look(const struct sp_request *request, enum sp_lack lack,
+// Looks at the request's pool and at the device. `lacking` is the outcome of the request, which
+// found no memory, and stays as it is as long as something is asked. With no lock held, as the
+// next.
+struct sp_shortage sp_shortage_look(const struct sp_request *request, struct sp_outcome lacking,
                                     size_t asked);
+
+// Adds the device's other pools.
+void sp_shortage_look_at_others(struct sp_shortage *shortage);
 
 // True when the request would be served if it could take the parts of `reach`, if nobody used those
 // of `unused` any more, and if other pools gave so many bytes back.

@@ -1,9 +1,12 @@
 #include "tell/text.h"
 
+#include "base/number.h"
 #include "order/context.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 void sp_text_add(struct sp_text *text, const char *format, ...) {
     va_list arguments;
@@ -39,4 +42,104 @@ struct sp_words sp_text_stream(const struct sp_stream *stream) {
     else
         snprintf(words.text, sizeof words.text, "stream %p%s", (void *)handle, where);
     return words;
+}
+
+// ----------------------------------------------------------------------------- a growth, in words
+
+static double mib(uint64_t bytes) {
+    return (double)bytes / (double)(1 << 20);
+}
+
+static const char *kind_name(enum poolGrowthKind kind) {
+    switch (kind) {
+    case poolGrowthPages:
+        return "pages";
+    case poolGrowthFixed:
+        return "a fixed block";
+    default:
+        return "a block";
+    }
+}
+
+static void say_growth(struct sp_text *text, const struct poolMemPoolGrowth *growth) {
+    sp_text_add(text, "pool %p grew by %.1f MiB in %" PRIu64 " extent%s to %.1f, for %s of %.1f",
+                (void *)growth->pool, mib(growth->mapped), growth->extents,
+                growth->extents == 1 ? "" : "s", mib(growth->reservedBefore + growth->mapped),
+                kind_name(growth->kind), mib(growth->wanted));
+    if (growth->fromFree > 0)
+        sp_text_add(text, " with %.1f of free memory", mib(growth->fromFree));
+    sp_text_add(text, " on stream %p; in use %.1f", (void *)growth->stream, mib(growth->used));
+}
+
+static void say_stream(struct sp_text *text, CUstream stream, uint64_t bytes) {
+    if (bytes > 0 && stream)
+        sp_text_add(text, " (%.1f of stream %p)", mib(bytes), (void *)stream);
+    else if (bytes > 0)
+        sp_text_add(text, " (%.1f of a stream that is gone)", mib(bytes));
+}
+
+static void say_free(struct sp_text *text, const struct poolMemPoolGrowth *growth) {
+    sp_text_add(text, "; free here: whole %.1f, pinned %.1f, beside pending %.1f, largest %.1f",
+                mib(growth->freeWhole), mib(growth->freePinned), mib(growth->freeBesidePending),
+                mib(growth->largestPiece));
+    sp_text_add(text, "; pending: whole %.1f, pinned %.1f", mib(growth->pendingWhole),
+                mib(growth->pendingPinned));
+    say_stream(text, growth->pendingStream, growth->pendingStreamBytes);
+    sp_text_add(text, "; unfenced: whole %.1f, pinned %.1f", mib(growth->unfencedWhole),
+                mib(growth->unfencedPinned));
+    say_stream(text, growth->unfencedStream, growth->unfencedStreamBytes);
+    sp_text_add(text, "; listed: here %.1f, pending %.1f", mib(growth->listedFree),
+                mib(growth->listedPending));
+    sp_text_add(text, "; other kinds %.1f, slack %.1f", mib(growth->otherKinds),
+                mib(growth->slack));
+}
+
+static void say_remap(struct sp_text *text, const struct poolMemPoolGrowth *growth) {
+    switch (growth->remap) {
+    case poolGrowthRemapUsed:
+        sp_text_add(text, "; remapped beside new memory");
+        break;
+    case poolGrowthRemapWrongKind:
+        sp_text_add(text, "; not remapped: never of this kind");
+        break;
+    case poolGrowthRemapForbidden:
+        sp_text_add(text, "; not remapped: Defragmentation forbids it");
+        break;
+    case poolGrowthRemapFilling:
+        sp_text_add(text, "; not remapped: the pool is filling");
+        break;
+    case poolGrowthRemapNoPieces:
+        sp_text_add(text, "; not remapped: no pieces");
+        break;
+    case poolGrowthRemapSavesLittle:
+        sp_text_add(text, "; not remapped: %.1f would be new", mib(growth->remapMissing));
+        break;
+    case poolGrowthRemapTooLong:
+        sp_text_add(text, "; not remapped: %" PRIu64 " extents take longer than RemapTimeMax",
+                    growth->remapExtents);
+        break;
+    default:
+        sp_text_add(text, "; not remapped: no memory for it");
+    }
+}
+
+static void say_ladder(struct sp_text *text, const struct poolMemPoolGrowth *growth) {
+    if (!growth->askedDriver)
+        sp_text_add(text, "; driver not asked");
+    sp_text_add(text, growth->afterWaits ? "; no wait would do"
+                      : growth->mayWait  ? "; waits come later"
+                                         : "; no waits allowed");
+    if (growth->cutShort)
+        sp_text_add(text, "; not all looked at");
+    if (growth->afterTrim)
+        sp_text_add(text, "; after a trim");
+}
+
+void sp_text_growth(struct sp_text *text, const struct poolMemPoolGrowth *growth) {
+    struct poolMemPoolGrowth known = {0};
+    memcpy(&known, growth, sp_min(growth->structSize, sizeof known));
+    say_growth(text, &known);
+    say_free(text, &known);
+    say_remap(text, &known);
+    say_ladder(text, &known);
 }

@@ -1,5 +1,5 @@
-// A text that is put together piece by piece, for the detail of an error. What doesn't fit is left
-// out.
+// A text that is put together piece by piece, for the detail of an error or a line of the log. What
+// doesn't fit is left out.
 #ifndef STREAMPOOL_TELL_TEXT_H
 #define STREAMPOOL_TELL_TEXT_H
 
@@ -26,5 +26,10 @@ struct sp_words sp_text_bytes(uint64_t bytes);
 // Returns how a program knows the stream: by its handle, as a default stream, or as destroyed; and
 // that it is of another context than the current one.
 struct sp_words sp_text_stream(const struct sp_stream *stream);
+
+// Appends a growth in words, on one line without its end: for the log and for
+// poolMemPoolPrintGrowth. The struct may be longer or shorter than this version's: a program that
+// was built with another may have made it.
+void sp_text_growth(struct sp_text *text, const struct poolMemPoolGrowth *growth);
 
 #endif
