@@ -36,19 +36,19 @@ static CUresult note_destroyed(CUresult result, CUcontext context, uint64_t befo
 }
 
 CUresult cuCtxDestroy_v2(CUcontext context) {
-    uint64_t before = sp_captures_now();
+    uint64_t before = sp_seen_context_ends();
     return note_destroyed(sp_real_call(cuCtxDestroy_v2, (context)), context, before);
 }
 
 // The form of before CUDA 4.0.
 CUresult cuCtxDestroy(CUcontext context) {
-    uint64_t before = sp_captures_now();
+    uint64_t before = sp_seen_context_ends();
     return note_destroyed(sp_real_call(cuCtxDestroy, (context)), context, before);
 }
 
 // Others may have attached to the context, which goes on then, with its captures.
 CUresult cuCtxDetach(CUcontext context) {
-    uint64_t before = sp_captures_now();
+    uint64_t before = sp_seen_context_ends();
     CUresult result = sp_real_call(cuCtxDetach, (context));
     if (result == CUDA_SUCCESS)
         sp_seen_context_ended(context, NO_DEVICE, before);
@@ -66,12 +66,12 @@ static CUresult note_ended(CUresult result, CUdevice device, uint64_t before) {
 }
 
 CUresult cuDevicePrimaryCtxReset(CUdevice device) {
-    uint64_t before = sp_captures_now();
+    uint64_t before = sp_seen_context_ends();
     return note_ended(sp_real_call(cuDevicePrimaryCtxReset, (device)), device, before);
 }
 
 CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) {
-    uint64_t before = sp_captures_now();
+    uint64_t before = sp_seen_context_ends();
     return note_ended(sp_real_call(cuDevicePrimaryCtxReset_v2, (device)), device, before);
 }
 
@@ -88,12 +88,12 @@ static CUresult note_released(CUresult result, CUdevice device, uint64_t before)
 }
 
 CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
-    uint64_t before = sp_captures_now();
+    uint64_t before = sp_seen_context_ends();
     return note_released(sp_real_call(cuDevicePrimaryCtxRelease, (device)), device, before);
 }
 
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
-    uint64_t before = sp_captures_now();
+    uint64_t before = sp_seen_context_ends();
     return note_released(sp_real_call(cuDevicePrimaryCtxRelease_v2, (device)), device, before);
 }
 
@@ -109,7 +109,7 @@ static void note_those_released(uint64_t before) {
 
 // The context's streams stay, and can only be destroyed: each call says so.
 CUresult cuGreenCtxDestroy(struct CUgreenCtx_st *green) {
-    uint64_t before = sp_captures_now();
+    uint64_t before = sp_seen_context_ends();
     CUcontext context = NULL;
     if (sp_real_call(cuCtxFromGreenCtx, (&context, green)) != CUDA_SUCCESS)
         context = NULL;

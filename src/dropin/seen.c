@@ -114,30 +114,32 @@ static bool is_of(const struct seen *seen, CUcontext context, int device) {
     return !seen->context || seen->context == context || (device >= 0 && seen->device == device);
 }
 
-// Removes one from a bucket, and returns it; null when there is none any more.
-static CUstream remove_of(struct seen *_Atomic *bucket, CUcontext context, int device,
-                          uint64_t until) {
-    CUstream handle = NULL;
-    sp_lock_acquire(&lock);
+// It isn't known yet which streams will end, and a call that is under way may remember one that
+// lives on, and is no longer here, once more. So all are forgotten before any context ends.
+uint64_t sp_seen_context_ends(void) {
+    sp_interpose_forget_all();
+    return sp_captures_now();
+}
+
+static void remove_those_of(struct seen *_Atomic *bucket, CUcontext context, int device,
+                            uint64_t until) {
     struct seen *_Atomic *link = bucket;
-    while (*link && ((*link)->number > until || !is_of(*link, context, device)))
-        link = &(*link)->next;
-    if (*link) {
-        handle = (*link)->handle;
-        remove_locked(link);
+    sp_lock_acquire(&lock);
+    while (*link) {
+        if ((*link)->number <= until && is_of(*link, context, device))
+            remove_locked(link);
+        else
+            link = &(*link)->next;
     }
     sp_lock_release(&lock);
-    return handle;
 }
 
 void sp_seen_context_ended(CUcontext context, int device, uint64_t until) {
-    CUstream stream;
     if (sp_captures_is_child())
         return;
     for (int i = 0; i < BUCKETS; i++) {
-        while (sp_load_relaxed(&buckets[i]) &&
-               (stream = remove_of(&buckets[i], context, device, until)))
-            sp_interpose_forget(stream);
+        if (sp_load_relaxed(&buckets[i]))
+            remove_those_of(&buckets[i], context, device, until);
     }
 }
 

@@ -19,9 +19,14 @@ void sp_seen_created(CUstream stream, CUcontext context, int device);
 // Removes a stream that the driver is about to be asked to destroy.
 void sp_seen_ends(CUstream stream);
 
-// Removes the streams of a context that have ended with it, or may have, with numbers up to `until`
-// (dropin/captures.h): they are asked for from here on. `device` is that of other contexts whose
-// streams may have ended too, else -1. The context may be null where only the device is known.
+// To be called before the driver is asked for what may end a context: no thread knows a stream by
+// its handle then, and what open lanes have freed has its event. Returns the number that the end is
+// noted with (dropin/captures.h).
+uint64_t sp_seen_context_ends(void);
+
+// Removes the streams of a context that have ended with it, or may have, with numbers up to
+// `until`: they are asked for from here on. `device` is that of other contexts whose streams may
+// have ended too, else -1. The context may be null where only the device is known.
 void sp_seen_context_ended(CUcontext context, int device, uint64_t until);
 
 // Returns what is promised of a stream while no capture is open: values of enum poolStreamPromise.

@@ -50,6 +50,8 @@ static CUresult destroy_by(CUresult (*real)(CUstream stream), CUstream stream) {
     CUresult result = real ? real(stream) : sp_real_lacks();
     if (result == CUDA_SUCCESS)
         sp_captures_end_of_stream(stream, before);
+    else
+        sp_interpose_forget_all(); // it lives on unseen, and its later frees record their events
     return result;
 }
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KIB = 1024 };
+enum { KIB = 1024, LARGE = 128 * KIB * KIB };
 
 #define REQUIRE(holds) require((holds), #holds, __LINE__)
 
@@ -569,6 +569,56 @@ static void the_devices_context_ends_with_a_green_one(void) {
     REQUIRE(is_asked_for(stream));
 }
 
+// The events that are recorded by a pair of blocks that are too large to be held back.
+static uint64_t recorded_by_pair(CUstream stream, CUmemoryPool pool) {
+    CUdeviceptr address;
+    uint64_t before = count_calls("cuEventRecord");
+    REQUIRE(cu.cuMemAllocFromPoolAsync(&address, LARGE, pool, stream) == CUDA_SUCCESS);
+    REQUIRE(cu.cuMemFreeAsync(address, stream) == CUDA_SUCCESS);
+    return count_calls("cuEventRecord") - before;
+}
+
+// A free has no event in a pool that the stream alone uses.
+static CUmemoryPool leave_without_event(CUstream stream) {
+    CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                            .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}};
+    CUmemoryPool pool;
+    REQUIRE(is_known(stream));
+    REQUIRE(cu.cuMemPoolCreate(&pool, &props) == CUDA_SUCCESS);
+    REQUIRE(recorded_by_pair(stream, pool) == 0);
+    return pool;
+}
+
+// The streams of a context that lives on are asked for then, and couldn't be recorded for others.
+static void what_has_no_event_gets_it_before_a_context_ends(void) {
+    static CUresult (*const destroys[])(CUcontext context) = {
+        destroy_context, destroy_context_as_of_old, detach_context};
+    static CUresult (*const releases[])(void) = {reset, reset_newly, release, release_newly};
+    start();
+    CUcontext lasting = make_context(), others[] = {make_context(), make_context(), make_context()};
+    for (int i = 0; i < 8; i++) {
+        REQUIRE(cu.cuDevicePrimaryCtxRetain(&primary, 0) == CUDA_SUCCESS);
+        REQUIRE(cu.cuCtxSetCurrent(lasting) == CUDA_SUCCESS);
+        leave_without_event(create());
+        uint64_t before = count_calls("cuEventRecord");
+        REQUIRE((i < 3   ? destroys[i](others[i])
+                 : i < 7 ? releases[i - 3]()
+                         : cu.cuGreenCtxDestroy(make_green())) == CUDA_SUCCESS);
+        require(count_calls("cuEventRecord") == before + 1, "it has its event", i);
+    }
+}
+
+static void a_stream_whose_destruction_failed_records_its_frees(void) {
+    int (*fail_call)(const char *entry, uint64_t n, int span, int error) = NULL;
+    start();
+    CUstream stream = create();
+    CUmemoryPool pool = leave_without_event(stream);
+    find(&fail_call, "simcudaFailCall");
+    fail_call("cuStreamDestroy", 1, 0, CUDA_ERROR_UNKNOWN);
+    REQUIRE(cu.cuStreamDestroy(stream) == CUDA_ERROR_UNKNOWN);
+    REQUIRE(recorded_by_pair(stream, pool) == 1);
+}
+
 static void *require_known(void *stream) {
     REQUIRE(is_known(stream));
     return NULL;
@@ -608,6 +658,8 @@ static void a_pair_without_a_context_makes_no_call(void) {
     X(a_release_that_is_not_the_last_ends_nothing) \
     X(streams_of_green_contexts_end_with_any) \
     X(the_devices_context_ends_with_a_green_one) \
+    X(what_has_no_event_gets_it_before_a_context_ends) \
+    X(a_stream_whose_destruction_failed_records_its_frees) \
     X(a_pair_without_a_context_makes_no_call)
 // clang-format on
 

@@ -23,6 +23,8 @@ static CUresult destroy(CUstream handle) {
     CUresult result = test_driver()->cuStreamDestroy(handle);
     if (result == CUDA_SUCCESS)
         sp_captures_end_of_stream(handle, before);
+    else
+        sp_interpose_forget_all();
     return result;
 }
 
@@ -47,7 +49,7 @@ CUresult observing_destroy(const struct thread *thread, CUstream handle) {
 
 CUresult observing_destroy_context(const struct thread *thread, unsigned context) {
     CUcontext handle = context_of(thread, context);
-    uint64_t before = sp_captures_now();
+    uint64_t before = is_observed(thread) ? sp_seen_context_ends() : 0;
     CUresult result = test_driver()->cuCtxDestroy(handle);
     if (result != CUDA_SUCCESS || !is_observed(thread))
         return result;

@@ -83,7 +83,7 @@ static void live_or_capture_or_allocate(struct crew_member *member) {
         capture(member);
         break;
     case 4: // of no thread's context
-        sp_seen_context_ended((CUcontext)(void *)&crew, -1, sp_captures_now());
+        sp_seen_context_ended((CUcontext)(void *)&crew, -1, sp_seen_context_ends());
         sp_captures_end_of_context((CUcontext)(void *)&crew, sp_captures_now());
         break;
     case 5:

@@ -75,6 +75,11 @@ void sp_interpose_forget(CUstream stream) {
     sp_remember_forget_handle(stream, NULL);
 }
 
+void sp_interpose_forget_all(void) {
+    if (!sp_fork_is_child())
+        sp_promises_end();
+}
+
 static atomic_bool is_destroyed_behind;
 
 void sp_interpose_set_destroy(CUresult (*destroy)(CUstream stream), bool is_behind) {

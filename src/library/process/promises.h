@@ -20,7 +20,8 @@ void sp_promises_set(struct sp_pool *pool, int promises);
 // of promises. It walks the pools, so the caller is to look for given-up ones then.
 poolError_t sp_promises_change(struct sp_pool *pool, int promises);
 
-// Forgets what was remembered for the sake of a promise that a pool has no longer. No lock is held.
+// Forgets what was remembered for the sake of a promise that a pool has no longer, or of streams
+// that may be about to end. No lock is held.
 void sp_promises_end(void);
 
 // The promises of calls that hold now.

@@ -8,6 +8,7 @@
 #include <pthread.h>
 
 #include "fault/host_memory.h"
+#include "order/borrow.h"
 #include "unit/dropin/noted.h"
 
 // Which streams are known by their handles where the drop-in's notes are taken, and what the driver
@@ -199,6 +200,64 @@ static void many_streams_end_at_once(void **state) {
                          i % 2 == 0);
 }
 
+// A call that is under way in another thread believes what was promised when it began.
+static poolError_t late_pair(size_t size, CUstream stream, int promises) {
+    void *pointer = NULL;
+    bool is_foreign = false;
+    assert_int_equal(sp_interpose_malloc_from_pool(&pointer, size, pool, stream, promises),
+                     poolSuccess);
+    return sp_interpose_free(pointer, stream, promises, &is_foreign);
+}
+
+static bool is_borrowed(struct sp_stream *stream) {
+    bool is_borrowed = sp_borrow_stream(stream, NULL, false);
+    if (is_borrowed)
+        sp_borrow_end(stream);
+    return is_borrowed;
+}
+
+// The end of one context of the device makes the streams of all unseen, and this one lives on.
+static void a_stream_that_a_late_call_remembers_is_forgotten_before_its_context_ends(void **state) {
+    (void)state;
+    CUcontext other, popped;
+    CUstream stream = NULL;
+    if (!has_ids()) // no stream is ever borrowed
+        return;
+    assert_int_equal(sp_driver->cuCtxCreate(&other, 0, 0), CUDA_SUCCESS);
+    assert_int_equal(sp_driver->cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+    assert_int_equal(sp_driver->cuCtxPopCurrent(&popped), CUDA_SUCCESS);
+    sp_seen_created(stream, other, 0);
+    int promises = sp_seen_promises(stream);
+    sp_seen_context_ended(NULL, 0, sp_seen_context_ends());
+    assert_int_equal(sp_seen_promises(stream), poolPromiseNothing);
+    assert_int_equal(late_pair(1000, stream, promises), poolSuccess);
+    struct sp_stream *remembered = fixture_stream(stream);
+    assert_true(is_borrowed(remembered));
+    uint64_t before = sp_seen_context_ends();
+    assert_int_equal(sp_driver->cuCtxDestroy(other), CUDA_SUCCESS);
+    sp_seen_context_ended(other, -1, before);
+    assert_false(is_borrowed(remembered));
+}
+
+static void a_stream_that_lives_on_leaves_its_memory_to_others(void **state) {
+    (void)state;
+    const size_t size = MIB(64); // more than may be held back
+    poolMemPool_t full = fixture_pool_of_at_most(size);
+    void *pointer = NULL;
+    assert_int_equal(sp_interpose_malloc_from_pool(&pointer, size, full, a, sp_seen_promises(a)),
+                     poolSuccess);
+    simulated_work(a);
+    assert_int_equal(noted_free(pointer, a), poolSuccess);
+    sp_seen_context_ended(NULL, 0, sp_seen_context_ends());
+    simulated_finish(a);
+    CUstream other = simulated_stream();
+    uint64_t waits = simcudaCallCount("cuCtxSynchronize") + simcudaCallCount("cuStreamWaitEvent");
+    assert_ptr_equal(fixture_malloc(full, size, other), pointer);
+    assert_int_equal(simcudaCallCount("cuCtxSynchronize") + simcudaCallCount("cuStreamWaitEvent"),
+                     waits);
+    fixture_free(pointer, other);
+}
+
 // ------------------------------------------------------------------------------------- host memory
 
 static void without_host_memory_a_new_stream_is_asked_for(void **state) {
@@ -232,6 +291,8 @@ int main(void) {
         noted_test(streams_that_come_and_go_take_no_memory),
         noted_test(streams_end_with_their_context),
         noted_test(many_streams_end_at_once),
+        noted_test(a_stream_that_a_late_call_remembers_is_forgotten_before_its_context_ends),
+        noted_test(a_stream_that_lives_on_leaves_its_memory_to_others),
     };
     return cmocka_run_group_tests_name("dropin/seen", tests, NULL, NULL);
 }
