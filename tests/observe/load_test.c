@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
+#include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -157,6 +158,23 @@ static void a_process_has_what_it_asks_for_and_no_more(void **state) {
     }
 }
 
+// The dynamic linker's name of the library leads nowhere when the first call is made.
+static void a_relative_library_path_leads_to_the_observer(void **state) {
+    (void)state;
+    const struct run run = {.asked = {true, true, true}, .threads = 1};
+    char trace[PATH_MAX + 32], *folder = strdup(library);
+    struct outcome outcome;
+    snprintf(trace, sizeof trace, "STREAMPOOL_TRACE=%s", file_path("relative.csv"));
+    put(&places[ORIGINAL]);
+    assert_int_equal(chdir(dirname(folder)), 0);
+    program_run_at(LOADING, &outcome,
+                   SETTINGS("LD_LIBRARY_PATH=.", "STREAMPOOL_STATS=1", "STREAMPOOL_LEAKS=1", trace),
+                   ARGUMENTS("libstreampool.so", "1"));
+    require_observed(&run, &outcome, file_path("relative.csv"));
+    program_forget(&outcome);
+    free(folder);
+}
+
 static void copy_library(void) {
     struct stat status;
     int in = open(given, O_RDONLY | O_CLOEXEC);
@@ -191,6 +209,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_process_that_does_not_ask_does_not_carry_the_observer),
         cmocka_unit_test(a_process_that_asks_carries_the_observer),
         cmocka_unit_test(an_observer_that_cannot_be_used_is_named_and_the_program_goes_on),
+        cmocka_unit_test(a_relative_library_path_leads_to_the_observer),
         cmocka_unit_test(a_process_has_what_it_asks_for_and_no_more),
     };
     return cmocka_run_group_tests(tests, begin, files_end);

@@ -2,14 +2,16 @@
 //
 //   streampool_loading LIBRARY THREADS [PLUGIN]
 //
-// So many threads make their first calls at once, and leave a block each. The plugin makes the
-// first call of all in its constructor. Then the program says if the observer is mapped.
+// It leaves its folder then, as a daemon does. So many threads make their first calls at once, and
+// leave a block each. The plugin makes the first call of all in its constructor. Then the program
+// says if the observer is mapped.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <streampool/streampool.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MOST_THREADS = 16 };
 
@@ -56,6 +58,7 @@ int main(int argc, char **argv) {
     require(argc == 3 || argc == 4, "the arguments");
     void *library = dlopen(argv[1], RTLD_NOW | RTLD_GLOBAL);
     require(library != NULL, "the library");
+    require(chdir("/") == 0, "chdir");
     void *symbol = dlsym(library, "poolMallocAsync");
     memcpy(&allocate, &symbol, sizeof allocate);
     require(argc < 4 || dlopen(argv[3], RTLD_NOW) != NULL, "the plugin");

@@ -1,26 +1,43 @@
 #include "driver/beside.h"
 
-#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 
-// True when the file is the program. The linker knows a program by the name that it was started
-// with, which need not be a path.
-static bool is_program(const Dl_info *file) {
-    Dl_info program;
-    return dladdr((void *)getauxval(AT_ENTRY), &program) != 0 &&
-           program.dli_fbase == file->dli_fbase;
+// A line of the file is "BEGIN-END MODE OFFSET DEVICE NUMBER PATH".
+static bool is_of_line(const void *address, const char *line) {
+    char *rest;
+    uintptr_t begin = strtoull(line, &rest, 16), end = strtoull(rest + (*rest == '-'), NULL, 16);
+    return begin <= (uintptr_t)address && (uintptr_t)address < end;
 }
 
-// Finds the file that this code is in. Links are followed, so that the folder is the one in which
-// the file itself lies.
+static bool take_path(const char *line, char path[PATH_MAX]) {
+    const char *begin = strchr(line, '/');
+    size_t length = begin ? strcspn(begin, "\n") : 0;
+    if (length == 0 || length >= PATH_MAX)
+        return false;
+    memcpy(path, begin, length);
+    path[length] = '\0';
+    return true;
+}
+
+// Finds the file that this code is in, by the kernel: it tells the path of the file itself, behind
+// all links. The dynamic linker's may be relative to a folder that the program has left.
 static bool find_file(char path[PATH_MAX]) {
     static const char here;
-    Dl_info file;
-    if (dladdr(&here, &file) == 0 || is_program(&file))
-        return realpath("/proc/self/exe", path) != NULL;
-    return realpath(file.dli_fname, path) != NULL;
+    char *line = NULL;
+    size_t room = 0;
+    bool found = false, is_it = false;
+    FILE *maps = fopen("/proc/self/maps", "re");
+    while (maps && !is_it && getline(&line, &room, maps) > 0) {
+        is_it = is_of_line(&here, line);
+        found = is_it && take_path(line, path);
+    }
+    free(line);
+    if (maps)
+        fclose(maps);
+    return found;
 }
 
 bool sp_beside_path(const char *name, char path[PATH_MAX]) {

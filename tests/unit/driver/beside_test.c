@@ -48,7 +48,7 @@ static void ask_for_pool(void *shared) {
     __typeof__(poolGetLastErrorDetail) *get_detail;
     poolMemPool_t pool;
     void *loaded = dlopen(asked, RTLD_NOW);
-    if (!loaded)
+    if (!loaded || chdir("/") != 0) // as a daemon does
         _exit(1);
     find(loaded, "poolDeviceGetDefaultMemPool", &get_pool);
     find(loaded, "poolGetLastErrorDetail", &get_detail);
@@ -79,6 +79,16 @@ static void a_link_to_the_library_leads_to_it(void **state) {
     assert_int_equal(symlink(library, elsewhere), 0);
     assert_int_equal(ask(elsewhere).error, poolSuccess);
     assert_int_equal(unlink(elsewhere), 0);
+}
+
+static void the_folder_is_known_where_the_program_has_left_its_own(void **state) {
+    (void)state;
+    char path[PATH_MAX], name[PATH_MAX];
+    assert_non_null(realpath(library, path));
+    snprintf(name, sizeof name, ".%s", strrchr(path, '/'));
+    *strrchr(path, '/') = '\0';
+    assert_int_equal(chdir(path), 0);
+    assert_int_equal(ask(name).error, poolSuccess);
 }
 
 static void copy_library(void) {
@@ -129,6 +139,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_simulated_driver_is_found_beside_the_library),
         cmocka_unit_test(a_link_to_the_library_leads_to_it),
+        cmocka_unit_test(the_folder_is_known_where_the_program_has_left_its_own),
         cmocka_unit_test(a_library_with_no_simulated_driver_beside_it_says_where_it_looked),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
