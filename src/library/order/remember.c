@@ -50,6 +50,7 @@ void sp_remember_stream(struct sp_stream *stream, CUstream handle) {
     if (sp_load_relaxed(&stream->known_as) != name) {
         sp_store_relaxed(&stream->handle_use.was_remembered, true);
         sp_store_release(&stream->known_as, name);
+        atomic_fetch_add(&stream->handle_use.learned, 1);
     }
     struct sp_remembered *own = sp_remember_own();
     if (own)

@@ -73,6 +73,7 @@ struct sp_stream_turn {
 struct sp_stream_handle_use {
     _Atomic bool was_remembered; // by whatever thread
     _Atomic uint32_t borrowers;  // see order/borrow.h
+    _Atomic uint32_t learned;    // so often a thread has made it known
 };
 
 // The stream's marks: see order/mark.h.

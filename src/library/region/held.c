@@ -252,6 +252,16 @@ static bool may_leave(struct sp_lane *lane, enum sp_held_share share, uint64_t a
     return false;
 }
 
+// A stream that was forgotten and is known again may have its lane open, from the next free on.
+static void open_again_locked(struct sp_lane *lane) {
+    lane->learned = atomic_load(&lane->stream->handle_use.learned);
+    if (!sp_open_may_be(lane->pool, lane->stream))
+        return;
+    sp_lock_acquire(&lane->pool->lock);
+    sp_held_deal(lane->pool);
+    sp_lock_release(&lane->pool->lock);
+}
+
 bool sp_held_add_locked(struct sp_lane *lane, uint64_t sequence, uint64_t address, uint64_t bytes) {
     bool changed = sp_load_relaxed(&lane->looks) && atomic_exchange(&lane->looks, false);
     enum sp_held_share share = (enum sp_held_share)atomic_load(&lane->share);
@@ -266,6 +276,8 @@ bool sp_held_add_locked(struct sp_lane *lane, uint64_t sequence, uint64_t addres
     if (bytes == 0)
         return share != SP_HELD_NOTHING || is_covered(lane);
     bool may = may_leave(lane, share, address, bytes);
+    if (!may && lane->learned != atomic_load(&lane->stream->handle_use.learned))
+        open_again_locked(lane);
     lane->uncounted = lane->uncounted || !may || share != SP_HELD_SOME; // an event may fail
     return may;
 }

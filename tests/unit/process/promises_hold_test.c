@@ -219,6 +219,20 @@ static void the_end_of_another_pools_promise_closes_lanes(void **state) {
     assert_int_equal(recorded_by_pair(unpromised), 1);
 }
 
+// A promise of whatever pool has all streams forgotten when it ends.
+static void a_stream_that_is_known_again_has_its_lane_open_again(void **state) {
+    (void)state;
+    poolMemPool_t other = fixture_pool();
+    if (!has_ids())
+        return;
+    assert_int_equal(recorded_by_pair(a), 0);
+    fixture_set_flag(other, poolMemPoolAttrStreamPromises, poolPromiseStreamDestroy);
+    fixture_set_flag(other, poolMemPoolAttrStreamPromises, poolPromiseNothing);
+    assert_int_equal(recorded_by_pair(a), 0);
+    assert_int_equal(recorded_by_pair(b), 1);
+    assert_int_equal(recorded_by_pair(a), 1);
+}
+
 // ---------------------------------------------------------------------------------- interleavings
 
 // The stream is borrowed while a capture is about to begin, which waits for its return.
@@ -272,6 +286,7 @@ int main(void) {
         hold_test(beside_a_capture_each_pair_records),
         hold_test(nothing_is_asked_of_a_stream_that_captures),
         hold_test(the_end_of_another_pools_promise_closes_lanes),
+        hold_test(a_stream_that_is_known_again_has_its_lane_open_again),
         hold_test(a_capture_waits_for_borrowers_and_lets_no_more_in),
         // Behind it the promise never holds again.
         hold_test(after_an_unseen_capture_each_pair_records),
