@@ -93,16 +93,29 @@ def tests_of(file, all_tests):
     return named
 
 
+def passes(copy, tests):
+    """True when the tests pass, false when one fails, and null where they can't be built."""
+    targets = sorted({mutants.program_of(test) for test in tests})
+    if not copy.command(['cmake', '--build', copy.build, '--target', *targets, 'streampool_simcuda']):
+        return None
+    return copy.command(['ctest', '--test-dir', copy.build, '--timeout', str(SECONDS), '--stop-on-failure',
+                         '-R', f'^({"|".join(tests)})$'])
+
+
+def need_good(copy, tests):
+    """The library has to pass them without a mistake, before they meet their first mutant."""
+    if not set(tests) <= copy.good and not passes(copy, tests):
+        sys.exit(f'{copy.output[-2000:]}\nthe library fails without a mistake: {" ".join(tests)}')
+    copy.good.update(tests)
+
+
 def survives(copy, mutant, tests):
-    """True when the tests pass, false when one fails, and null where the mutant can't be built."""
+    """What passes() says of the mutant."""
+    need_good(copy, tests)
     content = pathlib.Path(f'{mutants.CHECKOUT}/{mutant.file}').read_bytes()
     copy.put(mutant.file, content[:mutant.begin] + mutant.new.encode('latin-1') + content[mutant.end:])
-    targets = sorted({mutants.program_of(test) for test in tests})
     try:
-        if not copy.command(['cmake', '--build', copy.build, '--target', *targets, 'streampool_simcuda']):
-            return None
-        return copy.command(['ctest', '--test-dir', copy.build, '--timeout', str(SECONDS), '--stop-on-failure',
-                             '-R', f'^({"|".join(tests)})$'])
+        return passes(copy, tests)
     finally:
         copy.put(mutant.file, content)
 

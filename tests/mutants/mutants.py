@@ -10,8 +10,8 @@ The mutants are the entries (edits.py) of planted/, one file for each folder of 
 "caught by" says which test caught it at the last run, how many operations of random programs that took, and how it
 showed. `run` meets that test first, then all sets of random programs (tests/random/programs.txt), then the conformance
 program, and prints rows of the table; with --update it writes down what it saw. Without numbers it takes all mutants,
-for hours, once it has shown that the library passes without a mistake. BUILD is a folder for a copy of the sources,
-which is the one that is changed, and its builds.
+for hours. Before a test meets its first mutant, the library has to pass it without a mistake. BUILD is a folder for a
+copy of the sources, which is the one that is changed, and its builds.
 
 Status 1: a mutant was not caught, or is wrong. Status 2: something can't be built, or fails without a mistake.
 SEEDS is how many seeds of each set a mutant is given before it counts as not caught (40).
@@ -190,6 +190,7 @@ class Run(Copy):
     """The tests that a mutant meets, and what the last one printed."""
 
     def __init__(self, build):
+        self.good = set()  # those that the library passes without a mistake
         super().__init__(build, ['-DCMAKE_BUILD_TYPE=Debug', '-DSTREAMPOOL_BENCH=OFF', '-DSTREAMPOOL_INSTALL=OFF',
                                  '-DSTREAMPOOL_TESTS=ON', '-DSTREAMPOOL_TESTS_CXX=OFF'])
         self.seeds = os.environ.get('SEEDS', '40')
@@ -237,17 +238,23 @@ class Run(Copy):
     def one(self, name):
         return self.random_set(name) if name in self.sets else self.conformance() if name == 'conformance' else self.unit_test(name)
 
-    def meet(self, first):
-        """How a test failed, those of the names `first` before the others, or null."""
+    def need_good(self, name):
+        failed = None if name in self.good else self.one(name)
+        if failed:
+            print(self.output[-2000:], f'the library fails without a mistake: {failed}', sep='\n', file=sys.stderr)
+            sys.exit(2)
+        self.good.add(name)
+
+    def mutant(self, entry):
+        """How a test failed, the one that caught the mutant last before the others, or null."""
+        first = [test_of(entry)] if test_of(entry) else []
         for name in dict.fromkeys([*first, *self.sets, 'conformance']):
-            caught = self.one(name)
+            self.need_good(name)
+            with self.changed(entry):
+                caught = self.one(name)
             if caught:
                 return caught
         return None
-
-    def mutant(self, entry):
-        with self.changed(entry):
-            return self.meet([test_of(entry)] if test_of(entry) else [])
 
 
 def test_of(entry):
@@ -260,11 +267,6 @@ def run(build, update, numbers):
     if missing:
         sys.exit(f'no mutant has the number {min(missing)}')
     copy = Run(build)
-    if not numbers:
-        failed = copy.meet(sorted({test_of(entry) for entry in entries} - {''}))
-        if failed:
-            print(copy.output[-2000:], f'the library fails without a mistake: {failed}', sep='\n', file=sys.stderr)
-            return 2
     print(HEAD)
     all_caught = True
     for entry in entries:
