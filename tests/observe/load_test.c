@@ -9,18 +9,16 @@
 
 #include <cmocka.h>
 
-#include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/sendfile.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/program.h"
 #include "random/numbers.h"
+#include "support/copy.h"
 
 static char library[PATH_MAX];       // a copy, in a folder of its own
 static char observer[PATH_MAX];      // that copy looks for it there
@@ -36,6 +34,7 @@ static const struct place {
     {"", NULL},
     {OTHER_RELEASE_FILE, "it is not of the same build as the library"},
     {OTHER_SIZE_FILE, "it is not of the same build as the library"},
+    {OTHER_STREAM_FILE, "it is not of the same build as the library"},
     {NO_ENTRY_FILE, "it is not of the same build as the library"},
     {TEXT_FILE, "invalid ELF header"},
     {"/tmp", "cannot read file data: Is a directory"},
@@ -175,20 +174,6 @@ static void a_relative_library_path_leads_to_the_observer(void **state) {
     free(folder);
 }
 
-static void copy_library(void) {
-    struct stat status;
-    int in = open(given, O_RDONLY | O_CLOEXEC);
-    int out = open(library, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
-    assert_true(in >= 0 && out >= 0 && fstat(in, &status) == 0);
-    for (off_t rest = status.st_size; rest > 0;) {
-        ssize_t sent = sendfile(out, in, NULL, (size_t)rest);
-        assert_true(sent > 0);
-        rest -= sent;
-    }
-    close(in);
-    close(out);
-}
-
 // The copy takes the name that the library looks for from the original's.
 static int begin(void **state) {
     char folder[PATH_MAX];
@@ -196,8 +181,7 @@ static int begin(void **state) {
         return -1;
     snprintf(library, sizeof library, "%.4000s/libstreampool.so", folder);
     snprintf(observer, sizeof observer, "%.4000s/%s", folder, strrchr(original, '/') + 1);
-    copy_library();
-    return 0;
+    return test_copy_file(given, library) ? 0 : -1;
 }
 
 int main(int argc, char **argv) {

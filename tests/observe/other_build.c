@@ -4,7 +4,9 @@
 __attribute__((visibility("default"))) const struct sp_observe_table *
 sp_observe_table(const struct sp_observe_host *host) {
     static const struct sp_observe_table table = {
-        .stamp = {SP_OBSERVE_RELEASE + OTHER_RELEASE, sizeof table + OTHER_SIZE},
+        .stamp = {SP_OBSERVE_RELEASE + OTHER_RELEASE, sizeof table + OTHER_SIZE,
+                  sizeof(struct sp_observe_stream) + OTHER_STREAM,
+                  sizeof(struct sp_observe_figures), SP_OBSERVE_ACTION_COUNT},
     };
     return host->stamp.size == 0 ? NULL : &table;
 }

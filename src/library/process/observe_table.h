@@ -1,8 +1,9 @@
 // The library and its observer, which notes what a process does (src/observe/), know each other by
 // two tables, one each way, whether the observer is a file of its own or linked in.
 //
-// Both are of the same build. Each table begins with a stamp: the release and the table's size.
-// Nothing else of a table is read before its stamp was found to fit.
+// Both are of the same build. Each table begins with a stamp: the release, the table's size, and
+// those of what its functions are passed. Nothing else of a table is read before its stamp was
+// found to fit.
 #ifndef STREAMPOOL_PROCESS_OBSERVE_TABLE_H
 #define STREAMPOOL_PROCESS_OBSERVE_TABLE_H
 
@@ -11,21 +12,25 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <streampool/streampool.h>
+#include <string.h>
 
 struct sp_observe_stamp {
     uint32_t release;
     uint32_t size;
+    uint32_t stream_size;  // of struct sp_observe_stream
+    uint32_t figures_size; // of struct sp_observe_figures
+    uint32_t actions;      // SP_OBSERVE_ACTION_COUNT
 };
 
 #define SP_OBSERVE_RELEASE                                                                         \
     (STREAMPOOL_VERSION_MAJOR * 1000000 + STREAMPOOL_VERSION_MINOR * 1000 +                        \
      STREAMPOOL_VERSION_PATCH)
-#define SP_OBSERVE_STAMP(table)                                                                    \
-    { SP_OBSERVE_RELEASE, sizeof(table) }
-
-static inline bool sp_observe_table_fits(const struct sp_observe_stamp *stamp, size_t size) {
-    return stamp->release == SP_OBSERVE_RELEASE && stamp->size == size;
-}
+#define SP_OBSERVE_STAMP_OF(size)                                                                  \
+    {                                                                                              \
+        SP_OBSERVE_RELEASE, size, sizeof(struct sp_observe_stream),                                \
+            sizeof(struct sp_observe_figures), SP_OBSERVE_ACTION_COUNT                             \
+    }
+#define SP_OBSERVE_STAMP(table) SP_OBSERVE_STAMP_OF(sizeof(table))
 
 // The library gives this to the observer.
 struct sp_observe_host {
@@ -70,6 +75,7 @@ enum sp_observe_action {
 #define SP_OBSERVE_ENUMERATOR(name, action) SP_RECORD_##name,
     SP_OBSERVE_ACTIONS(SP_OBSERVE_ENUMERATOR)
 #undef SP_OBSERVE_ENUMERATOR
+        SP_OBSERVE_ACTION_COUNT
 };
 
 // Counts of the blocks that the program was given and hasn't freed.
@@ -109,6 +115,12 @@ struct sp_observe_table {
     void (*read)(struct sp_observe_figures *figures);
     void (*print_leaks)(FILE *out);
 };
+
+// True of the other side's stamp where it is the one that this side has for a table of the size.
+static inline bool sp_observe_table_fits(const struct sp_observe_stamp *stamp, size_t size) {
+    const struct sp_observe_stamp own = SP_OBSERVE_STAMP_OF((uint32_t)size);
+    return memcmp(stamp, &own, sizeof own) == 0;
+}
 
 // Returns the observer's table, which then uses the library's. Null where that one doesn't fit. The
 // observer's file exports this name alone.

@@ -10,17 +10,15 @@
 #include <cmocka.h>
 
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/sendfile.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <streampool/streampool.h>
 
+#include "support/copy.h"
 #include "unit/base/child.h"
 
 struct result {
@@ -91,24 +89,10 @@ static void the_folder_is_known_where_the_program_has_left_its_own(void **state)
     assert_int_equal(ask(name).error, poolSuccess);
 }
 
-static void copy_library(void) {
-    struct stat status;
-    int in = open(library, O_RDONLY | O_CLOEXEC);
-    int out = open(elsewhere, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
-    assert_true(in >= 0 && out >= 0 && fstat(in, &status) == 0);
-    for (off_t rest = status.st_size; rest > 0;) {
-        ssize_t sent = sendfile(out, in, NULL, (size_t)rest);
-        assert_true(sent > 0);
-        rest -= sent;
-    }
-    close(in);
-    close(out);
-}
-
 static void a_library_with_no_simulated_driver_beside_it_says_where_it_looked(void **state) {
     (void)state;
     char expected[PATH_MAX + 128];
-    copy_library();
+    assert_true(test_copy_file(library, elsewhere));
     struct result result = ask(elsewhere);
     assert_int_equal(unlink(elsewhere), 0);
     snprintf(expected, sizeof expected,
