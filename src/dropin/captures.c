@@ -80,10 +80,6 @@ void sp_captures_promise(void) {
     tell();
 }
 
-uint32_t sp_captures_count(void) {
-    return atomic_load(&count);
-}
-
 // ---------------------------------------------------------------------------------------- the list
 
 static bool is_on(const struct capture *capture, CUstream stream, CUcontext context) {

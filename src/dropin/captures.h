@@ -58,7 +58,4 @@ void sp_captures_ended(CUstream stream, CUcontext context, sp_captures_question 
 void sp_captures_end_of_stream(CUstream stream, uint64_t until);
 void sp_captures_end_of_context(CUcontext context, uint64_t until);
 
-// The captures that are counted.
-uint32_t sp_captures_count(void);
-
 #endif

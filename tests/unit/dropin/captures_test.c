@@ -12,14 +12,15 @@
 
 // Captures as the drop-in notes them, and what the driver is asked meanwhile.
 
-static bool captures_are_none(void) {
-    return sp_captures_count() == 0;
-}
-
 static bool captures(CUstream stream) {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     return sp_driver->cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS &&
            status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+static bool captures_nowhere(CUstream stream) {
+    (void)stream;
+    return false;
 }
 
 static CUresult begin_capture(CUstream stream) {
@@ -172,7 +173,15 @@ static void a_capture_ends_with_its_context(void **state) {
     uint64_t before = sp_captures_now();
     sp_captures_begins(CU_STREAM_PER_THREAD, other);
     sp_captures_end_of_context(other, before);
-    assert_int_equal(sp_captures_count(), 1); // began after the end did
+    assert_false(captures_are_none()); // one began after the end did
+    sp_captures_refused(CU_STREAM_PER_THREAD, other, captures_nowhere);
+    assert_true(captures_are_none());
+}
+
+static void all_captures_of_a_context_end_with_it(void **state) {
+    CUcontext other = (CUcontext)state; // any address
+    sp_captures_begins(made_up(1), other);
+    sp_captures_begins(CU_STREAM_PER_THREAD, other);
     sp_captures_end_of_context(other, sp_captures_now());
     assert_true(captures_are_none());
 }
@@ -180,9 +189,8 @@ static void a_capture_ends_with_its_context(void **state) {
 static void *capture_on_its_own(void *unused) {
     assert_int_equal(sp_driver->cuCtxSetCurrent(simulated_context()), CUDA_SUCCESS);
     assert_int_equal(begin_capture(CU_STREAM_PER_THREAD), CUDA_SUCCESS);
-    assert_int_equal(sp_captures_count(), 2);
     assert_int_equal(end_capture(CU_STREAM_PER_THREAD), CUDA_SUCCESS);
-    assert_int_equal(sp_captures_count(), 1);
+    assert_false(captures_are_none()); // the other thread's is open
     return unused;
 }
 
@@ -208,7 +216,7 @@ static void without_host_memory_a_capture_is_counted_for_good(void **state) {
     require_refused(a);
     assert_int_equal(end_capture(a), CUDA_SUCCESS);
     assert_int_equal(calls_of(pair, a).captures, 2);
-    captures_left = 1;
+    captures_are_left = true;
 }
 
 int main(void) {
@@ -222,6 +230,7 @@ int main(void) {
         noted_test(a_begin_while_the_driver_is_asked_is_counted),
         noted_test(a_capture_ends_with_its_stream),
         noted_test(a_capture_ends_with_its_context),
+        noted_test(all_captures_of_a_context_end_with_it),
         noted_test(threads_capture_on_their_own_default_streams),
         // Behind it one is counted for ever.
         noted_test(without_host_memory_a_capture_is_counted_for_good),

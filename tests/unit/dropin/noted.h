@@ -7,14 +7,18 @@
 #include "dropin/seen.h"
 
 #include "api/interpose.h"
+#include "process/promises.h"
 #include "unit/fixture/pool.h"
 
 // Each test has its own pool, which is the device's current one, and a seen stream.
 extern poolMemPool_t pool;
 extern CUstream a;
 
-// So many captures are still counted when a test has ended.
-extern uint32_t captures_left;
+// A test leaves one counted.
+extern bool captures_are_left;
+
+// True while none is counted: that is what the library is told.
+bool captures_are_none(void);
 
 int noted_setup(void **state);
 int noted_teardown(void **state);
