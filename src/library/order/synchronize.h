@@ -28,6 +28,12 @@ struct sp_outcome sp_synchronize_await(struct sp_stream *stream);
 // Synchronises the current context.
 struct sp_outcome sp_synchronize_context(void);
 
+// Wait by the driver's call alone, ahead of a synchronise that will find no more to wait for:
+// nothing is learned, and an error is left for it.
+void sp_synchronize_ahead_of_stream(CUstream handle);
+void sp_synchronize_ahead_of_event(CUevent event);
+void sp_synchronize_ahead_of_context(void);
+
 // For order/identity.h: synchronise or query an identified stream, by the driver's answer and the
 // mark behind its frees.
 struct sp_outcome sp_synchronize_by_mark(struct sp_stream *stream, CUstream handle);

@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "base/thread.h"
+#include "order/synchronize.h"
 #include "process/observe_load.h"
 
 _Atomic bool sp_observe_on;
@@ -52,21 +53,21 @@ static bool records(void) {
 bool sp_observe_take_turn_behind_stream(CUstream handle) {
     if (!records())
         return false;
-    (void)sp_outcome_of_driver(sp_driver->cuStreamSynchronize(handle), "cuStreamSynchronize");
+    sp_synchronize_ahead_of_stream(handle);
     return observer->take_turn();
 }
 
 bool sp_observe_take_turn_behind_event(CUevent event) {
     if (!records())
         return false;
-    (void)sp_outcome_of_driver(sp_driver->cuEventSynchronize(event), "cuEventSynchronize");
+    sp_synchronize_ahead_of_event(event);
     return observer->take_turn();
 }
 
 bool sp_observe_take_turn_behind_context(void) {
     if (!records())
         return false;
-    (void)sp_outcome_of_driver(sp_driver->cuCtxSynchronize(), "cuCtxSynchronize");
+    sp_synchronize_ahead_of_context();
     return observer->take_turn();
 }
 
