@@ -216,6 +216,7 @@ int main(int argc, char **argv) {
     struct request request = {
         .choice = SP_DEVICE_AUTO, .device_memory = UINT64_MAX, .divisor = BOUNDED_DIVISOR};
     const struct sp_driver *driver;
+    sp_output_flush_at_exit();
     if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)
         return EXIT_FAILURE;
     struct bench bench = {.rounds = request.rounds ? request.rounds : 21,

@@ -116,7 +116,7 @@ static bool print_all(const struct sp_facts *facts) {
     print_driver(facts);
     print_devices(facts);
     print_missing(facts->driver);
-    return fflush(stdout) == 0 || sp_complain("standard output can't be written");
+    return sp_output_flush();
 }
 
 // ------------------------------------------------------------------------------------- the command

@@ -1,5 +1,6 @@
 // The program: finds the sub-command, which does the rest.
 #include "cli/command.h"
+#include "cli/output.h"
 #include "cli/version.h"
 
 #include <stdlib.h>
@@ -113,6 +114,7 @@ static int run_help(int argc, char **argv) {
 
 int main(int argc, char **argv) {
     struct choice choice = {.command = NULL};
+    sp_output_flush_at_exit();
     if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &choice) != 0)
         return EXIT_FAILURE;
     choice.argv[0] = choice.command->full_name;

@@ -2,9 +2,8 @@
 #include "base/options.h"
 
 #include "cli/command.h"
-#include "cli/complain.h"
+#include "cli/output.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,8 +79,5 @@ int sp_command_options(int argc, char **argv) {
         print_markdown();
     else
         print_plain();
-    if (fflush(stdout) == 0 && !ferror(stdout))
-        return EXIT_SUCCESS;
-    sp_complain("standard output: %s", strerror(errno));
-    return EXIT_FAILURE;
+    return sp_output_flush() ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -40,4 +41,26 @@ bool sp_output_ready(const char *path) {
 
 bool sp_output_write(const char *path, const char *text) {
     return write_file(path, text) || sp_complain("%s: %s", sp_place_name(path), strerror(errno));
+}
+
+bool sp_output_flush(void) {
+    static bool has_failed;
+    if (has_failed)
+        return false;
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return true;
+    has_failed = true;
+    return sp_complain("standard output: %s",
+                       errno != 0 ? strerror(errno) : "not all could be written");
+}
+
+static void flush(void) {
+    if (!sp_output_flush())
+        _exit(EXIT_FAILURE);
+}
+
+void sp_output_flush_at_exit(void) {
+    if (atexit(flush) != 0)
+        abort(); // there is room for 32 functions at least
 }

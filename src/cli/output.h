@@ -14,6 +14,14 @@ bool sp_output_write(const char *path, const char *text);
 // asked before long work. Nothing is there afterwards that wasn't there.
 bool sp_output_ready(const char *path);
 
+// Flushes standard output. False when not all could be written that was printed there; standard
+// error says why, once.
+bool sp_output_flush(void);
+
+// Has the program do that when it exits, and fail if it does: a parser that has shown a help or the
+// version ends the program itself.
+void sp_output_flush_at_exit(void);
+
 // True for "-". A null path, for a file that nobody asked for, is none.
 static inline bool sp_output_is_standard(const char *path) {
     return path && path[0] == '-' && path[1] == '\0';

@@ -9,9 +9,7 @@
 #include "cli/settings.h"
 #include "cli/traces.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct request {
     enum sp_device_choice choice;
@@ -209,7 +207,7 @@ static bool print_table(const struct comparison *comparison) {
     sp_report_device(stdout, &comparison->device, SP_TIME_OF_VIRTUAL_CLOCK);
     if (!sp_policies_print(stdout, comparison->results, comparison->result_count))
         return sp_complain("out of host memory");
-    return fflush(stdout) == 0 || sp_complain("standard output: %s", strerror(errno));
+    return sp_output_flush();
 }
 
 static bool print_results(const struct comparison *comparison) {

@@ -6,9 +6,7 @@
 #include "cli/replay.h"
 #include "cli/report.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <string.h>
 
 // On one pool a trace that can't be replayed keeps the others from it, too.
 static void print_unsuited(const struct sp_replay *replay, const struct sp_allocator *allocator,
@@ -83,7 +81,7 @@ static bool print_chosen(const struct sp_replay *replay, const struct sp_summari
         return sp_complain("out of host memory");
     if (replay->request->beside && !print_beside(replay, chosen))
         return false;
-    return fflush(stdout) == 0 || sp_complain("standard output: %s", strerror(errno));
+    return sp_output_flush();
 }
 
 static bool print_table(const struct sp_replay *replay, const struct sp_summaries *summaries) {

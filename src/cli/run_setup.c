@@ -142,8 +142,9 @@ static bool can_be_written(const char *record) {
     char path[PATH_MAX];
     if (!absolute(record, path))
         return false;
-    errno = EINVAL;
-    return (stat(path, &status) != 0 || S_ISREG(status.st_mode)) && sp_place_try(path);
+    bool is_there = stat(path, &status) == 0;
+    errno = is_there && S_ISDIR(status.st_mode) ? EISDIR : EINVAL;
+    return (!is_there || S_ISREG(status.st_mode)) && sp_place_try(path);
 }
 
 static bool set_trace(const char *record) {

@@ -44,6 +44,46 @@ static void each_command_has_help_under_its_own_name(void **state) {
     assert_good(ARGUMENTS("policies", "--help"), "--limit=BYTES");
 }
 
+// The shell has the program's standard output be a device that is full.
+static void what_can_not_be_printed_is_an_error(void **state) {
+    (void)state;
+    static const char print[] = "exec \"$0\" \"$@\" >/dev/full";
+    const char *trace = file_write("one.csv", TRACE_HEADER "1,0,allocate,0x1000000,1024,0\n");
+    const char *const commands[][3] = {
+        {"--help"},
+        {"-h"},
+        {"--usage"},
+        {"--version"},
+        {"help"},
+        {"help", "-h"},
+        {"help", "info"},
+        {"help", "replay"},
+        {"help", "import"},
+        {"help", "run"},
+        {"info", "--help"},
+        {"replay", "--help"},
+        {"import", "-h"},
+        {"run", "-h"},
+        {"policies", "-h"},
+        {"options", "--help"},
+        {"options"},
+        {"info", "-dsim"},
+        {"replay", "-dsim", trace},
+        {"policies", trace},
+    };
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        struct outcome outcome;
+        program_run_at("/bin/sh", &outcome, NO_SETTINGS,
+                       ARGUMENTS("-c", print, STREAMPOOL_PROGRAM, commands[i][0], commands[i][1],
+                                 commands[i][2]));
+        if (outcome.status != 1)
+            fail_msg("%s: status %d", commands[i][0], outcome.status);
+        assert_string_equal(outcome.errors,
+                            "streampool: standard output: No space left on device\n");
+        program_forget(&outcome);
+    }
+}
+
 static char *output_of(const char *const arguments[]) {
     struct outcome outcome;
     program_run(&outcome, NO_SETTINGS, arguments);
@@ -231,6 +271,7 @@ static void an_unknown_option_is_named(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_version_is_the_projects),
+        cmocka_unit_test(what_can_not_be_printed_is_an_error),
         cmocka_unit_test(help_names_every_command),
         cmocka_unit_test(each_command_has_help_under_its_own_name),
         cmocka_unit_test(help_is_had_in_every_form),
@@ -250,5 +291,5 @@ int main(void) {
         cmocka_unit_test(an_attribute_that_is_set_is_one_of_our_own_and_a_number),
         cmocka_unit_test(an_unknown_option_is_named),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, files_begin, files_end);
 }
