@@ -191,6 +191,64 @@ static void a_gzip_stream_with_a_wrong_checksum_is_refused(void **state) {
     free(bytes);
 }
 
+// ------------------------------------------------------------- small files that unpack to much
+// text
+
+#ifdef CAN_LIMIT_MEMORY
+
+// A thousand times the lines, so often.
+static const char *repeated(const char *name, const char *lines, int times) {
+    const char *path = file_path(name);
+    size_t length = strlen(lines);
+    char *text = malloc(1000 * length);
+    gzFile file = gzopen(path, "w1");
+    assert_true(text && file);
+    for (size_t i = 0; i < 1000; i++)
+        memcpy(text + i * length, lines, length);
+    assert_true(gzputs(file, TRACE_HEADER) > 0);
+    for (int i = 0; i < times; i++)
+        assert_int_equal(gzwrite(file, text, (unsigned)(1000 * length)), 1000 * length);
+    assert_int_equal(gzclose(file), Z_OK);
+    free(text);
+    return path;
+}
+
+// The shell lets the program have 150 MB of address space.
+static void replay_in_little_memory(struct outcome *outcome, const char *path) {
+    program_run_at("/bin/sh", outcome, NO_SETTINGS,
+                   ARGUMENTS("-c", "ulimit -v 150000; exec \"$0\" \"$@\"", STREAMPOOL_PROGRAM,
+                             "replay", "--device=sim", "--allocator=direct", path));
+}
+
+static void the_text_of_a_trace_takes_no_memory(void **state) {
+    (void)state;
+    struct outcome outcome;
+    char lines[1024];
+    snprintf(lines, sizeof lines, "1,%0440d,allocate,0x100,8,0\n1,%0440d,free,0x100,8,0\n", 0, 0);
+    const char *path = repeated("long.csv.gz", lines, 200); // 190 MB
+    replay_in_little_memory(&outcome, path);
+    assert_string_equal(outcome.errors, "");
+    assert_int_equal(outcome.status, 0);
+    program_forget(&outcome);
+    remove(path);
+}
+
+static void more_lines_than_memory_has_room_for_are_refused(void **state) {
+    (void)state;
+    struct outcome outcome;
+    const char *path =
+        repeated("many.csv.gz", "1,0,allocate,0x100,8,0\n1,0,free,0x100,8,0\n", 3000);
+    replay_in_little_memory(&outcome, path);
+    assert_int_equal(outcome.status, 1);
+    assert_string_equal(outcome.output, "");
+    assert_memory_equal(outcome.errors, path, strlen(path));
+    assert_says(outcome.errors, ": out of host memory\n");
+    program_forget(&outcome);
+    remove(path);
+}
+
+#endif
+
 // -------------------------------------------------------------------------- behind the gzip stream
 
 // A gzipped trace with some bytes behind it.
@@ -270,6 +328,10 @@ int main(void) {
         cmocka_unit_test(a_null_byte_is_refused_as_any_bad_character),
         cmocka_unit_test(a_gzip_stream_cut_in_its_trailer_is_refused_behind_the_last_line),
         cmocka_unit_test(a_gzip_stream_cut_in_its_header_is_refused),
+#ifdef CAN_LIMIT_MEMORY
+        cmocka_unit_test(the_text_of_a_trace_takes_no_memory),
+        cmocka_unit_test(more_lines_than_memory_has_room_for_are_refused),
+#endif
         cmocka_unit_test(a_gzip_stream_cut_anywhere_is_refused),
         cmocka_unit_test(a_gzip_stream_with_a_wrong_checksum_is_refused),
         cmocka_unit_test(other_bytes_behind_a_gzip_stream_are_refused),
