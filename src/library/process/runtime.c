@@ -32,7 +32,7 @@ static poolError_t start_locked(void) {
     if (loaded != CUDA_SUCCESS)
         return describe_load_failure(loaded);
     struct sp_outcome outcome =
-        sp_outcome_of_driver(sp_driver->cuDeviceGetCount(&sp_device_count), "cuDeviceGetCount");
+        sp_outcome_of_driver(driver->cuDeviceGetCount(&sp_device_count), "cuDeviceGetCount");
     if (!sp_is_done(outcome))
         return sp_fail_outcome(outcome, "counting the devices");
     if (sp_device_count > SP_MAX_DEVICES)
