@@ -8,8 +8,8 @@
 #include "process/runtime.h"
 #include "region/collect.h"
 #include "region/handle.h"
-#include "region/loan.h"
-#include "supply/later.h"
+#include "region/stitch.h"
+#include "supply/defer.h"
 #include "support/check.h"
 #include "support/device.h"
 #include "support/pools.h"
@@ -161,9 +161,9 @@ static poolError_t drop_kept_views(struct scene *scene, enum scene_pool place) {
     before_call(scene);
     sp_collect_all(pool);
     sp_lock_acquire(&pool->lock);
-    sp_loan_limit_kept(pool, 0, 0);
+    sp_stitch_limit_kept(pool, 0, 0);
     sp_lock_release(&pool->lock);
-    sp_later_bury(pool);
+    sp_defer_bury(pool);
     return after_call(scene, poolSuccess);
 }
 

@@ -49,7 +49,7 @@ static unsigned number_at(const struct sp_block *second) {
 static bool check_row(const struct sp_block *first) {
     const struct sp_block *last = first;
     unsigned most = 0;
-    for (; sp_block_is_filed(last->next); last = last->next)
+    for (; sp_block_is_in_tier(last->next); last = last->next)
         most = (unsigned)sp_max(most, number_at(last->next));
     return last == first || most >= number_of(sp_block_end(last) - first->address);
 }
@@ -67,13 +67,13 @@ static bool check_leaf(const struct sp_leaf *leaf, size_t units) {
 static bool check_free(const struct sp_block *block) {
     size_t unit = sp_units_at(block->chain, block->address);
     const struct sp_leaf *leaf = sp_units_leaf(block->chain, unit);
-    return !sp_block_is_filed(block) ||
+    return !sp_block_is_in_tier(block) ||
            leaf->free[unit & (SP_LEAF_UNITS - 1)] >= number_of(block->size);
 }
 
 static bool check_rows(const struct sp_chain *chain) {
     for (const struct sp_block *block = chain->first; block; block = block->next) {
-        if (sp_block_is_filed(block) && !sp_block_is_filed(block->prev) && !check_row(block))
+        if (sp_block_is_in_tier(block) && !sp_block_is_in_tier(block->prev) && !check_row(block))
             return false;
         if (!check_free(block))
             return false;

@@ -12,9 +12,9 @@
 #include "region/front.h"
 #include "region/handle.h"
 #include "region/lane.h"
-#include "region/loan.h"
 #include "region/owner.h"
 #include "region/quick.h"
+#include "region/stitch.h"
 #include "supply/trim.h"
 
 #include <stdio.h>
@@ -129,7 +129,7 @@ static bool check_block(struct check *check, const struct sp_segment *segment,
     enum sp_block_state state = sp_block_state(block);
     check->busy_blocks += state == SP_BLOCK_BUSY;
     check->cached_blocks += state == SP_BLOCK_CACHED;
-    check->lent += state == SP_BLOCK_LENT ? block->size : 0;
+    check->lent += state == SP_BLOCK_STITCHED ? block->size : 0;
     REQUIRE(check, state != SP_BLOCK_NONE && state != SP_BLOCK_VACANT,
             "a spare descriptor is in a chain");
     REQUIRE(check, state != SP_BLOCK_BUSY,
@@ -202,7 +202,7 @@ static bool check_borrowed(struct check *check, const struct sp_stitch *stitch,
         REQUIRE(check, run->valid, "a stitched block lies on an extent that was released");
         bool of_pages = sp_segment_of(piece)->kind == SP_REGION_PAGES;
         REQUIRE(check,
-                sp_block_state(piece) == SP_BLOCK_LENT &&
+                sp_block_state(piece) == SP_BLOCK_STITCHED &&
                     piece->size ==
                         (of_pages ? sp_round_up(end - begin, SP_PAGE_SIZE) : end - begin) &&
                     piece->address == run->home + (begin - run->address),
@@ -412,7 +412,7 @@ static bool check_all(struct check *check) {
         if (!check_lane(check, SP_CONTAINER_OF(link, struct sp_lane, link), &cached))
             return false;
     }
-    REQUIRE(check, !sp_hands_have_some(check->pool),
+    REQUIRE(check, !sp_in_flight_is_any(check->pool),
             "memory is in a thread's hands while nothing is going on");
     return check_figures(check, cached);
 }

@@ -5,10 +5,10 @@
 
 #include "order/context.h"
 #include "order/event.h"
+#include "order/indirect.h"
 #include "order/private_event.h"
 #include "order/registry.h"
 #include "order/sentinel.h"
-#include "order/silent.h"
 
 void inside_order_end_context_waits(void) {
     pthread_mutex_lock(&sp_context_waits.lock);
@@ -22,7 +22,7 @@ void inside_order_end_context_waits(void) {
 static void free_entries(struct sp_event_entry *entry) {
     while (entry) {
         struct sp_event_entry *next = entry->next;
-        for (int i = 0; i < SP_SAID_MARKS; i++)
+        for (int i = 0; i < SP_EQUIVALENT_MARKS; i++)
             sp_mark_release(entry->marks[i]);
         free(entry);
         entry = next;
@@ -55,14 +55,14 @@ static void free_spare_marks(struct sp_mark *mark) {
 // The events of a context that is gone are gone.
 static void free_marks(struct sp_stream *stream) {
     if (stream->context && sp_context_is_gone(stream->context, stream->context_id))
-        sp_mark_lose_events(stream);
+        sp_mark_drop_events(stream);
     free_spare_marks(stream->marks.spares);
 }
 
 static void let_go_of_marks(struct sp_stream *stream) {
-    sp_mark_release(stream->marks.heard);
-    for (uint32_t i = 0; i < stream->marks.kept_count; i++)
-        sp_mark_release(stream->marks.kept[i]);
+    sp_mark_release(stream->marks.waited_for);
+    for (uint32_t i = 0; i < stream->marks.recent_count; i++)
+        sp_mark_release(stream->marks.recent[i]);
 }
 
 // Pointers to the stream from before find a name that no stream has.
@@ -71,7 +71,7 @@ static void empty_slot(struct sp_stream *stream) {
         sp_private_event_destroy(stream->event);
     sp_fence_set_clear(&stream->clock);
     sp_fence_set_clear(&stream->acquired.clock);
-    sp_list_remove(&stream->turn.link);
+    sp_list_remove(&stream->queued.link);
     memset(stream, 0, sizeof *stream);
     for (int i = 0; i < 3; i++)
         sp_store_relaxed(&stream->key.word[i], UINT64_MAX);
@@ -79,7 +79,8 @@ static void empty_slot(struct sp_stream *stream) {
 
 static void free_contexts(void) {
     while (sp_registry.context_count-- > 0)
-        free(SP_CONTAINER_OF(sp_list_pop_front(&sp_registry.row), struct sp_registry_known, link));
+        free(
+            SP_CONTAINER_OF(sp_list_pop_front(&sp_registry.queue), struct sp_registry_known, link));
 }
 
 void inside_order_forget_streams(void) {

@@ -12,7 +12,7 @@
 #include "process/runtime.h"
 #include "region/handle.h"
 #include "region/segment.h"
-#include "supply/later.h"
+#include "supply/defer.h"
 
 static void unmap_view(struct sp_view *view) {
     struct sp_extent *extent = sp_view_extent_from(view, 0);
@@ -53,7 +53,7 @@ static void take_out_of_walks(struct sp_pool *pool) {
 
 void inside_demolish(struct sp_pool *pool) {
     sp_handle_withdraw(pool, pool->handle);
-    sp_later_bury_at_end(pool);
+    sp_defer_bury_at_end(pool);
     unmap_segments(pool);
     destroy_slabs(pool);
     take_out_of_walks(pool);
@@ -100,7 +100,7 @@ void inside_teardown(void) {
     inside_order_free_sentinels();
     inside_page_map_clear();
     sp_device_count = 0;
-    atomic_store(&sp_reclaim_heard_synchronize, false);
+    atomic_store(&sp_reclaim_saw_synchronize, false);
     atomic_store(&sp_runtime_plain, false);
     atomic_store(&sp_runtime_started, false);
 }

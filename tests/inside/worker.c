@@ -16,7 +16,7 @@ void inside_worker_rest(void) {
 void inside_worker_stop(void) {
     if (sp_worker_end())
         pthread_join(sp_worker.thread, NULL);
-    while (sp_list_pop_front(&sp_worker.chores))
+    while (sp_list_pop_front(&sp_worker.tasks))
         ;
     sp_worker.started = false;
     sp_worker.ending = false;

@@ -9,7 +9,7 @@
 #include "model/ledger.h"
 #include "process/runtime.h"
 #include "region/handle.h"
-#include "supply/later.h"
+#include "supply/defer.h"
 #include "support/check.h"
 #include "support/device.h"
 #include "support/pools.h"

@@ -1,6 +1,6 @@
 // Rows in which the library's own thread works beside those of the program.
 #include "inside/worker.h"
-#include "supply/later.h"
+#include "supply/defer.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 #include "region/collect.h"
 #include "region/handle.h"
-#include "region/loan.h"
+#include "region/stitch.h"
 #include "stress/crew.h"
 #include "stress/rows.h"
 #include "support/check.h"
@@ -37,9 +37,9 @@ static void drop_kept_views(poolMemPool_t handle) {
     struct sp_pool *pool = sp_handle_pool(handle);
     sp_collect_all(pool);
     sp_lock_acquire(&pool->lock);
-    sp_loan_limit_kept(pool, 0, 0);
+    sp_stitch_limit_kept(pool, 0, 0);
     sp_lock_release(&pool->lock);
-    sp_later_bury(pool);
+    sp_defer_bury(pool);
 }
 
 static void allocate_if_possible(struct crew_member *member, struct crew_block *block) {

@@ -14,7 +14,7 @@
     X(threads_ask_about_memory_that_others_free, "poolPointerGetAttributes: exact for live memory, and whole for what comes and goes") \
     X(threads_make_and_destroy_streams_as_promised, "handles come back in other threads, and no thread takes the new stream for the old one") \
     X(threads_are_observed, "the library is told of streams and captures that come and go in all threads, and asks for no others") \
-    X(threads_ask_the_streams_of_others, "open lanes: streams that others borrow are destroyed, promises end and are made again meanwhile") \
+    X(threads_ask_the_streams_of_others, "lazy lanes: streams that others borrow are destroyed, promises end and are made again meanwhile") \
     X(threads_synchronise_and_trim_while_others_allocate, "a synchronise or a trim of one thread and a malloc of another") \
     X(threads_join_memory_in_pieces, "threads map the same free memory again and again, while others trim and free it") \
     X(threads_let_a_peer_in_and_out_while_others_map, "access of a second device changes while threads grow, trim and join memory in pieces") \

@@ -32,7 +32,7 @@ static bool is_out_of_reach(struct sp_fence fence, const struct sp_stream *taker
 // as long as one block of it is, and a large block with all that its size was rounded up to.
 static bool keeps_extent(const struct sp_block *block, const struct sp_stream *taker) {
     enum sp_block_state state = sp_block_state(block);
-    if (state == SP_BLOCK_LENT || state == SP_BLOCK_BUSY)
+    if (state == SP_BLOCK_STITCHED || state == SP_BLOCK_BUSY)
         return true;
     if (state == SP_BLOCK_LIVE)
         return !block->is_run || block->slab->live > 0;

@@ -4,7 +4,7 @@
 #include "base/thread.h"
 #include "driver/driver.h"
 #include "order/end.h"
-#include "order/remember.h"
+#include "order/stream_cache.h"
 #include "process/promises.h"
 #include "process/reclaim.h"
 
@@ -71,7 +71,7 @@ void sp_interpose_hold(int promises) {
 }
 
 void sp_interpose_forget(CUstream stream) {
-    sp_remember_forget_handle(stream, NULL);
+    sp_stream_cache_forget_handle(stream, NULL);
 }
 
 void sp_interpose_forget_all(void) {

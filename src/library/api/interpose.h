@@ -79,7 +79,7 @@ STREAMPOOL_API void sp_interpose_hold(int promises);
 STREAMPOOL_API void sp_interpose_forget(CUstream stream);
 
 // Says that a context may be about to end, with any streams, or that a stream lives on that was
-// said to end: all handles are forgotten. What open lanes have freed gets its event first.
+// said to end: all handles are forgotten. What lazy lanes have freed gets its event first.
 STREAMPOOL_API void sp_interpose_forget_all(void);
 
 // Has poolStreamDestroy() call this in place of the driver's own function. Of two drop-ins, the one

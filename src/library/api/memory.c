@@ -2,7 +2,7 @@
 #include "api/api.h"
 #include "calls/free.h"
 #include "calls/malloc.h"
-#include "order/remember.h"
+#include "order/stream_cache.h"
 #include "process/observe.h"
 #include "process/promises.h"
 #include "region/held.h"
@@ -23,7 +23,7 @@ static poolError_t refuse_free_in_capture(struct sp_outcome outcome) {
 }
 
 // True when the promises let a thread know the stream by its handle.
-static inline bool let_remember(int promises, CUstream handle) {
+static inline bool let_cache(int promises, CUstream handle) {
     if (!(promises & poolPromiseStreamDestroy))
         return false;
     return !sp_stream_is_default(handle) || promises & poolPromiseOneContext;
@@ -52,11 +52,11 @@ SP_APART static struct sp_stream *identify(CUstream handle, const struct sp_pool
     return stream;
 }
 
-SP_COLD static struct sp_stream *remember(CUstream handle, const struct sp_pool *pool,
-                                          poolError_t *error) {
+SP_COLD static struct sp_stream *find_and_cache(CUstream handle, const struct sp_pool *pool,
+                                                poolError_t *error) {
     struct sp_stream *stream = identify(handle, pool, error);
     if (stream)
-        sp_remember_stream(stream, handle);
+        sp_stream_cache_add(stream, handle);
     return stream;
 }
 
@@ -74,9 +74,9 @@ static SP_HOT struct sp_stream *admit(CUstream handle, const struct sp_pool *poo
         if (SP_UNLIKELY(!sp_is_done(capture)))
             return admit_late(capture, handle, pool, refuse, error);
     }
-    if (promises && let_remember(promises, handle)) {
-        stream = sp_remember_find(handle);
-        return SP_LIKELY(stream) ? stream : remember(handle, pool, error);
+    if (promises && let_cache(promises, handle)) {
+        stream = sp_stream_cache_find(handle);
+        return SP_LIKELY(stream) ? stream : find_and_cache(handle, pool, error);
     }
     if (SP_UNLIKELY(!asks))
         return identify(handle, pool, error);
@@ -95,7 +95,7 @@ static SP_HOT poolError_t take(struct sp_pool *pool, poolMemPool_t handle, struc
     if (SP_UNLIKELY(!address))
         return sp_malloc_missed(pool, handle, stream, size, flags, pointer);
     if (SP_UNLIKELY(sp_at_hand_is_another_now(pool, handle)))
-        return sp_malloc_hand_over(pool, handle, stream, address, SP_DEBT_NONE, pointer);
+        return sp_malloc_hand_over(pool, handle, stream, address, SP_OWED_NONE, pointer);
     *pointer = (void *)(uintptr_t)address;
     return poolSuccess;
 }
@@ -125,22 +125,22 @@ static SP_HOT poolError_t allocate_from(void **ptr, size_t size, struct named_po
 }
 
 // Returns the promises of the current pool, which depends on the stream's device. So they are known
-// only for streams that the thread remembers. Where the thread may remember the stream only by
+// only for streams in the thread's cache. Where the thread may cache the stream only by
 // another pool's promises, the result is none, and the driver is asked.
 static SP_HOT int promises_of_current(CUstream handle, int known) {
     poolMemPool_t pool;
-    const struct sp_stream *stream = sp_remember_find(handle);
+    const struct sp_stream *stream = sp_stream_cache_find(handle);
     struct sp_device *device = stream ? sp_device_at(stream->device) : NULL;
     int promises = known;
     if (device)
         promises |= sp_pool_promises(sp_device_current_pool(device, &pool));
-    return let_remember(promises, handle) ? promises : known;
+    return let_cache(promises, handle) ? promises : known;
 }
 
-static SP_HOT void remember_if_promised(const struct sp_pool *pool, struct sp_stream *stream,
-                                        CUstream handle, int known) {
-    if (sp_remember_find(handle) != stream && let_remember(sp_pool_promises(pool) | known, handle))
-        sp_remember_stream(stream, handle);
+static SP_HOT void cache_if_promised(const struct sp_pool *pool, struct sp_stream *stream,
+                                     CUstream handle, int known) {
+    if (sp_stream_cache_find(handle) != stream && let_cache(sp_pool_promises(pool) | known, handle))
+        sp_stream_cache_add(stream, handle);
 }
 
 // Allocates from the current pool of the stream's device. Another thread may destroy that pool
@@ -166,7 +166,7 @@ static SP_HOT poolError_t allocate_from_current(void **ptr, size_t size, CUstrea
     do {
         poolMemPool_t current;
         struct sp_pool *pool = sp_device_current_pool(device, &current);
-        remember_if_promised(pool, stream, handle, known);
+        cache_if_promised(pool, stream, handle, known);
         error = take(pool, current, stream, size, flags, ptr);
     } while (error == SP_MALLOC_GONE);
     return error;

@@ -3,7 +3,7 @@
 #include "api/api.h"
 #include "order/end.h"
 #include "order/event.h"
-#include "order/remember.h"
+#include "order/stream_cache.h"
 #include "process/observe.h"
 #include "process/promises.h"
 #include "process/reclaim.h"
@@ -11,12 +11,12 @@
 // Finds the stream by what is promised of it.
 static poolError_t find_stream(CUstream handle, int promises, struct sp_stream **stream) {
     bool by_handle = promises & poolPromiseStreamDestroy;
-    *stream = by_handle ? sp_remember_find(handle) : NULL;
+    *stream = by_handle ? sp_stream_cache_find(handle) : NULL;
     if (*stream)
         return poolSuccess;
     poolError_t error = sp_api_stream(handle, NULL, stream);
     if (error == poolSuccess && by_handle)
-        sp_remember_stream(*stream, handle);
+        sp_stream_cache_add(*stream, handle);
     return error;
 }
 

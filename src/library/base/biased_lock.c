@@ -10,13 +10,13 @@
 // A thread that takes a lock STREAK_FIRST times in a row becomes its owner; the number doubles for
 // each ownership that was ended, up to PATIENCE_MAX times. Ending one costs some microseconds.
 // Taking `shared` costs some ten nanoseconds more than going inside as the owner. To find it held
-// counts as much as to find it free MEETING times.
+// counts as much as to find it free CONTENTION_STEP times.
 #ifdef SP_SCHEDULE_POINTS
 enum { STREAK_FIRST = 1, PATIENCE_MAX = 2 }; // for tests: owners come and go
-enum { MEETING = 128, CHANGE_IS_MEETING = 1 };
+enum { CONTENTION_STEP = 128, CHANGE_COUNTS = 1 };
 #else
 enum { STREAK_FIRST = 32, PATIENCE_MAX = 8 };
-enum { MEETING = 8, CHANGE_IS_MEETING = 0 };
+enum { CONTENTION_STEP = 8, CHANGE_COUNTS = 0 };
 #endif
 
 static struct sp_lock_owner nobody; // is never a lock's owner
@@ -124,21 +124,22 @@ static void end_ownership(struct sp_biased_lock *lock, const struct sp_lock_owne
         lock->patience++;
 }
 
-// A crowd stays one.
-static void count_meeting(struct sp_biased_lock *lock, bool met) {
-    uint8_t count = sp_load_relaxed(&lock->met);
-    if (count == SP_BIASED_CROWDED || (!met && count == 0))
+// A lock that was found contended stays so.
+static void count_contention(struct sp_biased_lock *lock, bool contended) {
+    uint8_t count = sp_load_relaxed(&lock->contention);
+    if (count == SP_BIASED_CONTENDED || (!contended && count == 0))
         return;
-    bool crowded = met && count >= SP_BIASED_CROWDED - MEETING;
-    uint8_t next = crowded ? SP_BIASED_CROWDED : (uint8_t)(met ? count + MEETING : count - 1);
-    sp_store_relaxed(&lock->met, next);
+    bool is_full = contended && count >= SP_BIASED_CONTENDED - CONTENTION_STEP;
+    uint8_t next =
+        is_full ? SP_BIASED_CONTENDED : (uint8_t)(contended ? count + CONTENTION_STEP : count - 1);
+    sp_store_relaxed(&lock->contention, next);
 }
 
 void sp_biased_lock_acquire_shared(struct sp_biased_lock *lock) {
     if (sp_this_thread == &nobody && sp_load_acquire(&enabled))
         begin_thread();
-    bool met = sp_lock_acquire_meeting(&lock->shared);
-    count_meeting(lock, met || (CHANGE_IS_MEETING && lock->last != sp_this_thread));
+    bool contended = sp_lock_acquire_counted(&lock->shared);
+    count_contention(lock, contended || (CHANGE_COUNTS && lock->last != sp_this_thread));
     struct sp_lock_owner *owner = sp_load_relaxed(&lock->owner);
     if (owner)
         end_ownership(lock, owner);

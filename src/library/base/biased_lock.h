@@ -38,8 +38,8 @@ struct sp_lock_owner {
     struct sp_lock_owner *next_spare;
     struct sp_lock_owner *next; // in the list of all, spare or not
     uint32_t number;            // from 1 on; of threads that run at a time none have the same
-    // The pool's hands that the thread watches, and how often it has taken memory into them since;
-    // see region/hands.h.
+    // The pool that the thread watches, and how often it has taken memory out of lists there since;
+    // see region/in_flight.h.
     const void *watches;
     uint64_t taken;
 };
@@ -47,9 +47,9 @@ struct sp_lock_owner {
 struct sp_biased_lock {
     struct sp_lock shared; // held by each thread inside but the owner
     // Guarded by `shared`:
-    uint16_t streak;     // how often in a row `last` took it
-    uint8_t patience;    // how often an ownership was ended, up to a limit
-    _Atomic uint8_t met; // how often `shared` was held of late; see sp_biased_lock_is_crowded
+    uint16_t streak;            // how often in a row `last` took it
+    uint8_t patience;           // how often an ownership was ended, up to a limit
+    _Atomic uint8_t contention; // how often `shared` was held of late
     struct sp_lock_owner *last; // the thread that took `shared` last
 
     _Atomic(struct sp_lock_owner *) owner; // null: none
@@ -57,14 +57,14 @@ struct sp_biased_lock {
 
 // True when threads have stood in each other's way at the lock, until it is told to forget that: of
 // late more than every ninth found `shared` held. Anybody may ask.
-#define SP_BIASED_CROWDED UINT8_MAX
-static inline bool sp_biased_lock_is_crowded(const struct sp_biased_lock *lock) {
-    return sp_load_relaxed(&lock->met) == SP_BIASED_CROWDED;
+#define SP_BIASED_CONTENDED UINT8_MAX
+static inline bool sp_biased_lock_is_contended(const struct sp_biased_lock *lock) {
+    return sp_load_relaxed(&lock->contention) == SP_BIASED_CONTENDED;
 }
 
 // With the lock held.
-static inline void sp_biased_lock_forget_crowd(struct sp_biased_lock *lock) {
-    sp_store_relaxed(&lock->met, 0);
+static inline void sp_biased_lock_forget_contention(struct sp_biased_lock *lock) {
+    sp_store_relaxed(&lock->contention, 0);
 }
 
 // Lets threads become owners from now on. False when the system can't do that. It may take

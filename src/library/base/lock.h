@@ -64,7 +64,7 @@ static inline bool sp_lock_try(struct sp_lock *lock) {
 }
 
 // Takes the lock. True when another thread held it at first.
-static inline bool sp_lock_acquire_meeting(struct sp_lock *lock) {
+static inline bool sp_lock_acquire_counted(struct sp_lock *lock) {
 #ifdef SP_SCHEDULE_POINTS
     sp_lock_schedule_point();
 #endif
@@ -77,7 +77,7 @@ static inline bool sp_lock_acquire_meeting(struct sp_lock *lock) {
 }
 
 static inline void sp_lock_acquire(struct sp_lock *lock) {
-    (void)sp_lock_acquire_meeting(lock);
+    (void)sp_lock_acquire_counted(lock);
 }
 
 // True when some thread holds the lock just now. A hint.

@@ -19,15 +19,15 @@ static bool find(const char *name, struct sp_setting *setting) {
         const char *name;
         enum poolMemPoolAttr attribute;
         bool is_int;
-    } rows[] = {
-#define ROW(name, number, type) {#name, name, sizeof(type) == sizeof(int)},
-        STREAMPOOL_POOL_ATTRIBUTES(ROW)
-#undef ROW
+    } entries[] = {
+#define ENTRY(name, number, type) {#name, name, sizeof(type) == sizeof(int)},
+        STREAMPOOL_POOL_ATTRIBUTES(ENTRY)
+#undef ENTRY
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        if (strcasecmp(short_name(rows[i].name), name) == 0 ||
-            strcasecmp(rows[i].name, name) == 0) {
-            *setting = (struct sp_setting){rows[i].attribute, rows[i].is_int, 0};
+    for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++) {
+        if (strcasecmp(short_name(entries[i].name), name) == 0 ||
+            strcasecmp(entries[i].name, name) == 0) {
+            *setting = (struct sp_setting){entries[i].attribute, entries[i].is_int, 0};
             return true;
         }
     }

@@ -21,30 +21,30 @@
 struct sp_worker sp_worker = {
     .lock = PTHREAD_MUTEX_INITIALIZER,
     .rested = PTHREAD_COND_INITIALIZER,
-    .chores = {&sp_worker.chores, &sp_worker.chores},
+    .tasks = {&sp_worker.tasks, &sp_worker.tasks},
 };
 
 // ----------------------------------------------------------------------------------------- a round
 
-// A chore that was called for during its visit is in the queue already.
+// A task that was called for during its visit is in the queue already.
 static enum sp_worker_result visit_next_locked(void) {
-    struct sp_list *link = sp_list_pop_front(&sp_worker.chores);
-    struct sp_chore *chore = sp_worker.visited = SP_CONTAINER_OF(link, struct sp_chore, link);
+    struct sp_list *link = sp_list_pop_front(&sp_worker.tasks);
+    struct sp_task *task = sp_worker.visited = SP_CONTAINER_OF(link, struct sp_task, link);
     bool insists = sp_worker.result == SP_WORKER_BUSY;
     pthread_mutex_unlock(&sp_worker.lock);
-    enum sp_worker_result result = chore->visit(chore, insists);
+    enum sp_worker_result result = task->visit(task, insists);
     pthread_mutex_lock(&sp_worker.lock);
     sp_worker.visited = NULL;
     pthread_cond_broadcast(&sp_worker.rested);
     if (result != SP_WORKER_IDLE && sp_list_empty(link))
-        sp_list_push_back(&sp_worker.chores, link);
+        sp_list_push_back(&sp_worker.tasks, link);
     return result;
 }
 
 static enum sp_worker_result round_locked(void) {
     enum sp_worker_result most = SP_WORKER_IDLE;
     size_t left = 0;
-    SP_LIST_FOR_EACH(link, &sp_worker.chores)
+    SP_LIST_FOR_EACH(link, &sp_worker.tasks)
         left++;
     for (; left > 0 && !sp_worker.ending; left--) {
         enum sp_worker_result result = visit_next_locked();
@@ -141,33 +141,33 @@ static void wake_locked(void) {
 
 // ----------------------------------------------------------------------------------------- callers
 
-void sp_worker_chore_init(struct sp_chore *chore,
-                          enum sp_worker_result (*visit)(struct sp_chore *chore, bool insists)) {
-    sp_list_init(&chore->link);
-    chore->visit = visit;
+void sp_worker_task_init(struct sp_task *task,
+                         enum sp_worker_result (*visit)(struct sp_task *task, bool insists)) {
+    sp_list_init(&task->link);
+    task->visit = visit;
 }
 
-bool sp_worker_call(struct sp_chore *chore) {
+bool sp_worker_call(struct sp_task *task) {
     pthread_mutex_lock(&sp_worker.lock);
     bool started = start_locked();
-    if (started && sp_list_empty(&chore->link))
-        sp_list_push_back(&sp_worker.chores, &chore->link);
+    if (started && sp_list_empty(&task->link))
+        sp_list_push_back(&sp_worker.tasks, &task->link);
     if (started)
         wake_locked();
     pthread_mutex_unlock(&sp_worker.lock);
     return started;
 }
 
-// The thread may have ended since the chores were put into the queue. The chore that is visited is
+// The thread may have ended since the tasks were put into the queue. The task that is visited is
 // in no queue.
 void sp_worker_wake(void) {
     pthread_mutex_lock(&sp_worker.lock);
-    if ((sp_worker.visited || !sp_list_empty(&sp_worker.chores)) && start_locked())
+    if ((sp_worker.visited || !sp_list_empty(&sp_worker.tasks)) && start_locked())
         wake_locked();
     pthread_mutex_unlock(&sp_worker.lock);
 }
 
-void sp_worker_await(bool (*matters)(const struct sp_chore *chore)) {
+void sp_worker_await(bool (*matters)(const struct sp_task *task)) {
     pthread_mutex_lock(&sp_worker.lock);
     while (sp_worker.visited && matters(sp_worker.visited) && !sp_worker.ending &&
            !pthread_equal(pthread_self(), sp_worker.thread))

@@ -2,13 +2,13 @@
 //
 // A process has one. It is started when there is something to do, sleeps when there is nothing, and
 // ends when it has slept for a while: it keeps no process alive whose other threads have ended. It
-// has a queue of chores. In a *round* it visits each chore in turn, and leaves in the queue those
+// has a queue of tasks. In a *round* it visits each task in turn, and leaves in the queue those
 // that have more to do. Each visit does a little, so that other threads never wait for it long.
 //
 //   - After a round that came to nothing the worker pauses, each time twice as long. Even what is
 //     new waits for the end of the pause, so that no program can keep the worker busy with nothing.
 //   - It holds no lock while it sleeps or pauses, and takes none of another module while it holds
-//     its own. So a chore may be called for with any lock held.
+//     its own. So a task may be called for with any lock held.
 //   - It ends before the driver's own end at exit, and a forked child has none.
 #ifndef STREAMPOOL_BASE_WORKER_H
 #define STREAMPOOL_BASE_WORKER_H
@@ -23,31 +23,31 @@ enum sp_worker_result {
     SP_WORKER_IDLE,    // nothing is left to do
     SP_WORKER_PENDING, // nothing can be done until somebody calls sp_worker_wake()
     SP_WORKER_REFUSED, // the driver refuses what is to be done
-    SP_WORKER_BUSY,    // other threads use what the chore needs
+    SP_WORKER_BUSY,    // other threads use what the task needs
     SP_WORKER_PROGRESS
 };
 
-// A chore stands in the struct that it is about, which must stay as long as the worker may visit
+// A task stands in the struct that it is about, which must stay as long as the worker may visit
 // it. `insists` says that the last round had the result SP_WORKER_BUSY: the visit need make way no
 // longer.
-struct sp_chore {
+struct sp_task {
     struct sp_list link; // in the queue; guarded by the worker's lock
-    enum sp_worker_result (*visit)(struct sp_chore *chore, bool insists);
+    enum sp_worker_result (*visit)(struct sp_task *task, bool insists);
 };
 
-void sp_worker_chore_init(struct sp_chore *chore,
-                          enum sp_worker_result (*visit)(struct sp_chore *chore, bool insists));
+void sp_worker_task_init(struct sp_task *task,
+                         enum sp_worker_result (*visit)(struct sp_task *task, bool insists));
 
-// Puts the chore into the queue, if it isn't there, and starts or wakes the worker. False when the
-// thread can't be started. A chore that is called for during its visit is visited again.
-bool sp_worker_call(struct sp_chore *chore);
+// Puts the task into the queue, if it isn't there, and starts or wakes the worker. False when the
+// thread can't be started. A task that is called for during its visit is visited again.
+bool sp_worker_call(struct sp_task *task);
 
-// Has the worker visit the chores that are in the queue: those that are pending may go on.
+// Has the worker visit the tasks that are in the queue: those that are pending may go on.
 void sp_worker_wake(void);
 
-// Waits until the worker visits no chore that `matters`, which is asked with the worker's lock
+// Waits until the worker visits no task that `matters`, which is asked with the worker's lock
 // held. Returns at once for the worker itself. No lock is held.
-void sp_worker_await(bool (*matters)(const struct sp_chore *chore));
+void sp_worker_await(bool (*matters)(const struct sp_task *task));
 
 // The state, for worker.c, and for tests that wait for the worker or end it.
 struct sp_worker {
@@ -59,10 +59,10 @@ struct sp_worker {
     bool ending;
     bool called; // there is something new since the round began
     bool resting;
-    struct sp_chore *visited;     // at this moment, or null
+    struct sp_task *visited;      // at this moment, or null
     enum sp_worker_result result; // of the last round
     pthread_t thread;
-    struct sp_list chores; // the queue
+    struct sp_list tasks; // the queue
 };
 
 extern __attribute__((visibility("hidden"))) struct sp_worker sp_worker;

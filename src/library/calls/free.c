@@ -3,9 +3,9 @@
 //
 // A block goes back in one of three ways. The lane's own stream puts it back. Another stream,
 // several of them, or poolFree(), which has none, return a small block to its slab, or claim a
-// large one and file it. What is left to do then is the same (calls/release.h): give up a slab,
-// file a block, record an event. The account is settled last wherever the pool is needed: a pool
-// that was given up may be taken apart once nothing is used.
+// large one. What is left to do then is the same (calls/release.h): take a slab apart,
+// put a block into a tier, record an event. The account is settled last wherever the pool is
+// needed: a pool that was given up may be taken apart once nothing is used.
 #include "calls/free.h"
 
 #include "base/atomic.h"
@@ -14,8 +14,8 @@
 #include "order/foreign.h"
 #include "process/given_up.h"
 #include "region/collect.h"
-#include "region/crowded.h"
-#include "region/loan.h"
+#include "region/fronts.h"
+#include "region/stitch.h"
 #include "tell/pointer.h"
 
 #include <stdio.h>
@@ -99,7 +99,7 @@ SP_APART poolError_t sp_free_finish(struct sp_lane *lane, uintptr_t owner, struc
 
 // ----------------------------------------------------------------- by the lane's stream, once more
 
-// Frees a small block into a front of its crowded lane. False, and the block is as it was, where
+// Frees a small block into a front of its contended lane. False, and the block is as it was, where
 // the lane has to look at it.
 static bool put_in_front(uint64_t address, uintptr_t owner, struct sp_lane *lane,
                          struct sp_stream *stream, uint64_t sequence) {
@@ -115,16 +115,16 @@ static bool put_in_front(uint64_t address, uintptr_t owner, struct sp_lane *lane
                                  .class_index = slab->class_index};
     if (SP_LIKELY(sp_front_put(front, &free)))
         return true;
-    if (!sp_crowded_has_place(front, free.class_index) || sp_load_relaxed(&lane->looks) ||
+    if (!sp_fronts_has_place(front, free.class_index) || sp_load_relaxed(&lane->looks) ||
         !sp_front_claim(front, &free))
         return false;
     sp_list_init(&empty);
-    sp_crowded_make_room(front, &free, &empty);
+    sp_fronts_make_room(front, &free, &empty);
     sp_collect_slabs(lane, &empty);
     return sp_front_put_claimed(front, &free);
 }
 
-// Frees a block of an anonymous stream, whose free point was an event; of a crowded lane; or one
+// Frees a block of an anonymous stream, whose free point was an event; of a contended lane; or one
 // that was live a moment ago.
 static poolError_t put_own(void *pointer, uintptr_t owner, struct sp_lane *lane,
                            struct sp_stream *stream, uint64_t sequence) {
@@ -223,9 +223,9 @@ static bool make_room(struct sp_release *release) {
         return true;
     sp_fence_set_prune(&block->fences, sp_pool_measure(release->pool));
     bool room = sp_fence_set_reserve(&block->fences, release->count);
-    if (room && sp_loan_is_stitched(block)) {
+    if (room && sp_stitch_has_block(block)) {
         sp_lock_acquire(&release->pool->lock);
-        room = sp_loan_reserve(block, release->count);
+        room = sp_stitch_reserve(block, release->count);
         sp_lock_release(&release->pool->lock);
     }
     if (room)
@@ -257,7 +257,7 @@ static poolError_t free_large(void *pointer, struct sp_release *release) {
         return out_of_host_memory();
     release->address = address;
     release->requested = block->requested;
-    release->left = SP_LEFT_FILE;
+    release->left = SP_LEFT_BLOCK;
     for (uint32_t i = 0; i < release->count; i++)
         release->points[i].counts = block->size;
     sp_release_count(release);

@@ -5,9 +5,9 @@
 #include "calls/wait.h"
 #include "order/context.h"
 #include "order/end.h"
+#include "order/indirect.h"
 #include "order/mark.h"
 #include "order/poll.h"
-#include "order/silent.h"
 #include "order/slot.h"
 #include "order/synchronize.h"
 #include "region/ask.h"
@@ -81,7 +81,7 @@ static struct sp_outcome look_at_all(struct sp_request *request, struct sp_block
     if (many)
         sp_end_gone_contexts(request->lane->stream);
     if (many && may_ask)
-        outcome = sp_ask_open_lanes(request->pool, request->lane, true);
+        outcome = sp_ask_lazy_lanes(request->pool, request->lane, true);
     if (sp_is_done(outcome) && may_ask)
         outcome = sp_poll_context_of(request->lane->stream);
     bool news = sp_progress_news() != before;
@@ -104,7 +104,7 @@ static struct sp_outcome ask_own_stream(struct sp_request *request) {
 
 // A capture that begins between two questions is one more reason not to know.
 static struct sp_outcome ask_legacy_stream(struct sp_request *request) {
-    struct sp_outcome outcome = sp_silent_ask_legacy(request->lane->stream);
+    struct sp_outcome outcome = sp_indirect_ask_legacy(request->lane->stream);
     return outcome.code == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT ? sp_outcome_done() : outcome;
 }
 
@@ -118,22 +118,22 @@ static struct sp_outcome ask_current_context(struct sp_request *request) {
     return is_other ? sp_ask_current_context_of(request->pool->device) : sp_outcome_done();
 }
 
-// Other pools keep what was freed on their open lanes until somebody asks.
-static struct sp_outcome ask_open_lanes(struct sp_request *request) {
-    return sp_ask_open_lanes_of(request->pool->device, request->lane);
+// Other pools keep what was freed on their lazy lanes until somebody asks.
+static struct sp_outcome ask_lazy_lanes(struct sp_request *request) {
+    return sp_ask_lazy_lanes_of(request->pool->device, request->lane);
 }
 
 // Where the program says that nothing in the context captures.
 static struct sp_outcome ask_context(struct sp_request *request) {
     if (!sp_load_relaxed(&request->pool->attributes.context_fence))
         return sp_outcome_done();
-    struct sp_outcome outcome = sp_silent_ask_context(request->lane->stream);
+    struct sp_outcome outcome = sp_indirect_ask_context(request->lane->stream);
     return sp_outcome_lacks_support(outcome) ? sp_outcome_done() : outcome;
 }
 
 // The legacy stream comes first: the question to a blocking stream records an event there, which
 // the legacy stream would see.
-static question *const questions[] = {ask_legacy_stream, ask_own_stream, ask_open_lanes,
+static question *const questions[] = {ask_legacy_stream, ask_own_stream, ask_lazy_lanes,
                                       ask_current_context, ask_context};
 
 static struct sp_outcome ask_and_climb(struct sp_request *request, struct sp_block **block) {

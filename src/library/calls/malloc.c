@@ -14,8 +14,8 @@
 #include "process/given_up.h"
 #include "region/at_hand.h"
 #include "region/collect.h"
-#include "region/crowded.h"
 #include "region/device.h"
+#include "region/fronts.h"
 #include "region/lane.h"
 #include "region/offer.h"
 #include "region/take.h"
@@ -26,31 +26,31 @@
 // Returns what the stream owes for an allocation that was just made. All fences of a large block
 // count. Of a slab's block the last free there on the lane's own stream counts: the slab is its own
 // lane's.
-static enum sp_debt debt_for(const struct sp_stream *stream, uint64_t address) {
+static enum sp_owed owed_for(const struct sp_stream *stream, uint64_t address) {
     if (!sp_stream_acts(stream))
-        return SP_DEBT_NONE;
+        return SP_OWED_NONE;
     uintptr_t owner = sp_owner_of(address);
     struct sp_lane *lane = sp_owner_lane(owner);
     const struct sp_slab *slab = sp_owner_slab(owner);
-    enum sp_debt debt = SP_DEBT_NONE;
+    enum sp_owed owed = SP_OWED_NONE;
     sp_biased_lock_acquire(&lane->lock);
     bool (*is_complete)(struct sp_fence fence) = sp_pool_measure(lane->pool);
     if (sp_pool_follows_legacy(lane->pool))
-        debt = slab ? sp_action_debt_for_own(lane->stream, slab->last_sequence, is_complete)
-                    : sp_action_debt_for(lane->stream, &sp_owner_block(owner)->fences, is_complete);
+        owed = slab ? sp_action_owed_for_own(lane->stream, slab->last_sequence, is_complete)
+                    : sp_action_owed_for(lane->stream, &sp_owner_block(owner)->fences, is_complete);
     sp_biased_lock_release(&lane->lock);
-    return debt;
+    return owed;
 }
 
 // Unless the pool has become another one meanwhile. With the action that is owed.
 SP_APART poolError_t sp_malloc_hand_over(struct sp_pool *pool, poolMemPool_t handle,
                                          struct sp_stream *stream, uint64_t address,
-                                         enum sp_debt debt, void **pointer) {
+                                         enum sp_owed owed, void **pointer) {
     poolError_t error = poolSuccess;
     if (SP_UNLIKELY(sp_at_hand_is_another_now(pool, handle))) {
         error = SP_MALLOC_GONE;
-    } else if (debt != SP_DEBT_NONE) {
-        struct sp_outcome outcome = sp_action_make(stream, debt);
+    } else if (owed != SP_OWED_NONE) {
+        struct sp_outcome outcome = sp_action_make(stream, owed);
         if (sp_is_done(outcome))
             sp_pool_count(pool, SP_STATISTIC_EventsRecorded);
         else
@@ -80,7 +80,7 @@ static void count_near_locked(struct sp_lane *lane, const struct sp_block *block
 }
 
 struct near {
-    bool looked;   // at what is near; else there is no lane for that, or it is its turn to ask
+    bool looked;   // at what is near; else there is no lane for that, or it is due to ask
     bool unfenced; // the lane has memory that no event stands behind
 };
 
@@ -97,7 +97,7 @@ static uint64_t take_near_once(struct sp_pool *pool, struct sp_lane *lane,
     do {
         again = false;
         sp_biased_lock_acquire(&lane->lock);
-        if (SP_LIKELY(sp_lane_is(lane, pool, stream) && !sp_miss_is_turn_of_others(lane))) {
+        if (SP_LIKELY(sp_lane_is(lane, pool, stream) && !sp_miss_is_due_to_ask(lane))) {
             near->looked = true;
             block = sp_take_near_locked(lane, sp_at_hand_round_large(size), flags, &near->unfenced);
             again = !block && sp_load_relaxed(&lane->quick_used) != 0;
@@ -133,7 +133,7 @@ static uint64_t take_offered(struct sp_pool *pool, struct sp_lane *lane, struct 
     }
     sp_biased_lock_release(&lane->lock);
     if (SP_UNLIKELY(!is_lane)) {
-        sp_collect_file(pool, block, sp_settle_insert);
+        sp_collect_flush(pool, block, sp_settle_insert);
         return 0;
     }
     if (SP_UNLIKELY(!covered))
@@ -215,7 +215,7 @@ SP_COLD static poolError_t malloc_by_ladder(struct sp_pool *pool, poolMemPool_t 
     sp_pin_drop(pool);
     if (error != poolSuccess)
         return error;
-    return sp_malloc_hand_over(pool, handle, stream, address, debt_for(stream, address), pointer);
+    return sp_malloc_hand_over(pool, handle, stream, address, owed_for(stream, address), pointer);
 }
 
 // A front's blocks may have been other streams', and what the stream owes for them the lane tells.
@@ -226,10 +226,10 @@ SP_APART poolError_t sp_malloc_missed(struct sp_pool *pool, poolMemPool_t handle
     if (size > SP_SMALL_MAX)
         address = take_near(pool, stream, size, flags);
     else if (!(flags & poolMallocSameStreamOnly) && !sp_load_relaxed(&stream->acts))
-        address = sp_crowded_take(pool, stream, size);
+        address = sp_fronts_take(pool, stream, size);
     if (SP_UNLIKELY(!address))
         return malloc_by_ladder(pool, handle, stream, size, flags, pointer);
-    return sp_malloc_hand_over(pool, handle, stream, address, debt_for(stream, address), pointer);
+    return sp_malloc_hand_over(pool, handle, stream, address, owed_for(stream, address), pointer);
 }
 
 // An anonymous stream is ordered behind its earlier frees first. A size that can't be had is
@@ -251,8 +251,8 @@ SP_APART poolError_t sp_malloc_acting(struct sp_pool *pool, poolMemPool_t handle
     uint64_t address = sp_at_hand_take(pool, stream, size, flags, &freed);
     if (!address)
         return sp_malloc_missed(pool, handle, stream, size, flags, pointer);
-    enum sp_debt debt = SP_DEBT_NONE;
+    enum sp_owed owed = SP_OWED_NONE;
     if (sp_pool_follows_legacy(pool))
-        debt = sp_action_debt_for_own(stream, freed, sp_pool_measure(pool));
-    return sp_malloc_hand_over(pool, handle, stream, address, debt, pointer);
+        owed = sp_action_owed_for_own(stream, freed, sp_pool_measure(pool));
+    return sp_malloc_hand_over(pool, handle, stream, address, owed, pointer);
 }

@@ -19,7 +19,7 @@ poolError_t sp_malloc_acting(struct sp_pool *pool, poolMemPool_t handle, struct 
 // Gives what was taken with no pin to the caller, once the action that is owed for it is done, or
 // back to its pool.
 poolError_t sp_malloc_hand_over(struct sp_pool *pool, poolMemPool_t handle,
-                                struct sp_stream *stream, uint64_t address, enum sp_debt debt,
+                                struct sp_stream *stream, uint64_t address, enum sp_owed owed,
                                 void **pointer);
 
 #endif

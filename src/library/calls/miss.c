@@ -10,9 +10,9 @@
 #include "region/ask.h"
 #include "region/at_hand.h"
 #include "region/collect.h"
-#include "region/crowded.h"
 #include "region/device.h"
-#include "region/hands.h"
+#include "region/fronts.h"
+#include "region/in_flight.h"
 #include "region/quick.h"
 #include "region/settle.h"
 #include "tell/explain.h"
@@ -87,7 +87,7 @@ SP_COLD static uint64_t take_small_again(const struct sp_miss *miss) {
     sp_biased_lock_acquire(&lane->lock);
     uint64_t address = sp_at_hand_take_small_locked(lane, miss->size, miss->flags, NULL);
     if (!address && sp_front_is_any(lane)) {
-        sp_crowded_drain_locked(lane);
+        sp_fronts_drain_locked(lane);
         address = sp_at_hand_take_small_locked(lane, miss->size, miss->flags, NULL);
     }
     if (address)
@@ -103,7 +103,7 @@ static uint64_t take_first(struct sp_lane *lane, struct sp_slab *slab, struct sp
     slab->owner = lane;
     sp_owner_set_run(run, slab);
     sp_biased_lock_acquire(&lane->lock);
-    sp_at_hand_note_debt_locked(lane, slab, &run->fences);
+    sp_at_hand_note_owed_locked(lane, slab, &run->fences);
     sp_lane_own_slab_locked(lane, slab);
     sp_list_push_back(&lane->slabs[slab->class_index], &slab->link);
     uint64_t address = sp_at_hand_take_from_slab_locked(slab, size);
@@ -112,7 +112,7 @@ static uint64_t take_first(struct sp_lane *lane, struct sp_slab *slab, struct sp
 }
 
 // The slab's descriptor comes first: the pool doesn't grow for one that can't be had. What the
-// climb takes for a slab is in this thread's hands until the slab is its lane's.
+// climb takes for a slab is in flight until the slab is its lane's.
 SP_COLD static struct sp_outcome take_from_new_slab(const struct sp_miss *miss, unsigned parts,
                                                     uint64_t *address) {
     struct sp_block *run = NULL;
@@ -125,7 +125,7 @@ SP_COLD static struct sp_outcome take_from_new_slab(const struct sp_miss *miss, 
         return outcome;
     }
     *address = take_first(miss->lane, slab, run, miss->size);
-    sp_hands_put(&miss->pool->hands);
+    sp_in_flight_put(&miss->pool->in_flight);
     return outcome;
 }
 
@@ -260,10 +260,10 @@ static struct sp_outcome serve_small(const struct sp_miss *miss, uint64_t *addre
 
 // ------------------------------------------------------------------------------------ large blocks
 
-bool sp_miss_is_turn_of_others(const struct sp_lane *lane) {
+bool sp_miss_is_due_to_ask(const struct sp_lane *lane) {
     const struct sp_lanes *lanes = &lane->pool->lanes;
     return sp_pool_is_shared(lane->pool) && !sp_load_relaxed(&lanes->asks) &&
-           ((sp_load_relaxed(&lanes->ask_each_miss) && !sp_quick_is_in_crowd(lane)) ||
+           ((sp_load_relaxed(&lanes->ask_each_miss) && !sp_quick_is_contended(lane)) ||
             sp_load_relaxed(&lane->misses) % SP_MISSES_PER_POLL == 0);
 }
 
@@ -276,14 +276,14 @@ void sp_miss_count(struct sp_lane *lane) {
 
 // A lane that misses looks after the others, where there are others: now and then it asks the
 // events of some streams, by turns, so that the streams share what has completed before each has
-// taken memory of its own. This request doesn't need it, so a driver that fails here is heard by
+// taken memory of its own. This request doesn't need it, so a driver that fails here is told of by
 // the next call that does.
 static void look_after_others(struct sp_pool *pool, struct sp_lane *lane) {
-    bool ask = sp_miss_is_turn_of_others(lane) && sp_pool_may_ask(pool);
+    bool ask = sp_miss_is_due_to_ask(lane) && sp_pool_may_ask(pool);
     sp_miss_count(lane);
     if (!ask || atomic_exchange_explicit(&pool->lanes.asks, true, memory_order_relaxed))
         return;
-    sp_ask_some_open_lanes(pool, lane);
+    sp_ask_some_lazy_lanes(pool, lane);
     sp_poll_until_busy_of(lane->stream);
     sp_store_relaxed(&pool->lanes.asks, false);
     sp_lock_acquire(&pool->lock);
@@ -311,15 +311,15 @@ static struct sp_outcome look_again(const struct sp_miss *miss, uint64_t *addres
 static struct sp_outcome look_until_still(const struct sp_miss *miss, struct sp_outcome refused,
                                           uint64_t *address) {
     enum { LOOKS_MOST = 16 };
-    unsigned pauses = SP_HANDS_PAUSES;
-    bool still = sp_hands_are_alone();
+    unsigned pauses = SP_IN_FLIGHT_PAUSES;
+    bool still = sp_in_flight_is_ruled_out();
     for (unsigned looks = 0; !still && looks < LOOKS_MOST; looks++) {
-        sp_hands_await(miss->pool, &pauses);
-        while (pauses > 0 && is_small(miss) && sp_crowded_has_some_on_their_way(miss->lane))
-            sp_lock_pause(SP_HANDS_PAUSES - pauses--);
-        struct sp_stillness begin = sp_hands_begin_look(miss->pool);
+        sp_in_flight_await(miss->pool, &pauses);
+        while (pauses > 0 && is_small(miss) && sp_fronts_has_some_on_their_way(miss->lane))
+            sp_lock_pause(SP_IN_FLIGHT_PAUSES - pauses--);
+        struct sp_stillness begin = sp_in_flight_begin_look(miss->pool);
         struct sp_outcome outcome = look_again(miss, address);
-        still = sp_hands_end_look(miss->pool, &begin);
+        still = sp_in_flight_end_look(miss->pool, &begin);
         if (!sp_outcome_lacks_memory(outcome))
             return outcome;
     }

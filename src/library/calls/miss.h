@@ -11,9 +11,9 @@
 // miss. Where the pool's free memory lies in pieces each miss of a lane that is in no crowd asks:
 // see sp_growth_note() and region/quick.h.
 enum { SP_MISSES_PER_POLL = 8 };
-bool sp_miss_is_turn_of_others(const struct sp_lane *lane);
+bool sp_miss_is_due_to_ask(const struct sp_lane *lane);
 
-// Counts a miss towards that turn.
+// Counts a miss towards that.
 void sp_miss_count(struct sp_lane *lane);
 
 struct sp_miss {
@@ -27,7 +27,7 @@ struct sp_miss {
     struct poolMemPoolGrowth *growth;
 };
 
-// Allocates. Where others may have had free memory in their hands (region/hands.h), it looks again
+// Allocates. Where free memory may have been in flight (region/in_flight.h), it looks again
 // before it says that there is none, and may wait for them some tens of milliseconds.
 struct sp_outcome sp_miss_serve(const struct sp_miss *miss, uint64_t *address);
 

@@ -8,7 +8,7 @@
 #include "region/ask.h"
 #include "region/collect.h"
 #include "region/device.h"
-#include "region/keep.h"
+#include "region/retain.h"
 #include "region/settle.h"
 #include "supply/grow.h"
 
@@ -46,7 +46,7 @@ static struct sp_outcome prime_mapping(struct sp_pool *pool, uint64_t bytes) {
     if (!sp_is_done(outcome))
         return outcome;
     sp_lock_acquire(&pool->lock);
-    sp_keep_primed(pool, bytes);
+    sp_retain_primed(pool, bytes);
     sp_lock_release(&pool->lock);
     return sp_outcome_done();
 }
@@ -81,7 +81,7 @@ static struct sp_outcome prime_after_trim(struct sp_pool *pool, uint64_t bytes) 
     if (bytes > pool->limit - sp_load_relaxed(&pool->reserved))
         return sp_outcome_of(SP_BEYOND_LIMIT);
     if (!sp_pool_is_deterministic(pool)) {
-        sp_ask_open_lanes_of(pool->device, NULL);
+        sp_ask_lazy_lanes_of(pool->device, NULL);
         sp_ask_current_context_of(pool->device);
     }
     sp_reclaim_addresses(pool->device);

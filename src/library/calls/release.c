@@ -59,7 +59,8 @@ void sp_release_record(struct sp_lane *lane, struct sp_stream *stream) {
         uncount_record(lane, stream);
 }
 
-// ------------------------------------------------------------------------------------------ filing
+// ------------------------------------------------------------------------------------------ into
+// lists and tiers
 
 // The block carries the fences of this free from here on, and those of its earlier owners that
 // neither have completed nor are covered by them. There is room: for those of several points it
@@ -90,14 +91,14 @@ static struct sp_lane *lane_alone(const struct sp_release *release) {
     return sp_fence_set_at(fences, 0)->slot == point->stream->slot ? point->lane : NULL;
 }
 
-// A lane that places by address files its blocks. Where threads stand in each other's way it keeps
-// them, and gives them out again without the pool's lock.
+// A lane that places by address puts its blocks into tiers. Where threads stand in each other's way
+// it leaves them in quick lists, and gives them out again without the pool's lock.
 //
 // A hit asks nobody. So on a plain device a block is for the next hits of a stream only if its
 // memory is of the stream's context, and the stream has allocated: then nobody else gets its slot.
-static bool is_kept_in_lane(const struct sp_release *release, struct sp_lane *lane) {
+static bool stays_in_lane(const struct sp_release *release, struct sp_lane *lane) {
     if (sp_load_relaxed(&lane->by_address))
-        return sp_quick_keeps(lane) || sp_quick_meet_crowd(lane);
+        return sp_quick_keeps(lane) || sp_quick_note_contention(lane);
     if (!sp_vmm_is_plain(&release->pool->device->vmm))
         return true;
     const struct sp_plain *plain = &sp_segment_of(release->block)->view.plain;
@@ -108,22 +109,22 @@ static bool is_kept_in_lane(const struct sp_release *release, struct sp_lane *la
 
 // Into the lane's quick list, or where its fences say: where several streams have a claim that is
 // in the tiers. Of blocks of another size that stand in the list's way some are returned, and have
-// to go to the tiers. There may be more of them, and then the block isn't filed yet.
-static void file(const struct sp_release *release) {
+// to go to the tiers. There may be more of them, and then the block isn't in yet.
+static void put_back(const struct sp_release *release) {
     struct sp_block *block = release->block;
     stamp(block, release);
     block->quick_next = NULL;
     struct sp_lane *lane = lane_alone(release);
-    if (!lane || !is_kept_in_lane(release, lane)) {
-        sp_collect_file(release->pool, block, sp_settle_insert_and_swallow);
+    if (!lane || !stays_in_lane(release, lane)) {
+        sp_collect_flush(release->pool, block, sp_settle_insert_and_swallow);
         return;
     }
-    for (bool filed = false; !filed;) {
+    for (bool inserted = false; !inserted;) {
         sp_biased_lock_acquire(&lane->lock);
         struct sp_block *out = sp_collect_detach_other_locked(lane, block->size);
-        filed = sp_quick_put(lane, block);
+        inserted = sp_quick_put(lane, block);
         sp_biased_lock_release(&lane->lock);
-        sp_collect_file_detached(lane->pool, out, sp_settle_insert_and_swallow);
+        sp_collect_flush_detached(lane->pool, out, sp_settle_insert_and_swallow);
     }
 }
 
@@ -152,7 +153,7 @@ static void make_known(const struct sp_release *release, const struct sp_release
         sp_poll_stream(stream);
 }
 
-// Events are recorded first: a block that waits for several streams is filed as one with events
+// Events are recorded first: a block that waits for several streams comes as one with events
 // behind it then, and is looked at again only when something completes.
 void sp_release_finish(const struct sp_release *release) {
     struct sp_pool *pool = release->pool;
@@ -160,8 +161,8 @@ void sp_release_finish(const struct sp_release *release) {
         make_known(release, &release->points[i]);
     if (release->left & SP_LEFT_SLAB)
         sp_collect_slab(pool, release->account, release->slab);
-    if (release->left & SP_LEFT_FILE)
-        file(release);
+    if (release->left & SP_LEFT_BLOCK)
+        put_back(release);
     for (uint32_t i = 0; i < release->count; i++) {
         const struct sp_release_point *point = &release->points[i];
         if (point->left & SP_LEFT_SHORTEN)

@@ -26,7 +26,7 @@ struct sp_release {
     struct sp_block *block;  // a large one
     uint64_t address;        // of what the points count: the slab may be another one by then
     uint64_t requested;
-    unsigned left; // to do: SP_LEFT_SLAB, SP_LEFT_FILE
+    unsigned left; // to do: SP_LEFT_SLAB, SP_LEFT_BLOCK
 };
 
 // Finds the pool of the account, and the lane of each stream there, which stays as long as the

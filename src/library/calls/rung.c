@@ -11,8 +11,8 @@
 #include "region/collect.h"
 #include "region/device.h"
 #include "region/held.h"
-#include "region/keep.h"
 #include "region/lane.h"
+#include "region/retain.h"
 #include "region/settle.h"
 #include "region/take.h"
 #include "supply/grow.h"
@@ -36,7 +36,7 @@ struct sp_outcome sp_rung_primed(struct sp_request *request, struct sp_block **b
     if (request->kind != SP_REGION_PAGES)
         return sp_outcome_done();
     sp_lock_acquire(&request->pool->lock);
-    bool primed = sp_keep_is_primed(request->pool);
+    bool primed = sp_retain_is_primed(request->pool);
     sp_lock_release(&request->pool->lock);
     if (primed)
         *block = sp_take_from(request, SP_REGION_LARGE);
@@ -56,7 +56,7 @@ struct sp_outcome sp_rung_found_complete(struct sp_request *request, struct sp_b
     if (!sp_rung_may_ask_others(request))
         return sp_outcome_done();
     uint64_t before = sp_progress_news();
-    struct sp_outcome outcome = sp_ask_some_open_lanes(request->pool, request->lane);
+    struct sp_outcome outcome = sp_ask_some_lazy_lanes(request->pool, request->lane);
     if (sp_is_done(outcome))
         outcome = sp_poll_some_of(request->lane->stream);
     request->brought_news = sp_progress_news() != before;
@@ -170,13 +170,13 @@ static bool could_grow(const struct sp_request *request) {
 }
 
 // CUDA's pool gives memory back at a synchronise. Of a program that synchronises by CUDA's own
-// calls nothing is heard, so the threshold is applied here, if the stream turns out to be idle and
+// calls nothing is seen, so the threshold is applied here, if the stream turns out to be idle and
 // nothing of the pool is pending: when it was synchronised it looks like that. Only before a
 // growth, for which none of the memory that goes was of any use, and that can succeed. It is
 // applied by a look at all lanes, which is made seldom where there are very many.
 static void apply_threshold_unasked(const struct sp_request *request) {
     struct sp_pool *pool = request->pool;
-    if (sp_reclaim_hears_synchronizes() || sp_pool_is_deterministic(pool) ||
+    if (sp_reclaim_sees_synchronizes() || sp_pool_is_deterministic(pool) ||
         sp_load_relaxed(&pool->reserved) <= sp_load_relaxed(&pool->attributes.release_threshold))
         return;
     bool complete;
@@ -248,11 +248,11 @@ struct sp_outcome sp_rung_grown_after_trim(struct sp_request *request, struct sp
     return outcome;
 }
 
-// Where nothing may be asked, memory of open lanes has no event yet that could be waited for.
+// Where nothing may be asked, memory of lazy lanes has no event yet that could be waited for.
 struct sp_outcome sp_rung_fenced(struct sp_request *request, struct sp_block **block) {
     (void)block;
     return sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies)
-               ? sp_ask_open_lanes(request->pool, request->lane, false)
+               ? sp_ask_lazy_lanes(request->pool, request->lane, false)
                : sp_outcome_done();
 }
 
@@ -288,8 +288,8 @@ static void wait_if_it_may(struct sp_request *request, struct sp_block **block) 
     uint32_t misses = sp_load_relaxed(&lane->misses);
     sp_lock_acquire(&pool->lock);
     if (misses - lane->misses_at_wait > 1)
-        lane->waits_in_row = 0;
-    bool may_wait = lane->waits_in_row < SP_WAITS_IN_ROW;
+        lane->consecutive_waits = 0;
+    bool may_wait = lane->consecutive_waits < SP_CONSECUTIVE_WAITS;
     sp_lock_release(&pool->lock);
     if (!may_wait) {
         sp_pool_count(pool, SP_STATISTIC_GrowthsAfterWaits);
@@ -302,7 +302,7 @@ static void wait_if_it_may(struct sp_request *request, struct sp_block **block) 
         return;
     misses = sp_load_relaxed(&lane->misses);
     sp_lock_acquire(&pool->lock);
-    lane->waits_in_row++;
+    lane->consecutive_waits++;
     lane->misses_at_wait = misses;
     sp_lock_release(&pool->lock);
     sp_pool_count(pool, SP_STATISTIC_WaitsForGrowth);

@@ -35,7 +35,7 @@ sp_rung sp_rung_grown_after_trim;
 // it. Where it isn't, two streams that could run side by side run one after the other. So a stream
 // waits so many times in a row at most; then the pool grows, and what it grew by is the stream's
 // own from then on. See docs/notes/growth.md for what was tried.
-#define SP_WAITS_IN_ROW 4
+#define SP_CONSECUTIVE_WAITS 4
 
 // Looks into all lanes before the pool grows beyond the bound: of very many it has looked into
 // some.
@@ -48,7 +48,7 @@ sp_rung sp_rung_waited;
 // Remaps free memory with new memory beyond the bound, once no wait would do.
 sp_rung sp_rung_remapped_beyond;
 
-// Takes nothing: has events recorded behind memory of open lanes, so that it can be waited for.
+// Takes nothing: has events recorded behind memory of lazy lanes, so that it can be waited for.
 sp_rung sp_rung_fenced;
 
 // True when the request may ask the driver of other streams.

@@ -1,13 +1,13 @@
 #include "calls/wait.h"
 
 #include "calls/sight.h"
+#include "order/indirect.h"
 #include "order/learn.h"
-#include "order/silent.h"
 #include "order/synchronize.h"
 #include "region/device.h"
 #include "region/held.h"
-#include "region/keep.h"
 #include "region/lane.h"
+#include "region/retain.h"
 #include "region/settle.h"
 #include "region/take.h"
 #include "supply/remap.h"
@@ -15,7 +15,7 @@
 // No more than is asked for, so that others find the rest while this one waits. Without host memory
 // it is the whole block.
 static void keep_aside_locked(struct sp_pool *pool, struct sp_block *block, uint64_t size) {
-    sp_hands_take(&pool->hands);
+    sp_in_flight_take(&pool->in_flight);
     struct sp_block *rest = block->size > size ? sp_block_split(block, size) : NULL;
     if (rest)
         sp_settle_insert(pool, rest);
@@ -29,14 +29,14 @@ static struct sp_outcome wait_for_aside(struct sp_request *request, struct sp_bl
     struct sp_outcome outcome = sp_request_wait_for(request, &aside->fences);
     sp_lock_acquire(&pool->lock);
     if (sp_is_done(outcome) && sp_take_cut(pool, aside, request->size)) {
-        sp_keep_note_use(pool); // some of a row may have been ready
+        sp_retain_note_use(pool); // some of a row may have been ready
         sp_request_took_locked(request);
         *block = aside;
     } else {
         sp_settle_insert(pool, aside);
     }
     sp_lock_release(&pool->lock);
-    sp_hands_put(&pool->hands);
+    sp_in_flight_put(&pool->in_flight);
     return outcome;
 }
 
@@ -140,19 +140,19 @@ static bool has_unfenced_in(const struct sp_lane *lane, enum sp_region_kind kind
 
 // The legacy stream can tell of its frees in a region that the request may take from, and no event
 // stands behind them.
-static bool is_silent(const struct sp_request *request, const struct sp_lane *lane) {
+static bool is_unasked(const struct sp_request *request, const struct sp_lane *lane) {
     bool has_unfenced = has_unfenced_in(lane, request->kind);
     for (int i = 0; i < SP_TAKE_OTHERS && request->kind != SP_REGION_FIXED; i++)
         has_unfenced = has_unfenced || has_unfenced_in(lane, sp_take_other_kind(request, i));
-    return lane != request->lane && has_unfenced && sp_silent_is_seen_by_legacy(lane->stream) &&
+    return lane != request->lane && has_unfenced && sp_indirect_is_seen_by_legacy(lane->stream) &&
            sp_request_shares_context(request, lane->stream);
 }
 
 struct sp_outcome sp_wait_behind_legacy(struct sp_request *request, struct sp_block **block) {
     *block = NULL;
     if (!sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies) ||
-        !any_lane_of(request, request->pool, is_silent) ||
-        !sp_is_done(sp_silent_wait_legacy(request->lane->stream)))
+        !any_lane_of(request, request->pool, is_unasked) ||
+        !sp_is_done(sp_indirect_wait_legacy(request->lane->stream)))
         return sp_outcome_done();
     return take_ordered(request, SP_STATISTIC_LegacyFences, block);
 }
@@ -161,7 +161,7 @@ struct sp_outcome sp_wait_behind_context(struct sp_request *request, struct sp_b
     *block = NULL;
     if (!trusts_context(request) ||
         !sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies) ||
-        !sp_is_done(sp_silent_wait_context(request->lane->stream)))
+        !sp_is_done(sp_indirect_wait_context(request->lane->stream)))
         return sp_outcome_done(); // this driver can't: the request goes on without
     return take_ordered(request, SP_STATISTIC_ContextFences, block);
 }
@@ -176,7 +176,7 @@ static bool may_complete(const struct sp_request *request, const struct sp_lane 
     if (sp_request_shares_context(request, stream) && sp_progress_has_pending_events(stream))
         return true;
     return is_unfenced(request, lane) &&
-           (sp_silent_is_seen_by_legacy(stream) || trusts_context(request));
+           (sp_indirect_is_seen_by_legacy(stream) || trusts_context(request));
 }
 
 // Other pools of the device can give memory back, where it was the device that had too little.
@@ -210,9 +210,9 @@ bool sp_wait_is_worth(const struct sp_request *request) {
 
 struct sp_outcome sp_wait_for_context(struct sp_request *request) {
     uint64_t limit = sp_load_relaxed(&request->pool->attributes.context_wait_max);
-    if (limit == 0 || !sp_silent_needs_context_wait() || !trusts_context(request) ||
+    if (limit == 0 || !sp_indirect_needs_context_wait() || !trusts_context(request) ||
         !sp_pool_may_ask(request->pool) || !any_lane(request, is_unfenced))
         return sp_outcome_done();
     sp_pool_count(request->pool, SP_STATISTIC_ContextWaits);
-    return sp_silent_await_context(request->lane->stream, limit);
+    return sp_indirect_await_context(request->lane->stream, limit);
 }

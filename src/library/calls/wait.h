@@ -13,7 +13,7 @@ struct sp_outcome sp_wait_made_ordered(struct sp_request *request, struct sp_blo
 // Likewise for free memory of another region than the request's own: see sp_take_from().
 struct sp_outcome sp_wait_in_other_region(struct sp_request *request, struct sp_block **block);
 
-// Makes the stream wait for memory of silent streams, which no event stands behind and of which the
+// Makes the stream wait for memory that no event stands behind and of which the
 // legacy stream can tell.
 struct sp_outcome sp_wait_behind_legacy(struct sp_request *request, struct sp_block **block);
 

@@ -58,14 +58,14 @@ static struct sp_block *take_spare(struct sp_chain *chain) {
     return block;
 }
 
-static void retire(struct sp_block *block) {
+static void clear(struct sp_block *block) {
     sp_fence_set_clear(&block->fences);
     sp_block_set_state(block, SP_BLOCK_NONE);
 }
 
 // Makes a block's descriptor spare: of the chain, as long as that has few.
 static void give_spare(struct sp_chain *chain, struct sp_block *block) {
-    retire(block);
+    clear(block);
     if (chain->spare_count == CHAIN_SPARE_MAX) {
         give_to_store(block, block);
         return;
@@ -184,7 +184,7 @@ bool sp_chain_open(struct sp_chain *chain, uint64_t address, uint64_t size) {
 
 void sp_chain_close(struct sp_chain *chain) {
     for (struct sp_block *block = chain->first; block; block = block->next)
-        retire(block);
+        clear(block);
     give_list(chain->first);
     give_list(chain->spare);
     chain->first = NULL;

@@ -27,16 +27,16 @@
 #include <assert.h>
 
 enum sp_block_state {
-    SP_BLOCK_NONE,   // a spare descriptor
-    SP_BLOCK_HOLE,   // address space with no memory behind it, in the index of holes
-    SP_BLOCK_FREE,   // memory, in a tier's index
-    SP_BLOCK_CACHED, // memory, free, in a lane's quick list: to the chain it is still taken
-    SP_BLOCK_LIVE,   // memory, handed out: to a caller, or as the run of a slab
-    SP_BLOCK_BUSY,   // in no index: a thread frees it, maps or unmaps it, or inserts waits for it
-    SP_BLOCK_LENT,   // memory, part of a live or cached block that lies at another address; see
-                     // region/loan.h
-    SP_BLOCK_VACANT, // address space of a stitched view in which no block lies
-    SP_BLOCK_LOST,   // in no index: its memory ended with its context; see region/lost.h
+    SP_BLOCK_NONE,     // a spare descriptor
+    SP_BLOCK_HOLE,     // address space with no memory behind it, in the index of holes
+    SP_BLOCK_FREE,     // memory, in a tier's index
+    SP_BLOCK_CACHED,   // memory, free, in a lane's quick list: to the chain it is still taken
+    SP_BLOCK_LIVE,     // memory, handed out: to a caller, or as the run of a slab
+    SP_BLOCK_BUSY,     // in no index: a thread frees it, maps or unmaps it, or inserts waits for it
+    SP_BLOCK_STITCHED, // memory, part of a live or cached block that lies at another address; see
+                       // region/stitch.h
+    SP_BLOCK_VACANT,   // address space of a stitched view in which no block lies
+    SP_BLOCK_LOST,     // in no index: its memory ended with its context; see region/lost.h
 };
 
 struct sp_chain;
@@ -59,7 +59,7 @@ struct sp_block {
     struct sp_tier *tier;         // free: the index it is in
     union {
         struct sp_tree_node by_size; // free: in that index
-        struct sp_block *borrower;   // lent: the block that it is part of
+        struct sp_block *part_of;    // stitched: the block that it is part of
         struct {
             uint64_t requested;          // live: the bytes that were asked for
             struct sp_block *quick_next; // cached: in the lane's quick list
@@ -95,7 +95,7 @@ static inline uint64_t sp_block_end(const struct sp_block *block) {
 }
 
 // The block is free memory in a tier. Null is not.
-static inline bool sp_block_is_filed(const struct sp_block *block) {
+static inline bool sp_block_is_in_tier(const struct sp_block *block) {
     return block && sp_block_state(block) == SP_BLOCK_FREE;
 }
 

@@ -19,7 +19,7 @@ static struct sp_block *find_in_unit(struct sp_leaf *leaf, size_t unit,
         if (search->looks == 0)
             return NULL;
         search->looks--;
-        if (!sp_block_is_filed(block))
+        if (!sp_block_is_in_tier(block))
             continue;
         if (block->size >= search->size && search->takes(search->context, block))
             return block;

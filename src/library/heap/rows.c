@@ -48,7 +48,8 @@ static void set_units_between(const struct walk *walk, size_t first, size_t last
 
 // Returns the first block of the row in front of `first`, as far as this walk looks.
 static struct sp_block *first_before(struct walk *walk, struct sp_block *first) {
-    for (unsigned i = 0; sp_block_is_filed(first->prev) && first->prev->address >= walk->end; i++) {
+    for (unsigned i = 0; sp_block_is_in_tier(first->prev) && first->prev->address >= walk->end;
+         i++) {
         if (walk->search->in_parts && i == SP_ROWS_LONG)
             break;
         first = first->prev;
@@ -58,7 +59,7 @@ static struct sp_block *first_before(struct walk *walk, struct sp_block *first) 
 }
 
 static struct sp_block *last_behind(struct walk *walk, struct sp_block *last) {
-    for (unsigned i = 0; sp_block_is_filed(last->next); i++) {
+    for (unsigned i = 0; sp_block_is_in_tier(last->next); i++) {
         if (walk->search->in_parts && i == SP_ROWS_LONG)
             break;
         last = last->next;
@@ -67,11 +68,11 @@ static struct sp_block *last_behind(struct walk *walk, struct sp_block *last) {
     return last;
 }
 
-static void walk_row(struct walk *walk, struct sp_block *seam) {
-    struct sp_block *first = first_before(walk, seam->prev);
-    struct sp_block *last = last_behind(walk, seam);
+static void walk_row(struct walk *walk, struct sp_block *boundary) {
+    struct sp_block *first = first_before(walk, boundary->prev);
+    struct sp_block *last = last_behind(walk, boundary);
     uint64_t size = sp_block_end(last) - first->address;
-    walk->is_whole = !sp_block_is_filed(first->prev) && !sp_block_is_filed(last->next);
+    walk->is_whole = !sp_block_is_in_tier(first->prev) && !sp_block_is_in_tier(last->next);
     walk->number = walk->is_whole ? sp_units_number(size) : SP_ROWS_LARGE;
     walk->search->cut = walk->search->cut || !walk->is_whole;
     walk->end = sp_block_end(last);
@@ -92,8 +93,8 @@ static uint8_t walk_unit(struct walk *walk, size_t unit, uint8_t before) {
     struct sp_block *block = sp_units_leaf(walk->chain, unit)->first[unit & (SP_LEAF_UNITS - 1)];
     count_look(walk);
     while (block && unit_at(block) == unit) {
-        if (block->address >= walk->end && sp_block_is_filed(block) &&
-            sp_block_is_filed(block->prev)) // a seam
+        if (block->address >= walk->end && sp_block_is_in_tier(block) &&
+            sp_block_is_in_tier(block->prev)) // a boundary
             walk_row(walk, block);
         count_look(walk);
         if (block->address >= walk->end) {

@@ -1,25 +1,26 @@
 // Rows: free neighbours that stand in different tiers, taken together.
 //
 // Neighbours in one tier are merged, so free memory lies side by side only where blocks of
-// different tiers meet. They meet at a *seam*, the address at which the second block begins. A row
-// is all free blocks side by side, and has at least two blocks.
+// different tiers meet. They meet at a *boundary*, the address at which the second block begins. A
+// row is all free blocks side by side, and has at least two blocks.
 //
 // To find the rows of a size with no look at the others, each unit of a chain (heap/units.h) has a
-// number for the rows that have a seam in it:
+// number for the rows that have a boundary in it:
 //
-//   each row has a seam in a unit whose number is at least the number of the row's size
+//   each row has a boundary in a unit whose number is at least the number of the row's size
 //
 // A block that is put into a tier beside a free one leaves SP_ROWS_UNKNOWN, the largest number, at
-// the unit of the seam. A block that is taken out leaves nothing, as that only makes rows smaller.
-// A search for rows goes to the units whose numbers are large enough, and leaves there the numbers
-// of the rows that it has found. The rule holds because the block of a row that was put in last has
-// a seam with another one, at which it left the largest number, and the row has not grown since.
+// the unit of the boundary. A block that is taken out leaves nothing, as that only makes rows
+// smaller. A search for rows goes to the units whose numbers are large enough, and leaves there the
+// numbers of the rows that it has found. The rule holds because the block of a row that was put in
+// last has a boundary with another one, at which it left the largest number, and the row has not
+// grown since.
 //
 // A row can have as many blocks as there are streams, and all of the pool's memory. So a search can
-// go *in parts*: of a long row it looks at SP_ROWS_LONG blocks to either side of a seam. It leaves
-// SP_ROWS_LARGE where nothing was known of the unit, as the row may have any size; elsewhere the
-// unit's number stays. A stretch of memory that reaches over the end of a part is found only by a
-// search for whole rows.
+// go *in parts*: of a long row it looks at SP_ROWS_LONG blocks to either side of a boundary. It
+// leaves SP_ROWS_LARGE where nothing was known of the unit, as the row may have any size; elsewhere
+// the unit's number stays. A stretch of memory that reaches over the end of a part is found only by
+// a search for whole rows.
 //
 // The lock of the pool that owns the chain guards all of this.
 #ifndef STREAMPOOL_HEAP_ROWS_H
@@ -33,20 +34,20 @@ enum {
     SP_ROWS_LONG = 256,
 };
 
-// Notes a seam, whose second block this is.
-static inline void sp_rows_note_seam(const struct sp_block *second) {
+// Notes a boundary, whose second block this is.
+static inline void sp_rows_note_boundary(const struct sp_block *second) {
     size_t unit = sp_units_at(second->chain, second->address);
     struct sp_leaf *leaf = sp_units_leaf(second->chain, unit);
     leaf->rows[unit & (SP_LEAF_UNITS - 1)] = SP_ROWS_UNKNOWN;
     leaf->rows_most = SP_ROWS_UNKNOWN;
 }
 
-// Notes the seams of a block that was put into a tier.
+// Notes the boundaries of a block that was put into a tier.
 static inline void sp_rows_note(const struct sp_block *block) {
-    if (sp_block_is_filed(block->prev))
-        sp_rows_note_seam(block);
-    if (sp_block_is_filed(block->next))
-        sp_rows_note_seam(block->next);
+    if (sp_block_is_in_tier(block->prev))
+        sp_rows_note_boundary(block);
+    if (sp_block_is_in_tier(block->next))
+        sp_rows_note_boundary(block->next);
 }
 
 typedef void sp_row_found(void *context, struct sp_block *first, struct sp_block *last);

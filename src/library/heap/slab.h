@@ -130,7 +130,7 @@ static inline uint32_t sp_slab_requested(const struct sp_slab *slab, uint32_t in
 // slab isn't mixed yet.
 void sp_slab_note_asked(struct sp_slab *slab, uint32_t index, uint16_t asked);
 
-// Makes a block of a fronted slab live that is in nobody's hands. The number is written only where
+// Makes a block of a fronted slab live that is in no thread's use. The number is written only where
 // it is another: threads that ask for as much again and again share its cache line.
 void sp_slab_set_live(struct sp_slab *slab, uint32_t index, size_t requested);
 

@@ -227,38 +227,40 @@ struct sp_block *sp_tier_from(const struct sp_tier *tier, uint64_t size, uint64_
 
 // --------------------------------------------------------------------------------------- calendars
 
-// Returns by how many days a number is away: the highest bit in which it differs from `now`.
-static unsigned days_between(uint64_t number, uint64_t now) {
-    unsigned days = number == now ? 0 : sp_log2_floor(number ^ now) + 1;
-    return (unsigned)sp_min(days, SP_CALENDAR_DAYS - 1);
+// Returns how many buckets on a number stands: the highest bit in which it differs from `now`.
+static unsigned buckets_between(uint64_t number, uint64_t now) {
+    unsigned buckets = number == now ? 0 : sp_log2_floor(number ^ now) + 1;
+    return (unsigned)sp_min(buckets, SP_CALENDAR_BUCKETS - 1);
 }
 
 void sp_calendar_init(struct sp_calendar *calendar) {
     calendar->now = 0;
-    for (unsigned day = 0; day < SP_CALENDAR_DAYS; day++)
-        sp_list_init(&calendar->days[day]);
+    for (unsigned bucket = 0; bucket < SP_CALENDAR_BUCKETS; bucket++)
+        sp_list_init(&calendar->buckets[bucket]);
 }
 
 void sp_calendar_add(struct sp_calendar *calendar, struct sp_block *block) {
     uint64_t number = sp_calendar_number(block);
-    unsigned day = number <= calendar->now ? SP_TODAY : days_between(number, calendar->now);
-    sp_list_push_back(&calendar->days[day], &block->fences.link);
+    unsigned bucket =
+        number <= calendar->now ? SP_BUCKET_OVER : buckets_between(number, calendar->now);
+    sp_list_push_back(&calendar->buckets[bucket], &block->fences.link);
 }
 
-// The numbers under the days behind `last` are larger than both, and differ from the new one in the
+// The numbers in the buckets behind `last` are larger than both, and differ from the new one in the
 // same highest bit as from the old one. So their blocks stay.
-void sp_calendar_turn(struct sp_calendar *calendar, uint64_t now) {
-    unsigned last = now > calendar->now ? days_between(now, calendar->now) : SP_CALENDAR_DAYS - 1;
+void sp_calendar_advance(struct sp_calendar *calendar, uint64_t now) {
+    unsigned last =
+        now > calendar->now ? buckets_between(now, calendar->now) : SP_CALENDAR_BUCKETS - 1;
     if (now == calendar->now)
         return;
     calendar->now = now;
-    for (unsigned day = 1; day <= last; day++)
-        sp_list_append_all(&calendar->days[SP_TODAY], &calendar->days[day]);
+    for (unsigned bucket = 1; bucket <= last; bucket++)
+        sp_list_append_all(&calendar->buckets[SP_BUCKET_OVER], &calendar->buckets[bucket]);
 }
 
 struct sp_block *sp_calendar_next_over(struct sp_calendar *calendar, unsigned *looks) {
     struct sp_list *link;
-    while (*looks > 0 && (link = sp_list_first(&calendar->days[SP_TODAY]))) {
+    while (*looks > 0 && (link = sp_list_first(&calendar->buckets[SP_BUCKET_OVER]))) {
         struct sp_block *block = SP_CONTAINER_OF(link, struct sp_block, fences.link);
         (*looks)--;
         if (sp_calendar_number(block) <= calendar->now)
@@ -269,12 +271,13 @@ struct sp_block *sp_calendar_next_over(struct sp_calendar *calendar, unsigned *l
     return NULL;
 }
 
-// The numbers under a day are larger than `now`, and its bit is the highest in which they differ.
+// The numbers in a bucket are larger than `now`, and its bit is the highest in which they differ.
 uint64_t sp_calendar_earliest(const struct sp_calendar *calendar) {
-    unsigned day = SP_TODAY;
-    while (day < SP_CALENDAR_DAYS && sp_list_empty(&calendar->days[day]))
-        day++;
-    if (day == SP_TODAY)
+    unsigned bucket = SP_BUCKET_OVER;
+    while (bucket < SP_CALENDAR_BUCKETS && sp_list_empty(&calendar->buckets[bucket]))
+        bucket++;
+    if (bucket == SP_BUCKET_OVER)
         return 0;
-    return day < SP_CALENDAR_DAYS ? (calendar->now >> (day - 1) | 1) << (day - 1) : UINT64_MAX;
+    return bucket < SP_CALENDAR_BUCKETS ? (calendar->now >> (bucket - 1) | 1) << (bucket - 1)
+                                        : UINT64_MAX;
 }

@@ -38,24 +38,24 @@ enum { SP_FOREIGN_MOST = 16 << 20 }; // bytes
 // Calendars: free blocks of one stream by the number of their fence, so that those which complete
 // are found with no look at the others.
 //
-// A calendar has a number `now`, which rises: all fences up to it are over. Each block stands under
-// a *day*. Under today stand the blocks that are to be looked at. Under day i stand those whose
-// number differs from `now` in bit i-1 and in no higher one. When `now` rises, and i-1 is the
-// highest bit that changes, only blocks under the days up to i can be over. All of them go to today
-// in a few stores. Blocks of today are looked at a few at a time: each is over, or is put under an
-// earlier day than its last one. So a block is looked at at most as often as its number has bits,
-// however often `now` rises.
+// A calendar is a radix heap. It has a number `now`, which rises: all fences up to it are over.
+// Each block stands in a bucket. In bucket 0 stand the blocks that are to be looked at. In bucket i
+// stand those whose number differs from `now` in bit i-1 and in no higher one. When `now` rises,
+// and i-1 is the highest bit that changes, only blocks in the buckets up to i can be over. All of
+// them go to bucket 0 in a few stores. Blocks there are looked at a few at a time: each is over, or
+// is put into an earlier bucket than its last one. So a block is looked at at most as often as its
+// number has bits, however often `now` rises.
 //
-//   a block's number may rise while it is in the calendar; so it is over no sooner than on its day
-//   numbers from the last day on are not told apart
+//   a block's number may rise while it is in the calendar; so it is over no sooner than its bucket
+//   numbers from the last bucket on are not told apart
 //
 // The link stands in the block's fence set, which has exactly one fence. The lock of the pool that
 // owns the blocks guards the calendar.
-enum { SP_CALENDAR_DAYS = 32, SP_TODAY = 0 };
+enum { SP_CALENDAR_BUCKETS = 32, SP_BUCKET_OVER = 0 };
 
 struct sp_calendar {
     uint64_t now;
-    struct sp_list days[SP_CALENDAR_DAYS];
+    struct sp_list buckets[SP_CALENDAR_BUCKETS];
 };
 
 void sp_calendar_init(struct sp_calendar *calendar);
@@ -71,18 +71,18 @@ static inline void sp_calendar_remove(struct sp_block *block) {
 }
 
 // Sets the number up to which all is over. It may be less than before.
-void sp_calendar_turn(struct sp_calendar *calendar, uint64_t now);
+void sp_calendar_advance(struct sp_calendar *calendar, uint64_t now);
 
-// Returns one of today's blocks that is over, or null when none is. It looks at no more than
+// Returns a block of bucket 0 that is over, or null when none is. It looks at no more than
 // `*looks` blocks and lowers the number by each.
 struct sp_block *sp_calendar_next_over(struct sp_calendar *calendar, unsigned *looks);
 
-// Returns a number that no block of the calendar falls below. It is exact to the day.
+// Returns a number that no block of the calendar falls below. It is exact to the bucket.
 uint64_t sp_calendar_earliest(const struct sp_calendar *calendar);
 
-// Some of today's blocks have not been looked at.
+// Some blocks of bucket 0 have not been looked at.
 static inline bool sp_calendar_is_behind(const struct sp_calendar *calendar) {
-    return !sp_list_empty(&calendar->days[SP_TODAY]);
+    return !sp_list_empty(&calendar->buckets[SP_BUCKET_OVER]);
 }
 
 // ------------------------------------------------------------------------------------------- tiers

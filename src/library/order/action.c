@@ -27,30 +27,30 @@ bool sp_action_is_legacy_ordered(const struct sp_stream *taker, struct sp_fence 
 
 // An anonymous stream waits for its chain before it is given anything, which is an action. Another
 // thread may have freed there since.
-enum sp_debt sp_action_debt_for_own(const struct sp_stream *taker, uint64_t sequence,
+enum sp_owed sp_action_owed_for_own(const struct sp_stream *taker, uint64_t sequence,
                                     bool (*is_complete)(struct sp_fence fence)) {
     bool acted = has_acted(taker, sequence);
-    return acted || is_complete((struct sp_fence){taker->slot, sequence}) ? SP_DEBT_NONE
-                                                                          : SP_DEBT_OWN;
+    return acted || is_complete((struct sp_fence){taker->slot, sequence}) ? SP_OWED_NONE
+                                                                          : SP_OWED_OWN;
 }
 
 // An event behind the other stream's free is no action of this one.
-static enum sp_debt debt_for_others(const struct sp_stream *taker, struct sp_fence fence,
+static enum sp_owed owed_for_others(const struct sp_stream *taker, struct sp_fence fence,
                                     bool (*is_complete)(struct sp_fence fence)) {
-    return sp_action_is_legacy_ordered(taker, fence) && !is_complete(fence) ? SP_DEBT_OTHERS
-                                                                            : SP_DEBT_NONE;
+    return sp_action_is_legacy_ordered(taker, fence) && !is_complete(fence) ? SP_OWED_OTHERS
+                                                                            : SP_OWED_NONE;
 }
 
-enum sp_debt sp_action_debt_for(const struct sp_stream *taker, const struct sp_fence_set *fences,
+enum sp_owed sp_action_owed_for(const struct sp_stream *taker, const struct sp_fence_set *fences,
                                 bool (*is_complete)(struct sp_fence fence)) {
-    enum sp_debt dearest = SP_DEBT_NONE;
+    enum sp_owed dearest = SP_OWED_NONE;
     for (uint32_t i = 0; i < fences->count; i++) {
         struct sp_fence fence = *sp_fence_set_at(fences, i);
-        enum sp_debt debt = fence.slot == taker->slot
-                                ? sp_action_debt_for_own(taker, fence.sequence, is_complete)
-                                : debt_for_others(taker, fence, is_complete);
-        if (debt > dearest)
-            dearest = debt;
+        enum sp_owed owed = fence.slot == taker->slot
+                                ? sp_action_owed_for_own(taker, fence.sequence, is_complete)
+                                : owed_for_others(taker, fence, is_complete);
+        if (owed > dearest)
+            dearest = owed;
     }
     return dearest;
 }
@@ -58,10 +58,10 @@ enum sp_debt sp_action_debt_for(const struct sp_stream *taker, const struct sp_f
 // ------------------------------------------------------------------------------------------ acting
 
 // There is no mark where all that could be marked is complete by now.
-static struct sp_outcome act_by_mark(struct sp_stream *stream, enum sp_debt debt) {
+static struct sp_outcome act_by_mark(struct sp_stream *stream, enum sp_owed owed) {
     struct sp_mark *mark = NULL;
     struct sp_outcome outcome =
-        debt == SP_DEBT_OWN ? sp_mark_stream(stream, &mark) : sp_mark_anew(stream, &mark);
+        owed == SP_OWED_OWN ? sp_mark_stream(stream, &mark) : sp_mark_anew(stream, &mark);
     if (!sp_is_done(outcome) || !mark)
         return outcome;
     outcome = sp_private_event_wait_relaxed(stream, mark->event);
@@ -85,11 +85,11 @@ static struct sp_outcome act_by_record(struct sp_stream *stream) {
     return outcome;
 }
 
-struct sp_outcome sp_action_by_event(struct sp_stream *stream, enum sp_debt debt) {
+struct sp_outcome sp_action_by_event(struct sp_stream *stream, enum sp_owed owed) {
     return sp_stream_kind_of(stream) == SP_STREAM_LEGACY ? act_by_record(stream)
-                                                         : act_by_mark(stream, debt);
+                                                         : act_by_mark(stream, owed);
 }
 
-struct sp_outcome sp_action_make(struct sp_stream *stream, enum sp_debt debt) {
-    return debt == SP_DEBT_NONE ? sp_outcome_done() : sp_identity_of(stream)->act(stream, debt);
+struct sp_outcome sp_action_make(struct sp_stream *stream, enum sp_owed owed) {
+    return owed == SP_OWED_NONE ? sp_outcome_done() : sp_identity_of(stream)->act(stream, owed);
 }

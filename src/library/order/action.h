@@ -36,19 +36,19 @@ bool sp_action_is_legacy_ordered(const struct sp_stream *taker, struct sp_fence 
 
 // Returns what a stream that acts owes for memory that it freed under this number itself.
 // `is_complete` tells what the memory's pool takes for known.
-enum sp_debt sp_action_debt_for_own(const struct sp_stream *taker, uint64_t sequence,
+enum sp_owed sp_action_owed_for_own(const struct sp_stream *taker, uint64_t sequence,
                                     bool (*is_complete)(struct sp_fence fence));
 
 // Returns what a stream that acts owes for memory with these fences, which the reuse rule has let
 // it have.
-enum sp_debt sp_action_debt_for(const struct sp_stream *taker, const struct sp_fence_set *fences,
+enum sp_owed sp_action_owed_for(const struct sp_stream *taker, const struct sp_fence_set *fences,
                                 bool (*is_complete)(struct sp_fence fence));
 
 // Makes the action that is owed. It is called only inside a call that was given the stream. It may
 // block where the stream's queue is full.
-struct sp_outcome sp_action_make(struct sp_stream *stream, enum sp_debt debt);
+struct sp_outcome sp_action_make(struct sp_stream *stream, enum sp_owed owed);
 
-// For order/identity.h: makes the action of an identified stream. There is a debt.
-struct sp_outcome sp_action_by_event(struct sp_stream *stream, enum sp_debt debt);
+// For order/identity.h: makes the action of an identified stream. One is owed.
+struct sp_outcome sp_action_by_event(struct sp_stream *stream, enum sp_owed owed);
 
 #endif

@@ -31,7 +31,7 @@ static struct sp_outcome resolve(CUstream handle, struct sp_stream **stream) {
         return outcome;
     name.word[1] = (uint64_t)(uintptr_t)sp_stream_proper_handle(handle);
     name.word[2] = handle == CU_STREAM_PER_THREAD ? sp_thread_number() : 0;
-    *stream = sp_remembered->by_name[sp_remember_place(&name)];
+    *stream = sp_stream_cache->by_name[sp_stream_cache_place(&name)];
     return *stream && sp_stream_has_name(*stream, &name) ? sp_outcome_done()
                                                          : sp_resolve_name(handle, &name, stream);
 }
@@ -86,7 +86,7 @@ static struct sp_outcome extend_chain(struct sp_stream *stream, uint64_t *closed
     stream->chain.orphaned = false;
     sp_progress_set_recorded_locked(stream, *closed);
     sp_lock_release(&stream->lock);
-    sp_progress_join_turn(stream);
+    sp_progress_join_queue(stream);
     return sp_outcome_done();
 }
 
@@ -118,8 +118,8 @@ static struct sp_outcome before_record(struct sp_stream *stream) {
     return event ? sp_private_event_wait(stream->handle, event) : sp_outcome_done();
 }
 
-static struct sp_outcome act(struct sp_stream *stream, enum sp_debt debt) {
-    (void)debt;
+static struct sp_outcome act(struct sp_stream *stream, enum sp_owed owed) {
+    (void)owed;
     uint64_t closed;
     struct sp_outcome outcome = extend_chain(stream, &closed);
     return sp_is_done(outcome) ? before_reuse(stream) : outcome;

@@ -4,7 +4,7 @@
 #include "order/identity.h"
 #include "order/mark.h"
 #include "order/registry.h"
-#include "order/remember.h"
+#include "order/stream_cache.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ struct sp_outcome sp_end_stream(struct sp_stream *stream, CUstream handle) {
     CUresult (*destroy)(CUstream) = destroyer;
     if (stream)
         sp_mark_record(stream);
-    sp_remember_forget_handle(handle, stream); // before the driver can give it to another
+    sp_stream_cache_forget_handle(handle, stream); // before the driver can give it to another
     struct sp_outcome outcome = sp_outcome_of_driver(
         destroy ? destroy(handle) : sp_driver->cuStreamDestroy(handle), "cuStreamDestroy");
     if (!sp_is_done(outcome))
@@ -89,7 +89,7 @@ static void end_thread(void *list) {
     struct own *mine = list;
     if (++rounds < ROUND && pthread_setspecific(key, mine) == 0)
         return;
-    sp_remember_forget_by_thread();
+    sp_stream_cache_forget_by_thread();
     while (mine) {
         struct own *own = mine;
         mine = own->next;

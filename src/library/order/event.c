@@ -44,7 +44,7 @@ static bool is_over(const struct sp_mark *mark) {
 }
 
 static void release_marks(struct sp_mark *const *marks) {
-    for (int i = 0; i < SP_SAID_MARKS; i++)
+    for (int i = 0; i < SP_EQUIVALENT_MARKS; i++)
         sp_mark_release(marks[i]);
 }
 
@@ -109,7 +109,7 @@ static void set_entry(struct sp_event_entry *entry, struct sp_stream *stream,
     entry->stream = stream;
     entry->name = sp_stream_word(stream, 0);
     entry->knower = NULL;
-    for (int i = 0; i < SP_SAID_MARKS; i++)
+    for (int i = 0; i < SP_EQUIVALENT_MARKS; i++)
         entry->marks[i] = marks[i];
 }
 
@@ -120,40 +120,41 @@ static struct sp_stream *stream_of(const struct sp_event_entry *entry) {
 // --------------------------------------------------------------------------------------- recording
 
 // Finds the marks that a record of the event in the stream would say, with a reference to each;
-// SP_SAID_BEFORE, and no mark, where the entry has just these and that stream.
-static enum sp_said find_said_locked(const struct sp_event_entry *entry, struct sp_stream *stream,
-                                     struct sp_mark **marks) {
-    for (int i = 0; i < SP_SAID_MARKS && entry; i++)
+// SP_EQUIVALENT_SAME, and no mark, where the entry has just these and that stream.
+static enum sp_equivalent find_equivalent_locked(const struct sp_event_entry *entry,
+                                                 struct sp_stream *stream, struct sp_mark **marks) {
+    for (int i = 0; i < SP_EQUIVALENT_MARKS && entry; i++)
         marks[i] = entry->marks[i];
-    enum sp_said said = sp_learn_find_said(stream, marks);
-    if (said == SP_SAID)
-        return said;
-    bool is_news = said == SP_SAID_BEFORE && (!entry || stream_of(entry) != stream);
-    for (int i = 0; i < SP_SAID_MARKS; i++) {
+    enum sp_equivalent equivalent = sp_learn_find_equivalent(stream, marks);
+    if (equivalent == SP_EQUIVALENT_FOUND)
+        return equivalent;
+    bool is_news = equivalent == SP_EQUIVALENT_SAME && (!entry || stream_of(entry) != stream);
+    for (int i = 0; i < SP_EQUIVALENT_MARKS; i++) {
         if (!is_news)
             marks[i] = NULL;
         else if (marks[i])
-            sp_mark_keep(marks[i]);
+            sp_mark_acquire(marks[i]);
     }
-    return is_news ? SP_SAID : said;
+    return is_news ? SP_EQUIVALENT_FOUND : equivalent;
 }
 
-static enum sp_said find_said(CUevent event, struct sp_stream *stream, struct sp_mark **marks) {
+static enum sp_equivalent find_equivalent(CUevent event, struct sp_stream *stream,
+                                          struct sp_mark **marks) {
     struct sp_event_entry *dropped = NULL;
     sp_lock_acquire(&sp_events.lock);
     sweep_some_locked(SWEPT_AGAIN, &dropped);
-    enum sp_said said = find_said_locked(*find_locked(event), stream, marks);
+    enum sp_equivalent equivalent = find_equivalent_locked(*find_locked(event), stream, marks);
     sp_lock_release(&sp_events.lock);
     release(dropped);
-    return said;
+    return equivalent;
 }
 
 // Where the event is known already, its entry takes over the references.
-static bool remember_again(CUevent event, struct sp_stream *stream, struct sp_mark *const *marks) {
-    struct sp_mark *before[SP_SAID_MARKS] = {NULL, NULL};
+static bool note_again(CUevent event, struct sp_stream *stream, struct sp_mark *const *marks) {
+    struct sp_mark *before[SP_EQUIVALENT_MARKS] = {NULL, NULL};
     sp_lock_acquire(&sp_events.lock);
     struct sp_event_entry *entry = *find_locked(event);
-    for (int i = 0; i < SP_SAID_MARKS && entry; i++)
+    for (int i = 0; i < SP_EQUIVALENT_MARKS && entry; i++)
         before[i] = entry->marks[i];
     if (entry)
         set_entry(entry, stream, marks);
@@ -162,8 +163,8 @@ static bool remember_again(CUevent event, struct sp_stream *stream, struct sp_ma
     return entry;
 }
 
-// Takes over the caller's references. Without host memory the event is not remembered.
-static void remember_new(CUevent event, struct sp_stream *stream, struct sp_mark *const *marks) {
+// Takes over the caller's references. Without host memory the event is not noted.
+static void note_new(CUevent event, struct sp_stream *stream, struct sp_mark *const *marks) {
     struct sp_event_entry *entry = malloc(sizeof *entry);
     struct sp_event_entry *dropped = NULL;
     if (!entry) {
@@ -189,15 +190,15 @@ static struct sp_outcome record(CUevent event, CUstream handle) {
 
 // The marks come before the record.
 static struct sp_outcome record_known(CUevent event, struct sp_stream *stream, CUstream handle) {
-    struct sp_mark *marks[SP_SAID_MARKS] = {NULL, NULL};
-    enum sp_said said = find_said(event, stream, marks);
-    if (said == SP_SAID_BY_NONE)
+    struct sp_mark *marks[SP_EQUIVALENT_MARKS] = {NULL, NULL};
+    enum sp_equivalent equivalent = find_equivalent(event, stream, marks);
+    if (equivalent == SP_EQUIVALENT_NONE)
         sp_mark_stream(stream, &marks[0]);
     struct sp_outcome outcome = record(event, handle);
     if (!sp_is_done(outcome))
         release_marks(marks);
-    else if (said != SP_SAID_BEFORE && !remember_again(event, stream, marks))
-        remember_new(event, stream, marks);
+    else if (equivalent != SP_EQUIVALENT_SAME && !note_again(event, stream, marks))
+        note_new(event, stream, marks);
     return outcome;
 }
 
@@ -232,7 +233,7 @@ static void recall_news(CUevent event, struct sp_stream *stream, struct sp_mark 
     struct sp_event_entry *entry = *find_locked(event);
     bool knows =
         entry && entry->knower == stream && entry->knowers_name == sp_stream_word(stream, 0);
-    for (int i = 0; entry && i < SP_SAID_MARKS && !knows; i++) {
+    for (int i = 0; entry && i < SP_EQUIVALENT_MARKS && !knows; i++) {
         struct sp_mark *mark = entry->marks[i];
         if (is_over(mark) || sp_mark_is_own(stream, mark))
             continue;
@@ -241,7 +242,7 @@ static void recall_news(CUevent event, struct sp_stream *stream, struct sp_mark 
             continue;
         any = true;
         marks[i] = mark;
-        sp_mark_keep(mark);
+        sp_mark_acquire(mark);
     }
     // A stream knows what it has learned as long as there is something to it; and no other stream
     // gets the name of an identified one.
@@ -262,12 +263,12 @@ static void learn_of(struct sp_stream *stream, struct sp_mark *mark, CUstream ha
 
 struct sp_outcome sp_event_wait(CUevent event, struct sp_stream *stream, CUstream handle,
                                 unsigned int flags) {
-    struct sp_mark *marks[SP_SAID_MARKS] = {NULL, NULL};
+    struct sp_mark *marks[SP_EQUIVALENT_MARKS] = {NULL, NULL};
     if (stream)
         recall_news(event, stream, marks);
     struct sp_outcome outcome = sp_outcome_of_driver(
         sp_driver->cuStreamWaitEvent(handle, event, flags), "cuStreamWaitEvent");
-    for (int i = 0; i < SP_SAID_MARKS && sp_is_done(outcome); i++)
+    for (int i = 0; i < SP_EQUIVALENT_MARKS && sp_is_done(outcome); i++)
         learn_of(stream, marks[i], handle);
     release_marks(marks);
     return outcome;
@@ -281,10 +282,10 @@ static void recall(CUevent event, struct sp_mark **marks, struct sp_stream **str
     sp_lock_acquire(&sp_events.lock);
     const struct sp_event_entry *entry = *find_locked(event);
     *stream = entry ? stream_of(entry) : NULL;
-    for (int i = 0; i < SP_SAID_MARKS; i++) {
+    for (int i = 0; i < SP_EQUIVALENT_MARKS; i++) {
         marks[i] = entry ? entry->marks[i] : NULL;
         if (marks[i])
-            sp_mark_keep(marks[i]);
+            sp_mark_acquire(marks[i]);
     }
     sp_lock_release(&sp_events.lock);
 }
@@ -294,10 +295,10 @@ static void recall(CUevent event, struct sp_mark **marks, struct sp_stream **str
 // nothing else is certain to be alive.
 static struct sp_outcome learn_from(CUevent event, struct sp_outcome (*ask)(struct sp_mark *mark),
                                     struct sp_stream **stream) {
-    struct sp_mark *marks[SP_SAID_MARKS];
+    struct sp_mark *marks[SP_EQUIVALENT_MARKS];
     struct sp_outcome outcome = sp_outcome_done();
     recall(event, marks, stream);
-    for (int i = 0; i < SP_SAID_MARKS; i++) {
+    for (int i = 0; i < SP_EQUIVALENT_MARKS; i++) {
         if (sp_is_done(outcome) && marks[i] && !is_over(marks[i]) &&
             is_of_current_context(marks[i]))
             outcome = ask(marks[i]);

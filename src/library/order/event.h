@@ -2,7 +2,7 @@
 //
 // A user's event is no evidence by itself: it may be recorded again by a call that we don't see, in
 // a graph or by another process, or be destroyed and its handle come back. So a record here first
-// makes a mark in the stream, or finds one (order/mark.h), and remembers it beside the event; and a
+// makes a mark in the stream, or finds one (order/mark.h), and notes it beside the event; and a
 // wait here also waits for the mark. What is learned is learned of the mark alone. When the table
 // is out of date it leads to a mark that stands for an earlier record: waiting for that one too is
 // harmless, and what it tells is true.
@@ -46,8 +46,8 @@ struct sp_event_entry {
     CUevent event;
     struct sp_stream *stream; // in which it was recorded
     uint64_t name;            // the first word of its key: the slot may be another stream's by now
-    // Those that its record stands behind: see sp_learn_find_said().
-    struct sp_mark *marks[SP_SAID_MARKS];
+    // Those that its record stands behind: see sp_learn_find_equivalent().
+    struct sp_mark *marks[SP_EQUIVALENT_MARKS];
     // An identified stream that has nothing to learn of the marks, or null; and its name.
     const struct sp_stream *knower;
     uint64_t knowers_name;

@@ -40,7 +40,7 @@ struct sp_identity {
     struct sp_outcome (*poll_unmarked)(struct sp_stream *stream);
 
     // Makes the action that is owed: see order/action.h.
-    struct sp_outcome (*act)(struct sp_stream *stream, enum sp_debt debt);
+    struct sp_outcome (*act)(struct sp_stream *stream, enum sp_owed owed);
 
     // Make the program's own call with the stream, and learn from it: see order/synchronize.h.
     struct sp_outcome (*synchronize)(struct sp_stream *stream, CUstream handle);

@@ -21,15 +21,15 @@ void sp_learn_join(struct sp_stream *stream, struct sp_fence fence) {
     sp_lock_release(&stream->lock);
 }
 
-// Joins what the mark says, and hears of it. The stream keeps the mark until it hears of the next
-// one.
+// Joins what the mark stands for, and notes the wait. The stream keeps the mark until it hears of
+// the next one.
 static void learn_mark(struct sp_stream *stream, struct sp_mark *mark) {
     sp_lock_acquire(&stream->lock);
     join_locked(stream, (struct sp_fence){mark->stream->slot, mark->sequence});
     sp_fence_set_join(&stream->clock, &mark->clock);
-    struct sp_mark *before = stream->marks.heard;
-    sp_mark_keep(mark);
-    stream->marks.heard = mark;
+    struct sp_mark *before = stream->marks.waited_for;
+    sp_mark_acquire(mark);
+    stream->marks.waited_for = mark;
     sp_lock_release(&stream->lock);
     sp_mark_release(before);
 }
@@ -90,7 +90,7 @@ struct sp_outcome sp_learn_wait_fence(struct sp_stream *stream, struct sp_fence 
 
 // ------------------------------------------------------------------------ what a record would say
 
-// A look at what a mark says of one fence after another, by rising slots.
+// A look at whether a mark covers one fence after another, by rising slots.
 struct look {
     const struct sp_mark *mark; // or null
     struct sp_fence_walk walk;
@@ -101,27 +101,27 @@ static struct look look_at(const struct sp_mark *mark) {
 }
 
 // Whoever waits for the mark runs after the fence.
-static bool says(struct look *look, struct sp_fence fence) {
+static bool covers(struct look *look, struct sp_fence fence) {
     const struct sp_mark *mark = look->mark;
     return mark && ((mark->stream->slot == fence.slot && mark->sequence >= fence.sequence) ||
                     sp_fence_walk_to(&look->walk, fence.slot) >= fence.sequence);
 }
 
-// Its own frees are said by its own mark alone.
-static bool says_frees(const struct sp_stream *stream, const struct sp_mark *own) {
+// Its own frees are covered by its own mark alone.
+static bool covers_frees(const struct sp_stream *stream, const struct sp_mark *own) {
     struct sp_fence last = {stream->slot, atomic_load(&stream->freed)};
     return last.sequence < stream->first || (own && own->freed >= last.sequence) ||
            sp_progress_is_past(last);
 }
 
 // A stream needn't be told that it runs after its own frees.
-static bool say_all_locked(const struct sp_stream *stream, struct sp_mark *const *marks) {
-    struct look own = look_at(marks[0]), heard = look_at(marks[1]);
-    if (!says_frees(stream, marks[0]))
+static bool cover_all_locked(const struct sp_stream *stream, struct sp_mark *const *marks) {
+    struct look own = look_at(marks[0]), waited_for = look_at(marks[1]);
+    if (!covers_frees(stream, marks[0]))
         return false;
     for (uint32_t i = 0; i < stream->clock.count; i++) {
         struct sp_fence fence = *sp_fence_set_at(&stream->clock, i);
-        if (fence.slot != stream->slot && !says(&own, fence) && !says(&heard, fence))
+        if (fence.slot != stream->slot && !covers(&own, fence) && !covers(&waited_for, fence))
             return false;
     }
     return true;
@@ -129,8 +129,8 @@ static bool say_all_locked(const struct sp_stream *stream, struct sp_mark *const
 
 // A mark of another context is waited for only where that is certain to be alive. So who waits for
 // this stream would learn less of it than of a mark that this stream makes.
-static struct sp_mark *heard_locked(const struct sp_stream *stream) {
-    struct sp_mark *mark = stream->marks.heard;
+static struct sp_mark *waited_for_locked(const struct sp_stream *stream) {
+    struct sp_mark *mark = stream->marks.waited_for;
     return mark && sp_stream_is_of(mark->stream, stream->context, stream->context_id) ? mark : NULL;
 }
 
@@ -140,11 +140,11 @@ static bool find_locked(struct sp_stream *stream, struct sp_mark **marks) {
     if (marks[0] || sp_mark_has_nothing_locked(stream))
         return true;
     marks[0] = sp_mark_newest_locked(stream);
-    marks[1] = heard_locked(stream);
-    return marks[1] && say_all_locked(stream, marks);
+    marks[1] = waited_for_locked(stream);
+    return marks[1] && cover_all_locked(stream, marks);
 }
 
-// Two streams that tell each other of the same two marks find them in the same order, which is also
+// Two streams that wait for the same two marks find them in the same order, which is also
 // that of the waits for them: it must not depend on addresses.
 static void put_in_order(struct sp_mark **marks) {
     struct sp_mark *first = marks[0];
@@ -154,18 +154,19 @@ static void put_in_order(struct sp_mark **marks) {
     }
 }
 
-enum sp_said sp_learn_find_said(struct sp_stream *stream, struct sp_mark *marks[SP_SAID_MARKS]) {
-    struct sp_mark *found[SP_SAID_MARKS];
+enum sp_equivalent sp_learn_find_equivalent(struct sp_stream *stream,
+                                            struct sp_mark *marks[SP_EQUIVALENT_MARKS]) {
+    struct sp_mark *found[SP_EQUIVALENT_MARKS];
     sp_lock_acquire(&stream->lock);
-    enum sp_said said = find_locked(stream, found) ? SP_SAID : SP_SAID_BY_NONE;
+    enum sp_equivalent how = find_locked(stream, found) ? SP_EQUIVALENT_FOUND : SP_EQUIVALENT_NONE;
     put_in_order(found);
-    if (said == SP_SAID && found[0] == marks[0] && found[1] == marks[1])
-        said = SP_SAID_BEFORE;
-    for (int i = 0; i < SP_SAID_MARKS && said == SP_SAID; i++) {
+    if (how == SP_EQUIVALENT_FOUND && found[0] == marks[0] && found[1] == marks[1])
+        how = SP_EQUIVALENT_SAME;
+    for (int i = 0; i < SP_EQUIVALENT_MARKS && how == SP_EQUIVALENT_FOUND; i++) {
         marks[i] = found[i];
         if (found[i])
-            sp_mark_keep(found[i]);
+            sp_mark_acquire(found[i]);
     }
     sp_lock_release(&stream->lock);
-    return said;
+    return how;
 }

@@ -29,28 +29,28 @@ void sp_learn_copy_clock(struct sp_stream *stream, struct sp_fence_set *clock);
 
 // ------------------------------------------------------------------------ what a record would say
 //
-// A record says what the stream has freed, and what it runs after. A mark of its own says all of
-// that, and costs a record of a private event. But often there are marks that say it already: the
+// A record covers what the stream has freed, and what it runs after. A mark of its own covers all
+// of that, and costs a record of a private event. But often there are marks that do so already: the
 // stream's newest one, for the frees; and for what the stream runs after since then, the mark of
-// another stream that it was made to wait for last, which it has *heard*. The program's event
-// stands behind both. Whoever waits for it waits for these two marks as well, and learns of each
-// what is true of that mark alone: so nothing depends on what became of the program's event
-// meanwhile.
+// another stream that it was made to wait for last. The program's event stands behind both. Whoever
+// waits for it waits for these two marks as well, and learns of each what is true of that mark
+// alone: so nothing depends on what became of the program's event meanwhile.
 //
-// So a record is due where something was freed since the newest mark, or the stream has heard of
-// several others since, or of one in another context.
+// So a record is due where something was freed since the newest mark, or the stream has waited for
+// several others since, or for one in another context.
 
-enum { SP_SAID_MARKS = 2 };
+enum { SP_EQUIVALENT_MARKS = 2 };
 
-enum sp_said {
-    SP_SAID_BY_NONE, // a record is due: sp_mark_stream()
-    SP_SAID,         // `marks` were set; the references are the caller's
-    SP_SAID_BEFORE,  // `marks` are those that say it
+enum sp_equivalent {
+    SP_EQUIVALENT_NONE,  // a record is due: sp_mark_stream()
+    SP_EQUIVALENT_FOUND, // `marks` were set; the references are the caller's
+    SP_EQUIVALENT_SAME,  // `marks` are these already
 };
 
-// Finds the marks that say what a record would; both are null where there is nothing to say, and
-// two of them always come in the same order. `marks` are null at first, or others have references
-// to them as long as the call lasts.
-enum sp_said sp_learn_find_said(struct sp_stream *stream, struct sp_mark *marks[SP_SAID_MARKS]);
+// Finds the marks that are equivalent to a record; both are null where there is nothing to cover,
+// and two of them always come in the same order. `marks` are null at first, or others have
+// references to them as long as the call lasts.
+enum sp_equivalent sp_learn_find_equivalent(struct sp_stream *stream,
+                                            struct sp_mark *marks[SP_EQUIVALENT_MARKS]);
 
 #endif

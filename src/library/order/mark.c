@@ -11,7 +11,7 @@ enum { SPARE_MARKS_MAX = 8 };
 
 // --------------------------------------------------------------------------- marks and their lives
 
-void sp_mark_keep(struct sp_mark *mark) {
+void sp_mark_acquire(struct sp_mark *mark) {
     sp_add_relaxed(&mark->references, 1);
 }
 
@@ -24,7 +24,7 @@ static void free_mark(struct sp_mark *mark) {
 // A mark without references goes back to its stream, event and all: whether the event could be
 // destroyed now, in a context that may be gone, is not known here. Of a stream that ended with its
 // context the event is gone, whoever has the slot now. Its clock's memory serves the next record.
-static void retire_locked(struct sp_stream *stream, struct sp_mark *mark) {
+static void recycle_locked(struct sp_stream *stream, struct sp_mark *mark) {
     if (mark->epoch != stream->marks.epoch) {
         free_mark(mark);
         return;
@@ -42,7 +42,7 @@ static bool drop_reference(struct sp_mark *mark) {
 // of the entries, under the lock, or of one that is there: so the only one stays the only one.
 static void drop_locked(struct sp_stream *stream, struct sp_mark *mark) {
     if (sp_load_acquire(&mark->references) == 1 || drop_reference(mark))
-        retire_locked(stream, mark);
+        recycle_locked(stream, mark);
 }
 
 void sp_mark_release(struct sp_mark *mark) {
@@ -50,7 +50,7 @@ void sp_mark_release(struct sp_mark *mark) {
         return;
     struct sp_stream *stream = mark->stream;
     sp_lock_acquire(&stream->lock);
-    retire_locked(stream, mark);
+    recycle_locked(stream, mark);
     sp_lock_release(&stream->lock);
 }
 
@@ -79,7 +79,7 @@ void sp_mark_trim_spares(struct sp_stream *stream) {
 }
 
 // The epoch tells marks of before that their events are gone.
-void sp_mark_lose_events(struct sp_stream *stream) {
+void sp_mark_drop_events(struct sp_stream *stream) {
     sp_lock_acquire(&stream->lock);
     stream->marks.epoch++;
     struct sp_mark *spares = stream->marks.spares;
@@ -111,8 +111,8 @@ static struct sp_outcome new_mark(struct sp_stream *stream, struct sp_mark **mad
 // -------------------------------------------------------------------------- the newest of a stream
 
 struct sp_mark *sp_mark_newest_locked(const struct sp_stream *stream) {
-    uint32_t count = stream->marks.kept_count;
-    return count > 0 ? stream->marks.kept[count - 1] : NULL;
+    uint32_t count = stream->marks.recent_count;
+    return count > 0 ? stream->marks.recent[count - 1] : NULL;
 }
 
 struct sp_mark *sp_mark_current_locked(const struct sp_stream *stream) {
@@ -135,11 +135,11 @@ bool sp_mark_has_nothing_locked(struct sp_stream *stream) {
 
 // Takes a mark out of the ones that are kept.
 static struct sp_mark *take_out_locked(struct sp_stream *stream, uint32_t index) {
-    struct sp_mark **kept = stream->marks.kept;
-    struct sp_mark *taken = kept[index];
-    for (uint32_t i = index + 1; i < stream->marks.kept_count; i++)
-        kept[i - 1] = kept[i];
-    kept[--stream->marks.kept_count] = NULL;
+    struct sp_mark **recent = stream->marks.recent;
+    struct sp_mark *taken = recent[index];
+    for (uint32_t i = index + 1; i < stream->marks.recent_count; i++)
+        recent[i - 1] = recent[i];
+    recent[--stream->marks.recent_count] = NULL;
     return taken;
 }
 
@@ -148,13 +148,13 @@ static struct sp_mark *take_out_locked(struct sp_stream *stream, uint32_t index)
 // least gap between its neighbours: what it covers is covered by the newer one of these. So the
 // oldest mark stays until it is complete, and the newest one too.
 static struct sp_mark *make_room_locked(struct sp_stream *stream) {
-    struct sp_mark *const *kept = stream->marks.kept;
-    if (kept[0]->sequence <= sp_load_acquire(&stream->synchronized))
+    struct sp_mark *const *recent = stream->marks.recent;
+    if (recent[0]->sequence <= sp_load_acquire(&stream->synchronized))
         return take_out_locked(stream, 0);
     uint32_t least = 1;
     uint64_t least_gap = UINT64_MAX;
     for (uint32_t i = 1; i + 1 < SP_STREAM_MARKS; i++) {
-        uint64_t gap = kept[i + 1]->sequence - kept[i - 1]->sequence;
+        uint64_t gap = recent[i + 1]->sequence - recent[i - 1]->sequence;
         if (gap < least_gap) {
             least_gap = gap;
             least = i;
@@ -166,24 +166,24 @@ static struct sp_mark *make_room_locked(struct sp_stream *stream) {
 // The stream keeps the mark, by a reference that it has already. It is the newest one, but for
 // threads that record at once.
 static void publish_mark(struct sp_stream *stream, struct sp_mark *mark) {
-    struct sp_mark **kept = stream->marks.kept;
+    struct sp_mark **recent = stream->marks.recent;
     sp_lock_acquire(&stream->lock);
-    if (stream->marks.kept_count == SP_STREAM_MARKS)
+    if (stream->marks.recent_count == SP_STREAM_MARKS)
         drop_locked(stream, make_room_locked(stream));
-    uint32_t at = stream->marks.kept_count++;
-    for (; at > 0 && kept[at - 1]->sequence > mark->sequence; at--)
-        kept[at] = kept[at - 1];
-    kept[at] = mark;
+    uint32_t at = stream->marks.recent_count++;
+    for (; at > 0 && recent[at - 1]->sequence > mark->sequence; at--)
+        recent[at] = recent[at - 1];
+    recent[at] = mark;
     sp_progress_set_recorded_locked(stream, mark->sequence);
     sp_lock_release(&stream->lock);
-    sp_progress_join_turn(stream);
+    sp_progress_join_queue(stream);
 }
 
 void sp_mark_drop_until(struct sp_stream *stream, uint64_t until) {
-    struct sp_mark *const *kept = stream->marks.kept;
+    struct sp_mark *const *recent = stream->marks.recent;
     uint32_t passed = 0;
     sp_lock_acquire(&stream->lock);
-    while (passed < stream->marks.kept_count && kept[passed]->sequence <= until)
+    while (passed < stream->marks.recent_count && recent[passed]->sequence <= until)
         passed++;
     while (passed > 0)
         drop_locked(stream, take_out_locked(stream, --passed));
@@ -193,10 +193,10 @@ void sp_mark_drop_until(struct sp_stream *stream, uint64_t until) {
 void sp_mark_drop_all(struct sp_stream *stream) {
     sp_mark_drop_until(stream, UINT64_MAX);
     sp_lock_acquire(&stream->lock);
-    struct sp_mark *heard = stream->marks.heard;
-    stream->marks.heard = NULL;
+    struct sp_mark *waited_for = stream->marks.waited_for;
+    stream->marks.waited_for = NULL;
     sp_lock_release(&stream->lock);
-    sp_mark_release(heard);
+    sp_mark_release(waited_for);
 }
 
 void sp_mark_drop_passed(struct sp_stream *stream) {
@@ -207,23 +207,23 @@ void sp_mark_drop_passed(struct sp_stream *stream) {
 struct sp_mark *sp_mark_covering(struct sp_stream *stream, uint64_t sequence) {
     struct sp_mark *found = NULL;
     sp_lock_acquire(&stream->lock);
-    for (uint32_t i = 0; i < stream->marks.kept_count && !found; i++) {
-        struct sp_mark *mark = stream->marks.kept[i];
+    for (uint32_t i = 0; i < stream->marks.recent_count && !found; i++) {
+        struct sp_mark *mark = stream->marks.recent[i];
         if (mark->sequence >= sequence)
             found = mark;
     }
     if (found)
-        sp_mark_keep(found);
+        sp_mark_acquire(found);
     sp_lock_release(&stream->lock);
     return found;
 }
 
-size_t sp_mark_keep_all(struct sp_stream *stream, struct sp_mark **marks) {
+size_t sp_mark_acquire_all(struct sp_stream *stream, struct sp_mark **marks) {
     sp_lock_acquire(&stream->lock);
-    uint32_t count = stream->marks.kept_count;
+    uint32_t count = stream->marks.recent_count;
     for (uint32_t i = 0; i < count; i++) {
-        marks[i] = stream->marks.kept[i];
-        sp_mark_keep(marks[i]);
+        marks[i] = stream->marks.recent[i];
+        sp_mark_acquire(marks[i]);
     }
     sp_lock_release(&stream->lock);
     return count;
@@ -306,7 +306,7 @@ struct sp_outcome sp_mark_stream(struct sp_stream *stream, struct sp_mark **want
     bool due = !current && !sp_mark_has_nothing_locked(stream);
     struct sp_mark *spare = due ? begin_spare_locked(stream) : NULL;
     if (current && wanted)
-        sp_mark_keep(current);
+        sp_mark_acquire(current);
     sp_lock_release(&stream->lock);
     if (wanted)
         *wanted = current;

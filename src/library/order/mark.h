@@ -66,7 +66,7 @@ bool sp_mark_has_nothing_locked(struct sp_stream *stream);
 
 // ---------------------------------------------------------------------------------------- keeping
 
-void sp_mark_keep(struct sp_mark *mark);
+void sp_mark_acquire(struct sp_mark *mark);
 void sp_mark_release(struct sp_mark *mark);
 
 // Returns the oldest mark of a stream that covers a number, or null. The reference is the caller's.
@@ -74,12 +74,12 @@ struct sp_mark *sp_mark_covering(struct sp_stream *stream, uint64_t sequence);
 
 // Puts all marks that the stream keeps into `marks`, which has room for SP_STREAM_MARKS, the oldest
 // first. Returns how many there are. The references are the caller's.
-size_t sp_mark_keep_all(struct sp_stream *stream, struct sp_mark **marks);
+size_t sp_mark_acquire_all(struct sp_stream *stream, struct sp_mark **marks);
 
 // Says that the stream keeps no mark up to a number any longer.
 void sp_mark_drop_until(struct sp_stream *stream, uint64_t until);
 
-// Says that the stream keeps no mark any longer, and has heard of none: its slot is to be
+// Says that the stream keeps no mark any longer, and has waited for none: its slot is to be
 // another's.
 void sp_mark_drop_all(struct sp_stream *stream);
 
@@ -95,6 +95,6 @@ void sp_mark_trim_spares(struct sp_stream *stream);
 // Says that the stream's context was destroyed, and all events with it. Marks that others still
 // hold keep an event that nobody may touch: their number is complete, so nobody will. The caller
 // holds the registry's lock.
-void sp_mark_lose_events(struct sp_stream *stream);
+void sp_mark_drop_events(struct sp_stream *stream);
 
 #endif

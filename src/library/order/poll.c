@@ -72,7 +72,7 @@ static struct sp_outcome poll_marks(struct sp_stream *stream, struct sp_mark *co
 
 static struct sp_outcome poll(struct sp_stream *stream) {
     struct sp_mark *marks[SP_STREAM_MARKS];
-    size_t count = sp_mark_keep_all(stream, marks);
+    size_t count = sp_mark_acquire_all(stream, marks);
     struct sp_outcome unmarked = sp_identity_of(stream)->poll_unmarked(stream);
     struct sp_outcome outcome = poll_marks(stream, marks, count);
     for (size_t i = 0; i < count; i++)
@@ -81,8 +81,8 @@ static struct sp_outcome poll(struct sp_stream *stream) {
     return sp_outcome_first(unmarked, outcome);
 }
 
-// A driver that fails here is heard by the next call that needs the answer. The stream itself still
-// has the mark when the caller's reference goes, and drops it with those before it, which are
+// A driver that fails here is told of by the next call that needs the answer. The stream itself
+// still has the mark when the caller's reference goes, and drops it with those before it, which are
 // complete too.
 bool sp_poll_fence(struct sp_fence fence) {
     struct sp_stream *stream = sp_stream_at(fence.slot);
@@ -121,12 +121,12 @@ static struct sp_outcome poll_context(CUcontext context, uint64_t id) {
 
 // A stream that another thread is asking just now doesn't come up here, nor one that was asked,
 // before all are put back.
-static struct sp_outcome poll_in_turn(const struct sp_stream *of, int busy_most) {
+static struct sp_outcome poll_queued(const struct sp_stream *of, int busy_most) {
     struct sp_stream *asked[SP_POLL_SOME];
     struct sp_outcome first = sp_outcome_done();
     int count = 0, busy = 0;
     while (count < SP_POLL_SOME && busy < busy_most &&
-           (asked[count] = sp_progress_next_in_turn(of->context_id))) {
+           (asked[count] = sp_progress_next_queued(of->context_id))) {
         struct sp_stream *stream = asked[count++];
         if (!sp_stream_is_of(stream, of->context, of->context_id))
             continue;
@@ -135,16 +135,16 @@ static struct sp_outcome poll_in_turn(const struct sp_stream *of, int busy_most)
         busy += sp_progress_has_pending_events(stream);
     }
     for (int i = 0; i < count; i++)
-        sp_progress_end_turn(asked[i]);
+        sp_progress_put_back(asked[i]);
     return first;
 }
 
 struct sp_outcome sp_poll_some_of(const struct sp_stream *of) {
-    return poll_in_turn(of, SP_POLL_SOME);
+    return poll_queued(of, SP_POLL_SOME);
 }
 
 struct sp_outcome sp_poll_until_busy_of(const struct sp_stream *of) {
-    return poll_in_turn(of, 1);
+    return poll_queued(of, 1);
 }
 
 struct sp_outcome sp_poll_context_of(const struct sp_stream *stream) {

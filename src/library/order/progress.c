@@ -99,14 +99,14 @@ void sp_progress_publish_clock(const struct sp_fence_set *clock, enum sp_knowled
 // ------------------------------------------------------------------------------------ many streams
 
 static bool is_about_it(const struct sp_stream *stream, CUcontext context, uint64_t id,
-                        sp_closing_filter *is_about) {
+                        sp_snapshot_filter *is_about) {
     return sp_stream_is_of(stream, context, id) && (!is_about || is_about(stream));
 }
 
 // The slot may be given to another stream at the same time, which the act isn't about: under the
 // lock it is the one or the other.
 static uint64_t close_if(struct sp_stream *stream, CUcontext context, uint64_t id,
-                         sp_closing_filter *is_about) {
+                         sp_snapshot_filter *is_about) {
     sp_lock_acquire(&stream->lock);
     uint64_t number =
         is_about_it(stream, context, id, is_about) ? sp_progress_close_locked(stream) : 0;
@@ -114,72 +114,73 @@ static uint64_t close_if(struct sp_stream *stream, CUcontext context, uint64_t i
     return number;
 }
 
-bool sp_progress_close_many(struct sp_closing *closing, CUcontext context, uint64_t id,
-                            sp_closing_filter *is_about) {
-    closing->count = sp_stream_count();
-    closing->numbers = calloc(closing->count ? closing->count : 1, sizeof *closing->numbers);
-    for (uint32_t slot = 0; closing->numbers && slot < closing->count; slot++) {
+bool sp_progress_close_many(struct sp_snapshot *snapshot, CUcontext context, uint64_t id,
+                            sp_snapshot_filter *is_about) {
+    snapshot->count = sp_stream_count();
+    snapshot->numbers = calloc(snapshot->count ? snapshot->count : 1, sizeof *snapshot->numbers);
+    for (uint32_t slot = 0; snapshot->numbers && slot < snapshot->count; slot++) {
         struct sp_stream *stream = sp_stream_at(slot);
         if (is_about_it(stream, context, id, is_about))
-            closing->numbers[slot] = close_if(stream, context, id, is_about);
+            snapshot->numbers[slot] = close_if(stream, context, id, is_about);
     }
-    return closing->numbers != NULL;
+    return snapshot->numbers != NULL;
 }
 
-void sp_progress_end_closing(struct sp_closing *closing) {
-    free(closing->numbers);
-    closing->numbers = NULL;
+void sp_progress_end_snapshot(struct sp_snapshot *snapshot) {
+    free(snapshot->numbers);
+    snapshot->numbers = NULL;
 }
 
-void sp_progress_publish_many(const struct sp_closing *closing, enum sp_knowledge how) {
-    for (uint32_t slot = 0; slot < closing->count; slot++) {
-        if (closing->numbers[slot] > 0)
-            sp_progress_publish(sp_stream_at(slot), closing->numbers[slot], how);
+void sp_progress_publish_many(const struct sp_snapshot *snapshot, enum sp_knowledge how) {
+    for (uint32_t slot = 0; slot < snapshot->count; slot++) {
+        if (snapshot->numbers[slot] > 0)
+            sp_progress_publish(sp_stream_at(slot), snapshot->numbers[slot], how);
     }
 }
 
-// ------------------------------------------------------------------------------------------- turns
+// -------------------------------------------------------------------------------------------
+// queues
 
-enum { TURNS = 64 };
+enum { QUEUES = 64 };
 
-static struct turn {
+static struct queue {
     struct sp_lock lock;
-    struct sp_list streams; // by turn.link; zeroed until one joins
-} turns[TURNS];
+    struct sp_list streams; // by queued.link; zeroed until one joins
+} queues[QUEUES];
 
-static struct turn *turn_of(uint64_t context_id) {
-    return &turns[context_id % TURNS];
+static struct queue *queue_of(uint64_t context_id) {
+    return &queues[context_id % QUEUES];
 }
 
 static void push(struct sp_stream *stream) {
-    struct turn *turn = turn_of(stream->context_id);
-    sp_lock_acquire(&turn->lock);
-    if (!turn->streams.next)
-        sp_list_init(&turn->streams);
-    sp_list_push_back(&turn->streams, &stream->turn.link);
-    sp_lock_release(&turn->lock);
+    struct queue *queue = queue_of(stream->context_id);
+    sp_lock_acquire(&queue->lock);
+    if (!queue->streams.next)
+        sp_list_init(&queue->streams);
+    sp_list_push_back(&queue->streams, &stream->queued.link);
+    sp_lock_release(&queue->lock);
 }
 
-struct sp_stream *sp_progress_next_in_turn(uint64_t context_id) {
-    struct turn *turn = turn_of(context_id);
-    sp_lock_acquire(&turn->lock);
-    struct sp_list *link = turn->streams.next ? sp_list_pop_front(&turn->streams) : NULL;
-    sp_lock_release(&turn->lock);
-    return link ? SP_CONTAINER_OF(link, struct sp_stream, turn.link) : NULL;
+struct sp_stream *sp_progress_next_queued(uint64_t context_id) {
+    struct queue *queue = queue_of(context_id);
+    sp_lock_acquire(&queue->lock);
+    struct sp_list *link = queue->streams.next ? sp_list_pop_front(&queue->streams) : NULL;
+    sp_lock_release(&queue->lock);
+    return link ? SP_CONTAINER_OF(link, struct sp_stream, queued.link) : NULL;
 }
 
-void sp_progress_begin_turn(struct sp_stream *stream) {
+void sp_progress_enter_queue(struct sp_stream *stream) {
     sp_lock_acquire(&stream->lock);
-    bool joins = !atomic_exchange_explicit(&stream->turn.is_in, true, memory_order_relaxed);
+    bool joins = !atomic_exchange_explicit(&stream->queued.is_in, true, memory_order_relaxed);
     sp_lock_release(&stream->lock);
     if (joins)
         push(stream);
 }
 
-void sp_progress_end_turn(struct sp_stream *stream) {
+void sp_progress_put_back(struct sp_stream *stream) {
     sp_lock_acquire(&stream->lock);
     bool stays = sp_progress_has_pending_events(stream);
-    sp_store_relaxed(&stream->turn.is_in, stays);
+    sp_store_relaxed(&stream->queued.is_in, stays);
     sp_lock_release(&stream->lock);
     if (stays)
         push(stream);

@@ -51,7 +51,7 @@ static inline uint64_t sp_progress_close_locked(struct sp_stream *stream) {
 uint64_t sp_progress_close(struct sp_stream *stream);
 
 // Says that a record stands behind the frees up to the number, and can be found. Once the lock is
-// given back, sp_progress_join_turn() is to follow.
+// given back, sp_progress_join_queue() is to follow.
 static inline void sp_progress_set_recorded_locked(struct sp_stream *stream, uint64_t sequence) {
     if (sp_load_relaxed(&stream->recorded) < sequence)
         sp_store_release(&stream->recorded, sequence);
@@ -93,23 +93,23 @@ void sp_progress_publish_clock(const struct sp_fence_set *clock, enum sp_knowled
 // The numbers of many streams of a context are closed together before one act of the driver that is
 // about all of them, such as a synchronise of the context, a query of the legacy stream, or an
 // event behind the work of all. When the act has succeeded what was freed under these numbers is
-// complete, or a stream runs after it (order/silent.c).
-struct sp_closing {
+// complete, or a stream runs after it (order/indirect.c).
+struct sp_snapshot {
     uint32_t count;
     uint64_t *numbers; // by slot; 0 for streams that the act isn't about
 };
 
 // A filter is true of the streams of the context that the act is about.
-typedef bool sp_closing_filter(const struct sp_stream *stream);
+typedef bool sp_snapshot_filter(const struct sp_stream *stream);
 
-// Closes the numbers, those of all streams of the context without a filter. False without host
-// memory: then nothing was closed, and there is nothing to end.
-bool sp_progress_close_many(struct sp_closing *closing, CUcontext context, uint64_t id,
-                            sp_closing_filter *is_about);
-void sp_progress_end_closing(struct sp_closing *closing);
+// Closes the numbers and notes them, those of all streams of the context without a filter. False
+// without host memory: then nothing was closed, and there is nothing to end.
+bool sp_progress_close_many(struct sp_snapshot *snapshot, CUcontext context, uint64_t id,
+                            sp_snapshot_filter *is_about);
+void sp_progress_end_snapshot(struct sp_snapshot *snapshot);
 
 // Says that the act has shown all of it to be complete.
-void sp_progress_publish_many(const struct sp_closing *closing, enum sp_knowledge how);
+void sp_progress_publish_many(const struct sp_snapshot *snapshot, enum sp_knowledge how);
 
 // Return a number that changes whenever something becomes known to be complete, of any stream. The
 // second is SP_FOUND's.
@@ -127,28 +127,28 @@ bool sp_progress_await_news(uint64_t seen, void (*listener)(void));
 
 // ------------------------------------------------------------------------------------------- turns
 //
-// Turns tell which streams have events that nobody has found complete yet, so that some can be
+// Queues of the streams that have events which nobody has found complete yet, so that some can be
 // asked without a look at all.
 //
-// A stream joins the turn of its context when an event is recorded on it, and leaves it when it
+// A stream joins the queue of its context when an event is recorded on it, and leaves it when it
 // comes up and has nothing pending any more. A question takes the one that has waited longest and
 // puts it back behind all others, so each is asked in as many questions as there are streams.
-// Contexts share the turns; a stream of another context that comes up is put back.
+// Contexts share the queues; a stream of another context that comes up is put back.
 
-// Says that an event was recorded on the stream, and noted under its lock. A stream that has its
-// turn keeps it: a thread that asks it just now sees what was noted before it takes the turn back.
-void sp_progress_begin_turn(struct sp_stream *stream);
-static inline void sp_progress_join_turn(struct sp_stream *stream) {
-    if (SP_UNLIKELY(!sp_load_relaxed(&stream->turn.is_in)))
-        sp_progress_begin_turn(stream);
+// Says that an event was recorded on the stream, and noted under its lock. A stream that is in the
+// queue stays there: a thread that asks it just now sees what was noted before it takes it out.
+void sp_progress_enter_queue(struct sp_stream *stream);
+static inline void sp_progress_join_queue(struct sp_stream *stream) {
+    if (SP_UNLIKELY(!sp_load_relaxed(&stream->queued.is_in)))
+        sp_progress_enter_queue(stream);
 }
 
-// Takes the stream whose turn it is among those of a context (and of others that share the turns),
-// or none. The caller puts it back, or leaves it out, by sp_progress_end_turn().
-struct sp_stream *sp_progress_next_in_turn(uint64_t context_id);
+// Takes the stream whose turn it is among those of a context (and of others that share the queues),
+// or none. The caller puts it back, or leaves it out, by sp_progress_put_back().
+struct sp_stream *sp_progress_next_queued(uint64_t context_id);
 
 // Puts a stream back that was taken, behind all others, or leaves it out when it has nothing
 // pending any more.
-void sp_progress_end_turn(struct sp_stream *stream);
+void sp_progress_put_back(struct sp_stream *stream);
 
 #endif

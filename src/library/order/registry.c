@@ -91,7 +91,7 @@ static struct sp_registry_known *add_context_locked(const struct sp_slot_descrip
     sp_slot_list_init(context->unused);
     context->next_in_bucket = *context_bucket(fresh->context);
     *context_bucket(fresh->context) = context;
-    sp_list_push_back(&sp_registry.row, &context->link);
+    sp_list_push_back(&sp_registry.queue, &context->link);
     sp_registry.context_count++;
     return context;
 }
@@ -102,11 +102,11 @@ static struct sp_registry_known *add_context_locked(const struct sp_slot_descrip
 // lives.
 static bool may_be_told_again(const struct sp_stream *stream) {
     return sp_slot_sort_of(stream) == SP_SLOT_PER_THREAD &&
-           sp_load_relaxed(&stream->handle_use.was_remembered) && !sp_load_relaxed(&stream->gone);
+           sp_load_relaxed(&stream->handle_use.was_cached) && !sp_load_relaxed(&stream->gone);
 }
 
 static void end_stream_locked(struct sp_stream *stream) {
-    sp_mark_lose_events(stream);
+    sp_mark_drop_events(stream);
     sp_slot_end(stream);
     sp_mark_drop_all(stream);
     sp_stream_forget_handle(stream);
@@ -146,8 +146,8 @@ static void set_gone_locked(struct sp_stream *stream) {
         unlink_handle(stream);
     struct sp_registry_known *context = find_context_locked(stream->context, stream->context_id);
     struct sp_slot_list *lists = context ? context->unused : sp_registry.ended;
-    bool is_lost = !context && sp_load_relaxed(&stream->bound_to_context);
-    if (!is_lost && sp_list_empty(&stream->links.unused))
+    bool is_barred = !context && sp_load_relaxed(&stream->bound_to_context);
+    if (!is_barred && sp_list_empty(&stream->links.unused))
         sp_list_push_back(&lists[sp_slot_sort_of(stream)].slots, &stream->links.unused);
 }
 
@@ -232,7 +232,7 @@ struct sp_stream *sp_registry_add(const struct sp_slot_description *fresh) {
     sp_lock_acquire(&sp_registry.lock);
     if (!sp_registry.is_ready) {
         sp_slot_list_init(sp_registry.ended);
-        sp_list_init(&sp_registry.row);
+        sp_list_init(&sp_registry.queue);
         sp_registry.is_ready = true;
     }
     struct sp_stream *stream = add_locked(fresh);
@@ -309,8 +309,8 @@ uint32_t sp_registry_name_contexts(struct sp_registry_context *names, uint32_t m
     uint32_t count = 0;
     sp_lock_acquire(&sp_registry.lock);
     for (uint64_t left = sp_min(most, sp_registry.context_count); left > 0; left--) {
-        struct sp_list *link = sp_list_pop_front(&sp_registry.row);
-        sp_list_push_back(&sp_registry.row, link);
+        struct sp_list *link = sp_list_pop_front(&sp_registry.queue);
+        sp_list_push_back(&sp_registry.queue, link);
         const struct sp_registry_known *context =
             SP_CONTAINER_OF(link, struct sp_registry_known, link);
         bool is_alive = alive && sp_stream_is_of(alive, context->handle, context->id);

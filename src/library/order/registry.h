@@ -22,8 +22,8 @@
 // Returns the stream with a name, or null. A thread's own default stream isn't gone any more then.
 struct sp_stream *sp_registry_find(const struct sp_stream_name *name);
 
-// Returns a stream that is told by the handle with no question (see order/remember.h), or that some
-// thread has borrowed (see order/borrow.h), or null.
+// Returns a stream that is told by the handle with no question (see order/stream_cache.h), or that
+// some thread has borrowed (see order/borrow.h), or null.
 struct sp_stream *sp_registry_find_in_use_by(CUstream handle);
 
 // Adds the stream unless another thread has been faster. Returns the one in the registry, or null
@@ -72,7 +72,7 @@ void sp_registry_end_context(const struct sp_registry_context *name);
 // A context that has streams here and is taken for alive.
 struct sp_registry_known {
     struct sp_registry_known *next_in_bucket;
-    struct sp_list link; // in the row
+    struct sp_list link; // in the queue
     CUcontext handle;
     uint64_t id;
     int device;
@@ -88,7 +88,7 @@ struct sp_registry {
     struct sp_stream *by_handle[SP_REGISTRY_BUCKETS]; // created ones, neither gone nor ended
     struct sp_slot_list ended[SP_SLOT_SORTS];
     struct sp_registry_known *contexts[SP_REGISTRY_CONTEXTS]; // by handle
-    struct sp_list row; // of contexts: the one that was asked longest ago comes first
+    struct sp_list queue; // of contexts: the one that was asked longest ago comes first
     uint32_t context_count;
     bool is_ready; // the lists are made
 };

@@ -54,7 +54,7 @@ static struct sp_outcome add(CUstream handle, const struct sp_stream_name *name,
     if (!sp_is_done(outcome))
         return outcome;
     // The context is alive: its new stream was just passed to us. What the driver says of the
-    // events of those that are gone, others will hear.
+    // events of those that are gone, others will know.
     int count = sp_registry_find_pending(&fresh, pending, LOOKS);
     for (int i = 0; i < count; i++)
         sp_poll_stream(pending[i]);
@@ -70,9 +70,9 @@ struct sp_outcome sp_resolve_name(CUstream handle, const struct sp_stream_name *
         return outcome;
     if (handle == CU_STREAM_PER_THREAD)
         sp_end_with_thread(*stream, name);
-    struct sp_remembered *own = sp_remember_own();
+    struct sp_stream_cache *own = sp_stream_cache_own();
     if (own)
-        own->by_name[sp_remember_place(name)] = *stream;
+        own->by_name[sp_stream_cache_place(name)] = *stream;
     return sp_outcome_done();
 }
 
@@ -87,7 +87,7 @@ struct sp_outcome sp_resolve_id(CUstream handle, uint64_t id, struct sp_stream *
 // thirds of the time, stands for the stream's. Green contexts, too, have an id each: see the
 // conformance program's group gpu. The driver counts ids one by one.
 static unsigned place_of(unsigned long long context_id) {
-    return context_id % SP_REMEMBER_LEGACIES;
+    return context_id % SP_STREAM_CACHE_LEGACIES;
 }
 
 static bool is_legacy_of(const struct sp_legacy *legacy, unsigned long long context_id) {
@@ -103,7 +103,8 @@ static struct sp_outcome ask_for_legacy(CUstream handle, unsigned long long cont
         sp_outcome_of_driver(sp_driver->cuStreamGetId(handle, &id), "cuStreamGetId");
     if (sp_is_done(outcome))
         outcome = sp_resolve_id(handle, id, stream);
-    struct sp_remembered *own = sp_is_done(outcome) && context_id != 0 ? sp_remember_own() : NULL;
+    struct sp_stream_cache *own =
+        sp_is_done(outcome) && context_id != 0 ? sp_stream_cache_own() : NULL;
     if (own)
         own->legacies[place_of(context_id)] = (struct sp_legacy){context_id, id, *stream};
     return outcome;
@@ -113,7 +114,7 @@ SP_APART struct sp_outcome sp_resolve_legacy(CUstream handle, struct sp_stream *
     unsigned long long context_id = 0;
     if (sp_driver->cuCtxGetId(NULL, &context_id) != CUDA_SUCCESS)
         context_id = 0;
-    const struct sp_legacy *legacy = &sp_remembered->legacies[place_of(context_id)];
+    const struct sp_legacy *legacy = &sp_stream_cache->legacies[place_of(context_id)];
     if (SP_UNLIKELY(context_id == 0 || !is_legacy_of(legacy, context_id)))
         return ask_for_legacy(handle, context_id, stream);
     *stream = legacy->stream;

@@ -6,7 +6,7 @@
 
 #include "base/cold.h"
 #include "order/identity.h"
-#include "order/remember.h"
+#include "order/stream_cache.h"
 
 // Finds the stream with a name that the calling thread doesn't remember, or asks the driver for
 // what else there is to know of it and adds it to the registry. The thread remembers it.
@@ -31,7 +31,7 @@ static inline struct sp_outcome sp_resolve_capture(CUstream handle) {
     return sp_outcome_done();
 }
 
-// The slot that the thread remembers for an id may be another stream's by now: a thread that finds
+// The slot in the thread's cache for an id may be another stream's by now: a thread that finds
 // the id there sees what the slot was described with.
 static inline struct sp_outcome sp_resolve_stream(CUstream handle, struct sp_stream **stream) {
     unsigned long long id = 0;
@@ -42,7 +42,7 @@ static inline struct sp_outcome sp_resolve_stream(CUstream handle, struct sp_str
     CUresult code = sp_driver->cuStreamGetId(handle, &id);
     if (SP_UNLIKELY(code != CUDA_SUCCESS))
         return sp_outcome_of_code(code, "cuStreamGetId");
-    struct sp_stream *known = sp_remembered->by_name[id % SP_REMEMBER_NAMES];
+    struct sp_stream *known = sp_stream_cache->by_name[id % SP_STREAM_CACHE_NAMES];
     if (SP_UNLIKELY(!known || sp_load_acquire(&known->key.word[0]) != id))
         return sp_resolve_id(handle, id, stream);
     *stream = known;

@@ -69,11 +69,11 @@ static inline bool sp_rule_legacy_ordered(enum sp_stream_kind freed_on, enum sp_
            (freed_on == SP_STREAM_LEGACY && taker == SP_STREAM_BLOCKING && recorded);
 }
 
-// A debt says what an action is owed for (see order/action.h), the dearer one last.
-enum sp_debt {
-    SP_DEBT_NONE,
-    SP_DEBT_OWN, // what the stream freed itself: an event that stands behind that already will do
-    SP_DEBT_OTHERS, // what the other side freed: the action comes behind it, so it is a new one
+// An action is owed for one of these (see order/action.h), the dearer one last.
+enum sp_owed {
+    SP_OWED_NONE,
+    SP_OWED_OWN, // what the stream freed itself: an event that stands behind that already will do
+    SP_OWED_OTHERS, // what the other side freed: the action comes behind it, so it is a new one
 };
 
 #endif

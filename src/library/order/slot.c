@@ -78,7 +78,7 @@ struct sp_stream *sp_slot_make(const struct sp_slot_description *fresh) {
     stream->is_default = sp_stream_is_default(fresh->handle);
     sp_list_init(&stream->links.of_context);
     sp_list_init(&stream->links.unused);
-    sp_list_init(&stream->turn.link);
+    sp_list_init(&stream->queued.link);
     sp_store_relaxed(&stream->sequence, 1);
     return stream;
 }
@@ -107,7 +107,7 @@ void sp_slot_describe(struct sp_stream *stream, const struct sp_slot_description
     sp_store_relaxed(&stream->gone, false);
     sp_store_relaxed(&stream->was_idle, false);
     sp_stream_forget_handle(stream);
-    sp_store_relaxed(&stream->handle_use.was_remembered, false);
+    sp_store_relaxed(&stream->handle_use.was_cached, false);
     for (int i = 0; i < 3; i++)
         sp_store_release(&stream->key.word[i], fresh->name.word[i]);
     // A new slot is counted now, since others walk the slots with no lock.

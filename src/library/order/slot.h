@@ -6,7 +6,7 @@
 // and their slots can be used in other contexts.
 //
 // A slot keeps its sort: created, legacy, or a thread's own default stream. Pools leave more to
-// lanes whose streams can be borrowed, and threads remember default streams by handles that all of
+// lanes whose streams can be borrowed, and threads cache default streams by handles that all of
 // them share.
 //
 // The marks of a slot's stream are none of this file's business: see order/mark.h.

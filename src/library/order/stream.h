@@ -63,26 +63,26 @@ struct sp_stream_links {
 };
 
 // The stream's place among those that are asked by turns: see order/progress.h.
-struct sp_stream_turn {
-    struct sp_list link; // guarded by the lock of the turn
+struct sp_stream_queued {
+    struct sp_list link; // guarded by the queue's lock
     _Atomic bool is_in;  // written under the stream's lock
 };
 
 // Threads that name the stream by its handle, with no question to the driver.
 struct sp_stream_handle_use {
-    _Atomic bool was_remembered; // by whatever thread
-    _Atomic uint32_t borrowers;  // see order/borrow.h
-    _Atomic uint32_t learned;    // so often a thread has made it known
+    _Atomic bool was_cached;    // by whatever thread
+    _Atomic uint32_t borrowers; // see order/borrow.h
+    _Atomic uint32_t learned;   // so often a thread has made it known
 };
 
 // The stream's marks: see order/mark.h.
 struct sp_stream_marks {
-    struct sp_mark *kept[SP_STREAM_MARKS]; // those that no synchronise is known to have passed
-    uint32_t kept_count;                   // of them: the first ones, the oldest first
-    struct sp_mark *heard;                 // of another stream, waited for last
-    struct sp_mark *spares;                // with an event each, to be recorded again
-    _Atomic uint32_t spare_count;          // written under the lock
-    uint32_t epoch;                        // counts the contexts that the slot has lost
+    struct sp_mark *recent[SP_STREAM_MARKS]; // those that no synchronise is known to have passed
+    uint32_t recent_count;                   // of them: the first ones, the oldest first
+    struct sp_mark *waited_for;              // of another stream; see order/said.h
+    struct sp_mark *spares;                  // with an event each, to be recorded again
+    _Atomic uint32_t spare_count;            // written under the lock
+    uint32_t epoch;                          // counts the contexts that the slot has lost
 };
 
 // Fences of memory that the stream was given while they were pending.
@@ -131,7 +131,7 @@ struct sp_stream {
     struct sp_stream_handle_use handle_use;
 
     struct sp_stream_links links; // guarded by the registry's lock
-    struct sp_stream_turn turn;
+    struct sp_stream_queued queued;
     _Atomic bool was_idle; // when its events were last asked: a hint for order/poll.c
 
     struct sp_lock lock; // guards what follows

@@ -136,19 +136,19 @@ struct sp_outcome sp_synchronize_query_by_mark(struct sp_stream *stream, CUstrea
 struct sp_outcome sp_synchronize_context(void) {
     CUcontext context = NULL;
     uint64_t id;
-    struct sp_closing closing;
+    struct sp_snapshot snapshot;
     struct sp_outcome outcome = sp_context_current(&context, &id);
     if (!sp_is_done(outcome))
         return outcome;
-    bool closed = sp_progress_close_many(&closing, context, id, NULL);
+    bool closed = sp_progress_close_many(&snapshot, context, id, NULL);
     outcome = sp_outcome_of_driver(sp_driver->cuCtxSynchronize(), "cuCtxSynchronize");
     if (sp_is_done(outcome) && closed)
-        sp_progress_publish_many(&closing, SP_SYNCHRONIZED);
-    for (uint32_t slot = 0; sp_is_done(outcome) && closed && slot < closing.count; slot++) {
-        if (closing.numbers[slot] > 0)
+        sp_progress_publish_many(&snapshot, SP_SYNCHRONIZED);
+    for (uint32_t slot = 0; sp_is_done(outcome) && closed && slot < snapshot.count; slot++) {
+        if (snapshot.numbers[slot] > 0)
             sp_mark_drop_passed(sp_stream_at(slot));
     }
-    sp_progress_end_closing(&closing);
+    sp_progress_end_snapshot(&snapshot);
     return outcome;
 }
 

@@ -5,15 +5,15 @@
 #include "process/promises.h"
 #include "region/ask.h"
 #include "region/collect.h"
-#include "region/crowded.h"
 #include "region/device.h"
 #include "region/fail.h"
 #include "region/figures.h"
+#include "region/fronts.h"
 #include "region/held.h"
-#include "region/keep.h"
 #include "region/lane.h"
-#include "region/loan.h"
-#include "supply/later.h"
+#include "region/retain.h"
+#include "region/stitch.h"
+#include "supply/defer.h"
 #include "supply/remap.h"
 #include "tell/gauge.h"
 #include "tell/statistic.h"
@@ -92,7 +92,7 @@ static poolError_t set_deterministic(struct sp_pool *pool, uint64_t number) {
     // Which block a front hands out depends on the threads that came to it.
     struct sp_lane *lane = NULL;
     while (deterministic && (lane = sp_lane_next(pool, lane)))
-        sp_crowded_close(lane);
+        sp_fronts_close(lane);
     return poolSuccess;
 }
 
@@ -122,12 +122,12 @@ static poolError_t set_promises(struct sp_pool *pool, uint64_t number) {
 static poolError_t set_reaper(struct sp_pool *pool, uint64_t number) {
     sp_store_relaxed(&pool->attributes.reaper, number != 0);
     if (sp_pool_has_zombies(pool))
-        sp_later_call(pool);
+        sp_defer_call(pool);
     return poolSuccess;
 }
 
 static poolError_t set_release_delay(struct sp_pool *pool, uint64_t synchronizes) {
-    sp_keep_set_delay(pool, synchronizes);
+    sp_retain_set_delay(pool, synchronizes);
     return poolSuccess;
 }
 
@@ -142,16 +142,16 @@ static poolError_t reset_statistic(struct sp_pool *pool, enum sp_statistic stati
 
 // --------------------------------------------------------------------------------------- the table
 
-#define KEPT(type, name)   .field = (type), .offset = offsetof(struct sp_pool, name)
-#define FIGURE(type, name) KEPT(type, name), .is_figure = true
+#define FIELD(type, name)  .field = (type), .offset = offsetof(struct sp_pool, name)
+#define FIGURE(type, name) FIELD(type, name), .is_figure = true
 
 static const struct attribute table[] = {
-    {poolMemPoolReuseFollowEventDependencies, KEPT(FLAG, attributes.reuse_policies[0]),
+    {poolMemPoolReuseFollowEventDependencies, FIELD(FLAG, attributes.reuse_policies[0]),
      .initial = 1},
-    {poolMemPoolReuseAllowOpportunistic, KEPT(FLAG, attributes.reuse_policies[1]), .initial = 1},
-    {poolMemPoolReuseAllowInternalDependencies, KEPT(FLAG, attributes.reuse_policies[2]),
+    {poolMemPoolReuseAllowOpportunistic, FIELD(FLAG, attributes.reuse_policies[1]), .initial = 1},
+    {poolMemPoolReuseAllowInternalDependencies, FIELD(FLAG, attributes.reuse_policies[2]),
      .initial = 1},
-    {poolMemPoolAttrReleaseThreshold, KEPT(NUMBER, attributes.release_threshold)},
+    {poolMemPoolAttrReleaseThreshold, FIELD(NUMBER, attributes.release_threshold)},
     {poolMemPoolAttrReservedMemCurrent, FIGURE(NUMBER, reserved)},
     {poolMemPoolAttrReservedMemHigh, FIGURE(NUMBER, reserved_high), .write = reset_reserved_high},
     {poolMemPoolAttrUsedMemCurrent, .read = sp_figures_used},
@@ -163,24 +163,24 @@ static const struct attribute table[] = {
     {poolMemPoolAttrMaxPoolSize, FIGURE(SIZE, props.maxSize)},
     {poolMemPoolAttrHwDecompressEnabled, .initial = false},
     {poolMemPoolAttrLocalityDomainId, .initial = (uint64_t)-1}, // none
-    {poolMemPoolAttrUnfencedBytesMax, KEPT(NUMBER, attributes.unfenced_max), .initial = SP_HELD_MAX,
-     .read = sp_held_max, .write = set_unfenced_max},
-    {poolMemPoolAttrHostWaitMax, KEPT(NUMBER, attributes.host_wait_max)},
-    {poolMemPoolAttrDeterministic, KEPT(FLAG, attributes.deterministic),
+    {poolMemPoolAttrUnfencedBytesMax, FIELD(NUMBER, attributes.unfenced_max),
+     .initial = SP_HELD_MAX, .read = sp_held_max, .write = set_unfenced_max},
+    {poolMemPoolAttrHostWaitMax, FIELD(NUMBER, attributes.host_wait_max)},
+    {poolMemPoolAttrDeterministic, FIELD(FLAG, attributes.deterministic),
      .write = set_deterministic},
-    {poolMemPoolAttrContextFence, KEPT(FLAG, attributes.context_fence)},
-    {poolMemPoolAttrDefragmentation, KEPT(INTEGER, attributes.defragmentation),
+    {poolMemPoolAttrContextFence, FIELD(FLAG, attributes.context_fence)},
+    {poolMemPoolAttrDefragmentation, FIELD(INTEGER, attributes.defragmentation),
      .initial = poolDefragmentBeforeGrowth, .write = set_defragmentation},
-    {poolMemPoolAttrRemapTimeMax, KEPT(NUMBER, attributes.remap_time_max),
+    {poolMemPoolAttrRemapTimeMax, FIELD(NUMBER, attributes.remap_time_max),
      .initial = SP_REMAP_TIME_MAX},
-    {poolMemPoolAttrTrimByReaper, KEPT(FLAG, attributes.trim_by_reaper)},
-    {poolMemPoolAttrReaper, KEPT(FLAG, attributes.reaper), .initial = 1, .write = set_reaper},
+    {poolMemPoolAttrTrimByReaper, FIELD(FLAG, attributes.trim_by_reaper)},
+    {poolMemPoolAttrReaper, FIELD(FLAG, attributes.reaper), .initial = 1, .write = set_reaper},
     {poolMemPoolAttrStreamPromises, .read = promises, .write = set_promises},
-    {poolMemPoolAttrReleaseDelay, KEPT(NUMBER, keep.release_delay), .write = set_release_delay},
-    {poolMemPoolAttrContextWaitMax, KEPT(NUMBER, attributes.context_wait_max),
+    {poolMemPoolAttrReleaseDelay, FIELD(NUMBER, keep.release_delay), .write = set_release_delay},
+    {poolMemPoolAttrContextWaitMax, FIELD(NUMBER, attributes.context_wait_max),
      .initial = SP_SECOND},
     {poolMemPoolAttrVirtualMemory, .read = virtual_memory},
-    {poolMemPoolAttrGrowthBeyondUse, KEPT(NUMBER, attributes.growth_beyond_use),
+    {poolMemPoolAttrGrowthBeyondUse, FIELD(NUMBER, attributes.growth_beyond_use),
      .initial = UINT64_MAX},
 };
 enum { ATTRIBUTES = sizeof table / sizeof table[0] };
@@ -196,9 +196,9 @@ static const struct attribute *find(enum poolMemPoolAttr number) {
 
 // --------------------------------------------------------------------------------------- the field
 
-static uint64_t load(const struct sp_pool *pool, const struct attribute *row) {
-    const char *field = (const char *)pool + row->offset;
-    switch (row->field) {
+static uint64_t load(const struct sp_pool *pool, const struct attribute *entry) {
+    const char *field = (const char *)pool + entry->offset;
+    switch (entry->field) {
     case NUMBER:
         return sp_load_acquire((const _Atomic uint64_t *)field);
     case INTEGER:
@@ -210,13 +210,13 @@ static uint64_t load(const struct sp_pool *pool, const struct attribute *row) {
     case SIZE:
         return *(const size_t *)field;
     default:
-        return row->initial;
+        return entry->initial;
     }
 }
 
-static void store(struct sp_pool *pool, const struct attribute *row, uint64_t value) {
-    char *field = (char *)pool + row->offset;
-    switch (row->field) {
+static void store(struct sp_pool *pool, const struct attribute *entry, uint64_t value) {
+    char *field = (char *)pool + entry->offset;
+    switch (entry->field) {
     case NUMBER:
         sp_store_relaxed((_Atomic uint64_t *)field, value);
         break;
@@ -276,12 +276,12 @@ void sp_attributes_init(struct sp_pool *pool) {
 }
 
 poolError_t sp_attributes_get(struct sp_pool *pool, enum poolMemPoolAttr attribute, void *value) {
-    const struct attribute *row = find(attribute);
+    const struct attribute *entry = find(attribute);
     uint64_t number;
     if (attribute == poolMemPoolStatLargestFree || attribute == poolMemPoolStatLargestRemapped)
         sp_collect_all(pool);
-    if (row)
-        number = row->read ? row->read(pool) : load(pool, row);
+    if (entry)
+        number = entry->read ? entry->read(pool) : load(pool, entry);
     else if (!sp_statistic_read(pool, attribute, &number) &&
              !sp_gauge_read(pool, attribute, &number))
         return sp_fail(poolErrorInvalidValue, "%d is not a pool attribute", (int)attribute);
@@ -291,11 +291,11 @@ poolError_t sp_attributes_get(struct sp_pool *pool, enum poolMemPoolAttr attribu
 
 poolError_t sp_attributes_set(struct sp_pool *pool, enum poolMemPoolAttr attribute,
                               const void *value) {
-    const struct attribute *row = find(attribute);
-    if (row && row->write)
-        return row->write(pool, value_at(attribute, value));
-    if (row && row->field != NO_FIELD && !row->is_figure) {
-        store(pool, row, value_at(attribute, value));
+    const struct attribute *entry = find(attribute);
+    if (entry && entry->write)
+        return entry->write(pool, value_at(attribute, value));
+    if (entry && entry->field != NO_FIELD && !entry->is_figure) {
+        store(pool, entry, value_at(attribute, value));
         return poolSuccess;
     }
     enum sp_statistic statistic = sp_statistic_of(attribute);

@@ -10,7 +10,7 @@
 #include "region/handle.h"
 #include "region/lane.h"
 #include "region/segment.h"
-#include "supply/later.h"
+#include "supply/defer.h"
 #include "supply/trim.h"
 
 // --------------------------------------------------------------------------------- what is awaited
@@ -197,9 +197,9 @@ static struct sp_pool *claim_due(struct sp_device *device, uint32_t *left) {
     return claimed;
 }
 
-// Files a pool that was looked at: it is due, waits, or rests. `refused` says that the driver has
-// kept memory that should have gone. A pool in which nothing is used, and that waits for nothing,
-// would otherwise rest for ever.
+// Puts a pool that was looked at in its place: it is due, waits, or rests. `refused` says that the
+// driver has kept memory that should have gone. A pool in which nothing is used, and that waits for
+// nothing, would otherwise rest for ever.
 static void unclaim(struct sp_pool *pool, bool refused) {
     sp_lock_acquire(&pool->device->lock);
     pool->stage = SP_POOL_GIVEN_UP;
@@ -212,7 +212,7 @@ static void unclaim(struct sp_pool *pool, bool refused) {
 
 void sp_given_up_dispose(struct sp_pool *pool) {
     sp_promises_set(pool, poolPromiseNothing);
-    sp_later_bury_at_end(pool);
+    sp_defer_bury_at_end(pool);
     sp_segment_close_all(pool);
     sp_lane_free_all(pool);
     sp_device_give_struct(pool);
@@ -262,12 +262,12 @@ void sp_given_up_wake(struct sp_device *device, struct sp_pool *pool) {
     sp_lock_release(&device->lock);
 }
 
-static bool is_of_given_up(const struct sp_chore *chore) {
-    const struct sp_pool *pool = SP_CONTAINER_OF(chore, struct sp_pool, later.chore);
+static bool is_of_given_up(const struct sp_task *task) {
+    const struct sp_pool *pool = SP_CONTAINER_OF(task, struct sp_pool, deferred.task);
     return atomic_load(&pool->destroyed);
 }
 
-// A pool's struct is never freed, so the chore may be looked at, whichever pool has the struct by
+// A pool's struct is never freed, so the task may be looked at, whichever pool has the struct by
 // then.
 void sp_given_up_await_worker(void) {
     sp_worker_await(is_of_given_up);

@@ -13,7 +13,8 @@
 //   resting  until something of it is freed: what is left is live
 //
 // or it is claimed by the thread that takes it apart. A look takes what is complete by then, and
-// files the pool anew. So each look is paid for by a number that has completed, or by a free.
+// puts the pool in its place anew. So each look is paid for by a number that has completed, or by a
+// free.
 #ifndef STREAMPOOL_PROCESS_GIVEN_UP_H
 #define STREAMPOOL_PROCESS_GIVEN_UP_H
 

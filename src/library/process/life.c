@@ -12,9 +12,9 @@
 #include "region/figures.h"
 #include "region/handle.h"
 #include "region/held.h"
-#include "region/keep.h"
 #include "region/lane.h"
-#include "region/loan.h"
+#include "region/retain.h"
+#include "region/stitch.h"
 #include "supply/growth.h"
 #include "tell/explain.h"
 
@@ -67,14 +67,14 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
         (void)sp_checked_round_up(props->maxSize, SP_GROWTH_UNIT, &limit);
     atomic_store(&pool->limit, limit);
     sp_attributes_init(pool);
-    atomic_store(&pool->later.trim_due, false);
-    atomic_store(&pool->later.synchronized, false);
+    atomic_store(&pool->deferred.trim_due, false);
+    atomic_store(&pool->deferred.synchronized, false);
     atomic_store(&pool->is_short, false);
     atomic_store(&pool->is_complete, sp_progress_is_complete);
     for (int i = 0; i < SP_STATISTIC_COUNT; i++)
         atomic_store(&pool->statistics[i], 0);
-    atomic_store(&pool->keep.primed, 0);
-    atomic_store(&pool->keep.primed_until, 0);
+    atomic_store(&pool->retain.primed, 0);
+    atomic_store(&pool->retain.primed_until, 0);
     pool->settled = pool->settled_lanes = 0;
     atomic_store(&pool->threshold_rests, 0);
     atomic_store(&pool->figures.unlooked, 0);
@@ -95,7 +95,7 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
         pool->regions[kind].unfenced.apart = true;
         sp_tier_init(&pool->regions[kind].holes, SP_BLOCK_HOLE);
     }
-    sp_keep_forget(pool);
+    sp_retain_forget(pool);
     pool->rise = (struct sp_rise){0};
     sp_list_init(&pool->kept.views);
     sp_list_init(&pool->kept.zombies);
@@ -107,10 +107,10 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
     sp_access_clear(&pool->access);
     sp_list_init(&pool->lanes.list);
     sp_list_init(&pool->lanes.legacy);
-    pool->lanes.in_turn = NULL;
+    pool->lanes.collected_last = NULL;
     sp_store_relaxed(&pool->lanes.ask_each_miss, false);
     sp_store_relaxed(&pool->lanes.offers, NULL);
-    atomic_store(&pool->lanes.open_in_turn, 0);
+    atomic_store(&pool->lanes.lazy_next, 0);
     sp_explain_init(pool);
     sp_list_init(&pool->listing.link);
     sp_list_init(&pool->listing.holds);

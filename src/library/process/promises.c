@@ -3,8 +3,8 @@
 
 #include "base/fork.h"
 #include "order/borrow.h"
-#include "order/remember.h"
 #include "order/resolve.h"
+#include "order/stream_cache.h"
 #include "region/ask.h"
 #include "region/device.h"
 #include "region/fail.h"
@@ -36,13 +36,13 @@ static void deal(struct sp_pool *pool) {
     sp_lock_release(&pool->lock);
 }
 
-// A stream that is remembered for the sake of a promise that has ended may be destroyed in any way
+// A stream that is cached for the sake of a promise that has ended may be destroyed in any way
 // now, and a default stream may be another context's. It isn't known which those are, so all are
-// forgotten. None can be borrowed then before its next call, so what open lanes have freed gets an
-// event, and those that take borrowing are open no more.
+// forgotten. None can be borrowed then before its next call, so what lazy lanes have freed gets an
+// event, and those that take borrowing are lazy no more.
 void sp_promises_end(void) {
     for_each_pool(sp_ask_and_close_lanes);
-    sp_remember_forget_handles();
+    sp_stream_cache_forget_handles();
     for_each_pool(deal);
 }
 
@@ -54,19 +54,19 @@ static void set_and_deal(struct sp_pool *pool, int promises) {
 }
 
 enum {
-    REMEMBERED_BY = poolPromiseStreamDestroy | poolPromiseOneContext,
+    CACHED_BY = poolPromiseStreamDestroy | poolPromiseOneContext,
     ALL_PROMISES =
-        REMEMBERED_BY | poolPromiseNoCapture | poolPromiseNeverCapture | poolPromiseNoLegacyOrder
+        CACHED_BY | poolPromiseNoCapture | poolPromiseNeverCapture | poolPromiseNoLegacyOrder
 };
 
-// A call that is under way when a promise ends may remember its stream once more; so it is
+// A call that is under way when a promise ends may cache its stream once more; so it is
 // forgotten when one is made, too. And what was left without an event while that was promised gets
 // one as long as it is.
 poolError_t sp_promises_change(struct sp_pool *pool, int promises) {
     if (promises & ~ALL_PROMISES)
         return sp_fail(poolErrorInvalidValue, "%#x is not a combination of poolStreamPromise",
                        promises);
-    int changed = (sp_pool_promises(pool) ^ promises) & REMEMBERED_BY;
+    int changed = (sp_pool_promises(pool) ^ promises) & CACHED_BY;
     sp_ask_and_close_lanes(pool);
     set_and_deal(pool, promises & ~changed);
     if (changed) {

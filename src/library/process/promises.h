@@ -32,7 +32,7 @@ static inline int sp_promises_that_hold(int promises) {
 
 // Sets them. Where poolPromiseNoCapture is among them no stream captures, and the library may
 // borrow those that are known by their handles: their lanes may be open (region/ask.h).
-// Where it is no longer, what the open lanes hold back gets its events, and no stream is borrowed
+// Where it is no longer, what the lazy lanes hold back gets its events, and no stream is borrowed
 // any more, when this returns. One thread calls it at a time.
 void sp_promises_hold(int promises);
 

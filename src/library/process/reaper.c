@@ -4,12 +4,12 @@
 #include "order/end.h"
 #include "order/progress.h"
 #include "process/given_up.h"
-#include "supply/later.h"
+#include "supply/defer.h"
 #include "supply/trim.h"
 
 static enum sp_worker_result bury_one(struct sp_pool *pool) {
     bool buried;
-    struct sp_outcome outcome = sp_later_bury_one(pool, &buried);
+    struct sp_outcome outcome = sp_defer_bury_one(pool, &buried);
     if (buried)
         return SP_WORKER_PROGRESS;
     if (!sp_is_done(outcome))
@@ -22,13 +22,13 @@ static enum sp_worker_result bury_one(struct sp_pool *pool) {
 // A trim that is asked for meanwhile is not lost: it is due again then.
 static enum sp_worker_result release_one(struct sp_pool *pool) {
     uint64_t released;
-    if (!atomic_exchange(&pool->later.trim_due, false))
+    if (!atomic_exchange(&pool->deferred.trim_due, false))
         return SP_WORKER_IDLE;
-    bool synchronized = atomic_exchange(&pool->later.synchronized, false);
+    bool synchronized = atomic_exchange(&pool->deferred.synchronized, false);
     struct sp_outcome outcome = sp_trim_one(pool, synchronized, &released);
     if (released == 0 && sp_is_done(outcome))
         return SP_WORKER_IDLE;
-    atomic_store(&pool->later.trim_due, true);
+    atomic_store(&pool->deferred.trim_due, true);
     sp_pool_add(pool, SP_STATISTIC_BytesReleasedByReaper, released);
     return released > 0 ? SP_WORKER_PROGRESS : SP_WORKER_REFUSED;
 }
@@ -65,11 +65,11 @@ static enum sp_worker_result work_on(struct sp_pool *pool, bool insists) {
 //
 // A visit that has to wait for something to complete has the worker woken by the next news. If
 // there are some since the visit began, they may be what it waits for.
-static enum sp_worker_result visit(struct sp_chore *chore, bool insists) {
-    struct sp_pool *pool = SP_CONTAINER_OF(chore, struct sp_pool, later.chore);
+static enum sp_worker_result visit(struct sp_task *task, bool insists) {
+    struct sp_pool *pool = SP_CONTAINER_OF(task, struct sp_pool, deferred.task);
     poolMemPool_t handle = sp_load_acquire(&pool->handle);
-    if (!sp_later_serves(pool)) {
-        atomic_store(&pool->later.trim_due, false); // the next synchronise sees to it
+    if (!sp_defer_serves(pool)) {
+        atomic_store(&pool->deferred.trim_due, false); // the next synchronise sees to it
         return SP_WORKER_IDLE;
     }
     if (!sp_pin_take(pool, handle))
@@ -83,5 +83,5 @@ static enum sp_worker_result visit(struct sp_chore *chore, bool insists) {
 }
 
 void sp_reaper_init(struct sp_pool *pool) {
-    sp_worker_chore_init(&pool->later.chore, visit);
+    sp_worker_task_init(&pool->deferred.task, visit);
 }

@@ -1,5 +1,5 @@
 // The reaper: what the worker does for a pool. At a visit it buries one zombie whose work is known
-// to have completed, or releases one extent of a trim that was left to it (supply/later.h).
+// to have completed, or releases one extent of a trim that was left to it (supply/defer.h).
 //
 //   - It takes a pool's map lock for one view or extent at a time, and where others want it, once
 //     in a millisecond at most.
@@ -13,7 +13,7 @@
 
 #include "region/pool.h"
 
-// Makes the chore of a pool's struct. Once for each struct: the worker may come late, and look at
+// Makes the task of a pool's struct. Once for each struct: the worker may come late, and look at
 // the struct's next pool then.
 void sp_reaper_init(struct sp_pool *pool);
 

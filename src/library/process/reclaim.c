@@ -9,11 +9,11 @@
 #include "region/ask.h"
 #include "region/figures.h"
 #include "region/lane.h"
-#include "supply/later.h"
+#include "supply/defer.h"
 #include "supply/loss.h"
 #include "supply/trim.h"
 
-_Atomic bool sp_reclaim_heard_synchronize;
+_Atomic bool sp_reclaim_saw_synchronize;
 
 static size_t releasable_on(struct sp_device *device) {
     size_t sum = 0;
@@ -63,7 +63,7 @@ bool sp_reclaim_addresses(struct sp_device *device) {
     bool any = false;
     while ((pool = sp_device_next_pool(device, pool))) {
         size_t buried;
-        sp_later_bury_all(pool, &buried);
+        sp_defer_bury_all(pool, &buried);
         bool lost = sp_loss_note(pool);
         any = any || lost || buried > 0;
     }
@@ -93,7 +93,7 @@ static bool give(struct sp_device *device, size_t bytes, size_t more) {
     uint64_t id;
     CUcontext context = context_on(device, &id);
     while (context && (pool = sp_device_next_pool(device, pool))) {
-        sp_ask_open_lanes(pool, NULL, true);
+        sp_ask_lazy_lanes(pool, NULL, true);
         sp_ask_current_context(pool);
     }
     return sp_reclaim_until(device, bytes > 0 ? context : NULL, bytes, more);
@@ -151,8 +151,8 @@ bool sp_reclaim_await_frees(struct sp_device *device, size_t bytes) {
 // ----------------------------------------------------------------------------- after a synchronise
 
 void sp_reclaim_after_synchronize(const struct sp_stream *stream) {
-    if (!sp_reclaim_hears_synchronizes())
-        sp_store_relaxed(&sp_reclaim_heard_synchronize, true);
+    if (!sp_reclaim_sees_synchronizes())
+        sp_store_relaxed(&sp_reclaim_saw_synchronize, true);
     struct sp_device *device = NULL;
     while ((device = sp_device_next(device))) {
         struct sp_pool *pool = NULL;

@@ -48,9 +48,9 @@ bool sp_reclaim_await_frees(struct sp_device *device, size_t bytes);
 void sp_reclaim_after_synchronize(const struct sp_stream *stream);
 
 // Tells whether the program synchronises through the library at all.
-extern _Atomic bool sp_reclaim_heard_synchronize;
-static inline bool sp_reclaim_hears_synchronizes(void) {
-    return sp_load_relaxed(&sp_reclaim_heard_synchronize);
+extern _Atomic bool sp_reclaim_saw_synchronize;
+static inline bool sp_reclaim_sees_synchronizes(void) {
+    return sp_load_relaxed(&sp_reclaim_saw_synchronize);
 }
 
 #endif

@@ -3,12 +3,12 @@
 #include "base/number.h"
 #include "order/borrow.h"
 #include "order/context.h"
+#include "order/indirect.h"
 #include "order/poll.h"
-#include "order/silent.h"
 #include "order/synchronize.h"
 #include "region/device.h"
 
-// -------------------------------------------------------------------------------------- open lanes
+// -------------------------------------------------------------------------------------- lazy lanes
 
 // A stream that is idle needs no event: what it has freed is complete. A record on a legacy stream
 // that is busy would make the later work of all blocking streams wait for what they have pending,
@@ -31,7 +31,7 @@ static struct sp_outcome ask_lanes(struct sp_pool *pool, uint32_t from, uint32_t
                                    const struct sp_lane *caller, bool may_ask) {
     const struct sp_lane_table *table = sp_load_acquire(&pool->lane_table);
     struct sp_outcome first = sp_outcome_done();
-    if (!table || !sp_held_may_be_open(pool))
+    if (!table || !sp_held_may_be_lazy(pool))
         return first;
     uint32_t slots = (uint32_t)sp_min(table->count, sp_stream_count());
     for (uint32_t i = 0; i < slots && i < count; i++) {
@@ -47,12 +47,12 @@ static struct sp_outcome ask_lanes(struct sp_pool *pool, uint32_t from, uint32_t
     return first;
 }
 
-struct sp_outcome sp_ask_open_lanes(struct sp_pool *pool, const struct sp_lane *caller,
+struct sp_outcome sp_ask_lazy_lanes(struct sp_pool *pool, const struct sp_lane *caller,
                                     bool may_ask) {
     return ask_lanes(pool, 0, UINT32_MAX, caller, may_ask);
 }
 
-struct sp_outcome sp_ask_open_lanes_of(struct sp_device *device, const struct sp_lane *caller) {
+struct sp_outcome sp_ask_lazy_lanes_of(struct sp_device *device, const struct sp_lane *caller) {
     struct sp_outcome first = sp_outcome_done();
     struct sp_pool *pool = NULL;
     while ((pool = sp_device_next_pool(device, pool))) {
@@ -62,38 +62,38 @@ struct sp_outcome sp_ask_open_lanes_of(struct sp_device *device, const struct sp
     return first;
 }
 
-struct sp_outcome sp_ask_some_open_lanes(struct sp_pool *pool, const struct sp_lane *caller) {
+struct sp_outcome sp_ask_some_lazy_lanes(struct sp_pool *pool, const struct sp_lane *caller) {
     uint32_t from = 0;
     if (sp_stream_count() > SP_LANES_AT_ONCE)
-        from = sp_add_relaxed(&pool->lanes.open_in_turn, SP_LANES_AT_ONCE);
+        from = sp_add_relaxed(&pool->lanes.lazy_next, SP_LANES_AT_ONCE);
     return ask_lanes(pool, from, SP_LANES_AT_ONCE, caller, true);
 }
 
-// A free that found its lane open is counted when the lane's lock can be had.
+// A free that found its lane lazy is counted when the lane's lock can be had.
 void sp_ask_and_close_lanes(struct sp_pool *pool) {
     struct sp_lane *lane = NULL;
-    if (!sp_held_may_be_open(pool))
+    if (!sp_held_may_be_lazy(pool))
         return;
     sp_lock_acquire(&pool->lock);
-    sp_held_deal_closed(pool);
+    sp_held_deal_strict(pool);
     sp_lock_release(&pool->lock);
     while ((lane = sp_lane_next(pool, lane))) {
         sp_biased_lock_acquire(&lane->lock);
         sp_biased_lock_release(&lane->lock);
     }
-    sp_ask_open_lanes(pool, NULL, false);
+    sp_ask_lazy_lanes(pool, NULL, false);
 }
 
 // ----------------------------------------------------------------------------- the current context
 
 // A stream of the context that has freed memory of which the legacy stream alone would tell, or
 // null.
-static struct sp_stream *silent_stream(struct sp_pool *pool, CUcontext context, uint64_t id) {
+static struct sp_stream *unasked_stream(struct sp_pool *pool, CUcontext context, uint64_t id) {
     struct sp_stream *found = NULL;
     sp_lock_acquire(&pool->lock);
     SP_LIST_FOR_EACH(link, &pool->lanes.list) {
         const struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
-        if (sp_held_back_any(lane) && sp_silent_is_seen_by_legacy(lane->stream) &&
+        if (sp_held_back_any(lane) && sp_indirect_is_seen_by_legacy(lane->stream) &&
             sp_stream_is_of(lane->stream, context, id))
             found = lane->stream;
     }
@@ -111,12 +111,12 @@ static struct sp_outcome ask_current_context(struct sp_pool *pool, struct sp_dev
     outcome = sp_context_current_alive(&context, &id);
     if (!sp_is_done(outcome) || !context)
         return outcome;
-    struct sp_stream *silent = pool ? silent_stream(pool, context, id) : NULL;
+    struct sp_stream *unasked = pool ? unasked_stream(pool, context, id) : NULL;
     for (struct sp_pool *each = NULL; !pool && (each = sp_device_next_pool(device, each));) {
-        if (!silent && sp_pool_may_ask(each))
-            silent = silent_stream(each, context, id);
+        if (!unasked && sp_pool_may_ask(each))
+            unasked = unasked_stream(each, context, id);
     }
-    return silent ? sp_silent_ask_legacy(silent) : sp_outcome_done();
+    return unasked ? sp_indirect_ask_legacy(unasked) : sp_outcome_done();
 }
 
 struct sp_outcome sp_ask_current_context(struct sp_pool *pool) {

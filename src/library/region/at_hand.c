@@ -50,10 +50,10 @@ static struct sp_slab *usable_slab_locked(struct sp_lane *lane, unsigned class_i
 
 // An action that is owed for memory of a slab is owed for each of its blocks until it is done. So
 // it is told by the slab's last number, as if the lane's stream had freed a block there just now.
-void sp_at_hand_note_debt_locked(struct sp_lane *lane, struct sp_slab *slab,
+void sp_at_hand_note_owed_locked(struct sp_lane *lane, struct sp_slab *slab,
                                  const struct sp_fence_set *fences) {
     if (!sp_stream_acts(lane->stream) ||
-        sp_action_debt_for(lane->stream, fences, sp_pool_measure(lane->pool)) == SP_DEBT_NONE)
+        sp_action_owed_for(lane->stream, fences, sp_pool_measure(lane->pool)) == SP_OWED_NONE)
         return;
     uint64_t sequence = sp_progress_number(lane->stream);
     uint32_t bytes = sp_at_hand_stamp_locked(slab, sequence);
@@ -64,7 +64,7 @@ void sp_at_hand_note_debt_locked(struct sp_lane *lane, struct sp_slab *slab,
 
 static void accept_locked(struct sp_lane *lane, struct sp_slab *slab) {
     sp_slot_note_acquired(lane->stream, &slab->foreign);
-    sp_at_hand_note_debt_locked(lane, slab, &slab->foreign);
+    sp_at_hand_note_owed_locked(lane, slab, &slab->foreign);
     bool listed = sp_slab_has_free(slab);
     sp_slab_accept_returned(slab);
     sp_list_remove(&slab->returned_link);
@@ -106,7 +106,7 @@ SP_COLD bool sp_at_hand_claim_and_put_locked(struct sp_lane *lane, struct sp_sla
     return true;
 }
 
-SP_COLD bool sp_at_hand_give_up_locked(struct sp_slab *slab) {
+SP_COLD bool sp_at_hand_detach_slab_locked(struct sp_slab *slab) {
     if (sp_list_empty(&slab->link))
         return false;
     sp_list_remove(&slab->link);

@@ -29,7 +29,7 @@ static inline bool sp_at_hand_use_locked(struct sp_lane *lane, uint64_t bytes) {
 }
 
 // With the lane's lock held, as the last thing that a free does with the pool but to look whether
-// that was given up: then it may be taken apart right after.
+// that was destroyed: then it may be taken apart right after.
 static inline void sp_at_hand_return_locked(struct sp_lane *lane, uint64_t bytes) {
     sp_store_relaxed(&lane->used, sp_load_relaxed(&lane->used) - bytes);
 }
@@ -53,7 +53,7 @@ void sp_at_hand_accept_returned_locked(const struct sp_request *request, unsigne
 
 // Has an action that is owed for memory of a slab owed for each of its blocks until it is done: the
 // slab gets a last number, as if the lane's stream had freed a block there just now.
-void sp_at_hand_note_debt_locked(struct sp_lane *lane, struct sp_slab *slab,
+void sp_at_hand_note_owed_locked(struct sp_lane *lane, struct sp_slab *slab,
                                  const struct sp_fence_set *fences);
 
 static inline uint64_t sp_at_hand_take_from_slab_locked(struct sp_slab *slab, size_t size) {
@@ -111,14 +111,14 @@ static inline void sp_at_hand_count_hit_locked(struct sp_lane *lane) {
 }
 
 // Takes what the lane has at hand, and counts it. 0 when the lane has nothing, or isn't there yet,
-// or is crowded (region/crowded.h), unless what fronts have wouldn't do: the caller wants to know
+// or is contended (region/fronts.h), unless what fronts have wouldn't do: the caller wants to know
 // `freed`, or memory of its stream alone.
 static SP_HOT uint64_t sp_at_hand_take(struct sp_pool *pool, const struct sp_stream *stream,
                                        size_t size, unsigned int flags, uint64_t *freed) {
     struct sp_lane *lane = sp_lane_find(pool, stream->slot);
     uint64_t address = 0;
     bool covered = true;
-    if (SP_UNLIKELY(!lane || (!freed && sp_biased_lock_is_crowded(&lane->lock) &&
+    if (SP_UNLIKELY(!lane || (!freed && sp_biased_lock_is_contended(&lane->lock) &&
                               size <= SP_SMALL_MAX && !(flags & poolMallocSameStreamOnly))))
         return 0;
     sp_biased_lock_acquire(&lane->lock);
@@ -170,13 +170,13 @@ static inline unsigned sp_at_hand_count_slab_locked(struct sp_lane *lane, uint64
 }
 
 // Unlinks an empty slab whose class has another one to allocate from.
-bool sp_at_hand_give_up_locked(struct sp_slab *slab);
+bool sp_at_hand_detach_slab_locked(struct sp_slab *slab);
 static inline unsigned sp_at_hand_slab_left_locked(const struct sp_lane *lane,
                                                    struct sp_slab *slab) {
     const struct sp_list *slabs = &lane->slabs[slab->class_index];
     if (slab->live != 0 || slabs->next == slabs->prev)
         return 0;
-    return sp_at_hand_give_up_locked(slab) ? SP_LEFT_SLAB : 0;
+    return sp_at_hand_detach_slab_locked(slab) ? SP_LEFT_SLAB : 0;
 }
 
 // Notes that the slab's own stream frees a block under the number, and returns what that counts.
@@ -232,7 +232,7 @@ static SP_HOT struct sp_put sp_at_hand_put_large_locked(struct sp_lane *lane,
     put.left = sp_at_hand_count_freed_locked(lane, sequence, address, block->size);
     if (SP_UNLIKELY(!sp_fence_set_is_of(&block->fences, slot) || !sp_quick_put_own(lane, block))) {
         sp_block_set_state(block, SP_BLOCK_BUSY);
-        put.left |= SP_LEFT_FILE;
+        put.left |= SP_LEFT_BLOCK;
         return put;
     }
     sp_fence_set_advance(&block->fences, slot, sequence);

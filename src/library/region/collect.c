@@ -1,40 +1,40 @@
 #include "region/collect.h"
 
-#include "region/crowded.h"
+#include "region/fronts.h"
 #include "region/lane.h"
-#include "region/loan.h"
 #include "region/owner.h"
 #include "region/quick.h"
 #include "region/settle.h"
+#include "region/stitch.h"
 
 // A block in a quick list has the lane that allocated it still.
-void sp_collect_file_locked(struct sp_pool *pool, struct sp_block *blocks, sp_settle_how *insert) {
+void sp_collect_flush_locked(struct sp_pool *pool, struct sp_block *blocks, sp_settle_how *insert) {
     for (struct sp_block *block = blocks; block; block = blocks) {
         const struct sp_lane *account = sp_load_relaxed(&block->account);
         blocks = block->quick_next;
         block->quick_next = NULL;
         block->is_foreign = account && !sp_fence_set_is_of(&block->fences, account->stream->slot);
-        if (sp_loan_is_stitched(block))
-            sp_loan_end(pool, block);
+        if (sp_stitch_has_block(block))
+            sp_stitch_end(pool, block);
         else
             insert(pool, block);
     }
 }
 
-void sp_collect_file(struct sp_pool *pool, struct sp_block *blocks, sp_settle_how *insert) {
+void sp_collect_flush(struct sp_pool *pool, struct sp_block *blocks, sp_settle_how *insert) {
     if (!blocks)
         return;
     sp_lock_acquire(&pool->lock);
-    sp_collect_file_locked(pool, blocks, insert);
+    sp_collect_flush_locked(pool, blocks, insert);
     sp_lock_release(&pool->lock);
 }
 
-void sp_collect_file_detached(struct sp_pool *pool, struct sp_block *blocks,
-                              sp_settle_how *insert) {
+void sp_collect_flush_detached(struct sp_pool *pool, struct sp_block *blocks,
+                               sp_settle_how *insert) {
     if (!blocks)
         return;
-    sp_collect_file(pool, blocks, insert);
-    sp_hands_put(&pool->hands);
+    sp_collect_flush(pool, blocks, insert);
+    sp_in_flight_put(&pool->in_flight);
 }
 
 // Takes blocks from the front of a bin, up to so many. Returns where the list of them ends.
@@ -70,7 +70,7 @@ struct sp_block *sp_collect_detach_other_locked(struct sp_lane *lane, uint64_t s
     unsigned left = SP_DETACHED_AT_ONCE;
     if (!bin->head || bin->size == size)
         return NULL;
-    sp_hands_take(&lane->pool->hands);
+    sp_in_flight_take(&lane->pool->in_flight);
     detach_front(bin, &blocks, &left);
     if (!bin->head)
         sp_quick_note_empty(lane, index);
@@ -83,14 +83,14 @@ static struct sp_block *detach_surplus_locked(struct sp_lane *lane) {
     for (uint32_t used = sp_load_relaxed(&lane->quick_used); used && !blocks; used &= used - 1) {
         struct sp_block **list = &lane->quick[sp_lowest_bit(used)].head;
         unsigned left = SP_DETACHED_AT_ONCE;
-        for (unsigned kept = 0; *list && kept < SP_QUICK_KEPT; kept++)
+        for (unsigned kept = 0; *list && kept < SP_QUICK_BLOCKS; kept++)
             list = &(*list)->quick_next;
         struct sp_quick_bin behind = {.head = *list};
         detach_front(&behind, &blocks, &left);
         *list = behind.head;
     }
     if (blocks)
-        sp_hands_take(&lane->pool->hands);
+        sp_in_flight_take(&lane->pool->in_flight);
     return blocks;
 }
 
@@ -101,7 +101,7 @@ void sp_collect_shorten(struct sp_lane *lane, struct sp_pool *pool,
         sp_biased_lock_acquire(&lane->lock);
         blocks = sp_lane_is(lane, pool, stream) ? detach_surplus_locked(lane) : NULL;
         sp_biased_lock_release(&lane->lock);
-        sp_collect_file_detached(pool, blocks, sp_settle_insert);
+        sp_collect_flush_detached(pool, blocks, sp_settle_insert);
     } while (blocks);
 }
 
@@ -109,11 +109,11 @@ void sp_collect_shorten(struct sp_lane *lane, struct sp_pool *pool,
 static bool flush_part(struct sp_lane *lane, sp_settle_how *insert) {
     sp_biased_lock_acquire(&lane->lock);
     if (sp_load_relaxed(&lane->quick_used))
-        sp_hands_take(&lane->pool->hands);
+        sp_in_flight_take(&lane->pool->in_flight);
     struct sp_block *blocks = sp_collect_detach_locked(lane);
     bool whole = sp_load_relaxed(&lane->quick_used) == 0;
     sp_biased_lock_release(&lane->lock);
-    sp_collect_file_detached(lane->pool, blocks, insert);
+    sp_collect_flush_detached(lane->pool, blocks, insert);
     return whole;
 }
 
@@ -152,7 +152,7 @@ void sp_collect_slab(struct sp_pool *pool, struct sp_lane *lane, struct sp_slab 
     struct sp_block *run = slab->run;
     if (!stamp_run(lane, slab)) {
         relink(lane, slab);
-        sp_hands_put(&pool->hands);
+        sp_in_flight_put(&pool->in_flight);
         return;
     }
     sp_owner_set_run(run, NULL);
@@ -160,11 +160,11 @@ void sp_collect_slab(struct sp_pool *pool, struct sp_lane *lane, struct sp_slab 
     atomic_thread_fence(memory_order_release); // before it is a large block to anybody
     run->is_run = false;
     run->is_foreign = !sp_fence_set_is_of(&run->fences, lane->stream->slot);
-    sp_crowded_retire(lane, slab);
+    sp_fronts_retire(lane, slab);
     sp_lock_acquire(&pool->lock);
     sp_settle_insert(pool, run);
     sp_lock_release(&pool->lock);
-    sp_hands_put(&pool->hands);
+    sp_in_flight_put(&pool->in_flight);
 }
 
 void sp_collect_slabs(struct sp_lane *lane, struct sp_list *empty) {
@@ -181,7 +181,7 @@ static void collect_slabs(struct sp_lane *lane) {
     struct sp_list empty;
     sp_list_init(&empty);
     sp_biased_lock_acquire(&lane->lock);
-    sp_crowded_drain_locked(lane);
+    sp_fronts_drain_locked(lane);
     SP_LIST_FOR_EACH_SAFE(link, &lane->owned_slabs) {
         struct sp_slab *slab = SP_CONTAINER_OF(link, struct sp_slab, owned_link);
         if (slab->live != 0)
@@ -209,12 +209,13 @@ bool sp_collect_part(struct sp_pool *pool, struct sp_lane **at) {
 bool sp_collect_some(struct sp_pool *pool) {
     struct sp_lanes *lanes = &pool->lanes;
     bool whole = true;
-    for (int i = 0; i < SP_LANES_IN_TURN; i++) {
+    for (int i = 0; i < SP_LANES_COLLECTED; i++) {
         sp_lock_acquire(&pool->lock);
-        struct sp_list *link = lanes->in_turn ? lanes->in_turn->next : lanes->list.next;
+        struct sp_list *link =
+            lanes->collected_last ? lanes->collected_last->next : lanes->list.next;
         if (link == &lanes->list)
             link = lanes->list.next; // there is one: that of the stream which asks
-        lanes->in_turn = link;
+        lanes->collected_last = link;
         sp_lock_release(&pool->lock);
         struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
         whole = flush_part(lane, sp_settle_insert) && whole;

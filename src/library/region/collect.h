@@ -21,7 +21,7 @@ void sp_collect_quick(struct sp_lane *lane, sp_settle_how *insert);
 // Takes blocks out of the quick lists, with the lane's lock held: a chain of cached blocks, linked
 // by quick_next. It is so many at most, for which nobody waits long; quick_used tells whether there
 // are more. The second takes those of another size that stand in the way of a block of this one,
-// and they are in the caller's hands, up to sp_collect_file_detached().
+// and they are in flight, up to sp_collect_flush_detached().
 enum { SP_DETACHED_AT_ONCE = 256 };
 struct sp_block *sp_collect_detach_locked(struct sp_lane *lane);
 struct sp_block *sp_collect_detach_other_locked(struct sp_lane *lane, uint64_t size);
@@ -29,18 +29,19 @@ struct sp_block *sp_collect_detach_other_locked(struct sp_lane *lane, uint64_t s
 // A quick list keeps so many blocks, for who frees more than that looks at each of them again
 // before his next miss is served; the oldest go to the tiers. With no lock held, and the lane may
 // be another's by now.
-enum { SP_QUICK_KEPT = 2048 };
+enum { SP_QUICK_BLOCKS = 2048 };
 void sp_collect_shorten(struct sp_lane *lane, struct sp_pool *pool, const struct sp_stream *stream);
 
 // Puts such a chain, or none, into the regions. The second with the pool's lock held.
-void sp_collect_file(struct sp_pool *pool, struct sp_block *blocks, sp_settle_how *insert);
-void sp_collect_file_locked(struct sp_pool *pool, struct sp_block *blocks, sp_settle_how *insert);
+void sp_collect_flush(struct sp_pool *pool, struct sp_block *blocks, sp_settle_how *insert);
+void sp_collect_flush_locked(struct sp_pool *pool, struct sp_block *blocks, sp_settle_how *insert);
 
-// Puts such a chain, or none, into the regions out of the caller's hands.
-void sp_collect_file_detached(struct sp_pool *pool, struct sp_block *blocks, sp_settle_how *insert);
+// Puts such a chain, or none, into the regions: it is in flight no more.
+void sp_collect_flush_detached(struct sp_pool *pool, struct sp_block *blocks,
+                               sp_settle_how *insert);
 
 // Gives the run of an empty slab, unlinked from its lane, back to its region, with the fences of
-// the slab, out of the caller's hands.
+// the slab: it is in flight no more.
 void sp_collect_slab(struct sp_pool *pool, struct sp_lane *lane, struct sp_slab *slab);
 
 // Does so with each slab of a list by `owned_link`.

@@ -59,7 +59,7 @@ void sp_front_close_locked(struct sp_lane *lane) {
     if (fronts)
         sp_store_relaxed(&lane->puts, lane->stream);
     sp_store_release(&lane->fronts, NULL);
-    sp_biased_lock_forget_crowd(&lane->lock);
+    sp_biased_lock_forget_contention(&lane->lock);
 }
 
 static void set_open_locked(struct sp_lane *lane, struct sp_pool *pool, struct sp_stream *stream) {
@@ -101,19 +101,19 @@ static bool try_open(struct sp_lane *lane, const struct sp_pool *pool,
     if (!sp_load_relaxed(&lane->fronts)) {
         bool may = lane->pool == pool && lane->stream == stream && sp_this_thread->number != 0 &&
                    !lane->records_each_free && !sp_pool_is_deterministic(pool);
-        if (may && !lane->kept_fronts) {
-            lane->kept_fronts = *made;
+        if (may && !lane->fronts_made) {
+            lane->fronts_made = *made;
             *made = NULL;
         }
-        lacks = may && !lane->kept_fronts;
+        lacks = may && !lane->fronts_made;
         if (may && !lacks) {
             for (int i = 0; i < SP_FRONT_COUNT; i++)
-                begin_locked(lane, &lane->kept_fronts[i], lane->pool, lane->stream);
+                begin_locked(lane, &lane->fronts_made[i], lane->pool, lane->stream);
             sp_store_relaxed(&lane->puts, NULL);
-            sp_store_release(&lane->fronts, lane->kept_fronts);
+            sp_store_release(&lane->fronts, lane->fronts_made);
         }
         if (!may)
-            sp_biased_lock_forget_crowd(&lane->lock);
+            sp_biased_lock_forget_contention(&lane->lock);
     }
     sp_biased_lock_release(&lane->lock);
     return !lacks;
@@ -133,7 +133,7 @@ SP_COLD void sp_front_open(struct sp_lane *lane, const struct sp_pool *pool,
     }
     sp_biased_lock_acquire(&lane->lock);
     if (!sp_load_relaxed(&lane->fronts))
-        sp_biased_lock_forget_crowd(&lane->lock);
+        sp_biased_lock_forget_contention(&lane->lock);
     sp_biased_lock_release(&lane->lock);
 }
 
@@ -197,7 +197,7 @@ static bool is_counted(const struct sp_front_free *free) {
 }
 
 // The slab of an address that is freed twice may be another one's by now. One that is the lane's
-// stays so as long as the lock of an open front is held: sp_crowded_retire waits for it. So the
+// stays so as long as the lock of an open front is held: sp_fronts_retire waits for it. So the
 // owner is looked at first: what is seen next is the lane's.
 static bool claim_locked(const struct sp_front *front, struct sp_front_free *free, bool counted) {
     const struct sp_size_class *class = &sp_size_classes[free->class_index];

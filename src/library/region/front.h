@@ -1,11 +1,11 @@
-// Fronts: where the threads of a crowded lane have some small blocks each.
+// Fronts: where the threads of a contended lane have some small blocks each.
 //
 // Threads that allocate and free on one stream stand in each other's way at its lane's lock, and
-// each brings the lane's cache lines over from another processor. So a crowded lane
-// (sp_biased_lock_is_crowded) has fronts: a thread goes to one of them by its number, takes a block
-// that it or another thread has put there, and puts what it frees there. It goes to the lane for
-// many blocks at once. What was freed on the stream may be taken on it whoever freed it (rule 1),
-// so a front needs no fence: its blocks have the number of their slabs.
+// each brings the lane's cache lines over from another processor. So a contended lane
+// (sp_biased_lock_is_contended) has fronts: a thread goes to one of them by its number, takes a
+// block that it or another thread has put there, and puts what it frees there. It goes to the lane
+// for many blocks at once. What was freed on the stream may be taken on it whoever freed it (rule
+// 1), so a front needs no fence: its blocks have the number of their slabs.
 //
 // The blocks of a front are *set aside* in their slabs, which are *fronted* (heap/slab.h). A thread
 // claims a block that it frees by setting the block's bit there, for it doesn't hold the owner's
@@ -119,12 +119,12 @@ uint64_t sp_front_used(const struct sp_lane *lane);
 uint64_t sp_front_hits(const struct sp_lane *lane);
 
 // Gives the lane fronts, with no lock held. Where that can't be, or does no good, the lane is
-// crowded no more.
+// contended no more.
 void sp_front_open(struct sp_lane *lane, const struct sp_pool *pool,
                    const struct sp_stream *stream);
 
 // Both with the lane's lock held. The first has lane.used be what is in use. The second takes the
-// fronts away, of which no block is left, or whose pool was demolished; the lane is crowded no
+// fronts away, of which no block is left, or whose pool was demolished; the lane is contended no
 // more.
 void sp_front_settle_locked(struct sp_lane *lane);
 void sp_front_close_locked(struct sp_lane *lane);

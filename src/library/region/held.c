@@ -20,14 +20,14 @@ void sp_held_init(struct sp_held *held) {
     sp_list_init(&held->lanes);
 }
 
-// -------------------------------------------------------------------------------------- open lanes
+// -------------------------------------------------------------------------------------- lazy lanes
 
 bool sp_held_is_promised(const struct sp_pool *pool) {
     enum { OPEN = poolPromiseStreamDestroy | poolPromiseNeverCapture };
     return (sp_pool_promises(pool) & OPEN) == OPEN;
 }
 
-bool sp_held_may_be_open(const struct sp_pool *pool) {
+bool sp_held_may_be_lazy(const struct sp_pool *pool) {
     return sp_held_is_promised(pool) || sp_borrow_is_allowed();
 }
 
@@ -44,7 +44,7 @@ bool sp_held_may_borrow(const struct sp_pool *pool, const struct sp_stream *stre
 // and the library may record on it at any time, it does so when another pool wants the memory. (A
 // manager's stream is such a one, and its frees call no driver: docs/mam.md.)
 //
-// Where nothing is promised, a lane is open as long as no other stream has used the pool. Among
+// Where nothing is promised, a lane is lazy as long as no other stream has used the pool. Among
 // several, an event behind the free itself lets others have the memory sooner, and to record on
 // another's stream blocks the caller while that stream's queue is full.
 static enum sp_held_share share_of(const struct sp_lane *lane, bool closed) {
@@ -74,7 +74,7 @@ void sp_held_deal(struct sp_pool *pool) {
     deal(pool, false);
 }
 
-void sp_held_deal_closed(struct sp_pool *pool) {
+void sp_held_deal_strict(struct sp_pool *pool) {
     deal(pool, true);
 }
 
@@ -314,7 +314,7 @@ SP_APART unsigned sp_held_count_freed_locked(struct sp_lane *lane, uint64_t sequ
             sp_store_relaxed(offers, lane);
     }
     lane->freed_unchecked += SP_PAGE_SIZE;
-    if (lane->freed_unchecked < SP_QUICK_KEPT / 4 * SP_PAGE_SIZE)
+    if (lane->freed_unchecked < SP_QUICK_BLOCKS / 4 * SP_PAGE_SIZE)
         return left;
     lane->freed_unchecked = 0;
     return left | SP_LEFT_SHORTEN;

@@ -11,8 +11,8 @@
 // comes later finds something left. It gives its extents back once an event or a completion covers
 // its latest free; others that are refused look whether that is so.
 //
-// An *open* lane holds no extent and records nothing by itself, for the library may ask its stream,
-// or record on it, whenever somebody else needs to know (region/ask.h). Lanes are open of streams
+// A *lazy* lane holds no extent and records nothing by itself, for the library may ask its stream,
+// or record on it, whenever somebody else needs to know (region/ask.h). Lanes are lazy of streams
 // that the program has promised to destroy through the library and never to capture; and while no
 // stream captures (process/promises.h) the only one of a pool, where its stream is known by its
 // handle.
@@ -56,21 +56,21 @@ uint64_t sp_held_max(const struct sp_pool *pool);
 // others hold depends on how fast their streams are, and the program's synchronises show all of it.
 enum sp_held_share { SP_HELD_NOTHING, SP_HELD_ONE, SP_HELD_SOME, SP_HELD_ALL };
 
-// The program has promised what it takes for open lanes; lanes of the pool may be open, by that or
+// The program has promised what it takes for lazy lanes; lanes of the pool may be lazy, by that or
 // because no stream captures; the stream may be borrowed for what its lane holds back.
 bool sp_held_is_promised(const struct sp_pool *pool);
-bool sp_held_may_be_open(const struct sp_pool *pool);
+bool sp_held_may_be_lazy(const struct sp_pool *pool);
 bool sp_held_may_borrow(const struct sp_pool *pool, const struct sp_stream *stream);
 
-// True when the lane is open: it may leave all without an event.
-static inline bool sp_held_is_open(const struct sp_lane *lane) {
+// True when the lane is lazy: it may leave all without an event.
+static inline bool sp_held_is_lazy(const struct sp_lane *lane) {
     return sp_load_relaxed(&lane->share) == SP_HELD_ALL;
 }
 
 // An event stands behind what was freed on the lane under a number, or it is known to be complete;
 // or others can have one recorded.
 static inline bool sp_held_is_covered(const struct sp_lane *lane, uint64_t sequence) {
-    return sequence <= sp_pool_covered_of(lane->pool, lane->stream) || sp_held_is_open(lane);
+    return sequence <= sp_pool_covered_of(lane->pool, lane->stream) || sp_held_is_lazy(lane);
 }
 
 // Something that was freed on the lane may be pending, and no event stands behind it.
@@ -80,10 +80,10 @@ static inline bool sp_held_back_any(const struct sp_lane *lane) {
 
 // With the pool's lock held: tells all lanes what they may leave when something has changed that
 // this depends on: the pool's attribute, the number of its lanes, its promises, that it is short of
-// memory or given up. The second does it with no lane open any more, until the first one is called
+// memory or given up. The second does it with no lane lazy any more, until the first one is called
 // again.
 void sp_held_deal(struct sp_pool *pool);
-void sp_held_deal_closed(struct sp_pool *pool);
+void sp_held_deal_strict(struct sp_pool *pool);
 
 // With the lane's lock held: so many bytes of the pool at an address, which are live or were until
 // now, are freed under the number. True when they may be left without an event. With no bytes the
@@ -96,12 +96,12 @@ enum sp_left {
         1, // the lane holds back more than it may: an event is to stand behind the free
     SP_LEFT_SHORTEN = 2, // its quick lists may have become long
     SP_LEFT_SLAB = 4,    // the slab is empty and unlinked: its run goes back to the region
-    SP_LEFT_FILE = 8,    // the large block is BUSY: the quick lists have no place for it
+    SP_LEFT_BLOCK = 8,   // the large block is BUSY: the quick lists have no place for it
     SP_LEFT_REAP = 16,   // the pool is given up
     SP_LEFT_ALL = 32,    // nothing was done: no live block of the lane begins there
     // The pool is needed for it. So the bytes are taken off the account last: a pool that was given
     // up may be taken apart once nothing is used.
-    SP_LEFT_WITH_POOL = SP_LEFT_SLAB | SP_LEFT_FILE | SP_LEFT_REAP
+    SP_LEFT_WITH_POOL = SP_LEFT_SLAB | SP_LEFT_BLOCK | SP_LEFT_REAP
 };
 
 // Counts a free that lies in another place than the last one, or is the first under the number,

@@ -52,13 +52,13 @@ static void init_locked(struct sp_lane *lane, struct sp_pool *pool, struct sp_st
     sp_store_relaxed(&lane->used, 0);
     sp_store_relaxed(&lane->allowance, 0);
     sp_store_relaxed(&lane->misses, 0);
-    lane->waits_in_row = 0;
+    lane->consecutive_waits = 0;
     lane->misses_at_wait = 0;
     sp_store_relaxed(&lane->by_address, false);
     sp_store_relaxed(&lane->latest, NULL);
-    sp_store_relaxed(&lane->crowd, 0);
-    sp_biased_lock_forget_crowd(&lane->lock);
-    sp_store_relaxed(&lane->keeps, 0);
+    sp_store_relaxed(&lane->contention, 0);
+    sp_biased_lock_forget_contention(&lane->lock);
+    sp_store_relaxed(&lane->contended_frees, 0);
     sp_store_relaxed(&lane->quick_used, 0);
     sp_store_relaxed(&lane->slab_count, 0);
     lane->freed_unchecked = 0;
@@ -175,7 +175,7 @@ void sp_lane_free_all(struct sp_pool *pool) {
         for (uint32_t i = 0; i < table->count; i++)
             sp_store_release(&table->lanes[i], NULL);
     }
-    pool->lanes.in_turn = NULL;
+    pool->lanes.collected_last = NULL;
     sp_store_relaxed(&pool->lanes.offers, NULL);
     while (!sp_list_empty(&pool->lanes.legacy))
         sp_list_pop_front(&pool->lanes.legacy);

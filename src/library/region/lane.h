@@ -41,8 +41,8 @@ struct sp_lane {
     _Atomic bool by_address;
     struct sp_block *_Atomic latest; // that the lane gave out, or one that stood in its place
     // See region/quick.h.
-    _Atomic uint32_t crowd; // how often another thread held the pool's lock of late
-    _Atomic uint32_t keeps; // so many frees more
+    _Atomic uint32_t contention;      // how often another thread held the pool's lock of late
+    _Atomic uint32_t contended_frees; // so many frees more
 
     struct sp_list slabs[SP_CLASS_COUNT];          // with free blocks, by class
     struct sp_list returned_slabs[SP_CLASS_COUNT]; // with returned blocks, by class
@@ -53,8 +53,8 @@ struct sp_lane {
     uint64_t freed_unchecked; // bytes, since it was seen how long these are
     // See region/front.h. Null, or those that the struct keeps when it is another pool's.
     struct sp_front *_Atomic fronts;
-    struct sp_front *kept_fronts;
-    // Slabs that were given up while fronts were open; see sp_crowded_retire.
+    struct sp_front *fronts_made;
+    // Slabs that were empty while fronts were open; see sp_fronts_retire.
     struct sp_slab *retired;
     uint32_t retired_count;
     bool records_each_free; // before it is put back; of the stream
@@ -77,7 +77,7 @@ struct sp_lane {
     struct sp_calendar covered; // of `unfenced`: what has an event behind it
     // So often in a row the stream was made to wait instead of a growth, and what `misses` was at
     // the last of these waits.
-    uint32_t waits_in_row;
+    uint32_t consecutive_waits;
     uint32_t misses_at_wait;
     // Guarded by the device's lock, of a pool that was given up; see process/given_up.h:
     struct sp_tree_node awaited; // in device.awaited
@@ -116,13 +116,13 @@ static inline struct sp_lane *sp_lane_of(struct sp_pool *pool, struct sp_stream 
 struct sp_lane *sp_lane_next(struct sp_pool *pool, const struct sp_lane *lane);
 
 // With the lane's lock held: the slab is one of the lane's from now on, or no more. Then it is in
-// the caller's hands, up to sp_collect_slab().
+// flight, up to sp_collect_slab().
 static inline void sp_lane_own_slab_locked(struct sp_lane *lane, struct sp_slab *slab) {
     sp_list_push_back(&lane->owned_slabs, &slab->owned_link);
     sp_store_relaxed(&lane->slab_count, sp_load_relaxed(&lane->slab_count) + 1);
 }
 static inline void sp_lane_disown_slab_locked(struct sp_lane *lane, struct sp_slab *slab) {
-    sp_hands_take(&lane->pool->hands);
+    sp_in_flight_take(&lane->pool->in_flight);
     sp_list_remove(&slab->owned_link);
     sp_store_release(&lane->slab_count, sp_load_relaxed(&lane->slab_count) - 1);
 }
@@ -130,7 +130,7 @@ static inline void sp_lane_disown_slab_locked(struct sp_lane *lane, struct sp_sl
 // Returns the next lane behind this one that may have free blocks in its quick lists, or slabs, as
 // sp_lane_next() does. After SP_LANES_AT_ONCE that have nothing it is the next one in any case. A
 // hint without the lane's lock: what is freed meanwhile may be missed. What was taken out counts as
-// in hands by then.
+// in flight by then.
 struct sp_lane *sp_lane_next_to_collect(struct sp_pool *pool, const struct sp_lane *lane);
 
 // Takes the lanes away from a pool that has no memory left.

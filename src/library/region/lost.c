@@ -6,16 +6,16 @@
 #include "region/figures.h"
 #include "region/segment.h"
 
-static bool is_buried(const struct sp_block *block) {
+static bool is_dropped(const struct sp_block *block) {
     return block && sp_block_state(block) == SP_BLOCK_LOST;
 }
 
-// ----------------------------------------------------------------------------------------- burying
+// ---------------------------------------------------------------------------------------- dropping
 
-// The first byte of the pages that nothing lies in any more, with what is buried before the block.
+// The first byte of the pages that nothing lies in any more, with what is dropped before the block.
 static uint64_t pages_from(const struct sp_block *block) {
     const struct sp_block *prev = block->prev;
-    if (!is_buried(prev))
+    if (!is_dropped(prev))
         return sp_round_up(block->address, SP_PAGE_SIZE);
     uint64_t whole = sp_round_up(prev->address, SP_PAGE_SIZE);
     return sp_max(whole, sp_round_down(block->address, SP_PAGE_SIZE));
@@ -23,20 +23,20 @@ static uint64_t pages_from(const struct sp_block *block) {
 
 static uint64_t pages_until(const struct sp_block *block) {
     uint64_t end = sp_block_end(block);
-    if (!is_buried(block->next))
+    if (!is_dropped(block->next))
         return sp_round_down(end, SP_PAGE_SIZE);
     uint64_t whole = sp_round_down(sp_block_end(block->next), SP_PAGE_SIZE);
     return sp_min(whole, sp_round_up(end, SP_PAGE_SIZE));
 }
 
 static bool is_whole(const struct sp_segment *segment) {
-    return is_buried(segment->chain.first) && !segment->chain.first->next;
+    return is_dropped(segment->chain.first) && !segment->chain.first->next;
 }
 
 // A page that several blocks lie in is forgotten with the last of them. One that was forgotten may
-// be somebody else's, so it is never touched again. Buried blocks have no fences, so to join them
+// be somebody else's, so it is never touched again. Dropped blocks have no fences, so to join them
 // needs no memory.
-struct sp_block *sp_lost_bury(struct sp_pool *pool, struct sp_block *block) {
+struct sp_block *sp_lost_drop(struct sp_pool *pool, struct sp_block *block) {
     struct sp_segment *segment = sp_segment_of(block);
     uint64_t from = pages_from(block), until = pages_until(block);
     segment->view.mapped -= block->size;
@@ -45,9 +45,9 @@ struct sp_block *sp_lost_bury(struct sp_pool *pool, struct sp_block *block) {
         sp_page_map_drop(from, until - from);
     sp_fence_set_clear(&block->fences);
     sp_block_set_state(block, SP_BLOCK_LOST);
-    if (is_buried(block->next))
+    if (is_dropped(block->next))
         sp_block_absorb_next(block);
-    if (is_buried(block->prev)) {
+    if (is_dropped(block->prev)) {
         block = block->prev;
         sp_block_absorb_next(block);
     }
@@ -58,7 +58,7 @@ struct sp_block *sp_lost_bury(struct sp_pool *pool, struct sp_block *block) {
 
 // ------------------------------------------------------------------------------------------ losing
 
-// A block in no tier is live, or is buried when it comes to be filed.
+// A block in no tier is live, or is dropped when it comes to be put into one.
 void sp_lost_note(struct sp_segment *segment) {
     sp_view_lose(&segment->view);
     segment->is_lost = true;
@@ -68,7 +68,7 @@ void sp_lost_note(struct sp_segment *segment) {
         if (!block->tier)
             continue;
         sp_tier_remove(block);
-        block = sp_lost_bury(segment->pool, block);
+        block = sp_lost_drop(segment->pool, block);
     }
 }
 

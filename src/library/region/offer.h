@@ -15,7 +15,8 @@
 // Takes a large block of exactly the size, BUSY, for a stream out of a lane's quick list, by rules
 // 1 to 3; by rule 4 where the pool may ask. Null when there is none. It is counted by its rule, and
 // noted for the stream. No lock is held, nor a pin: the struct may be another pool's by then, which
-// is not taken apart as long as the block is in no tier. The block is to be given out, or filed.
+// is not taken apart as long as the block is in no tier. The block is to be given out, or put into
+// one.
 struct sp_block *sp_offer_take(struct sp_pool *pool, struct sp_stream *stream, uint64_t size,
                                unsigned int flags);
 

@@ -39,7 +39,7 @@
 #include "heap/tier.h"
 #include "order/action.h"
 #include "region/fail.h"
-#include "region/hands.h"
+#include "region/in_flight.h"
 #include "vmm/view.h"
 
 #include <streampool/lists.h>
@@ -74,7 +74,7 @@ struct sp_region {
     size_t mapped;           // sum of the views' mapped bytes; written under `lock` and `map_lock`
     struct sp_tier ready;    // no fence pending: anybody's
     struct sp_tier waiting;  // fences of several streams, or of one without a lane: nobody's yet
-    struct sp_tier unfenced; // likewise, and no event stood behind one when the block was filed
+    struct sp_tier unfenced; // likewise, and no event stood behind one when the block came
     struct sp_tier holes;    // address space of the segments that has no memory
     uint64_t rows_from;      // where a search for rows that was cut short goes on; 0: none was
     uint64_t lanes_most;     // no block in a lane's tiers is larger
@@ -88,8 +88,8 @@ enum sp_statistic {
         SP_STATISTIC_COUNT
 };
 
-// Figures that say how much a synchronise leaves beyond the release threshold; see region/keep.h.
-struct sp_keep {
+// Figures that say how much a synchronise leaves beyond the release threshold; see region/retain.h.
+struct sp_retain {
     _Atomic uint64_t primed;        // free bytes; written under the pool's lock, as is
     _Atomic uint64_t primed_until;  // as long as no more than this is reserved
     _Atomic uint64_t release_delay; // attribute: so many synchronises
@@ -132,7 +132,7 @@ struct sp_figures {
     _Atomic uint32_t used_calls;  // that may still have it
 };
 
-// The stitched views; see region/loan.h. Guarded by the pool's lock.
+// The stitched views; see region/stitch.h. Guarded by the pool's lock.
 struct sp_kept {
     struct sp_list views;   // stitched views, the one that was used last first
     struct sp_list zombies; // stitched views that wait for their work to complete
@@ -153,26 +153,26 @@ struct sp_rise {
     struct sp_rise_point same; // the first look that found as much as the latest one
 };
 
-// The lanes of a pool, beside their table, and whose turn it is. Guarded by the pool's lock.
+// The lanes of a pool, beside their table, and which come next. Guarded by the pool's lock.
 struct sp_lanes {
     struct sp_list list;
     struct sp_list legacy; // those of legacy streams
     // The lane that was collected from last, in `list`; null: none.
-    const struct sp_list *in_turn;
-    _Atomic uint32_t open_in_turn; // the slot of the open lane that is asked next
-    _Atomic uint32_t count;        // written under the pool's lock
+    const struct sp_list *collected_last;
+    _Atomic uint32_t lazy_next; // the slot of the lazy lane that is asked next
+    _Atomic uint32_t count;     // written under the pool's lock
     // A thread asks for its lane; see calls/miss.h. Of many that ask at once each waits for the
     // driver.
     _Atomic bool asks;
-    // Each lane asks at each miss, unless it is in a crowd: the pool has grown because its free
-    // memory lay in pieces. See sp_growth_note().
+    // Each lane asks at each miss, unless the pool's lock is contended: the pool has grown because
+    // its free memory lay in pieces. See sp_growth_note().
     _Atomic bool ask_each_miss;
     struct sp_lane *_Atomic offers; // see region/offer.h
 };
 
-// The work that is left to the worker; see supply/later.h.
-struct sp_later {
-    struct sp_chore chore;
+// The work that is left to the worker; see supply/defer.h.
+struct sp_deferred {
+    struct sp_task task;
     _Atomic bool trim_due;     // a trim to the threshold was left to it
     _Atomic bool synchronized; // the pool was, since a visit last looked
 };
@@ -234,11 +234,11 @@ struct sp_pool {
     _Alignas(64) _Atomic uint64_t reserved; // written under `lock`
     _Atomic uint64_t reserved_high;
 
-    struct sp_hands hands;
+    struct sp_in_flight in_flight;
     _Atomic uint32_t mappers; // threads that hold the map lock or want it, but for the reaper
     struct sp_lock map_lock;
     struct sp_lock lock;
-    struct sp_keep keep;
+    struct sp_retain retain;
     struct sp_region regions[SP_REGION_COUNT];
     struct sp_kept kept;
     struct sp_rise rise;
@@ -255,7 +255,7 @@ struct sp_pool {
     _Atomic uint32_t lost;       // segments; written under `lock`
     _Atomic uint32_t lost_whole; // lost segments with nothing live; written under `lock`
 
-    struct sp_later later;
+    struct sp_deferred deferred;
     struct sp_watch watch;
 
     // Guarded by the device's lock:
@@ -317,7 +317,7 @@ static inline void sp_pool_count(struct sp_pool *pool, enum sp_statistic statist
     sp_pool_add(pool, statistic, 1);
 }
 
-// There are zombies: see region/loan.h. A hint.
+// There are zombies: see region/stitch.h. A hint.
 static inline bool sp_pool_has_zombies(const struct sp_pool *pool) {
     return sp_load_relaxed(&pool->kept.zombie_count) > 0;
 }
@@ -341,7 +341,7 @@ static inline bool sp_pool_has_very_many_lanes(const struct sp_pool *pool) {
 }
 
 // So many of very many lanes a request collects from, before the last look at all of them.
-enum { SP_LANES_IN_TURN = 8 };
+enum { SP_LANES_COLLECTED = 8 };
 
 // Several streams have used the pool. A hint: read without the lock.
 static inline bool sp_pool_is_shared(const struct sp_pool *pool) {

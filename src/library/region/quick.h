@@ -5,18 +5,18 @@
 // merging. To its chain such a block is taken; whoever finds no fit in a lane's lists puts them all
 // back first, so no memory is overlooked. All under the lane's lock.
 //
-// A *crowd* is threads that stand in each other's way at a pool's lock. A lane that places by
+// *Contention* is threads that stand in each other's way at a pool's lock. A lane that places by
 // address files what it frees, and searches for what it allocates, both under the pool's lock.
 // Where many threads do that at once they wait for each other far longer than the work takes. So a
-// lane counts: SP_CROWD_MET more each time that it finds the lock held, and one less each time that
-// it finds it free. At SP_CROWD_FULL the lane keeps its next SP_CROWD_KEPT frees in its quick
-// lists, and gives them out again with no look at the pool. Then it files again, and counts on from
-// SP_CROWD_REST. Until then it asks other streams by turns alone (calls/miss.h): the questions of
-// many threads wait for each other, too.
+// lane counts: SP_CONTENTION_STEP more each time that it finds the lock held, and one less each
+// time that it finds it free. At SP_CONTENTION_FULL the lane keeps its next SP_CONTENTION_FREES
+// frees in its quick lists, and gives them out again with no look at the pool. Then it files again,
+// and counts on from SP_CONTENTION_REST. Until then it asks other streams by turns alone
+// (calls/miss.h): the questions of many threads wait for each other, too.
 //
-// A lane that finds the lock held less than once in nine times files everything: blocks in quick
-// lists make a shared pool creep (docs/notes/placing.md). A deterministic pool knows no crowds, as
-// what it does may not depend on what other threads do at the moment.
+// A lane that finds the lock held less than once in nine times puts everything into tiers: blocks
+// in quick lists make a shared pool creep (docs/notes/placing.md). A deterministic pool counts
+// nothing, as what it does may not depend on what other threads do at the moment.
 //
 // The counts are written with the lane's lock or without: one of two changes at once may be lost.
 #ifndef STREAMPOOL_REGION_QUICK_H
@@ -25,36 +25,42 @@
 #include "base/hash.h"
 #include "region/held.h"
 
-enum { SP_CROWD_MET = 8, SP_CROWD_FULL = 32, SP_CROWD_REST = 24, SP_CROWD_KEPT = 4096 };
+enum {
+    SP_CONTENTION_STEP = 8,
+    SP_CONTENTION_FULL = 32,
+    SP_CONTENTION_REST = 24,
+    SP_CONTENTION_FREES = 4096
+};
 
 // Looks whether another thread holds the pool's lock, and counts that. The caller doesn't hold it.
-static inline bool sp_quick_meet_crowd(struct sp_lane *lane) {
+static inline bool sp_quick_note_contention(struct sp_lane *lane) {
     bool held = sp_lock_is_held(&lane->pool->lock);
-    uint32_t count = sp_load_relaxed(&lane->crowd);
+    uint32_t count = sp_load_relaxed(&lane->contention);
     if (SP_LIKELY(!held && count == 0))
         return false;
     if (sp_pool_is_deterministic(lane->pool))
         return false;
-    count = held ? count + SP_CROWD_MET : count > 0 ? count - 1 : 0;
-    if (count >= SP_CROWD_FULL) {
-        count = SP_CROWD_REST;
-        sp_store_relaxed(&lane->keeps, SP_CROWD_KEPT);
+    count = held ? count + SP_CONTENTION_STEP : count > 0 ? count - 1 : 0;
+    if (count >= SP_CONTENTION_FULL) {
+        count = SP_CONTENTION_REST;
+        sp_store_relaxed(&lane->contended_frees, SP_CONTENTION_FREES);
     }
-    sp_store_relaxed(&lane->crowd, count);
+    sp_store_relaxed(&lane->contention, count);
     return held;
 }
 
-// True when the lane is in a crowd.
-static inline bool sp_quick_is_in_crowd(const struct sp_lane *lane) {
-    return SP_UNLIKELY(sp_load_relaxed(&lane->keeps) != 0) && !sp_pool_is_deterministic(lane->pool);
+// True while the pool's lock is contended for the lane.
+static inline bool sp_quick_is_contended(const struct sp_lane *lane) {
+    return SP_UNLIKELY(sp_load_relaxed(&lane->contended_frees) != 0) &&
+           !sp_pool_is_deterministic(lane->pool);
 }
 
-// True when the lane is in a crowd: one of the frees that it keeps is the caller's.
+// True while it is: one of the frees that are left in quick lists is the caller's.
 static inline bool sp_quick_keeps(struct sp_lane *lane) {
-    uint32_t keeps = sp_load_relaxed(&lane->keeps);
+    uint32_t keeps = sp_load_relaxed(&lane->contended_frees);
     if (SP_LIKELY(keeps == 0) || sp_pool_is_deterministic(lane->pool))
         return false;
-    sp_store_relaxed(&lane->keeps, keeps - 1);
+    sp_store_relaxed(&lane->contended_frees, keeps - 1);
     return true;
 }
 
@@ -95,7 +101,7 @@ static inline bool sp_quick_put(struct sp_lane *lane, struct sp_block *block) {
 }
 
 // Puts in what the lane's own stream frees. In a lane that places by address that is only the block
-// that it gave out last, and it alone, unless the lane is in a crowd.
+// that it gave out last, and it alone, unless the pool's lock is contended.
 static inline bool sp_quick_put_own(struct sp_lane *lane, struct sp_block *block) {
     if (SP_UNLIKELY(sp_load_relaxed(&lane->by_address)) &&
         (sp_load_relaxed(&lane->quick_used) != 0 || sp_load_relaxed(&lane->latest) != block) &&

@@ -72,10 +72,10 @@ void sp_request_close(struct sp_request *request);
 void sp_request_refresh(struct sp_request *request);
 
 // With the pool's lock held, once a block was taken for the request. What a slab's first block
-// leaves of it is in this thread's hands, until the slab is its lane's.
+// leaves of it is in flight, until the slab is its lane's.
 static inline void sp_request_took_locked(const struct sp_request *request) {
     if (request->makes_slab)
-        sp_hands_take(&request->pool->hands);
+        sp_in_flight_take(&request->pool->in_flight);
 }
 
 // True when the policy is on, and no flag of the call narrows it.

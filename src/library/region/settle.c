@@ -12,18 +12,18 @@ static inline struct sp_lane *lane_of(const struct sp_pool *pool,
 }
 
 // Memory with no event behind it never joins memory with one: others could have that, and the
-// fences of a block are those of all that has joined it. An open lane has no need to tell them
+// fences of a block are those of all that has joined it. A lazy lane has no need to tell them
 // apart: whoever wants its memory can have an event recorded.
 static inline struct sp_tier *tier_of_lane(struct sp_lane *lane, enum sp_region_kind kind,
                                            uint64_t sequence) {
-    bool fenced = sequence <= lane->covered.now || sp_held_is_open(lane);
+    bool fenced = sequence <= lane->covered.now || sp_held_is_lazy(lane);
     return fenced ? &lane->tiers[kind] : &lane->unfenced[kind];
 }
 
 static bool is_fenced(const struct sp_pool *pool, struct sp_fence fence) {
     const struct sp_lane *lane = sp_lane_find(pool, fence.slot);
     return fence.sequence <= sp_pool_covered_of(pool, sp_stream_at(fence.slot)) ||
-           (lane && sp_held_is_open(lane));
+           (lane && sp_held_is_lazy(lane));
 }
 
 // Returns the tier for a block that is no lane's.
@@ -46,15 +46,15 @@ static inline struct sp_tier *tier_for(struct sp_pool *pool, enum sp_region_kind
 }
 
 static inline void note_size(struct sp_pool *pool, const struct sp_lane *lane,
-                             const struct sp_block *filed) {
-    struct sp_region *region = &pool->regions[sp_segment_of(filed)->kind];
-    if (lane && filed->size > region->lanes_most)
-        region->lanes_most = filed->size;
+                             const struct sp_block *inserted) {
+    struct sp_region *region = &pool->regions[sp_segment_of(inserted)->kind];
+    if (lane && inserted->size > region->lanes_most)
+        region->lanes_most = inserted->size;
 }
 
-// Files a free block again where its fences, less those that are complete, say. False when that is
+// Moves a free block to where its fences, less those that are complete, say. False when that is
 // where it is.
-static bool refile(struct sp_pool *pool, struct sp_block *block) {
+static bool reinsert(struct sp_pool *pool, struct sp_block *block) {
     sp_fence_set_prune(&block->fences, sp_pool_measure(pool));
     struct sp_lane *lane = lane_of(pool, &block->fences);
     struct sp_tier *tier = tier_for(pool, sp_segment_of(block)->kind, &block->fences, lane);
@@ -71,9 +71,9 @@ static bool refile(struct sp_pool *pool, struct sp_block *block) {
 SP_APART static struct sp_block *insert_beside_late(struct sp_pool *pool, struct sp_tier *tier,
                                                     struct sp_block *block) {
     if (block->prev && block->prev->tier == tier)
-        refile(pool, block->prev);
+        reinsert(pool, block->prev);
     if (block->next && block->next->tier == tier)
-        refile(pool, block->next);
+        reinsert(pool, block->next);
     return sp_tier_insert(tier, block);
 }
 
@@ -86,11 +86,11 @@ static inline bool may_have_late(const struct sp_pool *pool, const struct sp_tie
 }
 
 // A neighbour that is complete doesn't wait for the block that is put beside it.
-static inline void refile_complete(struct sp_pool *pool, const struct sp_tier *tier,
-                                   struct sp_block *neighbour) {
+static inline void reinsert_complete(struct sp_pool *pool, const struct sp_tier *tier,
+                                     struct sp_block *neighbour) {
     if (neighbour && neighbour->tier == tier &&
         SP_UNLIKELY(sp_pool_knows(pool, *sp_fence_set_at(&neighbour->fences, 0))))
-        refile(pool, neighbour);
+        reinsert(pool, neighbour);
 }
 
 // A block whose fences have been pruned, and the lane that they are of. What lies among the
@@ -101,19 +101,19 @@ static inline struct sp_block *insert_pruned(struct sp_pool *pool, struct sp_blo
         sp_settle_fenced(lane);
     struct sp_tier *tier = tier_for(pool, sp_segment_of(block)->kind, &block->fences, lane);
     if (lane) {
-        refile_complete(pool, tier, block->prev);
-        refile_complete(pool, tier, block->next);
+        reinsert_complete(pool, tier, block->prev);
+        reinsert_complete(pool, tier, block->next);
     }
-    struct sp_block *filed = may_have_late(pool, tier, block, lane)
-                                 ? insert_beside_late(pool, tier, block)
-                                 : sp_tier_insert(tier, block);
-    note_size(pool, lane, filed);
-    return filed;
+    struct sp_block *inserted = may_have_late(pool, tier, block, lane)
+                                    ? insert_beside_late(pool, tier, block)
+                                    : sp_tier_insert(tier, block);
+    note_size(pool, lane, inserted);
+    return inserted;
 }
 
 struct sp_block *sp_settle_insert(struct sp_pool *pool, struct sp_block *block) {
     if (SP_UNLIKELY(sp_segment_of(block)->is_lost))
-        return sp_lost_bury(pool, block);
+        return sp_lost_drop(pool, block);
     sp_fence_set_prune(&block->fences, sp_pool_measure(pool));
     return insert_pruned(pool, block, lane_of(pool, &block->fences));
 }
@@ -127,14 +127,14 @@ static struct sp_block *swallowable(const struct sp_lane *lane, const struct sp_
         neighbour->size > block->size)
         return NULL;
     uint64_t first = neighbour == block->next ? neighbour->address - 1 : neighbour->address;
-    bool lies_there = sp_held_is_open(lane) || sp_space_is_one_extent(&lane->pool->device->space,
+    bool lies_there = sp_held_is_lazy(lane) || sp_space_is_one_extent(&lane->pool->device->space,
                                                                       first, neighbour->size + 1);
     return lies_there ? neighbour : NULL;
 }
 
 struct sp_block *sp_settle_insert_and_swallow(struct sp_pool *pool, struct sp_block *block) {
     if (SP_UNLIKELY(sp_segment_of(block)->is_lost))
-        return sp_lost_bury(pool, block);
+        return sp_lost_drop(pool, block);
     sp_fence_set_prune(&block->fences, sp_pool_measure(pool));
     struct sp_lane *lane = lane_of(pool, &block->fences);
     if (!lane)
@@ -155,46 +155,46 @@ struct sp_block *sp_settle_insert_and_swallow(struct sp_pool *pool, struct sp_bl
 
 // ---------------------------------------------------------------------------------------- settling
 
-// Files blocks that are over by a calendar again, as many as there are looks for. False when some
+// Moves blocks that are over by a calendar, as many as there are looks for. False when some
 // may be left.
-static bool refile_over(struct sp_pool *pool, struct sp_calendar *calendar, unsigned *looks) {
+static bool reinsert_over(struct sp_pool *pool, struct sp_calendar *calendar, unsigned *looks) {
     struct sp_block *block;
     while ((block = sp_calendar_next_over(calendar, looks))) {
-        if (!refile(pool, block))
+        if (!reinsert(pool, block))
             break; // it can't be: what a calendar takes for over has somewhere else to go
     }
     return !sp_calendar_is_behind(calendar);
 }
 
-// Unfenced blocks of an open lane are of the time before it was opened. A block that is filed
+// Unfenced blocks of a lazy lane are of the time before it was opened. A block that is moved
 // elsewhere may be merged with blocks there, never with one of this tier. So the next one stays
 // valid.
-static bool refile_unfenced(struct sp_lane *lane, uint64_t covered, unsigned *looks) {
-    sp_calendar_turn(&lane->covered, covered);
-    if (!refile_over(lane->pool, &lane->covered, looks))
+static bool reinsert_unfenced(struct sp_lane *lane, uint64_t covered, unsigned *looks) {
+    sp_calendar_advance(&lane->covered, covered);
+    if (!reinsert_over(lane->pool, &lane->covered, looks))
         return false;
-    for (int kind = 0; kind < SP_REGION_COUNT && sp_held_is_open(lane); kind++) {
+    for (int kind = 0; kind < SP_REGION_COUNT && sp_held_is_lazy(lane); kind++) {
         struct sp_block *block = sp_tier_first(&lane->unfenced[kind]);
         while (block) {
             struct sp_block *next = sp_tier_next(block);
-            refile(lane->pool, block);
+            reinsert(lane->pool, block);
             block = next;
         }
     }
     return true;
 }
 
-void sp_settle_refile_unfenced(struct sp_lane *lane, uint64_t covered) {
+void sp_settle_reinsert_unfenced(struct sp_lane *lane, uint64_t covered) {
     unsigned looks = covered != lane->covered.now ? SP_SETTLED_AT_ONCE : SP_SETTLED_LATER;
-    refile_unfenced(lane, covered, &looks);
+    reinsert_unfenced(lane, covered, &looks);
 }
 
 // False when there is more to do.
 static bool settle_lane(struct sp_pool *pool, struct sp_lane *lane, unsigned *looks) {
-    if (!refile_unfenced(lane, sp_pool_covered_of(pool, lane->stream), looks))
+    if (!reinsert_unfenced(lane, sp_pool_covered_of(pool, lane->stream), looks))
         return false;
-    sp_calendar_turn(&lane->due, sp_pool_known_of(pool, lane->stream));
-    return refile_over(pool, &lane->due, looks);
+    sp_calendar_advance(&lane->due, sp_pool_known_of(pool, lane->stream));
+    return reinsert_over(pool, &lane->due, looks);
 }
 
 static bool settle_lanes(struct sp_pool *pool, unsigned *looks) {
@@ -240,7 +240,7 @@ static void settle_tier(struct sp_pool *pool, struct sp_tier *tier) {
         struct sp_block *next = sp_tier_next(block);
         uint64_t size = next ? next->size : 0;
         uint64_t rank = next ? sp_chain_rank(next) : 0;
-        refile(pool, block);
+        reinsert(pool, block);
         block = next;
         if (next && --looks == 0) {
             sp_lock_give_way(&pool->lock);

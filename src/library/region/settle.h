@@ -1,4 +1,4 @@
-// Where free blocks are filed, and how they move when their fences complete.
+// Which tier a free block is put into, and how it moves when its fences complete.
 //
 // All with the pool's lock held.
 #ifndef STREAMPOOL_REGION_SETTLE_H
@@ -9,7 +9,7 @@
 
 #include "base/cold.h"
 
-// How a free block is filed.
+// How a free block is put into a tier.
 typedef struct sp_block *sp_settle_how(struct sp_pool *pool, struct sp_block *block);
 
 // Puts a block that is in no index into the tier that its fences, less those that are complete,
@@ -46,14 +46,14 @@ static inline bool sp_settle_is_done_by_lanes(const struct sp_pool *pool) {
 // at later calls. Who puts a block among the unfenced ones moves its neighbours there himself, if
 // they are late.
 enum { SP_SETTLED_AT_ONCE = 256, SP_SETTLED_LATER = 4 };
-void sp_settle_refile_unfenced(struct sp_lane *lane, uint64_t covered);
+void sp_settle_reinsert_unfenced(struct sp_lane *lane, uint64_t covered);
 static inline void sp_settle_fenced(struct sp_lane *lane) {
     uint64_t covered = sp_pool_covered_of(lane->pool, lane->stream);
     if (SP_UNLIKELY(covered != lane->covered.now || sp_calendar_is_behind(&lane->covered)))
-        sp_settle_refile_unfenced(lane, covered);
+        sp_settle_reinsert_unfenced(lane, covered);
 }
 
-// True when a free block is filed among those that no event stood behind.
+// True when a free block stands among those that no event stood behind.
 bool sp_settle_is_unfenced(const struct sp_pool *pool, const struct sp_block *block);
 
 #endif

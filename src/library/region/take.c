@@ -4,10 +4,10 @@
 #include "base/number.h"
 #include "region/before.h"
 #include "region/collect.h"
-#include "region/keep.h"
 #include "region/lane.h"
 #include "region/place.h"
 #include "region/quick.h"
+#include "region/retain.h"
 #include "region/row.h"
 #include "region/settle.h"
 
@@ -156,7 +156,7 @@ bool sp_take_cut(struct sp_pool *pool, struct sp_block *block, uint64_t size) {
 // Cuts a block that was set aside. Null without host memory.
 static struct sp_block *cut(struct sp_pool *pool, struct sp_block *block, uint64_t size) {
     if (sp_take_cut(pool, block, size)) {
-        sp_keep_note_use(pool);
+        sp_retain_note_use(pool);
         return block;
     }
     sp_settle_insert(pool, block);
@@ -185,17 +185,17 @@ static struct sp_block *take_at_hand(struct sp_lane *lane, enum sp_region_kind k
     if (best)
         block = sp_tier_take(best, size);
     if (block)
-        sp_keep_note_use(lane->pool);
+        sp_retain_note_use(lane->pool);
     return block;
 }
 
 struct sp_block *sp_take_near_locked(struct sp_lane *lane, uint64_t size, unsigned int flags,
                                      bool *unfenced) {
     if (sp_load_relaxed(&lane->by_address))
-        sp_quick_meet_crowd(lane);
+        sp_quick_note_contention(lane);
     sp_lock_acquire(&lane->pool->lock);
     struct sp_block *cached = sp_collect_detach_locked(lane);
-    sp_collect_file_locked(lane->pool, cached, sp_settle_insert_and_swallow);
+    sp_collect_flush_locked(lane->pool, cached, sp_settle_insert_and_swallow);
     sp_settle_fenced(lane);
     if (sp_load_relaxed(&lane->by_address))
         sp_settle_lanes_part(lane->pool); // what others have may be complete, and lie lower

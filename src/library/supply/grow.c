@@ -6,7 +6,7 @@
 #include "base/time.h"
 #include "region/device.h"
 #include "region/figures.h"
-#include "region/keep.h"
+#include "region/retain.h"
 #include "region/settle.h"
 #include "region/take.h"
 #include "supply/growth.h"
@@ -69,10 +69,10 @@ static struct sp_block *publish_locked(struct sp_pool *pool, const struct sp_pla
     if (plan->front.first) {
         block = plan->front.first;
         sp_block_absorb_next(block); // a hole brings no fences, so this needs no memory
-        sp_hands_put(&pool->hands);
+        sp_in_flight_put(&pool->in_flight);
     }
     if (!plan->ahead)
-        sp_keep_note_use(pool);
+        sp_retain_note_use(pool);
     sp_block_set_live(block);
     return block;
 }

@@ -46,7 +46,7 @@ bool sp_loss_find(struct sp_pool *pool) {
     return found;
 }
 
-// Memory in the lanes is buried as it is filed.
+// Memory in the lanes is dropped as it is put into tiers.
 bool sp_loss_note(struct sp_pool *pool) {
     uint64_t before = sp_load_relaxed(&pool->reserved);
     if (!sp_vmm_is_plain(&pool->device->vmm))

@@ -13,7 +13,7 @@
 // held; on a plain device device.gives, too (supply/trim.h).
 bool sp_loss_find(struct sp_pool *pool);
 
-// On a plain device: asks so, and buries what was freed of it. True when something was buried. No
+// On a plain device: asks so, and drops what was freed of it. True when something was dropped. No
 // lock is held.
 bool sp_loss_note(struct sp_pool *pool);
 

@@ -3,7 +3,7 @@
 #include "base/checked.h"
 #include "base/number.h"
 #include "region/device.h"
-#include "region/survey.h"
+#include "region/free_extents.h"
 #include "supply/growth.h"
 #include "supply/plan.h"
 
@@ -67,7 +67,8 @@ static void add_candidate(struct choice *choice, const struct sp_block *first,
     for (; extent && extent->address < candidate.last; extent = sp_view_extent_next(extent))
         count++;
     candidate.extent_size = count > 0 ? whole(&candidate) / count : 0;
-    if ((front(&candidate) == 0 && tail(&candidate) == 0) || sp_survey_has_released(first, last))
+    if ((front(&candidate) == 0 && tail(&candidate) == 0) ||
+        sp_free_extents_has_released(first, last))
         return;
     if (choice->candidate_count == choice->candidate_capacity) {
         size_t capacity = choice->candidate_capacity ? choice->candidate_capacity * 2 : 64;

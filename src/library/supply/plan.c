@@ -107,7 +107,7 @@ static void undo_locked(struct sp_pool *pool, const struct sp_plan *plan) {
         insert_hole(pool, plan->rest);
     if (plan->front.first) {
         sp_settle_insert(pool, plan->front.first);
-        sp_hands_put(&pool->hands);
+        sp_in_flight_put(&pool->in_flight);
     }
 }
 
@@ -159,7 +159,7 @@ static struct sp_outcome prepare_locked(const struct sp_request *request, struct
     sp_tier_remove(plan->hole);
     bool joined = true; // the memory in front of the hole, to one block
     if (plan->front.first) {
-        sp_hands_take(&pool->hands);
+        sp_in_flight_take(&pool->in_flight);
         joined = sp_row_join(pool, plan->front, plan->front.size)->size == plan->front.size;
     }
     if (joined && cut_locked(pool, plan, request->size))

@@ -5,13 +5,13 @@
 #include "base/time.h"
 #include "region/device.h"
 #include "region/figures.h"
-#include "region/keep.h"
-#include "region/loan.h"
+#include "region/retain.h"
 #include "region/settle.h"
+#include "region/stitch.h"
 #include "region/take.h"
+#include "supply/defer.h"
 #include "supply/grow.h"
 #include "supply/growth.h"
-#include "supply/later.h"
 #include "supply/pieces.h"
 
 #include <stdlib.h>
@@ -65,7 +65,7 @@ static bool set_piece_aside(const struct sp_request *request, struct plan *plan,
         uint64_t end = extent->address + extent->size < piece->end ? extent->address + extent->size
                                                                    : piece->end;
         uint64_t size = end - begin;
-        struct sp_block *block = sp_loan_take_home(request, &piece->segment->chain, begin, size);
+        struct sp_block *block = sp_stitch_take_home(request, &piece->segment->chain, begin, size);
         if (!block)
             return false;
         plan->extents[plan->extent_count] = extent;
@@ -94,7 +94,7 @@ static bool set_aside_locked(const struct sp_request *request, struct plan *plan
         if (i + 1 == plan->pieces.before_new)
             plan->new_at = plan->extent_count;
     }
-    sp_hands_take(&request->pool->hands);
+    sp_in_flight_take(&request->pool->in_flight);
     return true;
 }
 
@@ -216,30 +216,30 @@ static struct sp_outcome publish(const struct sp_request *request, const struct 
     struct sp_pool *pool = request->pool;
     uint64_t offset = plan->blocks[0]->address - plan->extents[0]->address;
     sp_lock_acquire(&pool->lock);
-    *block = sp_loan_begin(stitch, stitch->alias->address + offset, request->size, plan->blocks);
+    *block = sp_stitch_begin(stitch, stitch->alias->address + offset, request->size, plan->blocks);
     if (*block) {
         publish_fresh_locked(pool, request, plan);
-        sp_loan_keep(pool, stitch);
-        sp_loan_limit_kept(pool, pool->kept.views_max, pool->kept.mappings_max);
-        sp_keep_note_use(pool);
+        sp_stitch_keep(pool, stitch);
+        sp_stitch_limit_kept(pool, pool->kept.views_max, pool->kept.mappings_max);
+        sp_retain_note_use(pool);
     }
     sp_lock_release(&pool->lock);
     if (!*block)
         return sp_outcome_of(SP_NO_HOST_MEMORY);
-    sp_hands_put(&pool->hands);
+    sp_in_flight_put(&pool->in_flight);
     return sp_outcome_done();
 }
 
 // The new memory that was cut is joined again, and unmapped.
 static void undo(struct sp_pool *pool, struct plan *plan, struct sp_stitch *stitch) {
     if (stitch)
-        sp_later_bury_view(pool, stitch); // nothing has used it
+        sp_defer_bury_view(pool, stitch); // nothing has used it
     sp_lock_acquire(&pool->lock);
     give_back_locked(pool, plan);
     while (plan->fresh && plan->fresh->size < plan->fresh_size)
         sp_block_absorb_next(plan->fresh); // new memory has no fences, so this needs no memory
     sp_lock_release(&pool->lock);
-    sp_hands_put(&pool->hands);
+    sp_in_flight_put(&pool->in_flight);
     if (plan->fresh)
         sp_grow_back(pool, plan->fresh);
 }
@@ -268,9 +268,9 @@ static struct sp_outcome stitch_mapping(const struct sp_request *request, struct
 
 static struct sp_block *take_kept(const struct sp_request *request) {
     sp_lock_acquire(&request->pool->lock);
-    struct sp_block *block = sp_loan_take_kept(request);
+    struct sp_block *block = sp_stitch_take_kept(request);
     if (block)
-        sp_keep_note_use(request->pool);
+        sp_retain_note_use(request->pool);
     sp_lock_release(&request->pool->lock);
     return block;
 }
@@ -287,7 +287,7 @@ struct sp_outcome sp_remap(struct sp_request *request, uint64_t time_max, struct
         prepare(request, &plan, block) ? stitch_mapping(request, &plan, block) : sp_outcome_done();
     sp_pool_end_mapping(request->pool);
     free_plan(&plan);
-    sp_later_bury(request->pool); // those that can be buried by now
+    sp_defer_bury(request->pool); // those that can be buried by now
     return outcome;
 }
 
@@ -344,6 +344,6 @@ struct sp_outcome sp_remap_behind_waits(struct sp_request *request, struct sp_bl
         sp_pool_end_mapping(request->pool);
     }
     free_plan(&plan);
-    sp_later_bury(request->pool); // of views that are not kept for this one
+    sp_defer_bury(request->pool); // of views that are not kept for this one
     return sp_outcome_lacks_memory(outcome) ? sp_outcome_done() : outcome;
 }

@@ -8,11 +8,11 @@
 #include "region/collect.h"
 #include "region/device.h"
 #include "region/figures.h"
-#include "region/keep.h"
+#include "region/free_extents.h"
+#include "region/retain.h"
 #include "region/segment.h"
 #include "region/settle.h"
-#include "region/survey.h"
-#include "supply/later.h"
+#include "supply/defer.h"
 #include "supply/loss.h"
 #include "supply/victims.h"
 
@@ -60,7 +60,7 @@ static struct sp_outcome unmap(struct sp_segment *segment, struct sp_extent *ext
 }
 
 // Files a part of an extent that was to be released: what is mapped is free memory still.
-static void file_locked(struct sp_pool *pool, struct sp_block *block, bool is_mapped) {
+static void put_locked(struct sp_pool *pool, struct sp_block *block, bool is_mapped) {
     if (is_mapped)
         sp_settle_insert(pool, block);
     else
@@ -83,15 +83,15 @@ static struct sp_outcome release(struct sp_pool *pool, const struct sp_victim *v
     bool unmapped = sp_is_done(outcome);
     bool mapped = rest && unmapped && sp_is_done(sp_view_map(&segment->view, front->address, kept));
     sp_lock_acquire(&pool->lock);
-    pool->keep.leaving -= size;
+    pool->retain.leaving -= size;
     if (unmapped) {
         uint64_t released = mapped ? size - kept : size;
         pool->regions[segment->kind].mapped -= released;
         sp_figures_reserved_subtract(pool, released);
     }
-    file_locked(pool, front, mapped || !unmapped);
+    put_locked(pool, front, mapped || !unmapped);
     if (rest)
-        file_locked(pool, rest, !unmapped);
+        put_locked(pool, rest, !unmapped);
     sp_lock_release(&pool->lock);
     sp_segment_tidy(segment);
     return outcome;
@@ -105,7 +105,7 @@ static struct sp_outcome trim_mapping(struct sp_pool *pool, const size_t *keep, 
     struct sp_victims victims = {0};
     sp_lock_acquire(&pool->lock);
     sp_settle_all(pool);
-    uint64_t kept = keep ? *keep : sp_keep_at_synchronize(pool);
+    uint64_t kept = keep ? *keep : sp_retain_at_synchronize(pool);
     uint64_t reserved = sp_load_relaxed(&pool->reserved);
     if (reserved > kept)
         choose(pool, reserved - kept, &victims);
@@ -145,13 +145,13 @@ static struct sp_outcome release_down_to(struct sp_pool *pool, const size_t *kee
     sp_pool_add(pool, SP_STATISTIC_TrimTime, sp_time_now() - begin);
     sp_pool_end_mapping(pool);
     sp_trim_end_giving(gives);
-    sp_later_bury(pool); // views that have no memory any more
+    sp_defer_bury(pool); // views that have no memory any more
     return outcome;
 }
 
 static struct sp_outcome trim_to(struct sp_pool *pool, size_t keep, choice *choose) {
     size_t rounded, buried;
-    struct sp_outcome first = sp_later_bury_all(pool, &buried);
+    struct sp_outcome first = sp_defer_bury_all(pool, &buried);
     struct sp_outcome outcome = sp_outcome_done();
     if (sp_checked_round_up(keep, pool->device->vmm.granule, &rounded) &&
         sp_load_relaxed(&pool->reserved) > rounded && may_release(pool)) {
@@ -172,48 +172,48 @@ struct sp_outcome sp_trim_by(struct sp_pool *pool, uint64_t bytes) {
 
 struct sp_outcome sp_trim_for_program(struct sp_pool *pool, size_t keep) {
     sp_lock_acquire(&pool->lock);
-    sp_keep_no_more_than(pool, keep);
+    sp_retain_no_more_than(pool, keep);
     sp_lock_release(&pool->lock);
-    sp_ask_open_lanes(pool, NULL, true); // one that can't be asked keeps what it freed
+    sp_ask_lazy_lanes(pool, NULL, true); // one that can't be asked keeps what it freed
     return sp_trim_to(pool, keep);
 }
 
 // The pool was synchronised: with a release delay an interval ends, before what was in use is made
 // ready, and another begins.
-static void hear_synchronize(struct sp_pool *pool) {
-    if (!sp_keep_delays(pool)) {
+static void note_synchronize(struct sp_pool *pool) {
+    if (!sp_retain_has_delay(pool)) {
         make_ready(pool);
         return;
     }
     sp_lock_acquire(&pool->lock);
-    sp_keep_end_interval(pool);
+    sp_retain_end_interval(pool);
     sp_lock_release(&pool->lock);
     make_ready(pool);
     sp_lock_acquire(&pool->lock);
     sp_settle_all(pool);
-    sp_keep_begin_interval(pool);
+    sp_retain_begin_interval(pool);
     sp_lock_release(&pool->lock);
 }
 
 void sp_trim_at_synchronize(struct sp_pool *pool) {
     size_t buried;
-    if (!sp_later_serves(pool))
-        sp_later_bury_all(pool, &buried);
-    if (sp_load_relaxed(&pool->reserved) <= sp_keep_at_least(pool) ||
-        !(may_release(pool) || sp_keep_delays(pool)))
+    if (!sp_defer_serves(pool))
+        sp_defer_bury_all(pool, &buried);
+    if (sp_load_relaxed(&pool->reserved) <= sp_retain_at_least(pool) ||
+        !(may_release(pool) || sp_retain_has_delay(pool)))
         return;
-    bool delays = sp_keep_delays(pool);
+    bool delays = sp_retain_has_delay(pool);
     if (delays)
-        hear_synchronize(pool); // each counts, however soon the worker comes
-    if (sp_later_trim(pool))
+        note_synchronize(pool); // each counts, however soon the worker comes
+    if (sp_defer_trim(pool))
         return;
     if (!delays)
-        hear_synchronize(pool);
+        note_synchronize(pool);
     release_down_to(pool, NULL, sp_victims_choose_all);
 }
 
 struct sp_outcome sp_trim_one(struct sp_pool *pool, bool synchronized, uint64_t *released) {
-    if (synchronized && !sp_keep_delays(pool)) // else it was heard at once
+    if (synchronized && !sp_retain_has_delay(pool)) // else it was noted at once
         make_ready(pool);
     uint64_t before = sp_load_relaxed(&pool->reserved);
     struct sp_outcome outcome = trim_mapping(pool, NULL, sp_victims_choose_one);
@@ -227,7 +227,7 @@ size_t sp_trim_releasable(struct sp_pool *pool) {
     sp_pool_begin_mapping(pool);
     sp_lock_acquire(&pool->lock);
     sp_settle_all(pool);
-    size_t sum = sp_survey_ready_bytes(pool);
+    size_t sum = sp_free_extents_ready_bytes(pool);
     sp_lock_release(&pool->lock);
     sp_pool_end_mapping(pool);
     return sum;

@@ -2,9 +2,9 @@
 
 #include "base/number.h"
 #include "region/device.h"
-#include "region/loan.h"
+#include "region/free_extents.h"
 #include "region/settle.h"
-#include "region/survey.h"
+#include "region/stitch.h"
 
 #include <stdlib.h>
 
@@ -79,7 +79,7 @@ static bool cut_out(struct sp_pool *pool, struct sp_block *block, struct sp_exte
             return false;
     }
     if (push(victims, block, extent)) {
-        pool->keep.leaving += extent->size;
+        pool->retain.leaving += extent->size;
         *rest = behind;
         return true;
     }
@@ -96,7 +96,7 @@ static void set_aside(struct sp_pool *pool, struct sp_block *block, struct sp_vi
     sp_tier_remove(block);
     while (extent) {
         extent->chosen = false;
-        sp_loan_invalidate(extent);
+        sp_stitch_invalidate(extent);
         if (!cut_out(pool, block, extent, victims, &block))
             victims->partial = extent == victims->partial ? NULL : victims->partial;
         extent = block ? chosen_in(block) : NULL;
@@ -109,7 +109,7 @@ static void set_aside(struct sp_pool *pool, struct sp_block *block, struct sp_vi
 // next one.
 static void set_all_aside(struct sp_pool *pool, struct sp_victims *victims) {
     for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
-        struct sp_block *block = sp_survey_first_ready(pool, kind);
+        struct sp_block *block = sp_free_extents_first_ready(pool, kind);
         while (block) {
             struct sp_block *next = sp_tier_next(block);
             set_aside(pool, block, victims);
@@ -146,7 +146,7 @@ static void choose_several(struct sp_pool *pool, uint64_t excess, bool cuts,
                            struct sp_victims *victims) {
     struct sp_tree extents;
     sp_tree_init(&extents, compare_extents);
-    sp_survey_each_ready(pool, add_to_tree, &extents);
+    sp_free_extents_each_ready(pool, add_to_tree, &extents);
     while (excess > 0 && !sp_tree_empty(&extents)) {
         struct sp_extent *extent = last_of_at_most(&extents, excess);
         if (!extent && cuts)
@@ -191,7 +191,7 @@ static void look_at_victim(void *context, const struct sp_block *block, struct s
 
 void sp_victims_choose_one(struct sp_pool *pool, uint64_t excess, struct sp_victims *victims) {
     struct search search = {excess, NULL, NULL};
-    sp_survey_each_ready(pool, look_at_victim, &search);
+    sp_free_extents_each_ready(pool, look_at_victim, &search);
     struct sp_extent *victim = search.fitting || !can_cut(pool) ? search.fitting : search.smallest;
     if (!victim)
         return;

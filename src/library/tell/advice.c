@@ -1,7 +1,7 @@
 #include "tell/advice.h"
 
 #include "order/context.h"
-#include "order/silent.h"
+#include "order/indirect.h"
 #include "region/device.h"
 #include "region/lane.h"
 
@@ -31,8 +31,8 @@ static bool is_of_current_context(const struct sp_room *room) {
 // A synchronise gives back what is free: that is no loss where as much can be mapped anew.
 static void say_to_keep(const struct sp_shortage *shortage, struct sp_text *text) {
     uint64_t threshold = sp_load_relaxed(&shortage->request->pool->attributes.release_threshold);
-    bool is_lost = !sp_shortage_may_grow(shortage) || !sp_shortage_fits_anew(shortage);
-    if (shortage->reserved > threshold && is_lost)
+    bool goes_for_good = !sp_shortage_may_grow(shortage) || !sp_shortage_fits_anew(shortage);
+    if (shortage->reserved > threshold && goes_for_good)
         sp_text_add(text, ", if ReleaseThreshold has the pool keep it");
 }
 
@@ -110,7 +110,7 @@ static void say_context_fence(const struct sp_shortage *shortage, struct sp_text
     uint64_t most = sp_load_relaxed(&pool->attributes.context_wait_max);
     if (is_on || !sp_shortage_is_near(shortage, SP_UNFENCED))
         return;
-    if (!sp_silent_needs_context_wait()) {
+    if (!sp_indirect_needs_context_wait()) {
         if (fits_ordered(shortage, SP_UNFENCED) &&
             sp_request_allows(shortage->request, poolMemPoolReuseAllowInternalDependencies))
             sp_text_add(text, ", or ContextFence has the stream wait for it");

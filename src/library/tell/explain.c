@@ -4,14 +4,14 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "region/figures.h"
-#include "region/survey.h"
+#include "region/free_extents.h"
 #include "tell/room.h"
 #include "tell/text.h"
 #include "tell/walk.h"
 
 // -------------------------------------------------------------------------- what lies in lists
 
-// To its chain such a block is taken, or at home lent.
+// To its chain such a block is taken, or at home stitched.
 static void add_listed(void *context, const struct sp_block *block) {
     const struct sp_request *request = context;
     bool here = sp_room_is_here(request, &block->fences);
@@ -63,7 +63,7 @@ static void add_extent(void *context, const struct sp_extent *extent) {
 
 static void add_other_kind(void *context, const struct sp_block *block) {
     struct poolMemPoolGrowth *growth = context;
-    growth->otherKinds += sp_survey_is_free(block) ? block->size : 0;
+    growth->otherKinds += sp_free_extents_is_free(block) ? block->size : 0;
 }
 
 static CUstream handle_of(const struct sp_stream *stream) {

@@ -1,8 +1,8 @@
 #include "tell/gauge.h"
 
 #include "region/device.h"
-#include "region/loan.h"
-#include "region/survey.h"
+#include "region/free_extents.h"
+#include "region/stitch.h"
 #include "tell/room.h"
 #include "tell/walk.h"
 
@@ -24,9 +24,9 @@ struct memory {
 
 // Memory in a quick list is free, though to its chain it is taken; of a stitched block, too.
 static bool is_unused(const struct sp_block *block) {
-    if (sp_block_state(block) == SP_BLOCK_LENT)
-        block = block->borrower;
-    return sp_survey_is_free(block) || sp_block_state(block) == SP_BLOCK_CACHED;
+    if (sp_block_state(block) == SP_BLOCK_STITCHED)
+        block = block->part_of;
+    return sp_free_extents_is_free(block) || sp_block_state(block) == SP_BLOCK_CACHED;
 }
 
 static bool can_be_remapped(struct memory *memory, const struct sp_block *block) {
@@ -34,7 +34,7 @@ static bool can_be_remapped(struct memory *memory, const struct sp_block *block)
     if (block != memory->seen)
         memory->is_good = kind != SP_REGION_FIXED &&
                           block->tier == &memory->pool->regions[kind].ready &&
-                          !sp_survey_has_released(block, block);
+                          !sp_free_extents_has_released(block, block);
     memory->seen = block;
     return memory->is_good;
 }
@@ -118,7 +118,7 @@ static void add_listed(void *context, const struct sp_block *block) {
 
 static void add_free(void *context, const struct sp_block *block) {
     struct pending *pending = context;
-    if (sp_survey_is_free(block) &&
+    if (sp_free_extents_is_free(block) &&
         block->tier != &pending->pool->regions[sp_segment_of(block)->kind].ready)
         add_listed(context, block);
 }

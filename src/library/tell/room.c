@@ -2,12 +2,12 @@
 
 #include "base/checked.h"
 #include "base/number.h"
-#include "order/silent.h"
+#include "order/indirect.h"
 #include "region/device.h"
+#include "region/free_extents.h"
 #include "region/lane.h"
 #include "region/segment.h"
 #include "region/settle.h"
-#include "region/survey.h"
 #include "tell/walk.h"
 
 // A look through one pool, the request's own or another.
@@ -32,7 +32,7 @@ static bool can_be_awaited(const struct look *look, struct sp_fence fence) {
         return true;
     return sp_request_shares_context(look->request, stream) &&
            (fence.sequence <= sp_pool_covered_of(look->pool, stream) ||
-            sp_silent_is_seen_by_legacy(stream));
+            sp_indirect_is_seen_by_legacy(stream));
 }
 
 // A deterministic pool goes by no answer.
@@ -57,7 +57,7 @@ bool sp_room_is_here(const struct sp_request *request, const struct sp_fence_set
 
 // 0 for a block that isn't free.
 static unsigned part_of(const struct look *look, const struct sp_block *block) {
-    if (!sp_survey_is_free(block))
+    if (!sp_free_extents_is_free(block))
         return 0;
     if (block->tier == &look->pool->regions[sp_segment_of(block)->kind].ready ||
         sp_room_is_complete(look->pool, &block->fences))
@@ -147,7 +147,7 @@ static void add_other(const struct look *look, struct sp_room *room, uint64_t be
 static void add_row(const struct look *look, unsigned set, const struct sp_block *last) {
     const struct sp_block *first = look->begin[set];
     struct sp_room *room = &look->rooms[set];
-    struct sp_survey_row extents = sp_survey_row(first, last);
+    struct sp_free_extents extents = sp_free_extents_between(first, last);
     uint64_t end = sp_block_end(last);
     enum sp_region_kind kind = sp_segment_of(last)->kind;
     room->bytes += end - first->address;
@@ -212,7 +212,7 @@ static void find_most(const struct look *look, unsigned kinds) {
 // --------------------------------------------------------------------------------- the look itself
 
 // At a block of this part, or at the end (null), rows end of the sets without it, and others begin.
-static void turn(struct look *look, unsigned part, const struct sp_block *block) {
+static void switch_part(struct look *look, unsigned part, const struct sp_block *block) {
     for (unsigned set = 1; set < SP_PART_SETS; set++) {
         bool is_in = (set & part) != 0;
         if (look->begin[set] && !is_in)
@@ -226,14 +226,14 @@ static void turn(struct look *look, unsigned part, const struct sp_block *block)
 static void look_at_block(void *context, const struct sp_block *block) {
     struct look *look = context;
     unsigned part = part_of(look, block);
-    turn(look, part, block);
+    switch_part(look, part, block);
     if (part)
         note_holders(look, part, block);
 }
 
 static void end_segment(void *context, const struct sp_segment *segment) {
     (void)segment;
-    turn(context, 0, NULL);
+    switch_part(context, 0, NULL);
 }
 
 void sp_room_look(const struct sp_request *request, struct sp_pool *pool, unsigned kinds,

@@ -37,7 +37,8 @@ struct sp_room {
     uint64_t row;         // the longest of the request's own region
     uint64_t other_row;   // and of the others
     uint64_t before_hole; // the longest that new memory can continue to the full size
-    // A stitched view is made of these (region/survey.h), of pages where nothing else is left.
+    // A stitched view is made of these (region/free_extents.h), of pages where nothing else is
+    // left.
     uint64_t stitchable, tail, front;
 
     // The streams that hold it back:

@@ -10,16 +10,16 @@
 #include <inttypes.h>
 
 // The figures of the public lists: the statistics in their order, and then the gauges.
-static const struct row {
+static const struct entry {
     const char *name;
     enum poolMemPoolAttr attribute;
     const char *text;
-} rows[] = {
-#define ROW(name, number, text) {#name, poolMemPoolStat##name, text},
-    STREAMPOOL_POOL_STATISTICS(ROW) STREAMPOOL_POOL_GAUGES(ROW)
-#undef ROW
+} entries[] = {
+#define ENTRY(name, number, text) {#name, poolMemPoolStat##name, text},
+    STREAMPOOL_POOL_STATISTICS(ENTRY) STREAMPOOL_POOL_GAUGES(ENTRY)
+#undef ENTRY
 };
-enum { ROWS = sizeof rows / sizeof rows[0] };
+enum { ENTRIES = sizeof entries / sizeof entries[0] };
 
 // --------------------------------------------------------------------------------------- the words
 
@@ -46,9 +46,9 @@ static struct sp_summary_words nanoseconds(uint64_t number) {
     return in_units((double)number, 1000, units, sizeof units / sizeof units[0]);
 }
 
-static void print_row(FILE *out, const struct row *row, uint64_t figure) {
+static void print_entry(FILE *out, const struct entry *entry, uint64_t figure) {
     if (figure != 0)
-        fprintf(out, "  %20" PRIu64 "  %s: %s\n", figure, row->name, row->text);
+        fprintf(out, "  %20" PRIu64 "  %s: %s\n", figure, entry->name, entry->text);
 }
 
 static void print_statistics(FILE *out, const struct sp_tell_pool *told) {
@@ -58,14 +58,14 @@ static void print_statistics(FILE *out, const struct sp_tell_pool *told) {
             nanoseconds(told->statistics[SP_TELL_TrimTime]).text,
             nanoseconds(told->statistics[SP_TELL_ReaperTime]).text);
     for (size_t i = 0; i < SP_TELL_STATISTICS; i++)
-        print_row(out, &rows[i], told->statistics[i]);
+        print_entry(out, &entries[i], told->statistics[i]);
 }
 
 static void print_gauges(FILE *out, struct sp_pool *pool) {
-    for (size_t i = SP_TELL_STATISTICS; i < ROWS; i++) {
+    for (size_t i = SP_TELL_STATISTICS; i < ENTRIES; i++) {
         uint64_t figure = 0;
-        sp_gauge_read(pool, rows[i].attribute, &figure);
-        print_row(out, &rows[i], figure);
+        sp_gauge_read(pool, entries[i].attribute, &figure);
+        print_entry(out, &entries[i], figure);
     }
 }
 

@@ -223,7 +223,7 @@ static void a_deterministic_pool_goes_by_synchronises_alone(void **state) {
     assert_true(gets(a, pointer, MIB(3)));
 }
 
-// Open lanes record no event at a free, and are asked for one.
+// Lazy lanes record no event at a free, and are asked for one.
 static void promises_hold_for_each_of_the_streams(void **state) {
     (void)state;
     CUstream both[] = {a, b};

@@ -380,24 +380,24 @@ static void meet(void) {
 
 static void threads_that_meet_again_and_again_are_a_crowd_until_it_is_forgotten(void **state) {
     (void)state;
-    for (int i = 0; i < 64 && !sp_biased_lock_is_crowded(&lock); i++)
+    for (int i = 0; i < 64 && !sp_biased_lock_is_contended(&lock); i++)
         meet();
-    assert_true(sp_biased_lock_is_crowded(&lock));
+    assert_true(sp_biased_lock_is_contended(&lock));
     take_in_a_row(&lock, OFTEN);
-    assert_true(sp_biased_lock_is_crowded(&lock));
+    assert_true(sp_biased_lock_is_contended(&lock));
     sp_biased_lock_acquire(&lock);
-    sp_biased_lock_forget_crowd(&lock);
+    sp_biased_lock_forget_contention(&lock);
     sp_biased_lock_release(&lock);
-    assert_false(sp_biased_lock_is_crowded(&lock));
+    assert_false(sp_biased_lock_is_contended(&lock));
 }
 
 static void to_find_it_free_counts_against_having_met(void **state) {
     (void)state;
     take_once(NULL); // nobody took it before
-    atomic_store(&lock.met, 200);
+    atomic_store(&lock.contention, 200);
     for (int left = 199; left >= -10; left--) {
         sp_biased_lock_acquire_shared(&lock);
-        assert_int_equal(atomic_load(&lock.met), left > 0 ? left : 0);
+        assert_int_equal(atomic_load(&lock.contention), left > 0 ? left : 0);
         sp_biased_lock_release_shared(&lock);
     }
 }

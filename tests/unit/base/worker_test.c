@@ -12,9 +12,9 @@
 #include "base/worker.h"
 #include "inside/worker.h"
 
-// A chore whose visits have the results of a script, and then that of its last line.
+// A task whose visits have the results of a script, and then that of its last line.
 struct scripted {
-    struct sp_chore chore;
+    struct sp_task task;
     enum sp_worker_result script[4];
     unsigned length;
     _Atomic unsigned visits;
@@ -22,8 +22,8 @@ struct scripted {
     pthread_t visitor;
 };
 
-static enum sp_worker_result play(struct sp_chore *chore, bool insists) {
-    struct scripted *scripted = SP_CONTAINER_OF(chore, struct scripted, chore);
+static enum sp_worker_result play(struct sp_task *task, bool insists) {
+    struct scripted *scripted = SP_CONTAINER_OF(task, struct scripted, task);
     scripted->visitor = pthread_self();
     unsigned visit = atomic_fetch_add(&scripted->visits, 1);
     atomic_fetch_add(&scripted->insisting, insists);
@@ -36,7 +36,7 @@ static void script(struct scripted *scripted, unsigned length, const enum sp_wor
     *scripted = (struct scripted){.length = length};
     for (unsigned i = 0; i < length; i++)
         scripted->script[i] = lines[i];
-    sp_worker_chore_init(&scripted->chore, play);
+    sp_worker_task_init(&scripted->task, play);
 }
 
 #define SCRIPT(scripted, ...)                                                                      \
@@ -50,7 +50,7 @@ static int stop(void **state) {
 }
 
 static void call_and_rest(struct scripted *scripted) {
-    assert_true(sp_worker_call(&scripted->chore));
+    assert_true(sp_worker_call(&scripted->task));
     inside_worker_rest();
 }
 
@@ -75,7 +75,7 @@ static void chores_take_turns(void **state) {
     (void)state;
     SCRIPT(&first, SP_WORKER_PROGRESS, SP_WORKER_PROGRESS, SP_WORKER_IDLE);
     SCRIPT(&second, SP_WORKER_PROGRESS, SP_WORKER_IDLE);
-    assert_true(sp_worker_call(&first.chore));
+    assert_true(sp_worker_call(&first.task));
     call_and_rest(&second);
     assert_int_equal(first.visits, 3);
     assert_int_equal(second.visits, 2);
@@ -91,15 +91,15 @@ static void a_pending_chore_is_visited_again_once_the_worker_is_woken(void **sta
     assert_int_equal(first.visits, 2);
 }
 
-static enum sp_worker_result wake_during_visit(struct sp_chore *chore, bool insists) {
+static enum sp_worker_result wake_during_visit(struct sp_task *task, bool insists) {
     sp_worker_wake();
-    return play(chore, insists);
+    return play(task, insists);
 }
 
 static void a_wake_during_the_visit_is_not_lost(void **state) {
     (void)state;
     SCRIPT(&first, SP_WORKER_PENDING, SP_WORKER_IDLE);
-    first.chore.visit = wake_during_visit;
+    first.task.visit = wake_during_visit;
     call_and_rest(&first);
     assert_int_equal(first.visits, 2);
 }
@@ -124,7 +124,7 @@ static void await_visits(const struct scripted *scripted, unsigned visits) {
 static void a_chore_that_is_refused_is_tried_again_with_no_call(void **state) {
     (void)state;
     SCRIPT(&first, SP_WORKER_REFUSED, SP_WORKER_REFUSED, SP_WORKER_IDLE);
-    assert_true(sp_worker_call(&first.chore));
+    assert_true(sp_worker_call(&first.task));
     await_visits(&first, 3);
     inside_worker_rest();
     assert_int_equal(first.visits, 3);
@@ -139,37 +139,37 @@ static void a_chore_that_made_way_insists_after_the_pause(void **state) {
     assert_int_equal(first.insisting, 1);
 }
 
-static enum sp_worker_result call_during_visit(struct sp_chore *chore, bool insists) {
-    struct scripted *scripted = SP_CONTAINER_OF(chore, struct scripted, chore);
+static enum sp_worker_result call_during_visit(struct sp_task *task, bool insists) {
+    struct scripted *scripted = SP_CONTAINER_OF(task, struct scripted, task);
     if (atomic_load(&scripted->visits) == 0)
-        sp_worker_call(chore);
-    return play(chore, insists);
+        sp_worker_call(task);
+    return play(task, insists);
 }
 
 static void a_chore_that_is_called_for_during_its_visit_is_visited_again(void **state) {
     (void)state;
     SCRIPT(&first, SP_WORKER_IDLE);
-    first.chore.visit = call_during_visit;
+    first.task.visit = call_during_visit;
     call_and_rest(&first);
     assert_int_equal(first.visits, 2);
 }
 
 static _Atomic bool lets_go;
 
-static enum sp_worker_result hold_on(struct sp_chore *chore, bool insists) {
+static enum sp_worker_result hold_on(struct sp_task *task, bool insists) {
     const struct timespec moment = {.tv_nsec = 1000000};
-    enum sp_worker_result result = play(chore, insists);
+    enum sp_worker_result result = play(task, insists);
     while (!atomic_load(&lets_go))
         nanosleep(&moment, NULL);
     return result;
 }
 
-static bool is_first(const struct sp_chore *chore) {
-    return chore == &first.chore;
+static bool is_first(const struct sp_task *task) {
+    return task == &first.task;
 }
 
-static bool is_second(const struct sp_chore *chore) {
-    return chore == &second.chore;
+static bool is_second(const struct sp_task *task) {
+    return task == &second.task;
 }
 
 static void *let_go(void *unused) {
@@ -183,9 +183,9 @@ static void a_visit_that_matters_is_waited_for_and_no_other(void **state) {
     (void)state;
     pthread_t helper;
     SCRIPT(&first, SP_WORKER_IDLE);
-    first.chore.visit = hold_on;
+    first.task.visit = hold_on;
     atomic_store(&lets_go, false);
-    assert_true(sp_worker_call(&first.chore));
+    assert_true(sp_worker_call(&first.task));
     await_visits(&first, 1);
     sp_worker_await(is_second); // returns while the worker visits the first
     assert_false(atomic_load(&lets_go));
@@ -195,15 +195,15 @@ static void a_visit_that_matters_is_waited_for_and_no_other(void **state) {
     pthread_join(helper, NULL);
 }
 
-static enum sp_worker_result await_itself(struct sp_chore *chore, bool insists) {
+static enum sp_worker_result await_itself(struct sp_task *task, bool insists) {
     sp_worker_await(is_first);
-    return play(chore, insists);
+    return play(task, insists);
 }
 
 static void the_worker_does_not_wait_for_itself(void **state) {
     (void)state;
     SCRIPT(&first, SP_WORKER_IDLE);
-    first.chore.visit = await_itself;
+    first.task.visit = await_itself;
     call_and_rest(&first);
     assert_int_equal(first.visits, 1);
 }

@@ -466,16 +466,16 @@ static void a_stream_that_another_thread_asks_is_asked_before_a_request_is_refus
     fixture_free(block, a);
     assert_done(sp_mark_record(fixture_stream(a)));
     simulated_finish(a);
-    struct sp_stream *asked = sp_progress_next_in_turn(fixture_stream(a)->context_id);
+    struct sp_stream *asked = sp_progress_next_queued(fixture_stream(a)->context_id);
     assert_ptr_equal(asked, fixture_stream(a));
     assert_ptr_equal(fixture_malloc(pool, BLOCK, b), block);
-    sp_progress_end_turn(asked);
+    sp_progress_put_back(asked);
 }
 
 // The same with memory that is known to be complete, and that the lanes keep.
 static void many_lanes_are_collected_from_before_a_request_is_refused(void **state) {
     (void)state;
-    enum { CROWD = 4 * SP_LANES_IN_TURN };
+    enum { CROWD = 4 * SP_LANES_COLLECTED };
     void *blocks[CROWD];
     pool = fixture_pool_of_at_most(CROWD * BLOCK);
     for (int i = 0; i < CROWD; i++)

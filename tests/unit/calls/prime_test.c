@@ -7,8 +7,8 @@
 #include <cmocka.h>
 
 #include "inside/worker.h"
+#include "supply/defer.h"
 #include "supply/growth.h"
-#include "supply/later.h"
 #include "unit/fixture/pool.h"
 
 enum { MAX_BLOCKS = 4096 };
@@ -365,7 +365,7 @@ static void a_driver_that_fails_in_the_middle_leaves_nothing_primed(void **state
             simcudaFailClear();
             assert_int_equal(fixture_reserved(pool), 0);
             assert_int_equal(simcudaMemoryInUse(0), 0);
-            assert_int_equal(fixture_inside(pool)->keep.primed_until, 0);
+            assert_int_equal(fixture_inside(pool)->retain.primed_until, 0);
             fixture_check(pool);
             fixture_free(fixture_malloc(pool, MIB(32), a), a);
             fixture_synchronize(a);
@@ -389,7 +389,7 @@ static void a_primed_pool_that_is_given_up_gives_all_back(void **state) {
     prime(pool, MIB(64));
     assert_int_equal(poolMemPoolDestroy(pool), poolSuccess);
     assert_int_equal(simcudaMemoryInUse(0), 0);
-    assert_int_equal(fixture_inside(plain_pool())->keep.primed, 0); // its struct's next pool
+    assert_int_equal(fixture_inside(plain_pool())->retain.primed, 0); // its struct's next pool
 }
 
 #define PRIME_TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)

@@ -518,22 +518,22 @@ static void follow_each_other(int times) {
 static void after_so_many_waits_in_a_row_the_pool_grows(void **state) {
     (void)state;
     freed_on(a, BLOCK);
-    follow_each_other(2 * SP_WAITS_IN_ROW);
+    follow_each_other(2 * SP_CONSECUTIVE_WAITS);
     assert_int_equal(fixture_reserved(pool), BLOCK);
-    assert_int_equal(waits(), 2 * SP_WAITS_IN_ROW);
+    assert_int_equal(waits(), 2 * SP_CONSECUTIVE_WAITS);
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatGrowthsAfterWaits), 0);
     follow_each_other(1);
     assert_int_equal(fixture_reserved(pool), 2 * BLOCK);
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatGrowthsAfterWaits), 1);
     follow_each_other(10); // each has its own
     assert_int_equal(fixture_reserved(pool), 2 * BLOCK);
-    assert_int_equal(waits(), 2 * SP_WAITS_IN_ROW);
+    assert_int_equal(waits(), 2 * SP_CONSECUTIVE_WAITS);
 }
 
 static void blocks_at_hand_do_not_end_a_row(void **state) {
     (void)state;
     freed_on(a, BLOCK);
-    for (int i = 0; i <= 2 * SP_WAITS_IN_ROW; i++) {
+    for (int i = 0; i <= 2 * SP_CONSECUTIVE_WAITS; i++) {
         CUstream stream = i % 2 ? a : b;
         fixture_free(fixture_malloc(pool, SMALL, stream), stream);
         freed_on(stream, BLOCK);
@@ -545,12 +545,12 @@ static void blocks_at_hand_do_not_end_a_row(void **state) {
 static void a_large_block_without_a_wait_ends_a_row(void **state) {
     (void)state;
     freed_on(a, BLOCK);
-    for (int i = 0; i < 4 * SP_WAITS_IN_ROW; i++) {
+    for (int i = 0; i < 4 * SP_CONSECUTIVE_WAITS; i++) {
         CUstream stream = i % 2 ? a : b;
         freed_on(stream, BLOCK);
         freed_on(stream, BLOCK / 2);
     }
-    assert_int_equal(waits(), 4 * SP_WAITS_IN_ROW);
+    assert_int_equal(waits(), 4 * SP_CONSECUTIVE_WAITS);
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatGrowthsAfterWaits), 0);
 }
 

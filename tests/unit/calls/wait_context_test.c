@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "order/silent.h"
+#include "order/indirect.h"
 #include "region/request.h"
 #include "unit/fixture/pool.h"
 #include "unit/outcomes.h"

@@ -83,7 +83,7 @@ static struct sum look_at_all(uint64_t least) {
     struct sp_block *block = chain.first;
     while (block) {
         struct sp_block *last = block;
-        while (sp_block_is_filed(block) && sp_block_is_filed(last->next))
+        while (sp_block_is_in_tier(block) && sp_block_is_in_tier(last->next))
             last = last->next;
         if (last != block && sp_block_end(last) - block->address >= least)
             add(&sum, block, last);

@@ -47,7 +47,7 @@ static void put(int i, uint64_t number) {
 static size_t take_over(uint64_t now, unsigned *looks) {
     struct sp_block *block;
     size_t taken = 0;
-    sp_calendar_turn(&calendar, now);
+    sp_calendar_advance(&calendar, now);
     while ((block = sp_calendar_next_over(&calendar, looks))) {
         assert_true(sp_calendar_number(block) <= now);
         sp_tier_remove(block);

@@ -17,12 +17,12 @@ static struct sp_stream *blocking_stream(void) {
 }
 
 static bool owes_for_own(struct sp_stream *stream, uint64_t sequence) {
-    return sp_action_debt_for_own(stream, sequence, sp_progress_is_complete) == SP_DEBT_OWN;
+    return sp_action_owed_for_own(stream, sequence, sp_progress_is_complete) == SP_OWED_OWN;
 }
 
 static bool owes_for(struct sp_stream *taker, const struct sp_stream *owner, uint64_t sequence) {
     struct sp_fence_set set = {.count = 1, .some = {{owner->slot, sequence}}};
-    return sp_action_debt_for(taker, &set, sp_progress_is_complete) == SP_DEBT_OTHERS;
+    return sp_action_owed_for(taker, &set, sp_progress_is_complete) == SP_OWED_OTHERS;
 }
 
 static bool is_legacy_ordered(struct sp_stream *taker, const struct sp_stream *owner,
@@ -51,7 +51,7 @@ static void a_wait_for_the_chain_is_no_action_behind_later_frees(void **state) {
     uint64_t later = free_on(stream);
     assert_false(owes_for_own(stream, before));
     assert_true(owes_for_own(stream, later));
-    assert_done(sp_action_make(stream, SP_DEBT_OWN));
+    assert_done(sp_action_make(stream, SP_OWED_OWN));
     assert_false(owes_for_own(stream, later));
 }
 
@@ -84,7 +84,7 @@ static void an_action_is_owed_for_own_memory_until_an_event_stands_behind_its_fr
     assert_true(owes_for_own(stream, sequence));
     assert_done(sp_mark_record(stream));
     assert_true(owes_for_own(stream, sequence)); // a bare question passes over a record
-    assert_done(sp_action_make(stream, SP_DEBT_OWN));
+    assert_done(sp_action_make(stream, SP_OWED_OWN));
     assert_false(owes_for_own(stream, sequence));
     assert_true(owes_for_own(stream, free_on(stream)));
 }
@@ -98,7 +98,7 @@ static void an_action_is_owed_for_a_number_that_nothing_was_recorded_for(void **
     uint64_t sequence = sp_progress_number(stream);
     sp_atomic_raise(&stream->freed, sequence);
     assert_true(owes_for_own(stream, sequence));
-    assert_done(sp_action_make(stream, SP_DEBT_OWN));
+    assert_done(sp_action_make(stream, SP_OWED_OWN));
     assert_false(owes_for_own(stream, sequence));
 }
 
@@ -134,8 +134,8 @@ static void each_fence_of_a_block_counts_for_what_is_owed(void **state) {
     struct sp_fence_set sets[] = {{.count = 2, .some = {free_of_debt, owed_for}},
                                   {.count = 2, .some = {owed_for, free_of_debt}}};
     for (int i = 0; i < 2; i++)
-        assert_int_equal(sp_action_debt_for(legacy, &sets[i], sp_progress_is_complete),
-                         SP_DEBT_OTHERS);
+        assert_int_equal(sp_action_owed_for(legacy, &sets[i], sp_progress_is_complete),
+                         SP_OWED_OTHERS);
 }
 
 // Though nothing was freed or learned since the last one.
@@ -144,7 +144,7 @@ static void an_action_behind_the_other_side_is_a_new_one(void **state) {
     struct sp_stream *stream = blocking_stream();
     simulated_work(CU_STREAM_LEGACY);
     for (uint64_t i = 1; i < 4; i++) {
-        assert_done(sp_action_make(stream, SP_DEBT_OTHERS));
+        assert_done(sp_action_make(stream, SP_OWED_OTHERS));
         assert_true(pending_records(stream->handle) >= i);
     }
 }
@@ -158,7 +158,7 @@ static void an_action_behind_own_frees_uses_the_record_that_is_there(void **stat
     uint64_t sequence = free_on(stream);
     assert_done(sp_mark_record(stream));
     uint64_t before = simcudaCallCount("cuEventRecord");
-    assert_done(sp_action_make(stream, SP_DEBT_OWN));
+    assert_done(sp_action_make(stream, SP_OWED_OWN));
     assert_int_equal(simcudaCallCount("cuEventRecord"), before);
     assert_false(owes_for_own(stream, sequence));
     assert_int_equal(sp_driver->cuStreamQuery(stream->handle), CUDA_ERROR_NOT_READY);
@@ -169,7 +169,7 @@ static void a_bare_question_sees_the_action(void **state) {
     struct sp_stream *stream = blocking_stream();
     simulated_work(CU_STREAM_LEGACY);
     assert_int_equal(sp_driver->cuStreamQuery(stream->handle), CUDA_SUCCESS);
-    assert_done(sp_action_make(stream, SP_DEBT_OTHERS));
+    assert_done(sp_action_make(stream, SP_OWED_OTHERS));
     assert_int_equal(sp_driver->cuStreamQuery(stream->handle), CUDA_ERROR_NOT_READY);
     simulated_finish(CU_STREAM_LEGACY);
     assert_int_equal(sp_driver->cuStreamQuery(stream->handle), CUDA_SUCCESS);
@@ -186,7 +186,7 @@ static void all_actions_of_the_legacy_stream_record_one_event(void **state) {
         uint64_t sequence = free_on(legacy);
         uint64_t recorded = simcudaCallCount("cuEventRecord");
         assert_true(owes_for_own(legacy, sequence));
-        assert_done(sp_action_make(legacy, i == 1 ? SP_DEBT_OTHERS : SP_DEBT_OWN));
+        assert_done(sp_action_make(legacy, i == 1 ? SP_OWED_OTHERS : SP_OWED_OWN));
         assert_int_equal(simcudaCallCount("cuEventRecord"), recorded + 1);
         assert_false(owes_for_own(legacy, sequence));
         assert_null(sp_mark_covering(legacy, sequence));
@@ -201,13 +201,13 @@ static void an_action_of_the_legacy_stream_that_fails_is_owed_again(void **state
     struct sp_stream *legacy = known(CU_STREAM_LEGACY);
     uint64_t sequence = free_on(legacy);
     simcudaFailCall("cuEventCreate", 1, simcudaFaultOnce, CUDA_ERROR_OUT_OF_MEMORY);
-    assert_of_driver(sp_action_make(legacy, SP_DEBT_OWN), CUDA_ERROR_OUT_OF_MEMORY);
+    assert_of_driver(sp_action_make(legacy, SP_OWED_OWN), CUDA_ERROR_OUT_OF_MEMORY);
     assert_true(owes_for_own(legacy, sequence));
     simcudaFailCall("cuEventRecord", 1, simcudaFaultOnce, CUDA_ERROR_OUT_OF_MEMORY);
-    assert_of_driver(sp_action_make(legacy, SP_DEBT_OWN), CUDA_ERROR_OUT_OF_MEMORY);
+    assert_of_driver(sp_action_make(legacy, SP_OWED_OWN), CUDA_ERROR_OUT_OF_MEMORY);
     assert_true(owes_for_own(legacy, sequence));
     simcudaFailClear();
-    assert_done(sp_action_make(legacy, SP_DEBT_OWN));
+    assert_done(sp_action_make(legacy, SP_OWED_OWN));
     assert_false(owes_for_own(legacy, sequence));
 }
 
@@ -219,7 +219,7 @@ static void memory_of_the_legacy_stream_is_ordered_once_its_action_stands_behind
     struct sp_stream *stream = blocking_stream();
     uint64_t sequence = free_behind_work_on(legacy);
     assert_false(is_legacy_ordered(stream, legacy, sequence));
-    assert_done(sp_action_make(legacy, SP_DEBT_OWN));
+    assert_done(sp_action_make(legacy, SP_OWED_OWN));
     assert_true(is_legacy_ordered(stream, legacy, sequence));
     assert_false(is_legacy_ordered(known_stream(), legacy, sequence));
     assert_false(is_legacy_ordered(stream, legacy, free_on(legacy)));
@@ -296,7 +296,7 @@ static void a_record_that_can_not_be_made_leaves_the_frees_pending(void **state)
     simcudaFailCall("cuEventCreate", 1, simcudaFaultOnwards, CUDA_ERROR_OUT_OF_MEMORY);
     assert_done(sp_synchronize_stream(stream, stream->handle));
     assert_complete(sp_synchronize_query, stream, stream->handle);
-    assert_of_driver(sp_action_make(stream, SP_DEBT_OWN), CUDA_ERROR_OUT_OF_MEMORY);
+    assert_of_driver(sp_action_make(stream, SP_OWED_OWN), CUDA_ERROR_OUT_OF_MEMORY);
     assert_false(is_complete(stream, sequence));
     simcudaFailClear();
 }

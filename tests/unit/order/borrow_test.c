@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "order/borrow.h"
-#include "order/remember.h"
+#include "order/stream_cache.h"
 #include "unit/order/known.h"
 #include "unit/stepping.h"
 
@@ -32,7 +32,7 @@ static void be_about_to_destroy(void) {
     both.destroyer = WAITS;
     sp_lock_set_hook(wait_in_vain);
     if (sigsetjmp(both.waits, 0) == 0) {
-        sp_remember_forget_handle(both.stream->handle, both.told);
+        sp_stream_cache_forget_handle(both.stream->handle, both.told);
         both.destroyer = GOES_ON;
     }
     sp_lock_set_hook(NULL);
@@ -51,7 +51,7 @@ static void borrow(void) {
 static bool borrow_with_destroyer_after(int steps) {
     both.steps = steps;
     both.destroyer = HAS_NO_TURN;
-    sp_remember_stream(both.stream, both.stream->handle);
+    sp_stream_cache_add(both.stream, both.stream->handle);
     step_through(borrow, take_step);
     return both.borrowed;
 }
@@ -91,7 +91,7 @@ static void a_borrower_is_awaited_by_each_who_forgets_the_handle(void **state) {
     (void)state;
     both.stream = known_stream();
     both.told = NULL;
-    sp_remember_stream(both.stream, both.stream->handle);
+    sp_stream_cache_add(both.stream, both.stream->handle);
     assert_true(sp_borrow_stream(both.stream, NULL, true));
     be_about_to_destroy();
     assert_int_equal(both.destroyer, WAITS);

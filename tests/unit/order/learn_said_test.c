@@ -212,7 +212,7 @@ static void a_record_that_fails_changes_nothing(void **state) {
     uint64_t freed = free_behind_work_on(a);
     record(event, a, 2);
     wait(b, event, 2);
-    const struct sp_mark *mark = b->marks.heard;
+    const struct sp_mark *mark = b->marks.waited_for;
     uint32_t references = mark->references;
     for (int i = 0; i < 10; i++) {
         simcudaFailCall("cuEventRecord", 1, simcudaFaultOnce, CUDA_ERROR_LAUNCH_FAILED);
@@ -316,12 +316,12 @@ static void a_stream_keeps_one_mark_of_others_and_lets_go_of_it_with_its_context
     record(event, a, 2);
     wait(b, event, 2);
     wait(c, event, 2);
-    assert_ptr_equal(b->marks.heard, c->marks.heard);
-    assert_non_null(b->marks.heard);
+    assert_ptr_equal(b->marks.waited_for, c->marks.waited_for);
+    assert_non_null(b->marks.waited_for);
     assert_int_equal(sp_driver->cuCtxDestroy(context), CUDA_SUCCESS);
     assert_int_equal(sp_driver->cuCtxSetCurrent(simulated_context()), CUDA_SUCCESS);
     sp_end_gone_contexts(NULL);
-    assert_null(c->marks.heard);
+    assert_null(c->marks.waited_for);
     CUevent young = make_event();
     uint64_t freed = free_behind_work_on(b);
     record(young, b, 2);

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "order/identity.h"
-#include "order/silent.h"
+#include "order/indirect.h"
 #include "unit/order/known.h"
 #include "unit/outcomes.h"
 #include "unit/stepping.h"
@@ -63,7 +63,7 @@ static void the_capture_mode_of_the_thread_is_put_back(void **state) {
     simcudaFailCall("cuEventQuery", 1, simcudaFaultOnce, CUDA_ERROR_UNKNOWN);
     sp_poll_stream(stream);
     assert_int_equal(simcudaFailCount(), 2);
-    sp_silent_wait_context(stream);
+    sp_indirect_wait_context(stream);
     mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
     sp_driver->cuThreadExchangeStreamCaptureMode(&mode);
     assert_int_equal(mode, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);

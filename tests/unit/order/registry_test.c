@@ -3,7 +3,7 @@
 
 #include "order/end.h"
 #include "order/identity.h"
-#include "order/remember.h"
+#include "order/stream_cache.h"
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -68,7 +68,7 @@ static void *visit(void *argument) {
     free_on(visit->own);
     assert_done(sp_mark_record(visit->own));
     if (visit->remembers)
-        sp_remember_stream(visit->own, CU_STREAM_PER_THREAD);
+        sp_stream_cache_add(visit->own, CU_STREAM_PER_THREAD);
     if (!visit->met)
         return NULL;
     pthread_barrier_wait(visit->met);
@@ -142,7 +142,7 @@ static void a_threads_stream_that_is_named_again_is_not_gone(void **state) {
     assert_done(sp_synchronize_context());
     sp_registry_set_threadless(own, &name);
     assert_true(atomic_load(&own->gone));
-    sp_remember_forget_by_thread();
+    sp_stream_cache_forget_by_thread();
     assert_ptr_equal(known(CU_STREAM_PER_THREAD), own);
     assert_false(atomic_load(&own->gone));
     struct visit other = {.context = simulated_context()};
@@ -157,7 +157,7 @@ static void a_threads_stream_whose_slot_is_anothers_by_now_gets_one_of_its_own(v
     struct sp_stream_name name = {{own->key.word[0], own->key.word[1], own->key.word[2]}};
     assert_done(sp_synchronize_context());
     sp_registry_set_threadless(own, &name);
-    sp_remember_forget_by_thread();
+    sp_stream_cache_forget_by_thread();
     struct visit other = {.context = simulated_context()};
     visit_and_end(&other);
     assert_ptr_equal(other.own, own);

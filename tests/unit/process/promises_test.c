@@ -7,7 +7,7 @@
 
 #include <pthread.h>
 
-#include "order/remember.h"
+#include "order/stream_cache.h"
 #include "process/promises.h"
 #include "region/handle.h"
 #include "unit/fixture/pool.h"
@@ -177,7 +177,7 @@ static void in_one_context_another_pools_default_streams_are_asked_for(void **st
     assert_int_equal(poolDeviceSetMemPool(0, pool), poolSuccess);
     for (int i = 0; i < DEFAULTS; i++) {
         fixture_free(fixture_malloc(other, 1000, defaults[i]), defaults[i]);
-        assert_non_null(sp_remember_find(defaults[i]));
+        assert_non_null(sp_stream_cache_find(defaults[i]));
         assert_int_equal(calls_of(pair, 1000, defaults[i]).identities, 2);
         struct calls current = calls_of(pair_of_current, 1000, defaults[i]);
         assert_int_equal(current.identities, 2);
@@ -190,7 +190,7 @@ static void one_context_alone_spares_no_question(void **state) {
     promise(poolPromiseOneContext | poolPromiseNoCapture);
     for (int i = 0; i < DEFAULTS; i++)
         assert_int_equal(calls_of(pair, 1000, defaults[i]).identities, 2);
-    assert_null(sp_remember_find(NULL));
+    assert_null(sp_stream_cache_find(NULL));
 }
 
 static void another_number_is_refused_and_forgets_nothing(void **state) {
@@ -201,7 +201,7 @@ static void another_number_is_refused_and_forgets_nothing(void **state) {
     assert_int_equal(poolMemPoolSetAttribute(pool, poolMemPoolAttrStreamPromises, &unknown),
                      poolErrorInvalidValue);
     assert_int_equal(sp_pool_promises(fixture_inside(pool)), AND_ONE_CONTEXT);
-    assert_ptr_equal(sp_remember_find(NULL), fixture_stream(NULL));
+    assert_ptr_equal(sp_stream_cache_find(NULL), fixture_stream(NULL));
 }
 
 // A new stream at the handle, which the simulated driver gives out again at once.
@@ -365,7 +365,7 @@ static void what_a_promise_told_ends_with_it(void **state) {
     simulated_destroy(a);
     assert_ptr_equal(simulated_stream(), a);
     fixture_free(fixture_malloc(other, 1000, a), a);
-    assert_int_equal(sp_remember_find(a) != old, has_ids());
+    assert_int_equal(sp_stream_cache_find(a) != old, has_ids());
 }
 
 static void and_with_its_pool(void **state) {
@@ -376,7 +376,7 @@ static void and_with_its_pool(void **state) {
     pair(1000, a);
     fixture_synchronize(a);
     assert_int_equal(poolMemPoolDestroy(pool), poolSuccess);
-    assert_null(sp_remember_find(a));
+    assert_null(sp_stream_cache_find(a));
 }
 
 static void null_and_the_legacy_stream_are_one(void **state) {
@@ -387,7 +387,7 @@ static void null_and_the_legacy_stream_are_one(void **state) {
         void *pointer = fixture_malloc(pool, sizes[i / 2], first);
         simulated_work(first);
         fixture_free(pointer, first);
-        assert_ptr_equal(sp_remember_find(second), fixture_stream(first));
+        assert_ptr_equal(sp_stream_cache_find(second), fixture_stream(first));
         struct calls before = count_calls();
         void *again = fixture_malloc(pool, sizes[i / 2], second);
         assert_int_equal(count_calls().identities, before.identities);
@@ -400,9 +400,10 @@ static void null_and_the_legacy_stream_are_one(void **state) {
 
 static void *allocate_on_its_own(void *unused) {
     assert_int_equal(sp_driver->cuCtxSetCurrent(simulated_context()), CUDA_SUCCESS);
-    assert_null(sp_remember_find(CU_STREAM_PER_THREAD));
+    assert_null(sp_stream_cache_find(CU_STREAM_PER_THREAD));
     elsewhere.first = fixture_malloc(pool, 1000, CU_STREAM_PER_THREAD);
-    assert_ptr_equal(sp_remember_find(CU_STREAM_PER_THREAD), fixture_stream(CU_STREAM_PER_THREAD));
+    assert_ptr_equal(sp_stream_cache_find(CU_STREAM_PER_THREAD),
+                     fixture_stream(CU_STREAM_PER_THREAD));
     elsewhere.second = fixture_malloc(pool, 1000, CU_STREAM_PER_THREAD);
     fixture_free(elsewhere.first, CU_STREAM_PER_THREAD);
     fixture_free(elsewhere.second, CU_STREAM_PER_THREAD);
@@ -421,7 +422,7 @@ static void each_thread_knows_its_own_default_stream(void **state) {
         assert_int_equal(pthread_join(thread, NULL), 0);
         assert_ptr_not_equal(elsewhere.first, pointer);
         assert_ptr_not_equal(elsewhere.second, pointer);
-        assert_ptr_equal(sp_remember_find(CU_STREAM_PER_THREAD),
+        assert_ptr_equal(sp_stream_cache_find(CU_STREAM_PER_THREAD),
                          fixture_stream(CU_STREAM_PER_THREAD));
     }
     void *again = fixture_malloc(pool, 1000, CU_STREAM_PER_THREAD);
@@ -440,7 +441,7 @@ static void *allocate_in_both_contexts(void *another) {
     assert_int_equal(sp_driver->cuCtxSetCurrent(another), CUDA_SUCCESS);
     elsewhere.second = fixture_malloc(pool, 1000, NULL);
     fixture_free(elsewhere.second, NULL);
-    return sp_remember_find(NULL) == fixture_stream(NULL) ? another : NULL;
+    return sp_stream_cache_find(NULL) == fixture_stream(NULL) ? another : NULL;
 }
 
 static void require_no_stale_default_stream(int promises) {
@@ -455,7 +456,7 @@ static void require_no_stale_default_stream(int promises) {
     assert_int_equal(pthread_create(&thread, NULL, allocate_in_both_contexts, another), 0);
     pthread_barrier_wait(&elsewhere.turn);
     promise(promises);
-    assert_null(sp_remember_find(NULL));
+    assert_null(sp_stream_cache_find(NULL));
     promise(AND_ONE_CONTEXT);
     pthread_barrier_wait(&elsewhere.turn);
     assert_int_equal(pthread_join(thread, &right), 0);
@@ -478,9 +479,9 @@ static void and_so_it_is_at_the_pools_end(void **state) {
     promise(AND_ONE_CONTEXT);
     pair(1000, NULL);
     fixture_synchronize(NULL);
-    assert_non_null(sp_remember_find(NULL));
+    assert_non_null(sp_stream_cache_find(NULL));
     assert_int_equal(poolMemPoolDestroy(pool), poolSuccess);
-    assert_null(sp_remember_find(NULL));
+    assert_null(sp_stream_cache_find(NULL));
 }
 
 // A free looks for the pointer's pool only where some pool has a promise.

@@ -12,8 +12,8 @@
 #include "inside/worker.h"
 #include "region/collect.h"
 #include "region/lane.h"
-#include "region/loan.h"
-#include "supply/later.h"
+#include "region/stitch.h"
+#include "supply/defer.h"
 #include "unit/fixture/pool.h"
 #include "unit/stepping.h"
 
@@ -58,7 +58,7 @@ static void sleep_for(long milliseconds) {
 static void drop_kept_views(void) {
     sp_collect_all(inside);
     sp_lock_acquire(&inside->lock);
-    sp_loan_limit_kept(inside, 0, 0);
+    sp_stitch_limit_kept(inside, 0, 0);
     sp_lock_release(&inside->lock);
 }
 
@@ -76,7 +76,7 @@ static void make_zombie(void) {
     assert_int_equal(inside->kept.zombie_count, 1);
     fixture_free(pieces[1], a);
     fixture_free(pieces[3], a);
-    sp_later_bury(inside);
+    sp_defer_bury(inside);
 }
 
 static void assert_buried_by_reaper(void) {
@@ -143,7 +143,7 @@ static void a_zombie_of_a_context_that_is_gone_needs_nobody_to_learn_of_it(void 
     make_zombie();
     assert_int_equal(sp_driver->cuCtxDestroy(other), CUDA_SUCCESS);
     assert_int_equal(sp_driver->cuCtxSetCurrent(simulated_context()), CUDA_SUCCESS);
-    sp_later_call(inside);
+    sp_defer_call(inside);
     assert_buried_by_reaper();
 }
 
@@ -223,7 +223,7 @@ static void an_ended_reaper_is_started_again(void **state) {
     inside_worker_stop();
     fixture_synchronize(a);
     assert_int_equal(inside->kept.zombie_count, 1);
-    assert_true(sp_later_call(inside));
+    assert_true(sp_defer_call(inside));
     assert_buried_by_reaper();
 }
 
@@ -305,12 +305,12 @@ static bool due_too_early;
 
 static bool look_at_trim(void) {
     due_too_early =
-        atomic_load(&inside->later.trim_due) && !atomic_load(&inside->later.synchronized);
+        atomic_load(&inside->deferred.trim_due) && !atomic_load(&inside->deferred.synchronized);
     return !due_too_early;
 }
 
 static void take_trim(void) {
-    sp_later_trim(inside);
+    sp_defer_trim(inside);
 }
 
 static void a_trim_is_due_only_once_the_reaper_can_see_why(void **state) {
@@ -318,12 +318,12 @@ static void a_trim_is_due_only_once_the_reaper_can_see_why(void **state) {
     require_stepping();
     leave_trims_to_reaper(0);
     free_all();
-    assert_true(sp_later_call(inside)); // so that its thread is there
+    assert_true(sp_defer_call(inside)); // so that its thread is there
     inside_worker_rest();
     keep_reaper_off();
     due_too_early = false;
     step_through(take_trim, look_at_trim);
-    bool due = atomic_load(&inside->later.trim_due);
+    bool due = atomic_load(&inside->deferred.trim_due);
     let_reaper_in();
     assert_true(due);
     assert_false(due_too_early);

@@ -25,16 +25,16 @@ static struct sp_lane *lane_of_shared_pool(poolMemPool_t *pool, CUstream *stream
 static bool meet(struct sp_lane *lane, bool held) {
     if (held)
         sp_lock_acquire(&lane->pool->lock);
-    bool met = sp_quick_meet_crowd(lane);
+    bool met = sp_quick_note_contention(lane);
     if (held)
         sp_lock_release(&lane->pool->lock);
     return met;
 }
 
 static void crowd(struct sp_lane *lane) {
-    for (int i = 0; i < SP_CROWD_FULL / SP_CROWD_MET; i++)
+    for (int i = 0; i < SP_CONTENTION_FULL / SP_CONTENTION_STEP; i++)
         assert_true(meet(lane, true));
-    assert_int_equal(lane->keeps, SP_CROWD_KEPT);
+    assert_int_equal(lane->contended_frees, SP_CONTENTION_FREES);
 }
 
 static void a_lane_that_finds_the_lock_held_again_and_again_is_in_a_crowd(void **state) {
@@ -46,7 +46,7 @@ static void a_lane_that_finds_the_lock_held_again_and_again_is_in_a_crowd(void *
     assert_false(meet(lane, false));
     crowd(lane);
     assert_true(sp_quick_keeps(lane));
-    assert_int_equal(lane->keeps, SP_CROWD_KEPT - 1);
+    assert_int_equal(lane->contended_frees, SP_CONTENTION_FREES - 1);
 }
 
 static void one_that_finds_it_held_now_and_then_is_not(void **state) {
@@ -56,13 +56,13 @@ static void one_that_finds_it_held_now_and_then_is_not(void **state) {
     struct sp_lane *lane = lane_of_shared_pool(&pool, &stream);
     for (int i = 0; i < 1000; i++) {
         assert_true(meet(lane, true));
-        for (int j = 0; j < SP_CROWD_MET; j++)
+        for (int j = 0; j < SP_CONTENTION_STEP; j++)
             assert_false(meet(lane, false));
         assert_false(sp_quick_keeps(lane));
     }
     for (int i = 0; i < 1000; i++)
         assert_false(meet(lane, false));
-    assert_int_equal(lane->crowd, 0);
+    assert_int_equal(lane->contention, 0);
 }
 
 static void it_keeps_so_many_frees_and_files_again_then(void **state) {
@@ -71,7 +71,7 @@ static void it_keeps_so_many_frees_and_files_again_then(void **state) {
     CUstream stream;
     struct sp_lane *lane = lane_of_shared_pool(&pool, &stream);
     crowd(lane);
-    for (int i = 0; i < SP_CROWD_KEPT; i++)
+    for (int i = 0; i < SP_CONTENTION_FREES; i++)
         assert_true(sp_quick_keeps(lane));
     assert_false(sp_quick_keeps(lane));
     assert_false(meet(lane, false));
@@ -88,15 +88,15 @@ static void misses_and_frees_count_what_they_meet(void **state) {
     struct sp_lane *lane = lane_of_shared_pool(&pool, &stream);
     void *first = fixture_malloc(pool, MIB(1), stream);
     void *second = fixture_malloc(pool, MIB(1), stream);
-    lane->crowd = 10;
+    lane->contention = 10;
     fixture_free(first, stream);
-    assert_int_equal(lane->crowd, 9);
+    assert_int_equal(lane->contention, 9);
     lane->misses = 1; // not its turn to ask
     assert_ptr_equal(fixture_malloc(pool, MIB(1), stream), first);
-    assert_int_equal(lane->crowd, 8);
+    assert_int_equal(lane->contention, 8);
     fixture_free(first, stream); // the latest
     assert_ptr_equal(fixture_malloc(pool, MIB(1), stream), first);
-    assert_int_equal(lane->crowd, 8);
+    assert_int_equal(lane->contention, 8);
     fixture_free(second, stream);
     fixture_check(pool);
 }
@@ -116,12 +116,12 @@ static void in_a_crowd_what_is_freed_is_given_out_again_with_no_look_at_the_pool
     for (int i = 0; i < BLOCKS - 1; i++)
         fixture_free(blocks[i], stream);
     assert_int_equal(fixture_lane_bytes(lane), 0);
-    assert_int_equal(lane->keeps, SP_CROWD_KEPT - (BLOCKS - 1));
+    assert_int_equal(lane->contended_frees, SP_CONTENTION_FREES - (BLOCKS - 1));
     fixture_check(pool);
     for (int i = BLOCKS - 2; i >= 0; i--)
         assert_ptr_equal(fixture_malloc(pool, MIB(1), stream), blocks[i]);
     assert_int_equal(lane->hits, hits + BLOCKS - 1);
-    lane->keeps = 0;
+    lane->contended_frees = 0;
     for (int i = 0; i < BLOCKS - 1; i++)
         fixture_free(blocks[i], stream);
     assert_true(fixture_lane_bytes(lane) > 0);
@@ -136,14 +136,14 @@ static void in_a_crowd_a_lane_asks_by_turns_where_others_ask_at_each_miss(void *
     struct sp_lane *lane = lane_of_shared_pool(&pool, &stream);
     atomic_store(&fixture_inside(pool)->lanes.ask_each_miss, true);
     lane->misses = 1;
-    assert_true(sp_miss_is_turn_of_others(lane));
+    assert_true(sp_miss_is_due_to_ask(lane));
     crowd(lane);
-    assert_false(sp_miss_is_turn_of_others(lane));
+    assert_false(sp_miss_is_due_to_ask(lane));
     lane->misses = 8;
-    assert_true(sp_miss_is_turn_of_others(lane));
+    assert_true(sp_miss_is_due_to_ask(lane));
     lane->misses = 1;
-    lane->keeps = 0;
-    assert_true(sp_miss_is_turn_of_others(lane));
+    lane->contended_frees = 0;
+    assert_true(sp_miss_is_due_to_ask(lane));
 }
 
 static void what_another_stream_frees_in_a_crowd_is_kept_by_that_streams_lane(void **state) {
@@ -155,7 +155,7 @@ static void what_another_stream_frees_in_a_crowd_is_kept_by_that_streams_lane(vo
     void *block = fixture_malloc(pool, MIB(1), owner);
     crowd(lane);
     fixture_free(block, stream);
-    assert_int_equal(lane->keeps, SP_CROWD_KEPT - 1);
+    assert_int_equal(lane->contended_frees, SP_CONTENTION_FREES - 1);
     assert_int_not_equal(lane->quick_used, 0);
     assert_ptr_equal(fixture_malloc(pool, MIB(1), stream), block);
     fixture_check(pool);
@@ -189,10 +189,10 @@ static void a_deterministic_pool_knows_no_crowds(void **state) {
     fixture_set(pool, poolMemPoolAttrDeterministic, 1);
     assert_false(sp_quick_keeps(lane));
     assert_false(meet(lane, true));
-    lane->keeps = 0;
+    lane->contended_frees = 0;
     for (int i = 0; i < 100; i++)
         assert_false(meet(lane, true));
-    assert_int_equal(lane->keeps, 0);
+    assert_int_equal(lane->contended_frees, 0);
 }
 
 #define crowd_test(function) cmocka_unit_test_setup_teardown(function, setup, fixture_teardown)

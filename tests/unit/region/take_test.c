@@ -245,7 +245,7 @@ static void of_very_many_lanes_that_have_nothing_large_enough_none_is_looked_at(
     assert_non_null(block);
     assert_null(take_for_legacy(pool, MIB(3))); // which shows that there is none any more
     assert_true(large->lanes_most < MIB(3));
-    sp_collect_file(fixture_inside(pool), block, sp_settle_insert);
+    sp_collect_flush(fixture_inside(pool), block, sp_settle_insert);
     assert_true(large->lanes_most >= MIB(3));
 }
 
@@ -256,7 +256,7 @@ static void what_is_large_enough_is_found_in_any_of_them(void **state) {
     struct sp_block *block = take_for_legacy(pool, MIB(4));
     assert_non_null(block);
     assert_int_equal(block->address, (uintptr_t)freed);
-    sp_collect_file(fixture_inside(pool), block, sp_settle_insert);
+    sp_collect_flush(fixture_inside(pool), block, sp_settle_insert);
 }
 
 // The block waits for two streams, and for one of them once the other is complete. Meanwhile a

@@ -198,7 +198,7 @@ static bool grows_after_release(poolMemPool_t pool, CUstream stream) {
 
 static poolMemPool_t pool_that_hears_no_synchronise(CUstream stream) {
     poolMemPool_t pool = fixture_pool();
-    sp_store_relaxed(&sp_reclaim_heard_synchronize, false);
+    sp_store_relaxed(&sp_reclaim_saw_synchronize, false);
     fixture_set(pool, poolMemPoolAttrReleaseThreshold, 0);
     freed(pool, (size_t[]){MIB(4)}, 1, stream);
     return pool;

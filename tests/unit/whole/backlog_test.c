@@ -54,7 +54,7 @@ static void what_is_freed_elsewhere_comes_back_when_it_is_complete(void **state)
 // A lane whose threads stand in each other's way keeps what it frees, until somebody collects it.
 static void so_does_what_a_crowded_lane_keeps(void **state) {
     (void)state;
-    sp_store_relaxed(&fixture_lane(pool, consumer)->keeps, UINT32_MAX);
+    sp_store_relaxed(&fixture_lane(pool, consumer)->contended_frees, UINT32_MAX);
     pass(PIECES, KIB(256), &consumer, 1);
 }
 

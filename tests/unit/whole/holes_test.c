@@ -122,7 +122,7 @@ static void a_quick_list_becomes_no_longer_than_others_can_wait_for(void **state
     simulated_work(a);
     free_holes(a, 0, HOLES);
     assert_true(count_in_quick(lane) < HOLES);
-    assert_true(count_in_quick(lane) >= SP_QUICK_KEPT);
+    assert_true(count_in_quick(lane) >= SP_QUICK_BLOCKS);
     fixture_check(pool);
     fixture_free(fixture_malloc(pool, HOLE, a), a);
     sp_collect_all(fixture_inside(pool));
@@ -143,7 +143,7 @@ static void nor_does_that_of_a_stream_which_frees_the_memory_of_another(void **s
     simulated_work(b);
     free_holes(b, 0, HOLES);
     assert_true(count_in_quick(lane) < HOLES);
-    assert_true(count_in_quick(lane) >= SP_QUICK_KEPT);
+    assert_true(count_in_quick(lane) >= SP_QUICK_BLOCKS);
     fixture_check(pool);
 }
 
@@ -315,7 +315,7 @@ static void a_search_through_rows_goes_on_where_an_earlier_one_was_cut_short(voi
     assert_non_null(block);
     assert_int_equal(block->address, (uintptr_t)first);
     assert_true(searches > 1);
-    sp_collect_file(fixture_inside(pool), block, sp_settle_insert);
+    sp_collect_flush(fixture_inside(pool), block, sp_settle_insert);
 }
 
 static void all_rows_are_looked_at_before_a_request_is_refused(void **state) {
@@ -358,7 +358,7 @@ static void a_row_that_is_longer_than_a_part_is_had_whole(void **state) {
     struct sp_block *block = sp_take(&request);
     assert_int_equal(block->address, (uintptr_t)holes[0]);
     sp_request_close(&request);
-    sp_collect_file(fixture_inside(pool), block, sp_settle_insert);
+    sp_collect_flush(fixture_inside(pool), block, sp_settle_insert);
     assert_ptr_equal(fixture_malloc(pool, LONG * HOLE, a), holes[0]);
 }
 

@@ -1,15 +1,15 @@
-#include "region/keep.h"
+#include "region/retain.h"
 
 #include "base/checked.h"
 #include "base/number.h"
 #include "region/device.h"
 #include "region/figures.h"
-#include "region/survey.h"
+#include "region/free_extents.h"
 
 // Returns the bytes that are neither ready nor missing: live, held by a lane, or pending. No
 // request needs memory that a trim has set aside.
 static uint64_t occupied(const struct sp_pool *pool) {
-    uint64_t bytes = sp_load_relaxed(&pool->reserved) - pool->keep.leaving;
+    uint64_t bytes = sp_load_relaxed(&pool->reserved) - pool->retain.leaving;
     for (int kind = 0; kind < SP_REGION_COUNT; kind++)
         bytes -= pool->regions[kind].ready.bytes;
     return bytes;
@@ -17,8 +17,8 @@ static uint64_t occupied(const struct sp_pool *pool) {
 
 // Returns how much is kept for the threshold and for priming if so much is not free.
 static uint64_t keep_beside(const struct sp_pool *pool, uint64_t not_free) {
-    uint64_t free = sp_load_relaxed(&pool->keep.primed);
-    uint64_t primed = sp_min(not_free + free, sp_load_relaxed(&pool->keep.primed_until));
+    uint64_t free = sp_load_relaxed(&pool->retain.primed);
+    uint64_t primed = sp_min(not_free + free, sp_load_relaxed(&pool->retain.primed_until));
     return sp_max(sp_load_relaxed(&pool->attributes.release_threshold), primed);
 }
 
@@ -29,27 +29,28 @@ static uint64_t rounded_up(const struct sp_pool *pool, uint64_t bytes) {
 
 // Whole extents alone count as primed: else fragments would stay in their place. So what is ready
 // in extents that are partly in use stays: it can't go.
-uint64_t sp_keep_at_synchronize(const struct sp_pool *pool) {
+uint64_t sp_retain_at_synchronize(const struct sp_pool *pool) {
     uint64_t stays = occupied(pool);
-    if (sp_load_relaxed(&pool->keep.primed) > 0)
-        stays = sp_load_relaxed(&pool->reserved) - pool->keep.leaving - sp_survey_ready_bytes(pool);
-    return rounded_up(pool, sp_max(keep_beside(pool, stays), pool->keep.held));
+    if (sp_load_relaxed(&pool->retain.primed) > 0)
+        stays = sp_load_relaxed(&pool->reserved) - pool->retain.leaving -
+                sp_free_extents_ready_bytes(pool);
+    return rounded_up(pool, sp_max(keep_beside(pool, stays), pool->retain.held));
 }
 
 // A used byte is occupied; without priming it doesn't matter how many are. What the delay holds is
 // not counted, for its time must run.
-uint64_t sp_keep_at_least(const struct sp_pool *pool) {
-    uint64_t used = sp_load_relaxed(&pool->keep.primed) > 0 ? sp_figures_used(pool) : 0;
+uint64_t sp_retain_at_least(const struct sp_pool *pool) {
+    uint64_t used = sp_load_relaxed(&pool->retain.primed) > 0 ? sp_figures_used(pool) : 0;
     return rounded_up(pool, keep_beside(pool, used));
 }
 
 // ------------------------------------------------------------------------------- the release delay
 
-void sp_keep_raise_peak(struct sp_pool *pool) {
-    pool->keep.peak = sp_max(pool->keep.peak, occupied(pool));
+void sp_retain_raise_peak(struct sp_pool *pool) {
+    pool->retain.peak = sp_max(pool->retain.peak, occupied(pool));
 }
 
-static void hold(struct sp_keep *keep, uint64_t bytes) {
+static void hold(struct sp_retain *keep, uint64_t bytes) {
     keep->held = bytes;
     keep->below = 0;
     keep->left = sp_load_relaxed(&keep->release_delay);
@@ -58,11 +59,11 @@ static void hold(struct sp_keep *keep, uint64_t bytes) {
 // Memory that was needed is held until so many synchronises have seen less need, and then as much
 // as those have seen. If another thread has set the delay to 0 meanwhile nothing is held: no
 // further interval would end that.
-void sp_keep_end_interval(struct sp_pool *pool) {
-    struct sp_keep *keep = &pool->keep;
-    if (!sp_keep_delays(pool))
+void sp_retain_end_interval(struct sp_pool *pool) {
+    struct sp_retain *keep = &pool->retain;
+    if (!sp_retain_has_delay(pool))
         return;
-    sp_keep_raise_peak(pool);
+    sp_retain_raise_peak(pool);
     if (keep->peak >= keep->held) {
         hold(keep, keep->peak);
         return;
@@ -75,44 +76,44 @@ void sp_keep_end_interval(struct sp_pool *pool) {
         keep->left--;
 }
 
-void sp_keep_begin_interval(struct sp_pool *pool) {
-    pool->keep.peak = occupied(pool);
+void sp_retain_begin_interval(struct sp_pool *pool) {
+    pool->retain.peak = occupied(pool);
 }
 
-void sp_keep_forget(struct sp_pool *pool) {
-    struct sp_keep *keep = &pool->keep;
-    sp_keep_begin_interval(pool);
+void sp_retain_forget(struct sp_pool *pool) {
+    struct sp_retain *keep = &pool->retain;
+    sp_retain_begin_interval(pool);
     keep->held = 0;
     keep->below = 0;
     keep->left = 0;
 }
 
 // While there was no delay, memory in use was not counted by intervals.
-void sp_keep_set_delay(struct sp_pool *pool, uint64_t synchronizes) {
+void sp_retain_set_delay(struct sp_pool *pool, uint64_t synchronizes) {
     sp_lock_acquire(&pool->lock);
-    if (synchronizes == 0 || !sp_keep_delays(pool))
-        sp_keep_forget(pool);
-    sp_store_relaxed(&pool->keep.release_delay, synchronizes);
+    if (synchronizes == 0 || !sp_retain_has_delay(pool))
+        sp_retain_forget(pool);
+    sp_store_relaxed(&pool->retain.release_delay, synchronizes);
     sp_lock_release(&pool->lock);
 }
 
 // ----------------------------------------------------------------------------------------- priming
 
-void sp_keep_primed(struct sp_pool *pool, uint64_t bytes) {
-    struct sp_keep *keep = &pool->keep;
+void sp_retain_primed(struct sp_pool *pool, uint64_t bytes) {
+    struct sp_retain *keep = &pool->retain;
     sp_store_relaxed(&keep->primed, sp_max(sp_load_relaxed(&keep->primed), bytes));
     sp_store_relaxed(&keep->primed_until, sp_max(sp_load_relaxed(&keep->primed_until),
                                                  sp_load_relaxed(&pool->reserved)));
 }
 
-void sp_keep_no_more_than(struct sp_pool *pool, uint64_t bytes) {
-    struct sp_keep *keep = &pool->keep;
+void sp_retain_no_more_than(struct sp_pool *pool, uint64_t bytes) {
+    struct sp_retain *keep = &pool->retain;
     sp_store_relaxed(&keep->primed, sp_min(sp_load_relaxed(&keep->primed), bytes));
     sp_store_relaxed(&keep->primed_until, sp_min(sp_load_relaxed(&keep->primed_until), bytes));
 }
 
 // Fixed blocks have no part in it, so those that came later don't end it.
-bool sp_keep_is_primed(const struct sp_pool *pool) {
+bool sp_retain_is_primed(const struct sp_pool *pool) {
     return pool->regions[SP_REGION_LARGE].mapped + pool->regions[SP_REGION_PAGES].mapped <=
-           sp_load_relaxed(&pool->keep.primed_until);
+           sp_load_relaxed(&pool->retain.primed_until);
 }

@@ -1,4 +1,4 @@
-// Memory in a thread's hands: free, and in no list.
+// Memory in flight: free, and in no list.
 //
 // A thread that moves free memory from a lane to the regions, makes a slab, or looks whether pieces
 // can be put together holds that memory for a moment with no lock held. Another thread that looks
@@ -6,33 +6,33 @@
 // a block may be freed where it has looked, and another one taken where it has not. So a look that
 // found nothing says that nothing is there only if all was still meanwhile:
 //
-//   no thread had free memory in its hands, and nothing was allocated or freed
+//   no free memory was in flight, and nothing was allocated or freed
 //
 // Before a request is refused it looks once more, until one look was made while all was still. What
-// stands between a lane and its fronts is told by sp_crowded_has_some_on_their_way().
-#ifndef STREAMPOOL_REGION_HANDS_H
-#define STREAMPOOL_REGION_HANDS_H
+// stands between a lane and its fronts is told by sp_fronts_has_some_on_their_way().
+#ifndef STREAMPOOL_REGION_IN_FLIGHT_H
+#define STREAMPOOL_REGION_IN_FLIGHT_H
 
 #include "base/biased_lock.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-// How often memory came into a thread's hands, and left them again.
-struct sp_hands {
+// How often memory was taken out of lists, and put into some again.
+struct sp_in_flight {
     _Atomic uint64_t taken;
     _Atomic uint64_t put;
 };
 
 // Called before free memory leaves its list, or with the lock of that list held; and once it is in
 // a list again, or somebody's.
-static inline void sp_hands_take(struct sp_hands *hands) {
-    sp_add_relaxed(&hands->taken, 1);
-    if (sp_this_thread->watches == hands)
+static inline void sp_in_flight_take(struct sp_in_flight *in_flight) {
+    sp_add_relaxed(&in_flight->taken, 1);
+    if (sp_this_thread->watches == in_flight)
         sp_this_thread->taken++;
 }
-static inline void sp_hands_put(struct sp_hands *hands) {
-    atomic_fetch_add_explicit(&hands->put, 1, memory_order_release);
+static inline void sp_in_flight_put(struct sp_in_flight *in_flight) {
+    atomic_fetch_add_explicit(&in_flight->put, 1, memory_order_release);
 }
 
 struct sp_pool;
@@ -46,19 +46,19 @@ struct sp_stillness {
 
 // Note how it is when a look begins, and tell whether all was still up to its end, but for what the
 // calling thread itself did. They take the pool's lock. A thread makes one look at a time.
-struct sp_stillness sp_hands_begin_look(struct sp_pool *pool);
-bool sp_hands_end_look(struct sp_pool *pool, const struct sp_stillness *begin);
+struct sp_stillness sp_in_flight_begin_look(struct sp_pool *pool);
+bool sp_in_flight_end_look(struct sp_pool *pool, const struct sp_stillness *begin);
 
-// True when a thread has memory in its hands now.
-bool sp_hands_have_some(const struct sp_pool *pool);
+// True when some memory is in flight now.
+bool sp_in_flight_is_any(const struct sp_pool *pool);
 
 // True as long as one thread alone has used the library, or another one came when that had ended:
 // then all is still.
-bool sp_hands_are_alone(void);
+bool sp_in_flight_is_ruled_out(void);
 
-// Waits while a thread has memory in its hands, up to `pauses`, which count down to 0: some tens of
-// milliseconds for SP_HANDS_PAUSES of them.
-enum { SP_HANDS_PAUSES = 512 };
-void sp_hands_await(const struct sp_pool *pool, unsigned *pauses);
+// Waits while memory is in flight, up to `pauses`, which count down to 0: some tens of
+// milliseconds for SP_IN_FLIGHT_PAUSES of them.
+enum { SP_IN_FLIGHT_PAUSES = 512 };
+void sp_in_flight_await(const struct sp_pool *pool, unsigned *pauses);
 
 #endif

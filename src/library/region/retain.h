@@ -11,52 +11,52 @@
 //                           ready: memory that is live, pending, or at hand for its stream. Of that
 //                           the pool need not be told: it is its reserved bytes less those of three
 //                           tiers
-#ifndef STREAMPOOL_REGION_KEEP_H
-#define STREAMPOOL_REGION_KEEP_H
+#ifndef STREAMPOOL_REGION_RETAIN_H
+#define STREAMPOOL_REGION_RETAIN_H
 
 #include "region/pool.h"
 
 // Returns the bytes that a synchronise leaves. Exact once the tiers are settled. The pool's lock is
 // held.
-uint64_t sp_keep_at_synchronize(const struct sp_pool *pool);
+uint64_t sp_retain_at_synchronize(const struct sp_pool *pool);
 
 // Returns no more than that, without a lock: a pool that has no more reserved needs no trim, and
 // nothing of what it keeps would ever go.
-uint64_t sp_keep_at_least(const struct sp_pool *pool);
+uint64_t sp_retain_at_least(const struct sp_pool *pool);
 
 // Tells whether there is a delay. Only then memory in use is counted.
-static inline bool sp_keep_delays(const struct sp_pool *pool) {
-    return sp_load_relaxed(&pool->keep.release_delay) != 0;
+static inline bool sp_retain_has_delay(const struct sp_pool *pool) {
+    return sp_load_relaxed(&pool->retain.release_delay) != 0;
 }
 
 // Raises the peak to what is in use. The pool's lock is held, as in the next four.
-void sp_keep_raise_peak(struct sp_pool *pool);
+void sp_retain_raise_peak(struct sp_pool *pool);
 
 // Notes that memory was taken, or mapped.
-static inline void sp_keep_note_use(struct sp_pool *pool) {
-    if (sp_keep_delays(pool))
-        sp_keep_raise_peak(pool);
+static inline void sp_retain_note_use(struct sp_pool *pool) {
+    if (sp_retain_has_delay(pool))
+        sp_retain_raise_peak(pool);
 }
 
 // The pool was synchronised: an interval ends before its tiers are settled, and the next begins
 // once they are.
-void sp_keep_end_interval(struct sp_pool *pool);
-void sp_keep_begin_interval(struct sp_pool *pool);
+void sp_retain_end_interval(struct sp_pool *pool);
+void sp_retain_begin_interval(struct sp_pool *pool);
 
 // Forgets what was in use up to now.
-void sp_keep_forget(struct sp_pool *pool);
+void sp_retain_forget(struct sp_pool *pool);
 
 // Sets the delay.
-void sp_keep_set_delay(struct sp_pool *pool, uint64_t synchronizes);
+void sp_retain_set_delay(struct sp_pool *pool, uint64_t synchronizes);
 
 // Notes that so many bytes were primed. The pool's lock is held.
-void sp_keep_primed(struct sp_pool *pool, uint64_t bytes);
+void sp_retain_primed(struct sp_pool *pool, uint64_t bytes);
 
 // Notes that no more than so many bytes of what was primed are wanted still. The pool's lock is
 // held.
-void sp_keep_no_more_than(struct sp_pool *pool, uint64_t bytes);
+void sp_retain_no_more_than(struct sp_pool *pool, uint64_t bytes);
 
 // Tells whether the pool's free memory is what was mapped ahead. The pool's lock is held.
-bool sp_keep_is_primed(const struct sp_pool *pool);
+bool sp_retain_is_primed(const struct sp_pool *pool);
 
 #endif

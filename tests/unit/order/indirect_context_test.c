@@ -11,7 +11,7 @@
 #include "base/time.h"
 #include "fault/host_memory.h"
 #include "inside/order.h"
-#include "order/silent.h"
+#include "order/indirect.h"
 #include "unit/order/known.h"
 #include "unit/outcomes.h"
 
@@ -63,7 +63,7 @@ static uint64_t synchronizes(void) {
 static void a_context_is_waited_for_and_all_of_it_is_complete(void **state) {
     (void)state;
     uint64_t of_silent = free_behind_work_on(silent), own = free_behind_work_on(asking);
-    assert_done(sp_silent_await_context(asking, LONG));
+    assert_done(sp_indirect_await_context(asking, LONG));
     assert_true(is_complete(silent, of_silent));
     assert_true(is_complete(asking, own));
     assert_false(is_synchronized(silent, of_silent));
@@ -73,7 +73,7 @@ static void a_context_is_waited_for_and_all_of_it_is_complete(void **state) {
 static void in_no_time_nothing_is_done(void **state) {
     (void)state;
     uint64_t sequence = free_on(silent);
-    assert_done(sp_silent_await_context(asking, 0));
+    assert_done(sp_indirect_await_context(asking, 0));
     assert_false(is_complete(silent, sequence));
     assert_int_equal(synchronizes(), 0);
 }
@@ -82,7 +82,7 @@ static void work_that_does_not_end_is_left_and_told_of_once_it_has_ended(void **
     (void)state;
     uint64_t sequence = free_on(silent);
     close_gate();
-    assert_done(sp_silent_await_context(asking, SP_SECOND / 1000));
+    assert_done(sp_indirect_await_context(asking, SP_SECOND / 1000));
     assert_false(is_complete(silent, sequence));
     uint64_t later = free_on(silent);
     open_gate();
@@ -99,13 +99,13 @@ static void await_synchronize(void) {
 static void one_wait_at_a_time_is_under_way(void **state) {
     (void)state;
     close_gate();
-    assert_done(sp_silent_await_context(asking, SP_SECOND / 1000));
+    assert_done(sp_indirect_await_context(asking, SP_SECOND / 1000));
     await_synchronize();
     uint64_t sequence = free_on(silent);
-    assert_done(sp_silent_await_context(asking, SP_SECOND / 1000));
+    assert_done(sp_indirect_await_context(asking, SP_SECOND / 1000));
     assert_int_equal(synchronizes(), 1);
     open_gate();
-    assert_done(sp_silent_await_context(asking, LONG));
+    assert_done(sp_indirect_await_context(asking, LONG));
     assert_int_equal(synchronizes(), 2);
     assert_true(is_complete(silent, sequence));
 }
@@ -114,11 +114,11 @@ static void another_context_is_waited_for_beside_it(void **state) {
     (void)state;
     CUcontext context = NULL;
     close_gate();
-    assert_done(sp_silent_await_context(asking, SP_SECOND / 1000));
+    assert_done(sp_indirect_await_context(asking, SP_SECOND / 1000));
     assert_int_equal(sp_driver->cuCtxCreate(&context, 0, 0), CUDA_SUCCESS);
     struct sp_stream *elsewhere = known_stream();
     uint64_t sequence = free_on(elsewhere), here = free_on(silent);
-    assert_done(sp_silent_await_context(elsewhere, LONG));
+    assert_done(sp_indirect_await_context(elsewhere, LONG));
     assert_true(is_complete(elsewhere, sequence));
     assert_false(is_complete(silent, here));
     open_gate();
@@ -132,7 +132,8 @@ static void a_failure_of_the_driver_is_the_callers(void **state) {
     uint64_t sequence = free_on(silent);
     for (int i = 0; i < 2; i++) {
         simcudaFailCall(calls[i], 1, simcudaFaultOnce, CUDA_ERROR_LAUNCH_FAILED);
-        assert_failed_in(sp_silent_await_context(asking, LONG), CUDA_ERROR_LAUNCH_FAILED, calls[i]);
+        assert_failed_in(sp_indirect_await_context(asking, LONG), CUDA_ERROR_LAUNCH_FAILED,
+                         calls[i]);
         assert_false(is_complete(silent, sequence));
     }
     simcudaFailClear();
@@ -143,7 +144,7 @@ static void without_host_memory_nothing_is_waited_for(void **state) {
     uint64_t sequence = free_on(silent), failed = 0;
     for (uint64_t nth = 1; nth <= 2; nth++) {
         host_memory_enter(nth, false);
-        struct sp_outcome outcome = sp_silent_await_context(asking, LONG);
+        struct sp_outcome outcome = sp_indirect_await_context(asking, LONG);
         host_memory_leave(&failed);
         assert_done(outcome);
         assert_int_equal(failed, 1);
@@ -155,7 +156,7 @@ static void without_host_memory_nothing_is_waited_for(void **state) {
 static void the_scheduled_driver_is_waited_for_by_the_caller(void **state) {
     (void)state;
     uint64_t sequence = free_behind_work_on(silent);
-    assert_done(sp_silent_await_context(asking, 1));
+    assert_done(sp_indirect_await_context(asking, 1));
     assert_true(is_complete(silent, sequence));
 }
 

@@ -1,4 +1,4 @@
-#include "region/crowded.h"
+#include "region/fronts.h"
 
 #include "base/cold.h"
 #include "region/at_hand.h"
@@ -6,7 +6,7 @@
 
 // -------------------------------------------------------------------------------- into the slabs
 
-// `empty`, where the caller has it, gets the slabs that the lane gives up.
+// `empty`, where the caller has it, gets the slabs that the lane has no use for.
 static void put_locked(struct sp_lane *lane, struct sp_front *front,
                        const struct sp_front_batch *batch, struct sp_list *empty) {
     for (unsigned i = 0; i < batch->count; i++) {
@@ -27,7 +27,7 @@ static void put_back(struct sp_lane *lane, struct sp_front *front,
     sp_biased_lock_release(&lane->lock);
 }
 
-void sp_crowded_drain_locked(struct sp_lane *lane) {
+void sp_fronts_drain_locked(struct sp_lane *lane) {
     struct sp_front *fronts = sp_load_relaxed(&lane->fronts);
     struct sp_front_batch batch;
     for (struct sp_front *front = fronts; fronts && front < fronts + SP_FRONT_COUNT; front++) {
@@ -47,11 +47,11 @@ static bool is_any_aside_locked(const struct sp_lane *lane) {
     return false;
 }
 
-SP_COLD bool sp_crowded_has_some_on_their_way(struct sp_lane *lane) {
+SP_COLD bool sp_fronts_has_some_on_their_way(struct sp_lane *lane) {
     if (!sp_front_is_any(lane))
         return false;
     sp_biased_lock_acquire(&lane->lock);
-    sp_crowded_drain_locked(lane);
+    sp_fronts_drain_locked(lane);
     bool has = is_any_aside_locked(lane);
     sp_biased_lock_release(&lane->lock);
     return has;
@@ -69,7 +69,7 @@ static void destroy_retired_locked(struct sp_lane *lane) {
 // No block of the slab is live, so a claim fails as long as it is that slab. To settle takes the
 // lock of each front: who had one before is done then, and who gets it later sees that the slab is
 // nobody's. That goes for a slab that isn't fronted too: it may be fronted once it is another one.
-SP_COLD void sp_crowded_retire(struct sp_lane *lane, struct sp_slab *slab) {
+SP_COLD void sp_fronts_retire(struct sp_lane *lane, struct sp_slab *slab) {
     enum { RETIRED_MOST = 16 };
     sp_biased_lock_acquire(&lane->lock);
     sp_store_plain(&slab->owner, NULL);
@@ -86,7 +86,7 @@ static void try_to_close_locked(struct sp_lane *lane) {
     if (!sp_front_is_any(lane))
         return;
     sp_front_suspend_locked(lane);
-    sp_crowded_drain_locked(lane);
+    sp_fronts_drain_locked(lane);
     if (is_any_aside_locked(lane)) {
         sp_front_resume_locked(lane);
         return;
@@ -97,14 +97,14 @@ static void try_to_close_locked(struct sp_lane *lane) {
         sp_slab_end_fronted(SP_CONTAINER_OF(link, struct sp_slab, owned_link));
 }
 
-SP_COLD void sp_crowded_look(struct sp_lane *lane, struct sp_front *front) {
+SP_COLD void sp_fronts_look(struct sp_lane *lane, struct sp_front *front) {
     sp_biased_lock_acquire(&lane->lock);
     if (sp_front_is_alone_locked(lane, front))
         try_to_close_locked(lane);
     sp_biased_lock_release(&lane->lock);
 }
 
-void sp_crowded_close(struct sp_lane *lane) {
+void sp_fronts_close(struct sp_lane *lane) {
     sp_biased_lock_acquire(&lane->lock);
     try_to_close_locked(lane);
     sp_biased_lock_release(&lane->lock);
@@ -133,7 +133,7 @@ static void set_aside_locked(struct sp_lane *lane, struct sp_front *front,
     }
 }
 
-bool sp_crowded_has_place(struct sp_front *front, unsigned class_index) {
+bool sp_fronts_has_place(struct sp_front *front, unsigned class_index) {
     enum { STRANGERS_MOST = 8 };
     struct sp_front_bin *bin = sp_front_bin_of(front, class_index);
     sp_biased_lock_acquire(&front->lock);
@@ -173,31 +173,31 @@ static uint64_t take_from_lane(struct sp_pool *pool, struct sp_lane *lane,
     return address;
 }
 
-uint64_t sp_crowded_take(struct sp_pool *pool, const struct sp_stream *stream, size_t size) {
+uint64_t sp_fronts_take(struct sp_pool *pool, const struct sp_stream *stream, size_t size) {
     struct sp_lane *lane = sp_lane_find(pool, stream->slot);
-    if (!lane || !sp_biased_lock_is_crowded(&lane->lock))
+    if (!lane || !sp_biased_lock_is_contended(&lane->lock))
         return 0;
     if (SP_UNLIKELY(!sp_front_is_any(lane)))
         sp_front_open(lane, pool, stream);
     struct sp_front *front = sp_front_of_thread(lane);
     if (front && SP_UNLIKELY(sp_front_is_look_due(front)))
-        sp_crowded_look(lane, front);
+        sp_fronts_look(lane, front);
     if (front && SP_UNLIKELY(sp_pool_is_deterministic(pool))) {
-        sp_crowded_close(lane); // a block was on its way when the pool became so
+        sp_fronts_close(lane); // a block was on its way when the pool became so
         front = NULL;
     }
     uint64_t address = front ? sp_front_take(front, pool, stream, size) : 0;
     if (SP_LIKELY(address))
         return address;
-    if (front && !sp_crowded_has_place(front, sp_slab_class_of(size)))
+    if (front && !sp_fronts_has_place(front, sp_slab_class_of(size)))
         front = NULL;
     return take_from_lane(pool, lane, stream, front, size);
 }
 
 // ----------------------------------------------------------------------------------------- freeing
 
-void sp_crowded_make_room(struct sp_front *front, const struct sp_front_free *free,
-                          struct sp_list *empty) {
+void sp_fronts_make_room(struct sp_front *front, const struct sp_front_free *free,
+                         struct sp_list *empty) {
     struct sp_slab *slab = free->block.slab;
     struct sp_front_batch batch;
     sp_front_make_room(front, free->class_index, &batch);

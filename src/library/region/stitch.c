@@ -1,4 +1,4 @@
-#include "region/loan.h"
+#include "region/stitch.h"
 
 #include "base/checked.h"
 #include "base/number.h"
@@ -40,7 +40,7 @@ static bool are_usable(const struct sp_request *request, const struct sp_chain *
     return !block || block->address >= home + size;
 }
 
-// Cuts what stands before `address` off a BUSY block and files it. Returns the rest, or null
+// Cuts what stands before `address` off a BUSY block and frees it. Returns the rest, or null
 // without host memory.
 static struct sp_block *cut_front(struct sp_pool *pool, struct sp_block *block, uint64_t address) {
     if (block->address == address)
@@ -72,9 +72,9 @@ static bool join_until(struct sp_block *block, uint64_t end) {
     return true;
 }
 
-// Pages are lent whole.
-struct sp_block *sp_loan_take_home(const struct sp_request *request, struct sp_chain *chain,
-                                   uint64_t home, uint64_t wanted) {
+// Pages are stitched whole.
+struct sp_block *sp_stitch_take_home(const struct sp_request *request, struct sp_chain *chain,
+                                     uint64_t home, uint64_t wanted) {
     struct sp_pool *pool = request->pool;
     struct sp_block *block = sp_chain_find(chain, home);
     bool is_pages = sp_segment_of(block)->kind == SP_REGION_PAGES;
@@ -93,7 +93,7 @@ struct sp_block *sp_loan_take_home(const struct sp_request *request, struct sp_c
     return NULL;
 }
 
-// ------------------------------------------------------------------------------ blocks that borrow
+// ------------------------------------------------------------------------------ stitched blocks
 
 // A block that is no longer used becomes one with the vacant space around it, which has no fences.
 static void vacate(struct sp_block *block) {
@@ -125,8 +125,8 @@ static bool make_room(const struct sp_block *block, struct sp_block *const *piec
     return true;
 }
 
-struct sp_block *sp_loan_begin(struct sp_stitch *stitch, uint64_t address, uint64_t size,
-                               struct sp_block *const *pieces) {
+struct sp_block *sp_stitch_begin(struct sp_stitch *stitch, uint64_t address, uint64_t size,
+                                 struct sp_block *const *pieces) {
     size_t count = run_at(stitch, address + size - 1) - run_at(stitch, address) + 1;
     struct sp_block *vacant = sp_chain_find(&stitch->segment.chain, address);
     struct sp_block *block =
@@ -137,16 +137,16 @@ struct sp_block *sp_loan_begin(struct sp_stitch *stitch, uint64_t address, uint6
         return NULL;
     }
     for (size_t i = 0; i < count; i++) {
-        pieces[i]->borrower = block;
-        sp_block_set_state(pieces[i], SP_BLOCK_LENT);
+        pieces[i]->part_of = block;
+        sp_block_set_state(pieces[i], SP_BLOCK_STITCHED);
     }
     sp_block_set_live(block);
     stitch->blocks++;
     return block;
 }
 
-bool sp_loan_reserve(struct sp_block *block, uint32_t extra) {
-    struct sp_stitch *stitch = sp_loan_view_of(block);
+bool sp_stitch_reserve(struct sp_block *block, uint32_t extra) {
+    struct sp_stitch *stitch = sp_stitch_view_of(block);
     uint64_t end = sp_block_end(block);
     for (size_t i = run_at(stitch, block->address);
          i < stitch->count && stitch->runs[i].address < end; i++) {
@@ -158,14 +158,14 @@ bool sp_loan_reserve(struct sp_block *block, uint32_t extra) {
     return true;
 }
 
-static void remember_use(struct sp_stitch *stitch, const struct sp_fence_set *fences) {
+static void note_fences(struct sp_stitch *stitch, const struct sp_fence_set *fences) {
     sp_fence_set_prune(&stitch->used, sp_pool_measure(stitch->segment.pool));
     if (!sp_fence_set_join(&stitch->used, fences))
         stitch->used_more = true;
 }
 
-uint64_t sp_loan_end(struct sp_pool *pool, struct sp_block *block) {
-    struct sp_stitch *stitch = sp_loan_view_of(block);
+uint64_t sp_stitch_end(struct sp_pool *pool, struct sp_block *block) {
+    struct sp_stitch *stitch = sp_stitch_view_of(block);
     uint64_t size = block->size;
     uint64_t end = sp_block_end(block);
     for (size_t i = run_at(stitch, block->address);
@@ -176,7 +176,7 @@ uint64_t sp_loan_end(struct sp_pool *pool, struct sp_block *block) {
         piece->is_foreign = block->is_foreign;
         sp_settle_insert(pool, piece);
     }
-    remember_use(stitch, &block->fences);
+    note_fences(stitch, &block->fences);
     stitch->blocks--;
     vacate(block);
     return size;
@@ -232,18 +232,18 @@ static struct sp_block *take_from(const struct sp_request *request, struct sp_st
     for (size_t i = run_at(stitch, address);
          all && i < stitch->count && stitch->runs[i].address < end; i++) {
         struct part part = part_of(&stitch->runs[i], address, end);
-        pieces[taken] = sp_loan_take_home(request, stitch->runs[i].chain, part.home, part.size);
+        pieces[taken] = sp_stitch_take_home(request, stitch->runs[i].chain, part.home, part.size);
         all = pieces[taken] != NULL;
         taken += all;
     }
-    struct sp_block *block = all ? sp_loan_begin(stitch, address, request->size, pieces) : NULL;
+    struct sp_block *block = all ? sp_stitch_begin(stitch, address, request->size, pieces) : NULL;
     for (size_t i = 0; i < taken && !block; i++)
         sp_settle_insert(request->pool, pieces[i]);
     free(pieces);
     return block;
 }
 
-struct sp_block *sp_loan_take_kept(const struct sp_request *request) {
+struct sp_block *sp_stitch_take_kept(const struct sp_request *request) {
     struct sp_pool *pool = request->pool;
     SP_LIST_FOR_EACH(link, &pool->kept.views) {
         struct sp_stitch *stitch = stitch_at(link);
@@ -259,7 +259,7 @@ struct sp_block *sp_loan_take_kept(const struct sp_request *request) {
     return NULL;
 }
 
-void sp_loan_keep(struct sp_pool *pool, struct sp_stitch *stitch) {
+void sp_stitch_keep(struct sp_pool *pool, struct sp_stitch *stitch) {
     stitch->kept = true;
     stitch->valid_count = stitch->count;
     sp_list_push_front(&pool->kept.views, &stitch->by_use);
@@ -267,7 +267,7 @@ void sp_loan_keep(struct sp_pool *pool, struct sp_stitch *stitch) {
     pool->kept.mapping_count += stitch->count;
 }
 
-void sp_loan_add_zombie(struct sp_pool *pool, struct sp_stitch *stitch) {
+void sp_stitch_add_zombie(struct sp_pool *pool, struct sp_stitch *stitch) {
     sp_list_push_back(&pool->kept.zombies, &stitch->by_use);
     sp_add_relaxed(&pool->kept.zombie_count, 1);
 }
@@ -275,7 +275,7 @@ void sp_loan_add_zombie(struct sp_pool *pool, struct sp_stitch *stitch) {
 static void make_zombie(struct sp_pool *pool, struct sp_stitch *stitch) {
     stitch->kept = false;
     sp_list_remove(&stitch->by_use);
-    sp_loan_add_zombie(pool, stitch);
+    sp_stitch_add_zombie(pool, stitch);
     pool->kept.view_count--;
     pool->kept.mapping_count -= stitch->valid_count;
 }
@@ -290,7 +290,7 @@ static void invalidate(struct sp_stitch *stitch, struct sp_run *run) {
         make_zombie(stitch->segment.pool, stitch);
 }
 
-void sp_loan_invalidate(struct sp_extent *extent) {
+void sp_stitch_invalidate(struct sp_extent *extent) {
     SP_LIST_FOR_EACH(link, &extent->aliases) {
         const struct sp_alias_entry *entry = SP_CONTAINER_OF(link, struct sp_alias_entry, link);
         struct sp_stitch *stitch = entry->alias->owner;
@@ -298,7 +298,7 @@ void sp_loan_invalidate(struct sp_extent *extent) {
     }
 }
 
-void sp_loan_limit_kept(struct sp_pool *pool, uint32_t views, size_t mappings) {
+void sp_stitch_limit_kept(struct sp_pool *pool, uint32_t views, size_t mappings) {
     struct sp_list *link = pool->kept.views.prev;
     while (link != &pool->kept.views &&
            (pool->kept.view_count > views || pool->kept.mapping_count > mappings)) {

@@ -328,7 +328,7 @@ static size_t count_foreign(void) {
     SP_LIST_FOR_EACH(link, &fixture_inside(pool)->regions[SP_REGION_LARGE].segments) {
         const struct sp_segment *segment = SP_CONTAINER_OF(link, struct sp_segment, link);
         for (const struct sp_block *block = segment->chain.first; block; block = block->next) {
-            bool is_pending = sp_block_is_filed(block) && block->fences.count > 0;
+            bool is_pending = sp_block_is_in_tier(block) && block->fences.count > 0;
             all = all && (!is_pending || block->is_foreign);
             count += is_pending;
         }
@@ -427,5 +427,5 @@ int main(void) {
         TEST(what_a_failed_trim_has_released_is_not_joined_and_hinders_no_joining),
         TEST(a_trim_that_cannot_unmap_a_view_leaves_the_memory),
     };
-    return cmocka_run_group_tests_name("region_loan", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("region_stitch", tests, NULL, NULL);
 }

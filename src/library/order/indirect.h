@@ -1,7 +1,7 @@
-// Silent streams freed memory, left no event behind it, and are named by no call any more. They
-// were destroyed by the driver's own call, or were the default stream of a thread that has ended,
-// or the program just doesn't use them. Nobody may pass their handles to the driver. Their memory
-// is asked about in other ways, before an allocation is refused:
+// Indirect questions, and waits, for streams that no call names any more, and that left no event
+// behind what they freed. They were destroyed by the driver's own call, or were the default stream
+// of a thread that has ended, or the program just doesn't use them. Nobody may pass their handles
+// to the driver. Their memory is asked about in other ways, before an allocation is refused:
 //
 //   the legacy stream   A query of it sees all work of its context's blocking streams, per-thread
 //                       streams among them, also of those that are gone (measured on an H200).
@@ -16,33 +16,33 @@
 // The legacy stream is asked for streams whose frees take a number alone: behind the frees of
 // others an event stands always. `stream` is one that the caller was just passed, and its context
 // is meant. Each call returns a driver's failure; that work is pending is none.
-#ifndef STREAMPOOL_ORDER_SILENT_H
-#define STREAMPOOL_ORDER_SILENT_H
+#ifndef STREAMPOOL_ORDER_INDIRECT_H
+#define STREAMPOOL_ORDER_INDIRECT_H
 
 #include "order/progress.h"
 
 #include <pthread.h>
 
 // True when the legacy stream would tell of what a stream has freed.
-bool sp_silent_is_seen_by_legacy(const struct sp_stream *stream);
+bool sp_indirect_is_seen_by_legacy(const struct sp_stream *stream);
 
 // Asks the legacy stream, and publishes what is complete.
-struct sp_outcome sp_silent_ask_legacy(struct sp_stream *stream);
+struct sp_outcome sp_indirect_ask_legacy(struct sp_stream *stream);
 
 // Asks the whole context, and publishes what is complete. It is called only where nothing of the
 // context captures. SP_NOT_SUPPORTED before CUDA 12.5.
-struct sp_outcome sp_silent_ask_context(struct sp_stream *stream);
+struct sp_outcome sp_indirect_ask_context(struct sp_stream *stream);
 
 // Makes the stream wait for an event behind all that the streams that the legacy stream sees were
 // given so far, and joins that to its clock. Later work of blocking streams waits for it, too.
 // SP_CAPTURES, and nothing was done, beside a blocking stream that captures; SP_NOT_SUPPORTED where
 // the legacy stream isn't asked.
-struct sp_outcome sp_silent_wait_legacy(struct sp_stream *stream);
+struct sp_outcome sp_indirect_wait_legacy(struct sp_stream *stream);
 
 // Makes the stream wait for an event behind all that the context's streams were given so far, and
-// joins that to its clock. It is called only where sp_silent_ask_context() may be, and fails as
+// joins that to its clock. It is called only where sp_indirect_ask_context() may be, and fails as
 // that.
-struct sp_outcome sp_silent_wait_context(struct sp_stream *stream);
+struct sp_outcome sp_indirect_wait_context(struct sp_stream *stream);
 
 // ----------------------------------------------------------------------------------- context waits
 //
@@ -56,16 +56,16 @@ struct sp_outcome sp_silent_wait_context(struct sp_stream *stream);
 // driver knows of no other.
 
 // True when nothing but such a wait tells of the whole context.
-static inline bool sp_silent_needs_context_wait(void) {
+static inline bool sp_indirect_needs_context_wait(void) {
     return !sp_driver->cuCtxRecordEvent;
 }
 
 // Waits for all work of a stream's context, for so long at most, and publishes what is complete.
 // Returns the driver's failure; that the time was too short, or that the host had no thread or no
 // memory for it, is none. Nothing is done in no time.
-struct sp_outcome sp_silent_await_context(const struct sp_stream *stream, uint64_t nanoseconds);
+struct sp_outcome sp_indirect_await_context(const struct sp_stream *stream, uint64_t nanoseconds);
 
-// The waits that are under way, for silent.c, and for tests that wait for their end.
+// The waits that are under way, for indirect.c, and for tests that wait for their end.
 struct sp_context_waits {
     pthread_mutex_t lock;
     pthread_cond_t ended; // one of them; by the monotonic clock

@@ -1,4 +1,4 @@
-#include "order/remember.h"
+#include "order/stream_cache.h"
 
 #include "order/registry.h"
 
@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct sp_remembered nothing; // is never written
-_Thread_local struct sp_remembered *sp_remembered = &nothing;
+static struct sp_stream_cache nothing; // is never written
+_Thread_local struct sp_stream_cache *sp_stream_cache = &nothing;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t key; // of a thread that has tables of its own
@@ -15,7 +15,7 @@ static bool has_key;
 
 // A later destructor of the program's may use a stream once more, and then gets tables once more.
 static void end(void *tables) {
-    sp_remembered = &nothing;
+    sp_stream_cache = &nothing;
     free(tables);
 }
 
@@ -29,32 +29,32 @@ __attribute__((destructor)) static void delete_key(void) {
         pthread_key_delete(key);
 }
 
-struct sp_remembered *sp_remember_own(void) {
-    if (sp_remembered != &nothing)
-        return sp_remembered;
+struct sp_stream_cache *sp_stream_cache_own(void) {
+    if (sp_stream_cache != &nothing)
+        return sp_stream_cache;
     pthread_once(&once, make_key);
-    struct sp_remembered *made = has_key ? calloc(1, sizeof *made) : NULL;
+    struct sp_stream_cache *made = has_key ? calloc(1, sizeof *made) : NULL;
     if (!made || pthread_setspecific(key, made) != 0) {
         free(made);
         return NULL;
     }
-    return sp_remembered = made;
+    return sp_stream_cache = made;
 }
 
-static _Atomic bool remembers; // any handle
+static _Atomic bool has_handles; // any handle
 
-void sp_remember_stream(struct sp_stream *stream, CUstream handle) {
+void sp_stream_cache_add(struct sp_stream *stream, CUstream handle) {
     uintptr_t name = (uintptr_t)sp_stream_proper_handle(handle);
-    if (!sp_load_relaxed(&remembers))
-        atomic_store(&remembers, true);
+    if (!sp_load_relaxed(&has_handles))
+        atomic_store(&has_handles, true);
     if (sp_load_relaxed(&stream->known_as) != name) {
-        sp_store_relaxed(&stream->handle_use.was_remembered, true);
+        sp_store_relaxed(&stream->handle_use.was_cached, true);
         sp_store_release(&stream->known_as, name);
         atomic_fetch_add(&stream->handle_use.learned, 1);
     }
-    struct sp_remembered *own = sp_remember_own();
+    struct sp_stream_cache *own = sp_stream_cache_own();
     if (own)
-        own->by_handle[sp_hash(name) % SP_REMEMBER_HANDLES] = stream;
+        own->by_handle[sp_hash(name) % SP_STREAM_CACHE_HANDLES] = stream;
 }
 
 // A thread that borrows the stream from here on finds that it isn't known.
@@ -65,9 +65,9 @@ static void forget_handle_of(struct sp_stream *stream) {
 }
 
 // A default stream can't be destroyed.
-void sp_remember_forget_handle(CUstream handle, struct sp_stream *of) {
+void sp_stream_cache_forget_handle(CUstream handle, struct sp_stream *of) {
     struct sp_stream *in_use;
-    if (!atomic_load(&remembers) || sp_stream_is_default(handle))
+    if (!atomic_load(&has_handles) || sp_stream_is_default(handle))
         return;
     while ((in_use = sp_registry_find_in_use_by(handle)))
         forget_handle_of(in_use);
@@ -75,13 +75,13 @@ void sp_remember_forget_handle(CUstream handle, struct sp_stream *of) {
         forget_handle_of(of);
 }
 
-void sp_remember_forget_handles(void) {
-    uint32_t count = atomic_load(&remembers) ? sp_stream_count() : 0;
+void sp_stream_cache_forget_handles(void) {
+    uint32_t count = atomic_load(&has_handles) ? sp_stream_count() : 0;
     for (uint32_t slot = 0; slot < count; slot++)
         forget_handle_of(sp_stream_at(slot));
 }
 
-void sp_remember_forget_by_thread(void) {
-    if (sp_remembered != &nothing)
-        memset(sp_remembered, 0, sizeof *sp_remembered);
+void sp_stream_cache_forget_by_thread(void) {
+    if (sp_stream_cache != &nothing)
+        memset(sp_stream_cache, 0, sizeof *sp_stream_cache);
 }

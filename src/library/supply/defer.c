@@ -1,30 +1,30 @@
-#include "supply/later.h"
+#include "supply/defer.h"
 
 #include "driver/driver.h"
 #include "order/end.h"
 
 #include <stdlib.h>
 
-bool sp_later_serves(const struct sp_pool *pool) {
+bool sp_defer_serves(const struct sp_pool *pool) {
     return sp_load_relaxed(&pool->attributes.reaper) && !sp_pool_is_deterministic(pool) &&
            !sp_driver_is_scheduled();
 }
 
-bool sp_later_call(struct sp_pool *pool) {
-    return sp_later_serves(pool) && sp_worker_call(&pool->later.chore);
+bool sp_defer_call(struct sp_pool *pool) {
+    return sp_defer_serves(pool) && sp_worker_call(&pool->deferred.task);
 }
 
-// A trim that is due already needs no call: the chore is in the queue then, or visited and put
+// A trim that is due already needs no call: the task is in the queue then, or visited and put
 // back, until nothing is due.
-bool sp_later_trim(struct sp_pool *pool) {
-    if (!sp_load_relaxed(&pool->attributes.trim_by_reaper) || !sp_later_serves(pool))
+bool sp_defer_trim(struct sp_pool *pool) {
+    if (!sp_load_relaxed(&pool->attributes.trim_by_reaper) || !sp_defer_serves(pool))
         return false;
-    atomic_store(&pool->later.synchronized, true);
-    if (atomic_exchange(&pool->later.trim_due, true))
+    atomic_store(&pool->deferred.synchronized, true);
+    if (atomic_exchange(&pool->deferred.trim_due, true))
         return true;
-    if (sp_later_call(pool))
+    if (sp_defer_call(pool))
         return true;
-    atomic_store(&pool->later.trim_due, false);
+    atomic_store(&pool->deferred.trim_due, false);
     return false;
 }
 
@@ -47,7 +47,7 @@ static void close_stitch(struct sp_stitch *stitch) {
     free(stitch);
 }
 
-struct sp_outcome sp_later_bury_view(struct sp_pool *pool, struct sp_stitch *stitch) {
+struct sp_outcome sp_defer_bury_view(struct sp_pool *pool, struct sp_stitch *stitch) {
     struct sp_outcome outcome =
         stitch->alias ? sp_alias_unmap_all(stitch->alias) : sp_outcome_done();
     if (sp_is_done(outcome)) {
@@ -55,13 +55,13 @@ struct sp_outcome sp_later_bury_view(struct sp_pool *pool, struct sp_stitch *sti
         return sp_outcome_done();
     }
     sp_lock_acquire(&pool->lock);
-    sp_loan_add_zombie(pool, stitch);
+    sp_stitch_add_zombie(pool, stitch);
     sp_lock_release(&pool->lock);
     return outcome;
 }
 
 // A zombie whose fences found no host memory is never taken out of the list.
-struct sp_outcome sp_later_bury_one(struct sp_pool *pool, bool *buried) {
+struct sp_outcome sp_defer_bury_one(struct sp_pool *pool, bool *buried) {
     struct sp_stitch *stitch = NULL;
     sp_lock_acquire(&pool->lock);
     SP_LIST_FOR_EACH_SAFE(link, &pool->kept.zombies) {
@@ -73,14 +73,14 @@ struct sp_outcome sp_later_bury_one(struct sp_pool *pool, bool *buried) {
         break;
     }
     sp_lock_release(&pool->lock);
-    struct sp_outcome outcome = stitch ? sp_later_bury_view(pool, stitch) : sp_outcome_done();
+    struct sp_outcome outcome = stitch ? sp_defer_bury_view(pool, stitch) : sp_outcome_done();
     *buried = stitch && sp_is_done(outcome);
     if (*buried)
         sp_pool_count(pool, SP_STATISTIC_ZombiesBuried);
     return outcome;
 }
 
-struct sp_outcome sp_later_bury_all(struct sp_pool *pool, size_t *buried) {
+struct sp_outcome sp_defer_bury_all(struct sp_pool *pool, size_t *buried) {
     struct sp_outcome outcome = sp_outcome_done();
     bool more = sp_pool_has_zombies(pool);
     *buried = 0;
@@ -89,7 +89,7 @@ struct sp_outcome sp_later_bury_all(struct sp_pool *pool, size_t *buried) {
     sp_end_gone_contexts(NULL);
     sp_pool_begin_mapping(pool);
     while (more) {
-        outcome = sp_later_bury_one(pool, &more);
+        outcome = sp_defer_bury_one(pool, &more);
         *buried += more;
     }
     sp_pool_end_mapping(pool);
@@ -104,13 +104,13 @@ static void close_list(struct sp_list *list) {
     }
 }
 
-void sp_later_bury_at_end(struct sp_pool *pool) {
+void sp_defer_bury_at_end(struct sp_pool *pool) {
     close_list(&pool->kept.views);
     close_list(&pool->kept.zombies);
 }
 
-void sp_later_bury(struct sp_pool *pool) {
+void sp_defer_bury(struct sp_pool *pool) {
     size_t buried;
-    if (sp_pool_has_zombies(pool) && !sp_later_call(pool))
-        sp_later_bury_all(pool, &buried);
+    if (sp_pool_has_zombies(pool) && !sp_defer_call(pool))
+        sp_defer_bury_all(pool, &buried);
 }

@@ -6,8 +6,8 @@
 #include <cmocka.h>
 
 #include "inside/worker.h"
-#include "region/keep.h"
-#include "supply/later.h"
+#include "region/retain.h"
+#include "supply/defer.h"
 #include "unit/fixture/pool.h"
 
 // A pool with CUDA's threshold, which holds for so many synchronises what was in use.
@@ -148,7 +148,7 @@ static void no_more_is_held_than_was_in_use_at_once(void **state) {
     assert_int_equal(poolMemPoolPrime(pool, MIB(256)), poolSuccess); // which uses nothing
     fixture_trim(pool, 0);
     use_and_synchronize(pool, MIB(32), a);
-    assert_int_equal(fixture_inside(pool)->keep.held, MIB(64));
+    assert_int_equal(fixture_inside(pool)->retain.held, MIB(64));
 }
 
 static void less_need_is_held_when_the_time_of_more_is_over(void **state) {
@@ -288,7 +288,7 @@ static void an_interval_that_ends_after_its_delay_was_taken_back_holds_nothing(v
     void *block = fixture_malloc(pool, GIB(1), a);
     fixture_set(pool, poolMemPoolAttrReleaseDelay, 0);
     sp_lock_acquire(&inside->lock);
-    sp_keep_end_interval(inside);
+    sp_retain_end_interval(inside);
     sp_lock_release(&inside->lock);
     fixture_free(block, a);
     fixture_synchronize(a);

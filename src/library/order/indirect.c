@@ -1,4 +1,4 @@
-#include "order/silent.h"
+#include "order/indirect.h"
 
 #include "base/fork.h"
 #include "base/thread.h"
@@ -15,42 +15,42 @@ enum { QUESTIONS = 64 };
 
 // --------------------------------------------------------------------------------- asking, waiting
 
-static bool close_numbers(struct sp_closing *closing, const struct sp_stream *of,
-                          sp_closing_filter *is_about) {
-    return sp_progress_close_many(closing, of->context, of->context_id, is_about);
+static bool close_numbers(struct sp_snapshot *snapshot, const struct sp_stream *of,
+                          sp_snapshot_filter *is_about) {
+    return sp_progress_close_many(snapshot, of->context, of->context_id, is_about);
 }
 
 // Asks the driver whether all that the question is about is complete; pending is no failure.
 typedef struct sp_outcome question(const struct sp_stream *stream, bool *complete);
 
 // Without host memory nothing is asked, and nothing learned.
-static struct sp_outcome ask(const struct sp_stream *stream, sp_closing_filter *is_about,
+static struct sp_outcome ask(const struct sp_stream *stream, sp_snapshot_filter *is_about,
                              question *ask_driver) {
     bool complete = false;
-    struct sp_closing closing;
-    if (!close_numbers(&closing, stream, is_about))
+    struct sp_snapshot snapshot;
+    if (!close_numbers(&snapshot, stream, is_about))
         return sp_outcome_done();
     struct sp_outcome outcome = ask_driver(stream, &complete);
     if (complete)
-        sp_progress_publish_many(&closing, SP_FOUND);
-    sp_progress_end_closing(&closing);
+        sp_progress_publish_many(&snapshot, SP_FOUND);
+    sp_progress_end_snapshot(&snapshot);
     return outcome;
 }
 
 typedef struct sp_outcome recording(const struct sp_stream *stream, CUevent event);
 
 // Says that the stream runs after all that was closed.
-static void join(struct sp_stream *stream, const struct sp_closing *closing) {
-    for (uint32_t slot = 0; slot < closing->count; slot++) {
-        if (closing->numbers[slot] > 0 && slot != stream->slot)
-            sp_learn_join(stream, (struct sp_fence){slot, closing->numbers[slot]});
+static void join(struct sp_stream *stream, const struct sp_snapshot *snapshot) {
+    for (uint32_t slot = 0; slot < snapshot->count; slot++) {
+        if (snapshot->numbers[slot] > 0 && slot != stream->slot)
+            sp_learn_join(stream, (struct sp_fence){slot, snapshot->numbers[slot]});
     }
 }
 
-static struct sp_outcome wait_and_join(struct sp_stream *stream, sp_closing_filter *is_about,
+static struct sp_outcome wait_and_join(struct sp_stream *stream, sp_snapshot_filter *is_about,
                                        recording *record, CUevent event) {
-    struct sp_closing closing;
-    if (!close_numbers(&closing, stream, is_about))
+    struct sp_snapshot snapshot;
+    if (!close_numbers(&snapshot, stream, is_about))
         return sp_outcome_of(SP_NO_HOST_MEMORY);
     CUstreamCaptureMode mode = sp_capture_mode_relax();
     struct sp_outcome outcome = record(stream, event);
@@ -58,12 +58,12 @@ static struct sp_outcome wait_and_join(struct sp_stream *stream, sp_closing_filt
         outcome = sp_private_event_wait(stream->handle, event);
     sp_capture_mode_restore(mode);
     if (sp_is_done(outcome))
-        join(stream, &closing);
-    sp_progress_end_closing(&closing);
+        join(stream, &snapshot);
+    sp_progress_end_snapshot(&snapshot);
     return outcome;
 }
 
-static struct sp_outcome wait_behind(struct sp_stream *stream, sp_closing_filter *is_about,
+static struct sp_outcome wait_behind(struct sp_stream *stream, sp_snapshot_filter *is_about,
                                      recording *record) {
     CUevent event;
     struct sp_outcome outcome = sp_private_event_create(stream, &event);
@@ -76,7 +76,7 @@ static struct sp_outcome wait_behind(struct sp_stream *stream, sp_closing_filter
 
 // ------------------------------------------------------------------------------- the legacy stream
 
-bool sp_silent_is_seen_by_legacy(const struct sp_stream *stream) {
+bool sp_indirect_is_seen_by_legacy(const struct sp_stream *stream) {
     return !sp_identity_records_each_free(stream) &&
            sp_stream_kind_of(stream) != SP_STREAM_NON_BLOCKING;
 }
@@ -107,24 +107,24 @@ static struct sp_outcome record_legacy(const struct sp_stream *stream, CUevent e
 }
 
 // The legacy stream is that of the current context.
-struct sp_outcome sp_silent_ask_legacy(struct sp_stream *stream) {
+struct sp_outcome sp_indirect_ask_legacy(struct sp_stream *stream) {
     if (sp_identity_records_each_free(stream))
         return sp_outcome_done();
     struct sp_outcome outcome = sp_context_enter(stream->context);
     if (!sp_is_done(outcome))
         return outcome;
-    outcome = ask(stream, sp_silent_is_seen_by_legacy, query_legacy);
+    outcome = ask(stream, sp_indirect_is_seen_by_legacy, query_legacy);
     sp_context_leave();
     return outcome;
 }
 
-struct sp_outcome sp_silent_wait_legacy(struct sp_stream *stream) {
+struct sp_outcome sp_indirect_wait_legacy(struct sp_stream *stream) {
     if (sp_identity_records_each_free(stream))
         return sp_outcome_of(SP_NOT_SUPPORTED);
     struct sp_outcome outcome = sp_context_enter(stream->context);
     if (!sp_is_done(outcome))
         return outcome;
-    outcome = wait_behind(stream, sp_silent_is_seen_by_legacy, record_legacy);
+    outcome = wait_behind(stream, sp_indirect_is_seen_by_legacy, record_legacy);
     sp_context_leave();
     return outcome;
 }
@@ -150,12 +150,12 @@ static struct sp_outcome query_context(const struct sp_stream *stream, bool *com
     return outcome;
 }
 
-struct sp_outcome sp_silent_ask_context(struct sp_stream *stream) {
+struct sp_outcome sp_indirect_ask_context(struct sp_stream *stream) {
     return sp_driver->cuCtxRecordEvent ? ask(stream, NULL, query_context)
                                        : sp_outcome_of(SP_NOT_SUPPORTED);
 }
 
-struct sp_outcome sp_silent_wait_context(struct sp_stream *stream) {
+struct sp_outcome sp_indirect_wait_context(struct sp_stream *stream) {
     return sp_driver->cuCtxRecordEvent ? wait_behind(stream, NULL, record_context)
                                        : sp_outcome_of(SP_NOT_SUPPORTED);
 }
@@ -169,7 +169,7 @@ struct wait {
     struct sp_list link; // among those under way
     CUcontext context;
     uint64_t context_id;
-    struct sp_closing closing;
+    struct sp_snapshot snapshot;
     // Guarded by the lock:
     bool is_done; // with `outcome`
     bool is_left; // nobody waits for it any more
@@ -195,12 +195,12 @@ static struct sp_outcome synchronize_and_publish(struct wait *wait) {
     outcome = sp_outcome_of_driver(sp_driver->cuCtxSynchronize(), "cuCtxSynchronize");
     sp_context_leave();
     if (sp_is_done(outcome))
-        sp_progress_publish_many(&wait->closing, SP_FOUND);
+        sp_progress_publish_many(&wait->snapshot, SP_FOUND);
     return outcome;
 }
 
 static void free_wait(struct wait *wait) {
-    sp_progress_end_closing(&wait->closing);
+    sp_progress_end_snapshot(&wait->snapshot);
     free(wait);
 }
 
@@ -210,7 +210,7 @@ static struct wait *new_wait(const struct sp_stream *stream) {
         return NULL;
     wait->context = stream->context;
     wait->context_id = stream->context_id;
-    if (close_numbers(&wait->closing, stream, NULL))
+    if (close_numbers(&wait->snapshot, stream, NULL))
         return wait;
     free(wait);
     return NULL;
@@ -302,7 +302,7 @@ static struct sp_outcome await_by_thread(const struct sp_stream *stream, uint64_
     return outcome;
 }
 
-struct sp_outcome sp_silent_await_context(const struct sp_stream *stream, uint64_t nanoseconds) {
+struct sp_outcome sp_indirect_await_context(const struct sp_stream *stream, uint64_t nanoseconds) {
     if (nanoseconds == 0)
         return sp_outcome_done();
     if (!sp_driver_is_scheduled())

@@ -1,5 +1,5 @@
 // What others have of the blocks in a thread's front: other threads, streams, pools, and a trim;
-// and when the fronts of a crowded lane open and close.
+// and when the fronts of a contended lane open and close.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 #include <pthread.h>
 
 #include "region/collect.h"
-#include "region/crowded.h"
+#include "region/fronts.h"
 #include "unit/fixture/crowded.h"
 
 static void run_in_thread(void *(*function)(void *), void *argument) {
@@ -125,7 +125,7 @@ static poolError_t free_in_no_order(void *block) {
 }
 
 static poolError_t free_in_no_order_without_fronts(void *block) {
-    sp_crowded_close(crowded);
+    sp_fronts_close(crowded);
     assert_false(sp_front_is_any(crowded));
     return poolFree(block);
 }
@@ -302,7 +302,7 @@ static void a_thread_that_is_alone_closes_the_fronts(void **state) {
     for (int i = 0; i < SP_FRONT_USES && sp_front_is_any(crowded); i++)
         put(take(KIB(4)));
     assert_false(sp_front_is_any(crowded));
-    assert_false(sp_biased_lock_is_crowded(&crowded->lock));
+    assert_false(sp_biased_lock_is_contended(&crowded->lock));
     assert_int_equal(fixture_used(pool), 0);
     fixture_check(pool);
 }
@@ -327,8 +327,8 @@ static void fronts_stay_open_while_a_block_is_on_its_way(void **state) {
     struct poolPointerAttributes attributes;
     assert_true(sp_front_claim(front, &claimed));
     assert_false(sp_front_claim(front, &claimed));
-    sp_crowded_look(crowded, front);
-    sp_crowded_look(crowded, front);
+    sp_fronts_look(crowded, front);
+    sp_fronts_look(crowded, front);
     assert_true(sp_front_is_any(crowded));
     assert_int_equal(poolPointerGetAttributes(&attributes, block), poolSuccess);
     assert_int_equal(attributes.state, poolPointerFree);
@@ -336,7 +336,7 @@ static void fronts_stay_open_while_a_block_is_on_its_way(void **state) {
     assert_true(sp_front_put_claimed(front, &claimed));
     assert_int_equal(in_fronts(), 1);
     fixture_check(pool);
-    sp_crowded_look(crowded, front);
+    sp_fronts_look(crowded, front);
     assert_false(sp_front_is_any(crowded));
     assert_false(sp_slab_is_fronted(slab));
     assert_int_equal(fixture_used(pool), 0);
@@ -350,7 +350,7 @@ static void a_deterministic_pool_opens_none(void **state) {
     make_crowded(crowded);
     put(take(KIB(4)));
     assert_false(sp_front_is_any(crowded));
-    assert_false(sp_biased_lock_is_crowded(&crowded->lock));
+    assert_false(sp_biased_lock_is_contended(&crowded->lock));
 }
 
 static void a_pool_that_becomes_deterministic_closes_them(void **state) {
@@ -358,7 +358,7 @@ static void a_pool_that_becomes_deterministic_closes_them(void **state) {
     block_in_front(KIB(4));
     fixture_set_flag(pool, poolMemPoolAttrDeterministic, 1);
     assert_false(sp_front_is_any(crowded));
-    assert_false(sp_biased_lock_is_crowded(&crowded->lock));
+    assert_false(sp_biased_lock_is_contended(&crowded->lock));
     fixture_check(pool);
 }
 
@@ -419,5 +419,5 @@ int main(void) {
         TEST(fronts_that_could_not_close_are_closed_later),
         TEST(a_given_up_pool_goes_with_the_last_free_of_a_crowded_lane),
     };
-    return cmocka_run_group_tests_name("region_crowded", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("region_fronts", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-#include "region/hands.h"
+#include "region/in_flight.h"
 
 #include "region/front.h"
 #include "region/lane.h"
@@ -11,7 +11,7 @@ static const enum sp_statistic served[] = {
 };
 
 static struct sp_stillness count(struct sp_pool *pool) {
-    struct sp_stillness stillness = {.put = sp_load_acquire(&pool->hands.put)};
+    struct sp_stillness stillness = {.put = sp_load_acquire(&pool->in_flight.put)};
     sp_lock_acquire(&pool->lock);
     SP_LIST_FOR_EACH(link, &pool->lanes.list) {
         const struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
@@ -26,10 +26,10 @@ static struct sp_stillness count(struct sp_pool *pool) {
 
 // Takes of the thread itself are told apart where it has a struct of its own; else they count as
 // another's, and there is one more look.
-struct sp_stillness sp_hands_begin_look(struct sp_pool *pool) {
+struct sp_stillness sp_in_flight_begin_look(struct sp_pool *pool) {
     struct sp_stillness begin = count(pool);
     if (sp_this_thread->number != 0) {
-        sp_this_thread->watches = &pool->hands;
+        sp_this_thread->watches = &pool->in_flight;
         sp_this_thread->taken = 0;
     }
     return begin;
@@ -37,25 +37,25 @@ struct sp_stillness sp_hands_begin_look(struct sp_pool *pool) {
 
 // The look has taken the lock of each list since, or has seen by its hint that there is nothing in
 // it: so what has left a list before counts as taken.
-bool sp_hands_end_look(struct sp_pool *pool, const struct sp_stillness *begin) {
-    bool own = sp_this_thread->watches == &pool->hands;
-    uint64_t taken = sp_load_relaxed(&pool->hands.taken) - (own ? sp_this_thread->taken : 0);
+bool sp_in_flight_end_look(struct sp_pool *pool, const struct sp_stillness *begin) {
+    bool own = sp_this_thread->watches == &pool->in_flight;
+    uint64_t taken = sp_load_relaxed(&pool->in_flight.taken) - (own ? sp_this_thread->taken : 0);
     if (own)
         sp_this_thread->watches = NULL;
     struct sp_stillness end = count(pool);
     return taken == begin->put && end.used == begin->used && end.served == begin->served;
 }
 
-bool sp_hands_have_some(const struct sp_pool *pool) {
-    uint64_t put = sp_load_acquire(&pool->hands.put);
-    return sp_load_relaxed(&pool->hands.taken) != put;
+bool sp_in_flight_is_any(const struct sp_pool *pool) {
+    uint64_t put = sp_load_acquire(&pool->in_flight.put);
+    return sp_load_relaxed(&pool->in_flight.taken) != put;
 }
 
-bool sp_hands_are_alone(void) {
+bool sp_in_flight_is_ruled_out(void) {
     return sp_biased_lock_threads() <= 1;
 }
 
-void sp_hands_await(const struct sp_pool *pool, unsigned *pauses) {
-    while (*pauses > 0 && sp_hands_have_some(pool))
-        sp_lock_pause(SP_HANDS_PAUSES - (*pauses)--);
+void sp_in_flight_await(const struct sp_pool *pool, unsigned *pauses) {
+    while (*pauses > 0 && sp_in_flight_is_any(pool))
+        sp_lock_pause(SP_IN_FLIGHT_PAUSES - (*pauses)--);
 }

@@ -12,8 +12,8 @@
 
 #include "calls/ladder.h"
 #include "region/collect.h"
-#include "region/hands.h"
 #include "region/held.h"
+#include "region/in_flight.h"
 #include "region/lane.h"
 #include "region/settle.h"
 #include "region/take.h"
@@ -56,7 +56,7 @@ static unsigned pauses; // of the request, so far
 static unsigned put_at; // so many pauses later the memory is back; 0: never
 
 static void others_take(void) {
-    atomic_fetch_add(&fixture_inside(pool)->hands.taken, 1);
+    atomic_fetch_add(&fixture_inside(pool)->in_flight.taken, 1);
 }
 
 static void take_into_hands(size_t size) {
@@ -78,7 +78,7 @@ static void put_out_of_hands(void) {
     sp_lock_acquire(&inside->lock);
     sp_settle_insert(inside, aside);
     sp_lock_release(&inside->lock);
-    sp_hands_put(&inside->hands);
+    sp_in_flight_put(&inside->in_flight);
 }
 
 static void count_pauses(int contended) {
@@ -99,7 +99,7 @@ static poolError_t allocate_while_it_is_away(unsigned comes_back_at, size_t size
 static void a_process_of_one_thread_waits_for_none(void **state) {
     (void)state;
     void *block = NULL;
-    if (!sp_hands_are_alone())
+    if (!sp_in_flight_is_ruled_out())
         skip();
     assert_int_equal(allocate_while_it_is_away(0, WHOLE, &block), poolErrorMemoryAllocation);
     assert_int_equal(pauses, 0);
@@ -125,7 +125,7 @@ static void be_not_alone(void) {
     fixture_trim(pool, 0);
     assert_int_equal(pthread_create(&thread, NULL, use_pool, NULL), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
-    assert_false(sp_hands_are_alone());
+    assert_false(sp_in_flight_is_ruled_out());
 }
 
 static void a_block_that_comes_back_from_anothers_hands_is_taken(void **state) {
@@ -153,7 +153,7 @@ static void what_stays_away_is_not_waited_for_for_ever(void **state) {
     void *block = NULL;
     be_not_alone();
     assert_int_equal(allocate_while_it_is_away(0, WHOLE, &block), poolErrorMemoryAllocation);
-    assert_int_equal(pauses, SP_HANDS_PAUSES);
+    assert_int_equal(pauses, SP_IN_FLIGHT_PAUSES);
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatFailures), 1);
     put_out_of_hands();
 }
@@ -184,7 +184,7 @@ static void count_on(struct sp_lane *lane) {
     else if (counted == AS_LESS_USED)
         sp_store_relaxed(&lane->used, sp_load_relaxed(&lane->used) - 1);
     else
-        sp_hands_put(&lane->pool->hands);
+        sp_in_flight_put(&lane->pool->in_flight);
 }
 
 // Another thread frees a block and, where that counts as a hit, takes another one. What is counted
@@ -206,7 +206,7 @@ static void come_back(int contended) {
 // A block that is neither free nor in anybody's hands.
 static void take_away(size_t size) {
     take_into_hands(size);
-    sp_hands_put(&fixture_inside(pool)->hands);
+    sp_in_flight_put(&fixture_inside(pool)->in_flight);
 }
 
 static poolError_t allocate_while_it_comes(unsigned at, size_t size, void **block) {
@@ -304,14 +304,14 @@ static void so_is_one_that_new_memory_makes_large_enough(void **state) {
 static void what_a_thread_moves_itself_counts_as_still(void **state) {
     (void)state;
     struct sp_pool *inside = fixture_inside(pool);
-    struct sp_stillness begin = sp_hands_begin_look(inside);
-    sp_hands_take(&inside->hands);
-    sp_hands_put(&inside->hands);
-    assert_true(sp_hands_end_look(inside, &begin));
-    begin = sp_hands_begin_look(inside);
+    struct sp_stillness begin = sp_in_flight_begin_look(inside);
+    sp_in_flight_take(&inside->in_flight);
+    sp_in_flight_put(&inside->in_flight);
+    assert_true(sp_in_flight_end_look(inside, &begin));
+    begin = sp_in_flight_begin_look(inside);
     others_take();
-    sp_hands_put(&inside->hands);
-    assert_false(sp_hands_end_look(inside, &begin));
+    sp_in_flight_put(&inside->in_flight);
+    assert_false(sp_in_flight_end_look(inside, &begin));
 }
 
 // Half of the pool is pending in pieces. The first climb has waited in vain, or has found that it
@@ -339,7 +339,7 @@ static void a_bound_on_growth_holds_no_second_look_back(void **state) {
     sp_request_close(&request);
     assert_non_null(block);
     block->quick_next = NULL;
-    sp_collect_file(inside, block, sp_settle_insert);
+    sp_collect_flush(inside, block, sp_settle_insert);
     for (int i = 1; i < PIECES; i += 2)
         fixture_free(pieces[i], other);
 }
@@ -470,7 +470,7 @@ static void look_for_blocks(int contended) {
     for (int kind = 0; kind < SP_REGION_COUNT; kind++)
         count_region(inside, &inside->regions[kind]);
     seen_away += in_chains > in_lanes;
-    seen_lost += in_chains > in_lanes && !sp_hands_have_some(inside);
+    seen_lost += in_chains > in_lanes && !sp_in_flight_is_any(inside);
 }
 
 static void begin_to_look(void) {
@@ -590,7 +590,7 @@ static void so_are_pieces_that_a_stream_is_to_wait_for(void **state) {
 
 static void what_stands_behind_very_many_is_in_hands_on_its_way(void **state) {
     (void)state;
-    enum { COUNT = SP_QUICK_KEPT + 300 };
+    enum { COUNT = SP_QUICK_BLOCKS + 300 };
     static void *blocks[COUNT];
     pool = fixture_pool();
     fixture_set_flag(pool, poolMemPoolAttrReaper, 0);
