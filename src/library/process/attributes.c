@@ -176,7 +176,7 @@ static const struct attribute table[] = {
     {poolMemPoolAttrTrimByReaper, FIELD(FLAG, attributes.trim_by_reaper)},
     {poolMemPoolAttrReaper, FIELD(FLAG, attributes.reaper), .initial = 1, .write = set_reaper},
     {poolMemPoolAttrStreamPromises, .read = promises, .write = set_promises},
-    {poolMemPoolAttrReleaseDelay, FIELD(NUMBER, keep.release_delay), .write = set_release_delay},
+    {poolMemPoolAttrReleaseDelay, FIELD(NUMBER, retain.release_delay), .write = set_release_delay},
     {poolMemPoolAttrContextWaitMax, FIELD(NUMBER, attributes.context_wait_max),
      .initial = SP_SECOND},
     {poolMemPoolAttrVirtualMemory, .read = virtual_memory},
