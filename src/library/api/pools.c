@@ -13,7 +13,6 @@
 #include "tell/explain.h"
 #include "tell/pointer.h"
 #include "tell/statistic.h"
-#include "tell/summary.h"
 #include "tell/tell.h"
 #include "tell/text.h"
 
@@ -82,10 +81,8 @@ poolError_t poolMemPoolCreate(poolMemPool_t *handle, const struct poolMemPoolPro
 
 // Another thread may have destroyed the pool meanwhile, which has noted it then.
 static void note_destroyed(struct sp_pool *pool, poolMemPool_t handle) {
-    if ((!sp_observe_is_on() && !sp_tell_keeps_destroyed()) || !sp_pin_take(pool, handle))
+    if (!sp_tell_keeps_destroyed() || !sp_pin_take(pool, handle))
         return;
-    if (sp_observe_is_on())
-        sp_summary_note_destroyed(pool);
     sp_tell_note_destroyed(pool);
     sp_pin_drop(pool);
 }
@@ -184,7 +181,7 @@ poolError_t poolMemPoolPrintStatistics(poolMemPool_t handle, FILE *out) {
     if (error != poolSuccess)
         return error;
     sp_collect_all(pool);
-    bool printed = sp_summary_print(pool, out);
+    bool printed = sp_tell_print(pool, out);
     int reason = errno;
     sp_pin_drop(pool);
     return printed

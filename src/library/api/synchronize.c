@@ -56,7 +56,8 @@ static inline poolError_t enter_unless_capturing(CUstream handle, struct sp_stre
                                           : find_late(capture, handle, promises, stream);
 }
 
-static poolError_t finish(struct sp_outcome outcome, const char *what) {
+static poolError_t finish(bool turn, struct sp_outcome outcome, const char *what) {
+    sp_observe_give_turn(turn);
     return sp_is_done(outcome) ? poolSuccess : sp_fail_outcome(outcome, what);
 }
 
@@ -71,8 +72,7 @@ poolError_t poolStreamSynchronize(CUstream handle) {
         sp_reclaim_after_synchronize(stream);
         sp_observe_act_on_stream(SP_RECORD_SYNCHRONIZE_STREAM, NULL, stream);
     }
-    sp_observe_give_turn(turn);
-    return finish(outcome, "synchronising the stream");
+    return finish(turn, outcome, "synchronising the stream");
 }
 
 poolError_t poolEventSynchronize(CUevent event) {
@@ -87,8 +87,7 @@ poolError_t poolEventSynchronize(CUevent event) {
             sp_reclaim_after_synchronize(stream);
         sp_observe_act(SP_RECORD_SYNCHRONIZE_EVENT, event, 0);
     }
-    sp_observe_give_turn(turn);
-    return finish(outcome, "synchronising the event");
+    return finish(turn, outcome, "synchronising the event");
 }
 
 poolError_t poolDeviceSynchronize(void) {
@@ -106,14 +105,14 @@ poolError_t poolDeviceSynchronize(void) {
         sp_reclaim_after_synchronize(NULL);
         sp_observe_act(SP_RECORD_SYNCHRONIZE_DEVICE, NULL, 0);
     }
-    sp_observe_give_turn(turn);
-    return finish(outcome, "synchronising the context");
+    return finish(turn, outcome, "synchronising the context");
 }
 
-static poolError_t answer(struct sp_outcome outcome, bool complete, const char *what) {
-    if (!sp_is_done(outcome))
-        return sp_fail_outcome(outcome, what);
-    return complete ? poolSuccess : sp_fail(poolErrorNotReady, "%s: not complete yet", what);
+static poolError_t answer(bool turn, struct sp_outcome outcome, bool complete, const char *what) {
+    poolError_t error = finish(turn, outcome, what);
+    return error != poolSuccess || complete
+               ? error
+               : sp_fail(poolErrorNotReady, "%s: not complete yet", what);
 }
 
 poolError_t poolStreamQuery(CUstream handle) {
@@ -126,8 +125,7 @@ poolError_t poolStreamQuery(CUstream handle) {
     struct sp_outcome outcome = sp_synchronize_query(stream, handle, &complete);
     if (sp_is_done(outcome) && complete)
         sp_observe_act_on_stream(SP_RECORD_QUERY_STREAM, NULL, stream);
-    sp_observe_give_turn(turn);
-    return answer(outcome, complete, "querying the stream");
+    return answer(turn, outcome, complete, "querying the stream");
 }
 
 poolError_t poolEventQuery(CUevent event) {
@@ -140,8 +138,7 @@ poolError_t poolEventQuery(CUevent event) {
     struct sp_outcome outcome = sp_event_query(event, &stream, &complete);
     if (sp_is_done(outcome) && complete)
         sp_observe_act(SP_RECORD_QUERY_EVENT, event, 0);
-    sp_observe_give_turn(turn);
-    return answer(outcome, complete, "querying the event");
+    return answer(turn, outcome, complete, "querying the event");
 }
 
 poolError_t poolEventRecord(CUevent event, CUstream handle) {
@@ -153,8 +150,7 @@ poolError_t poolEventRecord(CUevent event, CUstream handle) {
     struct sp_outcome outcome = sp_event_record(event, stream, handle);
     if (sp_is_done(outcome))
         sp_observe_act_on_stream(SP_RECORD_RECORD, event, stream);
-    sp_observe_give_turn(turn);
-    return finish(outcome, "recording the event");
+    return finish(turn, outcome, "recording the event");
 }
 
 poolError_t poolStreamWaitEvent(CUstream handle, CUevent event, unsigned int flags) {
@@ -166,8 +162,7 @@ poolError_t poolStreamWaitEvent(CUstream handle, CUevent event, unsigned int fla
     struct sp_outcome outcome = sp_event_wait(event, stream, handle, flags);
     if (sp_is_done(outcome))
         sp_observe_act_on_stream(SP_RECORD_WAIT, event, stream);
-    sp_observe_give_turn(turn);
-    return finish(outcome, "waiting for the event");
+    return finish(turn, outcome, "waiting for the event");
 }
 
 poolError_t poolStreamDestroy(CUstream handle) {
@@ -180,8 +175,7 @@ poolError_t poolStreamDestroy(CUstream handle) {
     struct sp_outcome outcome = sp_end_stream(stream, handle);
     if (sp_is_done(outcome))
         sp_observe_destroyed(stream, number);
-    sp_observe_give_turn(turn);
-    return finish(outcome, "destroying the stream");
+    return finish(turn, outcome, "destroying the stream");
 }
 
 poolError_t poolEventDestroy(CUevent event) {
@@ -192,8 +186,7 @@ poolError_t poolEventDestroy(CUevent event) {
     struct sp_outcome outcome = sp_event_destroy(event);
     if (sp_is_done(outcome))
         sp_observe_act(SP_RECORD_DESTROY_EVENT, event, 0);
-    sp_observe_give_turn(turn);
-    return finish(outcome, "destroying the event");
+    return finish(turn, outcome, "destroying the event");
 }
 
 poolError_t poolStreamWaitEvent_ptsz(CUstream stream, CUevent event, unsigned int flags) {

@@ -36,14 +36,6 @@ static struct {
 
 static _Atomic uint32_t threads; // structs that were made; UINT32_MAX when one was lacking
 
-// Executes a barrier on every thread that runs. The kernel may lack memory for it, or a filter of
-// system calls may forbid it. A processor's stores come out by themselves within microseconds, so a
-// pause of milliseconds does as well.
-static void order_threads(void) {
-    if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0)
-        sp_lock_sleep(10 * 1000 * 1000);
-}
-
 // ----------------------------------------------------------------------------------------- threads
 
 // Makes the struct of an ended thread spare. The next thread that gets it also gets the locks that
@@ -114,10 +106,13 @@ __attribute__((destructor)) static void forget_threads(void) {
 
 // --------------------------------------------------------------------------------------- ownership
 
-// Ends an ownership, with `shared` held.
+// Ends an ownership, with `shared` held. A barrier is executed on every thread that runs. The
+// kernel may lack memory for it, or a filter of system calls may forbid it. A processor's stores
+// come out by themselves within microseconds, so a pause of milliseconds does as well.
 static void end_ownership(struct sp_biased_lock *lock, const struct sp_lock_owner *owner) {
     sp_store_relaxed(&lock->owner, NULL);
-    order_threads();
+    if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0)
+        sp_lock_sleep(10 * 1000 * 1000);
     for (unsigned round = 0; sp_load_acquire(&owner->inside) == lock; round++)
         sp_lock_pause(round);
     if (lock->patience < PATIENCE_MAX)

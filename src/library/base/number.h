@@ -13,6 +13,10 @@ static inline uint64_t sp_max(uint64_t a, uint64_t b) {
     return a > b ? a : b;
 }
 
+static inline void sp_raise(uint64_t *most, uint64_t value) {
+    *most = sp_max(*most, value);
+}
+
 // By how much `a` is larger than `b`: 0 when it isn't.
 static inline uint64_t sp_excess(uint64_t a, uint64_t b) {
     return a > b ? a - b : 0;

@@ -306,7 +306,7 @@ static struct sp_outcome look_again(const struct sp_miss *miss, uint64_t *addres
 }
 
 // Looks until all was still meanwhile, or so often that what moves is for others. Before each look
-// it waits for memory that other threads have in their hands, or between a lane and its fronts.
+// it waits for memory that is in flight in other threads, or between a lane and its fronts.
 // Returns `refused` when nothing is found.
 static struct sp_outcome look_until_still(const struct sp_miss *miss, struct sp_outcome refused,
                                           uint64_t *address) {

@@ -8,7 +8,7 @@
 // True when it is the lane's turn to ask the others: once in so many misses of its quick lists.
 // False in a pool with one lane, and while another thread asks: questions of several threads at
 // once take many times as long, and what one learns all know. A question takes about as long as a
-// miss. Where the pool's free memory lies in pieces each miss of a lane that is in no crowd asks:
+// miss. Where the pool's free memory lies in pieces each miss of a lane that is not contended asks:
 // see sp_growth_note() and region/quick.h.
 enum { SP_MISSES_PER_POLL = 8 };
 bool sp_miss_is_due_to_ask(const struct sp_lane *lane);

@@ -216,17 +216,13 @@ static struct sp_outcome synchronize(struct sp_stream *stream, CUstream handle) 
 
 // A blocking stream's own answer says nothing of the legacy stream's work that its frees come
 // behind: see order/synchronize.h.
-static bool has_pending_frees(const struct sp_stream *stream) {
-    return sp_stream_kind_of(stream) == SP_STREAM_BLOCKING &&
-           sp_progress_has_pending_events(stream);
-}
-
 static struct sp_outcome ask_for_frees(struct sp_stream *stream, bool *complete) {
     struct sp_outcome outcome = sp_outcome_done();
     *complete = false;
     for (int i = 0; i <= SP_SYNCHRONIZE_QUESTIONS && sp_is_done(outcome) && !*complete; i++) {
         outcome = sp_poll_stream(stream);
-        *complete = !has_pending_frees(stream);
+        *complete = sp_stream_kind_of(stream) != SP_STREAM_BLOCKING ||
+                    !sp_progress_has_pending_events(stream);
     }
     return outcome;
 }

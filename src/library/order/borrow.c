@@ -11,11 +11,6 @@ bool sp_borrow_is_possible(const struct sp_stream *stream) {
     return !sp_identity_records_each_free(stream) && (is_legacy(stream) || !stream->is_default);
 }
 
-static bool is_of_living_context(const struct sp_stream *stream, const struct sp_stream *callers) {
-    return (callers && sp_stream_is_of(stream, callers->context, callers->context_id)) ||
-           sp_context_is_current(stream->context, stream->context_id);
-}
-
 _Atomic bool sp_borrow_allowed;
 static _Atomic uint32_t borrowed; // streams that are borrowed by their handles
 
@@ -48,8 +43,9 @@ static bool borrow_by_handle(struct sp_stream *stream, bool is_promised) {
 bool sp_borrow_stream(struct sp_stream *stream, const struct sp_stream *callers, bool is_promised) {
     if (!is_legacy(stream))
         return borrow_by_handle(stream, is_promised);
-    return is_of_living_context(stream, callers) &&
-           sp_driver->cuCtxPushCurrent(stream->context) == CUDA_SUCCESS;
+    bool is_alive = (callers && sp_stream_is_of(stream, callers->context, callers->context_id)) ||
+                    sp_context_is_current(stream->context, stream->context_id);
+    return is_alive && sp_driver->cuCtxPushCurrent(stream->context) == CUDA_SUCCESS;
 }
 
 void sp_borrow_end(struct sp_stream *stream) {

@@ -64,12 +64,6 @@ bool sp_context_is_current(CUcontext context, uint64_t id) {
 
 // -------------------------------------------------------------------------------- primary contexts
 
-// A context that is gone has taken the reference along, also where another one has its handle by
-// now.
-static bool is_retained_locked(const struct sp_primary *primary) {
-    return primary->context && !sp_context_is_gone(primary->context, primary->id);
-}
-
 // The id tells later whether it still is this one, so a context without one can't be kept.
 static struct sp_outcome retain_locked(struct sp_primary *primary, int ordinal) {
     CUcontext context = NULL;
@@ -98,7 +92,9 @@ struct sp_outcome sp_context_retain_primary(struct sp_primary *primary, int ordi
     CUstreamCaptureMode mode = sp_capture_mode_relax();
     sp_lock_acquire(&primary->lock);
     struct sp_outcome outcome =
-        is_retained_locked(primary) ? sp_outcome_done() : retain_locked(primary, ordinal);
+        primary->context && !sp_context_is_gone(primary->context, primary->id)
+            ? sp_outcome_done()
+            : retain_locked(primary, ordinal);
     *context = primary->context;
     *id = primary->id;
     sp_lock_release(&primary->lock);

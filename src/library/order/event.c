@@ -256,11 +256,6 @@ static void recall_news(CUevent event, struct sp_stream *stream, struct sp_mark 
 // The event may have been recorded in a capture since, by a call that we don't see. Then the wait
 // has made the stream part of that capture, which a wait for an event outside of it would
 // invalidate.
-static void learn_of(struct sp_stream *stream, struct sp_mark *mark, CUstream handle) {
-    if (mark && may_wait_for(stream, mark) && sp_is_done(sp_resolve_capture(handle)))
-        sp_learn_wait_mark(stream, mark);
-}
-
 struct sp_outcome sp_event_wait(CUevent event, struct sp_stream *stream, CUstream handle,
                                 unsigned int flags) {
     struct sp_mark *marks[SP_EQUIVALENT_MARKS] = {NULL, NULL};
@@ -268,8 +263,10 @@ struct sp_outcome sp_event_wait(CUevent event, struct sp_stream *stream, CUstrea
         recall_news(event, stream, marks);
     struct sp_outcome outcome = sp_outcome_of_driver(
         sp_driver->cuStreamWaitEvent(handle, event, flags), "cuStreamWaitEvent");
-    for (int i = 0; i < SP_EQUIVALENT_MARKS && sp_is_done(outcome); i++)
-        learn_of(stream, marks[i], handle);
+    for (int i = 0; i < SP_EQUIVALENT_MARKS && sp_is_done(outcome); i++) {
+        if (marks[i] && may_wait_for(stream, marks[i]) && sp_is_done(sp_resolve_capture(handle)))
+            sp_learn_wait_mark(stream, marks[i]);
+    }
     release_marks(marks);
     return outcome;
 }

@@ -21,8 +21,8 @@ void sp_learn_join(struct sp_stream *stream, struct sp_fence fence) {
     sp_lock_release(&stream->lock);
 }
 
-// Joins what the mark stands for, and notes the wait. The stream keeps the mark until it hears of
-// the next one.
+// Joins what the mark stands for, and notes the wait. The stream has a reference to the mark until
+// the next wait.
 static void learn_mark(struct sp_stream *stream, struct sp_mark *mark) {
     sp_lock_acquire(&stream->lock);
     join_locked(stream, (struct sp_fence){mark->stream->slot, mark->sequence});

@@ -65,7 +65,7 @@ static void add_news(struct news *news, uint32_t slot) {
     sp_store_release(&news->latest[number % LATEST], (number + 1) << SLOT_BITS | slot);
 }
 
-// -------------------------------------------------------------------------- closing and publishing
+// ------------------------------------------------------------------------ snapshots and publishing
 
 uint64_t sp_progress_close(struct sp_stream *stream) {
     sp_lock_acquire(&stream->lock);

@@ -125,7 +125,7 @@ bool sp_progress_news_of(enum sp_knowledge how, uint64_t number, uint32_t *slot)
 // not. There is one listener at a time.
 bool sp_progress_await_news(uint64_t seen, void (*listener)(void));
 
-// ------------------------------------------------------------------------------------------- turns
+// ------------------------------------------------------------------------------------------ queues
 //
 // Queues of the streams that have events which nobody has found complete yet, so that some can be
 // asked without a look at all.

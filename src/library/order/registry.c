@@ -46,15 +46,12 @@ static void unlink_handle(struct sp_stream *stream) {
 
 // Whoever borrows the stream says so before it looks at known_as: what is read here in the opposite
 // order misses no borrower.
-static bool is_in_use_by(const struct sp_stream *stream, CUstream handle) {
-    return stream->handle == handle &&
-           (atomic_load(&stream->known_as) != 0 || atomic_load(&stream->handle_use.borrowers) != 0);
-}
-
 struct sp_stream *sp_registry_find_in_use_by(CUstream handle) {
     sp_lock_acquire(&sp_registry.lock);
     struct sp_stream *stream = *handle_bucket(handle);
-    while (stream && !is_in_use_by(stream, handle))
+    while (stream &&
+           (stream->handle != handle || (atomic_load(&stream->known_as) == 0 &&
+                                         atomic_load(&stream->handle_use.borrowers) == 0)))
         stream = stream->links.next_by_handle;
     sp_lock_release(&sp_registry.lock);
     return stream;

@@ -62,7 +62,7 @@ struct sp_stream_links {
     struct sp_list unused;     // among the slots to be used again
 };
 
-// The stream's place among those that are asked by turns: see order/progress.h.
+// The stream's place in a queue of those that are asked: see order/progress.h.
 struct sp_stream_queued {
     struct sp_list link; // guarded by the queue's lock
     _Atomic bool is_in;  // written under the stream's lock
@@ -79,7 +79,7 @@ struct sp_stream_handle_use {
 struct sp_stream_marks {
     struct sp_mark *recent[SP_STREAM_MARKS]; // those that no synchronise is known to have passed
     uint32_t recent_count;                   // of them: the first ones, the oldest first
-    struct sp_mark *waited_for;              // of another stream; see order/said.h
+    struct sp_mark *waited_for;              // of another stream; see order/learn.h
     struct sp_mark *spares;                  // with an event each, to be recorded again
     _Atomic uint32_t spare_count;            // written under the lock
     uint32_t epoch;                          // counts the contexts that the slot has lost

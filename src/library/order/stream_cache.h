@@ -50,7 +50,7 @@ static inline struct sp_stream *sp_stream_cache_find(CUstream handle) {
     return is_it ? stream : NULL;
 }
 
-// Remembers the stream that the handle was just resolved to.
+// Adds the stream that the handle was just resolved to.
 void sp_stream_cache_add(struct sp_stream *stream, CUstream handle);
 
 // Makes every thread forget a handle, before the stream that it names (null: it isn't told) is

@@ -15,7 +15,6 @@
 #include "region/stitch.h"
 #include "supply/defer.h"
 #include "supply/remap.h"
-#include "tell/gauge.h"
 #include "tell/statistic.h"
 
 #include <streampool/lists.h>
@@ -163,8 +162,8 @@ static const struct attribute table[] = {
     {poolMemPoolAttrMaxPoolSize, FIGURE(SIZE, props.maxSize)},
     {poolMemPoolAttrHwDecompressEnabled, .initial = false},
     {poolMemPoolAttrLocalityDomainId, .initial = (uint64_t)-1}, // none
-    {poolMemPoolAttrUnfencedBytesMax, FIELD(NUMBER, attributes.unfenced_max),
-     .initial = SP_HELD_MAX, .read = sp_held_max, .write = set_unfenced_max},
+    {poolMemPoolAttrUnfencedBytesMax, FIELD(NUMBER, attributes.unfenced_max), .read = sp_held_max,
+     .write = set_unfenced_max}, // sp_held_max() has its value in a new pool
     {poolMemPoolAttrHostWaitMax, FIELD(NUMBER, attributes.host_wait_max)},
     {poolMemPoolAttrDeterministic, FIELD(FLAG, attributes.deterministic),
      .write = set_deterministic},
@@ -282,8 +281,7 @@ poolError_t sp_attributes_get(struct sp_pool *pool, enum poolMemPoolAttr attribu
         sp_collect_all(pool);
     if (entry)
         number = entry->read ? entry->read(pool) : load(pool, entry);
-    else if (!sp_statistic_read(pool, attribute, &number) &&
-             !sp_gauge_read(pool, attribute, &number))
+    else if (!sp_statistic_read(pool, attribute, &number))
         return sp_fail(poolErrorInvalidValue, "%d is not a pool attribute", (int)attribute);
     put_at(attribute, value, number);
     return poolSuccess;

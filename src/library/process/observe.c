@@ -9,7 +9,7 @@
 #include "process/observe_load.h"
 #include "region/collect.h"
 #include "region/device.h"
-#include "tell/summary.h"
+#include "tell/tell.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -162,16 +162,10 @@ static void print_pools_of(struct sp_device *device, FILE *out) {
         struct sp_pool *pool = SP_CONTAINER_OF(link, struct sp_pool, listing.link);
         if (!sp_load_relaxed(&pool->destroyed) && sp_load_relaxed(&pool->reserved_high) > 0) {
             sp_collect_all(pool);
-            sp_summary_print(pool, out);
+            sp_tell_print(pool, out);
         }
     }
     sp_lock_release(&device->lock);
-}
-
-static void print_pools(FILE *out) {
-    struct sp_device *device = NULL;
-    while ((device = sp_device_next(device)))
-        print_pools_of(device, out);
 }
 
 static void print_never_freed(FILE *out) {
@@ -179,8 +173,8 @@ static void print_never_freed(FILE *out) {
     observer->read(&live);
     fprintf(out,
             "streampool: never freed: %" PRIu64 " block%s of %s together; %s at most at once\n",
-            live.blocks, live.blocks == 1 ? "" : "s", sp_summary_bytes(live.bytes).text,
-            sp_summary_bytes(live.bytes_high).text);
+            live.blocks, live.blocks == 1 ? "" : "s", sp_tell_bytes(live.bytes).text,
+            sp_tell_bytes(live.bytes_high).text);
     if (live.unnoted > 0)
         fprintf(out, "streampool: %" PRIu64 " blocks aren't in these figures: no host memory\n",
                 live.unnoted);
@@ -210,8 +204,9 @@ void sp_observe_print_at_exit(void) {
         return;
     if (sp_options()->stats) {
         fprintf(stderr, "streampool: summary of process %ld\n", (long)getpid());
-        print_pools(stderr);
-        sp_summary_print_destroyed(stderr);
+        for (struct sp_device *device = NULL; (device = sp_device_next(device));)
+            print_pools_of(device, stderr);
+        sp_tell_print_destroyed(stderr);
     }
     if (sp_options()->stats || sp_options()->leaks)
         print_never_freed(stderr);

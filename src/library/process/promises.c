@@ -92,7 +92,7 @@ static void set_locked(int promises) {
     else
         sp_borrow_suspend();
     if (before != after)
-        for_each_pool(deal); // where it is suspended, another thread may have opened some again
+        for_each_pool(deal); // where it is suspended, another thread may have made some lazy again
     changes++;
 }
 

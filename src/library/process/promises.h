@@ -20,7 +20,7 @@ void sp_promises_set(struct sp_pool *pool, int promises);
 // of promises. It walks the pools, so the caller is to look for given-up ones then.
 poolError_t sp_promises_change(struct sp_pool *pool, int promises);
 
-// Forgets what was remembered for the sake of a promise that a pool has no longer, or of streams
+// Forgets what was cached for the sake of a promise that a pool has no longer, or of streams
 // that may be about to end. No lock is held.
 void sp_promises_end(void);
 

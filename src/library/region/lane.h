@@ -60,7 +60,7 @@ struct sp_lane {
     bool records_each_free; // before it is put back; of the stream
     // See region/held.h.
     _Atomic int share; // enum sp_held_share
-    uint32_t learned;  // what the stream's was when the lane was last opened again
+    uint32_t learned;  // what the stream's was when the lane was last made lazy again
     bool uncounted; // something was freed that lies in no extent that it holds, and isn't covered
     uint64_t confirmed; // extents that were looked at under unfenced_sequence
     // Guarded by device.space.finding:

@@ -3,6 +3,7 @@
 #include "order/poll.h"
 #include "order/slot.h"
 #include "region/quick.h"
+#include "region/settle.h"
 
 // A look for a stream at what the lane of another one offers.
 struct look {
@@ -88,10 +89,6 @@ static enum sp_statistic statistic_of(enum sp_rule rule, bool asked) {
     return rule == SP_RULE_ORDERED ? SP_STATISTIC_ReuseOrdered : SP_STATISTIC_ReuseSameStream;
 }
 
-static bool may_have(const struct sp_lane *from, uint64_t size) {
-    return from && sp_load_relaxed(&from->quick_used) & 1u << sp_quick_index(size);
-}
-
 struct sp_block *sp_offer_take(struct sp_pool *pool, struct sp_stream *stream, uint64_t size,
                                unsigned int flags) {
     struct look look = {.pool = pool,
@@ -99,7 +96,7 @@ struct sp_block *sp_offer_take(struct sp_pool *pool, struct sp_stream *stream, u
                         .from = sp_load_relaxed(&pool->lanes.offers),
                         .size = size,
                         .flags = flags};
-    if (!may_have(look.from, size))
+    if (!look.from || !(sp_load_relaxed(&look.from->quick_used) & 1u << sp_quick_index(size)))
         return NULL;
     struct sp_block *block = take(&look);
     bool asked = !block && ask(&look);
@@ -109,5 +106,83 @@ struct sp_block *sp_offer_take(struct sp_pool *pool, struct sp_stream *stream, u
         return NULL;
     sp_fence_set_prune(&block->fences, sp_pool_measure(pool));
     sp_pool_count(pool, statistic_of(look.rule, asked));
+    return block;
+}
+
+// --------------------------------------------------------------------- what its stream runs after
+
+// A stream that runs after more of them leaves the look to the ladder.
+enum { STREAMS_MOST = 16 };
+
+// All that is complete is ready, as far as it may serve a large request.
+static bool is_settled(const struct sp_pool *pool) {
+    const struct sp_region *region = &pool->regions[SP_REGION_LARGE];
+    bool lanes_alone = region->waiting.bytes == 0 && region->unfenced.bytes == 0;
+    return sp_settle_is_done(pool) || (lanes_alone && sp_settle_is_done_by_lanes(pool));
+}
+
+// Other lanes may have something that is large enough and that the stream may take by its clock,
+// and no other memory is to be compared with that.
+static bool may_have_before(const struct sp_lane *lane, uint64_t size, unsigned int flags) {
+    const struct sp_pool *pool = lane->pool;
+    const struct sp_region *region = &pool->regions[SP_REGION_LARGE];
+    return size <= region->lanes_most && size > region->waiting.bytes &&
+           size > region->unfenced.bytes &&
+           (!sp_stream_acts(lane->stream) || sp_list_empty(&pool->lanes.legacy)) &&
+           !(flags & poolMallocSameStreamOnly) &&
+           sp_pool_policy(pool, poolMemPoolReuseFollowEventDependencies) && is_settled(pool);
+}
+
+// A search, and the best block so far.
+struct search {
+    const struct sp_lane *lane;
+    uint64_t size;
+    struct sp_block *best;
+};
+
+// Looks at the best fit of a tier of the stream that `until` names, after which the searching one
+// runs up to there. False where the best fit is out of reach, and others of the tier may not be.
+static bool look_at(struct search *search, const struct sp_tier *tier, struct sp_fence until) {
+    struct sp_block *fit = sp_tier_best_fit(tier, search->size);
+    if (!fit || (search->best && fit->size >= search->best->size))
+        return true;
+    struct sp_fence fence = *sp_fence_set_at(&fit->fences, 0);
+    if (fence.sequence > until.sequence && !sp_pool_knows(search->lane->pool, fence))
+        return sp_calendar_earliest(tier->calendar) > until.sequence;
+    search->best = fit;
+    return true;
+}
+
+static bool look_at_lane(struct search *search, const struct sp_lane *lane, struct sp_fence until) {
+    if (!lane || lane == search->lane)
+        return true;
+    return look_at(search, &lane->tiers[SP_REGION_LARGE], until) &&
+           look_at(search, &lane->unfenced[SP_REGION_LARGE], until);
+}
+
+// With the stream's lock held, under which the clock stays as it is.
+static struct sp_block *find_before_locked(const struct sp_lane *lane, uint64_t size) {
+    const struct sp_fence_set *clock = &lane->stream->clock;
+    struct search search = {.lane = lane, .size = size};
+    if (clock->count > STREAMS_MOST)
+        return NULL;
+    for (uint32_t i = 0; i < clock->count; i++) {
+        struct sp_fence until = *sp_fence_set_at(clock, i);
+        if (!look_at_lane(&search, sp_lane_find(lane->pool, until.slot), until))
+            return NULL;
+    }
+    return search.best;
+}
+
+struct sp_block *sp_offer_find_before_locked(struct sp_lane *lane, uint64_t size,
+                                             unsigned int flags) {
+    struct sp_stream *stream = lane->stream;
+    if (!may_have_before(lane, size, flags))
+        return NULL;
+    sp_lock_acquire(&stream->lock);
+    struct sp_block *block = find_before_locked(lane, size);
+    if (block)
+        sp_slot_note_acquired_locked(stream, &block->fences);
+    sp_lock_release(&stream->lock);
     return block;
 }

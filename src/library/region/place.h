@@ -1,5 +1,5 @@
-// Placing by address: in a pool that several streams share, a large block lies at the lowest
-// address at which it fits.
+// Placing by address: in a pool that several streams share, a large block of the lane's own or
+// ready memory lies at the lowest address at which it fits, in the oldest segment where it does.
 //
 // With the best fit, where a block lies depends on all that was freed before: a program that does
 // the same again and again finds other places each time, until one is missing. By address it finds

@@ -166,7 +166,7 @@ static bool reinsert_over(struct sp_pool *pool, struct sp_calendar *calendar, un
     return !sp_calendar_is_behind(calendar);
 }
 
-// Unfenced blocks of a lazy lane are of the time before it was opened. A block that is moved
+// Unfenced blocks of a lazy lane are of the time before it was lazy. A block that is moved
 // elsewhere may be merged with blocks there, never with one of this tier. So the next one stays
 // valid.
 static bool reinsert_unfenced(struct sp_lane *lane, uint64_t covered, unsigned *looks) {

@@ -2,9 +2,9 @@
 
 #include "base/checked.h"
 #include "base/number.h"
-#include "region/before.h"
 #include "region/collect.h"
 #include "region/lane.h"
+#include "region/offer.h"
 #include "region/place.h"
 #include "region/quick.h"
 #include "region/retain.h"
@@ -204,7 +204,7 @@ struct sp_block *sp_take_near_locked(struct sp_lane *lane, uint64_t size, unsign
     struct sp_block *block = more ? NULL : take_at_hand(lane, SP_REGION_LARGE, size);
     *unfenced = lane->unfenced[SP_REGION_LARGE].bytes > 0;
     if (!block && !more && !*unfenced && sp_load_relaxed(&lane->by_address))
-        before = sp_before_find_locked(lane, size, flags);
+        before = sp_offer_find_before_locked(lane, size, flags);
     if (before) {
         sp_tier_remove(before);
         block = cut(lane->pool, before, size);

@@ -20,10 +20,10 @@ struct sp_block *sp_take_ready(const struct sp_request *request);
 
 // Takes a large block, BUSY, for the lane's stream: out of the ready memory and the lane's own, its
 // quick lists included, which are put back first; where these have none, and all that the lane has
-// is fenced, as sp_before_find_locked() tells. Else as above. `unfenced` tells whether the lane has
-// memory that no event stands behind. With the lane's lock held; takes the pool's. Where there were
-// too many in the quick lists some are still in them, and nothing is taken: both locks are to be
-// given back, and then it goes on.
+// is fenced, as sp_offer_find_before_locked() tells. Else as above. `unfenced` tells whether the
+// lane has memory that no event stands behind. With the lane's lock held; takes the pool's. Where
+// there were too many in the quick lists some are still in them, and nothing is taken: both locks
+// are to be given back, and then it goes on.
 struct sp_block *sp_take_near_locked(struct sp_lane *lane, uint64_t size, unsigned int flags,
                                      bool *unfenced);
 

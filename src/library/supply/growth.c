@@ -115,8 +115,8 @@ void sp_growth_note(struct sp_pool *pool, uint64_t size) {
 
 // Returns the size of extents that befits a pool of so many bytes. A call costs about the same for
 // a large extent as for a small one, but only whole free extents can be mapped again elsewhere; so
-// an extent is a small part of the pool: where several streams share it no more than that part, and
-// else a power of two.
+// an extent is a small part of the pool, rounded up: to a granule where several streams share it,
+// else to a power of two.
 static uint64_t extent_of_pool(const struct sp_pool *pool, uint64_t bytes) {
     uint64_t part = bytes / SP_EXTENTS_OF_POOL;
     uint64_t size = SP_EXTENT_MIN;

@@ -17,9 +17,9 @@
 #define SP_EXTENT_OWN_MAX        ((uint64_t)48 << 20)
 #define SP_EXTENT_OWN_MAX_SHARED ((uint64_t)16 << 20)
 
-// How the large region grows; see docs/notes/growth.md for what was tried. Extents are powers of
-// two between the bounds, at most this part of the pool, but never less than that part of the
-// request.
+// How the large region grows; see docs/notes/growth.md for what was tried. Extents lie between the
+// bounds: this part of the pool, rounded up to a power of two (to a granule where several streams
+// share the pool), but never less than that part of the request.
 #define SP_EXTENT_MIN         ((uint64_t)4 << 20)
 #define SP_EXTENT_MAX         ((uint64_t)1 << 30)
 #define SP_EXTENTS_OF_POOL    64
@@ -64,11 +64,10 @@ void sp_growth_note(struct sp_pool *pool, uint64_t size);
 // of `size` bytes.
 uint64_t sp_growth_room(struct sp_pool *pool, uint64_t size);
 
-// On a plain device (vmm/device.h) a growth is one piece, of a rounded size: so that a block that
-// is a little larger finds a place where one was freed.
-
 // Returns how much is to be mapped where `need` is needed, a multiple of the granule. It is less
-// than `need` where the pool's limit has no room for that.
+// than `need` where the pool's limit has no room for that. On a plain device (vmm/device.h) it is
+// one piece, of a rounded size: so that a block that is a little larger finds a place where one was
+// freed.
 uint64_t sp_growth_amount(struct sp_pool *pool, enum sp_region_kind kind, uint64_t need);
 
 // Returns the size of the extents that `amount` bytes are made of. `ahead` says that they are for

@@ -150,11 +150,6 @@ static enum poolGrowthKind kind_of(enum sp_region_kind kind) {
 }
 
 // Where there are very many lanes, a request looks at some of them before it grows.
-static bool is_cut_short(const struct sp_request *request) {
-    return request->cut_short || request->left_some ||
-           (sp_pool_has_very_many_lanes(request->pool) && !request->thorough);
-}
-
 void sp_explain_complete(const struct sp_request *request, bool asked_driver) {
     struct poolMemPoolGrowth *growth = request->watched;
     growth->structSize = sizeof *growth;
@@ -164,7 +159,8 @@ void sp_explain_complete(const struct sp_request *request, bool asked_driver) {
     growth->wanted = request->size;
     growth->askedDriver = asked_driver;
     growth->mayWait = sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies);
-    growth->cutShort = is_cut_short(request);
+    growth->cutShort = request->cut_short || request->left_some ||
+                       (sp_pool_has_very_many_lanes(request->pool) && !request->thorough);
     growth->afterTrim = !sp_is_done(request->growth);
     growth->afterWaits = request->bound == SP_BOUND_PASSED;
     if (request->kind != SP_REGION_LARGE)

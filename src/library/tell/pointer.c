@@ -134,17 +134,14 @@ static struct sp_block *find_block(uint64_t address) {
     return block;
 }
 
-static enum look look_at_large(struct poolPointerAttributes *attributes, uint64_t address) {
-    struct sp_block *block = find_block(address);
-    return block ? look_at_block(attributes, block, address) : LOOK_FREE;
-}
-
 // -------------------------------------------------------------------------------------------- both
 
 static enum look look(struct poolPointerAttributes *attributes, uint64_t address) {
     uintptr_t owner = sp_owner_of(address);
-    return sp_owner_slab(owner) ? look_in_slab(attributes, owner, address)
-                                : look_at_large(attributes, address);
+    if (sp_owner_slab(owner))
+        return look_in_slab(attributes, owner, address);
+    struct sp_block *block = find_block(address);
+    return block ? look_at_block(attributes, block, address) : LOOK_FREE;
 }
 
 static struct poolPointerAttributes nothing_known(enum poolPointerState state) {

@@ -1,8 +1,302 @@
 #include "tell/refusal.h"
 
-#include "tell/advice.h"
-#include "tell/shortage.h"
+#include "order/context.h"
+#include "order/indirect.h"
+#include "region/device.h"
+#include "region/lane.h"
 #include "tell/text.h"
+
+// True when the request would be served if nobody used these parts any more, either.
+static bool fits_completed(const struct sp_shortage *shortage, unsigned parts) {
+    return sp_shortage_fits(shortage, SP_HERE | parts, SP_HERE | parts, 0);
+}
+
+// True when it would be served if the stream ran after the users of these parts.
+static bool fits_ordered(const struct sp_shortage *shortage, unsigned parts) {
+    bool fits = sp_shortage_fits(shortage, SP_HERE | parts, SP_READY, 0);
+    return fits && sp_shortage_is_near(shortage, parts);
+}
+
+// ----------------------------------------------------------------------------------------- to wait
+
+static bool is_of_flags(const struct sp_shortage *shortage, unsigned flags) {
+    return (shortage->request->flags & flags) != 0;
+}
+
+static bool is_of_current_context(const struct sp_room *room) {
+    const struct sp_stream *holder = room->holder;
+    return !holder ||
+           (!room->several_contexts && sp_context_is_current(holder->context, holder->context_id));
+}
+
+// A synchronise gives back what is free: that is no loss where as much can be mapped anew.
+static void say_to_keep(const struct sp_shortage *shortage, struct sp_text *text) {
+    uint64_t threshold = sp_load_relaxed(&shortage->request->pool->attributes.release_threshold);
+    bool goes_for_good = !sp_shortage_may_grow(shortage) || !sp_shortage_fits_anew(shortage);
+    if (shortage->reserved > threshold && goes_for_good)
+        sp_text_add(text, ", if ReleaseThreshold has the pool keep it");
+}
+
+static const char with_each_context[] = " with each context current that holds some of it back";
+
+// A synchronise of the device is one of the current context.
+static const char *in_contexts_of(const struct sp_room *room) {
+    if (is_of_current_context(room))
+        return "";
+    return room->several_contexts ? with_each_context : " with that context current";
+}
+
+static void say_device(const struct sp_shortage *shortage, const char *where,
+                       struct sp_text *text) {
+    sp_text_add(text, "poolDeviceSynchronize%s makes it available", where);
+    say_to_keep(shortage, text);
+}
+
+// A stream that was destroyed can't be synchronised, nor a per-thread one by any other thread. The
+// legacy stream is that of the current context.
+static bool can_be_synchronized(const struct sp_stream *stream) {
+    bool is_gone = sp_load_relaxed(&stream->gone);
+    if (sp_stream_handle_now(stream) == CU_STREAM_PER_THREAD || is_gone)
+        return false;
+    return !sp_stream_is_legacy(sp_stream_handle_now(stream)) ||
+           sp_context_is_current(stream->context, stream->context_id);
+}
+
+// Names a stream where it alone holds all of it back, and nothing else is needed.
+static void advise_wait(const struct sp_shortage *shortage, unsigned part, struct sp_text *text) {
+    const struct sp_room *room = &shortage->rooms[part];
+    unsigned unused = room->stays_mine ? SP_READY : SP_READY | part;
+    bool is_enough = sp_shortage_fits(shortage, SP_HERE | part, unused, 0);
+    if (!is_enough || !room->holder || room->several || !can_be_synchronized(room->holder)) {
+        unsigned needed = is_enough ? part : SP_HERE | part;
+        say_device(shortage, in_contexts_of(&shortage->rooms[needed]), text);
+        return;
+    }
+    sp_text_add(text, "poolStreamSynchronize of %s makes it available",
+                sp_text_stream(room->holder).text);
+    say_to_keep(shortage, text);
+}
+
+static void advise_host_wait(const struct sp_shortage *shortage, struct sp_text *text) {
+    uint64_t most = sp_load_relaxed(&shortage->request->pool->attributes.host_wait_max);
+    if (most == 0)
+        sp_text_add(text, "HostWaitMax lets an allocation wait for what is pending");
+    else
+        sp_text_add(text, "what is pending took longer than HostWaitMax (%.3f ms)",
+                    (double)most / 1e6);
+}
+
+static void advise_for_pending(const struct sp_shortage *shortage, struct sp_text *text) {
+    const struct sp_pool *pool = shortage->request->pool;
+    bool ordered = fits_ordered(shortage, SP_PENDING);
+    bool policy = sp_pool_policy(pool, poolMemPoolReuseAllowInternalDependencies);
+    bool flagged = is_of_flags(shortage, poolMallocSameStreamOnly | poolMallocNoInsertedWaits);
+    if (ordered && !policy && !flagged)
+        sp_text_add(text,
+                    "ReuseAllowInternalDependencies lets the stream wait for what is pending");
+    else if (sp_shortage_is_near(shortage, SP_PENDING) && !sp_pool_is_deterministic(pool))
+        advise_host_wait(shortage, text);
+    else if (ordered && policy && flagged)
+        sp_text_add(text, "without %s the stream could wait for what is pending",
+                    is_of_flags(shortage, poolMallocSameStreamOnly) ? "poolMallocSameStreamOnly"
+                                                                    : "poolMallocNoInsertedWaits");
+    else
+        advise_wait(shortage, SP_PENDING, text);
+}
+
+// Where the driver has no event of a context, the host waits instead of the stream.
+static void say_context_fence(const struct sp_shortage *shortage, struct sp_text *text) {
+    const struct sp_pool *pool = shortage->request->pool;
+    bool is_on = sp_load_relaxed(&pool->attributes.context_fence);
+    uint64_t most = sp_load_relaxed(&pool->attributes.context_wait_max);
+    if (is_on || !sp_shortage_is_near(shortage, SP_UNFENCED))
+        return;
+    if (!sp_indirect_needs_context_wait()) {
+        if (fits_ordered(shortage, SP_UNFENCED) &&
+            sp_request_allows(shortage->request, poolMemPoolReuseAllowInternalDependencies))
+            sp_text_add(text, ", or ContextFence has the stream wait for it");
+    } else if (sp_pool_may_ask(pool) && most > 0) {
+        sp_text_add(text, ", or ContextFence has the host wait for it");
+        sp_text_add(text, ", no longer than ContextWaitMax (%.3f ms)", (double)most / 1e6);
+    }
+}
+
+static bool could_wait_for_others(const struct sp_shortage *shortage) {
+    const struct sp_pool *pool = shortage->request->pool;
+    unsigned parts = sp_shortage_is_near(shortage, SP_PENDING) ? SP_HERE | SP_PENDING : SP_HERE;
+    return shortage->lack == SP_LACK_DEVICE &&
+           sp_load_relaxed(&pool->attributes.host_wait_max) == 0 &&
+           !sp_pool_is_deterministic(pool) &&
+           sp_shortage_fits(shortage, parts, parts, shortage->others[SP_READY | SP_PENDING].whole);
+}
+
+// No stream can be made to wait for another pool's memory, which has to be given back first. The
+// streams that hold it back aren't named, so neither is their context.
+static void advise_for_others(const struct sp_shortage *shortage, struct sp_text *text) {
+    const struct sp_room *own = &shortage->rooms[SP_ALL];
+    const struct sp_room *rest = &shortage->others[SP_ALL];
+    bool is_current = is_of_current_context(own) && is_of_current_context(rest);
+    sp_text_add(text, "other pools of the device hold %s that are free and may still be in use: ",
+                sp_text_bytes(shortage->others_free).text);
+    say_device(shortage, is_current ? "" : with_each_context, text);
+    if (could_wait_for_others(shortage))
+        sp_text_add(text, ", or HostWaitMax lets an allocation wait for it");
+}
+
+// ----------------------------------------------------------------------------------------- to grow
+
+// Other threads may have freed memory since the request was refused.
+static void advise_larger_limit(const struct sp_shortage *shortage, struct sp_text *text) {
+    if (shortage->least > shortage->left_to_limit)
+        sp_text_add(text, "a pool with a maxSize that is larger by %s has room for it",
+                    sp_text_bytes(shortage->least - shortage->left_to_limit).text);
+    else
+        sp_text_add(text, "the limit leaves enough for that by now: another try may do");
+    if (shortage->on_device < shortage->least)
+        sp_text_add(text, ", once the device has as much free");
+}
+
+static void say_who_has_the_device(const struct sp_shortage *shortage, struct sp_text *text) {
+    uint64_t total = shortage->request->pool->device->vmm.total_memory;
+    uint64_t known = shortage->on_device + shortage->reserved + shortage->others_reserved;
+    sp_text_add(text, "nothing but freeing helps: other pools of the device hold %s",
+                sp_text_bytes(shortage->others_reserved).text);
+    if (shortage->others_free > 0)
+        sp_text_add(text, " (%s of it free)", sp_text_bytes(shortage->others_free).text);
+    if (shortage->knows_device && known < total)
+        sp_text_add(text, ", and what isn't of any pool %s", sp_text_bytes(total - known).text);
+}
+
+// Other pools give back what a request needs as a whole, and not what it lacks beside free memory.
+// True when that was told.
+static bool advise_trims(const struct sp_shortage *shortage, struct sp_text *text) {
+    if (shortage->lack != SP_LACK_DEVICE || !sp_shortage_fits_after_trims(shortage, SP_ALL))
+        return false;
+    sp_text_add(text, "poolMemPoolTrimTo of other pools of the device gives back what is missing");
+    if (!sp_shortage_fits_after_trims(shortage, SP_READY))
+        sp_text_add(text, " after poolDeviceSynchronize");
+    return true;
+}
+
+static void advise_for_full_device(const struct sp_shortage *shortage, struct sp_text *text) {
+    uint64_t whole = shortage->rooms[SP_ALL].whole + shortage->others[SP_ALL].whole;
+    if (shortage->on_device >= shortage->least)
+        sp_text_add(text, "the device has enough free for that by now: another try may do");
+    else if (!shortage->knows_device && whole > 0)
+        sp_text_add(text,
+                    "nobody knows what the device has free: another try after "
+                    "poolDeviceSynchronize may do");
+    else if (!advise_trims(shortage, text))
+        say_who_has_the_device(shortage, text);
+}
+
+// Without the flag the pool could grow by what the device has.
+static bool could_grow(const struct sp_shortage *shortage) {
+    return shortage->lack == SP_LACK_FLAG && shortage->least <= sp_shortage_growth(shortage, 0);
+}
+
+// Priming maps one free block, which isn't fixed, where there is room for all of it.
+static void advise_growth_ahead(const struct sp_shortage *shortage, struct sp_text *text) {
+    if (shortage->least > shortage->left_to_limit)
+        advise_larger_limit(shortage, text);
+    else if (shortage->request->kind != SP_REGION_FIXED &&
+             shortage->needed <= sp_shortage_growth(shortage, 0))
+        sp_text_add(text, "poolMemPoolPrime takes memory from the device ahead of need");
+    else if (could_grow(shortage))
+        sp_text_add(text, "without poolMallocNoGrowth the pool could grow by it");
+    else if (sp_shortage_fits_anew(shortage))
+        sp_text_add(text,
+                    "without poolMallocNoGrowth the pool could grow after poolDeviceSynchronize");
+    else
+        advise_for_full_device(shortage, text);
+}
+
+static void advise_for_growth(const struct sp_shortage *shortage, struct sp_text *text) {
+    switch (shortage->lack) {
+    case SP_LACK_FLAG:
+        advise_growth_ahead(shortage, text);
+        break;
+    case SP_LACK_LIMIT:
+        advise_larger_limit(shortage, text);
+        break;
+    case SP_LACK_DEVICE:
+        advise_for_full_device(shortage, text);
+        break;
+    default:
+        sp_text_add(text,
+                    "the driver lacks memory for its own ends: poolMemPoolTrimTo gives some back");
+    }
+}
+
+// Another thread has freed memory meanwhile, or the driver doesn't let the pool have what there is.
+static void advise_another_try(const struct sp_shortage *shortage, struct sp_text *text) {
+    bool is_refused = shortage->lack == SP_LACK_DEVICE && shortage->on_device >= shortage->least;
+    if (is_refused || shortage->lack == SP_LACK_DRIVER)
+        advise_for_growth(shortage, text);
+    else
+        sp_text_add(text, "what is free is enough for that by now: another try may do");
+}
+
+// ----------------------------------------------------------------------------------- to use pieces
+
+// Tells that free memory which isn't fixed can't be had for a fixed block. True when that was told.
+static bool advise_not_fixed(const struct sp_shortage *shortage, struct sp_text *text) {
+    const struct sp_room *here = &shortage->rooms[SP_HERE];
+    if (shortage->request->kind != SP_REGION_FIXED)
+        return false;
+    if (here->other_row >= shortage->request->size)
+        sp_text_add(text, "without poolMallocFixed a free piece of the pool is large enough");
+    else if (sp_shortage_stitched(here) >= shortage->request->size &&
+             sp_device_defragmentation(shortage->request->pool) != poolDefragmentNever)
+        sp_text_add(text,
+                    "without poolMallocFixed the pool could map its free pieces side by side");
+    else
+        return false;
+    return true;
+}
+
+static void advise_for_pieces(const struct sp_shortage *shortage, struct sp_text *text) {
+    const struct sp_request *request = shortage->request;
+    uint64_t stitched = sp_shortage_stitched(&shortage->rooms[SP_HERE]);
+    bool is_enough = request->kind == SP_REGION_LARGE && stitched >= request->size;
+    if (is_enough && !sp_vmm_is_plain(&request->pool->device->vmm) &&
+        sp_device_defragmentation(request->pool) == poolDefragmentNever)
+        sp_text_add(text, "Defragmentation lets the pool map its free pieces side by side");
+    else if (advise_not_fixed(shortage, text))
+        return;
+    else if (could_grow(shortage))
+        advise_growth_ahead(shortage, text);
+    else if (!advise_trims(shortage, text))
+        sp_text_add(text,
+                    "what is free is in pieces beside blocks in use, so nothing but freeing helps");
+}
+
+// The first that helps: to wait for what is free, to use what lies in pieces, to grow.
+static void say_advice(const struct sp_shortage *shortage, struct sp_text *text) {
+    if (shortage->has_lost)
+        sp_text_add(text,
+                    "new memory can't lie where blocks of before a reset of the device are in "
+                    "use, so free these first; ");
+    if (shortage->lack == SP_LACK_HOST)
+        sp_text_add(text, "it is the host that has no memory left, and not the device");
+    else if (fits_ordered(shortage, 0))
+        advise_another_try(shortage, text);
+    else if (fits_completed(shortage, SP_PENDING) && shortage->rooms[SP_PENDING].bytes > 0)
+        advise_for_pending(shortage, text);
+    else if (fits_completed(shortage, SP_UNFENCED) && shortage->rooms[SP_UNFENCED].bytes > 0) {
+        advise_wait(shortage, SP_UNFENCED, text);
+        say_context_fence(shortage, text);
+    } else if (fits_completed(shortage, SP_ALL))
+        say_device(shortage, in_contexts_of(&shortage->rooms[SP_ALL]), text);
+    else if (sp_shortage_fits(shortage, SP_ALL, SP_ALL, shortage->others[SP_ALL].whole))
+        advise_for_others(shortage, text);
+    else if (shortage->rooms[SP_HERE].bytes >= shortage->request->size)
+        advise_for_pieces(shortage, text);
+    else
+        advise_for_growth(shortage, text);
+}
+
+// ------------------------------------------------------------------------------------ the sentence
 
 static void say_cause(const struct sp_shortage *shortage, const char *call, struct sp_text *text) {
     struct sp_words growth = sp_text_bytes(shortage->least);
@@ -60,7 +354,7 @@ poolError_t sp_refusal_tell(const struct sp_shortage *shortage, struct sp_outcom
     say_cause(shortage, lacking.entry_point, &text);
     say_figures(shortage, &text);
     sp_text_add(&text, "; ");
-    sp_advice_say(shortage, &text);
+    say_advice(shortage, &text);
     sp_fail(poolErrorMemoryAllocation, "%s", text.buffer);
     sp_fail_of_driver(lacking);
     return poolErrorMemoryAllocation;

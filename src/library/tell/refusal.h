@@ -1,5 +1,7 @@
-// The words of a refused allocation: why, how the pool stands, and what would help most
-// (tell/advice.h).
+// The words of a refused allocation: why, how the pool stands, and the cheapest thing that would
+// have it served: first to wait for what is free, then to use what lies in pieces, then to grow.
+// What a shortage says would fit is what the ladder would find, so a program that does as advised
+// is served.
 #ifndef STREAMPOOL_TELL_REFUSAL_H
 #define STREAMPOOL_TELL_REFUSAL_H
 

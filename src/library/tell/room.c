@@ -111,11 +111,6 @@ static void note_holders(const struct look *look, unsigned part, const struct sp
 
 // ----------------------------------------------------------------------------- what they amount to
 
-static void raise(uint64_t *most, uint64_t value) {
-    if (value > *most)
-        *most = value;
-}
-
 // New memory in the hole behind a row saves what the row has. Fixed memory is never put together.
 static bool is_before_hole(const struct look *look, const struct sp_block *last, uint64_t row) {
     const struct sp_request *request = look->request;
@@ -128,9 +123,9 @@ static bool is_before_hole(const struct look *look, const struct sp_block *last,
 static void add_own(const struct look *look, struct sp_room *room, const struct sp_block *last,
                     uint64_t size) {
     room->useful += size;
-    raise(&room->row, size);
+    sp_raise(&room->row, size);
     if (is_before_hole(look, last, size))
-        raise(&room->before_hole, size);
+        sp_raise(&room->before_hole, size);
 }
 
 // Fixed blocks aren't cut from another region, but whole extents make room for them. Pages that are
@@ -140,7 +135,7 @@ static void add_other(const struct look *look, struct sp_room *room, uint64_t be
     enum sp_region_kind kind = look->request->kind;
     uint64_t last = kind == SP_REGION_PAGES ? sp_round_down(end, SP_PAGE_SIZE) : end;
     room->useful += kind == SP_REGION_FIXED ? whole : end - begin;
-    raise(&room->other_row, sp_excess(last, begin));
+    sp_raise(&room->other_row, sp_excess(last, begin));
 }
 
 // The row of a set that ends now.
@@ -158,8 +153,8 @@ static void add_row(const struct look *look, unsigned set, const struct sp_block
         add_other(look, room, first->address, end, extents.whole);
     if (kind != SP_REGION_FIXED) {
         room->stitchable += extents.whole;
-        raise(&room->tail, extents.tail);
-        raise(&room->front, extents.front);
+        sp_raise(&room->tail, extents.tail);
+        sp_raise(&room->front, extents.front);
     }
 }
 

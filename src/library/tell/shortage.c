@@ -10,11 +10,6 @@
 
 #include <string.h>
 
-// By these calls memory comes from the device: cuMemAlloc on a plain one.
-static bool is_for_memory(const char *call) {
-    return strcmp(call, "cuMemCreate") == 0 || strcmp(call, "cuMemAlloc") == 0;
-}
-
 static enum sp_lack lack_of(struct sp_outcome lacking) {
     switch (lacking.cause) {
     case SP_NO_HOST_MEMORY:
@@ -23,8 +18,11 @@ static enum sp_lack lack_of(struct sp_outcome lacking) {
         return SP_LACK_LIMIT;
     case SP_FORBIDDEN:
         return SP_LACK_FLAG;
-    default:
-        return is_for_memory(lacking.entry_point) ? SP_LACK_DEVICE : SP_LACK_DRIVER;
+    default: // memory comes from the device by these calls: cuMemAlloc on a plain one
+        return strcmp(lacking.entry_point, "cuMemCreate") == 0 ||
+                       strcmp(lacking.entry_point, "cuMemAlloc") == 0
+                   ? SP_LACK_DEVICE
+                   : SP_LACK_DRIVER;
     }
 }
 
@@ -118,24 +116,13 @@ static uint64_t in_granules(const struct sp_shortage *shortage, uint64_t bytes) 
     return sp_round_up(bytes, shortage->request->pool->device->vmm.granule);
 }
 
-// Returns what the pool must grow by for the whole request, next to what nobody uses.
-static uint64_t least_growth(const struct sp_shortage *shortage, const struct sp_room *unused) {
-    return in_granules(shortage, shortage->request->size - unused->before_hole);
-}
-
-// A fixed block is cut from fixed memory. Others take what is within reach of other regions, too.
-static bool fits_in_row(const struct sp_shortage *shortage, const struct sp_room *reached) {
-    const struct sp_request *request = shortage->request;
-    return reached->row >= request->size ||
-           (request->kind != SP_REGION_FIXED && reached->other_row >= request->size);
-}
-
 // Others give back for the whole of a request, and never for what saves some of it.
 static bool fits_by_growth(const struct sp_shortage *shortage, const struct sp_room *unused,
                            uint64_t given_back) {
     if (!sp_shortage_may_grow(shortage))
         return false;
-    return least_growth(shortage, unused) <= sp_shortage_growth(shortage, 0) ||
+    uint64_t beside_unused = in_granules(shortage, shortage->request->size - unused->before_hole);
+    return beside_unused <= sp_shortage_growth(shortage, 0) ||
            unused->whole + sp_shortage_growth(shortage, given_back) >= shortage->needed;
 }
 
@@ -160,10 +147,15 @@ static bool fits_stitched(const struct sp_shortage *shortage, const struct sp_ro
            fits_beside_new(shortage, reached, given_back);
 }
 
+// A fixed block is cut from fixed memory. Others take what is within reach of other regions, too.
 bool sp_shortage_fits(const struct sp_shortage *shortage, unsigned reach, unsigned unused,
                       uint64_t given_back) {
     const struct sp_room *rooms = shortage->rooms;
-    return fits_in_row(shortage, &rooms[reach]) || fits_stitched(shortage, &rooms[reach], 0) ||
+    const struct sp_request *request = shortage->request;
+    bool fits_in_row =
+        rooms[reach].row >= request->size ||
+        (request->kind != SP_REGION_FIXED && rooms[reach].other_row >= request->size);
+    return fits_in_row || fits_stitched(shortage, &rooms[reach], 0) ||
            fits_by_growth(shortage, &rooms[unused], given_back);
 }
 

@@ -1,7 +1,12 @@
 #include "tell/statistic.h"
 
+#include "region/device.h"
+#include "region/free_extents.h"
 #include "region/front.h"
 #include "region/lane.h"
+#include "region/stitch.h"
+#include "tell/room.h"
+#include "tell/walk.h"
 
 #include <streampool/lists.h>
 
@@ -51,12 +56,191 @@ uint64_t sp_statistic_of_lanes(struct sp_pool *pool, enum sp_statistic statistic
     return sum;
 }
 
+// ------------------------------------------------------------------------------------- free memory
+
+// The memory of a pool.
+struct memory {
+    const struct sp_pool *pool;
+    uint64_t address_space;
+    uint64_t extents;
+    uint64_t pinned;
+    uint64_t unused; // of the extent that is looked at
+    // The parts that a view of ready memory could be made of: all whole extents, and the largest
+    // free ends of two others. Those of the fixed region are never mapped once more.
+    uint64_t whole, tail, front;
+    const struct sp_block *seen; // may lie in many extents, and is looked at once
+    bool is_good;
+};
+
+// Memory in a quick list is free, though to its chain it is taken; of a stitched block, too.
+static bool is_unused(const struct sp_block *block) {
+    if (sp_block_state(block) == SP_BLOCK_STITCHED)
+        block = block->part_of;
+    return sp_free_extents_is_free(block) || sp_block_state(block) == SP_BLOCK_CACHED;
+}
+
+static bool can_be_remapped(struct memory *memory, const struct sp_block *block) {
+    enum sp_region_kind kind = sp_segment_of(block)->kind;
+    if (block != memory->seen)
+        memory->is_good = kind != SP_REGION_FIXED &&
+                          block->tier == &memory->pool->regions[kind].ready &&
+                          !sp_free_extents_has_released(block, block);
+    memory->seen = block;
+    return memory->is_good;
+}
+
+static void add_piece(void *context, const struct sp_extent *extent, const struct sp_block *block,
+                      uint64_t bytes) {
+    struct memory *memory = context;
+    memory->unused += is_unused(block) ? bytes : 0;
+    if (!can_be_remapped(memory, block))
+        return;
+    if (bytes == extent->size)
+        memory->whole += bytes;
+    else if (block->address <= extent->address)
+        memory->front = sp_max(memory->front, bytes);
+    else if (sp_block_end(block) >= extent->address + extent->size)
+        memory->tail = sp_max(memory->tail, bytes);
+}
+
+// Pieces that different streams hold back may share an extent that nobody uses any more.
+static void add_extent(void *context, const struct sp_extent *extent) {
+    struct memory *memory = context;
+    memory->extents++;
+    memory->pinned += memory->unused < extent->size ? memory->unused : 0;
+    memory->unused = 0;
+}
+
+static void add_segment(void *context, const struct sp_segment *segment) {
+    struct memory *memory = context;
+    memory->address_space += segment->view.size;
+}
+
+static uint64_t add_views(const struct sp_list *views) {
+    uint64_t sum = 0;
+    SP_LIST_FOR_EACH(link, views)
+        sum += SP_CONTAINER_OF(link, struct sp_stitch, by_use)->alias->size;
+    return sum;
+}
+
+static struct memory look_through(const struct sp_pool *pool) {
+    static const struct sp_walk_visitor sums = {
+        .piece = add_piece, .extent = add_extent, .segment = add_segment};
+    struct memory memory = {.pool = pool};
+    sp_walk_pool(pool, SP_WALK_ALL, &sums, &memory);
+    memory.address_space += add_views(&pool->kept.views) + add_views(&pool->kept.zombies);
+    return memory;
+}
+
+// A large block takes a page at least, and a small one is cut from pages.
+static uint64_t if_a_page(uint64_t size) {
+    return size < SP_PAGE_SIZE ? 0 : size;
+}
+
+static uint64_t largest_ready(const struct sp_pool *pool, int kind) {
+    const struct sp_block *last = sp_tier_last(&pool->regions[kind].ready);
+    return last ? last->size : 0;
+}
+
+// Large blocks are taken from the other regions, too, where nothing else is left.
+static uint64_t largest_without_growth(const struct sp_pool *pool) {
+    struct memory memory = look_through(pool);
+    bool may_remap = sp_device_defragmentation(pool) != poolDefragmentNever;
+    uint64_t largest = may_remap ? memory.whole + memory.front + memory.tail : 0;
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
+        uint64_t ready = largest_ready(pool, kind);
+        largest = sp_max(largest, ready);
+    }
+    return largest;
+}
+
+// ---------------------------------------------------------------------------------- pending memory
+
+struct pending {
+    const struct sp_pool *pool;
+    uint64_t bytes;
+};
+
+static void add_listed(void *context, const struct sp_block *block) {
+    struct pending *pending = context;
+    pending->bytes += sp_room_is_complete(pending->pool, &block->fences) ? 0 : block->size;
+}
+
+static void add_free(void *context, const struct sp_block *block) {
+    struct pending *pending = context;
+    if (sp_free_extents_is_free(block) &&
+        block->tier != &pending->pool->regions[sp_segment_of(block)->kind].ready)
+        add_listed(context, block);
+}
+
+// A lane's lock is taken before the pool's, so the two sums are not of one moment when other
+// threads use the pool.
+static uint64_t pending_bytes(struct sp_pool *pool) {
+    static const struct sp_walk_visitor sum = {.block = add_free};
+    struct pending pending = {.pool = pool};
+    sp_lock_acquire(&pool->lock);
+    sp_walk_pool(pool, SP_WALK_ALL, &sum, &pending);
+    sp_lock_release(&pool->lock);
+    sp_walk_lists(pool, add_listed, &pending);
+    return pending.bytes;
+}
+
+// ------------------------------------------------------------------------------------------ gauges
+
+static bool read_locked(const struct sp_pool *pool, enum poolMemPoolAttr attribute,
+                        uint64_t *value) {
+    switch (attribute) {
+    case poolMemPoolStatKeptViews:
+        *value = pool->kept.view_count;
+        return true;
+    case poolMemPoolStatKeptMappings:
+        *value = pool->kept.mapping_count;
+        return true;
+    case poolMemPoolStatZombies:
+        *value = sp_load_relaxed(&pool->kept.zombie_count);
+        return true;
+    case poolMemPoolStatAddressSpace:
+        *value = look_through(pool).address_space;
+        return true;
+    case poolMemPoolStatLargestFree:
+        *value = if_a_page(largest_ready(pool, SP_REGION_LARGE));
+        return true;
+    case poolMemPoolStatLargestRemapped:
+        *value = if_a_page(largest_without_growth(pool));
+        return true;
+    case poolMemPoolStatPinnedBytes:
+        *value = look_through(pool).pinned;
+        return true;
+    case poolMemPoolStatExtents:
+        *value = look_through(pool).extents;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool read_gauge(struct sp_pool *pool, enum poolMemPoolAttr attribute, uint64_t *value) {
+    if (attribute == poolMemPoolStatPendingBytes) {
+        *value = pending_bytes(pool);
+        return true;
+    }
+    sp_lock_acquire(&pool->map_lock);
+    sp_lock_acquire(&pool->lock);
+    bool read = read_locked(pool, attribute, value);
+    sp_lock_release(&pool->lock);
+    sp_lock_release(&pool->map_lock);
+    return read;
+}
+
+// ---------------------------------------------------------------------------------------------
+// both
+
 // A record that a lane had counted when counting began anew, and that failed then, would leave less
 // than none.
 bool sp_statistic_read(struct sp_pool *pool, enum poolMemPoolAttr attribute, uint64_t *value) {
     enum sp_statistic statistic = sp_statistic_of(attribute);
     if (statistic == SP_STATISTIC_COUNT)
-        return false;
+        return read_gauge(pool, attribute, value);
     uint64_t count =
         sp_load_relaxed(&pool->statistics[statistic]) + sp_statistic_of_lanes(pool, statistic);
     *value = (int64_t)count < 0 ? 0 : count;

@@ -1,4 +1,9 @@
-// Statistics: what a pool counts of its calls. The public header lists them, and what each counts.
+// Statistics: what a pool counts of its calls, and gauges, which tell how it stands. The public
+// header lists them. Nothing counts a gauge as it changes, so it is found by looking.
+//
+// Reading one moves nothing, so a program may do it often and still be served what it would have
+// been. Memory that lanes hold free is free, and so is memory whose work has completed: who reads
+// the largest block has that collected first (region/collect.h).
 #ifndef STREAMPOOL_TELL_STATISTIC_H
 #define STREAMPOOL_TELL_STATISTIC_H
 
@@ -7,7 +12,7 @@
 // The index of a statistic, or SP_STATISTIC_COUNT for any other attribute.
 enum sp_statistic sp_statistic_of(enum poolMemPoolAttr attribute);
 
-// False when the attribute is no statistic.
+// Reads a statistic or a gauge. False for any other attribute. No lock is held.
 bool sp_statistic_read(struct sp_pool *pool, enum poolMemPoolAttr attribute, uint64_t *value);
 
 // Returns what the lanes have counted of it. No others write their counts.

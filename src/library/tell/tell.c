@@ -1,13 +1,18 @@
 #include "tell/tell.h"
 
+#include "base/cancel.h"
+#include "base/number.h"
+#include "base/options.h"
 #include "base/time.h"
 #include "region/device.h"
 #include "region/figures.h"
 #include "tell/statistic.h"
 
+#include <inttypes.h>
+
 static _Atomic bool keeps_destroyed;
-static struct sp_lock lock; // guards `destroyed`
-static struct sp_tell_pool destroyed = {.kind = SP_TELL_DESTROYED, .device = -1};
+static struct sp_lock lock;              // guards `destroyed`
+static struct sp_tell_pool destroyed[2]; // those that never had memory, and the others
 
 struct sp_tell_pool sp_tell_read(struct sp_pool *pool) {
     static const enum poolMemPoolAttr attributes[] = {
@@ -27,15 +32,10 @@ struct sp_tell_pool sp_tell_read(struct sp_pool *pool) {
     return told;
 }
 
-static void keep_most(uint64_t *most, uint64_t number) {
-    if (*most < number)
-        *most = number;
-}
-
 void sp_tell_add(struct sp_tell_pool *sum, const struct sp_tell_pool *pool) {
     sum->count += pool->count;
-    keep_most(&sum->used_high, pool->used_high);
-    keep_most(&sum->reserved_high, pool->reserved_high);
+    sp_raise(&sum->used_high, pool->used_high);
+    sp_raise(&sum->reserved_high, pool->reserved_high);
     for (size_t i = 0; i < SP_TELL_STATISTICS; i++)
         sum->statistics[i] += pool->statistics[i];
 }
@@ -47,23 +47,25 @@ void sp_tell_keep_destroyed(void) {
 }
 
 bool sp_tell_keeps_destroyed(void) {
-    return sp_load_relaxed(&keeps_destroyed);
+    return sp_load_relaxed(&keeps_destroyed) || sp_options()->stats;
 }
 
 void sp_tell_note_destroyed(struct sp_pool *pool) {
-    if (!sp_tell_keeps_destroyed() || sp_load_relaxed(&pool->reserved_high) == 0)
+    if (!sp_tell_keeps_destroyed())
         return;
     struct sp_tell_pool told = sp_tell_read(pool);
     sp_lock_acquire(&lock);
-    sp_tell_add(&destroyed, &told);
+    sp_tell_add(&destroyed[told.reserved_high > 0], &told);
     sp_lock_release(&lock);
 }
 
 static bool visit_destroyed(void (*visit)(const struct sp_tell_pool *, void *), void *data) {
     if (!sp_lock_try_for(&lock, SP_SECOND))
         return false;
-    struct sp_tell_pool told = destroyed;
+    struct sp_tell_pool told = destroyed[1];
     sp_lock_release(&lock);
+    told.kind = SP_TELL_DESTROYED;
+    told.device = -1;
     if (told.count > 0)
         visit(&told, data);
     return true;
@@ -103,4 +105,92 @@ bool sp_tell_visit(void (*visit)(const struct sp_tell_pool *pool, void *data), v
             return false;
     }
     return visit_destroyed(visit, data);
+}
+
+// ----------------------------------------------------------------------------- summaries in words
+
+// The figures of the public lists: the statistics in their order, and then the gauges.
+static const struct entry {
+    const char *name;
+    enum poolMemPoolAttr attribute;
+    const char *text;
+} entries[] = {
+#define ENTRY(name, number, text) {#name, poolMemPoolStat##name, text},
+    STREAMPOOL_POOL_STATISTICS(ENTRY) STREAMPOOL_POOL_GAUGES(ENTRY)
+#undef ENTRY
+};
+enum { ENTRIES = sizeof entries / sizeof entries[0] };
+
+// An amount in the largest unit of which there is one at least.
+static struct sp_tell_words in_units(double amount, double step, const char *const *units,
+                                     size_t count) {
+    struct sp_tell_words words;
+    size_t unit = 0;
+    while (amount >= step && unit < count - 1) {
+        amount /= step;
+        unit++;
+    }
+    snprintf(words.text, sizeof words.text, unit == 0 ? "%.0f %s" : "%.2f %s", amount, units[unit]);
+    return words;
+}
+
+struct sp_tell_words sp_tell_bytes(uint64_t number) {
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+    return in_units((double)number, 1024, units, sizeof units / sizeof units[0]);
+}
+
+static struct sp_tell_words nanoseconds(uint64_t number) {
+    static const char *const units[] = {"ns", "us", "ms", "s"};
+    return in_units((double)number, 1000, units, sizeof units / sizeof units[0]);
+}
+
+static void print_entry(FILE *out, const struct entry *entry, uint64_t figure) {
+    if (figure != 0)
+        fprintf(out, "  %20" PRIu64 "  %s: %s\n", figure, entry->name, entry->text);
+}
+
+static void print_statistics(FILE *out, const struct sp_tell_pool *told) {
+    fprintf(out, "  driver time: growth %s, remapping %s, trims %s, the library's thread %s\n",
+            nanoseconds(told->statistics[SP_TELL_GrowthTime]).text,
+            nanoseconds(told->statistics[SP_TELL_RemapTime]).text,
+            nanoseconds(told->statistics[SP_TELL_TrimTime]).text,
+            nanoseconds(told->statistics[SP_TELL_ReaperTime]).text);
+    for (size_t i = 0; i < SP_TELL_STATISTICS; i++)
+        print_entry(out, &entries[i], told->statistics[i]);
+}
+
+static void print_gauges(FILE *out, struct sp_pool *pool) {
+    for (size_t i = SP_TELL_STATISTICS; i < ENTRIES; i++) {
+        uint64_t figure = 0;
+        sp_statistic_read(pool, entries[i].attribute, &figure);
+        print_entry(out, &entries[i], figure);
+    }
+}
+
+bool sp_tell_print(struct sp_pool *pool, FILE *out) {
+    SP_UNCANCELLED;
+    struct sp_tell_pool told = sp_tell_read(pool);
+    fprintf(out, "%s %p of device %d\n", told.kind == SP_TELL_DEFAULT ? "default pool" : "pool",
+            (void *)sp_load_relaxed(&pool->handle), told.device);
+    fprintf(out, "  reserved: %s now, %s at most\n",
+            sp_tell_bytes(sp_load_relaxed(&pool->reserved)).text,
+            sp_tell_bytes(told.reserved_high).text);
+    fprintf(out, "  used: %s now, %s at most\n", sp_tell_bytes(sp_figures_used(pool)).text,
+            sp_tell_bytes(told.used_high).text);
+    print_statistics(out, &told);
+    print_gauges(out, pool);
+    return fflush(out) == 0 && !ferror(out);
+}
+
+void sp_tell_print_destroyed(FILE *out) {
+    sp_lock_acquire(&lock);
+    struct sp_tell_pool sum = destroyed[0];
+    sp_tell_add(&sum, &destroyed[1]);
+    sp_lock_release(&lock);
+    if (sum.count == 0)
+        return;
+    fprintf(out, "%" PRIu64 " destroyed pools, when they were destroyed\n", sum.count);
+    fprintf(out, "  reserved: %s at most in one of them\n", sp_tell_bytes(sum.reserved_high).text);
+    fprintf(out, "  used: %s at most in one of them\n", sp_tell_bytes(sum.used_high).text);
+    print_statistics(out, &sum);
 }

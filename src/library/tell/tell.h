@@ -1,4 +1,5 @@
-// Figures of all pools for a program that tells of them at the process's end: the drop-in's report.
+// What pools have done and how they stand, for people: as text for poolMemPoolPrintStatistics and
+// at the end of a process (process/observe.h), as figures for the drop-in's report.
 //
 // Pools that were destroyed are told of together: their statistics are sums, and the peaks those of
 // the pool that had most.
@@ -7,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <streampool/lists.h>
 
 #define SP_TELL_STATISTIC(name, number, text) SP_TELL_##name,
@@ -29,7 +31,7 @@ struct sp_tell_pool sp_tell_read(struct sp_pool *pool);
 // Adds pools to a sum, which isn't of one device.
 void sp_tell_add(struct sp_tell_pool *sum, const struct sp_tell_pool *pool);
 
-// Has pools noted that are destroyed from now on.
+// Has pools noted that are destroyed from now on. The option *stats* does, too.
 void sp_tell_keep_destroyed(void);
 bool sp_tell_keeps_destroyed(void);
 
@@ -40,5 +42,18 @@ void sp_tell_note_destroyed(struct sp_pool *pool);
 // driver. False, with some of them not visited, when a lock isn't had in a second: a process may
 // end in the handler of a signal, above a call that holds it.
 bool sp_tell_visit(void (*visit)(const struct sp_tell_pool *pool, void *data), void *data);
+
+// Writes what a pool has done and how it stands. The caller has pinned the pool. False with errno
+// when the file takes no more.
+bool sp_tell_print(struct sp_pool *pool, FILE *out);
+
+// Writes the sum of the destroyed ones, if there are any.
+void sp_tell_print_destroyed(FILE *out);
+
+// An amount in the largest unit of which there is one at least: "1.50 MiB".
+struct sp_tell_words {
+    char text[32];
+};
+struct sp_tell_words sp_tell_bytes(uint64_t number);
 
 #endif

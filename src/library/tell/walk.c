@@ -3,18 +3,14 @@
 #include "base/number.h"
 #include "region/lane.h"
 
-static uint64_t bytes_within(const struct sp_block *block, uint64_t begin, uint64_t end) {
-    uint64_t from = sp_max(block->address, begin);
-    uint64_t until = sp_min(sp_block_end(block), end);
-    return until - from;
-}
-
 static void walk_extent(const struct sp_segment *segment, const struct sp_extent *extent,
                         const struct sp_walk_visitor *visitor, void *context) {
     uint64_t end = extent->address + extent->size;
     const struct sp_block *block = sp_chain_find(&segment->chain, extent->address);
-    for (; block && block->address < end && visitor->piece; block = block->next)
-        visitor->piece(context, extent, block, bytes_within(block, extent->address, end));
+    for (; block && block->address < end && visitor->piece; block = block->next) {
+        uint64_t from = sp_max(block->address, extent->address);
+        visitor->piece(context, extent, block, sp_min(sp_block_end(block), end) - from);
+    }
     visitor->extent(context, extent);
 }
 

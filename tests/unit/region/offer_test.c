@@ -8,7 +8,6 @@
 #include <cmocka.h>
 
 #include "order/mark.h"
-#include "region/before.h"
 #include "region/lane.h"
 #include "region/offer.h"
 #include "region/quick.h"
@@ -297,7 +296,7 @@ static struct sp_block *find_before(poolMemPool_t pool, CUstream stream, size_t 
                                     unsigned int flags) {
     struct sp_pool *inside = fixture_inside(pool);
     sp_lock_acquire(&inside->lock);
-    struct sp_block *block = sp_before_find_locked(fixture_lane(pool, stream), size, flags);
+    struct sp_block *block = sp_offer_find_before_locked(fixture_lane(pool, stream), size, flags);
     sp_lock_release(&inside->lock);
     return block;
 }

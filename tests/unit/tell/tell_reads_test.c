@@ -11,11 +11,9 @@
 #include <string.h>
 
 #include "tell/explain.h"
-#include "tell/gauge.h"
 #include "tell/pointer.h"
 #include "tell/refusal.h"
 #include "tell/statistic.h"
-#include "tell/summary.h"
 #include "tell/tell.h"
 #include "unit/fixture/scene.h"
 
@@ -94,12 +92,11 @@ static void tell_figures(struct sp_pool *pool) {
     FILE *out = open_memstream(&text, &length);
     uint64_t value;
 #define READ(name, number, words)                                                                  \
-    assert_true(sp_statistic_read(pool, poolMemPoolStat##name, &value) ||                          \
-                sp_gauge_read(pool, poolMemPoolStat##name, &value));
+    assert_true(sp_statistic_read(pool, poolMemPoolStat##name, &value));
     STREAMPOOL_POOL_STATISTICS(READ)
     STREAMPOOL_POOL_GAUGES(READ)
-    assert_true(sp_summary_print(pool, out));
-    sp_summary_note_destroyed(pool);
+    assert_true(sp_tell_print(pool, out));
+    sp_tell_note_destroyed(pool);
     fclose(out);
     assert_true(length > 0);
     free(text);

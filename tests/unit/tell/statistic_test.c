@@ -1,4 +1,4 @@
-// Gauges: what statistics tell of a pool as it stands (tell/gauge.h).
+// Gauges: what statistics tell of a pool as it stands (tell/statistic.h).
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -225,5 +225,5 @@ int main(void) {
         gauge_test(what_a_freed_block_in_pieces_leaves_is_pinned_as_before),
         gauge_test(extents_are_those_that_the_driver_has_given),
     };
-    return cmocka_run_group_tests_name("tell_gauge", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("tell_statistic", tests, NULL, NULL);
 }
