@@ -4,12 +4,16 @@
 #include "order/mark.h"
 #include "order/private_event.h"
 
+// An event stands behind the fence, whoever waits for it.
+static bool is_recorded(const struct sp_stream *stream, uint64_t sequence) {
+    return sequence <= sp_load_acquire(&stream->recorded);
+}
+
 // An action of the stream stands behind its frees up to the number. On the legacy stream the record
 // of a mark is one, too.
 static bool has_acted(const struct sp_stream *stream, uint64_t sequence) {
     return sequence <= sp_load_acquire(&stream->acted) ||
-           (sp_stream_kind_of(stream) == SP_STREAM_LEGACY &&
-            sequence <= sp_load_acquire(&stream->recorded));
+           (sp_stream_kind_of(stream) == SP_STREAM_LEGACY && is_recorded(stream, sequence));
 }
 
 // The legacy stream also waits for work of a blocking stream that was destroyed meanwhile (measured

@@ -8,8 +8,8 @@
 #include "order/identity.h"
 #include "order/stream_cache.h"
 
-// Finds the stream with a name that isn't in the calling thread's cache, or asks the driver for what
-// else there is to know of it and adds it to the registry. The thread's cache has it then.
+// Finds the stream with a name that isn't in the calling thread's cache, or asks the driver for
+// what else there is to know of it and adds it to the registry, and to the thread's cache.
 struct sp_outcome sp_resolve_name(CUstream handle, const struct sp_stream_name *name,
                                   struct sp_stream **stream);
 

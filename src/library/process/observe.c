@@ -188,19 +188,15 @@ static void hold_broken_pipe(void) {
     pthread_sigmask(SIG_BLOCK, &pipe, NULL);
 }
 
-// False when a thread that won't go on holds what that takes: then nothing of the observer may be
-// called any more.
-static bool end(void) {
-    sp_store_relaxed(&sp_observe_on, false);
-    return observer->end();
-}
-
+// Where a thread that won't go on holds what the observer's end takes, nothing of the observer may
+// be called any more.
 void sp_observe_print_at_exit(void) {
     if (!sp_observe_is_on() || sp_fork_is_child())
         return;
     SP_UNCANCELLED;
     hold_broken_pipe();
-    if (!end())
+    sp_store_relaxed(&sp_observe_on, false);
+    if (!observer->end())
         return;
     if (sp_options()->stats) {
         fprintf(stderr, "streampool: summary of process %ld\n", (long)getpid());

@@ -172,12 +172,6 @@ void sp_explain_complete(const struct sp_request *request, bool asked_driver) {
 // The pool whose growth the thread is telling.
 static _Thread_local struct sp_pool *telling;
 
-static void log_growth(const struct poolMemPoolGrowth *growth) {
-    struct sp_text text = {.length = 0};
-    sp_text_growth(&text, growth);
-    sp_log_write("%s", text.buffer);
-}
-
 static void call_observer(struct sp_pool *pool, const struct poolMemPoolGrowth *growth) {
     SP_UNCANCELLED;
     telling = pool;
@@ -191,8 +185,11 @@ static void call_observer(struct sp_pool *pool, const struct poolMemPoolGrowth *
 void sp_explain_growth(struct sp_pool *pool, const struct poolMemPoolGrowth *growth) {
     if (telling)
         return;
-    if (sp_options()->explain_growth)
-        log_growth(growth);
+    if (sp_options()->explain_growth) {
+        struct sp_text text = {.length = 0};
+        sp_text_growth(&text, growth);
+        sp_log_write("%s", text.buffer);
+    }
     call_observer(pool, growth);
 }
 

@@ -1,5 +1,5 @@
-// What pools have done and how they stand, for people: as text for poolMemPoolPrintStatistics and
-// at the end of a process (process/observe.h), as figures for the drop-in's report.
+// Telling people what pools have done and how they stand: as text for poolMemPoolPrintStatistics
+// and at the end of a process (process/observe.h), as figures for the drop-in's report.
 //
 // Pools that were destroyed are told of together: their statistics are sums, and the peaks those of
 // the pool that had most.
