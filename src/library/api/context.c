@@ -14,16 +14,12 @@ int sp_api_promises(void) {
     return sp_promises_that_hold(terms);
 }
 
-static bool has_context(void) {
-    CUcontext context = NULL;
-    uint64_t id;
-    return !sp_is_done(sp_context_current(&context, &id)) || context;
-}
-
 struct sp_outcome sp_api_supply_context(struct sp_outcome outcome, CUstream handle,
                                         const struct sp_pool *pool) {
+    CUcontext current = NULL;
+    uint64_t id;
     if (!sp_outcome_lacks_context(outcome) || !sp_stream_is_default(handle) ||
-        terms & SP_API_DEMANDS || has_context())
+        terms & SP_API_DEMANDS || !sp_is_done(sp_context_current(&current, &id)) || current)
         return outcome;
     struct sp_device *device = pool ? pool->device : &sp_devices[0];
     return sp_context_make_primary_current(&device->primary, (int)(device - sp_devices));

@@ -40,7 +40,7 @@ static inline bool sp_mark_is_own(const struct sp_stream *stream, const struct s
 // Records a mark behind all frees so far, or finds that the newest one stands there. Null when
 // there is nothing to mark: the stream never freed anything and is ordered behind nothing. The
 // reference is the caller's; `mark` is null for one who needs none in hand.
-struct sp_outcome sp_mark_stream(struct sp_stream *stream, struct sp_mark **mark);
+struct sp_outcome sp_mark_stream(struct sp_stream *stream, struct sp_mark **wanted);
 static inline struct sp_outcome sp_mark_record(struct sp_stream *stream) {
     return sp_mark_stream(stream, NULL);
 }

@@ -63,7 +63,7 @@ struct memory {
     const struct sp_pool *pool;
     uint64_t address_space;
     uint64_t extents;
-    uint64_t pinned;
+    uint64_t pinned, pending;
     uint64_t unused; // of the extent that is looked at
     // The parts that a view of ready memory could be made of: all whole extents, and the largest
     // free ends of two others. Those of the fixed region are never mapped once more.
@@ -89,10 +89,15 @@ static bool can_be_remapped(struct memory *memory, const struct sp_block *block)
     return memory->is_good;
 }
 
-static void add_piece(void *context, const struct sp_extent *extent, const struct sp_block *block,
+static void add_unused(void *context, const struct sp_extent *extent, const struct sp_block *block,
+                       uint64_t bytes) {
+    (void)extent;
+    ((struct memory *)context)->unused += is_unused(block) ? bytes : 0;
+}
+
+static void add_ready(void *context, const struct sp_extent *extent, const struct sp_block *block,
                       uint64_t bytes) {
     struct memory *memory = context;
-    memory->unused += is_unused(block) ? bytes : 0;
     if (!can_be_remapped(memory, block))
         return;
     if (bytes == extent->size)
@@ -123,12 +128,10 @@ static uint64_t add_views(const struct sp_list *views) {
     return sum;
 }
 
-static struct memory look_through(const struct sp_pool *pool) {
-    static const struct sp_walk_visitor sums = {
-        .piece = add_piece, .extent = add_extent, .segment = add_segment};
+// With the callbacks that the wanted sum needs alone.
+static struct memory look_through(const struct sp_pool *pool, struct sp_walk_visitor sums) {
     struct memory memory = {.pool = pool};
     sp_walk_pool(pool, SP_WALK_ALL, &sums, &memory);
-    memory.address_space += add_views(&pool->kept.views) + add_views(&pool->kept.zombies);
     return memory;
 }
 
@@ -144,7 +147,7 @@ static uint64_t largest_ready(const struct sp_pool *pool, int kind) {
 
 // Large blocks are taken from the other regions, too, where nothing else is left.
 static uint64_t largest_without_growth(const struct sp_pool *pool) {
-    struct memory memory = look_through(pool);
+    struct memory memory = look_through(pool, (struct sp_walk_visitor){.piece = add_ready});
     bool may_remap = sp_device_defragmentation(pool) != poolDefragmentNever;
     uint64_t largest = may_remap ? memory.whole + memory.front + memory.tail : 0;
     for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
@@ -156,20 +159,15 @@ static uint64_t largest_without_growth(const struct sp_pool *pool) {
 
 // ---------------------------------------------------------------------------------- pending memory
 
-struct pending {
-    const struct sp_pool *pool;
-    uint64_t bytes;
-};
-
 static void add_listed(void *context, const struct sp_block *block) {
-    struct pending *pending = context;
-    pending->bytes += sp_room_is_complete(pending->pool, &block->fences) ? 0 : block->size;
+    struct memory *memory = context;
+    memory->pending += sp_room_is_complete(memory->pool, &block->fences) ? 0 : block->size;
 }
 
 static void add_free(void *context, const struct sp_block *block) {
-    struct pending *pending = context;
+    const struct memory *memory = context;
     if (sp_free_extents_is_free(block) &&
-        block->tier != &pending->pool->regions[sp_segment_of(block)->kind].ready)
+        block->tier != &memory->pool->regions[sp_segment_of(block)->kind].ready)
         add_listed(context, block);
 }
 
@@ -177,12 +175,12 @@ static void add_free(void *context, const struct sp_block *block) {
 // threads use the pool.
 static uint64_t pending_bytes(struct sp_pool *pool) {
     static const struct sp_walk_visitor sum = {.block = add_free};
-    struct pending pending = {.pool = pool};
+    struct memory memory = {.pool = pool};
     sp_lock_acquire(&pool->lock);
-    sp_walk_pool(pool, SP_WALK_ALL, &sum, &pending);
+    sp_walk_pool(pool, SP_WALK_ALL, &sum, &memory);
     sp_lock_release(&pool->lock);
-    sp_walk_lists(pool, add_listed, &pending);
-    return pending.bytes;
+    sp_walk_lists(pool, add_listed, &memory);
+    return memory.pending;
 }
 
 // ------------------------------------------------------------------------------------------ gauges
@@ -200,7 +198,9 @@ static bool read_locked(const struct sp_pool *pool, enum poolMemPoolAttr attribu
         *value = sp_load_relaxed(&pool->kept.zombie_count);
         return true;
     case poolMemPoolStatAddressSpace:
-        *value = look_through(pool).address_space;
+        *value =
+            look_through(pool, (struct sp_walk_visitor){.segment = add_segment}).address_space +
+            add_views(&pool->kept.views) + add_views(&pool->kept.zombies);
         return true;
     case poolMemPoolStatLargestFree:
         *value = if_a_page(largest_ready(pool, SP_REGION_LARGE));
@@ -209,10 +209,12 @@ static bool read_locked(const struct sp_pool *pool, enum poolMemPoolAttr attribu
         *value = if_a_page(largest_without_growth(pool));
         return true;
     case poolMemPoolStatPinnedBytes:
-        *value = look_through(pool).pinned;
+        *value =
+            look_through(pool, (struct sp_walk_visitor){.piece = add_unused, .extent = add_extent})
+                .pinned;
         return true;
     case poolMemPoolStatExtents:
-        *value = look_through(pool).extents;
+        *value = look_through(pool, (struct sp_walk_visitor){.extent = add_extent}).extents;
         return true;
     default:
         return false;
@@ -232,8 +234,7 @@ static bool read_gauge(struct sp_pool *pool, enum poolMemPoolAttr attribute, uin
     return read;
 }
 
-// ---------------------------------------------------------------------------------------------
-// both
+// -------------------------------------------------------------------------------------------- both
 
 // A record that a lane had counted when counting began anew, and that failed then, would leave less
 // than none.

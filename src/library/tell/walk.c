@@ -11,7 +11,8 @@ static void walk_extent(const struct sp_segment *segment, const struct sp_extent
         uint64_t from = sp_max(block->address, extent->address);
         visitor->piece(context, extent, block, sp_min(sp_block_end(block), end) - from);
     }
-    visitor->extent(context, extent);
+    if (visitor->extent)
+        visitor->extent(context, extent);
 }
 
 static void walk_segment(const struct sp_segment *segment, const struct sp_walk_visitor *visitor,
@@ -19,7 +20,7 @@ static void walk_segment(const struct sp_segment *segment, const struct sp_walk_
     for (const struct sp_block *b = segment->chain.first; b && visitor->block; b = b->next)
         visitor->block(context, b);
     const struct sp_extent *extent =
-        visitor->extent ? sp_view_extent_from(&segment->view, 0) : NULL;
+        visitor->extent || visitor->piece ? sp_view_extent_from(&segment->view, 0) : NULL;
     for (; extent; extent = sp_view_extent_next(extent))
         walk_extent(segment, extent, visitor, context);
     if (visitor->segment)
