@@ -12,23 +12,10 @@
 #include "order/synchronize.h"
 #include "region/ask.h"
 #include "region/device.h"
+#include "region/find.h"
 #include "region/held.h"
-#include "region/take.h"
 
 #include <time.h>
-
-// By which rule memory within reach has come, told from the fences that it still carries.
-static enum sp_statistic rule_statistic(const struct sp_request *request,
-                                        const struct sp_block *block) {
-    switch (sp_request_rule(request, &block->fences)) {
-    case SP_RULE_SAME_STREAM:
-        return SP_STATISTIC_ReuseSameStream;
-    case SP_RULE_COMPLETE:
-        return request->brought_news ? SP_STATISTIC_ReuseFoundComplete : SP_STATISTIC_ReuseComplete;
-    default:
-        return SP_STATISTIC_ReuseOrdered;
-    }
-}
 
 struct step {
     sp_rung *take;
@@ -47,8 +34,10 @@ static struct sp_outcome climb(const struct step *steps, size_t count, struct sp
             continue;
         sp_slot_note_acquired(request->lane->stream, &(*block)->fences);
         enum sp_statistic counts = steps[i].counts;
-        sp_pool_count(request->pool,
-                      counts == SP_STATISTIC_COUNT ? rule_statistic(request, *block) : counts);
+        if (counts == SP_STATISTIC_COUNT)
+            counts = sp_request_statistic(sp_request_rule(request, &(*block)->fences),
+                                          request->brought_news);
+        sp_pool_count(request->pool, counts);
         return sp_outcome_done();
     }
     return sp_outcome_done();

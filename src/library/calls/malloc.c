@@ -15,10 +15,9 @@
 #include "region/at_hand.h"
 #include "region/collect.h"
 #include "region/device.h"
+#include "region/find.h"
 #include "region/fronts.h"
 #include "region/lane.h"
-#include "region/offer.h"
-#include "region/take.h"
 #include "tell/explain.h"
 
 // ------------------------------------------------------------------------------------ owed actions
@@ -64,48 +63,40 @@ SP_APART poolError_t sp_malloc_hand_over(struct sp_pool *pool, poolMemPool_t han
     return error;
 }
 
-// ----------------------------------------------------------------------------- large, near at hand
+// ---------------------------------------------------------------------------- large, the first
+// look
 
-// By the rule of the ladder: memory near at hand carries a fence of one stream, or none.
-static void count_near_locked(struct sp_lane *lane, const struct sp_block *block) {
-    const struct sp_stream *stream = lane->stream;
-    bool complete = sp_fence_set_empty(&block->fences);
-    struct sp_fence fence = *sp_fence_set_at(&block->fences, 0);
-    if (!complete && fence.slot == stream->slot && fence.sequence >= stream->first)
-        sp_at_hand_count_hit_locked(lane);
-    else if (complete || fence.slot == stream->slot || sp_pool_knows(lane->pool, fence))
-        sp_pool_count(lane->pool, SP_STATISTIC_ReuseComplete);
-    else
-        sp_pool_count(lane->pool, SP_STATISTIC_ReuseOrdered);
-}
-
-struct near {
-    bool looked;   // at what is near; else there is no lane for that, or it is due to ask
+struct look {
+    bool made;     // else there is no lane for that, or it is due to ask
     bool unfenced; // the lane has memory that no event stands behind
 };
 
 // Takes memory with no pin, which is as safe as a hit: the lane is the stream's in this pool as
 // long as its lock is held, a pool with a live block isn't taken apart, and one that is has nothing
 // in its tiers by then.
-static uint64_t take_near_once(struct sp_pool *pool, struct sp_lane *lane,
-                               const struct sp_stream *stream, size_t size, unsigned int flags,
-                               struct near *near) {
-    struct sp_block *block = NULL;
+static uint64_t look_once(struct sp_pool *pool, struct sp_lane *lane,
+                          const struct sp_stream *stream, size_t size, unsigned int flags,
+                          struct look *look) {
+    struct sp_found found;
     bool covered = true;
     bool again;
-    *near = (struct near){false, false};
+    *look = (struct look){false, false};
     do {
+        found.block = NULL;
         again = false;
         sp_biased_lock_acquire(&lane->lock);
         if (SP_LIKELY(sp_lane_is(lane, pool, stream) && !sp_miss_is_due_to_ask(lane))) {
-            near->looked = true;
-            block = sp_take_near_locked(lane, sp_at_hand_round_large(size), flags, &near->unfenced);
-            again = !block && sp_load_relaxed(&lane->quick_used) != 0;
+            found = sp_find_first_locked(lane, sp_at_hand_round_large(size), flags);
+            *look = (struct look){true, found.unfenced};
+            again = !found.block && sp_load_relaxed(&lane->quick_used) != 0;
         }
-        if (block) {
-            sp_at_hand_give_out(lane, block, size);
-            sp_owner_set_block(block);
-            count_near_locked(lane, block);
+        if (found.block) {
+            sp_at_hand_give_out(lane, found.block, size);
+            sp_owner_set_block(found.block);
+            if (found.rule == SP_RULE_SAME_STREAM)
+                sp_at_hand_count_hit_locked(lane);
+            else
+                sp_pool_count(pool, sp_request_statistic(found.rule, false));
             sp_miss_count(lane);
             covered = sp_at_hand_use_locked(lane, size);
         }
@@ -113,56 +104,32 @@ static uint64_t take_near_once(struct sp_pool *pool, struct sp_lane *lane,
     } while (SP_UNLIKELY(again));
     if (SP_UNLIKELY(!covered))
         sp_figures_cover(pool, lane);
-    return block ? block->address : 0;
+    return found.block ? found.block->address : 0;
 }
 
-// The pool stays as long as the block is in no tier, and is the lane's unless it was another one
-// when the lane was found.
-static uint64_t take_offered(struct sp_pool *pool, struct sp_lane *lane, struct sp_stream *stream,
-                             size_t size, unsigned int flags) {
-    struct sp_block *block = sp_offer_take(pool, stream, sp_at_hand_round_large(size), flags);
-    bool covered = true;
-    if (!block)
-        return 0;
-    sp_biased_lock_acquire(&lane->lock);
-    bool is_lane = sp_lane_is(lane, pool, stream);
-    if (is_lane) {
-        sp_at_hand_give_out(lane, block, size);
-        sp_miss_count(lane);
-        covered = sp_at_hand_use_locked(lane, size);
-    }
-    sp_biased_lock_release(&lane->lock);
-    if (SP_UNLIKELY(!is_lane)) {
-        sp_collect_flush(pool, block, sp_settle_insert);
-        return 0;
-    }
-    if (SP_UNLIKELY(!covered))
-        sp_figures_cover(pool, lane);
-    return block->address;
-}
-
-// Takes a large block of what is near at hand: free memory that the lane has in pieces, or that the
-// pool has ready. That takes the lane's lock and the pool's alone: no pin, no copy of the stream's
-// clock, and no look at other streams. Every so many misses the lane goes the long way instead, on
-// which it looks after the others.
+// Takes a large block with no pin: free memory that the lane has in pieces, that the pool has
+// ready, or that a few other lanes have and the stream runs after. Every so many misses the lane
+// goes the long way instead, on which it looks after the others.
 //
 // Where nothing fits, the lane may have it on both sides of where its last event stands: what has
-// no event behind it doesn't join what has. The pool may be at its end, and its struct another
-// one's: a record that this one counts does no harm. A plain device first looks if the stream can
-// use its memory.
-static uint64_t take_near(struct sp_pool *pool, struct sp_stream *stream, size_t size,
-                          unsigned int flags) {
+// no event behind it doesn't join what has. Or another lane offers it. The pool may be at its end,
+// and its struct another one's: a record that this one counts does no harm. A plain device first
+// looks if the stream can use its memory.
+static uint64_t look_first(struct sp_pool *pool, struct sp_stream *stream, size_t size,
+                           unsigned int flags) {
     struct sp_lane *lane = sp_lane_find(pool, stream->slot);
-    struct near near;
+    struct look look;
     if (!lane || size > SIZE_MAX / 2 || sp_vmm_is_plain(&pool->device->vmm))
         return 0;
-    uint64_t address = take_near_once(pool, lane, stream, size, flags, &near);
-    if (!address && near.unfenced) {
+    uint64_t address = look_once(pool, lane, stream, size, flags, &look);
+    if (!address && look.unfenced) {
         if (sp_is_done(sp_mark_record(stream)))
             sp_pool_count(pool, SP_STATISTIC_EventsRecorded);
-        address = take_near_once(pool, lane, stream, size, flags, &near);
+        address = look_once(pool, lane, stream, size, flags, &look);
     }
-    return address || !near.looked ? address : take_offered(pool, lane, stream, size, flags);
+    if (!address && look.made && sp_collect_offered(pool, lane, sp_at_hand_round_large(size)))
+        address = look_once(pool, lane, stream, size, flags, &look);
+    return address;
 }
 
 // -------------------------------------------------------------------------------------- the ladder
@@ -224,7 +191,7 @@ SP_APART poolError_t sp_malloc_missed(struct sp_pool *pool, poolMemPool_t handle
                                       void **pointer) {
     uint64_t address = 0;
     if (size > SP_SMALL_MAX)
-        address = take_near(pool, stream, size, flags);
+        address = look_first(pool, stream, size, flags);
     else if (!(flags & poolMallocSameStreamOnly) && !sp_load_relaxed(&stream->acts))
         address = sp_fronts_take(pool, stream, size);
     if (SP_UNLIKELY(!address))

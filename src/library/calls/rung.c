@@ -10,11 +10,11 @@
 #include "region/ask.h"
 #include "region/collect.h"
 #include "region/device.h"
+#include "region/find.h"
 #include "region/held.h"
 #include "region/lane.h"
 #include "region/retain.h"
 #include "region/settle.h"
-#include "region/take.h"
 #include "supply/grow.h"
 #include "supply/growth.h"
 #include "supply/plan.h"
@@ -26,7 +26,7 @@ bool sp_rung_may_ask_others(const struct sp_request *request) {
 }
 
 struct sp_outcome sp_rung_within_reach(struct sp_request *request, struct sp_block **block) {
-    *block = sp_take(request);
+    *block = sp_find(request);
     return sp_outcome_done();
 }
 
@@ -39,7 +39,7 @@ struct sp_outcome sp_rung_primed(struct sp_request *request, struct sp_block **b
     bool primed = sp_retain_is_primed(request->pool);
     sp_lock_release(&request->pool->lock);
     if (primed)
-        *block = sp_take_from(request, SP_REGION_LARGE);
+        *block = sp_find_in(request, SP_REGION_LARGE);
     return sp_outcome_done();
 }
 
@@ -47,7 +47,7 @@ struct sp_outcome sp_rung_primed(struct sp_request *request, struct sp_block **b
 // tells, so it is looked for.
 struct sp_outcome sp_rung_of_gone_contexts(struct sp_request *request, struct sp_block **block) {
     if (sp_end_some_gone_contexts(request->lane->stream))
-        *block = sp_take(request);
+        *block = sp_find(request);
     return sp_outcome_done();
 }
 
@@ -61,7 +61,7 @@ struct sp_outcome sp_rung_found_complete(struct sp_request *request, struct sp_b
         outcome = sp_poll_some_of(request->lane->stream);
     request->brought_news = sp_progress_news() != before;
     if (sp_is_done(outcome))
-        *block = sp_take(request);
+        *block = sp_find(request);
     return outcome;
 }
 
@@ -72,7 +72,7 @@ struct sp_outcome sp_rung_collected(struct sp_request *request, struct sp_block 
     bool whole = false;
     for (uint64_t parts = sp_request_patience(request); !*block && !whole && parts > 0; parts--) {
         whole = sp_collect_part(request->pool, &at);
-        *block = whole ? sp_take(request) : sp_take_ready(request);
+        *block = whole ? sp_find(request) : sp_find_at_hand(request);
     }
     request->left_some = !whole;
     return sp_outcome_done();
@@ -82,7 +82,7 @@ struct sp_outcome sp_rung_collected_from_some(struct sp_request *request, struct
     if (!sp_pool_has_very_many_lanes(request->pool))
         return sp_rung_collected(request, block);
     request->left_some = !sp_collect_some(request->pool);
-    *block = sp_take(request);
+    *block = sp_find(request);
     return sp_outcome_done();
 }
 
@@ -99,7 +99,7 @@ struct sp_outcome sp_rung_brought_in(struct sp_request *request, struct sp_block
     sp_collect_all(pool);
     request->left_some = false;
     request->cut_short = false;
-    *block = sp_take(request);
+    *block = sp_find(request);
     return sp_outcome_done();
 }
 
@@ -260,8 +260,8 @@ struct sp_outcome sp_rung_from_other_region(struct sp_request *request, struct s
     *block = NULL;
     if (request->kind == SP_REGION_FIXED)
         return sp_outcome_done();
-    for (int i = 0; i < SP_TAKE_OTHERS && !*block; i++)
-        *block = sp_take_from(request, sp_take_other_kind(request, i));
+    for (int i = 0; i < SP_FIND_OTHERS && !*block; i++)
+        *block = sp_find_in(request, sp_find_other_kind(request, i));
     return sp_outcome_done();
 }
 
@@ -314,7 +314,7 @@ struct sp_outcome sp_rung_brought_in_at_bound(struct sp_request *request, struct
         !is_beyond(request))
         return sp_outcome_done();
     sp_collect_all(request->pool);
-    *block = sp_take(request);
+    *block = sp_find(request);
     return sp_outcome_done();
 }
 

@@ -5,11 +5,11 @@
 #include "order/learn.h"
 #include "order/synchronize.h"
 #include "region/device.h"
+#include "region/find.h"
 #include "region/held.h"
 #include "region/lane.h"
 #include "region/retain.h"
 #include "region/settle.h"
-#include "region/take.h"
 #include "supply/remap.h"
 
 // No more than is asked for, so that others find the rest while this one waits. Without host memory
@@ -28,7 +28,7 @@ static struct sp_outcome wait_for_aside(struct sp_request *request, struct sp_bl
     struct sp_pool *pool = request->pool;
     struct sp_outcome outcome = sp_request_wait_for(request, &aside->fences);
     sp_lock_acquire(&pool->lock);
-    if (sp_is_done(outcome) && sp_take_cut(pool, aside, request->size)) {
+    if (sp_is_done(outcome) && sp_find_cut(pool, aside, request->size)) {
         sp_retain_note_use(pool); // some of a row may have been ready
         sp_request_took_locked(request);
         *block = aside;
@@ -42,9 +42,9 @@ static struct sp_outcome wait_for_aside(struct sp_request *request, struct sp_bl
 
 static struct sp_outcome take_of_other_region(struct sp_request *request, enum sp_region_kind kind,
                                               struct sp_block **block) {
-    struct sp_request other = sp_take_put_to(request, kind);
+    struct sp_request other = sp_find_put_to(request, kind);
     sp_lock_acquire(&request->pool->lock);
-    struct sp_block *aside = sp_take_aside_from(request, kind);
+    struct sp_block *aside = sp_find_aside_in(request, kind);
     if (aside)
         keep_aside_locked(request->pool, aside, other.size);
     sp_lock_release(&request->pool->lock);
@@ -60,17 +60,17 @@ static struct sp_outcome take_of_other_regions(struct sp_request *request,
     struct sp_outcome outcome = sp_outcome_done();
     if (request->kind == SP_REGION_FIXED)
         return outcome;
-    for (int i = 0; i < SP_TAKE_OTHERS && sp_is_done(outcome) && !*block; i++)
-        outcome = take_of_other_region(request, sp_take_other_kind(request, i), block);
+    for (int i = 0; i < SP_FIND_OTHERS && sp_is_done(outcome) && !*block; i++)
+        outcome = take_of_other_region(request, sp_find_other_kind(request, i), block);
     return outcome;
 }
 
 static struct sp_outcome take_behind_waits(struct sp_request *request, struct sp_block **block) {
     sp_lock_acquire(&request->pool->lock);
     struct sp_block *aside =
-        request->bound == SP_BOUND_HOLDS ? sp_take_oldest_aside(request) : NULL;
+        request->bound == SP_BOUND_HOLDS ? sp_find_oldest_aside(request) : NULL;
     if (!aside)
-        aside = sp_take_aside(request);
+        aside = sp_find_aside(request);
     if (aside)
         keep_aside_locked(request->pool, aside, request->size);
     sp_lock_release(&request->pool->lock);
@@ -142,8 +142,8 @@ static bool has_unfenced_in(const struct sp_lane *lane, enum sp_region_kind kind
 // stands behind them.
 static bool is_unasked(const struct sp_request *request, const struct sp_lane *lane) {
     bool has_unfenced = has_unfenced_in(lane, request->kind);
-    for (int i = 0; i < SP_TAKE_OTHERS && request->kind != SP_REGION_FIXED; i++)
-        has_unfenced = has_unfenced || has_unfenced_in(lane, sp_take_other_kind(request, i));
+    for (int i = 0; i < SP_FIND_OTHERS && request->kind != SP_REGION_FIXED; i++)
+        has_unfenced = has_unfenced || has_unfenced_in(lane, sp_find_other_kind(request, i));
     return lane != request->lane && has_unfenced && sp_indirect_is_seen_by_legacy(lane->stream) &&
            sp_request_shares_context(request, lane->stream);
 }

@@ -6,11 +6,11 @@
 #include "region/request.h"
 
 // Makes the stream wait for what stands between it and some free memory, and takes that: what fits
-// best, or what takes the cheapest wait (region/take.h) if GrowthBeyondUse holds the request
+// best, or what takes the cheapest wait (region/find.h) if GrowthBeyondUse holds the request
 // back. Sets null when there is none that events stand behind.
 struct sp_outcome sp_wait_made_ordered(struct sp_request *request, struct sp_block **block);
 
-// Likewise for free memory of another region than the request's own: see sp_take_from().
+// Likewise for free memory of another region than the request's own: see sp_find_in().
 struct sp_outcome sp_wait_in_other_region(struct sp_request *request, struct sp_block **block);
 
 // Makes the stream wait for memory that no event stands behind and of which the

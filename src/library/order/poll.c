@@ -81,22 +81,6 @@ static struct sp_outcome poll(struct sp_stream *stream) {
     return sp_outcome_first(unmarked, outcome);
 }
 
-// A driver that fails here is told of by the next call that needs the answer. The stream itself
-// still has the mark when the caller's reference goes, and drops it with those before it, which are
-// complete too.
-bool sp_poll_fence(struct sp_fence fence) {
-    struct sp_stream *stream = sp_stream_at(fence.slot);
-    struct sp_mark *mark = sp_mark_covering(stream, fence.sequence);
-    if (!mark)
-        return false;
-    uint64_t sequence = mark->sequence;
-    sp_poll_mark(mark);
-    sp_mark_release(mark);
-    if (sp_progress_is_past((struct sp_fence){fence.slot, sequence}))
-        sp_mark_drop_until(stream, sequence);
-    return sp_progress_is_complete(fence);
-}
-
 struct sp_outcome sp_poll_stream(struct sp_stream *stream) {
     if (!sp_progress_has_pending_events(stream))
         return sp_outcome_done();

@@ -25,9 +25,6 @@ struct sp_outcome sp_poll_some_of(const struct sp_stream *of);
 // question, and most would be in vain.
 struct sp_outcome sp_poll_until_busy_of(const struct sp_stream *of);
 
-// Asks the oldest mark that covers a fence, if there is one. True when it has completed.
-bool sp_poll_fence(struct sp_fence fence);
-
 // Asks one mark.
 struct sp_outcome sp_poll_mark(struct sp_mark *mark);
 

@@ -122,6 +122,23 @@ void sp_collect_quick(struct sp_lane *lane, sp_settle_how *insert) {
         ;
 }
 
+// The lane that offers may have the block no more, or be another pool's by now. A block that is in
+// flight keeps its pool.
+bool sp_collect_offered(struct sp_pool *pool, const struct sp_lane *to, uint64_t size) {
+    struct sp_lane *from = sp_load_relaxed(&pool->lanes.offers);
+    if (!from || from == to || !(sp_load_relaxed(&from->quick_used) & 1u << sp_quick_index(size)))
+        return false;
+    sp_biased_lock_acquire(&from->lock);
+    struct sp_block *block = from->pool == pool ? sp_quick_take(from, size) : NULL;
+    if (block) {
+        block->quick_next = NULL;
+        sp_in_flight_take(&pool->in_flight);
+    }
+    sp_biased_lock_release(&from->lock);
+    sp_collect_flush_detached(pool, block, sp_settle_insert);
+    return block != NULL;
+}
+
 // ------------------------------------------------------------------------------------------- slabs
 
 // The run carries what the slab was last used at. There is room for it: a live block has one free

@@ -15,6 +15,13 @@ void sp_collect_all(struct sp_pool *pool);
 bool sp_collect_part(struct sp_pool *pool, struct sp_lane **at);
 bool sp_collect_some(struct sp_pool *pool);
 
+// Puts a large block of exactly this size, or none, back into its region: out of the quick list of
+// the lane that *offers*. Of the lanes that share a pool that is the one which recorded an event
+// behind a free last. Each of them keeps the block that it gave out last (region/quick.h), where
+// others find it by a look through all lanes alone; and a large block that goes from stream to
+// stream mostly has an event behind its free. With no lock held, nor a pin.
+bool sp_collect_offered(struct sp_pool *pool, const struct sp_lane *to, uint64_t size);
+
 // Puts the quick lists of one lane back into the regions.
 void sp_collect_quick(struct sp_lane *lane, sp_settle_how *insert);
 

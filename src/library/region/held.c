@@ -298,7 +298,7 @@ bool sp_held_add_locked(struct sp_lane *lane, uint64_t sequence, uint64_t addres
 
 // An anonymous stream has recorded each free already. Whoever gives a pool up takes each lane's
 // lock afterwards, to see what is used: so a free whose section is a later one sees that it was,
-// whatever it counts. Others may have what has an event behind it: see region/offer.h. That is
+// whatever it counts. Others may have what has an event behind it: see region/collect.h. That is
 // written where it changes. The quick lists grow by what is freed: by no more than the extents that
 // were held have, and a block of one page at least with each event.
 SP_APART unsigned sp_held_count_freed_locked(struct sp_lane *lane, uint64_t sequence,

@@ -6,7 +6,6 @@
 #include "region/device.h"
 #include "region/front.h"
 #include "region/held.h"
-#include "region/place.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -112,6 +111,17 @@ static struct sp_lane_table *table_for_locked(struct sp_pool *pool, uint32_t slo
     return table;
 }
 
+// A pool that several streams share places by address, but for one on a plain device, where each
+// growth is memory by itself. The other lanes were told before.
+static void tell_by_address_locked(struct sp_pool *pool) {
+    uint32_t count = sp_load_relaxed(&pool->lanes.count);
+    if (count < 2 || sp_vmm_is_plain(&pool->device->vmm))
+        return;
+    struct sp_list *link = pool->lanes.list.prev;
+    for (uint32_t told = count > 2 ? 1 : 2; told > 0; told--, link = link->prev)
+        sp_store_relaxed(&SP_CONTAINER_OF(link, struct sp_lane, link)->by_address, true);
+}
+
 // Publishes a lane unless another thread was faster. Returns the one in the table, or null without
 // host memory.
 static struct sp_lane *add_locked(struct sp_pool *pool, struct sp_lane *lane) {
@@ -127,7 +137,7 @@ static struct sp_lane *add_locked(struct sp_pool *pool, struct sp_lane *lane) {
     if (sp_stream_is_legacy(lane->stream->handle))
         sp_list_push_back(&pool->lanes.legacy, &lane->legacy_link);
     sp_add_relaxed(&pool->lanes.count, 1);
-    sp_place_note_lane(pool);
+    tell_by_address_locked(pool);
     sp_held_deal(pool);
     sp_store_release(&table->lanes[lane->stream->slot], lane);
     return lane;

@@ -167,7 +167,7 @@ struct sp_lanes {
     // Each lane asks at each miss, unless the pool's lock is contended: the pool has grown because
     // its free memory lay in pieces. See sp_growth_note().
     _Atomic bool ask_each_miss;
-    struct sp_lane *_Atomic offers; // see region/offer.h
+    struct sp_lane *_Atomic offers; // see region/collect.h
 };
 
 // The work that is left to the worker; see supply/defer.h.

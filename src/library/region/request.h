@@ -109,6 +109,13 @@ CUcontext sp_request_context(const struct sp_request *request);
 // The dearest rule that one of the fences needs. The pool's lock is held.
 enum sp_rule sp_request_rule(const struct sp_request *request, const struct sp_fence_set *fences);
 
+// The statistic of memory that was taken by a rule, at once or after a question.
+static inline enum sp_statistic sp_request_statistic(enum sp_rule rule, bool asked) {
+    if (rule == SP_RULE_COMPLETE)
+        return asked ? SP_STATISTIC_ReuseFoundComplete : SP_STATISTIC_ReuseComplete;
+    return rule == SP_RULE_SAME_STREAM ? SP_STATISTIC_ReuseSameStream : SP_STATISTIC_ReuseOrdered;
+}
+
 // True when other lanes can have anything for the request: they can't for a non-blocking stream
 // that runs after no other one. Their complete memory is ready memory once it is settled.
 bool sp_request_reaches_others(const struct sp_request *request);

@@ -6,9 +6,9 @@
 #include "base/time.h"
 #include "region/device.h"
 #include "region/figures.h"
+#include "region/find.h"
 #include "region/retain.h"
 #include "region/settle.h"
-#include "region/take.h"
 #include "supply/growth.h"
 #include "supply/plan.h"
 
@@ -100,7 +100,7 @@ static struct sp_outcome map_for(const struct sp_request *request, struct sp_pla
 static struct sp_outcome grow_mapping(struct sp_request *request, struct sp_block **block) {
     struct sp_pool *pool = request->pool;
     struct sp_plan plan;
-    *block = sp_take(request); // another thread may have grown while this one waited
+    *block = sp_find(request); // another thread may have grown while this one waited
     if (*block)
         return sp_outcome_done();
     if (request->listener) { // before anything is set aside

@@ -5,10 +5,10 @@
 #include "base/time.h"
 #include "region/device.h"
 #include "region/figures.h"
+#include "region/find.h"
 #include "region/retain.h"
 #include "region/settle.h"
 #include "region/stitch.h"
-#include "region/take.h"
 #include "supply/defer.h"
 #include "supply/grow.h"
 #include "supply/growth.h"
@@ -117,7 +117,7 @@ static bool prepare(struct sp_request *request, struct plan *plan, struct sp_blo
     sp_request_tell(request, begin(request));
     sp_lock_acquire(&request->pool->lock);
     request->thorough = true; // a row that is enough by itself is mapped already
-    *block = sp_take_locked(request);
+    *block = sp_find_locked(request);
     request->thorough = thorough;
     bool prepared = !*block && choose_locked(request, plan) && set_aside_locked(request, plan);
     sp_lock_release(&request->pool->lock);

@@ -12,11 +12,11 @@
 
 #include "calls/ladder.h"
 #include "region/collect.h"
+#include "region/find.h"
 #include "region/held.h"
 #include "region/in_flight.h"
 #include "region/lane.h"
 #include "region/settle.h"
-#include "region/take.h"
 #include "unit/fixture/pool.h"
 #include "unit/outcomes.h"
 
@@ -67,7 +67,7 @@ static void take_into_hands(size_t size) {
     sp_lock_acquire(&inside->lock);
     struct sp_request request;
     sp_request_open(&request, inside, lane, SP_REGION_LARGE, size, poolMallocDefault);
-    aside = sp_take_aside(&request);
+    aside = sp_find_aside(&request);
     sp_request_close(&request);
     sp_lock_release(&inside->lock);
     assert_non_null(aside);

@@ -12,11 +12,11 @@
 #include "order/mark.h"
 #include "order/synchronize.h"
 #include "region/collect.h"
+#include "region/find.h"
 #include "region/lane.h"
 #include "region/quick.h"
 #include "region/request.h"
 #include "region/settle.h"
-#include "region/take.h"
 #include "unit/fixture/pool.h"
 #include "unit/outcomes.h"
 
@@ -291,7 +291,7 @@ static void rows_are_not_looked_at_where_all_within_reach_is_too_little(void **s
     free_row_of_others(pool);
     fixture_trim(pool, 0);
     struct sp_request request = request_of(pool, MIB(4), a);
-    assert_null(sp_take(&request));
+    assert_null(sp_find(&request));
     assert_int_equal(request.looks, SP_REQUEST_LOOKS);
     assert_false(request.cut_short);
     sp_request_close(&request);
@@ -308,7 +308,7 @@ static void a_search_through_rows_goes_on_where_an_earlier_one_was_cut_short(voi
     size_t searches = 0;
     for (; !block && searches < ROW; searches++) {
         struct sp_request request = request_of(pool, MIB(8), a);
-        block = sp_take(&request);
+        block = sp_find(&request);
         assert_true(block || (request.cut_short && request.looks == 0));
         sp_request_close(&request);
     }
@@ -352,10 +352,10 @@ static void a_row_that_is_longer_than_a_part_is_had_whole(void **state) {
     fixture_synchronize(b);
     sp_collect_all(fixture_inside(pool));
     struct sp_request request = request_of(pool, LONG * HOLE, a);
-    assert_null(sp_take(&request));
+    assert_null(sp_find(&request));
     assert_true(request.cut_short);
     request.thorough = true;
-    struct sp_block *block = sp_take(&request);
+    struct sp_block *block = sp_find(&request);
     assert_int_equal(block->address, (uintptr_t)holes[0]);
     sp_request_close(&request);
     sp_collect_flush(fixture_inside(pool), block, sp_settle_insert);

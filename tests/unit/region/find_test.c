@@ -7,9 +7,9 @@
 
 #include "order/synchronize.h"
 #include "region/collect.h"
+#include "region/find.h"
 #include "region/request.h"
 #include "region/settle.h"
-#include "region/take.h"
 #include "unit/fixture/pool.h"
 #include "unit/outcomes.h"
 
@@ -87,7 +87,7 @@ static void a_free_whose_point_was_passed_before_it_was_filed_is_taken_too(void 
     struct sp_request request;
     sp_request_open(&request, inside, fixture_lane(pool, b), SP_REGION_LARGE, MIB(40),
                     poolMallocDefault);
-    struct sp_block *block = sp_take(&request);
+    struct sp_block *block = sp_find(&request);
     sp_request_close(&request);
     assert_non_null(block);
     assert_int_equal(block->address, (uintptr_t)freed);
@@ -229,7 +229,7 @@ static struct sp_block *take_for_legacy(poolMemPool_t pool, size_t size) {
     struct sp_request request;
     sp_request_open(&request, fixture_inside(pool), fixture_lane(pool, CU_STREAM_LEGACY),
                     SP_REGION_LARGE, size, poolMallocDefault);
-    struct sp_block *block = sp_take(&request);
+    struct sp_block *block = sp_find(&request);
     sp_request_close(&request);
     return block;
 }
@@ -282,25 +282,25 @@ static void a_lane_that_gets_what_has_waited_for_two_streams_is_looked_at(void *
     assert_true(large->lanes_most >= MIB(40));
 }
 
-#define take_test(function)                                                                        \
+#define find_test(function)                                                                        \
     cmocka_unit_test_setup_teardown(function, fixture_setup, fixture_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        take_test(a_stream_takes_what_it_freed_at_once),
-        take_test(free_on_one_stream_is_not_taken_by_another_before_it_is_complete),
-        take_test(memory_known_complete_is_taken_by_another_stream_under_every_policy),
-        take_test(memory_that_reaches_its_tier_after_it_was_known_complete_is_taken_too),
-        take_test(a_free_whose_point_was_passed_before_it_was_filed_is_taken_too),
-        take_test(two_halves_of_a_freed_block_serve_two_smaller_requests),
-        take_test(neighbours_of_which_one_is_ready_and_one_the_streams_own_are_taken_together),
-        take_test(memory_with_fences_of_two_streams_waits_for_both),
-        take_test(a_free_with_no_stream_puts_back_the_fences_that_the_memory_came_with),
-        take_test(the_last_resort_mixes_small_and_large),
-        take_test(a_large_block_is_cut_from_the_pages_of_small_ones_as_a_last_resort),
-        take_test(of_very_many_lanes_that_have_nothing_large_enough_none_is_looked_at),
-        take_test(what_is_large_enough_is_found_in_any_of_them),
-        take_test(a_lane_that_gets_what_has_waited_for_two_streams_is_looked_at),
+        find_test(a_stream_takes_what_it_freed_at_once),
+        find_test(free_on_one_stream_is_not_taken_by_another_before_it_is_complete),
+        find_test(memory_known_complete_is_taken_by_another_stream_under_every_policy),
+        find_test(memory_that_reaches_its_tier_after_it_was_known_complete_is_taken_too),
+        find_test(a_free_whose_point_was_passed_before_it_was_filed_is_taken_too),
+        find_test(two_halves_of_a_freed_block_serve_two_smaller_requests),
+        find_test(neighbours_of_which_one_is_ready_and_one_the_streams_own_are_taken_together),
+        find_test(memory_with_fences_of_two_streams_waits_for_both),
+        find_test(a_free_with_no_stream_puts_back_the_fences_that_the_memory_came_with),
+        find_test(the_last_resort_mixes_small_and_large),
+        find_test(a_large_block_is_cut_from_the_pages_of_small_ones_as_a_last_resort),
+        find_test(of_very_many_lanes_that_have_nothing_large_enough_none_is_looked_at),
+        find_test(what_is_large_enough_is_found_in_any_of_them),
+        find_test(a_lane_that_gets_what_has_waited_for_two_streams_is_looked_at),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

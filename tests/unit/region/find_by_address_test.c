@@ -8,7 +8,6 @@
 #include "order/progress.h"
 #include "region/collect.h"
 #include "region/device.h"
-#include "region/place.h"
 #include "unit/fixture/pool.h"
 #include "unit/random.h"
 
@@ -220,19 +219,19 @@ static void a_program_that_repeats_itself_needs_no_more_memory_each_time(void **
     fixture_check(pool);
 }
 
-#define place_test(function) cmocka_unit_test_setup_teardown(function, setup, fixture_teardown)
+#define by_address_test(function) cmocka_unit_test_setup_teardown(function, setup, fixture_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        place_test(in_a_pool_of_one_stream_a_block_lies_where_it_fits_best),
-        place_test(in_a_shared_pool_it_lies_at_the_lowest_address_where_it_fits),
-        place_test(all_lanes_know_that_the_pool_is_shared),
-        place_test(what_is_allocated_and_freed_in_turn_stays_where_it_is),
-        place_test(what_was_allocated_before_is_placed_anew),
-        place_test(while_threads_stand_in_each_others_way_lanes_keep_what_is_freed),
-        place_test(a_neighbour_that_is_complete_becomes_ready_and_no_part_of_what_is_pending),
-        place_test(a_miss_looks_at_nothing_that_waits_for_several_streams),
-        place_test(a_program_that_repeats_itself_needs_no_more_memory_each_time),
+        by_address_test(in_a_pool_of_one_stream_a_block_lies_where_it_fits_best),
+        by_address_test(in_a_shared_pool_it_lies_at_the_lowest_address_where_it_fits),
+        by_address_test(all_lanes_know_that_the_pool_is_shared),
+        by_address_test(what_is_allocated_and_freed_in_turn_stays_where_it_is),
+        by_address_test(what_was_allocated_before_is_placed_anew),
+        by_address_test(while_threads_stand_in_each_others_way_lanes_keep_what_is_freed),
+        by_address_test(a_neighbour_that_is_complete_becomes_ready_and_no_part_of_what_is_pending),
+        by_address_test(a_miss_looks_at_nothing_that_waits_for_several_streams),
+        by_address_test(a_program_that_repeats_itself_needs_no_more_memory_each_time),
     };
-    return cmocka_run_group_tests_name("region_place", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("region_find_by_address", tests, NULL, NULL);
 }

@@ -1,17 +1,17 @@
-#include "region/take.h"
+#include "region/find.h"
 
 #include "base/checked.h"
 #include "base/number.h"
+#include "heap/lowest.h"
+#include "order/slot.h"
 #include "region/collect.h"
 #include "region/lane.h"
-#include "region/offer.h"
-#include "region/place.h"
 #include "region/quick.h"
 #include "region/retain.h"
 #include "region/row.h"
 #include "region/settle.h"
 
-// ----------------------------------------------------------------------------------- single blocks
+// ---------------------------------------------------------------------------------- own and ready
 
 // The better fit of `best` and a tier's; `best` among equals.
 static inline struct sp_block *better_of(struct sp_block *best, const struct sp_tier *tier,
@@ -30,6 +30,47 @@ static struct sp_block *best_at_hand(const struct sp_lane *lane, enum sp_region_
     best = better_of(best, &lane->tiers[kind], size);
     return better_of(best, &lane->pool->regions[kind].ready, size);
 }
+
+static bool is_at_hand(void *context, const struct sp_block *block) {
+    const struct sp_lane *lane = context;
+    return block->tier == &lane->pool->regions[SP_REGION_LARGE].ready ||
+           block->tier == &lane->tiers[SP_REGION_LARGE] ||
+           block->tier == &lane->unfenced[SP_REGION_LARGE];
+}
+
+// The lowest large block of the same that fits, in the oldest segment that has one. Null also after
+// so many looks at others' blocks in vain.
+static struct sp_block *lowest_at_hand(struct sp_lane *lane, uint64_t size) {
+    struct sp_lowest_search search = {
+        .size = size, .takes = is_at_hand, .context = lane, .looks = 128};
+    struct sp_block *lowest = NULL;
+    SP_LIST_FOR_EACH(link, &lane->pool->regions[SP_REGION_LARGE].segments) {
+        struct sp_segment *segment = SP_CONTAINER_OF(link, struct sp_segment, link);
+        if (!lowest)
+            lowest = sp_lowest_find(&segment->chain, &search);
+    }
+    return lowest;
+}
+
+// The lane's own memory or the ready one, cut to size: what is left of it stays where it is. It has
+// one fence at most, so there is room for another. BUSY; null when there is none. A search by
+// address looks at others' blocks, too, so it is made only where there is enough.
+static struct sp_block *take_at_hand(struct sp_lane *lane, enum sp_region_kind kind,
+                                     uint64_t size) {
+    if (lane->unfenced[kind].bytes < size && lane->tiers[kind].bytes < size &&
+        lane->pool->regions[kind].ready.bytes < size)
+        return NULL;
+    bool by_address = kind == SP_REGION_LARGE && sp_load_relaxed(&lane->by_address);
+    struct sp_block *chosen = by_address ? lowest_at_hand(lane, size) : NULL;
+    if (!chosen)
+        chosen = best_at_hand(lane, kind, size);
+    struct sp_block *block = chosen ? sp_tier_take(chosen, size) : NULL;
+    if (block)
+        sp_retain_note_use(lane->pool);
+    return block;
+}
+
+// ------------------------------------------------------------------------------------ of others
 
 // Any of a tier's blocks may be within reach. Of one stream's those with the lowest numbers are
 // before all others: no rule allows a higher number and not a lower one.
@@ -51,6 +92,8 @@ static bool is_fit(const struct sp_request *request, const struct sp_block *bloc
 // The better fit of `best` and the blocks of a tier that are within reach.
 static struct sp_block *better_in_reach(const struct sp_request *request,
                                         const struct sp_tier *tier, struct sp_block *best) {
+    if (tier->bytes < request->size)
+        return best;
     struct sp_block *b = sp_tier_best_fit(tier, request->size);
     if (!b || (best && b->size >= best->size))
         return best;
@@ -128,7 +171,7 @@ static struct sp_block *best_alone(const struct sp_request *request) {
     return block ? block : best_of_others(request);
 }
 
-struct sp_block *sp_take_aside(struct sp_request *request) {
+struct sp_block *sp_find_aside(struct sp_request *request) {
     struct sp_block *block = best_alone(request);
     if (!block && sp_row_is_possible(request) && sp_row_learn_all(request))
         block = best_alone(request);
@@ -140,7 +183,7 @@ struct sp_block *sp_take_aside(struct sp_request *request) {
 
 // ------------------------------------------------------------------------------------------ taking
 
-bool sp_take_cut(struct sp_pool *pool, struct sp_block *block, uint64_t size) {
+bool sp_find_cut(struct sp_pool *pool, struct sp_block *block, uint64_t size) {
     if (!sp_fence_set_reserve(&block->fences, 1))
         return false;
     if (block->size > size) {
@@ -155,7 +198,7 @@ bool sp_take_cut(struct sp_pool *pool, struct sp_block *block, uint64_t size) {
 
 // Cuts a block that was set aside. Null without host memory.
 static struct sp_block *cut(struct sp_pool *pool, struct sp_block *block, uint64_t size) {
-    if (sp_take_cut(pool, block, size)) {
+    if (sp_find_cut(pool, block, size)) {
         sp_retain_note_use(pool);
         return block;
     }
@@ -168,49 +211,6 @@ static struct sp_block *finish(const struct sp_request *request, struct sp_block
     if (taken)
         sp_request_took_locked(request);
     return taken;
-}
-
-// The lowest or the better fit of the lane's own memory and the ready one, cut to size: what is
-// left of it stays where it is. It has one fence at most, so there is room for another. BUSY; null
-// when there is none. A search by address looks at others' blocks, too, so it is made only where
-// there is enough.
-static struct sp_block *take_at_hand(struct sp_lane *lane, enum sp_region_kind kind,
-                                     uint64_t size) {
-    if (lane->unfenced[kind].bytes < size && lane->tiers[kind].bytes < size &&
-        lane->pool->regions[kind].ready.bytes < size)
-        return NULL;
-    bool by_address = kind == SP_REGION_LARGE && sp_load_relaxed(&lane->by_address);
-    struct sp_block *block = by_address ? sp_place_take(lane, size) : NULL;
-    struct sp_block *best = block ? NULL : best_at_hand(lane, kind, size);
-    if (best)
-        block = sp_tier_take(best, size);
-    if (block)
-        sp_retain_note_use(lane->pool);
-    return block;
-}
-
-struct sp_block *sp_take_near_locked(struct sp_lane *lane, uint64_t size, unsigned int flags,
-                                     bool *unfenced) {
-    if (sp_load_relaxed(&lane->by_address))
-        sp_quick_note_contention(lane);
-    sp_lock_acquire(&lane->pool->lock);
-    struct sp_block *cached = sp_collect_detach_locked(lane);
-    sp_collect_flush_locked(lane->pool, cached, sp_settle_insert_and_swallow);
-    sp_settle_fenced(lane);
-    if (sp_load_relaxed(&lane->by_address))
-        sp_settle_lanes_part(lane->pool); // what others have may be complete, and lie lower
-    bool more = sp_load_relaxed(&lane->quick_used) != 0;
-    struct sp_block *before = NULL;
-    struct sp_block *block = more ? NULL : take_at_hand(lane, SP_REGION_LARGE, size);
-    *unfenced = lane->unfenced[SP_REGION_LARGE].bytes > 0;
-    if (!block && !more && !*unfenced && sp_load_relaxed(&lane->by_address))
-        before = sp_offer_find_before_locked(lane, size, flags);
-    if (before) {
-        sp_tier_remove(before);
-        block = cut(lane->pool, before, size);
-    }
-    sp_lock_release(&lane->pool->lock);
-    return block;
 }
 
 static struct sp_block *take_at_hand_live(const struct sp_request *request) {
@@ -237,7 +237,7 @@ static struct sp_block *take_row_at_hand(const struct sp_request *request) {
 
 // Where very much has completed, the request needn't wait until all of it is settled: the next one
 // goes on with it, and before one is refused all is done.
-struct sp_block *sp_take_locked(struct sp_request *request) {
+struct sp_block *sp_find_locked(struct sp_request *request) {
     struct sp_block *block = take_at_hand_live(request);
     uint64_t parts = sp_request_patience(request);
     while (!block && !sp_settle_part(request->pool) && parts-- > 0) {
@@ -246,21 +246,82 @@ struct sp_block *sp_take_locked(struct sp_request *request) {
         if (!block)
             block = take_row_at_hand(request);
     }
-    return block ? block : finish(request, sp_take_aside(request));
+    return block ? block : finish(request, sp_find_aside(request));
 }
 
-struct sp_block *sp_take_ready(const struct sp_request *request) {
+struct sp_block *sp_find_at_hand(const struct sp_request *request) {
     sp_lock_acquire(&request->pool->lock);
     struct sp_block *block = take_at_hand_live(request);
     sp_lock_release(&request->pool->lock);
     return block;
 }
 
-struct sp_block *sp_take(struct sp_request *request) {
+struct sp_block *sp_find(struct sp_request *request) {
     sp_lock_acquire(&request->pool->lock);
-    struct sp_block *block = sp_take_locked(request);
+    struct sp_block *block = sp_find_locked(request);
     sp_lock_release(&request->pool->lock);
     return block;
+}
+
+// ---------------------------------------------------------------------------------- the first look
+
+// All that is complete is ready, as far as it may serve a large request.
+static bool is_settled(const struct sp_pool *pool) {
+    const struct sp_region *region = &pool->regions[SP_REGION_LARGE];
+    bool lanes_alone = region->waiting.bytes == 0 && region->unfenced.bytes == 0;
+    return sp_settle_is_done(pool) || (lanes_alone && sp_settle_is_done_by_lanes(pool));
+}
+
+// Takes what others have, where a look at few lanes tells, and notes it for the stream.
+static struct sp_found take_ordered(struct sp_lane *lane, uint64_t size, unsigned int flags) {
+    enum { STREAMS_MOST = 16 };
+    struct sp_pool *pool = lane->pool;
+    struct sp_found found = {.block = NULL};
+    struct sp_request request;
+    if (size > pool->regions[SP_REGION_LARGE].lanes_most || !is_settled(pool))
+        return found;
+    sp_request_open(&request, pool, lane, SP_REGION_LARGE, size, flags);
+    if (sp_request_reaches_lanes_before_alone(&request) && request.clock.count <= STREAMS_MOST)
+        found.block = best_of_others(&request);
+    if (found.block) {
+        found.rule = sp_request_rule(&request, &found.block->fences);
+        sp_slot_note_acquired(lane->stream, &found.block->fences);
+        sp_tier_remove(found.block);
+        found.block = cut(pool, found.block, size);
+    }
+    sp_request_close(&request);
+    return found;
+}
+
+// By which rule the stream has what was at hand: it carries a fence of the stream's slot, or none.
+static enum sp_rule rule_at_hand(const struct sp_lane *lane, const struct sp_block *block) {
+    return !sp_fence_set_empty(&block->fences) &&
+                   sp_fence_set_at(&block->fences, 0)->sequence >= lane->stream->first
+               ? SP_RULE_SAME_STREAM
+               : SP_RULE_COMPLETE;
+}
+
+struct sp_found sp_find_first_locked(struct sp_lane *lane, uint64_t size, unsigned int flags) {
+    bool by_address = sp_load_relaxed(&lane->by_address);
+    struct sp_found found = {.block = NULL};
+    if (by_address)
+        sp_quick_note_contention(lane);
+    sp_lock_acquire(&lane->pool->lock);
+    struct sp_block *cached = sp_collect_detach_locked(lane);
+    sp_collect_flush_locked(lane->pool, cached, sp_settle_insert_and_swallow);
+    sp_settle_fenced(lane);
+    if (by_address)
+        sp_settle_lanes_part(lane->pool); // what others have may be complete, and lie lower
+    if (sp_load_relaxed(&lane->quick_used) == 0) {
+        found.block = take_at_hand(lane, SP_REGION_LARGE, size);
+        found.rule = found.block ? rule_at_hand(lane, found.block) : SP_RULE_NONE;
+        bool unfenced = lane->unfenced[SP_REGION_LARGE].bytes > 0;
+        if (!found.block && !unfenced && by_address)
+            found = take_ordered(lane, size, flags);
+        found.unfenced = unfenced;
+    }
+    sp_lock_release(&lane->pool->lock);
+    return found;
 }
 
 // ------------------------------------------------------------------------------ the cheapest wait
@@ -322,7 +383,7 @@ static void look_through(struct wait_search *search, const struct sp_tier *tier)
 }
 
 // Where there are more lanes than it looks at, those come first that were made first.
-struct sp_block *sp_take_oldest_aside(const struct sp_request *request) {
+struct sp_block *sp_find_oldest_aside(const struct sp_request *request) {
     struct wait_search search = {.request = request};
     unsigned lanes = 0;
     SP_LIST_FOR_EACH(link, &request->pool->lanes.list) {
@@ -351,7 +412,7 @@ static struct sp_block *last_pages(struct sp_pool *pool, struct sp_block *block,
     return rest;
 }
 
-struct sp_request sp_take_put_to(const struct sp_request *request, enum sp_region_kind kind) {
+struct sp_request sp_find_put_to(const struct sp_request *request, enum sp_region_kind kind) {
     struct sp_request other = *request;
     other.kind = kind;
     other.whole_pages = request->kind == SP_REGION_PAGES;
@@ -360,24 +421,24 @@ struct sp_request sp_take_put_to(const struct sp_request *request, enum sp_regio
     return other;
 }
 
-struct sp_block *sp_take_aside_from(const struct sp_request *request, enum sp_region_kind kind) {
-    struct sp_request other = sp_take_put_to(request, kind);
-    struct sp_block *block = sp_take_aside(&other);
+struct sp_block *sp_find_aside_in(const struct sp_request *request, enum sp_region_kind kind) {
+    struct sp_request other = sp_find_put_to(request, kind);
+    struct sp_block *block = sp_find_aside(&other);
     return block && other.whole_pages ? last_pages(other.pool, block, other.size) : block;
 }
 
-struct sp_block *sp_take_from(const struct sp_request *request, enum sp_region_kind kind) {
-    struct sp_request other = sp_take_put_to(request, kind);
+struct sp_block *sp_find_in(const struct sp_request *request, enum sp_region_kind kind) {
+    struct sp_request other = sp_find_put_to(request, kind);
     sp_lock_acquire(&request->pool->lock);
     struct sp_block *block = request->kind == SP_REGION_PAGES
-                                 ? finish(&other, sp_take_aside_from(request, kind))
-                                 : sp_take_locked(&other);
+                                 ? finish(&other, sp_find_aside_in(request, kind))
+                                 : sp_find_locked(&other);
     sp_lock_release(&request->pool->lock);
     return block;
 }
 
-enum sp_region_kind sp_take_other_kind(const struct sp_request *request, int i) {
-    static const enum sp_region_kind others[SP_REGION_COUNT][SP_TAKE_OTHERS] = {
+enum sp_region_kind sp_find_other_kind(const struct sp_request *request, int i) {
+    static const enum sp_region_kind others[SP_REGION_COUNT][SP_FIND_OTHERS] = {
         [SP_REGION_LARGE] = {SP_REGION_PAGES, SP_REGION_FIXED},
         [SP_REGION_PAGES] = {SP_REGION_LARGE, SP_REGION_FIXED},
     };

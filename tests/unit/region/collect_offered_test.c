@@ -1,5 +1,5 @@
-// Blocks that go from stream to stream whole: out of another lane's tiers by the order of an event,
-// and out of its quick list, which offers what it recorded an event behind.
+// Blocks that go from stream to stream: out of another lane's quick list, which offers what it
+// recorded an event behind, and out of its tiers.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,9 +7,9 @@
 
 #include <cmocka.h>
 
-#include "order/mark.h"
+#include "region/collect.h"
+#include "region/find.h"
 #include "region/lane.h"
-#include "region/offer.h"
 #include "region/quick.h"
 #include "region/settle.h"
 #include "unit/fixture/pool.h"
@@ -112,7 +112,6 @@ static void what_is_pending_stays_where_it_is(void **state) {
     poolMemPool_t pool = shared_pool(&a, &b);
     simulated_work(a);
     void *block = freed_on(pool, a, SIZE);
-    assert_null(sp_offer_take(fixture_inside(pool), fixture_stream(b), SIZE, poolMallocDefault));
     assert_ptr_not_equal(fixture_malloc(pool, SIZE, b), block);
     fixture_check(pool);
 }
@@ -147,32 +146,28 @@ static void an_event_before_the_free_is_no_reason(void **state) {
     fixture_check(pool);
 }
 
-// Each of these by itself keeps the stream from asking or from following the event.
+static void *malloc_of_own_stream(poolMemPool_t pool, size_t size, CUstream stream) {
+    void *pointer = NULL;
+    assert_int_equal(
+        poolMallocAsyncWithFlags(&pointer, size, pool, stream, poolMallocSameStreamOnly),
+        poolSuccess);
+    return pointer;
+}
+
+// Each of these by itself keeps the stream from following the event.
 static void policies_and_flags_hold(void **state) {
     (void)state;
     CUstream a, b;
     poolMemPool_t pool = shared_pool(&a, &b);
-    struct sp_pool *inside = fixture_inside(pool);
+    follow_events_only(pool);
     simulated_work(a);
-    freed_on(pool, a, SIZE);
+    void *block = freed_on(pool, a, SIZE);
     order(a, b);
-    struct sp_stream *taker = fixture_stream(b);
-    assert_null(sp_offer_take(inside, taker, SIZE, poolMallocSameStreamOnly));
+    assert_ptr_not_equal(malloc_of_own_stream(pool, SIZE, b), block);
     fixture_set_flag(pool, poolMemPoolReuseFollowEventDependencies, 0);
-    fixture_set_flag(pool, poolMemPoolReuseAllowOpportunistic, 0);
-    assert_null(sp_offer_take(inside, taker, SIZE, poolMallocDefault));
-    uint64_t queries = simcudaCallCount("cuEventQuery");
-    simulated_finish(a);
-    assert_null(sp_offer_take(inside, taker, SIZE, poolMallocDefault));
-    fixture_set_flag(pool, poolMemPoolReuseAllowOpportunistic, 1);
-    assert_null(sp_offer_take(inside, taker, SIZE, poolMallocSameStreamOnly));
-    assert_int_equal(simcudaCallCount("cuEventQuery"), queries);
-    struct sp_block *block = sp_offer_take(inside, taker, SIZE, poolMallocDefault);
-    assert_non_null(block);
-    assert_true(sp_fence_set_empty(&block->fences));
-    sp_lock_acquire(&inside->lock);
-    sp_settle_insert(inside, block);
-    sp_lock_release(&inside->lock);
+    assert_ptr_not_equal(fixture_malloc(pool, SIZE, b), block);
+    fixture_set_flag(pool, poolMemPoolReuseFollowEventDependencies, 1);
+    assert_ptr_equal(fixture_malloc(pool, SIZE, b), block);
     fixture_check(pool);
 }
 
@@ -185,8 +180,10 @@ static void a_block_of_another_size_is_left(void **state) {
     uint64_t rival = SIZE + SP_ALIGNMENT;
     while (sp_quick_index(rival) != sp_quick_index(SIZE))
         rival += SP_ALIGNMENT;
-    assert_null(sp_offer_take(inside, fixture_stream(b), rival, poolMallocDefault));
-    assert_null(sp_offer_take(inside, fixture_stream(b), SIZE / 2, poolMallocDefault));
+    assert_false(sp_collect_offered(inside, fixture_lane(pool, b), rival));
+    assert_false(sp_collect_offered(inside, fixture_lane(pool, b), SIZE / 2));
+    assert_true(sp_collect_offered(inside, fixture_lane(pool, b), SIZE));
+    assert_int_equal(fixture_lane_bytes(fixture_lane(pool, a)), SIZE);
 }
 
 // Own and ready memory first, wherever it is.
@@ -215,33 +212,10 @@ static void a_hint_of_another_time_does_no_harm(void **state) {
     freed_on(other, c, SIZE);
     fixture_inside(pool)->lanes.offers = fixture_inside(other)->lanes.offers;
     fixture_synchronize(c);
-    assert_null(sp_offer_take(fixture_inside(pool), fixture_stream(b), SIZE, poolMallocDefault));
+    assert_false(sp_collect_offered(fixture_inside(pool), fixture_lane(pool, b), SIZE));
     fixture_malloc(pool, SIZE, b);
     fixture_check(pool);
     fixture_check(other);
-}
-
-// The pool is given up while the block is in no tier: it stays, and the block is given back.
-static poolMemPool_t doomed;
-static void destroy_doomed(void) {
-    assert_int_equal(poolMemPoolDestroy(doomed), poolSuccess);
-}
-
-static void a_pool_that_is_destroyed_meanwhile_stays_until_the_block_is_back(void **state) {
-    (void)state;
-    CUstream a, b;
-    doomed = shared_pool(&a, &b);
-    freed_on(doomed, a, SIZE);
-    fixture_synchronize(a);
-    struct sp_pool *inside = fixture_inside(doomed);
-    struct sp_block *block = sp_offer_take(inside, fixture_stream(b), SIZE, poolMallocDefault);
-    assert_non_null(block);
-    destroy_doomed();
-    assert_int_equal(inside->stage, SP_POOL_GIVEN_UP);
-    assert_int_equal(inside->reserved, SIZE);
-    sp_lock_acquire(&inside->lock);
-    sp_settle_insert(inside, block);
-    sp_lock_release(&inside->lock);
 }
 
 // --------------------------------------------------------------------------------- from the tiers
@@ -292,13 +266,15 @@ static void what_a_stream_runs_after_is_near_at_hand(void **state) {
     fixture_check(pool);
 }
 
-static struct sp_block *find_before(poolMemPool_t pool, CUstream stream, size_t size,
-                                    unsigned int flags) {
-    struct sp_pool *inside = fixture_inside(pool);
-    sp_lock_acquire(&inside->lock);
-    struct sp_block *block = sp_offer_find_before_locked(fixture_lane(pool, stream), size, flags);
-    sp_lock_release(&inside->lock);
-    return block;
+// What a first look finds for the stream, or null; and puts it back.
+static void *found_first(poolMemPool_t pool, CUstream stream, size_t size, unsigned int flags) {
+    struct sp_lane *lane = fixture_lane(pool, stream);
+    sp_biased_lock_acquire(&lane->lock);
+    struct sp_block *block = sp_find_first_locked(lane, size, flags).block;
+    sp_biased_lock_release(&lane->lock);
+    void *found = block ? (void *)(uintptr_t)block->address : NULL;
+    sp_collect_flush(fixture_inside(pool), block, sp_settle_insert);
+    return found;
 }
 
 static void what_it_does_not_run_after_is_not(void **state) {
@@ -306,9 +282,9 @@ static void what_it_does_not_run_after_is_not(void **state) {
     CUstream a, b;
     poolMemPool_t pool = shared_pool(&a, &b);
     simulated_work(a);
-    filed_before_and_behind(pool, a, MIB(1), MIB(4), b);
-    assert_null(find_before(pool, b, MIB(4), poolMallocDefault));
-    assert_non_null(find_before(pool, b, MIB(1), poolMallocDefault));
+    void *early = filed_before_and_behind(pool, a, MIB(1), MIB(4), b);
+    assert_null(found_first(pool, b, MIB(4), poolMallocDefault));
+    assert_ptr_equal(found_first(pool, b, MIB(1), poolMallocDefault), early);
 }
 
 static void the_policy_and_the_flag_hold_there_too(void **state) {
@@ -316,34 +292,23 @@ static void the_policy_and_the_flag_hold_there_too(void **state) {
     CUstream a, b;
     poolMemPool_t pool = shared_pool(&a, &b);
     simulated_work(a);
-    filed_on(pool, a, MIB(4));
+    void *block = filed_on(pool, a, MIB(4));
     order(a, b);
-    assert_null(find_before(pool, b, MIB(4), poolMallocSameStreamOnly));
+    assert_null(found_first(pool, b, MIB(4), poolMallocSameStreamOnly));
     fixture_set_flag(pool, poolMemPoolReuseFollowEventDependencies, 0);
-    assert_null(find_before(pool, b, MIB(4), poolMallocDefault));
+    assert_null(found_first(pool, b, MIB(4), poolMallocDefault));
     fixture_set_flag(pool, poolMemPoolReuseFollowEventDependencies, 1);
-    assert_non_null(find_before(pool, b, MIB(4), poolMallocDefault));
+    assert_ptr_equal(found_first(pool, b, MIB(4), poolMallocDefault), block);
 }
 
-static void settle(poolMemPool_t pool, CUstream stream) {
-    struct sp_pool *inside = fixture_inside(pool);
-    sp_lock_acquire(&inside->lock);
-    sp_settle_fenced(fixture_lane(pool, stream));
-    sp_lock_release(&inside->lock);
-}
-
-// Where the best fit of a tier is out of reach and a larger block isn't, the ladder looks.
-static void where_one_look_does_not_tell_the_ladder_does(void **state) {
+// The best fit is out of reach.
+static void a_larger_block_of_before_the_event_is_found(void **state) {
     (void)state;
     CUstream a, b;
     poolMemPool_t pool = shared_pool(&a, &b);
     simulated_work(a);
     void *early = filed_before_and_behind(pool, a, MIB(3), MIB(2), b);
-    assert_non_null(find_before(pool, b, MIB(2), poolMallocDefault)); // no event behind the other
-    assert_done(sp_mark_record(fixture_stream(a)));
-    settle(pool, a);
-    assert_null(find_before(pool, b, MIB(2), poolMallocDefault));
-    assert_ptr_equal(fixture_malloc(pool, MIB(2), b), early);
+    assert_ptr_equal(found_first(pool, b, MIB(2), poolMallocDefault), early);
     fixture_check(pool);
 }
 
@@ -364,28 +329,27 @@ static void the_best_fit_of_all_lanes_before_is_taken(void **state) {
     fixture_check(pool);
 }
 
-#define offer_test(function)                                                                       \
+#define offered_test(function)                                                                     \
     cmocka_unit_test_setup_teardown(function, fixture_setup, fixture_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        offer_test(a_block_with_an_event_behind_its_free_is_offered),
-        offer_test(a_lane_alone_offers_nothing),
-        offer_test(what_a_question_shows_complete_is_taken_as_it_is),
-        offer_test(what_is_known_to_be_complete_is_taken_with_no_question),
-        offer_test(what_is_pending_stays_where_it_is),
-        offer_test(a_stream_that_waits_for_an_event_behind_the_free_has_the_block),
-        offer_test(an_event_before_the_free_is_no_reason),
-        offer_test(policies_and_flags_hold),
-        offer_test(a_block_of_another_size_is_left),
-        offer_test(a_lane_that_has_enough_itself_takes_no_offer),
-        offer_test(a_hint_of_another_time_does_no_harm),
-        offer_test(a_pool_that_is_destroyed_meanwhile_stays_until_the_block_is_back),
-        offer_test(what_a_stream_runs_after_is_near_at_hand),
-        offer_test(what_it_does_not_run_after_is_not),
-        offer_test(the_policy_and_the_flag_hold_there_too),
-        offer_test(where_one_look_does_not_tell_the_ladder_does),
-        offer_test(the_best_fit_of_all_lanes_before_is_taken),
+        offered_test(a_block_with_an_event_behind_its_free_is_offered),
+        offered_test(a_lane_alone_offers_nothing),
+        offered_test(what_a_question_shows_complete_is_taken_as_it_is),
+        offered_test(what_is_known_to_be_complete_is_taken_with_no_question),
+        offered_test(what_is_pending_stays_where_it_is),
+        offered_test(a_stream_that_waits_for_an_event_behind_the_free_has_the_block),
+        offered_test(an_event_before_the_free_is_no_reason),
+        offered_test(policies_and_flags_hold),
+        offered_test(a_block_of_another_size_is_left),
+        offered_test(a_lane_that_has_enough_itself_takes_no_offer),
+        offered_test(a_hint_of_another_time_does_no_harm),
+        offered_test(what_a_stream_runs_after_is_near_at_hand),
+        offered_test(what_it_does_not_run_after_is_not),
+        offered_test(the_policy_and_the_flag_hold_there_too),
+        offered_test(a_larger_block_of_before_the_event_is_found),
+        offered_test(the_best_fit_of_all_lanes_before_is_taken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,64 @@
+// Taking free memory without mapping any: what the lane itself has, what is ready, and what other
+// lanes have within reach.
+#ifndef STREAMPOOL_REGION_FIND_H
+#define STREAMPOOL_REGION_FIND_H
+
+#include "region/request.h"
+
+// Takes memory within the request's reach: from the lane's own, from what is ready, from other
+// lanes' where the rule allows, and from free neighbours of all these kinds together. The block is
+// live, has room for one more fence, and keeps its fences. Null when there is none. Takes the
+// pool's lock.
+struct sp_block *sp_find(struct sp_request *request);
+
+// With the pool's lock held, which may be given back and taken again.
+struct sp_block *sp_find_locked(struct sp_request *request);
+
+// Takes memory out of the ready tier and the lane's own as it is, in one block. Takes the pool's
+// lock.
+struct sp_block *sp_find_at_hand(const struct sp_request *request);
+
+// A first look returns a block that is BUSY, or null, and the rule by which the stream has it.
+struct sp_found {
+    struct sp_block *block;
+    enum sp_rule rule;
+    bool unfenced; // the lane has large memory that no event stands behind
+};
+
+// A first look, with the lane's lock held, under which it takes the pool's: for a large block of
+// the lane's own memory, its quick lists included, which are put back first; of the ready memory;
+// and if the lane has nothing unfenced, of what the stream has by its clock in few other lanes.
+// Where there were too many in the quick lists some are still in them, and nothing is taken: both
+// locks are to be given back, and then it goes on.
+struct sp_found sp_find_first_locked(struct sp_lane *lane, uint64_t size, unsigned int flags);
+
+// A large block or a run of pages within the request's reach out of another region than its own: a
+// last resort, for it mixes what is kept apart. Takes the pool's lock.
+struct sp_block *sp_find_in(const struct sp_request *request, enum sp_region_kind kind);
+
+// The regions that such a request is put to, one after the other. A fixed block has none.
+enum { SP_FIND_OTHERS = 2 };
+enum sp_region_kind sp_find_other_kind(const struct sp_request *request, int i);
+
+// The request as it is put to one of them: out of pages it takes whole ones.
+struct sp_request sp_find_put_to(const struct sp_request *request, enum sp_region_kind kind);
+
+// With the pool's lock held, which may be given back and taken again: takes the best free memory
+// within reach out of the tiers, in one piece that is BUSY and at least as large as asked for. Null
+// when there is none.
+struct sp_block *sp_find_aside(struct sp_request *request);
+
+// With the pool's lock held: takes a block that is large enough and can be had by waiting, BUSY,
+// out of its tier. Behind the fewest streams' work, of those behind the oldest event, of those the
+// smallest. Null when there is none. Of very many lanes and blocks it looks at some.
+struct sp_block *sp_find_oldest_aside(const struct sp_request *request);
+
+// As sp_find_aside(), out of another region than the request's own. A run begins where its pages
+// do.
+struct sp_block *sp_find_aside_in(const struct sp_request *request, enum sp_region_kind kind);
+
+// Cuts a BUSY block that is in no index to `size` bytes, puts the rest where its fences say, and
+// makes it live. False without host memory; then the block is as it was.
+bool sp_find_cut(struct sp_pool *pool, struct sp_block *block, uint64_t size);
+
+#endif
