@@ -3,264 +3,139 @@
 #include "base/time.h"
 #include "calls/rung.h"
 #include "calls/wait.h"
-#include "order/context.h"
-#include "order/end.h"
-#include "order/indirect.h"
-#include "order/mark.h"
-#include "order/poll.h"
 #include "order/slot.h"
-#include "order/synchronize.h"
-#include "region/ask.h"
 #include "region/device.h"
 #include "region/find.h"
 #include "region/held.h"
 
 #include <time.h>
 
-struct step {
+enum {
+    ONCE = SP_LADDER_ONCE,
+    NEWS = SP_LADDER_NEWS,
+    QUESTION = SP_LADDER_QUESTION,
+    EVENTS = SP_LADDER_EVENTS,
+    BEHIND = SP_LADDER_BEHIND,
+    POLL = SP_LADDER_POLL,
+    HOST = SP_LADDER_HOST
+};
+
+// In place of a statistic: the rule by which memory was taken tells it, or it was counted before.
+enum { BY_RULE = SP_STATISTIC_COUNT, ALREADY };
+
+static sp_rung wait_on_host;
+
+// The whole ladder. A rung is tried `when` that holds, in the order of the table: the cheaper one
+// first, unless rung.h says why not. `counts` counts the allocation that it serves. One that `asks`
+// and has no block, but has learned that something is complete, leads to NEWS.
+static const struct rung {
+    unsigned parts;
+    bool (*when)(const struct sp_request *request);
     sp_rung *take;
-    enum sp_statistic counts; // SP_STATISTIC_COUNT leaves it to the rule
+    int counts; // enum sp_statistic
+    bool asks;
+} ladder[] = {
+    // Memory that is free is found. This may ask for events that are there.
+    {ONCE, NULL, sp_rung_within_reach, BY_RULE, false},
+    {ONCE, sp_rung_is_for_pages, sp_rung_primed, BY_RULE, false},
+    {ONCE, NULL, sp_rung_of_gone_contexts, BY_RULE, false},
+    {ONCE, sp_rung_may_ask_others, sp_rung_found_complete, BY_RULE, false},
+    {ONCE, NULL, sp_rung_collected_from_some, BY_RULE, false},
+    {NEWS, NULL, sp_rung_collected, BY_RULE, false},
+    {ONCE, NULL, sp_rung_remapped, SP_STATISTIC_Remaps, false},
+    // By GrowthBeyondUse the stream may wait, and the pool doesn't grow as yet.
+    {ONCE, sp_rung_is_held_back, sp_rung_brought_in_at_bound, BY_RULE, false},
+    {ONCE, sp_rung_is_held_back, sp_rung_waited, SP_STATISTIC_ReuseMadeOrdered, false},
+    {ONCE, sp_rung_is_beyond, sp_rung_remapped, SP_STATISTIC_Remaps, false},
+    // The driver maps more, or what is free once more.
+    {ONCE | NEWS, sp_rung_may_grow, sp_rung_grown, SP_STATISTIC_Growths, false},
+    {ONCE | NEWS, NULL, sp_rung_brought_in, BY_RULE, false},
+    {ONCE | NEWS, NULL, sp_rung_remapped_under_pressure, SP_STATISTIC_Remaps, false},
+    {ONCE | NEWS, sp_rung_may_grow, sp_rung_grown_after_trim, SP_STATISTIC_GrowthsAfterTrim, false},
+    {ONCE | NEWS, NULL, sp_rung_from_other_region, SP_STATISTIC_OtherRegion, false},
+    {ONCE | NEWS, NULL, sp_rung_remapped_with_pages, SP_STATISTIC_Remaps, false},
+    // All that may be pending is asked. The legacy stream comes first: the question to a blocking
+    // stream records an event there, which the legacy stream would see.
+    {ONCE, NULL, sp_rung_looked_at_all, BY_RULE, true},
+    {QUESTION, NULL, sp_rung_asked_legacy_stream, BY_RULE, true},
+    {QUESTION, NULL, sp_rung_asked_own_stream, BY_RULE, true},
+    {QUESTION, NULL, sp_rung_asked_lazy_lanes, BY_RULE, true},
+    {QUESTION, NULL, sp_rung_asked_current_context, BY_RULE, true},
+    {QUESTION, NULL, sp_rung_asked_context, BY_RULE, true},
+    // The stream waits.
+    {EVENTS, sp_wait_is_allowed, sp_wait_until_fenced, BY_RULE, false},
+    {EVENTS, sp_wait_is_allowed, sp_wait_made_ordered, SP_STATISTIC_ReuseMadeOrdered, false},
+    {EVENTS, sp_wait_is_allowed, sp_wait_in_other_region, SP_STATISTIC_ReuseMadeOrdered, false},
+    {BEHIND, sp_wait_is_allowed, sp_wait_behind_legacy, SP_STATISTIC_ReuseMadeOrdered, false},
+    {BEHIND, sp_wait_is_allowed, sp_wait_behind_context, SP_STATISTIC_ReuseMadeOrdered, false},
+    // The host waits.
+    {POLL, NULL, sp_rung_polled, SP_STATISTIC_ReuseFoundComplete, true},
+    {HOST, NULL, sp_wait_for_own, BY_RULE, true},
+    {HOST, NULL, wait_on_host, ALREADY, false},
+    {HOST, NULL, sp_wait_for_context, BY_RULE, true},
 };
 
-#define STEPS_OF(list) list, sizeof(list) / sizeof(list)[0]
-
-static struct sp_outcome climb(const struct step *steps, size_t count, struct sp_request *request,
-                               struct sp_block **block) {
-    for (size_t i = 0; i < count; i++) {
-        struct sp_outcome outcome = steps[i].take(request, block);
-        if (!sp_is_done(outcome))
-            return outcome;
-        if (!*block)
-            continue;
-        sp_slot_note_acquired(request->lane->stream, &(*block)->fences);
-        enum sp_statistic counts = steps[i].counts;
-        if (counts == SP_STATISTIC_COUNT)
-            counts = sp_request_statistic(sp_request_rule(request, &(*block)->fences),
-                                          request->brought_news);
-        sp_pool_count(request->pool, counts);
-        return sp_outcome_done();
+static void count_taken(const struct rung *rung, const struct sp_request *request,
+                        const struct sp_block *block) {
+    enum sp_statistic counts = (enum sp_statistic)rung->counts;
+    if (rung->counts == ALREADY)
+        return;
+    if (rung->counts == BY_RULE) {
+        enum sp_rule rule = sp_request_rule(request, &block->fences);
+        counts = sp_request_statistic(rule == SP_RULE_COMPLETE ? request->found : rule);
     }
-    return sp_outcome_done();
+    sp_slot_note_acquired(request->lane->stream, &block->fences);
+    sp_pool_count(request->pool, counts);
 }
 
-// --------------------------------------------------------------------- before a request is refused
-
-// These rungs are tried again once something was found to be complete.
-static const struct step again[] = {
-    {sp_rung_collected, SP_STATISTIC_COUNT},
-    {sp_rung_grown, SP_STATISTIC_Growths},
-    {sp_rung_brought_in, SP_STATISTIC_COUNT},
-    {sp_rung_remapped_under_pressure, SP_STATISTIC_Remaps},
-    {sp_rung_grown_after_trim, SP_STATISTIC_GrowthsAfterTrim},
-    {sp_rung_from_other_region, SP_STATISTIC_OtherRegion},
-    {sp_rung_remapped_with_pages, SP_STATISTIC_Remaps},
-};
-
-static struct sp_outcome climb_again(struct sp_request *request, struct sp_block **block) {
-    return climb(STEPS_OF(again), request, block);
-}
-
-// Looks at all streams, lanes and contexts, where there are many: the rungs so far have looked at
-// some. They have asked all of a few streams, but those that another thread was asking then.
-static struct sp_outcome look_at_all(struct sp_request *request, struct sp_block **block) {
+// Climbs the rungs of some parts up to the first that has a block, or fails.
+static struct sp_outcome climb(struct sp_request *request, unsigned parts,
+                               struct sp_block **block) {
     struct sp_outcome outcome = sp_outcome_done();
-    uint64_t before = sp_progress_news();
-    bool many = sp_stream_count() > SP_POLL_SOME;
-    bool may_ask = sp_rung_may_ask_others(request);
-    if (many)
-        sp_end_gone_contexts(request->lane->stream);
-    if (many && may_ask)
-        outcome = sp_ask_lazy_lanes(request->pool, request->lane, true);
-    if (sp_is_done(outcome) && may_ask)
-        outcome = sp_poll_context_of(request->lane->stream);
-    bool news = sp_progress_news() != before;
-    request->brought_news = request->brought_news || news;
-    return sp_is_done(outcome) && (many || news) ? climb_again(request, block) : outcome;
-}
-
-// A question for all that may be pending in the way of the request. It publishes what it finds.
-typedef struct sp_outcome question(struct sp_request *request);
-
-// The caller's own stream has its own frees at hand in this pool; but other pools, and those that
-// were given up, keep what it freed there. Where work is pending an event is left behind it, for
-// whoever asks next.
-static struct sp_outcome ask_own_stream(struct sp_request *request) {
-    struct sp_stream *stream = request->lane->stream;
-    bool complete;
-    struct sp_outcome outcome = sp_synchronize_ask(stream, &complete);
-    return sp_is_done(outcome) && !complete ? sp_mark_record(stream) : outcome;
-}
-
-// A capture that begins between two questions is one more reason not to know.
-static struct sp_outcome ask_legacy_stream(struct sp_request *request) {
-    struct sp_outcome outcome = sp_indirect_ask_legacy(request->lane->stream);
-    return outcome.code == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT ? sp_outcome_done() : outcome;
-}
-
-// The stream may be of another context than the current one, which is alive, too. Where the driver
-// can't tell, nothing is asked.
-static struct sp_outcome ask_current_context(struct sp_request *request) {
-    CUcontext context = NULL;
-    uint64_t id;
-    bool is_other = sp_is_done(sp_context_current(&context, &id)) && context &&
-                    !sp_stream_is_of(request->lane->stream, context, id);
-    return is_other ? sp_ask_current_context_of(request->pool->device) : sp_outcome_done();
-}
-
-// Other pools keep what was freed on their lazy lanes until somebody asks.
-static struct sp_outcome ask_lazy_lanes(struct sp_request *request) {
-    return sp_ask_lazy_lanes_of(request->pool->device, request->lane);
-}
-
-// Where the program says that nothing in the context captures.
-static struct sp_outcome ask_context(struct sp_request *request) {
-    if (!sp_load_relaxed(&request->pool->attributes.context_fence))
-        return sp_outcome_done();
-    struct sp_outcome outcome = sp_indirect_ask_context(request->lane->stream);
-    return sp_outcome_lacks_support(outcome) ? sp_outcome_done() : outcome;
-}
-
-// The legacy stream comes first: the question to a blocking stream records an event there, which
-// the legacy stream would see.
-static question *const questions[] = {ask_legacy_stream, ask_own_stream, ask_lazy_lanes,
-                                      ask_current_context, ask_context};
-
-static struct sp_outcome ask_and_climb(struct sp_request *request, struct sp_block **block) {
-    struct sp_outcome outcome = sp_outcome_done();
-    for (size_t i = 0; i < sizeof questions / sizeof questions[0] && sp_is_done(outcome) && !*block;
-         i++) {
+    const struct rung *end = ladder + sizeof ladder / sizeof ladder[0];
+    for (const struct rung *rung = ladder; rung < end && sp_is_done(outcome) && !*block; rung++) {
         uint64_t before = sp_progress_news();
-        sp_pool_count(request->pool, SP_STATISTIC_LastQuestions);
-        outcome = questions[i](request);
-        if (!sp_is_done(outcome) || sp_progress_news() == before)
+        if (!(rung->parts & parts) || (rung->when && !rung->when(request)))
             continue;
-        request->brought_news = true;
-        outcome = climb_again(request, block);
+        if (rung->parts == QUESTION)
+            sp_pool_count(request->pool, SP_STATISTIC_LastQuestions);
+        outcome = rung->take(request, block);
+        if (*block) {
+            count_taken(rung, request, *block);
+        } else if (rung->asks && sp_is_done(outcome) && sp_progress_news() != before) {
+            request->found = SP_RULE_FOUND_COMPLETE;
+            outcome = climb(request, NEWS, block);
+        }
     }
     return outcome;
 }
 
-// ------------------------------------------------------------------------------- waits of the host
-
-static const struct step found[] = {{sp_rung_within_reach, SP_STATISTIC_ReuseFoundComplete}};
-
-// The events that are there are asked first: that costs least.
-static struct sp_outcome poll_and_climb(struct sp_request *request, struct sp_block **block) {
-    uint64_t before = sp_progress_news();
-    struct sp_outcome outcome = sp_poll_context_of(request->lane->stream);
-    if (!sp_is_done(outcome))
-        return outcome;
-    outcome = climb(STEPS_OF(found), request, block);
-    if (!sp_is_done(outcome) || *block)
-        return outcome;
-    request->brought_news = request->brought_news || sp_progress_news() != before;
-    if (sp_progress_news() != before)
-        outcome = climb_again(request, block);
-    return sp_is_done(outcome) && !*block ? ask_and_climb(request, block) : outcome;
-}
-
-enum { HOST_PAUSE_NS = 50000 };
-
-// Nothing can be waited for with a limit, so it is asked again and again.
-struct sp_outcome sp_ladder_wait_on_host(struct sp_request *request, struct sp_block **block) {
+// Nothing can be waited for with a limit, so it is asked again and again: the events that are there
+// first, which costs least.
+static struct sp_outcome wait_on_host(struct sp_request *request, struct sp_block **block) {
+    enum { PAUSE_NS = 50000 };
     uint64_t limit = sp_load_relaxed(&request->pool->attributes.host_wait_max);
-    *block = NULL;
     if (limit == 0 || !sp_wait_is_worth(request))
         return sp_outcome_done();
     sp_pool_count(request->pool, SP_STATISTIC_HostWaits);
+    struct sp_outcome outcome;
     uint64_t begin = sp_time_now();
     // As of the last look: what another thread has found complete since then is taken, too.
     bool pending = true;
-    struct sp_outcome outcome = poll_and_climb(request, block);
-    while (sp_is_done(outcome) && !*block && pending && sp_time_now() - begin < limit) {
-        sp_lock_sleep(HOST_PAUSE_NS);
+    for (;;) {
+        outcome = climb(request, POLL, block);
+        if (sp_is_done(outcome) && !*block)
+            outcome = climb(request, QUESTION, block);
+        if (!sp_is_done(outcome) || *block || !pending || sp_time_now() - begin >= limit)
+            return outcome;
+        sp_lock_sleep(PAUSE_NS);
         pending = sp_wait_is_worth(request);
-        outcome = poll_and_climb(request, block);
     }
-    return outcome;
-}
-
-static struct sp_outcome climb_after(question *wait, struct sp_request *request,
-                                     struct sp_block **block) {
-    uint64_t before = sp_progress_news();
-    struct sp_outcome outcome = wait(request);
-    if (!sp_is_done(outcome) || sp_progress_news() == before)
-        return outcome;
-    request->brought_news = true;
-    return climb_again(request, block);
-}
-
-// The rung that takes what these waits find counts it.
-static struct sp_outcome wait_and_climb(struct sp_request *request, struct sp_block **block) {
-    struct sp_outcome outcome = climb_after(sp_wait_for_own, request, block);
-    if (sp_is_done(outcome) && !*block)
-        outcome = sp_ladder_wait_on_host(request, block);
-    return sp_is_done(outcome) && !*block ? climb_after(sp_wait_for_context, request, block)
-                                          : outcome;
-}
-
-// -------------------------------------------------------------------------------------- the ladder
-
-// These rungs need no more than a question to events that are there; and a wait where the program
-// has said that it would rather have that than a growth.
-static const struct step at_once[] = {
-    {sp_rung_within_reach, SP_STATISTIC_COUNT},
-    {sp_rung_primed, SP_STATISTIC_COUNT},
-    {sp_rung_of_gone_contexts, SP_STATISTIC_COUNT},
-    {sp_rung_found_complete, SP_STATISTIC_COUNT},
-    {sp_rung_collected_from_some, SP_STATISTIC_COUNT},
-    {sp_rung_remapped, SP_STATISTIC_Remaps},
-    {sp_rung_brought_in_at_bound, SP_STATISTIC_COUNT},
-    {sp_rung_waited, SP_STATISTIC_ReuseMadeOrdered},
-    {sp_rung_remapped_beyond, SP_STATISTIC_Remaps},
-    {sp_rung_grown, SP_STATISTIC_Growths},
-    {sp_rung_brought_in, SP_STATISTIC_COUNT},
-    {sp_rung_remapped_under_pressure, SP_STATISTIC_Remaps},
-    {sp_rung_grown_after_trim, SP_STATISTIC_GrowthsAfterTrim},
-    {sp_rung_from_other_region, SP_STATISTIC_OtherRegion},
-    {sp_rung_remapped_with_pages, SP_STATISTIC_Remaps},
-};
-
-// These rungs make the stream wait for events that are there; and for others.
-static const struct step by_events[] = {
-    {sp_rung_fenced, SP_STATISTIC_COUNT},
-    {sp_wait_made_ordered, SP_STATISTIC_ReuseMadeOrdered},
-    {sp_wait_in_other_region, SP_STATISTIC_ReuseMadeOrdered},
-};
-static const struct step by_waiting[] = {
-    {sp_wait_behind_legacy, SP_STATISTIC_ReuseMadeOrdered},
-    {sp_wait_behind_context, SP_STATISTIC_ReuseMadeOrdered},
-};
-
-// A look that was cut short may have missed what makes the call that failed needless.
-static struct sp_outcome climb_at_once(struct sp_request *request, struct sp_block **block) {
-    struct sp_outcome outcome = climb(STEPS_OF(at_once), request, block);
-    if (sp_is_done(outcome) || !request->cut_short)
-        return outcome;
-    request->thorough = true;
-    climb(at_once, 1, request, block);
-    return *block ? sp_outcome_done() : outcome;
-}
-
-static struct sp_outcome ask_if_allowed(struct sp_request *request, struct sp_block **block) {
-    return sp_pool_may_ask(request->pool) ? ask_and_climb(request, block) : sp_outcome_done();
-}
-
-static struct sp_outcome climb_by_stream(struct sp_request *request, struct sp_block **block) {
-    struct sp_outcome outcome = climb(STEPS_OF(by_events), request, block);
-    return sp_is_done(outcome) && !*block ? climb(STEPS_OF(by_waiting), request, block) : outcome;
-}
-
-static struct sp_outcome climb_thoroughly(struct sp_request *request, struct sp_block **block) {
-    request->thorough = true;
-    request->bound = SP_BOUND_NONE; // where it held, the first climb has passed it
-    struct sp_outcome outcome = climb_again(request, block);
-    return sp_is_done(outcome) && !*block ? climb(STEPS_OF(by_events), request, block) : outcome;
 }
 
 // A block that is put together of several pieces has the fences of all: one of the own stream's
 // with no event behind it would hold back more extents than it was counted for (region/held.h).
-static void fence_joined(const struct sp_request *request, struct sp_block *block) {
+static void fence_joined(const struct sp_request *request, const struct sp_block *block) {
     struct sp_lane *lane = request->lane;
     if (!lane || sp_space_is_one_extent(&request->pool->device->space, block->address, block->size))
         return;
@@ -275,23 +150,26 @@ static void fence_joined(const struct sp_request *request, struct sp_block *bloc
 
 struct sp_outcome sp_ladder_climb(struct sp_request *request, unsigned parts,
                                   struct sp_block **block) {
-    static const struct {
-        unsigned part;
-        sp_rung *climb;
-    } all[] = {
-        {SP_LADDER_AT_ONCE, climb_at_once},     {SP_LADDER_AT_ONCE, look_at_all},
-        {SP_LADDER_AT_ONCE, ask_if_allowed},    {SP_LADDER_STREAM_WAITS, climb_by_stream},
-        {SP_LADDER_HOST_WAITS, wait_and_climb}, {SP_LADDER_AGAIN, climb_thoroughly},
-    };
-    struct sp_outcome outcome = sp_outcome_done();
     *block = NULL;
-    for (size_t i = 0; i < sizeof all / sizeof all[0] && sp_is_done(outcome) && !*block; i++) {
-        if (parts & all[i].part)
-            outcome = all[i].climb(request, block);
+    if (parts & NEWS) { // the ladder was climbed before, up to where all is looked at
+        request->looks = SP_REQUEST_LOOKS_ALL;
+        request->bound = SP_BOUND_NONE;
     }
-    if (*block)
+    if (!sp_pool_may_ask(request->pool))
+        parts &= ~(unsigned)QUESTION;
+    struct sp_outcome outcome = climb(request, parts, block);
+    if (!sp_is_done(outcome) && request->left_out & SP_LEFT_ROWS) {
+        // Memory that was left out may make the call that failed needless.
+        request->looks = SP_REQUEST_LOOKS_ALL;
+        *block = sp_find(request);
+        if (*block)
+            count_taken(ladder, request, *block);
+    }
+    if (*block) {
         fence_joined(request, *block);
-    if (*block || !sp_is_done(outcome))
+        return sp_outcome_done();
+    }
+    if (!sp_is_done(outcome))
         return outcome;
     return sp_is_done(request->growth) ? sp_outcome_of(SP_FORBIDDEN) : request->growth;
 }

@@ -4,24 +4,27 @@
 
 #include "region/request.h"
 
-// Its parts, in their order: nothing waits; the stream is made to wait; the host waits. To climb
-// *again* is to try once more what may have come back since: free memory, growth unless the request
-// forbids it, remaps, and waits of the stream. That asks nothing.
+// Its parts, in the order in which they are climbed. One that has shown something to be complete
+// leads to NEWS: the rungs at which it may be found, which ask nothing and make nobody wait.
 enum sp_ladder_parts {
-    SP_LADDER_AT_ONCE = 1,
-    SP_LADDER_STREAM_WAITS = 2,
-    SP_LADDER_HOST_WAITS = 4,
-    SP_LADDER_ALL = 7,
-    SP_LADDER_AGAIN = 8,
+    SP_LADDER_ONCE = 1,
+    SP_LADDER_NEWS = 2,
+    SP_LADDER_QUESTION = 4, // about all that may be pending
+    SP_LADDER_EVENTS = 8,   // the stream waits for events that are there
+    SP_LADDER_BEHIND = 16,  // and for others
+    SP_LADDER_POLL = 32,    // events are asked, while the host waits
+    SP_LADDER_HOST = 64,    // the host waits
+
+    SP_LADDER_AT_ONCE = SP_LADDER_ONCE | SP_LADDER_QUESTION,
+    SP_LADDER_STREAM_WAITS = SP_LADDER_EVENTS | SP_LADDER_BEHIND,
+    SP_LADDER_ALL = SP_LADDER_AT_ONCE | SP_LADDER_STREAM_WAITS | SP_LADDER_HOST,
+    // Memory that came back since the ladder was climbed is looked for.
+    SP_LADDER_AGAIN = SP_LADDER_NEWS | SP_LADDER_EVENTS,
 };
 
-// Tries the rungs (calls/rung.h) of these parts, from the cheapest to the dearest. When none has
-// memory the outcome says what the last growth has lacked, or that the request forbids to grow.
+// Tries the rungs of these parts, up to the first that has a block, which is live. When none has,
+// the outcome says what the last growth has lacked, or that the request forbids to grow.
 struct sp_outcome sp_ladder_climb(struct sp_request *request, unsigned parts,
                                   struct sp_block **block);
-
-// The rung that waits on the host, for as long as the pool's attribute allows, until something
-// within reach is large enough.
-struct sp_outcome sp_ladder_wait_on_host(struct sp_request *request, struct sp_block **block);
 
 #endif

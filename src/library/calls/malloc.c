@@ -96,7 +96,7 @@ static uint64_t look_once(struct sp_pool *pool, struct sp_lane *lane,
             if (found.rule == SP_RULE_SAME_STREAM)
                 sp_at_hand_count_hit_locked(lane);
             else
-                sp_pool_count(pool, sp_request_statistic(found.rule, false));
+                sp_pool_count(pool, sp_request_statistic(found.rule));
             sp_miss_count(lane);
             covered = sp_at_hand_use_locked(lane, size);
         }

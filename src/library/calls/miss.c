@@ -40,7 +40,7 @@ static struct sp_outcome climb(const struct sp_miss *miss, unsigned parts,
     struct sp_request request;
     sp_request_open(&request, miss->pool, miss->lane, wanted_kind(miss), wanted_size(miss),
                     miss->flags);
-    request.makes_slab = is_small(miss);
+    request.in_flight = is_small(miss) ? &miss->pool->in_flight : NULL;
     if (miss->growth)
         sp_explain_watch(&request, miss->growth);
     request.growth = miss->lacked;
@@ -185,7 +185,7 @@ static uint64_t take_ordered(struct sp_request *request, size_t size) {
     struct sp_lane *lane = request->lane;
     sp_request_refresh(request);
     request->reach = SP_RULE_ORDERED;
-    request->made_order = true;
+    request->policies |= SP_POLICY_OWN_ORDER;
     sp_biased_lock_acquire(&lane->lock);
     sp_at_hand_accept_returned_locked(request, sp_slab_class_of(size));
     uint64_t address = sp_at_hand_take_small_locked(lane, size, request->flags, NULL);
@@ -236,7 +236,7 @@ static struct sp_outcome take_slab_or_page(const struct sp_miss *miss, uint64_t 
     if (*address || !sp_is_done(returned))
         return returned;
     page = after(page, outcome);
-    return take_large(&page, SP_LADDER_STREAM_WAITS | SP_LADDER_HOST_WAITS, address);
+    return take_large(&page, SP_LADDER_STREAM_WAITS | SP_LADDER_HOST, address);
 }
 
 static struct sp_outcome take_slab(const struct sp_miss *miss, unsigned parts, uint64_t *address) {

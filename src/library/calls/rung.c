@@ -3,7 +3,10 @@
 #include "base/checked.h"
 #include "base/number.h"
 #include "calls/wait.h"
+#include "order/context.h"
 #include "order/end.h"
+#include "order/indirect.h"
+#include "order/mark.h"
 #include "order/poll.h"
 #include "order/synchronize.h"
 #include "process/reclaim.h"
@@ -21,9 +24,29 @@
 #include "supply/remap.h"
 #include "supply/trim.h"
 
+// ------------------------------------------------------------------------------------ conditions
+
+bool sp_rung_is_for_pages(const struct sp_request *request) {
+    return request->kind == SP_REGION_PAGES;
+}
+
 bool sp_rung_may_ask_others(const struct sp_request *request) {
     return !(request->flags & poolMallocSameStreamOnly) && sp_pool_may_ask(request->pool);
 }
+
+bool sp_rung_may_grow(const struct sp_request *request) {
+    return !(request->flags & poolMallocNoGrowth);
+}
+
+bool sp_rung_is_held_back(const struct sp_request *request) {
+    return request->bound == SP_BOUND_HOLDS;
+}
+
+bool sp_rung_is_beyond(const struct sp_request *request) {
+    return request->bound == SP_BOUND_PASSED;
+}
+
+// ------------------------------------------------------------------------------------ what is free
 
 struct sp_outcome sp_rung_within_reach(struct sp_request *request, struct sp_block **block) {
     *block = sp_find(request);
@@ -33,8 +56,6 @@ struct sp_outcome sp_rung_within_reach(struct sp_request *request, struct sp_blo
 // Memory that was mapped ahead serves small blocks too: pages are cut from it, with nothing asked
 // and nothing mapped.
 struct sp_outcome sp_rung_primed(struct sp_request *request, struct sp_block **block) {
-    if (request->kind != SP_REGION_PAGES)
-        return sp_outcome_done();
     sp_lock_acquire(&request->pool->lock);
     bool primed = sp_retain_is_primed(request->pool);
     sp_lock_release(&request->pool->lock);
@@ -53,16 +74,21 @@ struct sp_outcome sp_rung_of_gone_contexts(struct sp_request *request, struct sp
 
 // Memory that only a question can find.
 struct sp_outcome sp_rung_found_complete(struct sp_request *request, struct sp_block **block) {
-    if (!sp_rung_may_ask_others(request))
-        return sp_outcome_done();
     uint64_t before = sp_progress_news();
     struct sp_outcome outcome = sp_ask_some_lazy_lanes(request->pool, request->lane);
     if (sp_is_done(outcome))
         outcome = sp_poll_some_of(request->lane->stream);
-    request->brought_news = sp_progress_news() != before;
+    if (sp_progress_news() != before)
+        request->found = SP_RULE_FOUND_COMPLETE;
     if (sp_is_done(outcome))
         *block = sp_find(request);
     return outcome;
+}
+
+static void note_collected(struct sp_request *request, bool whole) {
+    request->left_out &= ~(unsigned)SP_LEFT_LANES;
+    if (!whole)
+        request->left_out |= SP_LEFT_LANES;
 }
 
 // The lanes' own memory comes after the question: what has completed is ready by then, and the
@@ -74,14 +100,14 @@ struct sp_outcome sp_rung_collected(struct sp_request *request, struct sp_block 
         whole = sp_collect_part(request->pool, &at);
         *block = whole ? sp_find(request) : sp_find_at_hand(request);
     }
-    request->left_some = !whole;
+    note_collected(request, whole);
     return sp_outcome_done();
 }
 
 struct sp_outcome sp_rung_collected_from_some(struct sp_request *request, struct sp_block **block) {
     if (!sp_pool_has_very_many_lanes(request->pool))
         return sp_rung_collected(request, block);
-    request->left_some = !sp_collect_some(request->pool);
+    note_collected(request, sp_collect_some(request->pool));
     *block = sp_find(request);
     return sp_outcome_done();
 }
@@ -93,15 +119,16 @@ struct sp_outcome sp_rung_brought_in(struct sp_request *request, struct sp_block
     sp_lock_acquire(&pool->lock);
     bool settled = sp_settle_is_done(pool);
     sp_lock_release(&pool->lock);
-    request->thorough = true;
-    if (settled && !request->left_some && !request->cut_short)
+    request->looks = SP_REQUEST_LOOKS_ALL;
+    if (settled && request->left_out == 0)
         return sp_outcome_done();
     sp_collect_all(pool);
-    request->left_some = false;
-    request->cut_short = false;
+    request->left_out = 0;
     *block = sp_find(request);
     return sp_outcome_done();
 }
+
+// ---------------------------------------------------------------------------- remaps and growth
 
 static struct sp_outcome remap_if(struct sp_request *request, enum poolDefragmentation least,
                                   uint64_t time_max, struct sp_block **block) {
@@ -117,9 +144,8 @@ static struct sp_outcome remap_if(struct sp_request *request, enum poolDefragmen
 // Growing comes before remapping as long as the program is known to need the memory, or soon will,
 // if it may grow at all.
 struct sp_outcome sp_rung_remapped(struct sp_request *request, struct sp_block **block) {
-    if (!(request->flags & poolMallocNoGrowth) &&
-        (sp_growth_is_foreseen(request->pool, request->size) ||
-         sp_growth_is_due(request->pool, request->size))) {
+    if (sp_rung_may_grow(request) && (sp_growth_is_foreseen(request->pool, request->size) ||
+                                      sp_growth_is_due(request->pool, request->size))) {
         sp_request_tell(request, remap(request, poolGrowthRemapFilling, 0, 0));
         return sp_outcome_done();
     }
@@ -133,7 +159,7 @@ struct sp_outcome sp_rung_remapped_under_pressure(struct sp_request *request,
 }
 
 struct sp_outcome sp_rung_remapped_with_pages(struct sp_request *request, struct sp_block **block) {
-    request->takes_pages = true;
+    request->sources |= 1U << SP_REGION_PAGES;
     return sp_rung_remapped_under_pressure(request, block);
 }
 
@@ -199,8 +225,6 @@ static struct sp_outcome grow(struct sp_request *request, struct sp_block **bloc
 
 struct sp_outcome sp_rung_grown(struct sp_request *request, struct sp_block **block) {
     struct sp_pool *pool = request->pool;
-    if (request->flags & poolMallocNoGrowth)
-        return sp_outcome_done();
     apply_threshold_unasked(request);
     struct sp_outcome outcome = grow(request, block);
     bool is_short = sp_is_done(outcome) && !*block;
@@ -230,8 +254,6 @@ struct sp_outcome sp_rung_grown_after_trim(struct sp_request *request, struct sp
     static const size_t more[] = {0, (size_t)64 << 20, SIZE_MAX / 2};
     struct sp_device *device = request->pool->device;
     struct sp_outcome outcome = sp_outcome_done();
-    if (request->flags & poolMallocNoGrowth)
-        return sp_outcome_done();
     uint64_t reserved = sp_device_reserved(device);
     bool buried = sp_reclaim_addresses(device); // for new memory to lie at
     bool gone = sp_trim_await_giving(device);   // what other threads were giving back
@@ -248,14 +270,6 @@ struct sp_outcome sp_rung_grown_after_trim(struct sp_request *request, struct sp
     return outcome;
 }
 
-// Where nothing may be asked, memory of lazy lanes has no event yet that could be waited for.
-struct sp_outcome sp_rung_fenced(struct sp_request *request, struct sp_block **block) {
-    (void)block;
-    return sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies)
-               ? sp_ask_lazy_lanes(request->pool, request->lane, false)
-               : sp_outcome_done();
-}
-
 struct sp_outcome sp_rung_from_other_region(struct sp_request *request, struct sp_block **block) {
     *block = NULL;
     if (request->kind == SP_REGION_FIXED)
@@ -265,10 +279,78 @@ struct sp_outcome sp_rung_from_other_region(struct sp_request *request, struct s
     return sp_outcome_done();
 }
 
+// -------------------------------------------------------------------------------------- questions
+
+// Looks at all streams, lanes and contexts, where there are many: the rungs so far have looked at
+// some. They have asked all of a few streams, but those that another thread was asking then.
+struct sp_outcome sp_rung_looked_at_all(struct sp_request *request, struct sp_block **block) {
+    (void)block;
+    struct sp_outcome outcome = sp_outcome_done();
+    bool many = sp_stream_count() > SP_POLL_SOME;
+    bool may_ask = sp_rung_may_ask_others(request);
+    if (many)
+        sp_end_gone_contexts(request->lane->stream);
+    if (many && may_ask)
+        outcome = sp_ask_lazy_lanes(request->pool, request->lane, true);
+    return sp_is_done(outcome) && may_ask ? sp_poll_context_of(request->lane->stream) : outcome;
+}
+
+// A capture that begins between two questions is one more reason not to know.
+struct sp_outcome sp_rung_asked_legacy_stream(struct sp_request *request, struct sp_block **block) {
+    (void)block;
+    struct sp_outcome outcome = sp_indirect_ask_legacy(request->lane->stream);
+    return outcome.code == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT ? sp_outcome_done() : outcome;
+}
+
+// The caller's own stream has its own frees at hand in this pool; but other pools, and those that
+// were given up, keep what it freed there. Where work is pending an event is left behind it, for
+// whoever asks next.
+struct sp_outcome sp_rung_asked_own_stream(struct sp_request *request, struct sp_block **block) {
+    (void)block;
+    struct sp_stream *stream = request->lane->stream;
+    bool complete;
+    struct sp_outcome outcome = sp_synchronize_ask(stream, &complete);
+    return sp_is_done(outcome) && !complete ? sp_mark_record(stream) : outcome;
+}
+
+// Other pools keep what was freed on their lazy lanes until somebody asks.
+struct sp_outcome sp_rung_asked_lazy_lanes(struct sp_request *request, struct sp_block **block) {
+    (void)block;
+    return sp_ask_lazy_lanes_of(request->pool->device, request->lane);
+}
+
+// The stream may be of another context than the current one, which is alive, too. Where the driver
+// can't tell, nothing is asked.
+struct sp_outcome sp_rung_asked_current_context(struct sp_request *request,
+                                                struct sp_block **block) {
+    (void)block;
+    CUcontext context = NULL;
+    uint64_t id;
+    bool is_other = sp_is_done(sp_context_current(&context, &id)) && context &&
+                    !sp_stream_is_of(request->lane->stream, context, id);
+    return is_other ? sp_ask_current_context_of(request->pool->device) : sp_outcome_done();
+}
+
+// Where the program says that nothing in the context captures.
+struct sp_outcome sp_rung_asked_context(struct sp_request *request, struct sp_block **block) {
+    (void)block;
+    if (!sp_load_relaxed(&request->pool->attributes.context_fence))
+        return sp_outcome_done();
+    struct sp_outcome outcome = sp_indirect_ask_context(request->lane->stream);
+    return sp_outcome_lacks_support(outcome) ? sp_outcome_done() : outcome;
+}
+
+struct sp_outcome sp_rung_polled(struct sp_request *request, struct sp_block **block) {
+    struct sp_outcome outcome = sp_poll_context_of(request->lane->stream);
+    if (sp_is_done(outcome))
+        *block = sp_find(request);
+    return outcome;
+}
+
 // ------------------------------------------------------------------------------- bounded growth
 
 // True when the least growth that serves the request would take the pool beyond the bound.
-static bool is_beyond(const struct sp_request *request) {
+static bool would_go_beyond(const struct sp_request *request) {
     struct sp_pool *pool = request->pool;
     uint64_t room = sp_growth_room(pool, request->size);
     if (room >= sp_round_up(request->size, pool->device->vmm.granule))
@@ -295,10 +377,10 @@ static void wait_if_it_may(struct sp_request *request, struct sp_block **block) 
         sp_pool_count(pool, SP_STATISTIC_GrowthsAfterWaits);
         return;
     }
-    bool fenced = sp_pool_may_ask(pool) || sp_is_done(sp_rung_fenced(request, block));
+    bool fenced = sp_pool_may_ask(pool) || sp_is_done(sp_wait_until_fenced(request, block));
     if (!fenced || !sp_is_done(sp_wait_made_ordered(request, block)))
         *block = NULL;
-    if (!*block || !request->has_waited)
+    if (!*block || request->waits == 0)
         return;
     misses = sp_load_relaxed(&lane->misses);
     sp_lock_acquire(&pool->lock);
@@ -309,26 +391,17 @@ static void wait_if_it_may(struct sp_request *request, struct sp_block **block) 
 }
 
 struct sp_outcome sp_rung_brought_in_at_bound(struct sp_request *request, struct sp_block **block) {
-    *block = NULL;
-    if (request->bound != SP_BOUND_HOLDS || !sp_pool_has_very_many_lanes(request->pool) ||
-        !is_beyond(request))
-        return sp_outcome_done();
-    sp_collect_all(request->pool);
-    *block = sp_find(request);
+    if (sp_pool_has_very_many_lanes(request->pool) && would_go_beyond(request)) {
+        sp_collect_all(request->pool);
+        *block = sp_find(request);
+    }
     return sp_outcome_done();
 }
 
 struct sp_outcome sp_rung_waited(struct sp_request *request, struct sp_block **block) {
-    *block = NULL;
-    if (request->bound != SP_BOUND_HOLDS)
-        return sp_outcome_done();
-    bool beyond = is_beyond(request);
+    bool beyond = would_go_beyond(request);
     if (beyond)
         wait_if_it_may(request, block);
     request->bound = beyond ? SP_BOUND_PASSED : SP_BOUND_NONE;
     return sp_outcome_done();
-}
-
-struct sp_outcome sp_rung_remapped_beyond(struct sp_request *request, struct sp_block **block) {
-    return request->bound == SP_BOUND_PASSED ? sp_rung_remapped(request, block) : sp_outcome_done();
 }

@@ -9,9 +9,16 @@
 
 typedef struct sp_outcome sp_rung(struct sp_request *request, struct sp_block **block);
 
+// When some of them are tried.
+bool sp_rung_is_for_pages(const struct sp_request *request);
+bool sp_rung_may_ask_others(const struct sp_request *request); // the driver, of other streams
+bool sp_rung_may_grow(const struct sp_request *request);
+bool sp_rung_is_held_back(const struct sp_request *request); // by GrowthBeyondUse
+bool sp_rung_is_beyond(const struct sp_request *request);    // that, and no wait would do
+
 // These take what is free.
 sp_rung sp_rung_within_reach;        // as the tiers are
-sp_rung sp_rung_primed;              // pages, from memory that was mapped ahead
+sp_rung sp_rung_primed;              // as pages, from memory that was mapped ahead
 sp_rung sp_rung_of_gone_contexts;    // once frees of contexts that were destroyed are complete
 sp_rung sp_rung_found_complete;      // once the driver has told what has completed
 sp_rung sp_rung_collected;           // once the lanes have put back what lies in them
@@ -24,6 +31,18 @@ sp_rung sp_rung_from_other_region;   // from memory that is kept for blocks of a
 sp_rung sp_rung_remapped;
 sp_rung sp_rung_remapped_under_pressure;
 sp_rung sp_rung_remapped_with_pages;
+
+// These take nothing, and ask the driver about all that may be pending in the way of the request.
+// They publish what they find.
+sp_rung sp_rung_looked_at_all;
+sp_rung sp_rung_asked_legacy_stream;
+sp_rung sp_rung_asked_own_stream;
+sp_rung sp_rung_asked_lazy_lanes;
+sp_rung sp_rung_asked_current_context;
+sp_rung sp_rung_asked_context;
+
+// Asks the events that are there, and takes what is complete by then.
+sp_rung sp_rung_polled;
 
 // These map new memory: as much as there is, and after caches were given back to the device.
 sp_rung sp_rung_grown;
@@ -44,14 +63,5 @@ sp_rung sp_rung_brought_in_at_bound;
 // Has the stream wait for memory if the pool would grow beyond the bound; from here on the request
 // is no longer held back. A wait that fails is no failure: the pool can grow.
 sp_rung sp_rung_waited;
-
-// Remaps free memory with new memory beyond the bound, once no wait would do.
-sp_rung sp_rung_remapped_beyond;
-
-// Takes nothing: has events recorded behind memory of lazy lanes, so that it can be waited for.
-sp_rung sp_rung_fenced;
-
-// True when the request may ask the driver of other streams.
-bool sp_rung_may_ask_others(const struct sp_request *request);
 
 #endif

@@ -4,6 +4,7 @@
 #include "order/indirect.h"
 #include "order/learn.h"
 #include "order/synchronize.h"
+#include "region/ask.h"
 #include "region/device.h"
 #include "region/find.h"
 #include "region/held.h"
@@ -51,7 +52,7 @@ static struct sp_outcome take_of_other_region(struct sp_request *request, enum s
     if (!aside)
         return sp_outcome_done();
     struct sp_outcome outcome = wait_for_aside(&other, aside, block);
-    request->has_waited = other.has_waited;
+    request->waits = other.waits;
     return outcome;
 }
 
@@ -81,12 +82,18 @@ static struct sp_outcome take_behind_waits(struct sp_request *request, struct sp
 
 typedef struct sp_outcome source(struct sp_request *request, struct sp_block **block);
 
+bool sp_wait_is_allowed(const struct sp_request *request) {
+    return request->policies & SP_POLICY_INSERT;
+}
+
+struct sp_outcome sp_wait_until_fenced(struct sp_request *request, struct sp_block **block) {
+    (void)block;
+    return sp_ask_lazy_lanes(request->pool, request->lane, false);
+}
+
 static struct sp_outcome take_made_ordered(struct sp_request *request, source *take,
                                            struct sp_block **block) {
     enum sp_rule reach = request->reach;
-    *block = NULL;
-    if (!sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies))
-        return sp_outcome_done();
     request->reach = SP_RULE_MADE_ORDERED;
     struct sp_outcome outcome = take(request, block);
     request->reach = reach;
@@ -108,11 +115,11 @@ static struct sp_outcome take_ordered(struct sp_request *request, enum sp_statis
     sp_pool_count(request->pool, counts);
     sp_request_refresh(request);
     request->reach = SP_RULE_ORDERED;
-    request->made_order = true;
+    request->policies |= SP_POLICY_OWN_ORDER;
     struct sp_outcome outcome = take_behind_waits(request, block);
     if (sp_is_done(outcome) && !*block)
         outcome = take_of_other_regions(request, block);
-    request->made_order = false;
+    request->policies &= ~(unsigned)SP_POLICY_OWN_ORDER;
     request->reach = reach;
     return outcome.cause == SP_NO_EVENT ? sp_outcome_done() : outcome;
 }
@@ -149,19 +156,14 @@ static bool is_unasked(const struct sp_request *request, const struct sp_lane *l
 }
 
 struct sp_outcome sp_wait_behind_legacy(struct sp_request *request, struct sp_block **block) {
-    *block = NULL;
-    if (!sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies) ||
-        !any_lane_of(request, request->pool, is_unasked) ||
+    if (!any_lane_of(request, request->pool, is_unasked) ||
         !sp_is_done(sp_indirect_wait_legacy(request->lane->stream)))
         return sp_outcome_done();
     return take_ordered(request, SP_STATISTIC_LegacyFences, block);
 }
 
 struct sp_outcome sp_wait_behind_context(struct sp_request *request, struct sp_block **block) {
-    *block = NULL;
-    if (!trusts_context(request) ||
-        !sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies) ||
-        !sp_is_done(sp_indirect_wait_context(request->lane->stream)))
+    if (!trusts_context(request) || !sp_is_done(sp_indirect_wait_context(request->lane->stream)))
         return sp_outcome_done(); // this driver can't: the request goes on without
     return take_ordered(request, SP_STATISTIC_ContextFences, block);
 }
@@ -194,7 +196,8 @@ static bool any_lane(const struct sp_request *request, predicate *is_one) {
 
 // Pieces don't join, so memory that the stream may have at once doesn't always serve it. The
 // driver, which takes it back, waits for the device anyway.
-struct sp_outcome sp_wait_for_own(struct sp_request *request) {
+struct sp_outcome sp_wait_for_own(struct sp_request *request, struct sp_block **block) {
+    (void)block;
     if (!sp_vmm_is_plain(&request->pool->device->vmm) || sp_is_done(request->growth))
         return sp_outcome_done();
     struct sp_shortage shortage = sp_sight_shortage(request, request->growth, request->size);
@@ -208,7 +211,8 @@ bool sp_wait_is_worth(const struct sp_request *request) {
     return !sp_pool_is_deterministic(request->pool) && any_lane(request, may_complete);
 }
 
-struct sp_outcome sp_wait_for_context(struct sp_request *request) {
+struct sp_outcome sp_wait_for_context(struct sp_request *request, struct sp_block **block) {
+    (void)block;
     uint64_t limit = sp_load_relaxed(&request->pool->attributes.context_wait_max);
     if (limit == 0 || !sp_indirect_needs_context_wait() || !trusts_context(request) ||
         !sp_pool_may_ask(request->pool) || !any_lane(request, is_unfenced))

@@ -165,7 +165,7 @@ static struct sp_block *best_of_others(const struct sp_request *request) {
 // -------------------------------------------------------------------------------- the best of all
 
 static struct sp_block *best_alone(const struct sp_request *request) {
-    struct sp_block *block = request->whole_pages
+    struct sp_block *block = request->unit > 1
                                  ? best_pages_at_hand(request)
                                  : best_at_hand(request->lane, request->kind, request->size);
     return block ? block : best_of_others(request);
@@ -415,7 +415,7 @@ static struct sp_block *last_pages(struct sp_pool *pool, struct sp_block *block,
 struct sp_request sp_find_put_to(const struct sp_request *request, enum sp_region_kind kind) {
     struct sp_request other = *request;
     other.kind = kind;
-    other.whole_pages = request->kind == SP_REGION_PAGES;
+    other.unit = request->kind == SP_REGION_PAGES ? SP_PAGE_SIZE : 1;
     if (kind == SP_REGION_PAGES)
         other.size = sp_round_up(request->size, SP_PAGE_SIZE);
     return other;
@@ -424,7 +424,7 @@ struct sp_request sp_find_put_to(const struct sp_request *request, enum sp_regio
 struct sp_block *sp_find_aside_in(const struct sp_request *request, enum sp_region_kind kind) {
     struct sp_request other = sp_find_put_to(request, kind);
     struct sp_block *block = sp_find_aside(&other);
-    return block && other.whole_pages ? last_pages(other.pool, block, other.size) : block;
+    return block && other.unit > 1 ? last_pages(other.pool, block, other.size) : block;
 }
 
 struct sp_block *sp_find_in(const struct sp_request *request, enum sp_region_kind kind) {

@@ -15,12 +15,18 @@ void sp_request_open(struct sp_request *request, struct sp_pool *pool, struct sp
                                    .size = size,
                                    .flags = flags,
                                    .reach = SP_RULE_COMPLETE,
-                                   .looks = SP_REQUEST_LOOKS};
-    if (sp_request_allows(request, poolMemPoolReuseFollowEventDependencies))
+                                   .found = SP_RULE_COMPLETE,
+                                   .sources = 1U << kind,
+                                   .looks = SP_REQUEST_LOOKS,
+                                   .unit = 1};
+    if (sp_request_allows(request, poolMemPoolReuseFollowEventDependencies)) {
         request->reach = SP_RULE_ORDERED;
+        request->policies = SP_POLICY_FOLLOW;
+    }
+    if (sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies))
+        request->policies |= SP_POLICY_INSERT;
     if (sp_load_relaxed(&pool->attributes.growth_beyond_use) != UINT64_MAX &&
-        !(flags & poolMallocNoGrowth) &&
-        sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies))
+        !(flags & poolMallocNoGrowth) && request->policies & SP_POLICY_INSERT)
         request->bound = SP_BOUND_HOLDS;
     sp_learn_copy_clock(lane->stream, &request->clock);
 }
@@ -68,16 +74,14 @@ static enum sp_rule decide(const struct sp_request *request, struct sp_fence fen
     enum sp_rule rule = sp_rule_decide(fence, &facts);
     if (rule != SP_RULE_NONE)
         return rule;
-    facts.follow_dependencies =
-        request->made_order || sp_request_allows(request, poolMemPoolReuseFollowEventDependencies);
+    facts.follow_dependencies = request->policies & (SP_POLICY_FOLLOW | SP_POLICY_OWN_ORDER);
     facts.ordered_until = sp_fence_set_number(&request->clock, fence.slot);
     rule = sp_rule_decide(fence, &facts);
     if (rule != SP_RULE_NONE)
         return rule;
     facts.legacy_ordered =
         sp_pool_follows_legacy(request->pool) && sp_action_is_legacy_ordered(taker, fence);
-    facts.insert_dependencies =
-        sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies);
+    facts.insert_dependencies = request->policies & SP_POLICY_INSERT;
     facts.fenced_until = fenced_until(sp_stream_at(fence.slot), taker);
     return sp_rule_decide(fence, &facts);
 }
@@ -123,13 +127,13 @@ struct sp_outcome sp_request_wait_for(struct sp_request *request,
     for (uint32_t i = 0; i < fences->count; i++) {
         struct sp_fence fence = *sp_fence_set_at(fences, i);
         struct sp_request ordered = *request;
-        ordered.made_order = true;
+        ordered.policies |= SP_POLICY_OWN_ORDER;
         if (decide(&ordered, fence) <= SP_RULE_ORDERED)
             continue;
         struct sp_outcome outcome = sp_learn_wait_fence(request->lane->stream, fence);
         if (!sp_is_done(outcome))
             return outcome;
-        request->has_waited = true;
+        request->waits++;
         sp_pool_count(request->pool, SP_STATISTIC_WaitsInserted);
     }
     return sp_outcome_done();

@@ -10,12 +10,22 @@
 #include "base/number.h"
 #include "region/lane.h"
 
+#include <limits.h>
+
 // How the attribute GrowthBeyondUse stands to a request.
 enum sp_bound {
     SP_BOUND_NONE,  // it doesn't hold the request back: there is none, or the request can't wait
     SP_BOUND_HOLDS, // the request waits rather than has the pool grow beyond it
     SP_BOUND_PASSED // no wait would do, so the pool grows
 };
+
+// The attributes and flags that allow rules 3 and 5, as they were when the request began. Order
+// that the request has made by a wait of its own needs no policy.
+enum sp_policy { SP_POLICY_FOLLOW = 1, SP_POLICY_INSERT = 2, SP_POLICY_OWN_ORDER = 4 };
+
+// Free memory that a request left out, since there is very much: in lanes (sp_request_patience),
+// and in rows of free neighbours, at which it didn't look, or not to the end.
+enum sp_left_out { SP_LEFT_LANES = 1, SP_LEFT_ROWS = 2 };
 
 struct sp_request;
 
@@ -44,17 +54,14 @@ struct sp_request {
     unsigned int flags; // poolMallocSameStreamOnly, ...
     enum sp_bound bound;
     enum sp_rule reach; // the dearest rule by which memory may be taken now: 2, 3 or 5
-    bool brought_news;  // its question has shown something to be complete
-    bool left_some;     // in the lanes, of very much: see sp_request_patience
-    bool thorough;      // from the rung brought_in on: it looks at all rows, and at all of each
-    bool makes_slab;    // of what it takes: see sp_request_took_locked
-    bool whole_pages;   // is to be had out of memory that isn't cut into pages
-    bool takes_pages;   // from the rung remapped_with_pages on: a remap takes pages as well
-    bool cut_short;     // a look at rows of free neighbours was not at all of them, or not whole
-    unsigned looks;     // at blocks in such rows, that are left to it; 0: it looks at no more
-    // By a wait of its own, so the order that the clock tells of needs no policy.
-    bool made_order;
-    bool has_waited;                    // a wait was inserted for it
+    unsigned policies;  // enum sp_policy: by which rules it may be
+    enum sp_rule found; // 4 once a question has shown something to be complete; else 2
+    unsigned sources;   // a bit for each region that a remap takes pieces of
+    unsigned left_out;  // enum sp_left_out
+    unsigned looks;     // at blocks in rows that are left to it, or SP_REQUEST_LOOKS_ALL
+    uint64_t unit;      // a run that is had from other memory begins and ends with whole pages
+    uint32_t waits;     // that were inserted for it
+    struct sp_in_flight *in_flight;     // of what is taken: see sp_request_took_locked; or null
     struct sp_outcome growth;           // the last growth's, if it lacked memory
     const struct sp_listener *listener; // null: nobody watches the pool's growths
     struct poolMemPoolGrowth *watched;  // what the listener has noted
@@ -62,7 +69,9 @@ struct sp_request {
 };
 
 // So many blocks in rows a request looks at in vain before it looks for memory elsewhere.
+// From the rung brought_in on it looks at all.
 enum { SP_REQUEST_LOOKS = 2048 };
+#define SP_REQUEST_LOOKS_ALL UINT_MAX
 
 void sp_request_open(struct sp_request *request, struct sp_pool *pool, struct sp_lane *lane,
                      enum sp_region_kind kind, uint64_t size, unsigned int flags);
@@ -74,8 +83,8 @@ void sp_request_refresh(struct sp_request *request);
 // With the pool's lock held, once a block was taken for the request. What a slab's first block
 // leaves of it is in flight, until the slab is its lane's.
 static inline void sp_request_took_locked(const struct sp_request *request) {
-    if (request->makes_slab)
-        sp_in_flight_take(&request->pool->in_flight);
+    if (request->in_flight)
+        sp_in_flight_take(request->in_flight);
 }
 
 // True when the policy is on, and no flag of the call narrows it.
@@ -83,8 +92,7 @@ bool sp_request_allows(const struct sp_request *request, enum poolMemPoolAttr po
 
 // True when the request fits between two addresses. Whole pages may begin anywhere there.
 static inline bool sp_request_fits(const struct sp_request *request, uint64_t begin, uint64_t end) {
-    uint64_t last = request->whole_pages ? sp_round_down(end, SP_PAGE_SIZE) : end;
-    return sp_excess(last, begin) >= request->size;
+    return sp_excess(sp_round_down(end, request->unit), begin) >= request->size;
 }
 
 // True when a stream is of the same context as the request's. Events of other contexts aren't
@@ -109,11 +117,15 @@ CUcontext sp_request_context(const struct sp_request *request);
 // The dearest rule that one of the fences needs. The pool's lock is held.
 enum sp_rule sp_request_rule(const struct sp_request *request, const struct sp_fence_set *fences);
 
-// The statistic of memory that was taken by a rule, at once or after a question.
-static inline enum sp_statistic sp_request_statistic(enum sp_rule rule, bool asked) {
-    if (rule == SP_RULE_COMPLETE)
-        return asked ? SP_STATISTIC_ReuseFoundComplete : SP_STATISTIC_ReuseComplete;
-    return rule == SP_RULE_SAME_STREAM ? SP_STATISTIC_ReuseSameStream : SP_STATISTIC_ReuseOrdered;
+// The statistic of memory that was taken by one of the rules 1 to 4.
+static inline enum sp_statistic sp_request_statistic(enum sp_rule rule) {
+    static const enum sp_statistic statistics[] = {
+        [SP_RULE_SAME_STREAM] = SP_STATISTIC_ReuseSameStream,
+        [SP_RULE_COMPLETE] = SP_STATISTIC_ReuseComplete,
+        [SP_RULE_ORDERED] = SP_STATISTIC_ReuseOrdered,
+        [SP_RULE_FOUND_COMPLETE] = SP_STATISTIC_ReuseFoundComplete,
+    };
+    return statistics[rule];
 }
 
 // True when other lanes can have anything for the request: they can't for a non-blocking stream

@@ -83,24 +83,26 @@ static bool look_through(struct sp_region *region, struct sp_rows_search *rows) 
     return true;
 }
 
-// A thorough request looks at all rows, others at some: where that search is cut short the next one
+// A request that looks at some rows takes its turn: where that search is cut short the next one
 // goes on.
 static struct sp_row best_of_rows(struct sp_request *request) {
     struct row_search search = {request, {NULL, UINT64_MAX}};
     struct sp_region *region = &request->pool->regions[request->kind];
-    struct sp_rows_search rows = {.least = request->size,
-                                  .visit = look_at_row,
-                                  .context = &search,
-                                  .in_parts = !request->thorough,
-                                  .looks = request->looks,
-                                  .from = request->thorough ? 0 : region->rows_from};
+    struct sp_rows_search rows = {
+        .least = request->size,
+        .visit = look_at_row,
+        .context = &search,
+        .in_parts = request->looks != SP_REQUEST_LOOKS_ALL,
+        .looks = request->looks,
+        .from = request->looks == SP_REQUEST_LOOKS_ALL ? 0 : region->rows_from};
     bool from_front = rows.from == 0;
     bool to_end = look_through(region, &rows);
-    if (request->thorough)
+    if (!rows.in_parts)
         return search.best;
     region->rows_from = to_end ? 0 : rows.from;
     request->looks = rows.looks;
-    request->cut_short = request->cut_short || !from_front || !to_end || rows.cut;
+    if (!from_front || !to_end || rows.cut)
+        request->left_out |= SP_LEFT_ROWS;
     return search.best;
 }
 
@@ -157,7 +159,7 @@ struct sp_block *sp_row_take_aside(struct sp_request *request) {
     if (!row.first)
         return NULL;
     struct sp_block *block =
-        sp_row_join(request->pool, row, request->whole_pages ? row.size : request->size);
+        sp_row_join(request->pool, row, request->unit > 1 ? row.size : request->size);
     if (is_enough(request, (struct sp_row){block, block->size}))
         return block;
     sp_settle_insert(request->pool, block);

@@ -133,7 +133,7 @@ struct sp_outcome sp_grow(struct sp_request *request, struct sp_block **block) {
 
 struct sp_outcome sp_grow_ahead(struct sp_pool *pool, uint64_t bytes) {
     struct sp_request nobodys = {
-        .pool = pool, .kind = SP_REGION_LARGE, .size = bytes, .reach = SP_RULE_COMPLETE};
+        .pool = pool, .kind = SP_REGION_LARGE, .unit = 1, .size = bytes, .reach = SP_RULE_COMPLETE};
     struct sp_plan plan;
     struct sp_outcome outcome = map_for(&nobodys, &plan);
     if (!sp_is_done(outcome))

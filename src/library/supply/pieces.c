@@ -254,7 +254,7 @@ static void choose_behind(struct choice *choice, struct candidate *begin, uint64
 // All of it is welcome where nothing else is left, and so is memory that is had by waiting: growing
 // alone was tried before.
 static bool is_worth_it(const struct sp_request *request, const struct choice *choice) {
-    bool waits = request->made_order || request->reach == SP_RULE_MADE_ORDERED;
+    bool waits = request->policies & SP_POLICY_OWN_ORDER || request->reach == SP_RULE_MADE_ORDERED;
     bool held = request->bound == SP_BOUND_HOLDS;
     if (choice->pieces.missing == 0 || choice->pieces.count == 0)
         return choice->pieces.missing == 0;
@@ -262,7 +262,7 @@ static bool is_worth_it(const struct sp_request *request, const struct choice *c
     if (request->flags & poolMallocNoGrowth ||
         (held && !waits && missing > sp_growth_room(request->pool, request->size)))
         return false;
-    if ((waits || request->takes_pages) && !held)
+    if ((waits || request->sources & 1U << SP_REGION_PAGES) && !held)
         return missing < request->size;
     uint64_t otherwise = sp_plan_least(request);
     return missing < otherwise - otherwise / SP_SAVING_SHARE;
@@ -280,9 +280,10 @@ static void choose(struct choice *choice, uint64_t size) {
 bool sp_pieces_choose(const struct sp_request *request, struct sp_pieces *pieces) {
     struct choice choice = {0};
     bool chosen = false;
-    add_rows_in(request, &choice, request->kind);
-    if (request->takes_pages) // these are left to small blocks until nothing else is left
-        add_rows_in(request, &choice, SP_REGION_PAGES);
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
+        if (request->sources & 1U << kind)
+            add_rows_in(request, &choice, (enum sp_region_kind)kind);
+    }
     choice.granule = request->pool->device->vmm.granule;
     if (!choice.failed && choice.candidate_count > 0)
         choice.pieces.list = malloc((choice.candidate_count + 1) * sizeof *choice.pieces.list);

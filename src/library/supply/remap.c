@@ -113,12 +113,12 @@ static bool choose_locked(const struct sp_request *request, struct plan *plan) {
 // Takes memory that others freed while this thread waited for the map lock, or sets aside what a
 // view can be made of.
 static bool prepare(struct sp_request *request, struct plan *plan, struct sp_block **block) {
-    bool thorough = request->thorough;
+    unsigned looks = request->looks;
     sp_request_tell(request, begin(request));
     sp_lock_acquire(&request->pool->lock);
-    request->thorough = true; // a row that is enough by itself is mapped already
+    request->looks = SP_REQUEST_LOOKS_ALL; // a row that is enough by itself is mapped already
     *block = sp_find_locked(request);
-    request->thorough = thorough;
+    request->looks = looks;
     bool prepared = !*block && choose_locked(request, plan) && set_aside_locked(request, plan);
     sp_lock_release(&request->pool->lock);
     return prepared;

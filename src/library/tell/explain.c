@@ -159,8 +159,8 @@ void sp_explain_complete(const struct sp_request *request, bool asked_driver) {
     growth->wanted = request->size;
     growth->askedDriver = asked_driver;
     growth->mayWait = sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies);
-    growth->cutShort = request->cut_short || request->left_some ||
-                       (sp_pool_has_very_many_lanes(request->pool) && !request->thorough);
+    growth->cutShort = request->left_out != 0 || (sp_pool_has_very_many_lanes(request->pool) &&
+                                                  request->looks != SP_REQUEST_LOOKS_ALL);
     growth->afterTrim = !sp_is_done(request->growth);
     growth->afterWaits = request->bound == SP_BOUND_PASSED;
     if (request->kind != SP_REGION_LARGE)
