@@ -8,7 +8,7 @@
 //   - A query or a synchronise of a blocking stream answers at once while work runs on the legacy
 //     stream that the blocking stream's next action would wait for. So an answer about the stream
 //     itself says nothing of what was freed on it; the event of a mark behind the free does: see
-//     order/synchronize.c.
+//     order/identified.c.
 //   - A program that allocates on a stream may synchronise the stream, by whichever library, and
 //     use the memory from anywhere; or allocate on the legacy stream, and use the memory on a
 //     blocking stream. Neither waits for the work that the memory was freed behind, unless an
@@ -47,8 +47,5 @@ enum sp_owed sp_action_owed_for(const struct sp_stream *taker, const struct sp_f
 // Makes the action that is owed. It is called only inside a call that was given the stream. It may
 // block where the stream's queue is full.
 struct sp_outcome sp_action_make(struct sp_stream *stream, enum sp_owed owed);
-
-// For order/identity.h: makes the action of an identified stream. One is owed.
-struct sp_outcome sp_action_by_event(struct sp_stream *stream, enum sp_owed owed);
 
 #endif

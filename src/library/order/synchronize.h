@@ -34,12 +34,6 @@ void sp_synchronize_ahead_of_stream(CUstream handle);
 void sp_synchronize_ahead_of_event(CUevent event);
 void sp_synchronize_ahead_of_context(void);
 
-// For order/identity.h: synchronise or query an identified stream, by the driver's answer and the
-// mark behind its frees.
-struct sp_outcome sp_synchronize_by_mark(struct sp_stream *stream, CUstream handle);
-struct sp_outcome sp_synchronize_query_by_mark(struct sp_stream *stream, CUstream handle,
-                                               bool *complete);
-
 // An event of an idle stream is complete a microsecond after its record, so a query asks it so
 // often.
 enum { SP_SYNCHRONIZE_QUESTIONS = 16 };
