@@ -22,7 +22,7 @@ static struct sp_outcome kind_of(CUstream handle, enum sp_stream_kind *kind) {
 }
 
 // Where a context comes to many, some may have gone that nobody has asked about.
-static struct sp_outcome find_device(struct sp_slot_description *fresh) {
+static struct sp_outcome find_device(struct sp_stream_description *fresh) {
     fresh->device = sp_registry_device(fresh);
     if (fresh->device >= 0)
         return sp_outcome_done();
@@ -32,7 +32,7 @@ static struct sp_outcome find_device(struct sp_slot_description *fresh) {
 }
 
 // The name of an anonymous stream may be that of a blocking one, so it acts whatever its kind.
-static struct sp_outcome describe(CUstream handle, struct sp_slot_description *fresh) {
+static struct sp_outcome describe(CUstream handle, struct sp_stream_description *fresh) {
     fresh->handle = handle;
     fresh->identified = sp_identity_has_ids();
     struct sp_outcome outcome = sp_context_of_stream(handle, &fresh->context);
@@ -48,7 +48,7 @@ static struct sp_outcome describe(CUstream handle, struct sp_slot_description *f
 
 static struct sp_outcome add(CUstream handle, const struct sp_stream_name *name,
                              struct sp_stream **stream) {
-    struct sp_slot_description fresh = {.name = *name};
+    struct sp_stream_description fresh = {.name = *name};
     struct sp_stream *pending[LOOKS];
     struct sp_outcome outcome = describe(handle, &fresh);
     if (!sp_is_done(outcome))
