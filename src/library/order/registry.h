@@ -40,8 +40,8 @@ struct sp_stream_description {
 // Returns the stream with a name, or null. A thread's own default stream isn't gone any more then.
 struct sp_stream *sp_registry_find(const struct sp_stream_name *name);
 
-// Returns a stream that is told by the handle with no question (see order/stream_cache.h), or that
-// some thread has borrowed (see order/borrow.h), or null.
+// Returns a stream that is told by the handle with no question, or that some thread has borrowed
+// (see order/stream_cache.h), or null.
 struct sp_stream *sp_registry_find_in_use_by(CUstream handle);
 
 // Adds the stream unless another thread has been faster. Returns the one in the registry, or null
@@ -90,7 +90,7 @@ uint32_t sp_registry_name_contexts(struct sp_registry_context *names, uint32_t m
 // time.
 void sp_registry_end_context(const struct sp_registry_context *name);
 
-// ----------------------------------------------- the registry itself, for tests that end it
+// ------------------------------------------------------ the registry itself, for tests that end it
 
 enum sp_slot_sort { SP_SLOT_CREATED, SP_SLOT_LEGACY, SP_SLOT_PER_THREAD, SP_SLOT_SORTS };
 
