@@ -7,7 +7,7 @@
 #include "order/event.h"
 #include "order/identity.h"
 #include "order/indirect.h"
-#include "order/private_event.h"
+#include "order/mark.h"
 #include "order/registry.h"
 
 void inside_order_end_context_waits(void) {

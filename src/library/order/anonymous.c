@@ -22,7 +22,6 @@
 #include "order/learn.h"
 #include "order/mark.h"
 #include "order/poll.h"
-#include "order/private_event.h"
 #include "order/resolve.h"
 #include "order/synchronize.h"
 

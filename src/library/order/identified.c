@@ -6,7 +6,6 @@
 #include "order/learn.h"
 #include "order/mark.h"
 #include "order/poll.h"
-#include "order/private_event.h"
 #include "order/registry.h"
 #include "order/synchronize.h"
 

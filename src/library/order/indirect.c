@@ -5,7 +5,6 @@
 #include "base/time.h"
 #include "order/identity.h"
 #include "order/learn.h"
-#include "order/private_event.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,6 @@
 #include "order/learn.h"
 
 #include "order/identity.h"
-#include "order/private_event.h"
 
 void sp_learn_copy_clock(struct sp_stream *stream, struct sp_fence_set *clock) {
     sp_lock_acquire(&stream->lock);

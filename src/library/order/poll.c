@@ -2,7 +2,6 @@
 
 #include "order/context.h"
 #include "order/identity.h"
-#include "order/private_event.h"
 
 static struct sp_outcome ask_mark(struct sp_mark *mark, enum sp_knowledge how) {
     bool complete = false;
