@@ -23,7 +23,6 @@
 #include "order/mark.h"
 #include "order/poll.h"
 #include "order/resolve.h"
-#include "order/synchronize.h"
 
 #include <stdlib.h>
 
@@ -334,7 +333,7 @@ static struct sp_outcome synchronize(struct sp_stream *stream, CUstream handle) 
 }
 
 // A blocking stream's own answer says nothing of the legacy stream's work that its frees come
-// behind: see order/synchronize.h.
+// behind: see order/poll.h.
 static struct sp_outcome ask_for_frees(struct sp_stream *stream, bool *complete) {
     struct sp_outcome outcome = sp_outcome_done();
     *complete = false;

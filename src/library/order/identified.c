@@ -7,7 +7,6 @@
 #include "order/mark.h"
 #include "order/poll.h"
 #include "order/registry.h"
-#include "order/synchronize.h"
 
 // ---------------------------------------------------------------------------------------- contexts
 

@@ -42,7 +42,7 @@ struct sp_identity {
     // Makes the action that is owed: see order/action.h.
     struct sp_outcome (*act)(struct sp_stream *stream, enum sp_owed owed);
 
-    // Make the program's own call with the stream, and learn from it: see order/synchronize.h.
+    // Make the program's own call with the stream, and learn from it: see order/poll.h.
     struct sp_outcome (*synchronize)(struct sp_stream *stream, CUstream handle);
     struct sp_outcome (*query)(struct sp_stream *stream, CUstream handle, bool *complete);
 

@@ -2,7 +2,7 @@
 //
 // A *mark* is (event, the number that its record closed, the stream's clock as it was then). It is
 // never changed once it is published, and counted: a stream keeps some, from the oldest pending one
-// to the newest, and a user's event keeps the one that stands before its record (order/event.h).
+// to the newest, and a user's event keeps the one that stands before its record (order/learn.h).
 // Two things can be learned from a mark:
 //
 //   complete   Its event was found complete: then so are all frees up to its number, and all that

@@ -7,8 +7,8 @@
 
 #include "base/atomic.h"
 #include "order/action.h"
-#include "order/end.h"
 #include "order/identity.h"
+#include "order/resolve.h"
 #include "unit/order/known.h"
 #include "unit/outcomes.h"
 
