@@ -18,8 +18,8 @@ static bool has_acted(const struct sp_stream *stream, uint64_t sequence) {
 // on an H200).
 bool sp_action_is_legacy_ordered(const struct sp_stream *taker, struct sp_fence fence) {
     const struct sp_stream *owner = sp_stream_at(fence.slot);
-    return sp_rule_legacy_ordered(sp_stream_kind_of(owner), sp_stream_kind_of(taker),
-                                  has_acted(owner, fence.sequence)) &&
+    return sp_action_orders(sp_stream_kind_of(owner), sp_stream_kind_of(taker),
+                            has_acted(owner, fence.sequence)) &&
            sp_stream_is_of(owner, taker->context, taker->context_id);
 }
 

@@ -1,6 +1,5 @@
 // Identified streams: drivers from CUDA 12.0 have an id for each stream and each context, which is
 // never used again. A name stands for one stream, so what a call learns is true of it alone.
-#include "order/action.h"
 #include "order/context.h"
 #include "order/identity.h"
 #include "order/learn.h"

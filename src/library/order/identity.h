@@ -10,7 +10,7 @@
 #ifndef STREAMPOOL_ORDER_IDENTITY_H
 #define STREAMPOOL_ORDER_IDENTITY_H
 
-#include "order/progress.h"
+#include "order/action.h"
 
 struct sp_identity {
     // The first three are null for identified streams, whose callers do without.

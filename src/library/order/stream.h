@@ -38,7 +38,10 @@
 #include "base/list.h"
 #include "base/lock.h"
 #include "driver/driver.h"
-#include "order/rule.h"
+#include "order/fence.h"
+
+// A stream's kind says how it stands to the legacy default stream of its context.
+enum sp_stream_kind { SP_STREAM_NON_BLOCKING, SP_STREAM_BLOCKING, SP_STREAM_LEGACY };
 
 // A stream's name is what it is looked up by: (id, 0, 0) of an identified stream; (context id,
 // handle, thread number or 0) of an anonymous one.
