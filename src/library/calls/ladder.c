@@ -4,12 +4,11 @@
 #include "calls/rung.h"
 #include "calls/wait.h"
 #include "order/context.h"
-#include "order/end.h"
 #include "order/indirect.h"
 #include "order/mark.h"
 #include "order/poll.h"
-#include "order/slot.h"
-#include "order/synchronize.h"
+#include "order/registry.h"
+#include "order/resolve.h"
 #include "region/ask.h"
 #include "region/device.h"
 #include "region/held.h"
@@ -45,7 +44,7 @@ static struct sp_outcome climb(const struct step *steps, size_t count, struct sp
             return outcome;
         if (!*block)
             continue;
-        sp_slot_note_acquired(request->lane->stream, &(*block)->fences);
+        sp_registry_note_acquired(request->lane->stream, &(*block)->fences);
         enum sp_statistic counts = steps[i].counts;
         sp_pool_count(request->pool,
                       counts == SP_STATISTIC_COUNT ? rule_statistic(request, *block) : counts);

@@ -166,8 +166,7 @@ struct sp_rule_facts {
     bool insert_dependencies; // the policy that allows rule 5
 };
 
-static inline enum sp_rule sp_rule_decide(struct sp_fence fence,
-                                          const struct sp_rule_facts *facts) {
+static inline enum sp_rule sp_fence_rule(struct sp_fence fence, const struct sp_rule_facts *facts) {
     if (fence.slot == facts->taker_slot && fence.sequence >= facts->taker_first)
         return SP_RULE_SAME_STREAM;
     if (fence.sequence <= facts->known_completed)

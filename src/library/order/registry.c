@@ -19,7 +19,7 @@ static bool (*measure_of(const struct sp_stream *stream))(struct sp_fence fence)
     return sp_load_relaxed(&stream->strict) ? sp_progress_is_synchronized : sp_progress_is_complete;
 }
 
-void sp_slot_note_acquired_locked(struct sp_stream *stream, const struct sp_fence_set *fences) {
+void sp_registry_note_acquired_locked(struct sp_stream *stream, const struct sp_fence_set *fences) {
     bool (*is_complete)(struct sp_fence fence) = measure_of(stream);
     sp_fence_set_prune(&stream->acquired.clock, is_complete);
     for (uint32_t i = 0; i < fences->count; i++) {
@@ -30,11 +30,11 @@ void sp_slot_note_acquired_locked(struct sp_stream *stream, const struct sp_fenc
     }
 }
 
-void sp_slot_note_acquired(struct sp_stream *stream, const struct sp_fence_set *fences) {
+void sp_registry_note_acquired(struct sp_stream *stream, const struct sp_fence_set *fences) {
     if (sp_fence_set_empty(fences))
         return;
     sp_lock_acquire(&stream->lock);
-    sp_slot_note_acquired_locked(stream, fences);
+    sp_registry_note_acquired_locked(stream, fences);
     sp_lock_release(&stream->lock);
 }
 

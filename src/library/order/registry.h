@@ -50,8 +50,8 @@ struct sp_stream *sp_registry_add(const struct sp_stream_description *fresh);
 
 // Says that the stream was given memory with these fences. The second is called with the stream's
 // lock held.
-void sp_slot_note_acquired(struct sp_stream *stream, const struct sp_fence_set *fences);
-void sp_slot_note_acquired_locked(struct sp_stream *stream, const struct sp_fence_set *fences);
+void sp_registry_note_acquired(struct sp_stream *stream, const struct sp_fence_set *fences);
+void sp_registry_note_acquired_locked(struct sp_stream *stream, const struct sp_fence_set *fences);
 
 // Says that the identified stream with this first word of its name was destroyed: once all of it
 // has completed, its slot is given to another. A slot that is another stream's by now is left

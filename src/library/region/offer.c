@@ -1,7 +1,7 @@
 #include "region/offer.h"
 
 #include "order/poll.h"
-#include "order/slot.h"
+#include "order/registry.h"
 #include "region/quick.h"
 #include "region/settle.h"
 
@@ -40,14 +40,14 @@ static enum sp_rule decide(const struct look *look, const struct sp_fence_set *f
         .follow_dependencies = !(look->flags & poolMallocSameStreamOnly) &&
                                sp_pool_policy(pool, poolMemPoolReuseFollowEventDependencies),
     };
-    enum sp_rule rule = sp_rule_decide(fence, &facts);
+    enum sp_rule rule = sp_fence_rule(fence, &facts);
     if (rule != SP_RULE_NONE || !facts.follow_dependencies)
         return rule;
     sp_lock_acquire(&stream->lock);
     facts.ordered_until = sp_fence_set_number(&stream->clock, fence.slot);
-    rule = sp_rule_decide(fence, &facts);
+    rule = sp_fence_rule(fence, &facts);
     if (rule != SP_RULE_NONE)
-        sp_slot_note_acquired_locked(stream, fences);
+        sp_registry_note_acquired_locked(stream, fences);
     sp_lock_release(&stream->lock);
     return rule;
 }
@@ -182,7 +182,7 @@ struct sp_block *sp_offer_find_before_locked(struct sp_lane *lane, uint64_t size
     sp_lock_acquire(&stream->lock);
     struct sp_block *block = find_before_locked(lane, size);
     if (block)
-        sp_slot_note_acquired_locked(stream, &block->fences);
+        sp_registry_note_acquired_locked(stream, &block->fences);
     sp_lock_release(&stream->lock);
     return block;
 }

@@ -65,13 +65,13 @@ static enum sp_rule decide(const struct sp_request *request, struct sp_fence fen
         .taker_first = taker->first,
         .known_completed = sp_pool_knows(request->pool, fence) ? fence.sequence : 0,
     };
-    enum sp_rule rule = sp_rule_decide(fence, &facts);
+    enum sp_rule rule = sp_fence_rule(fence, &facts);
     if (rule != SP_RULE_NONE)
         return rule;
     facts.follow_dependencies =
         request->made_order || sp_request_allows(request, poolMemPoolReuseFollowEventDependencies);
     facts.ordered_until = sp_fence_set_number(&request->clock, fence.slot);
-    rule = sp_rule_decide(fence, &facts);
+    rule = sp_fence_rule(fence, &facts);
     if (rule != SP_RULE_NONE)
         return rule;
     facts.legacy_ordered =
@@ -79,7 +79,7 @@ static enum sp_rule decide(const struct sp_request *request, struct sp_fence fen
     facts.insert_dependencies =
         sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies);
     facts.fenced_until = fenced_until(sp_stream_at(fence.slot), taker);
-    return sp_rule_decide(fence, &facts);
+    return sp_fence_rule(fence, &facts);
 }
 
 enum sp_rule sp_request_rule(const struct sp_request *request, const struct sp_fence_set *fences) {

@@ -17,7 +17,7 @@ static struct sp_rule_facts nothing_known(void) {
 }
 
 static enum sp_rule decide(uint32_t slot, const struct sp_rule_facts *facts) {
-    return sp_rule_decide((struct sp_fence){slot, FENCE}, facts);
+    return sp_fence_rule((struct sp_fence){slot, FENCE}, facts);
 }
 
 // The whole table: each row stands for all facts that it leaves open (ANY), and the first that fits

@@ -1,2 +1,0 @@
-// Stands for resolve.h until whoever includes it follows.
-#include "order/resolve.h"

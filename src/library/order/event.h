@@ -1,2 +1,0 @@
-// Stands for learn.h until whoever includes it follows.
-#include "order/learn.h"

@@ -1,2 +1,0 @@
-// Stands for mark.h until whoever includes it follows.
-#include "order/mark.h"

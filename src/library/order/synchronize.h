@@ -1,2 +1,0 @@
-// Stands for poll.h until whoever includes it follows.
-#include "order/poll.h"
