@@ -334,8 +334,11 @@ static struct sp_outcome synchronize(struct sp_stream *stream, CUstream handle) 
 
 // A blocking stream's own answer says nothing of the legacy stream's work that its frees come
 // behind: see order/poll.h.
-static struct sp_outcome ask_for_frees(struct sp_stream *stream, bool *complete) {
-    struct sp_outcome outcome = sp_outcome_done();
+static struct sp_outcome query(struct sp_stream *stream, CUstream handle, bool *complete) {
+    struct sp_outcome outcome =
+        sp_outcome_of_query(sp_driver->cuStreamQuery(handle), "cuStreamQuery", complete);
+    if (!*complete)
+        return outcome;
     *complete = false;
     for (int i = 0; i <= SP_SYNCHRONIZE_QUESTIONS && sp_is_done(outcome) && !*complete; i++) {
         outcome = sp_poll_stream(stream);
@@ -343,12 +346,6 @@ static struct sp_outcome ask_for_frees(struct sp_stream *stream, bool *complete)
                     !sp_progress_has_pending_events(stream);
     }
     return outcome;
-}
-
-static struct sp_outcome query(struct sp_stream *stream, CUstream handle, bool *complete) {
-    struct sp_outcome outcome =
-        sp_outcome_of_query(sp_driver->cuStreamQuery(handle), "cuStreamQuery", complete);
-    return *complete ? ask_for_frees(stream, complete) : outcome;
 }
 
 const struct sp_identity sp_anonymous = {

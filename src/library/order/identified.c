@@ -120,19 +120,6 @@ static bool has_pending_frees(const struct sp_stream *stream, const struct view 
            !sp_progress_is_complete((struct sp_fence){stream->slot, view->mark->sequence});
 }
 
-static struct sp_outcome ask_for_frees(struct sp_stream *stream, const struct view *view,
-                                       bool *complete) {
-    struct sp_outcome outcome = sp_outcome_done();
-    for (int i = 0; i < SP_SYNCHRONIZE_QUESTIONS && sp_is_done(outcome); i++) {
-        if (!has_pending_frees(stream, view))
-            break;
-        outcome = sp_poll_mark(view->mark);
-    }
-    sp_mark_drop_passed(stream);
-    *complete = !has_pending_frees(stream, view);
-    return outcome;
-}
-
 // A stream whose own work is pending gets no mark; but where a pool goes by synchronises alone,
 // what is recorded depends on no answer.
 static struct sp_outcome query(struct sp_stream *stream, CUstream handle, bool *complete) {
@@ -143,7 +130,13 @@ static struct sp_outcome query(struct sp_stream *stream, CUstream handle, bool *
     if (*complete) {
         publish_answer(stream, &view, SP_FOUND);
         mark_frees(stream, &view);
-        outcome = ask_for_frees(stream, &view, complete);
+        for (int i = 0; i < SP_SYNCHRONIZE_QUESTIONS && sp_is_done(outcome); i++) {
+            if (!has_pending_frees(stream, &view))
+                break;
+            outcome = sp_poll_mark(view.mark);
+        }
+        sp_mark_drop_passed(stream);
+        *complete = !has_pending_frees(stream, &view);
     } else if (sp_is_done(outcome) && sp_load_relaxed(&stream->strict)) {
         mark_frees(stream, &view);
     }

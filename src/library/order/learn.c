@@ -437,28 +437,23 @@ struct sp_outcome sp_event_wait(CUevent event, struct sp_stream *stream, CUstrea
 
 // ------------------------------------------------------------------------------------------ asking
 
-// Sets the marks of an event, or null; the references are the caller's. Tells the stream that the
-// event was recorded in, or null.
-static void recall(CUevent event, struct sp_mark **marks, struct sp_stream **stream) {
-    sp_lock_acquire(&sp_events.lock);
-    const struct sp_event_entry *entry = *find_locked(event);
-    *stream = entry ? stream_of(entry) : NULL;
-    for (int i = 0; i < SP_EQUIVALENT_MARKS; i++) {
-        marks[i] = entry ? entry->marks[i] : NULL;
-        if (marks[i])
-            sp_mark_acquire(marks[i]);
-    }
-    sp_lock_release(&sp_events.lock);
-}
-
 // The event has completed, so its marks have, if they still are what the table says: that is asked.
+// Sets the stream that the event was recorded in, or null.
 // A mark's stream is in the current context, or what the mark tells is left for later, since
 // nothing else is certain to be alive.
 static struct sp_outcome learn_from(CUevent event, struct sp_outcome (*ask)(struct sp_mark *mark),
                                     struct sp_stream **stream) {
-    struct sp_mark *marks[SP_EQUIVALENT_MARKS];
+    struct sp_mark *marks[SP_EQUIVALENT_MARKS] = {NULL, NULL};
     struct sp_outcome outcome = sp_outcome_done();
-    recall(event, marks, stream);
+    sp_lock_acquire(&sp_events.lock);
+    const struct sp_event_entry *entry = *find_locked(event);
+    *stream = entry ? stream_of(entry) : NULL;
+    for (int i = 0; entry && i < SP_EQUIVALENT_MARKS; i++) {
+        marks[i] = entry->marks[i];
+        if (marks[i])
+            sp_mark_acquire(marks[i]);
+    }
+    sp_lock_release(&sp_events.lock);
     for (int i = 0; i < SP_EQUIVALENT_MARKS; i++) {
         if (sp_is_done(outcome) && marks[i] && !is_over(marks[i]) &&
             is_of_current_context(marks[i]))

@@ -162,23 +162,6 @@ static struct sp_registry_known *find_context_locked(CUcontext handle, uint64_t 
     return context && context->id == id ? context : NULL;
 }
 
-// Adds the context of a new stream. Null without host memory.
-static struct sp_registry_known *add_context_locked(const struct sp_stream_description *fresh) {
-    struct sp_registry_known *context = calloc(1, sizeof *context);
-    if (!context)
-        return NULL;
-    context->handle = fresh->context;
-    context->id = fresh->context_id;
-    context->device = fresh->device;
-    sp_list_init(&context->streams);
-    init_lists(context->unused);
-    context->next_in_bucket = *context_bucket(fresh->context);
-    *context_bucket(fresh->context) = context;
-    sp_list_push_back(&sp_registry.queue, &context->link);
-    sp_registry.context_count++;
-    return context;
-}
-
 // ----------------------------------------------------------------------------------------- the end
 
 // A thread that has told its own default stream by the handle might do so again, as long as it
@@ -332,14 +315,27 @@ static void describe(struct sp_stream *stream, const struct sp_stream_descriptio
         sp_store_release(&sp_stream_slot_count, stream->slot + 1);
 }
 
-// A context with another id at the handle was destroyed. Null without host memory.
+// Returns the context of a new stream, and adds it if it is new. One with another id at the handle
+// was destroyed. Null without host memory.
 static struct sp_registry_known *context_of(const struct sp_stream_description *fresh) {
     struct sp_registry_known *context = context_at_locked(fresh->context);
-    if (context && context->id != fresh->context_id) {
+    if (context && context->id == fresh->context_id)
+        return context;
+    if (context)
         end_context_locked(context);
-        context = NULL;
-    }
-    return context ? context : add_context_locked(fresh);
+    context = calloc(1, sizeof *context);
+    if (!context)
+        return NULL;
+    context->handle = fresh->context;
+    context->id = fresh->context_id;
+    context->device = fresh->device;
+    sp_list_init(&context->streams);
+    init_lists(context->unused);
+    context->next_in_bucket = *context_bucket(fresh->context);
+    *context_bucket(fresh->context) = context;
+    sp_list_push_back(&sp_registry.queue, &context->link);
+    sp_registry.context_count++;
+    return context;
 }
 
 // A created stream with the handle of an earlier one in the same context shows that the earlier one
