@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include "order/context.h"
-#include "order/event.h"
+#include "order/identity.h"
 #include "order/indirect.h"
-#include "order/private_event.h"
+#include "order/learn.h"
+#include "order/mark.h"
 #include "order/registry.h"
-#include "order/sentinel.h"
 
 void inside_order_end_context_waits(void) {
     pthread_mutex_lock(&sp_context_waits.lock);
@@ -103,7 +103,7 @@ void inside_order_forget_streams(void) {
 static void free_sentinel(struct sp_sentinel *sentinel) {
     uint64_t id = 0;
     CUcontext popped;
-    if (sp_is_done(sp_sentinel_known_id(sentinel->context, &id)) && id != 0 &&
+    if (sp_is_done(sp_anonymous.known_context_id(sentinel->context, &id)) && id != 0 &&
         sp_driver->cuCtxPushCurrent(sentinel->context) == CUDA_SUCCESS) {
         sp_driver->cuMemFreeHost(sentinel->memory);
         sp_driver->cuCtxPopCurrent(&popped);

@@ -3,7 +3,7 @@
 #include "base/page_map.h"
 #include "base/thread.h"
 #include "driver/driver.h"
-#include "order/end.h"
+#include "order/resolve.h"
 #include "order/stream_cache.h"
 #include "process/promises.h"
 #include "process/reclaim.h"

@@ -1,8 +1,8 @@
 // The calls that synchronise, query, record and wait, and those that end a stream or an event.
-#include "order/synchronize.h"
 #include "api/api.h"
-#include "order/end.h"
-#include "order/event.h"
+#include "order/learn.h"
+#include "order/poll.h"
+#include "order/resolve.h"
 #include "order/stream_cache.h"
 #include "process/observe.h"
 #include "process/promises.h"

@@ -11,7 +11,7 @@
 #include "base/atomic.h"
 #include "base/cold.h"
 #include "base/page_map.h"
-#include "order/foreign.h"
+#include "order/stream.h"
 #include "process/given_up.h"
 #include "region/collect.h"
 #include "region/fronts.h"
@@ -23,13 +23,13 @@
 // Memory of the driver's own allocators goes back to the driver; what is at no pool's address and
 // none of that either, is the driver's to refuse.
 SP_COLD static poolError_t free_foreign(const void *pointer, const struct sp_stream *stream) {
-    if (stream && !sp_foreign_frees_in_order())
+    if (stream && !sp_stream_frees_foreign())
         return sp_fail(
             poolErrorInvalidValue,
             "%p is no memory of any pool, and before CUDA 11.2 a driver frees none of its own in a "
             "stream's order",
             pointer);
-    struct sp_outcome outcome = sp_foreign_free((CUdeviceptr)(uintptr_t)pointer, stream);
+    struct sp_outcome outcome = sp_stream_free_foreign((CUdeviceptr)(uintptr_t)pointer, stream);
     if (sp_is_done(outcome))
         return poolSuccess;
     char what[64];

@@ -3,7 +3,7 @@
 #include "base/time.h"
 #include "calls/rung.h"
 #include "calls/wait.h"
-#include "order/slot.h"
+#include "order/registry.h"
 #include "region/device.h"
 #include "region/find.h"
 #include "region/held.h"
@@ -84,7 +84,7 @@ static void count_taken(const struct rung *rung, const struct sp_request *reques
         enum sp_rule rule = sp_request_rule(request, &block->fences);
         counts = sp_request_statistic(rule == SP_RULE_COMPLETE ? request->found : rule);
     }
-    sp_slot_note_acquired(request->lane->stream, &block->fences);
+    sp_registry_note_acquired(request->lane->stream, &block->fences);
     sp_pool_count(request->pool, counts);
 }
 

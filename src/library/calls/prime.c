@@ -3,7 +3,7 @@
 #include "base/checked.h"
 #include "calls/admit.h"
 #include "order/context.h"
-#include "order/end.h"
+#include "order/resolve.h"
 #include "process/reclaim.h"
 #include "region/ask.h"
 #include "region/collect.h"

@@ -3,7 +3,7 @@
 #include "calls/sight.h"
 #include "order/indirect.h"
 #include "order/learn.h"
-#include "order/synchronize.h"
+#include "order/poll.h"
 #include "region/ask.h"
 #include "region/device.h"
 #include "region/find.h"

@@ -1,8 +1,6 @@
 #include "order/action.h"
 
 #include "order/identity.h"
-#include "order/mark.h"
-#include "order/private_event.h"
 
 // An event stands behind the fence, whoever waits for it.
 static bool is_recorded(const struct sp_stream *stream, uint64_t sequence) {
@@ -20,8 +18,8 @@ static bool has_acted(const struct sp_stream *stream, uint64_t sequence) {
 // on an H200).
 bool sp_action_is_legacy_ordered(const struct sp_stream *taker, struct sp_fence fence) {
     const struct sp_stream *owner = sp_stream_at(fence.slot);
-    return sp_rule_legacy_ordered(sp_stream_kind_of(owner), sp_stream_kind_of(taker),
-                                  has_acted(owner, fence.sequence)) &&
+    return sp_action_orders(sp_stream_kind_of(owner), sp_stream_kind_of(taker),
+                            has_acted(owner, fence.sequence)) &&
            sp_stream_is_of(owner, taker->context, taker->context_id);
 }
 
@@ -53,41 +51,6 @@ enum sp_owed sp_action_owed_for(const struct sp_stream *taker, const struct sp_f
             dearest = owed;
     }
     return dearest;
-}
-
-// ------------------------------------------------------------------------------------------ acting
-
-// There is no mark where all that could be marked is complete by now.
-static struct sp_outcome act_by_mark(struct sp_stream *stream, enum sp_owed owed) {
-    struct sp_mark *mark = NULL;
-    struct sp_outcome outcome =
-        owed == SP_OWED_OWN ? sp_mark_stream(stream, &mark) : sp_mark_anew(stream, &mark);
-    if (!sp_is_done(outcome) || !mark)
-        return outcome;
-    outcome = sp_private_event_wait_relaxed(stream, mark->event);
-    if (sp_is_done(outcome))
-        sp_atomic_raise(&stream->acted, mark->sequence);
-    sp_mark_release(mark);
-    return outcome;
-}
-
-static struct sp_outcome act_by_record(struct sp_stream *stream) {
-    CUevent event;
-    struct sp_outcome outcome = sp_private_event_of(stream, &event);
-    if (!sp_is_done(outcome))
-        return outcome;
-    uint64_t sequence = sp_progress_close(stream);
-    CUstreamCaptureMode mode = sp_capture_mode_relax();
-    outcome = sp_private_event_record(event, stream->handle);
-    sp_capture_mode_restore(mode);
-    if (sp_is_done(outcome))
-        sp_atomic_raise(&stream->acted, sequence);
-    return outcome;
-}
-
-struct sp_outcome sp_action_by_event(struct sp_stream *stream, enum sp_owed owed) {
-    return sp_stream_kind_of(stream) == SP_STREAM_LEGACY ? act_by_record(stream)
-                                                         : act_by_mark(stream, owed);
 }
 
 struct sp_outcome sp_action_make(struct sp_stream *stream, enum sp_owed owed) {

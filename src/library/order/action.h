@@ -1,14 +1,15 @@
 // Actions: what makes the legacy stream's order real for memory that passes through the library.
 //
 // The driver orders the legacy stream of a context with the context's blocking streams (per-thread
-// default streams among them) at each *action*: a piece of work, a wait, the record of an event.
+// default streams among them), both ways, at each *action*: a piece of work, a wait, the record of
+// an event.
 // CUDA's own allocations of reused memory and its frees are actions. Ours enqueue nothing, and that
 // shows in two ways (measured on an H200):
 //
 //   - A query or a synchronise of a blocking stream answers at once while work runs on the legacy
 //     stream that the blocking stream's next action would wait for. So an answer about the stream
 //     itself says nothing of what was freed on it; the event of a mark behind the free does: see
-//     order/synchronize.c.
+//     order/identified.c.
 //   - A program that allocates on a stream may synchronise the stream, by whichever library, and
 //     use the memory from anywhere; or allocate on the legacy stream, and use the memory on a
 //     blocking stream. Neither waits for the work that the memory was freed behind, unless an
@@ -30,6 +31,30 @@
 
 #include "order/progress.h"
 
+// Our free is no action. The consequences differ by direction, of two streams of one context:
+//
+//   freed on a blocking stream    The legacy stream's next action runs after all work before the
+//                                 free: work of the blocking stream, or of the legacy stream.
+//   freed on the legacy stream    The work before the free may be that of a third, blocking stream.
+//                                 The legacy stream's next action waits for that, and another
+//                                 blocking stream waits for that action alone. So an event must
+//                                 stand behind the free.
+//
+// The order is that of the taker's next action, so it never enters a clock, and the taker owes the
+// action.
+static inline bool sp_action_orders(enum sp_stream_kind freed_on, enum sp_stream_kind taker,
+                                    bool recorded) {
+    return (freed_on == SP_STREAM_BLOCKING && taker == SP_STREAM_LEGACY) ||
+           (freed_on == SP_STREAM_LEGACY && taker == SP_STREAM_BLOCKING && recorded);
+}
+
+// An action is owed for one of these, the dearer one last.
+enum sp_owed {
+    SP_OWED_NONE,
+    SP_OWED_OWN, // what the stream freed itself: an event that stands behind that already will do
+    SP_OWED_OTHERS, // what the other side freed: the action comes behind it, so it is a new one
+};
+
 // True when the next action of a stream runs after a fence of another one, by the legacy stream's
 // order.
 bool sp_action_is_legacy_ordered(const struct sp_stream *taker, struct sp_fence fence);
@@ -47,8 +72,5 @@ enum sp_owed sp_action_owed_for(const struct sp_stream *taker, const struct sp_f
 // Makes the action that is owed. It is called only inside a call that was given the stream. It may
 // block where the stream's queue is full.
 struct sp_outcome sp_action_make(struct sp_stream *stream, enum sp_owed owed);
-
-// For order/identity.h: makes the action of an identified stream. One is owed.
-struct sp_outcome sp_action_by_event(struct sp_stream *stream, enum sp_owed owed);
 
 #endif

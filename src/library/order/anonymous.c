@@ -7,17 +7,135 @@
 // name waits for it first. On one and the same stream such a wait costs nothing, on a recycled
 // handle it is what is right.
 //
-// A context's id is that of its sentinel: see order/sentinel.h.
+// A context's id is that of its *sentinel*: a few bytes of pinned host memory that the library
+// allocates in a context when it first meets one of its streams. They belong to the context and go
+// with it. The driver numbers its allocations (the attribute CU_POINTER_ATTRIBUTE_BUFFER_ID) and no
+// number comes back, though handles and addresses do: so the sentinel's number is the context's id.
+// While the driver has that number for the address, the context is alive. When it has another one,
+// or knows no such memory, the context is gone. Any other answer tells nothing. On an H200 the
+// question costs 26 ns, needs no current context, and does no harm whatever has become of the
+// memory. Looking a sentinel up takes no lock, and no lock is held across a driver call.
+#include "base/hash.h"
 #include "base/thread.h"
 #include "order/context.h"
 #include "order/identity.h"
 #include "order/learn.h"
 #include "order/mark.h"
 #include "order/poll.h"
-#include "order/private_event.h"
 #include "order/resolve.h"
-#include "order/sentinel.h"
-#include "order/synchronize.h"
+
+#include <stdlib.h>
+
+// --------------------------------------------------------------------------------------- sentinels
+
+enum { SENTINEL_SIZE = 64 };
+
+struct sp_sentinels sp_sentinels;
+
+static struct sp_sentinel *_Atomic *bucket_of(CUcontext context) {
+    return &sp_sentinels.buckets[sp_hash((uintptr_t)context) % SP_SENTINEL_BUCKETS];
+}
+
+static struct sp_sentinel *find_sentinel(CUcontext context) {
+    struct sp_sentinel *sentinel = sp_load_acquire(bucket_of(context));
+    while (sentinel && sentinel->context != context)
+        sentinel = sentinel->next;
+    return sentinel;
+}
+
+// Puts the memory into the place of the sentinel with the id `before` (0: there was none). When
+// another thread was faster, its id is the context's, and the memory stays the caller's.
+static struct sp_outcome keep(CUcontext context, uint64_t before, void **memory, uint64_t *id) {
+    sp_lock_acquire(&sp_sentinels.lock);
+    struct sp_sentinel *sentinel = find_sentinel(context);
+    if (!sentinel && (sentinel = calloc(1, sizeof *sentinel))) {
+        sentinel->context = context; // its id is 0 as yet
+        sentinel->next = *bucket_of(context);
+        sp_store_release(bucket_of(context), sentinel);
+    }
+    uint64_t now = sentinel ? sp_load_relaxed(&sentinel->id) : 0;
+    if (sentinel && now == before) {
+        sp_store_relaxed(&sentinel->memory, *memory);
+        sp_store_release(&sentinel->id, *id);
+        *memory = NULL;
+    } else {
+        *id = now;
+    }
+    sp_lock_release(&sp_sentinels.lock);
+    return sentinel ? sp_outcome_done() : sp_outcome_of(SP_NO_HOST_MEMORY);
+}
+
+// Tells the number of the allocation at an address, 0 when there is none.
+static struct sp_outcome number_of(void *memory, uint64_t *id) {
+    unsigned long long value = 0;
+    CUresult code = sp_driver->cuPointerGetAttribute(&value, CU_POINTER_ATTRIBUTE_BUFFER_ID,
+                                                     (CUdeviceptr)(uintptr_t)memory);
+    *id = code == CUDA_SUCCESS ? value : 0;
+    return code == CUDA_ERROR_INVALID_VALUE ? sp_outcome_done()
+                                            : sp_outcome_of_code(code, "cuPointerGetAttribute");
+}
+
+// Tells the id of the latest context that is known at a handle, 0 for none, and whether it is
+// alive.
+static struct sp_outcome look_at(CUcontext context, uint64_t *id, bool *alive) {
+    uint64_t now = 0;
+    const struct sp_sentinel *sentinel = find_sentinel(context);
+    *id = sentinel ? sp_load_acquire(&sentinel->id) : 0;
+    *alive = *id != 0;
+    if (*id == 0)
+        return sp_outcome_done();
+    struct sp_outcome outcome = number_of(sp_load_relaxed(&sentinel->memory), &now);
+    *alive = now == *id;
+    return outcome;
+}
+
+// Makes a sentinel in the context, which is the current one.
+static struct sp_outcome make_here(CUcontext context, uint64_t before, uint64_t *id) {
+    void *memory = NULL;
+    struct sp_outcome outcome = sp_outcome_of_driver(
+        sp_driver->cuMemHostAlloc(&memory, SENTINEL_SIZE, 0), "cuMemHostAlloc");
+    if (!sp_is_done(outcome))
+        return outcome;
+    outcome = number_of(memory, id);
+    if (sp_is_done(outcome))
+        outcome = *id ? keep(context, before, &memory, id) : sp_outcome_of(SP_NOT_SUPPORTED);
+    if (memory)
+        (void)sp_outcome_of_driver(sp_driver->cuMemFreeHost(memory), "cuMemFreeHost");
+    return outcome;
+}
+
+// The first time, and when the handle stood for another context before, that gets a sentinel, and
+// the driver may wait for work of the device.
+static struct sp_outcome context_id(CUcontext context, uint64_t *id) {
+    bool alive;
+    struct sp_outcome outcome = look_at(context, id, &alive);
+    if (!sp_is_done(outcome) || alive)
+        return outcome;
+    outcome = sp_context_enter(context);
+    if (!sp_is_done(outcome))
+        return outcome;
+    CUstreamCaptureMode mode = sp_capture_mode_relax();
+    outcome = make_here(context, *id, id);
+    sp_capture_mode_restore(mode);
+    sp_context_leave();
+    return outcome;
+}
+
+// A context that has no sentinel has no stream that is known.
+static struct sp_outcome known_context_id(CUcontext context, uint64_t *id) {
+    bool alive;
+    struct sp_outcome outcome = look_at(context, id, &alive);
+    if (!alive)
+        *id = 0;
+    return outcome;
+}
+
+// A sentinel that has taken its place shows as well that a context is gone.
+static bool context_is_gone(CUcontext context, uint64_t id) {
+    uint64_t latest;
+    bool alive;
+    return sp_is_done(look_at(context, &latest, &alive)) && (latest != id || !alive);
+}
 
 // ------------------------------------------------------------------------------------------- names
 
@@ -215,9 +333,12 @@ static struct sp_outcome synchronize(struct sp_stream *stream, CUstream handle) 
 }
 
 // A blocking stream's own answer says nothing of the legacy stream's work that its frees come
-// behind: see order/synchronize.h.
-static struct sp_outcome ask_for_frees(struct sp_stream *stream, bool *complete) {
-    struct sp_outcome outcome = sp_outcome_done();
+// behind: see order/poll.h.
+static struct sp_outcome query(struct sp_stream *stream, CUstream handle, bool *complete) {
+    struct sp_outcome outcome =
+        sp_outcome_of_query(sp_driver->cuStreamQuery(handle), "cuStreamQuery", complete);
+    if (!*complete)
+        return outcome;
     *complete = false;
     for (int i = 0; i <= SP_SYNCHRONIZE_QUESTIONS && sp_is_done(outcome) && !*complete; i++) {
         outcome = sp_poll_stream(stream);
@@ -225,12 +346,6 @@ static struct sp_outcome ask_for_frees(struct sp_stream *stream, bool *complete)
                     !sp_progress_has_pending_events(stream);
     }
     return outcome;
-}
-
-static struct sp_outcome query(struct sp_stream *stream, CUstream handle, bool *complete) {
-    struct sp_outcome outcome =
-        sp_outcome_of_query(sp_driver->cuStreamQuery(handle), "cuStreamQuery", complete);
-    return *complete ? ask_for_frees(stream, complete) : outcome;
 }
 
 const struct sp_identity sp_anonymous = {
@@ -245,7 +360,7 @@ const struct sp_identity sp_anonymous = {
     .synchronize = synchronize,
     .query = query,
     .set_destroyed = set_destroyed,
-    .context_id = sp_sentinel_id,
-    .known_context_id = sp_sentinel_known_id,
-    .context_is_gone = sp_sentinel_is_gone,
+    .context_id = context_id,
+    .known_context_id = known_context_id,
+    .context_is_gone = context_is_gone,
 };

@@ -1,4 +1,5 @@
-// Fences say at which points of which streams a piece of memory was last used.
+// Fences say at which points of which streams a piece of memory was last used; and the reuse rule,
+// which streams may take it.
 //
 // A *fence* is (stream slot, sequence number). A *fence set* holds at most one fence for each
 // stream, the latest; memory gathers several when its pieces were freed on different streams, or
@@ -131,6 +132,51 @@ static inline void sp_fence_set_prune(struct sp_fence_set *set,
         sp_fence_set_prune_any(set, gone);
     else if (set->count == 1 && gone(set->some[0]))
         set->count = 0;
+}
+
+// ---------------------------------------------------------------------------------- the reuse rule
+//
+// It says whether a stream may take memory that carries a fence, and is a pure function over plain
+// values, which its caller gathers. The rules are numbered as in docs/stream-order.md, and a lower
+// number is cheaper: the rule for a piece of memory is the dearest that one of its fences needs.
+// Rules 1 and 2 hold under every policy. Rule 4 is rule 2 after a question: the caller asks the
+// event, and decides again.
+
+enum sp_rule {
+    SP_RULE_SAME_STREAM = 1,    // the fence is of the taking stream, in its present incarnation
+    SP_RULE_COMPLETE = 2,       // the host knows that the work before the fence has completed
+    SP_RULE_ORDERED = 3,        // the taking stream is known to run after the fence
+    SP_RULE_FOUND_COMPLETE = 4, // rule 2, found by asking an event just now
+    // A wait in the taking stream for an event behind the fence makes it so.
+    SP_RULE_MADE_ORDERED = 5,
+    SP_RULE_NONE = 9, // not now
+};
+
+// The facts are what the rule needs to know of the stream that a fence names and of the one that
+// wants the memory.
+struct sp_rule_facts {
+    uint32_t taker_slot;
+    uint64_t taker_first;     // the first sequence number of the taker's present incarnation
+    uint64_t known_completed; // of the fence's stream: everything up to here has completed
+    uint64_t ordered_until;   // of the fence's stream: the taker runs after everything up to here
+    uint64_t fenced_until;    // of the fence's stream: an event stands behind everything up to here
+    // The taker's next action runs after the fence, by the legacy stream's order.
+    bool legacy_ordered;
+    bool follow_dependencies; // the policy that allows rule 3
+    bool insert_dependencies; // the policy that allows rule 5
+};
+
+static inline enum sp_rule sp_fence_rule(struct sp_fence fence, const struct sp_rule_facts *facts) {
+    if (fence.slot == facts->taker_slot && fence.sequence >= facts->taker_first)
+        return SP_RULE_SAME_STREAM;
+    if (fence.sequence <= facts->known_completed)
+        return SP_RULE_COMPLETE;
+    if (facts->follow_dependencies &&
+        (fence.sequence <= facts->ordered_until || facts->legacy_ordered))
+        return SP_RULE_ORDERED;
+    if (facts->insert_dependencies && fence.sequence <= facts->fenced_until)
+        return SP_RULE_MADE_ORDERED;
+    return SP_RULE_NONE;
 }
 
 #endif

@@ -10,7 +10,7 @@
 #ifndef STREAMPOOL_ORDER_IDENTITY_H
 #define STREAMPOOL_ORDER_IDENTITY_H
 
-#include "order/progress.h"
+#include "order/action.h"
 
 struct sp_identity {
     // The first three are null for identified streams, whose callers do without.
@@ -42,7 +42,7 @@ struct sp_identity {
     // Makes the action that is owed: see order/action.h.
     struct sp_outcome (*act)(struct sp_stream *stream, enum sp_owed owed);
 
-    // Make the program's own call with the stream, and learn from it: see order/synchronize.h.
+    // Make the program's own call with the stream, and learn from it: see order/poll.h.
     struct sp_outcome (*synchronize)(struct sp_stream *stream, CUstream handle);
     struct sp_outcome (*query)(struct sp_stream *stream, CUstream handle, bool *complete);
 
@@ -50,7 +50,7 @@ struct sp_identity {
     void (*set_destroyed)(struct sp_stream *stream, uint64_t word);
 
     // Tell contexts apart: see order/context.h. The second tells 0 for a context of which no stream
-    // was ever met, where that is known.
+    // was ever met, where that is known. The third is false when the driver doesn't say.
     struct sp_outcome (*context_id)(CUcontext context, uint64_t *id);
     struct sp_outcome (*known_context_id)(CUcontext context, uint64_t *id);
     bool (*context_is_gone)(CUcontext context, uint64_t id);
@@ -104,7 +104,7 @@ static inline struct sp_outcome sp_identity_at_free(struct sp_stream *stream, ui
                : sp_identity_of(stream)->note_freed(stream, sequence);
 }
 
-// The chain of an anonymous stream, for tests: see order/anonymous.c.
+// ------------------------------------------------------------------- of anonymous.c, for its tests
 
 // Tells up to which number the chain is complete when the stream of this name is: 0 where the
 // record was made by an earlier one, as far as is known.
@@ -113,5 +113,26 @@ uint64_t sp_anonymous_chain_end(struct sp_stream *stream);
 // Asks the chain of a stream, of which a synchronise is known to have passed the record that closed
 // this number. It does nothing for the number 0.
 struct sp_outcome sp_anonymous_confirm(struct sp_stream *stream, uint64_t sequence);
+
+enum { SP_SENTINEL_BUCKETS = 64 };
+
+// A sentinel is that of the latest context at a handle. It stays when the context is gone, until
+// another one takes its place.
+//
+// A reader may see the id of the one before with the memory of the next one. These two never belong
+// together, so what it concludes is that the context of that id is gone; and it is.
+struct sp_sentinel {
+    struct sp_sentinel *next;
+    CUcontext context;
+    void *_Atomic memory; // written before `id`
+    _Atomic uint64_t id;
+};
+
+struct sp_sentinels {
+    struct sp_lock lock; // guards writing
+    struct sp_sentinel *_Atomic buckets[SP_SENTINEL_BUCKETS];
+};
+
+extern __attribute__((visibility("hidden"))) struct sp_sentinels sp_sentinels;
 
 #endif

@@ -5,7 +5,6 @@
 #include "base/time.h"
 #include "order/identity.h"
 #include "order/learn.h"
-#include "order/private_event.h"
 
 #include <stdlib.h>
 
@@ -47,29 +46,25 @@ static void join(struct sp_stream *stream, const struct sp_snapshot *snapshot) {
     }
 }
 
-static struct sp_outcome wait_and_join(struct sp_stream *stream, sp_snapshot_filter *is_about,
-                                       recording *record, CUevent event) {
+static struct sp_outcome wait_behind(struct sp_stream *stream, sp_snapshot_filter *is_about,
+                                     recording *record) {
+    CUevent event;
     struct sp_snapshot snapshot;
-    if (!close_numbers(&snapshot, stream, is_about))
+    struct sp_outcome outcome = sp_private_event_create(stream, &event);
+    if (!sp_is_done(outcome))
+        return outcome;
+    if (!close_numbers(&snapshot, stream, is_about)) {
+        sp_private_event_destroy(event);
         return sp_outcome_of(SP_NO_HOST_MEMORY);
+    }
     CUstreamCaptureMode mode = sp_capture_mode_relax();
-    struct sp_outcome outcome = record(stream, event);
+    outcome = record(stream, event);
     if (sp_is_done(outcome))
         outcome = sp_private_event_wait(stream->handle, event);
     sp_capture_mode_restore(mode);
     if (sp_is_done(outcome))
         join(stream, &snapshot);
     sp_progress_end_snapshot(&snapshot);
-    return outcome;
-}
-
-static struct sp_outcome wait_behind(struct sp_stream *stream, sp_snapshot_filter *is_about,
-                                     recording *record) {
-    CUevent event;
-    struct sp_outcome outcome = sp_private_event_create(stream, &event);
-    if (!sp_is_done(outcome))
-        return outcome;
-    outcome = wait_and_join(stream, is_about, record, event);
     sp_private_event_destroy(event);
     return outcome;
 }
@@ -249,15 +244,6 @@ static void wait_at_exit(void) {
     pthread_mutex_unlock(&sp_context_waits.lock);
 }
 
-static bool start_locked(struct wait *wait) {
-    pthread_t thread;
-    if (!sp_thread_start(&thread, run, wait))
-        return false;
-    pthread_detach(thread);
-    sp_list_push_back(&sp_context_waits.under_way, &wait->link);
-    return true;
-}
-
 static bool is_under_way_locked(const struct sp_stream *stream) {
     SP_LIST_FOR_EACH(link, &sp_context_waits.under_way) {
         const struct wait *wait = SP_CONTAINER_OF(link, struct wait, link);
@@ -276,10 +262,15 @@ static struct sp_outcome await_own_locked(const struct sp_stream *stream, uint64
         if (!await_end_of_one_locked(end))
             return sp_outcome_done();
     }
+    pthread_t thread;
     struct wait *wait = new_wait(stream);
     if (!wait)
         return sp_outcome_done();
-    wait->is_done = !start_locked(wait);
+    wait->is_done = !sp_thread_start(&thread, run, wait);
+    if (!wait->is_done) {
+        pthread_detach(thread);
+        sp_list_push_back(&sp_context_waits.under_way, &wait->link);
+    }
     while (!wait->is_done && await_end_of_one_locked(end))
         ;
     wait->is_left = !wait->is_done; // then the thread frees it

@@ -1,7 +1,11 @@
 #include "order/learn.h"
 
+#include "order/context.h"
 #include "order/identity.h"
-#include "order/private_event.h"
+#include "order/poll.h"
+#include "order/resolve.h"
+
+#include <stdlib.h>
 
 void sp_learn_copy_clock(struct sp_stream *stream, struct sp_fence_set *clock) {
     sp_lock_acquire(&stream->lock);
@@ -45,32 +49,15 @@ struct sp_outcome sp_learn_wait_mark(struct sp_stream *stream, struct sp_mark *m
     return outcome;
 }
 
-// `ordered_until` is what the stream's clock tells of the fence's stream.
-static bool knows(const struct sp_stream *stream, struct sp_fence fence, uint64_t ordered_until) {
-    return fence.sequence <= ordered_until ||
-           (fence.slot == stream->slot && fence.sequence >= stream->first) ||
-           sp_progress_is_past(fence);
-}
-
-// A number of the mark's own stream says nothing that its latest free before it doesn't.
-bool sp_learn_knows(struct sp_stream *stream, const struct sp_mark *mark) {
-    struct sp_fence freed = {mark->stream->slot, mark->freed};
-    if (sp_mark_is_own(stream, mark))
-        return true;
-    sp_lock_acquire(&stream->lock);
-    struct sp_fence_walk walk = {.set = &stream->clock};
-    bool knows_it = knows(stream, freed, sp_fence_set_number(&stream->clock, freed.slot));
-    for (uint32_t i = 0; i < mark->clock.count && knows_it; i++) {
-        struct sp_fence fence = *sp_fence_set_at(&mark->clock, i);
-        knows_it = knows(stream, fence, sp_fence_walk_to(&walk, fence.slot));
-    }
-    sp_lock_release(&stream->lock);
-    return knows_it;
-}
-
 // Where nothing can be waited for any more, the work may have been found complete while no pool
 // went by synchronises alone, as the taker's pool does by now.
-static struct sp_outcome wait_unmarked(struct sp_stream *stream, struct sp_fence fence) {
+struct sp_outcome sp_learn_wait_fence(struct sp_stream *stream, struct sp_fence fence) {
+    struct sp_mark *mark = sp_mark_covering(sp_stream_at(fence.slot), fence.sequence);
+    if (mark) {
+        struct sp_outcome outcome = sp_learn_wait_mark(stream, mark);
+        sp_mark_release(mark);
+        return outcome;
+    }
     if (sp_progress_is_past(fence))
         return sp_outcome_done();
     struct sp_outcome outcome = sp_identity_of(stream)->wait_unmarked(stream, fence);
@@ -78,17 +65,17 @@ static struct sp_outcome wait_unmarked(struct sp_stream *stream, struct sp_fence
     return was_complete ? sp_outcome_done() : outcome;
 }
 
-struct sp_outcome sp_learn_wait_fence(struct sp_stream *stream, struct sp_fence fence) {
-    struct sp_stream *owner = sp_stream_at(fence.slot);
-    struct sp_mark *mark = sp_mark_covering(owner, fence.sequence);
-    if (!mark)
-        return wait_unmarked(stream, fence);
-    struct sp_outcome outcome = sp_learn_wait_mark(stream, mark);
-    sp_mark_release(mark);
-    return outcome;
-}
-
 // ------------------------------------------------------------------------ what a record would say
+//
+// A record covers what the stream has freed, and what it runs after. A mark of its own covers all
+// of that, and costs a record of a private event. But often there are marks that do so already: the
+// stream's newest one, for the frees; and for what the stream runs after since then, the mark of
+// another stream that it was made to wait for last. The program's event stands behind both. Whoever
+// waits for it waits for these two marks as well, and learns of each what is true of that mark
+// alone: so nothing depends on what became of the program's event meanwhile.
+//
+// So a record is due where something was freed since the newest mark, or the stream has waited for
+// several others since, or for one in another context.
 
 // A look at whether a mark covers one fence after another, by rising slots.
 struct look {
@@ -134,7 +121,9 @@ static struct sp_mark *waited_for_locked(const struct sp_stream *stream) {
     return mark && sp_stream_is_of(mark->stream, stream->context, stream->context_id) ? mark : NULL;
 }
 
-static bool find_locked(struct sp_stream *stream, struct sp_mark **marks) {
+// Finds the marks that are equivalent to a record, both null where there is nothing to cover. False
+// when a record is due.
+static bool find_equivalent_locked(struct sp_stream *stream, struct sp_mark **marks) {
     marks[0] = sp_mark_current_locked(stream);
     marks[1] = NULL;
     if (marks[0] || sp_mark_has_nothing_locked(stream))
@@ -154,19 +143,342 @@ static void put_in_order(struct sp_mark **marks) {
     }
 }
 
-enum sp_equivalent sp_learn_find_equivalent(struct sp_stream *stream,
-                                            struct sp_mark *marks[SP_EQUIVALENT_MARKS]) {
+// --------------------------------------------------------------------------- the table of events
+
+// By the record of an event that is new to the table, and of one that is there.
+enum { SWEPT_FOR_NEW = 16, SWEPT_AGAIN = 2 };
+
+struct sp_events sp_events = {.bucket_count = SP_EVENTS_FIRST_BUCKETS, .buckets = sp_events.first};
+
+static struct sp_event_entry **bucket_of(CUevent event) {
+    return &sp_events.buckets[sp_hash((uintptr_t)event) & (sp_events.bucket_count - 1)];
+}
+
+static struct sp_event_entry **find_locked(CUevent event) {
+    struct sp_event_entry **link = bucket_of(event);
+    while (*link && (*link)->event != event)
+        link = &(*link)->next;
+    return link;
+}
+
+// Unlinks an entry and puts it in front of `dropped`.
+static void unlink_locked(struct sp_event_entry **link, struct sp_event_entry **dropped) {
+    struct sp_event_entry *entry = *link;
+    *link = entry->next;
+    entry->next = *dropped;
+    *dropped = entry;
+    sp_events.count--;
+}
+
+static void link_locked(struct sp_event_entry *entry) {
+    struct sp_event_entry **bucket = bucket_of(entry->event);
+    entry->next = *bucket;
+    *bucket = entry;
+    sp_events.count++;
+}
+
+// True when there is nothing to learn of the mark.
+static bool is_over(const struct sp_mark *mark) {
+    return !mark || sp_progress_is_past((struct sp_fence){mark->stream->slot, mark->sequence});
+}
+
+static void release_marks(struct sp_mark *const *marks) {
+    for (int i = 0; i < SP_EQUIVALENT_MARKS; i++)
+        sp_mark_release(marks[i]);
+}
+
+// Doubles the buckets. Without host memory it stays at what there is.
+static void grow_locked(void) {
+    size_t count = sp_events.bucket_count * 2;
+    struct sp_event_entry **larger = calloc(count, sizeof *larger);
+    struct sp_event_entry *entries = NULL;
+    if (!larger)
+        return;
+    for (size_t i = 0; i < sp_events.bucket_count; i++) {
+        while (sp_events.buckets[i])
+            unlink_locked(&sp_events.buckets[i], &entries);
+    }
+    if (sp_events.buckets != sp_events.first)
+        free(sp_events.buckets);
+    sp_events.buckets = larger;
+    sp_events.bucket_count = count;
+    while (entries) {
+        struct sp_event_entry *next = entries->next;
+        link_locked(entries);
+        entries = next;
+    }
+}
+
+// Sweeps a few buckets at each call, all in turn: what is over doesn't stay for long, and no call
+// takes long.
+static void sweep_some_locked(int count, struct sp_event_entry **dropped) {
+    for (int i = 0; i < count; i++) {
+        struct sp_event_entry **link =
+            &sp_events.buckets[sp_events.swept++ & (sp_events.bucket_count - 1)];
+        while (*link) {
+            if (is_over((*link)->marks[0]) && is_over((*link)->marks[1]))
+                unlink_locked(link, dropped);
+            else
+                link = &(*link)->next;
+        }
+    }
+}
+
+static void release(struct sp_event_entry *dropped) {
+    while (dropped) {
+        struct sp_event_entry *next = dropped->next;
+        release_marks(dropped->marks);
+        free(dropped);
+        dropped = next;
+    }
+}
+
+static void forget(CUevent event) {
+    struct sp_event_entry *dropped = NULL;
+    sp_lock_acquire(&sp_events.lock);
+    struct sp_event_entry **link = find_locked(event);
+    if (*link)
+        unlink_locked(link, &dropped);
+    sp_lock_release(&sp_events.lock);
+    release(dropped);
+}
+
+static void set_entry(struct sp_event_entry *entry, struct sp_stream *stream,
+                      struct sp_mark *const *marks) {
+    entry->stream = stream;
+    entry->name = sp_stream_word(stream, 0);
+    entry->knower = NULL;
+    for (int i = 0; i < SP_EQUIVALENT_MARKS; i++)
+        entry->marks[i] = marks[i];
+}
+
+static struct sp_stream *stream_of(const struct sp_event_entry *entry) {
+    return sp_stream_word(entry->stream, 0) == entry->name ? entry->stream : NULL;
+}
+
+// --------------------------------------------------------------------------------------- recording
+
+enum equivalent {
+    NONE,  // a record is due: sp_mark_stream()
+    FOUND, // `marks` were set; the references are the caller's
+    SAME,  // the event's entry has just these marks, and the stream
+};
+
+// Finds the marks that a record of the event in the stream would say. `marks` are null at first.
+static enum equivalent find_equivalent(CUevent event, struct sp_stream *stream,
+                                       struct sp_mark **marks) {
+    struct sp_event_entry *dropped = NULL;
     struct sp_mark *found[SP_EQUIVALENT_MARKS];
+    sp_lock_acquire(&sp_events.lock);
+    sweep_some_locked(SWEPT_AGAIN, &dropped);
+    const struct sp_event_entry *entry = *find_locked(event);
     sp_lock_acquire(&stream->lock);
-    enum sp_equivalent how = find_locked(stream, found) ? SP_EQUIVALENT_FOUND : SP_EQUIVALENT_NONE;
+    bool is_due = !find_equivalent_locked(stream, found);
     put_in_order(found);
-    if (how == SP_EQUIVALENT_FOUND && found[0] == marks[0] && found[1] == marks[1])
-        how = SP_EQUIVALENT_SAME;
-    for (int i = 0; i < SP_EQUIVALENT_MARKS && how == SP_EQUIVALENT_FOUND; i++) {
+    bool is_same = entry && stream_of(entry) == stream && entry->marks[0] == found[0] &&
+                   entry->marks[1] == found[1];
+    for (int i = 0; i < SP_EQUIVALENT_MARKS && !is_due && !is_same; i++) {
         marks[i] = found[i];
         if (found[i])
             sp_mark_acquire(found[i]);
     }
     sp_lock_release(&stream->lock);
-    return how;
+    sp_lock_release(&sp_events.lock);
+    release(dropped);
+    return is_due ? NONE : is_same ? SAME : FOUND;
+}
+
+// Where the event is known already, its entry takes over the references.
+static bool note_again(CUevent event, struct sp_stream *stream, struct sp_mark *const *marks) {
+    struct sp_mark *before[SP_EQUIVALENT_MARKS] = {NULL, NULL};
+    sp_lock_acquire(&sp_events.lock);
+    struct sp_event_entry *entry = *find_locked(event);
+    for (int i = 0; i < SP_EQUIVALENT_MARKS && entry; i++)
+        before[i] = entry->marks[i];
+    if (entry)
+        set_entry(entry, stream, marks);
+    sp_lock_release(&sp_events.lock);
+    release_marks(before);
+    return entry;
+}
+
+// Takes over the caller's references. Without host memory the event is not noted.
+static void note_new(CUevent event, struct sp_stream *stream, struct sp_mark *const *marks) {
+    struct sp_event_entry *entry = malloc(sizeof *entry);
+    struct sp_event_entry *dropped = NULL;
+    if (!entry) {
+        release_marks(marks);
+        return;
+    }
+    entry->event = event;
+    set_entry(entry, stream, marks);
+    sp_lock_acquire(&sp_events.lock);
+    sweep_some_locked(SWEPT_FOR_NEW, &dropped);
+    if (*find_locked(event)) // another thread has recorded it, too
+        unlink_locked(find_locked(event), &dropped);
+    if (sp_events.count >= sp_events.bucket_count)
+        grow_locked();
+    link_locked(entry);
+    sp_lock_release(&sp_events.lock);
+    release(dropped);
+}
+
+static struct sp_outcome record(CUevent event, CUstream handle) {
+    return sp_outcome_of_driver(sp_driver->cuEventRecord(event, handle), "cuEventRecord");
+}
+
+// The marks come before the record.
+static struct sp_outcome record_known(CUevent event, struct sp_stream *stream, CUstream handle) {
+    struct sp_mark *marks[SP_EQUIVALENT_MARKS] = {NULL, NULL};
+    enum equivalent equivalent = find_equivalent(event, stream, marks);
+    if (equivalent == NONE)
+        sp_mark_stream(stream, &marks[0]);
+    struct sp_outcome outcome = record(event, handle);
+    if (!sp_is_done(outcome))
+        release_marks(marks);
+    else if (equivalent != SAME && !note_again(event, stream, marks))
+        note_new(event, stream, marks);
+    return outcome;
+}
+
+struct sp_outcome sp_event_record(CUevent event, struct sp_stream *stream, CUstream handle) {
+    if (stream)
+        return record_known(event, stream, handle);
+    struct sp_outcome outcome = record(event, handle);
+    if (sp_is_done(outcome))
+        forget(event);
+    return outcome;
+}
+
+// ----------------------------------------------------------------------------------------- waiting
+
+static bool is_of_current_context(const struct sp_mark *mark) {
+    return sp_context_is_current(mark->stream->context, mark->stream->context_id);
+}
+
+// The private event of a mark dies with its context, and the user's event may be a new one at the
+// handle of one that died along: so a mark is waited for only where its context is certain to be
+// alive.
+static bool may_wait_for(const struct sp_stream *stream, const struct sp_mark *mark) {
+    return sp_stream_is_of(mark->stream, stream->context, stream->context_id) ||
+           is_of_current_context(mark);
+}
+
+// `ordered_until` is what the stream's clock tells of the fence's stream.
+static bool knows(const struct sp_stream *stream, struct sp_fence fence, uint64_t ordered_until) {
+    return fence.sequence <= ordered_until ||
+           (fence.slot == stream->slot && fence.sequence >= stream->first) ||
+           sp_progress_is_past(fence);
+}
+
+// True when a wait for the mark would teach the stream nothing: by its clock it runs after all that
+// the mark stands for, as far as that is not complete. A number of the mark's own stream says
+// nothing that its latest free before it doesn't.
+static bool learns_nothing(struct sp_stream *stream, const struct sp_mark *mark) {
+    struct sp_fence freed = {mark->stream->slot, mark->freed};
+    if (sp_mark_is_own(stream, mark))
+        return true;
+    sp_lock_acquire(&stream->lock);
+    struct sp_fence_walk walk = {.set = &stream->clock};
+    bool knows_it = knows(stream, freed, sp_fence_set_number(&stream->clock, freed.slot));
+    for (uint32_t i = 0; i < mark->clock.count && knows_it; i++) {
+        struct sp_fence fence = *sp_fence_set_at(&mark->clock, i);
+        knows_it = knows(stream, fence, sp_fence_walk_to(&walk, fence.slot));
+    }
+    sp_lock_release(&stream->lock);
+    return knows_it;
+}
+
+// Sets the marks of an event that a stream would learn of, or null; the references are the
+// caller's. Of its own marks a stream has nothing to learn.
+static void recall_news(CUevent event, struct sp_stream *stream, struct sp_mark **marks) {
+    bool asked = false, any = false;
+    sp_lock_acquire(&sp_events.lock);
+    struct sp_event_entry *entry = *find_locked(event);
+    bool knows =
+        entry && entry->knower == stream && entry->knowers_name == sp_stream_word(stream, 0);
+    for (int i = 0; entry && i < SP_EQUIVALENT_MARKS && !knows; i++) {
+        struct sp_mark *mark = entry->marks[i];
+        if (is_over(mark) || sp_mark_is_own(stream, mark))
+            continue;
+        asked = true;
+        if (learns_nothing(stream, mark))
+            continue;
+        any = true;
+        marks[i] = mark;
+        sp_mark_acquire(mark);
+    }
+    // A stream knows what it has learned as long as there is something to it; and no other stream
+    // gets the name of an identified one.
+    if (asked && !any && stream->identified) {
+        entry->knower = stream;
+        entry->knowers_name = sp_stream_word(stream, 0);
+    }
+    sp_lock_release(&sp_events.lock);
+}
+
+// The event may have been recorded in a capture since, by a call that we don't see. Then the wait
+// has made the stream part of that capture, which a wait for an event outside of it would
+// invalidate.
+struct sp_outcome sp_event_wait(CUevent event, struct sp_stream *stream, CUstream handle,
+                                unsigned int flags) {
+    struct sp_mark *marks[SP_EQUIVALENT_MARKS] = {NULL, NULL};
+    if (stream)
+        recall_news(event, stream, marks);
+    struct sp_outcome outcome = sp_outcome_of_driver(
+        sp_driver->cuStreamWaitEvent(handle, event, flags), "cuStreamWaitEvent");
+    for (int i = 0; i < SP_EQUIVALENT_MARKS && sp_is_done(outcome); i++) {
+        if (marks[i] && may_wait_for(stream, marks[i]) && sp_is_done(sp_resolve_capture(handle)))
+            sp_learn_wait_mark(stream, marks[i]);
+    }
+    release_marks(marks);
+    return outcome;
+}
+
+// ------------------------------------------------------------------------------------------ asking
+
+// The event has completed, so its marks have, if they still are what the table says: that is asked.
+// Sets the stream that the event was recorded in, or null.
+// A mark's stream is in the current context, or what the mark tells is left for later, since
+// nothing else is certain to be alive.
+static struct sp_outcome learn_from(CUevent event, struct sp_outcome (*ask)(struct sp_mark *mark),
+                                    struct sp_stream **stream) {
+    struct sp_mark *marks[SP_EQUIVALENT_MARKS] = {NULL, NULL};
+    struct sp_outcome outcome = sp_outcome_done();
+    sp_lock_acquire(&sp_events.lock);
+    const struct sp_event_entry *entry = *find_locked(event);
+    *stream = entry ? stream_of(entry) : NULL;
+    for (int i = 0; entry && i < SP_EQUIVALENT_MARKS; i++) {
+        marks[i] = entry->marks[i];
+        if (marks[i])
+            sp_mark_acquire(marks[i]);
+    }
+    sp_lock_release(&sp_events.lock);
+    for (int i = 0; i < SP_EQUIVALENT_MARKS; i++) {
+        if (sp_is_done(outcome) && marks[i] && !is_over(marks[i]) &&
+            is_of_current_context(marks[i]))
+            outcome = ask(marks[i]);
+    }
+    release_marks(marks);
+    return outcome;
+}
+
+struct sp_outcome sp_event_synchronize(CUevent event, struct sp_stream **stream) {
+    struct sp_outcome outcome =
+        sp_outcome_of_driver(sp_driver->cuEventSynchronize(event), "cuEventSynchronize");
+    return sp_is_done(outcome) ? learn_from(event, sp_poll_confirm_mark, stream) : outcome;
+}
+
+struct sp_outcome sp_event_query(CUevent event, struct sp_stream **stream, bool *complete) {
+    struct sp_outcome outcome =
+        sp_outcome_of_query(sp_driver->cuEventQuery(event), "cuEventQuery", complete);
+    return *complete ? learn_from(event, sp_poll_mark, stream) : outcome;
+}
+
+struct sp_outcome sp_event_destroy(CUevent event) {
+    struct sp_outcome outcome =
+        sp_outcome_of_driver(sp_driver->cuEventDestroy(event), "cuEventDestroy");
+    if (sp_is_done(outcome))
+        forget(event);
+    return outcome;
 }

@@ -1,9 +1,20 @@
-// Learning of order: a stream that waits for a mark runs after what the mark stands for. And the
-// marks that say what a record of the program's event in a stream would.
+// Learning of order: a stream that waits for a mark runs after what the mark stands for. And who
+// tells of marks: the program's own events.
 //
 // The wait comes first and is learned from only when the driver has taken it. What is learned is
 // joined to the stream's clock. A wait is made only inside a call that was given the waiting
 // stream.
+//
+// A user's event is no evidence by itself: it may be recorded again by a call that we don't see, in
+// a graph or by another process, or be destroyed and its handle come back. So a record here first
+// makes a mark in the stream, or finds one (order/mark.h), and notes it beside the event; and a
+// wait here also waits for the mark. What is learned is learned of the mark alone. When the table
+// is out of date it leads to a mark that stands for an earlier record: waiting for that one too is
+// harmless, and what it tells is true.
+//
+// The table holds one entry for each event that was recorded here, until it is destroyed here or
+// there is nothing to learn from it any more: each record looks at some of them. Its lock is never
+// held across a driver call.
 #ifndef STREAMPOOL_ORDER_LEARN_H
 #define STREAMPOOL_ORDER_LEARN_H
 
@@ -11,10 +22,6 @@
 
 // Makes the stream wait for a mark, and joins it to the stream's clock.
 struct sp_outcome sp_learn_wait_mark(struct sp_stream *stream, struct sp_mark *mark);
-
-// True when a wait for the mark would teach the stream nothing: by its clock it runs after all that
-// the mark stands for, as far as that is not complete.
-bool sp_learn_knows(struct sp_stream *stream, const struct sp_mark *mark);
 
 // Makes the stream wait for a fence: for the oldest mark that covers it, or the chain of an
 // anonymous stream. Nothing is done when the fence is complete. SP_NO_EVENT when none stands behind
@@ -27,30 +34,56 @@ void sp_learn_join(struct sp_stream *stream, struct sp_fence fence);
 // Copies what the stream runs after into an empty clock. Without host memory the copy says less.
 void sp_learn_copy_clock(struct sp_stream *stream, struct sp_fence_set *clock);
 
-// ------------------------------------------------------------------------ what a record would say
+// ----------------------------------------------------------------------------------- users' events
 //
-// A record covers what the stream has freed, and what it runs after. A mark of its own covers all
-// of that, and costs a record of a private event. But often there are marks that do so already: the
-// stream's newest one, for the frees; and for what the stream runs after since then, the mark of
-// another stream that it was made to wait for last. The program's event stands behind both. Whoever
-// waits for it waits for these two marks as well, and learns of each what is true of that mark
-// alone: so nothing depends on what became of the program's event meanwhile.
-//
-// So a record is due where something was freed since the newest mark, or the stream has waited for
-// several others since, or for one in another context.
+// `stream` is the one behind the handle, or null when that is capturing: then there is nothing to
+// learn, and even to ask the driver who the stream is would invalidate the capture.
 
-enum { SP_EQUIVALENT_MARKS = 2 };
+// Records the event in the stream. A mark that can't be made where the user's own record succeeds
+// is no failure of the call.
+struct sp_outcome sp_event_record(CUevent event, struct sp_stream *stream, CUstream handle);
 
-enum sp_equivalent {
-    SP_EQUIVALENT_NONE,  // a record is due: sp_mark_stream()
-    SP_EQUIVALENT_FOUND, // `marks` were set; the references are the caller's
-    SP_EQUIVALENT_SAME,  // `marks` are these already
+// Makes the stream wait for the event, and learns what the stream runs after from now on. `flags`
+// are the driver's.
+struct sp_outcome sp_event_wait(CUevent event, struct sp_stream *stream, CUstream handle,
+                                unsigned int flags);
+
+// Waits for the event, and then asks its mark. Sets the stream that the event was recorded in, or
+// null when that is not known, or its slot is another one's by now.
+struct sp_outcome sp_event_synchronize(CUevent event, struct sp_stream **stream);
+
+// Asks the event instead of waiting. Where it is complete, the rest is as with
+// sp_event_synchronize().
+struct sp_outcome sp_event_query(CUevent event, struct sp_stream **stream, bool *complete);
+
+// Destroys the event.
+struct sp_outcome sp_event_destroy(CUevent event);
+
+// The table, for tests that empty it.
+enum { SP_EVENTS_FIRST_BUCKETS = 1024, SP_EQUIVALENT_MARKS = 2 };
+
+struct sp_event_entry {
+    struct sp_event_entry *next;
+    CUevent event;
+    struct sp_stream *stream; // in which it was recorded
+    uint64_t name;            // the first word of its key: the slot may be another stream's by now
+    // Those that its record stands behind, equivalent to it: see learn.c.
+    struct sp_mark *marks[SP_EQUIVALENT_MARKS];
+    // An identified stream that has nothing to learn of the marks, or null; and its name.
+    const struct sp_stream *knower;
+    uint64_t knowers_name;
 };
 
-// Finds the marks that are equivalent to a record; both are null where there is nothing to cover,
-// and two of them always come in the same order. `marks` are null at first, or others have
-// references to them as long as the call lasts.
-enum sp_equivalent sp_learn_find_equivalent(struct sp_stream *stream,
-                                            struct sp_mark *marks[SP_EQUIVALENT_MARKS]);
+struct sp_events {
+    struct sp_lock lock;
+    size_t count;
+    size_t swept;        // buckets, since the beginning
+    size_t bucket_count; // a power of two
+    struct sp_event_entry **buckets;
+    struct sp_event_entry
+        *first[SP_EVENTS_FIRST_BUCKETS]; // the buckets until there are more entries
+};
+
+extern __attribute__((visibility("hidden"))) struct sp_events sp_events;
 
 #endif

@@ -2,12 +2,62 @@
 
 #include "base/cold.h"
 #include "order/identity.h"
-#include "order/private_event.h"
 
 #include <stdlib.h>
 
 // A program whose marks come and go needs no more of them at hand.
 enum { SPARE_MARKS_MAX = 8 };
+
+// ---------------------------------------------------------------------------------- private events
+
+struct sp_outcome sp_private_event_create(const struct sp_stream *stream, CUevent *event) {
+    struct sp_outcome outcome = sp_context_enter(stream->context);
+    if (!sp_is_done(outcome))
+        return outcome;
+    outcome = sp_outcome_of_driver(sp_driver->cuEventCreate(event, CU_EVENT_DISABLE_TIMING),
+                                   "cuEventCreate");
+    sp_context_leave();
+    return outcome;
+}
+
+void sp_private_event_destroy(CUevent event) {
+    (void)sp_outcome_of_driver(sp_driver->cuEventDestroy(event), "cuEventDestroy");
+}
+
+// Where two threads make one, that of the first to say so is kept.
+struct sp_outcome sp_private_event_of(struct sp_stream *stream, CUevent *event) {
+    CUevent made, none = NULL;
+    *event = sp_load_acquire(&stream->event);
+    if (*event)
+        return sp_outcome_done();
+    struct sp_outcome outcome = sp_private_event_create(stream, &made);
+    if (!sp_is_done(outcome))
+        return outcome;
+    if (atomic_compare_exchange_strong(&stream->event, &none, made)) {
+        *event = made;
+    } else {
+        sp_private_event_destroy(made);
+        *event = none;
+    }
+    return sp_outcome_done();
+}
+
+struct sp_outcome sp_private_event_await(CUevent event) {
+    CUstreamCaptureMode mode = sp_capture_mode_relax();
+    struct sp_outcome outcome =
+        sp_outcome_of_driver(sp_driver->cuEventSynchronize(event), "cuEventSynchronize");
+    sp_capture_mode_restore(mode);
+    return outcome;
+}
+
+struct sp_outcome sp_private_event_wait_relaxed(const struct sp_stream *stream, CUevent event) {
+    if (sp_private_event_needs_no_mode(stream))
+        return sp_private_event_wait(stream->handle, event);
+    CUstreamCaptureMode mode = sp_capture_mode_relax();
+    struct sp_outcome outcome = sp_private_event_wait(stream->handle, event);
+    sp_capture_mode_restore(mode);
+    return outcome;
+}
 
 // --------------------------------------------------------------------------- marks and their lives
 
@@ -91,21 +141,6 @@ void sp_mark_drop_events(struct sp_stream *stream) {
         free_mark(spares);
         spares = next;
     }
-}
-
-static struct sp_outcome new_mark(struct sp_stream *stream, struct sp_mark **made) {
-    struct sp_mark *mark = calloc(1, sizeof *mark);
-    if (!mark)
-        return sp_outcome_of(SP_NO_HOST_MEMORY);
-    mark->stream = stream;
-    mark->epoch = stream->marks.epoch; // it stays, for the caller names the stream
-    struct sp_outcome outcome = sp_private_event_create(stream, &mark->event);
-    if (!sp_is_done(outcome)) {
-        free(mark);
-        return outcome;
-    }
-    *made = mark;
-    return sp_outcome_done();
 }
 
 // -------------------------------------------------------------------------- the newest of a stream
@@ -231,19 +266,13 @@ size_t sp_mark_acquire_all(struct sp_stream *stream, struct sp_mark **marks) {
 
 // --------------------------------------------------------------------------------------- recording
 
-// Copies the stream's clock as it is now, for a record that is about to be made. Without host
-// memory the mark knows of the stream's own frees only.
-static void snapshot_locked(struct sp_stream *stream, struct sp_mark *mark) {
+// Settles, before the driver's call, what a record will stand for: the frees up to the number, and
+// the clock as it is now. Without host memory the mark knows of the stream's own frees only.
+static void begin_locked(struct sp_stream *stream, struct sp_mark *mark) {
     mark->clock.count = 0;
     if (stream->clock.count > 0)
         sp_fence_set_join(&mark->clock, &stream->clock);
     mark->clock_version = stream->clock_version;
-}
-
-// Settles, before the driver's call, what a record will stand for: the frees up to the number, and
-// the clock.
-static void begin_locked(struct sp_stream *stream, struct sp_mark *mark) {
-    snapshot_locked(stream, mark);
     mark->sequence = sp_progress_close_locked(stream);
     uint64_t freed = atomic_load(&stream->freed);
     mark->freed = freed < mark->sequence ? freed : mark->sequence;
@@ -289,10 +318,16 @@ static struct sp_outcome record_and_publish(struct sp_stream *stream, struct sp_
 
 // Records the first mark of a stream, or one more than it ever had at a time.
 static struct sp_outcome record_new(struct sp_stream *stream, struct sp_mark **wanted) {
-    struct sp_mark *mark;
-    struct sp_outcome outcome = new_mark(stream, &mark);
-    if (!sp_is_done(outcome))
+    struct sp_mark *mark = calloc(1, sizeof *mark);
+    if (!mark)
+        return sp_outcome_of(SP_NO_HOST_MEMORY);
+    mark->stream = stream;
+    mark->epoch = stream->marks.epoch; // it stays, for the caller names the stream
+    struct sp_outcome outcome = sp_private_event_create(stream, &mark->event);
+    if (!sp_is_done(outcome)) {
+        free(mark);
         return outcome;
+    }
     sp_lock_acquire(&stream->lock);
     begin_locked(stream, mark);
     sp_lock_release(&stream->lock);

@@ -2,7 +2,6 @@
 
 #include "order/context.h"
 #include "order/identity.h"
-#include "order/private_event.h"
 
 static struct sp_outcome ask_mark(struct sp_mark *mark, enum sp_knowledge how) {
     bool complete = false;
@@ -70,24 +69,19 @@ static struct sp_outcome poll_marks(struct sp_stream *stream, struct sp_mark *co
     return outcome;
 }
 
-static struct sp_outcome poll(struct sp_stream *stream) {
+struct sp_outcome sp_poll_stream(struct sp_stream *stream) {
     struct sp_mark *marks[SP_STREAM_MARKS];
+    if (!sp_progress_has_pending_events(stream))
+        return sp_outcome_done();
+    CUstreamCaptureMode mode = sp_capture_mode_relax();
     size_t count = sp_mark_acquire_all(stream, marks);
     struct sp_outcome unmarked = sp_identity_of(stream)->poll_unmarked(stream);
     struct sp_outcome outcome = poll_marks(stream, marks, count);
     for (size_t i = 0; i < count; i++)
         sp_mark_release(marks[i]);
     sp_mark_drop_until(stream, sp_progress_past(stream));
-    return sp_outcome_first(unmarked, outcome);
-}
-
-struct sp_outcome sp_poll_stream(struct sp_stream *stream) {
-    if (!sp_progress_has_pending_events(stream))
-        return sp_outcome_done();
-    CUstreamCaptureMode mode = sp_capture_mode_relax();
-    struct sp_outcome outcome = poll(stream);
     sp_capture_mode_restore(mode);
-    return outcome;
+    return sp_outcome_first(unmarked, outcome);
 }
 
 static struct sp_outcome poll_context(CUcontext context, uint64_t id) {
@@ -140,4 +134,69 @@ struct sp_outcome sp_poll_current_context(void) {
     uint64_t id;
     struct sp_outcome outcome = sp_context_current_alive(&context, &id);
     return sp_is_done(outcome) && context ? poll_context(context, id) : outcome;
+}
+
+// ----------------------------------------------------- the program's own synchronises and queries
+
+struct sp_outcome sp_synchronize_stream(struct sp_stream *stream, CUstream handle) {
+    return sp_identity_of(stream)->synchronize(stream, handle);
+}
+
+struct sp_outcome sp_synchronize_query(struct sp_stream *stream, CUstream handle, bool *complete) {
+    return sp_identity_of(stream)->query(stream, handle, complete);
+}
+
+struct sp_outcome sp_synchronize_ask(struct sp_stream *stream, bool *complete) {
+    CUstreamCaptureMode mode = sp_capture_mode_relax();
+    struct sp_outcome outcome = sp_identity_of(stream)->query(stream, stream->handle, complete);
+    sp_capture_mode_restore(mode);
+    return outcome;
+}
+
+struct sp_outcome sp_synchronize_await(struct sp_stream *stream) {
+    struct sp_mark *mark = NULL;
+    CUstreamCaptureMode mode = sp_capture_mode_relax();
+    struct sp_outcome outcome = sp_mark_stream(stream, &mark);
+    if (sp_is_done(outcome) && mark)
+        outcome = sp_poll_await_mark(mark);
+    sp_capture_mode_restore(mode);
+    sp_mark_release(mark);
+    return outcome;
+}
+
+// ------------------------------------------------------------------------------------- the context
+
+// A context's synchronise covers all of its streams, those destroyed since included.
+struct sp_outcome sp_synchronize_context(void) {
+    CUcontext context = NULL;
+    uint64_t id;
+    struct sp_snapshot snapshot;
+    struct sp_outcome outcome = sp_context_current(&context, &id);
+    if (!sp_is_done(outcome))
+        return outcome;
+    bool closed = sp_progress_close_many(&snapshot, context, id, NULL);
+    outcome = sp_outcome_of_driver(sp_driver->cuCtxSynchronize(), "cuCtxSynchronize");
+    if (sp_is_done(outcome) && closed)
+        sp_progress_publish_many(&snapshot, SP_SYNCHRONIZED);
+    for (uint32_t slot = 0; sp_is_done(outcome) && closed && slot < snapshot.count; slot++) {
+        if (snapshot.numbers[slot] > 0)
+            sp_mark_drop_passed(sp_stream_at(slot));
+    }
+    sp_progress_end_snapshot(&snapshot);
+    return outcome;
+}
+
+// ---------------------------------------------------------------------------------- ahead of a
+// call
+
+void sp_synchronize_ahead_of_stream(CUstream handle) {
+    (void)sp_outcome_of_driver(sp_driver->cuStreamSynchronize(handle), "cuStreamSynchronize");
+}
+
+void sp_synchronize_ahead_of_event(CUevent event) {
+    (void)sp_outcome_of_driver(sp_driver->cuEventSynchronize(event), "cuEventSynchronize");
+}
+
+void sp_synchronize_ahead_of_context(void) {
+    (void)sp_outcome_of_driver(sp_driver->cuCtxSynchronize(), "cuCtxSynchronize");
 }

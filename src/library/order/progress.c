@@ -104,24 +104,19 @@ static bool is_about_it(const struct sp_stream *stream, CUcontext context, uint6
 }
 
 // The slot may be given to another stream at the same time, which the act isn't about: under the
-// lock it is the one or the other.
-static uint64_t close_if(struct sp_stream *stream, CUcontext context, uint64_t id,
-                         sp_snapshot_filter *is_about) {
-    sp_lock_acquire(&stream->lock);
-    uint64_t number =
-        is_about_it(stream, context, id, is_about) ? sp_progress_close_locked(stream) : 0;
-    sp_lock_release(&stream->lock);
-    return number;
-}
-
+// stream's lock it is the one or the other.
 bool sp_progress_close_many(struct sp_snapshot *snapshot, CUcontext context, uint64_t id,
                             sp_snapshot_filter *is_about) {
     snapshot->count = sp_stream_count();
     snapshot->numbers = calloc(snapshot->count ? snapshot->count : 1, sizeof *snapshot->numbers);
     for (uint32_t slot = 0; snapshot->numbers && slot < snapshot->count; slot++) {
         struct sp_stream *stream = sp_stream_at(slot);
+        if (!is_about_it(stream, context, id, is_about))
+            continue;
+        sp_lock_acquire(&stream->lock);
         if (is_about_it(stream, context, id, is_about))
-            snapshot->numbers[slot] = close_if(stream, context, id, is_about);
+            snapshot->numbers[slot] = sp_progress_close_locked(stream);
+        sp_lock_release(&stream->lock);
     }
     return snapshot->numbers != NULL;
 }

@@ -2,12 +2,11 @@
 //
 // All that the folder does with a stream comes down to the numbers here:
 //
-//   mark.h         records of private events behind a stream's frees
-//   identity.h     who a stream is, and the event behind the frees of one that can't be told
-//   learn.h        waits, the order between streams that they teach, and what a record says of it
-//   poll.h         questions, and what they find complete
-//   synchronize.h  the program's own synchronises and queries, and what those have shown
-//   end.h          the end of a stream, by itself, with its thread or with its context
+//   mark.h      records of private events behind a stream's frees
+//   identity.h  who a stream is, and the event behind the frees of one that can't be told
+//   learn.h     waits, the order between streams that they teach, and what a record says of it
+//   poll.h      questions, the program's own synchronises and queries, and what those have shown
+//   resolve.h   the beginning of a stream, and its end, by itself, with its thread or its context
 //
 // Each function that makes a driver call closes its numbers and takes its snapshots before the
 // call, and publishes exactly those after it, and nothing when it failed. All of it is thread safe.

@@ -3,8 +3,92 @@
 #include "order/mark.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+// A look at all slots would take too long.
+enum { LOOKS = 8 };
 
 struct sp_registry sp_registry;
+struct sp_stream *_Atomic sp_stream_chunks[SP_STREAM_CHUNKS];
+_Atomic uint32_t sp_stream_slot_count;
+
+// -------------------------------------------------------------------------------- what is pending
+
+// The slot's next stream gets the lanes, so what their pools take for complete decides.
+static bool (*measure_of(const struct sp_stream *stream))(struct sp_fence fence) {
+    return sp_load_relaxed(&stream->strict) ? sp_progress_is_synchronized : sp_progress_is_complete;
+}
+
+void sp_registry_note_acquired_locked(struct sp_stream *stream, const struct sp_fence_set *fences) {
+    bool (*is_complete)(struct sp_fence fence) = measure_of(stream);
+    sp_fence_set_prune(&stream->acquired.clock, is_complete);
+    for (uint32_t i = 0; i < fences->count; i++) {
+        struct sp_fence fence = *sp_fence_set_at(fences, i);
+        if (fence.slot != stream->slot && !is_complete(fence) &&
+            !sp_fence_set_add(&stream->acquired.clock, fence))
+            stream->acquired.has_more = true;
+    }
+}
+
+void sp_registry_note_acquired(struct sp_stream *stream, const struct sp_fence_set *fences) {
+    if (sp_fence_set_empty(fences))
+        return;
+    sp_lock_acquire(&stream->lock);
+    sp_registry_note_acquired_locked(stream, fences);
+    sp_lock_release(&stream->lock);
+}
+
+// True when nothing of the stream is pending; of a strict one, as far as synchronises have shown.
+static bool is_spent(struct sp_stream *stream) {
+    bool (*is_complete)(struct sp_fence fence) = measure_of(stream);
+    if (!is_complete((struct sp_fence){stream->slot, atomic_load(&stream->freed)}))
+        return false;
+    sp_lock_acquire(&stream->lock);
+    sp_fence_set_prune(&stream->acquired.clock, is_complete);
+    bool spent = stream->acquired.clock.count == 0 && !stream->acquired.has_more;
+    sp_lock_release(&stream->lock);
+    return spent;
+}
+
+// ------------------------------------------------------------------------- slots to be used again
+
+static enum sp_slot_sort sort_of_handle(CUstream handle) {
+    if (!sp_stream_is_default(handle))
+        return SP_SLOT_CREATED;
+    return sp_stream_is_legacy(handle) ? SP_SLOT_LEGACY : SP_SLOT_PER_THREAD;
+}
+
+// The handle of a slot's stream changes, its sort doesn't.
+static enum sp_slot_sort sort_of(const struct sp_stream *stream) {
+    return sort_of_handle(sp_stream_handle_now(stream));
+}
+
+static void init_lists(struct sp_slot_list lists[SP_SLOT_SORTS]) {
+    for (int sort = 0; sort < SP_SLOT_SORTS; sort++) {
+        sp_list_init(&lists[sort].slots);
+        sp_list_init(&lists[sort].mute);
+    }
+}
+
+static struct sp_stream *take_spent_of(struct sp_list *slots, struct sp_slot_list *list) {
+    for (int i = 0; i < LOOKS && !sp_list_empty(slots); i++) {
+        struct sp_stream *stream =
+            SP_CONTAINER_OF(sp_list_pop_front(slots), struct sp_stream, links.unused);
+        if (is_spent(stream))
+            return stream;
+        struct sp_fence recorded = {stream->slot, sp_load_acquire(&stream->recorded)};
+        bool is_mute = measure_of(stream)(recorded); // no event stands behind what isn't complete
+        sp_list_push_back(is_mute ? &list->mute : &list->slots, &stream->links.unused);
+    }
+    return NULL;
+}
+
+// Takes one of the first slots of which nothing is pending, or none. The others that it looks at go
+// behind all that are there.
+static struct sp_stream *take_spent(struct sp_slot_list *list) {
+    struct sp_stream *stream = take_spent_of(&list->slots, list);
+    return stream ? stream : take_spent_of(&list->mute, list);
+}
 
 // ------------------------------------------------------------------------------------------- names
 
@@ -20,14 +104,16 @@ static struct sp_stream *find_locked(const struct sp_stream_name *name) {
     return stream;
 }
 
-static void unlink_name(struct sp_stream *stream) {
-    struct sp_stream_name name = {
-        {sp_stream_word(stream, 0), sp_stream_word(stream, 1), sp_stream_word(stream, 2)}};
-    struct sp_stream **link = name_bucket(&name);
-    while (*link && *link != stream)
-        link = &(*link)->links.next_by_name;
-    if (*link)
-        *link = stream->links.next_by_name;
+struct sp_stream *sp_registry_find(const struct sp_stream_name *name) {
+    sp_lock_acquire(&sp_registry.lock);
+    struct sp_stream *stream = find_locked(name);
+    // A thread's own default stream is named by that thread alone, which has not ended then.
+    if (stream && sort_of(stream) == SP_SLOT_PER_THREAD && atomic_load(&stream->gone)) {
+        sp_list_remove(&stream->links.unused);
+        atomic_store(&stream->gone, false);
+    }
+    sp_lock_release(&sp_registry.lock);
+    return stream;
 }
 
 // ----------------------------------------------------------------------------------------- handles
@@ -76,42 +162,32 @@ static struct sp_registry_known *find_context_locked(CUcontext handle, uint64_t 
     return context && context->id == id ? context : NULL;
 }
 
-// Adds the context of a new stream. Null without host memory.
-static struct sp_registry_known *add_context_locked(const struct sp_slot_description *fresh) {
-    struct sp_registry_known *context = calloc(1, sizeof *context);
-    if (!context)
-        return NULL;
-    context->handle = fresh->context;
-    context->id = fresh->context_id;
-    context->device = fresh->device;
-    sp_list_init(&context->streams);
-    sp_slot_list_init(context->unused);
-    context->next_in_bucket = *context_bucket(fresh->context);
-    *context_bucket(fresh->context) = context;
-    sp_list_push_back(&sp_registry.queue, &context->link);
-    sp_registry.context_count++;
-    return context;
-}
-
 // ----------------------------------------------------------------------------------------- the end
 
 // A thread that has told its own default stream by the handle might do so again, as long as it
 // lives.
 static bool may_be_told_again(const struct sp_stream *stream) {
-    return sp_slot_sort_of(stream) == SP_SLOT_PER_THREAD &&
+    return sort_of(stream) == SP_SLOT_PER_THREAD &&
            sp_load_relaxed(&stream->handle_use.was_cached) && !sp_load_relaxed(&stream->gone);
 }
 
+// The stream's context was destroyed: its work has completed, and its events are gone.
 static void end_stream_locked(struct sp_stream *stream) {
     sp_mark_drop_events(stream);
-    sp_slot_end(stream);
+    sp_lock_acquire(&stream->lock);
+    atomic_store(&stream->event, NULL);
+    sp_fence_set_clear(&stream->clock);
+    sp_fence_set_clear(&stream->acquired.clock);
+    stream->acquired.has_more = false;
+    sp_lock_release(&stream->lock);
+    sp_progress_publish(stream, sp_progress_close(stream), SP_SYNCHRONIZED);
     sp_mark_drop_all(stream);
     sp_stream_forget_handle(stream);
     unlink_handle(stream);
     sp_list_remove(&stream->links.of_context);
     sp_list_remove(&stream->links.unused);
     if (!may_be_told_again(stream) && !sp_load_relaxed(&stream->bound_to_context))
-        sp_list_push_back(&sp_registry.ended[sp_slot_sort_of(stream)].slots, &stream->links.unused);
+        sp_list_push_back(&sp_registry.ended[sort_of(stream)].slots, &stream->links.unused);
 }
 
 static void end_context_locked(struct sp_registry_known *context) {
@@ -139,13 +215,13 @@ static void set_gone_locked(struct sp_stream *stream) {
     sp_stream_forget_handle(stream);
     if (atomic_exchange(&stream->gone, true))
         return;
-    if (sp_slot_sort_of(stream) == SP_SLOT_CREATED)
+    if (sort_of(stream) == SP_SLOT_CREATED)
         unlink_handle(stream);
     struct sp_registry_known *context = find_context_locked(stream->context, stream->context_id);
     struct sp_slot_list *lists = context ? context->unused : sp_registry.ended;
     bool is_barred = !context && sp_load_relaxed(&stream->bound_to_context);
     if (!is_barred && sp_list_empty(&stream->links.unused))
-        sp_list_push_back(&lists[sp_slot_sort_of(stream)].slots, &stream->links.unused);
+        sp_list_push_back(&lists[sort_of(stream)].slots, &stream->links.unused);
 }
 
 void sp_registry_set_gone(struct sp_stream *stream, uint64_t word) {
@@ -164,33 +240,107 @@ void sp_registry_set_threadless(struct sp_stream *stream, const struct sp_stream
 
 // ------------------------------------------------------------------------------------- new streams
 
+// Returns a slot that no stream ever had, or null without host memory, or when the table is full.
+// It is counted once it has been described. All streams of a slot are identified, or none is.
+static struct sp_stream *new_slot(const struct sp_stream_description *fresh) {
+    uint32_t slot = sp_load_relaxed(&sp_stream_slot_count);
+    uint32_t chunk = slot >> SP_STREAM_CHUNK_SHIFT;
+    if (chunk == SP_STREAM_CHUNKS)
+        return NULL;
+    if (!sp_load_relaxed(&sp_stream_chunks[chunk])) {
+        size_t size = SP_STREAM_CHUNK * sizeof(struct sp_stream);
+        struct sp_stream *streams = aligned_alloc(_Alignof(struct sp_stream), size);
+        if (!streams)
+            return NULL;
+        memset(streams, 0, size);
+        sp_store_release(&sp_stream_chunks[chunk], streams);
+    }
+    struct sp_stream *stream = sp_stream_at(slot);
+    stream->slot = slot;
+    stream->identified = fresh->identified;
+    stream->is_default = sp_stream_is_default(fresh->handle);
+    sp_list_init(&stream->links.of_context);
+    sp_list_init(&stream->links.unused);
+    sp_list_init(&stream->queued.link);
+    sp_store_relaxed(&stream->sequence, 1);
+    return stream;
+}
+
 // The marks of the slot's last stream leave their events to the next one, which is of the same
 // context. One that isn't complete says what the old stream ran after, and the new one doesn't.
 static struct sp_stream *used_slot(struct sp_registry_known *context, enum sp_slot_sort sort) {
-    struct sp_stream *stream = sp_slot_list_take(&context->unused[sort]);
+    struct sp_stream *stream = take_spent(&context->unused[sort]);
     if (!stream)
-        stream = sp_slot_list_take(&sp_registry.ended[sort]);
+        stream = take_spent(&sp_registry.ended[sort]);
     if (!stream)
         return NULL;
-    unlink_name(stream);
+    struct sp_stream_name name = {
+        {sp_stream_word(stream, 0), sp_stream_word(stream, 1), sp_stream_word(stream, 2)}};
+    struct sp_stream **link = name_bucket(&name);
+    while (*link && *link != stream)
+        link = &(*link)->links.next_by_name;
+    if (*link)
+        *link = stream->links.next_by_name;
     sp_list_remove(&stream->links.of_context);
     sp_mark_drop_all(stream);
     return stream;
 }
 
-// A context with another id at the handle was destroyed. Null without host memory.
-static struct sp_registry_known *context_of(const struct sp_slot_description *fresh) {
-    struct sp_registry_known *context = context_at_locked(fresh->context);
-    if (context && context->id != fresh->context_id) {
-        end_context_locked(context);
-        context = NULL;
+// Gives the slot to a stream, which doesn't run after what the last one ran after. A number that is
+// closed because of what the stream is, is closed with the lock held: so it is below the first one,
+// or it is this stream that was looked at.
+static void describe(struct sp_stream *stream, const struct sp_stream_description *fresh) {
+    // Others may tell of it just now.
+    sp_store_plain(&stream->handle, fresh->handle);
+    sp_lock_acquire(&stream->lock);
+    sp_store_plain(&stream->first, sp_load_relaxed(&stream->sequence));
+    sp_fence_set_clear(&stream->clock);
+    if (!sp_stream_is_of(stream, fresh->context, fresh->context_id)) {
+        stream->chain.orphaned = false; // all that the chain of an anonymous stream covered is over
+        stream->device = fresh->device;
+        stream->context = fresh->context;
+        stream->context_id = fresh->context_id;
     }
-    return context ? context : add_context_locked(fresh);
+    sp_store_relaxed(&stream->kind, (int)fresh->kind);
+    sp_lock_release(&stream->lock);
+    sp_store_relaxed(&stream->acts, fresh->acts);
+    sp_store_relaxed(&stream->gone, false);
+    sp_store_relaxed(&stream->was_idle, false);
+    sp_stream_forget_handle(stream);
+    sp_store_relaxed(&stream->handle_use.was_cached, false);
+    for (int i = 0; i < 3; i++)
+        sp_store_release(&stream->key.word[i], fresh->name.word[i]);
+    // A new slot is counted now, since others walk the slots with no lock.
+    if (stream->slot == sp_load_relaxed(&sp_stream_slot_count))
+        sp_store_release(&sp_stream_slot_count, stream->slot + 1);
+}
+
+// Returns the context of a new stream, and adds it if it is new. One with another id at the handle
+// was destroyed. Null without host memory.
+static struct sp_registry_known *context_of(const struct sp_stream_description *fresh) {
+    struct sp_registry_known *context = context_at_locked(fresh->context);
+    if (context && context->id == fresh->context_id)
+        return context;
+    if (context)
+        end_context_locked(context);
+    context = calloc(1, sizeof *context);
+    if (!context)
+        return NULL;
+    context->handle = fresh->context;
+    context->id = fresh->context_id;
+    context->device = fresh->device;
+    sp_list_init(&context->streams);
+    init_lists(context->unused);
+    context->next_in_bucket = *context_bucket(fresh->context);
+    *context_bucket(fresh->context) = context;
+    sp_list_push_back(&sp_registry.queue, &context->link);
+    sp_registry.context_count++;
+    return context;
 }
 
 // A created stream with the handle of an earlier one in the same context shows that the earlier one
 // is gone. Anonymous streams with one handle have one name, so there is none to be found here.
-static void learn_of_the_gone_locked(const struct sp_slot_description *fresh) {
+static void learn_of_the_gone_locked(const struct sp_stream_description *fresh) {
     struct sp_stream *stream = *handle_bucket(fresh->handle);
     while (stream) {
         struct sp_stream *next = stream->links.next_by_handle;
@@ -201,23 +351,23 @@ static void learn_of_the_gone_locked(const struct sp_slot_description *fresh) {
     }
 }
 
-static struct sp_stream *add_locked(const struct sp_slot_description *fresh) {
+static struct sp_stream *add_locked(const struct sp_stream_description *fresh) {
     struct sp_stream *stream = find_locked(&fresh->name);
     struct sp_registry_known *context = stream ? NULL : context_of(fresh);
     if (!context)
         return stream;
     learn_of_the_gone_locked(fresh);
-    stream = used_slot(context, sp_slot_sort_of_handle(fresh->handle));
+    stream = used_slot(context, sort_of_handle(fresh->handle));
     if (!stream)
-        stream = sp_slot_make(fresh);
+        stream = new_slot(fresh);
     if (!stream)
         return NULL;
-    sp_slot_describe(stream, fresh);
+    describe(stream, fresh);
     sp_list_push_back(&context->streams, &stream->links.of_context);
     struct sp_stream **same = name_bucket(&fresh->name);
     stream->links.next_by_name = *same;
     *same = stream;
-    if (sp_slot_sort_of(stream) == SP_SLOT_CREATED) {
+    if (sort_of(stream) == SP_SLOT_CREATED) {
         same = handle_bucket(stream->handle);
         stream->links.next_by_handle = *same;
         *same = stream;
@@ -225,26 +375,14 @@ static struct sp_stream *add_locked(const struct sp_slot_description *fresh) {
     return stream;
 }
 
-struct sp_stream *sp_registry_add(const struct sp_slot_description *fresh) {
+struct sp_stream *sp_registry_add(const struct sp_stream_description *fresh) {
     sp_lock_acquire(&sp_registry.lock);
     if (!sp_registry.is_ready) {
-        sp_slot_list_init(sp_registry.ended);
+        init_lists(sp_registry.ended);
         sp_list_init(&sp_registry.queue);
         sp_registry.is_ready = true;
     }
     struct sp_stream *stream = add_locked(fresh);
-    sp_lock_release(&sp_registry.lock);
-    return stream;
-}
-
-struct sp_stream *sp_registry_find(const struct sp_stream_name *name) {
-    sp_lock_acquire(&sp_registry.lock);
-    struct sp_stream *stream = find_locked(name);
-    // A thread's own default stream is named by that thread alone, which has not ended then.
-    if (stream && sp_slot_sort_of(stream) == SP_SLOT_PER_THREAD && atomic_load(&stream->gone)) {
-        sp_list_remove(&stream->links.unused);
-        atomic_store(&stream->gone, false);
-    }
     sp_lock_release(&sp_registry.lock);
     return stream;
 }
@@ -263,19 +401,19 @@ static int find_pending_in(struct sp_list *slots, struct sp_stream **pending, in
     return count;
 }
 
-int sp_registry_find_pending(const struct sp_slot_description *fresh, struct sp_stream **pending,
+int sp_registry_find_pending(const struct sp_stream_description *fresh, struct sp_stream **pending,
                              int most) {
     int count = 0;
     sp_lock_acquire(&sp_registry.lock);
     struct sp_registry_known *context = find_context_locked(fresh->context, fresh->context_id);
     if (context)
-        count = find_pending_in(&context->unused[sp_slot_sort_of_handle(fresh->handle)].slots,
-                                pending, most);
+        count =
+            find_pending_in(&context->unused[sort_of_handle(fresh->handle)].slots, pending, most);
     sp_lock_release(&sp_registry.lock);
     return count;
 }
 
-int sp_registry_device(const struct sp_slot_description *fresh) {
+int sp_registry_device(const struct sp_stream_description *fresh) {
     sp_lock_acquire(&sp_registry.lock);
     const struct sp_registry_known *context =
         find_context_locked(fresh->context, fresh->context_id);

@@ -5,30 +5,53 @@
 //
 //   gone    The stream was destroyed through the library, its handle came back with another id, or
 //           the thread whose default stream it is has ended. Its slot goes to the next stream of
-//           the same context, once nothing of it is pending.
+//           the same context, once nothing of it is pending: neither what it freed nor what it was
+//           given while that was pending, for the memory that came of it lies about in the stream's
+//           lanes.
 //   ended   The stream's context was destroyed or reset: that completed its work and took its
 //           events along. Its slot goes to the next stream of any context, but where memory in its
 //           lanes has ended with the context (vmm/plain.h): then it is used no more.
+//
+// A slot keeps its sort: created, legacy, or a thread's own default stream. Pools leave more to
+// lanes whose streams can be borrowed, and threads cache default streams by handles that all of
+// them share.
 //
 // A single lock guards all of it. The registry makes no driver call. Nothing here takes time in
 // proportion to the streams or contexts that there are, but what says so.
 #ifndef STREAMPOOL_ORDER_REGISTRY_H
 #define STREAMPOOL_ORDER_REGISTRY_H
 
-#include "order/slot.h"
+#include "order/progress.h"
 
 // ----------------------------------------------------------------------------------------- streams
+
+// A description says what a new stream is.
+struct sp_stream_description {
+    struct sp_stream_name name;
+    CUstream handle;
+    CUcontext context;
+    uint64_t context_id;
+    int device;
+    enum sp_stream_kind kind;
+    bool identified;
+    bool acts; // see order/action.h
+};
 
 // Returns the stream with a name, or null. A thread's own default stream isn't gone any more then.
 struct sp_stream *sp_registry_find(const struct sp_stream_name *name);
 
-// Returns a stream that is told by the handle with no question (see order/stream_cache.h), or that
-// some thread has borrowed (see order/borrow.h), or null.
+// Returns a stream that is told by the handle with no question, or that some thread has borrowed
+// (see order/stream_cache.h), or null.
 struct sp_stream *sp_registry_find_in_use_by(CUstream handle);
 
 // Adds the stream unless another thread has been faster. Returns the one in the registry, or null
 // without host memory.
-struct sp_stream *sp_registry_add(const struct sp_slot_description *fresh);
+struct sp_stream *sp_registry_add(const struct sp_stream_description *fresh);
+
+// Says that the stream was given memory with these fences. The second is called with the stream's
+// lock held.
+void sp_registry_note_acquired(struct sp_stream *stream, const struct sp_fence_set *fences);
+void sp_registry_note_acquired_locked(struct sp_stream *stream, const struct sp_fence_set *fences);
 
 // Says that the identified stream with this first word of its name was destroyed: once all of it
 // has completed, its slot is given to another. A slot that is another stream's by now is left
@@ -41,7 +64,7 @@ void sp_registry_set_threadless(struct sp_stream *stream, const struct sp_stream
 
 // Finds up to `most` streams that are gone, of the context and sort of a new one, and have events
 // to be asked. Returns their number. It looks at no more than `most` streams.
-int sp_registry_find_pending(const struct sp_slot_description *fresh, struct sp_stream **pending,
+int sp_registry_find_pending(const struct sp_stream_description *fresh, struct sp_stream **pending,
                              int most);
 
 // ---------------------------------------------------------------------------------------- contexts
@@ -53,7 +76,7 @@ struct sp_registry_context {
 };
 
 // Returns the device of a new stream's context if that has streams here already, else -1.
-int sp_registry_device(const struct sp_slot_description *fresh);
+int sp_registry_device(const struct sp_stream_description *fresh);
 
 // The number of contexts that are taken for alive.
 uint32_t sp_registry_context_count(void);
@@ -67,7 +90,16 @@ uint32_t sp_registry_name_contexts(struct sp_registry_context *names, uint32_t m
 // time.
 void sp_registry_end_context(const struct sp_registry_context *name);
 
-// ------------------------------------------------------------------------------------------- state
+// ------------------------------------------------------ the registry itself, for tests that end it
+
+enum sp_slot_sort { SP_SLOT_CREATED, SP_SLOT_LEGACY, SP_SLOT_PER_THREAD, SP_SLOT_SORTS };
+
+// The slots of streams that are gone, by links.unused. Those that were looked at longest ago come
+// first.
+struct sp_slot_list {
+    struct sp_list slots;
+    struct sp_list mute; // of which something is pending, and no event can tell of it
+};
 
 // A context that has streams here and is taken for alive.
 struct sp_registry_known {
@@ -76,11 +108,10 @@ struct sp_registry_known {
     CUcontext handle;
     uint64_t id;
     int device;
-    struct sp_list streams;                    // by links.of_context
-    struct sp_slot_list unused[SP_SLOT_SORTS]; // the slots of streams that are gone
+    struct sp_list streams; // by links.of_context
+    struct sp_slot_list unused[SP_SLOT_SORTS];
 };
 
-// The registry itself, for registry.c, and for tests that end it.
 enum { SP_REGISTRY_BUCKETS = 4096, SP_REGISTRY_CONTEXTS = 256 };
 struct sp_registry {
     struct sp_lock lock; // guards all of it

@@ -1,4 +1,6 @@
-// Resolving: from a handle that a caller has just passed to us to the stream behind it.
+// Streams come and go. They come by resolving: from a handle that a caller has just passed to us to
+// the stream behind it. They go by a call that destroys one, with their thread, or with their
+// context.
 //
 // Where the driver has ids, the common case is one driver call and no lock.
 #ifndef STREAMPOOL_ORDER_RESOLVE_H
@@ -48,5 +50,22 @@ static inline struct sp_outcome sp_resolve_stream(CUstream handle, struct sp_str
     *stream = known;
     return sp_outcome_done();
 }
+
+// ----------------------------------------------------------------------------------------- the end
+
+// Marks what the stream freed, and destroys it. `stream` is the one behind the handle, or null when
+// that is capturing.
+struct sp_outcome sp_end_stream(struct sp_stream *stream, CUstream handle);
+
+// Has streams be destroyed by this function, in place of the driver's.
+void sp_end_set_destroyer(CUresult (*destroy)(CUstream stream));
+
+// Ends the streams of contexts that were destroyed or reset, as far as the driver can tell: what
+// was freed there is complete. Each context with frees pending is asked once, but that of `alive`
+// (may be null), a stream that the caller was just passed. True when something was learned.
+bool sp_end_gone_contexts(const struct sp_stream *alive);
+
+// Asks a few contexts, by turns. Else it is as sp_end_gone_contexts().
+bool sp_end_some_gone_contexts(const struct sp_stream *alive);
 
 #endif

@@ -38,7 +38,10 @@
 #include "base/list.h"
 #include "base/lock.h"
 #include "driver/driver.h"
-#include "order/rule.h"
+#include "order/fence.h"
+
+// A stream's kind says how it stands to the legacy default stream of its context.
+enum sp_stream_kind { SP_STREAM_NON_BLOCKING, SP_STREAM_BLOCKING, SP_STREAM_LEGACY };
 
 // A stream's name is what it is looked up by: (id, 0, 0) of an identified stream; (context id,
 // handle, thread number or 0) of an anonymous one.
@@ -71,7 +74,7 @@ struct sp_stream_queued {
 // Threads that name the stream by its handle, with no question to the driver.
 struct sp_stream_handle_use {
     _Atomic bool was_cached;    // by whatever thread
-    _Atomic uint32_t borrowers; // see order/borrow.h
+    _Atomic uint32_t borrowers; // see order/stream_cache.h
     _Atomic uint32_t learned;   // so often a thread has made it known
 };
 
@@ -218,6 +221,26 @@ static inline struct sp_stream *sp_stream_at(uint32_t slot) {
 // The number of slots. Each of them has been described.
 static inline uint32_t sp_stream_count(void) {
     return sp_load_acquire(&sp_stream_slot_count);
+}
+
+// -------------------------------------------------------------------------------- foreign memory
+//
+// Memory of the driver's own allocators is freed through the driver.
+
+// True when the driver frees its memory in a stream's order (CUDA 11.2).
+static inline bool sp_stream_frees_foreign(void) {
+    return sp_driver->cuMemFreeAsync != NULL;
+}
+
+// Frees memory of the driver's in the order of a stream that the caller was just passed. With none
+// it is freed at once: then the driver waits for the device, and needs a current context. An
+// address that is no memory of the driver's is an error of the driver's own.
+static inline struct sp_outcome sp_stream_free_foreign(CUdeviceptr address,
+                                                       const struct sp_stream *stream) {
+    if (!stream)
+        return sp_outcome_of_driver(sp_driver->cuMemFree(address), "cuMemFree");
+    return sp_outcome_of_driver(sp_driver->cuMemFreeAsync(address, sp_stream_handle_now(stream)),
+                                "cuMemFreeAsync");
 }
 
 #endif

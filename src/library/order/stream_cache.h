@@ -1,4 +1,4 @@
-// A thread's cache of the streams that it has named last.
+// A thread's cache of the streams that it has named last, and streams that threads borrow by it.
 //
 // Each thread has two small tables. One is by name: an entry is good if the stream's key is the
 // name looked for. The other is by handle, for a program that promises to destroy its streams
@@ -11,6 +11,14 @@
 // The tables aren't in thread-local memory, of which a library that is loaded into a running
 // program gets little: each thread has a pointer there. A thread that has nothing to cache, or
 // no host memory for it, points to tables that stay empty.
+//
+// A *borrowed* stream is passed to the driver outside of any call that was given it. Nothing else
+// does that: the stream could be destroyed meanwhile, or be capturing. It is for programs that
+// promise that none of their streams ever captures, and that each is destroyed through the library,
+// which then waits until it is given back. While somebody who sees them all says that no stream
+// captures, the second is enough (process/promises.h). The legacy stream of a context is never
+// destroyed without it, and is that of the current context: it can be borrowed where the context is
+// certain to be alive, and while it is, the context is the current one.
 #ifndef STREAMPOOL_ORDER_STREAM_CACHE_H
 #define STREAMPOOL_ORDER_STREAM_CACHE_H
 
@@ -63,5 +71,31 @@ void sp_stream_cache_forget_handles(void);
 
 // Makes the calling thread forget all streams.
 void sp_stream_cache_forget_by_thread(void);
+
+// ----------------------------------------------------------------------------------------
+// borrowing
+
+// True when streams of this kind can be borrowed, if their program promises that: those that more
+// than one thread can name, and whose frees leave something to be recorded.
+bool sp_borrow_is_possible(const struct sp_stream *stream);
+
+// True while created streams may be borrowed that are known by their handles, though no program has
+// promised that they never capture.
+extern _Atomic bool sp_borrow_allowed;
+static inline bool sp_borrow_is_allowed(void) {
+    return sp_load_relaxed(&sp_borrow_allowed);
+}
+
+// Begins that; ends it, and waits until none is borrowed.
+void sp_borrow_allow(void);
+void sp_borrow_suspend(void);
+
+// Borrows the stream. False when it isn't there to be had. `callers` is the stream that the caller
+// was just passed, or null; `is_promised` says that the program has promised what it takes. A
+// thread borrows one stream at a time.
+bool sp_borrow_stream(struct sp_stream *stream, const struct sp_stream *callers, bool is_promised);
+
+// Gives the stream back.
+void sp_borrow_end(struct sp_stream *stream);
 
 #endif

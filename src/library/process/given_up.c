@@ -1,9 +1,9 @@
 #include "process/given_up.h"
 
 #include "base/number.h"
-#include "order/end.h"
 #include "order/poll.h"
 #include "order/progress.h"
+#include "order/resolve.h"
 #include "process/promises.h"
 #include "region/device.h"
 #include "region/figures.h"

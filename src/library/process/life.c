@@ -2,7 +2,7 @@
 
 #include "base/checked.h"
 #include "base/time.h"
-#include "order/end.h"
+#include "order/resolve.h"
 #include "process/attributes.h"
 #include "process/given_up.h"
 #include "process/promises.h"

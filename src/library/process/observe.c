@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "base/thread.h"
-#include "order/synchronize.h"
+#include "order/poll.h"
 #include "process/observe_load.h"
 #include "region/collect.h"
 #include "region/device.h"

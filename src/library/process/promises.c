@@ -2,7 +2,6 @@
 #include "process/promises.h"
 
 #include "base/fork.h"
-#include "order/borrow.h"
 #include "order/resolve.h"
 #include "order/stream_cache.h"
 #include "region/ask.h"

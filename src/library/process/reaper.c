@@ -1,8 +1,8 @@
 #include "process/reaper.h"
 
 #include "base/time.h"
-#include "order/end.h"
 #include "order/progress.h"
+#include "order/resolve.h"
 #include "process/given_up.h"
 #include "supply/defer.h"
 #include "supply/trim.h"

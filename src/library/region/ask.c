@@ -1,11 +1,10 @@
 #include "region/ask.h"
 
 #include "base/number.h"
-#include "order/borrow.h"
 #include "order/context.h"
 #include "order/indirect.h"
 #include "order/poll.h"
-#include "order/synchronize.h"
+#include "order/stream_cache.h"
 #include "region/device.h"
 
 // -------------------------------------------------------------------------------------- lazy lanes

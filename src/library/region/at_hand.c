@@ -1,6 +1,6 @@
 #include "region/at_hand.h"
 
-#include "order/slot.h"
+#include "order/registry.h"
 #include "region/figures.h"
 #include "region/held.h"
 #include "region/lane.h"
@@ -63,7 +63,7 @@ void sp_at_hand_note_owed_locked(struct sp_lane *lane, struct sp_slab *slab,
 }
 
 static void accept_locked(struct sp_lane *lane, struct sp_slab *slab) {
-    sp_slot_note_acquired(lane->stream, &slab->foreign);
+    sp_registry_note_acquired(lane->stream, &slab->foreign);
     sp_at_hand_note_owed_locked(lane, slab, &slab->foreign);
     bool listed = sp_slab_has_free(slab);
     sp_slab_accept_returned(slab);

@@ -3,7 +3,7 @@
 #include "base/checked.h"
 #include "base/number.h"
 #include "heap/lowest.h"
-#include "order/slot.h"
+#include "order/registry.h"
 #include "region/collect.h"
 #include "region/lane.h"
 #include "region/quick.h"
@@ -285,7 +285,7 @@ static struct sp_found take_ordered(struct sp_lane *lane, uint64_t size, unsigne
         found.block = best_of_others(&request);
     if (found.block) {
         found.rule = sp_request_rule(&request, &found.block->fences);
-        sp_slot_note_acquired(lane->stream, &found.block->fences);
+        sp_registry_note_acquired(lane->stream, &found.block->fences);
         sp_tier_remove(found.block);
         found.block = cut(pool, found.block, size);
     }

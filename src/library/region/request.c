@@ -71,19 +71,19 @@ static enum sp_rule decide(const struct sp_request *request, struct sp_fence fen
         .taker_first = taker->first,
         .known_completed = sp_pool_knows(request->pool, fence) ? fence.sequence : 0,
     };
-    enum sp_rule rule = sp_rule_decide(fence, &facts);
+    enum sp_rule rule = sp_fence_rule(fence, &facts);
     if (rule != SP_RULE_NONE)
         return rule;
     facts.follow_dependencies = request->policies & (SP_POLICY_FOLLOW | SP_POLICY_OWN_ORDER);
     facts.ordered_until = sp_fence_set_number(&request->clock, fence.slot);
-    rule = sp_rule_decide(fence, &facts);
+    rule = sp_fence_rule(fence, &facts);
     if (rule != SP_RULE_NONE)
         return rule;
     facts.legacy_ordered =
         sp_pool_follows_legacy(request->pool) && sp_action_is_legacy_ordered(taker, fence);
     facts.insert_dependencies = request->policies & SP_POLICY_INSERT;
     facts.fenced_until = fenced_until(sp_stream_at(fence.slot), taker);
-    return sp_rule_decide(fence, &facts);
+    return sp_fence_rule(fence, &facts);
 }
 
 enum sp_rule sp_request_rule(const struct sp_request *request, const struct sp_fence_set *fences) {

@@ -1,7 +1,7 @@
 #include "supply/defer.h"
 
 #include "driver/driver.h"
-#include "order/end.h"
+#include "order/resolve.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 #include "supply/loss.h"
 
 #include "order/context.h"
-#include "order/end.h"
+#include "order/resolve.h"
 #include "region/collect.h"
 #include "region/device.h"
 #include "region/lost.h"

@@ -3,7 +3,7 @@
 #include "base/checked.h"
 #include "base/number.h"
 #include "base/time.h"
-#include "order/end.h"
+#include "order/resolve.h"
 #include "region/ask.h"
 #include "region/collect.h"
 #include "region/device.h"

@@ -7,8 +7,8 @@
 
 #include "base/atomic.h"
 #include "order/action.h"
-#include "order/end.h"
 #include "order/identity.h"
+#include "order/resolve.h"
 #include "unit/order/known.h"
 #include "unit/outcomes.h"
 
@@ -303,8 +303,37 @@ static void a_record_that_can_not_be_made_leaves_the_frees_pending(void **state)
 
 #define action_test(name) cmocka_unit_test_setup_teardown(name, simulated_setup, simulated_teardown)
 
+static void require_legacy_order(bool recorded, const bool ordered[3][3]) {
+    for (int a = 0; a < 3; a++) {
+        for (int b = 0; b < 3; b++)
+            assert_int_equal(
+                sp_action_orders((enum sp_stream_kind)a, (enum sp_stream_kind)b, recorded),
+                ordered[a][b]);
+    }
+}
+
+// From the stream of the first index to that of the second.
+static void the_legacy_stream_is_ordered_with_blocking_streams_alone(void **state) {
+    (void)state;
+    static const bool ordered[3][3] = {
+        [SP_STREAM_LEGACY][SP_STREAM_BLOCKING] = true,
+        [SP_STREAM_BLOCKING][SP_STREAM_LEGACY] = true,
+    };
+    require_legacy_order(true, ordered);
+}
+
+static void memory_of_the_legacy_stream_needs_an_event_behind_its_free(void **state) {
+    (void)state;
+    static const bool ordered[3][3] = {
+        [SP_STREAM_BLOCKING][SP_STREAM_LEGACY] = true,
+    };
+    require_legacy_order(false, ordered);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_legacy_stream_is_ordered_with_blocking_streams_alone),
+        cmocka_unit_test(memory_of_the_legacy_stream_needs_an_event_behind_its_free),
         action_test(a_wait_for_the_chain_is_no_action_behind_later_frees),
         action_test(all_streams_act_but_non_blocking_ones),
         action_test(a_slot_acts_as_its_stream_does),

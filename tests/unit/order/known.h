@@ -3,13 +3,11 @@
 #ifndef STREAMPOOL_TESTS_UNIT_KNOWN_H
 #define STREAMPOOL_TESTS_UNIT_KNOWN_H
 
-#include "order/end.h"
 #include "order/identity.h"
 #include "order/learn.h"
 #include "order/mark.h"
 #include "order/poll.h"
 #include "order/resolve.h"
-#include "order/synchronize.h"
 #include "unit/fixture/simulated.h"
 #include "unit/outcomes.h"
 

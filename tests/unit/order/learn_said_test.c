@@ -7,7 +7,6 @@
 #include <cmocka.h>
 
 #include "inside/order.h"
-#include "order/event.h"
 #include "order/learn.h"
 #include "unit/order/known.h"
 #include "unit/outcomes.h"

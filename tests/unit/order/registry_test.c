@@ -1,8 +1,8 @@
 // The registry: whose slots are used again, when, and by whom.
 #include "order/registry.h"
 
-#include "order/end.h"
 #include "order/identity.h"
+#include "order/resolve.h"
 #include "order/stream_cache.h"
 #include <pthread.h>
 #include <setjmp.h>

@@ -8,7 +8,6 @@
 #include <pthread.h>
 
 #include "fault/host_memory.h"
-#include "order/end.h"
 #include "order/identity.h"
 #include "order/registry.h"
 #include "order/resolve.h"

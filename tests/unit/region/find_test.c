@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "order/synchronize.h"
+#include "order/poll.h"
 #include "region/collect.h"
 #include "region/find.h"
 #include "region/request.h"

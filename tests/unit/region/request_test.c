@@ -5,7 +5,6 @@
 
 #include <cmocka.h>
 
-#include "order/event.h"
 #include "order/identity.h"
 #include "order/learn.h"
 #include "order/mark.h"

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "fault/host_memory.h"
-#include "order/synchronize.h"
+#include "order/poll.h"
 #include "process/reclaim.h"
 #include "region/collect.h"
 #include "region/handle.h"

@@ -10,7 +10,7 @@
 
 #include "heap/rows.h"
 #include "order/mark.h"
-#include "order/synchronize.h"
+#include "order/poll.h"
 #include "region/collect.h"
 #include "region/find.h"
 #include "region/lane.h"

@@ -5,7 +5,6 @@
 
 #include <cmocka.h>
 
-#include "order/borrow.h"
 #include "order/stream_cache.h"
 #include "unit/order/known.h"
 #include "unit/stepping.h"

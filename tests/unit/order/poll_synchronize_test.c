@@ -6,8 +6,8 @@
 #include <cmocka.h>
 
 #include "fault/host_memory.h"
-#include "order/end.h"
 #include "order/identity.h"
+#include "order/resolve.h"
 #include "unit/order/known.h"
 #include "unit/outcomes.h"
 

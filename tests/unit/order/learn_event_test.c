@@ -7,7 +7,7 @@
 
 #include "fault/host_memory.h"
 #include "inside/order.h"
-#include "order/event.h"
+#include "order/learn.h"
 #include "unit/order/known.h"
 #include "unit/outcomes.h"
 

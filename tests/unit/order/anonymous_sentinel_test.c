@@ -8,20 +8,20 @@
 
 #include "fault/host_memory.h"
 #include "inside/order.h"
-#include "order/sentinel.h"
+#include "order/identity.h"
 #include "unit/order/known.h"
 #include "unit/outcomes.h"
 
 static uint64_t id_of(CUcontext context) {
     uint64_t id = 0;
-    assert_done(sp_sentinel_id(context, &id));
+    assert_done(sp_anonymous.context_id(context, &id));
     assert_int_not_equal(id, 0);
     return id;
 }
 
 static uint64_t known_id_of(CUcontext context) {
     uint64_t id = 1;
-    assert_done(sp_sentinel_known_id(context, &id));
+    assert_done(sp_anonymous.known_context_id(context, &id));
     return id;
 }
 
@@ -49,7 +49,7 @@ static void a_context_gets_one_and_is_then_asked_for_by_one_call(void **state) {
     uint64_t calls = simcudaCallCount(NULL);
     assert_int_equal(id_of(simulated_context()), id);
     assert_int_equal(known_id_of(simulated_context()), id);
-    assert_false(sp_sentinel_is_gone(simulated_context(), id));
+    assert_false(sp_anonymous.context_is_gone(simulated_context(), id));
     assert_int_equal(simcudaCallCount(NULL), calls + 3);
     assert_int_equal(live_sentinels(), 1);
 }
@@ -75,7 +75,7 @@ static void other_memory_at_its_address_is_not_taken_for_it(void **state) {
     destroy(context);
     // Has the freed address.
     assert_int_equal(sp_driver->cuMemHostAlloc(&memory, 64, 0), CUDA_SUCCESS);
-    assert_true(sp_sentinel_is_gone(context, id));
+    assert_true(sp_anonymous.context_is_gone(context, id));
     assert_ptr_equal(new_context(), context);
     assert_int_equal(known_id_of(context), 0);
     assert_int_not_equal(id_of(context), id);
@@ -91,7 +91,7 @@ static void one_that_can_not_be_made_is_an_error_that_leaves_nothing(void **stat
     CUcontext context = NULL;
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
         simcudaFailCall(calls[i], 1, simcudaFaultOnce, CUDA_ERROR_UNKNOWN);
-        assert_of_driver(sp_sentinel_id(simulated_context(), &id), CUDA_ERROR_UNKNOWN);
+        assert_of_driver(sp_anonymous.context_id(simulated_context(), &id), CUDA_ERROR_UNKNOWN);
         assert_int_equal(live_sentinels(), 0);
     }
     assert_int_equal(sp_driver->cuCtxSetCurrent(NULL), CUDA_SUCCESS);
@@ -107,7 +107,7 @@ static void without_host_memory_it_is_an_error_that_leaves_nothing(void **state)
     id_of(simulated_context()); // so that the simulated driver has what it needs
     inside_order_free_sentinels();
     host_memory_enter(1, true);
-    struct sp_outcome outcome = sp_sentinel_id(simulated_context(), &id);
+    struct sp_outcome outcome = sp_anonymous.context_id(simulated_context(), &id);
     host_memory_leave(&failed);
     assert_int_equal(failed, 1);
     assert_cause(outcome, SP_NO_HOST_MEMORY);
@@ -119,7 +119,7 @@ static void a_driver_that_has_no_number_for_it_is_not_supported(void **state) {
     (void)state;
     uint64_t id = 0;
     simcudaFailCall("cuPointerGetAttribute", 1, simcudaFaultOnce, CUDA_ERROR_INVALID_VALUE);
-    assert_cause(sp_sentinel_id(simulated_context(), &id), SP_NOT_SUPPORTED);
+    assert_cause(sp_anonymous.context_id(simulated_context(), &id), SP_NOT_SUPPORTED);
     assert_int_equal(live_sentinels(), 0);
 }
 
@@ -129,11 +129,11 @@ static void a_context_under_an_error_is_not_taken_for_gone(void **state) {
     uint64_t id = id_of(context);
     assert_int_equal(simcudaContextFail(context, CUDA_ERROR_ILLEGAL_ADDRESS), CUDA_SUCCESS);
     uint64_t answer = 0;
-    assert_of_driver(sp_sentinel_id(context, &answer), CUDA_ERROR_ILLEGAL_ADDRESS);
-    assert_of_driver(sp_sentinel_known_id(context, &answer), CUDA_ERROR_ILLEGAL_ADDRESS);
-    assert_false(sp_sentinel_is_gone(context, id));
+    assert_of_driver(sp_anonymous.context_id(context, &answer), CUDA_ERROR_ILLEGAL_ADDRESS);
+    assert_of_driver(sp_anonymous.known_context_id(context, &answer), CUDA_ERROR_ILLEGAL_ADDRESS);
+    assert_false(sp_anonymous.context_is_gone(context, id));
     destroy(context);
-    assert_true(sp_sentinel_is_gone(context, id));
+    assert_true(sp_anonymous.context_is_gone(context, id));
 }
 
 static void making_one_leaves_a_capture_valid(void **state) {
@@ -150,7 +150,7 @@ static void making_one_leaves_a_capture_valid(void **state) {
 
 static void meet(void *argument) {
     uint64_t *id = argument;
-    if (!sp_is_done(sp_sentinel_id(simulated_context(), id)))
+    if (!sp_is_done(sp_anonymous.context_id(simulated_context(), id)))
         *id = 0;
 }
 

@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "order/rule.h"
+#include "order/fence.h"
 
 enum { TAKER = 7, OTHER = 8, FENCE = 5 };
 
@@ -17,7 +17,7 @@ static struct sp_rule_facts nothing_known(void) {
 }
 
 static enum sp_rule decide(uint32_t slot, const struct sp_rule_facts *facts) {
-    return sp_rule_decide((struct sp_fence){slot, FENCE}, facts);
+    return sp_fence_rule((struct sp_fence){slot, FENCE}, facts);
 }
 
 // The whole table: each row stands for all facts that it leaves open (ANY), and the first that fits
@@ -143,33 +143,6 @@ static void an_earlier_incarnation_of_the_stream_is_another_stream(void **state)
     assert_int_equal(decide(TAKER, &facts), SP_RULE_COMPLETE);
 }
 
-static void require_legacy_order(bool recorded, const bool ordered[3][3]) {
-    for (int a = 0; a < 3; a++) {
-        for (int b = 0; b < 3; b++)
-            assert_int_equal(
-                sp_rule_legacy_ordered((enum sp_stream_kind)a, (enum sp_stream_kind)b, recorded),
-                ordered[a][b]);
-    }
-}
-
-// From the stream of the first index to that of the second.
-static void the_legacy_stream_is_ordered_with_blocking_streams_alone(void **state) {
-    (void)state;
-    static const bool ordered[3][3] = {
-        [SP_STREAM_LEGACY][SP_STREAM_BLOCKING] = true,
-        [SP_STREAM_BLOCKING][SP_STREAM_LEGACY] = true,
-    };
-    require_legacy_order(true, ordered);
-}
-
-static void memory_of_the_legacy_stream_needs_an_event_behind_its_free(void **state) {
-    (void)state;
-    static const bool ordered[3][3] = {
-        [SP_STREAM_BLOCKING][SP_STREAM_LEGACY] = true,
-    };
-    require_legacy_order(false, ordered);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_rule_is_its_truth_table),
@@ -177,8 +150,6 @@ int main(void) {
         cmocka_unit_test(rules_1_and_2_hold_under_every_policy),
         cmocka_unit_test(a_cheaper_rule_is_preferred),
         cmocka_unit_test(an_earlier_incarnation_of_the_stream_is_another_stream),
-        cmocka_unit_test(the_legacy_stream_is_ordered_with_blocking_streams_alone),
-        cmocka_unit_test(memory_of_the_legacy_stream_needs_an_event_behind_its_free),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
