@@ -34,10 +34,6 @@ int sp_api_promises(void);
 SP_APART poolError_t sp_api_stream(CUstream handle, const struct sp_pool *pool,
                                    struct sp_stream **stream);
 
-// Finds it once more, or notes the error, where the driver has not told the stream.
-SP_COLD poolError_t sp_api_stream_late(struct sp_outcome outcome, CUstream handle,
-                                       const struct sp_pool *pool, struct sp_stream **stream);
-
 static inline poolError_t sp_api_no_pool(poolMemPool_t handle) {
     return sp_fail(poolErrorInvalidValue, "%p is not a pool", (void *)handle);
 }
@@ -48,25 +44,13 @@ static inline poolError_t sp_api_pool(poolMemPool_t handle, struct sp_pool **poo
     return *pool ? poolSuccess : sp_api_no_pool(handle);
 }
 
-// ------------------------------------------------------------------------------ memory (memory.c)
-//
-// Frees behind several streams share these with frees behind one, and calls that make promises of
-// their own with calls that make none.
-
-// Returns the promises of the pool that memory belongs to, by its owner, or none.
-int sp_api_promises_of(uintptr_t owner);
-
-// Finds the stream of a free, and asks the driver nothing that the promises answer. Returns null
-// with an error, also where the stream captures.
-struct sp_stream *sp_api_admit_free(CUstream handle, int promises, poolError_t *error);
-
 // As poolMallocAsync(), poolMallocFromPoolAsync() and poolFreeAsync() in a process whose runtime is
 // plain, with pointers that aren't null. `known` combines promises that hold for the stream
 // whatever the pool was promised.
 poolError_t sp_api_allocate(void **ptr, size_t size, CUstream stream, int known);
 poolError_t sp_api_allocate_from(void **ptr, size_t size, poolMemPool_t handle, CUstream stream,
                                  int known);
-//
+
 // A free of memory that is no pool's is refused, with no word said: `is_foreign` says so.
 poolError_t sp_api_free(void *ptr, CUstream stream, int known, bool *is_foreign);
 

@@ -24,23 +24,10 @@ bool sp_interpose_has_address(uint64_t address) {
     return sp_page_map_has(address);
 }
 
-static struct sp_device *device_to_ask(int ordinal) {
-    return sp_fork_is_child() ? NULL : sp_device_at(ordinal);
-}
-
-bool sp_interpose_give_enough(int ordinal, size_t bytes) {
-    struct sp_device *device = device_to_ask(ordinal);
-    return device && sp_reclaim_give_enough(device, bytes);
-}
-
-bool sp_interpose_give_all(int ordinal, size_t bytes) {
-    struct sp_device *device = device_to_ask(ordinal);
-    return device && sp_reclaim_give_all(device, bytes);
-}
-
-bool sp_interpose_give_awaited(int ordinal, size_t bytes) {
-    struct sp_device *device = device_to_ask(ordinal);
-    return device && sp_reclaim_await_frees(device, bytes) && sp_reclaim_give_all(device, bytes);
+bool sp_interpose_give(int ordinal, size_t bytes, enum sp_interpose_share share) {
+    struct sp_device *device = sp_fork_is_child() ? NULL : sp_device_at(ordinal);
+    return device && (share != SP_INTERPOSE_AWAITED || sp_reclaim_await_frees(device, bytes)) &&
+           sp_reclaim_give(device, bytes, share != SP_INTERPOSE_ENOUGH);
 }
 
 static atomic_bool has_entered, has_one_behind;

@@ -1,16 +1,7 @@
-// The host's clock: nanoseconds that only grow, from an arbitrary beginning.
+// For files that include it by its old name.
 #ifndef STREAMPOOL_BASE_TIME_H
 #define STREAMPOOL_BASE_TIME_H
 
-#include <stdint.h>
-#include <time.h>
-
-#define SP_SECOND ((uint64_t)1000000000)
-
-static inline uint64_t sp_time_now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * SP_SECOND + (uint64_t)time.tv_nsec;
-}
+#include "base/thread.h"
 
 #endif
