@@ -1,6 +1,6 @@
 #include "order/sentinel.h"
 
-#include "base/hash.h"
+#include "base/number.h"
 #include "order/context.h"
 
 #include <stdlib.h>

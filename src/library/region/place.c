@@ -1,6 +1,6 @@
 #include "region/place.h"
 
-#include "heap/lowest.h"
+#include "heap/search.h"
 #include "region/device.h"
 
 // So many blocks are looked at before the best fit is taken instead.

@@ -1,6 +1,5 @@
 #include "region/take.h"
 
-#include "base/checked.h"
 #include "base/number.h"
 #include "region/collect.h"
 #include "region/lane.h"
