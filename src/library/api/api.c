@@ -1,6 +1,7 @@
 // The common ground of all calls: the context that a call gets, the errors that it returns, and the
 // versions.
 #include "api/api.h"
+#include "api/interpose.h"
 #include "process/promises.h"
 
 #include <streampool/lists.h>
@@ -9,7 +10,7 @@
 
 static _Thread_local unsigned char terms; // static thread-local memory is scarce
 
-int sp_api_set_terms(int set) {
+int sp_interpose_set_terms(int set) {
     int before = terms;
     terms = (unsigned char)set;
     return before;
@@ -24,7 +25,7 @@ struct sp_outcome sp_api_supply_context(struct sp_outcome outcome, CUstream hand
     CUcontext current = NULL;
     uint64_t id;
     if (!sp_outcome_lacks_context(outcome) || !sp_stream_is_default(handle) ||
-        terms & SP_API_DEMANDS || !sp_is_done(sp_context_current(&current, &id)) || current)
+        terms & SP_INTERPOSE_DEMANDS || !sp_is_done(sp_context_current(&current, &id)) || current)
         return outcome;
     struct sp_device *device = pool ? pool->device : &sp_devices[0];
     return sp_context_make_primary_current(&device->primary, (int)(device - sp_devices));

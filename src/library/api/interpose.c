@@ -1,5 +1,4 @@
 #include "api/interpose.h"
-#include "api/api.h"
 #include "base/page_map.h"
 #include "base/thread.h"
 #include "driver/driver.h"
@@ -7,6 +6,7 @@
 #include "order/stream_cache.h"
 #include "process/promises.h"
 #include "process/reclaim.h"
+#include "process/runtime.h"
 
 void sp_interpose_set_find(void *(*find)(void *library, const char *name)) {
     sp_driver_set_find(find);
@@ -77,28 +77,4 @@ void sp_interpose_set_destroy(CUresult (*destroy)(CUstream stream), bool is_behi
 
 uint64_t sp_interpose_thread(void) {
     return sp_thread_number();
-}
-
-int sp_interpose_set_terms(int terms) {
-    return sp_api_set_terms(terms);
-}
-
-poolError_t sp_interpose_malloc(void **ptr, size_t size, CUstream stream, int promises) {
-    return SP_LIKELY(sp_runtime_is_plain() && ptr)
-               ? sp_api_allocate(ptr, size, stream, sp_promises_that_hold(promises))
-               : poolMallocAsync(ptr, size, stream);
-}
-
-poolError_t sp_interpose_malloc_from_pool(void **ptr, size_t size, poolMemPool_t pool,
-                                          CUstream stream, int promises) {
-    return SP_LIKELY(sp_runtime_is_plain() && ptr)
-               ? sp_api_allocate_from(ptr, size, pool, stream, sp_promises_that_hold(promises))
-               : poolMallocFromPoolAsync(ptr, size, pool, stream);
-}
-
-poolError_t sp_interpose_free(void *ptr, CUstream stream, int promises, bool *is_foreign) {
-    if (SP_LIKELY(sp_runtime_is_plain() && ptr))
-        return sp_api_free(ptr, stream, sp_promises_that_hold(promises), is_foreign);
-    *is_foreign = ptr && !sp_page_map_has((uint64_t)(uintptr_t)ptr);
-    return *is_foreign ? poolErrorInvalidValue : poolFreeAsync(ptr, stream);
 }

@@ -2,7 +2,9 @@
 // the driver's names, in programs that weren't written for the library.
 //
 // These functions are exported in a version of their own (STREAMPOOL_PRIVATE), which promises
-// nothing: the drop-in of one build uses the library of the same build.
+// nothing: the drop-in of one build uses the library of the same build. Those that are like public
+// calls stand beside these (memory.c), and the terms of a call where calls have their context
+// (api.c).
 #ifndef STREAMPOOL_API_INTERPOSE_H
 #define STREAMPOOL_API_INTERPOSE_H
 

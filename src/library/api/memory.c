@@ -1,5 +1,6 @@
 // The calls that allocate and free memory.
 #include "api/api.h"
+#include "api/interpose.h"
 #include "calls/free.h"
 #include "calls/malloc.h"
 #include "order/stream_cache.h"
@@ -170,17 +171,6 @@ static SP_HOT poolError_t allocate_from_current(void **ptr, size_t size, CUstrea
     return error;
 }
 
-poolError_t sp_api_allocate(void **ptr, size_t size, CUstream stream, int known) {
-    return allocate_from_current(ptr, size, stream, poolMallocDefault, known);
-}
-
-poolError_t sp_api_allocate_from(void **ptr, size_t size, poolMemPool_t handle, CUstream stream,
-                                 int known) {
-    struct named_pool from = {handle, sp_handle_pool(handle)};
-    return from.pool ? allocate_from(ptr, size, from, stream, poolMallocDefault, known)
-                     : sp_api_no_pool(handle);
-}
-
 // ------------------------------------------------------------------------------------- allocations
 
 // An allocation as the program asked for it. A null handle that was not `named` stands for the
@@ -302,13 +292,6 @@ static SP_HOT poolError_t free_in_order(void *pointer, uintptr_t owner, CUstream
         return poolSuccess;
     return done.left == SP_LEFT_ALL ? sp_free_other(pointer, owner, stream)
                                     : sp_free_finish(lane, owner, stream, sequence, done);
-}
-
-poolError_t sp_api_free(void *ptr, CUstream stream, int known, bool *is_foreign) {
-    uintptr_t owner = sp_owner_of_freed((uint64_t)(uintptr_t)ptr);
-    *is_foreign = SP_UNLIKELY(!owner) && !sp_page_map_has((uint64_t)(uintptr_t)ptr);
-    return SP_UNLIKELY(*is_foreign) ? poolErrorInvalidValue
-                                    : free_in_order(ptr, owner, stream, known);
 }
 
 static poolError_t free_once(void *ptr) {
@@ -452,6 +435,35 @@ poolError_t poolFreeAsyncAfter(void *ptr, const CUstream streams[], size_t count
 
 poolError_t poolFreeAsyncAfter_ptsz(void *ptr, const CUstream streams[], size_t count) {
     return free_after(ptr, (struct list){.handles = streams, .count = count, .per_thread = true});
+}
+
+// --------------------------------------------- the same, with promises of the stream (interpose.h)
+
+poolError_t sp_interpose_malloc(void **ptr, size_t size, CUstream stream, int promises) {
+    return SP_LIKELY(sp_runtime_is_plain() && ptr)
+               ? allocate_from_current(ptr, size, stream, poolMallocDefault,
+                                       sp_promises_that_hold(promises))
+               : poolMallocAsync(ptr, size, stream);
+}
+
+poolError_t sp_interpose_malloc_from_pool(void **ptr, size_t size, poolMemPool_t handle,
+                                          CUstream stream, int promises) {
+    if (SP_UNLIKELY(!sp_runtime_is_plain() || !ptr))
+        return poolMallocFromPoolAsync(ptr, size, handle, stream);
+    struct named_pool from = {handle, sp_handle_pool(handle)};
+    return from.pool ? allocate_from(ptr, size, from, stream, poolMallocDefault,
+                                     sp_promises_that_hold(promises))
+                     : sp_api_no_pool(handle);
+}
+
+poolError_t sp_interpose_free(void *ptr, CUstream stream, int promises, bool *is_foreign) {
+    bool is_plain = SP_LIKELY(sp_runtime_is_plain() && ptr);
+    uintptr_t owner = is_plain ? sp_owner_of_freed((uint64_t)(uintptr_t)ptr) : 0;
+    *is_foreign = SP_UNLIKELY(!owner) && ptr && !sp_page_map_has((uint64_t)(uintptr_t)ptr);
+    if (SP_UNLIKELY(*is_foreign))
+        return poolErrorInvalidValue;
+    return is_plain ? free_in_order(ptr, owner, stream, sp_promises_that_hold(promises))
+                    : poolFreeAsync(ptr, stream);
 }
 
 // --------------------------------------------- the same, where stream 0 is the thread's own stream

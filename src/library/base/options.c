@@ -126,11 +126,6 @@ const struct sp_options *sp_options(void) {
     return &options;
 }
 
-bool sp_options_observe(void) {
-    const struct sp_options *asked = sp_options();
-    return asked->stats || asked->leaks || asked->trace;
-}
-
 const char *sp_options_ignored(size_t index) {
     pthread_once(&read_once, read_environment);
     return ignored_texts[index];

@@ -76,9 +76,6 @@ extern const size_t sp_option_count;
 // The options, which stay unchanged for the life of the process. Never null.
 const struct sp_options *sp_options(void);
 
-// True when the options ask for allocations and frees to be noted (process/observe.h).
-bool sp_options_observe(void);
-
 // The value of an option, by its place in the table, that was ignored because it can't be read.
 // Null when none was. The log reports it when it chooses its level.
 const char *sp_options_ignored(size_t index);

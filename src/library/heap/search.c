@@ -121,31 +121,21 @@ static uint8_t number_after(const struct walk *walk, uint8_t before) {
     return before == SP_ROWS_UNKNOWN ? SP_ROWS_LARGE : before;
 }
 
-// Returns the first block of the row in front of `first`, as far as this walk looks.
-static struct sp_block *first_before(struct walk *walk, struct sp_block *first) {
-    for (unsigned i = 0; sp_block_is_in_tier(first->prev) && first->prev->address >= walk->end;
-         i++) {
-        if (walk->search->in_parts && i == SP_ROWS_LONG)
+// Returns the last block of the row on one side of a block, as far as this walk looks.
+static struct sp_block *outermost(struct walk *walk, struct sp_block *block, bool behind) {
+    for (unsigned i = 0; !walk->search->in_parts || i < SP_ROWS_LONG; i++) {
+        struct sp_block *next = behind ? block->next : block->prev;
+        if (!sp_block_is_in_tier(next) || next->address < walk->end)
             break;
-        first = first->prev;
+        block = next;
         count_look(walk);
     }
-    return first;
-}
-
-static struct sp_block *last_behind(struct walk *walk, struct sp_block *last) {
-    for (unsigned i = 0; sp_block_is_in_tier(last->next); i++) {
-        if (walk->search->in_parts && i == SP_ROWS_LONG)
-            break;
-        last = last->next;
-        count_look(walk);
-    }
-    return last;
+    return block;
 }
 
 static void walk_row(struct walk *walk, struct sp_block *boundary) {
-    struct sp_block *first = first_before(walk, boundary->prev);
-    struct sp_block *last = last_behind(walk, boundary);
+    struct sp_block *first = outermost(walk, boundary->prev, false);
+    struct sp_block *last = outermost(walk, boundary, true);
     uint64_t size = sp_block_end(last) - first->address;
     walk->is_whole = !sp_block_is_in_tier(first->prev) && !sp_block_is_in_tier(last->next);
     walk->number = walk->is_whole ? sp_search_number(size) : SP_ROWS_LARGE;

@@ -27,7 +27,7 @@ void sp_observe_begin(void) {
         .thread_is_first_time = sp_thread_is_first_time,
     };
     const struct sp_options *asked = sp_options();
-    if (!sp_options_observe())
+    if (!asked->stats && !asked->leaks && !asked->trace)
         return;
     host.lock_hook = sp_lock_hook();
     observer = sp_observe_load(&host);
