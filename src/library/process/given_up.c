@@ -258,8 +258,9 @@ static bool is_of_given_up(const struct sp_task *task) {
 
 // A pool's struct is never freed, so the task may be looked at, whichever pool has the struct by
 // then.
-void sp_given_up_await_worker(void) {
-    sp_worker_await(is_of_given_up);
+void sp_given_up_await_worker(struct sp_device *device) {
+    if (sp_load_acquire(&device->given_up) > 0)
+        sp_worker_await(is_of_given_up);
 }
 
 static void reap_due(struct sp_device *device) {
@@ -268,8 +269,7 @@ static void reap_due(struct sp_device *device) {
     sp_lock_release(&device->lock);
     for (struct sp_pool *pool = claim_due(device, &left); pool; pool = claim_due(device, &left))
         take_apart(pool);
-    if (sp_load_acquire(&device->given_up) > 0)
-        sp_given_up_await_worker();
+    sp_given_up_await_worker(device);
 }
 
 void sp_given_up_ask(struct sp_device *device) {

@@ -245,7 +245,6 @@ bool sp_life_destroy(struct sp_pool *pool, poolMemPool_t handle) {
     sp_lock_release(&pool->lock);
     sp_lock_release(&device->lock);
     sp_given_up_reap_pool(device, pool);
-    if (sp_load_acquire(&device->given_up) > 0)
-        sp_given_up_await_worker();
+    sp_given_up_await_worker(device);
     return true;
 }
