@@ -2,7 +2,7 @@
 // removed again.
 #include "cli/run.h"
 
-#include "base/setting.h"
+#include "base/options.h"
 #include "cli/command.h"
 #include "cli/complain.h"
 #include "cli/output.h"
@@ -33,10 +33,10 @@ static enum sp_run_mode mode_of(const char *text, const struct argp_state *state
 // one, or too long, as far as a comma; so does this.
 static void check_settings(const char *list, const struct argp_state *state) {
     char text[SP_SETTING_TEXT];
-    struct sp_setting setting;
+    struct sp_option_setting setting;
     do {
-        bool fits = sp_setting_next(&list, text);
-        const char *why = fits ? sp_setting_read(text, &setting) : "it is too long";
+        bool fits = sp_options_next_setting(&list, text);
+        const char *why = fits ? sp_options_read_setting(text, &setting) : "it is too long";
         if (why)
             argp_error(state, "--set '%s': %s", text, why);
     } while (*list);

@@ -11,7 +11,7 @@
 #include "devheap/survey.h"
 #include "devheap/trim.h"
 
-#include "base/cancel.h"
+#include "base/thread.h"
 
 #include <stdbool.h>
 #include <unistd.h>

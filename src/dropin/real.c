@@ -2,7 +2,7 @@
 #include "dropin/driver_file.h"
 #include "dropin/elf.h"
 
-#include "driver/forwarded.h"
+#include "driver/table.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

@@ -23,7 +23,7 @@ const struct sp_real *sp_real(void);
 // The handle of the driver's library, or null where there is none.
 void *sp_real_library(void);
 
-// True when that library is a drop-in, too: one that forwards to the driver (driver/forwarded.h).
+// True when that library is a drop-in, too: one that forwards to the driver (driver/table.h).
 bool sp_real_is_forwarder(void);
 
 // The answer to a call that the driver lacks.

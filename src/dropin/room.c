@@ -3,11 +3,8 @@
 #include "dropin/served.h"
 #include "dropin/theirs.h"
 
-// These are tried one after the other. The last one waits.
-static bool (*const steps[])(int device, size_t bytes) = {
-    sp_interpose_give_enough, sp_interpose_give_all, sp_interpose_give_awaited};
-
-enum { STEPS = sizeof steps / sizeof steps[0] };
+// The pools are asked for one share after the other. For the last one they wait.
+enum { STEPS = SP_INTERPOSE_SHARES };
 
 static bool find_device(struct sp_room *room) {
     if (room->device >= 0)
@@ -22,7 +19,7 @@ bool sp_room_made(struct sp_room *room, CUresult result) {
         return false;
     bool gave = false;
     while (!gave && room->step < STEPS - room->never_waits)
-        gave = steps[room->step++](room->device, room->bytes);
+        gave = sp_interpose_give(room->device, room->bytes, (enum sp_interpose_share)room->step++);
     return gave;
 }
 

@@ -7,8 +7,8 @@
 
 #include "api/interpose.h"
 #include "base/atomic.h"
-#include "base/hash.h"
 #include "base/lock.h"
+#include "base/number.h"
 
 #include <stdlib.h>
 

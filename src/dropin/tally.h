@@ -5,7 +5,7 @@
 
 #include "driver/abi.h"
 
-#include "base/time.h"
+#include "base/thread.h"
 #include "dropin/format.h"
 #include "dropin/wanted.h"
 

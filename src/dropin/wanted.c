@@ -1,6 +1,6 @@
 // The path is copied before the program runs: a program may write over its environment.
 #include "dropin/wanted.h"
-#include "base/cancel.h"
+#include "base/thread.h"
 #include "dropin/format.h"
 
 #include <fcntl.h>

@@ -1,8 +1,7 @@
 #include "observe/file.h"
 
-#include "base/cancel.h"
 #include "base/lock.h"
-#include "base/time.h"
+#include "base/thread.h"
 #include "observe/host.h"
 
 #include <dlfcn.h>

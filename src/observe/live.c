@@ -2,7 +2,7 @@
 
 #include "base/list.h"
 #include "base/lock.h"
-#include "base/time.h"
+#include "base/thread.h"
 
 #include <stdlib.h>
 

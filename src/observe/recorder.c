@@ -1,7 +1,7 @@
 #include "observe/recorder.h"
 
 #include "base/lock.h"
-#include "base/time.h"
+#include "base/thread.h"
 #include "observe/file.h"
 #include "observe/host.h"
 

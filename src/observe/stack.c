@@ -1,6 +1,5 @@
 #include "observe/stack.h"
 
-#include "base/hash.h"
 #include "base/lock.h"
 #include "base/number.h"
 

@@ -1,7 +1,7 @@
 #include "observe/turn.h"
 
 #include "base/lock.h"
-#include "base/time.h"
+#include "base/thread.h"
 
 #include <pthread.h>
 

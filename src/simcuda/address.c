@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "base/checked.h"
+#include "base/number.h"
 #include "simcuda/host.h"
 #include "simcuda/shared.h"
 #include "simcuda/thread.h"

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "base/checked.h"
+#include "base/number.h"
 #include "simcuda/address.h"
 #include "simcuda/context.h"
 #include "simcuda/cost.h"

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "driver/error_codes.h"
+#include "driver/table.h"
 #include "simcuda/bridge.h"
 #include "simcuda/device.h"
 #include "simcuda/fault.h"

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/checked.h"
 #include "base/log.h"
+#include "base/number.h"
 #include "base/options.h"
 #include "driver/abi.h"
 

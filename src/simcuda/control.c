@@ -5,7 +5,7 @@
 #include <streampool/simcuda.h>
 #include <string.h>
 
-#include "base/cancel.h"
+#include "base/thread.h"
 #include "simcuda/bytes.h"
 #include "simcuda/context.h"
 #include "simcuda/device.h"

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/checked.h"
+#include "base/number.h"
 #include "simcuda/host.h"
 #include "simcuda/shared.h"
 #include "simcuda/thread.h"

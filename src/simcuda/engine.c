@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include "base/cancel.h"
+#include "base/thread.h"
 #include "simcuda/address.h"
 #include "simcuda/allocation.h"
 #include "simcuda/capture.h"

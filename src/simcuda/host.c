@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
-#include "base/checked.h"
 #include "base/log.h"
+#include "base/number.h"
 
 // Zeroed where it is new.
 static void *try(void *memory, size_t bytes) {

@@ -1,6 +1,6 @@
 #include "simcuda/shared.h"
 
-#include "base/cancel.h"
+#include "base/thread.h"
 
 _Atomic int sim_life;
 struct simcudaConfig sim_config;

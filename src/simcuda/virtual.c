@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdbool.h>
 
-#include "base/checked.h"
+#include "base/number.h"
 #include "simcuda/address.h"
 #include "simcuda/cost.h"
 #include "simcuda/device.h"

@@ -1,7 +1,7 @@
 #include "inside/chain.h"
 
 #include "base/number.h"
-#include "heap/rows.h"
+#include "heap/search.h"
 
 // ------------------------------------------------------------------------------------------ blocks
 
@@ -24,7 +24,8 @@ static bool has_right_tier(const struct sp_block *block) {
 static bool is_entered(const struct sp_block *block) {
     size_t unit = sp_units_at(block->chain, block->address);
     const struct sp_leaf *leaf = sp_units_leaf(block->chain, unit);
-    return (leaf->first[unit % SP_LEAF_UNITS] == block) == sp_units_is_first(block, unit);
+    return (leaf->first[unit % SP_LEAF_UNITS] == block) ==
+           (!block->prev || sp_units_at(block->chain, block->prev->address) != unit);
 }
 
 static bool check_block(const struct sp_block *block) {
@@ -36,7 +37,7 @@ static bool check_block(const struct sp_block *block) {
 // blocks
 
 static unsigned number_of(uint64_t size) {
-    return (unsigned)sp_min(sp_size_class_bin(size) + 1, SP_ROWS_LARGE);
+    return (unsigned)sp_min(sp_block_bin(size) + 1, SP_ROWS_LARGE);
 }
 
 // Returns the number of the unit that a seam is in. The second block of the seam names it.

@@ -5,8 +5,8 @@
 #include "heap/block.h"
 
 // True when the blocks cover the range in order and know their neighbours; the tables are as
-// heap/units.h, heap/rows.h and heap/lowest.h state; no two holes touch; and exactly the free
-// blocks and the holes are in a tier.
+// heap/block.h and heap/search.h state; no two holes touch; and exactly the free blocks and the
+// holes are in a tier.
 bool inside_chain_check(const struct sp_chain *chain);
 
 #endif

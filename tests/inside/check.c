@@ -1,6 +1,5 @@
 #include "inside/check.h"
 
-#include "base/checked.h"
 #include "base/number.h"
 #include "inside/calendar.h"
 #include "inside/chain.h"

@@ -2,7 +2,7 @@
 
 #include <inttypes.h>
 
-#include "base/time.h"
+#include "base/thread.h"
 #include "random/blocks.h"
 #include "random/choose.h"
 #include "random/ordering.h"

@@ -2,7 +2,7 @@
 
 #include <inttypes.h>
 
-#include "base/checked.h"
+#include "base/number.h"
 #include "process/runtime.h"
 #include "region/handle.h"
 #include "region/pool.h"

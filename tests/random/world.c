@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/checked.h"
+#include "base/number.h"
 #include "inside/check.h"
 #include "random/observing.h"
 #include "random/operations.h"

@@ -1,6 +1,6 @@
 #include "support/room.h"
 
-#include "base/checked.h"
+#include "base/number.h"
 #include "order/resolve.h"
 #include "process/runtime.h"
 #include "region/collect.h"

@@ -9,7 +9,7 @@
 #include "dropin/forward/search.h"
 
 #include "api/interpose.h"
-#include "driver/forwarded.h"
+#include "driver/table.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

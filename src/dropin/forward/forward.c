@@ -15,7 +15,7 @@
 #include "dropin/real.h"
 
 #include "base/atomic.h"
-#include "driver/forwarded.h"
+#include "driver/table.h"
 
 #include <dlfcn.h>
 #include <string.h>

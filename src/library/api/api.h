@@ -18,25 +18,14 @@ static inline CUstream sp_api_per_thread(CUstream stream) {
 struct sp_outcome sp_api_supply_context(struct sp_outcome outcome, CUstream handle,
                                         const struct sp_pool *pool);
 
-// Sets on what terms the thread makes its next calls, and returns those from before. With
-// SP_API_DEMANDS they fail with 201 where no context is current, as the driver's own calls do. It
-// is for code that stands in for the driver, on whose errors the runtime relies. What is promised
-// besides, as enum poolStreamPromise has it, counts for streams that are passed to calls that
-// synchronise, query, record, wait and destroy.
-enum { SP_API_DEMANDS = 1 << 7 };
-int sp_api_set_terms(int set);
-
-// Returns those of the terms that are promises, and hold.
+// Returns the promises that hold, of the terms on which the thread makes its calls
+// (sp_interpose_set_terms()).
 int sp_api_promises(void);
 
 // Finds the stream behind a caller's handle, or notes an error and returns it. It supplies a
 // context where one is missing. `pool` is the one that the call names, or null.
 SP_APART poolError_t sp_api_stream(CUstream handle, const struct sp_pool *pool,
                                    struct sp_stream **stream);
-
-// Finds it once more, or notes the error, where the driver has not told the stream.
-SP_COLD poolError_t sp_api_stream_late(struct sp_outcome outcome, CUstream handle,
-                                       const struct sp_pool *pool, struct sp_stream **stream);
 
 static inline poolError_t sp_api_no_pool(poolMemPool_t handle) {
     return sp_fail(poolErrorInvalidValue, "%p is not a pool", (void *)handle);
@@ -47,27 +36,5 @@ static inline poolError_t sp_api_pool(poolMemPool_t handle, struct sp_pool **poo
     *pool = sp_handle_pool(handle);
     return *pool ? poolSuccess : sp_api_no_pool(handle);
 }
-
-// ------------------------------------------------------------------------------ memory (memory.c)
-//
-// Frees behind several streams share these with frees behind one, and calls that make promises of
-// their own with calls that make none.
-
-// Returns the promises of the pool that memory belongs to, by its owner, or none.
-int sp_api_promises_of(uintptr_t owner);
-
-// Finds the stream of a free, and asks the driver nothing that the promises answer. Returns null
-// with an error, also where the stream captures.
-struct sp_stream *sp_api_admit_free(CUstream handle, int promises, poolError_t *error);
-
-// As poolMallocAsync(), poolMallocFromPoolAsync() and poolFreeAsync() in a process whose runtime is
-// plain, with pointers that aren't null. `known` combines promises that hold for the stream
-// whatever the pool was promised.
-poolError_t sp_api_allocate(void **ptr, size_t size, CUstream stream, int known);
-poolError_t sp_api_allocate_from(void **ptr, size_t size, poolMemPool_t handle, CUstream stream,
-                                 int known);
-//
-// A free of memory that is no pool's is refused, with no word said: `is_foreign` says so.
-poolError_t sp_api_free(void *ptr, CUstream stream, int known, bool *is_foreign);
 
 #endif

@@ -1,5 +1,4 @@
 #include "api/interpose.h"
-#include "api/api.h"
 #include "base/page_map.h"
 #include "base/thread.h"
 #include "driver/driver.h"
@@ -7,6 +6,7 @@
 #include "order/stream_cache.h"
 #include "process/promises.h"
 #include "process/reclaim.h"
+#include "process/runtime.h"
 
 void sp_interpose_set_find(void *(*find)(void *library, const char *name)) {
     sp_driver_set_find(find);
@@ -24,23 +24,10 @@ bool sp_interpose_has_address(uint64_t address) {
     return sp_page_map_has(address);
 }
 
-static struct sp_device *device_to_ask(int ordinal) {
-    return sp_fork_is_child() ? NULL : sp_device_at(ordinal);
-}
-
-bool sp_interpose_give_enough(int ordinal, size_t bytes) {
-    struct sp_device *device = device_to_ask(ordinal);
-    return device && sp_reclaim_give_enough(device, bytes);
-}
-
-bool sp_interpose_give_all(int ordinal, size_t bytes) {
-    struct sp_device *device = device_to_ask(ordinal);
-    return device && sp_reclaim_give_all(device, bytes);
-}
-
-bool sp_interpose_give_awaited(int ordinal, size_t bytes) {
-    struct sp_device *device = device_to_ask(ordinal);
-    return device && sp_reclaim_await_frees(device, bytes) && sp_reclaim_give_all(device, bytes);
+bool sp_interpose_give(int ordinal, size_t bytes, enum sp_interpose_share share) {
+    struct sp_device *device = sp_fork_is_child() ? NULL : sp_device_at(ordinal);
+    return device && (share != SP_INTERPOSE_AWAITED || sp_reclaim_await_frees(device, bytes)) &&
+           sp_reclaim_give(device, bytes, share != SP_INTERPOSE_ENOUGH);
 }
 
 static atomic_bool has_entered, has_one_behind;
@@ -90,28 +77,4 @@ void sp_interpose_set_destroy(CUresult (*destroy)(CUstream stream), bool is_behi
 
 uint64_t sp_interpose_thread(void) {
     return sp_thread_number();
-}
-
-int sp_interpose_set_terms(int terms) {
-    return sp_api_set_terms(terms);
-}
-
-poolError_t sp_interpose_malloc(void **ptr, size_t size, CUstream stream, int promises) {
-    return SP_LIKELY(sp_runtime_is_plain() && ptr)
-               ? sp_api_allocate(ptr, size, stream, sp_promises_that_hold(promises))
-               : poolMallocAsync(ptr, size, stream);
-}
-
-poolError_t sp_interpose_malloc_from_pool(void **ptr, size_t size, poolMemPool_t pool,
-                                          CUstream stream, int promises) {
-    return SP_LIKELY(sp_runtime_is_plain() && ptr)
-               ? sp_api_allocate_from(ptr, size, pool, stream, sp_promises_that_hold(promises))
-               : poolMallocFromPoolAsync(ptr, size, pool, stream);
-}
-
-poolError_t sp_interpose_free(void *ptr, CUstream stream, int promises, bool *is_foreign) {
-    if (SP_LIKELY(sp_runtime_is_plain() && ptr))
-        return sp_api_free(ptr, stream, sp_promises_that_hold(promises), is_foreign);
-    *is_foreign = ptr && !sp_page_map_has((uint64_t)(uintptr_t)ptr);
-    return *is_foreign ? poolErrorInvalidValue : poolFreeAsync(ptr, stream);
 }

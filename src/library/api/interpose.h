@@ -2,7 +2,9 @@
 // the driver's names, in programs that weren't written for the library.
 //
 // These functions are exported in a version of their own (STREAMPOOL_PRIVATE), which promises
-// nothing: the drop-in of one build uses the library of the same build.
+// nothing: the drop-in of one build uses the library of the same build. Those that are like public
+// calls stand beside these (memory.c), and the terms of a call where calls have their context
+// (api.c).
 #ifndef STREAMPOOL_API_INTERPOSE_H
 #define STREAMPOOL_API_INTERPOSE_H
 
@@ -34,15 +36,13 @@ STREAMPOOL_API bool sp_interpose_has_address(uint64_t address);
 // that they have free, where the call can succeed by that: process/reclaim.h. `bytes` is what the
 // call needs, 0 where that isn't known. True when the call is worth another attempt. Nothing
 // happens on a device that no pool was ever used on.
-
-// As much as is missing; nothing where that isn't known.
-STREAMPOOL_API bool sp_interpose_give_enough(int device, size_t bytes);
-
-// All that is free.
-STREAMPOOL_API bool sp_interpose_give_all(int device, size_t bytes);
-
-// All that is free once the host has waited for pending frees.
-STREAMPOOL_API bool sp_interpose_give_awaited(int device, size_t bytes);
+enum sp_interpose_share {
+    SP_INTERPOSE_ENOUGH,  // as much as is missing; nothing where that isn't known
+    SP_INTERPOSE_ALL,     // all that is free
+    SP_INTERPOSE_AWAITED, // all that is free once the host has waited for pending frees
+    SP_INTERPOSE_SHARES
+};
+STREAMPOOL_API bool sp_interpose_give(int device, size_t bytes, enum sp_interpose_share share);
 
 // A process may have two drop-ins, of which the one behind serves. Each says so when it is loaded.
 // True for the first that does.

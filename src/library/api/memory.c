@@ -1,5 +1,6 @@
 // The calls that allocate and free memory.
 #include "api/api.h"
+#include "api/interpose.h"
 #include "calls/free.h"
 #include "calls/malloc.h"
 #include "order/stream_cache.h"
@@ -7,6 +8,8 @@
 #include "process/promises.h"
 #include "region/held.h"
 #include "region/lane.h"
+
+#include <stdlib.h>
 
 static poolError_t refuse_capture(struct sp_outcome outcome) {
     if (sp_outcome_is_capture(outcome))
@@ -137,12 +140,6 @@ static SP_HOT int promises_of_current(CUstream handle, int known) {
     return let_cache(promises, handle) ? promises : known;
 }
 
-static SP_HOT void cache_if_promised(const struct sp_pool *pool, struct sp_stream *stream,
-                                     CUstream handle, int known) {
-    if (sp_stream_cache_find(handle) != stream && let_cache(sp_pool_promises(pool) | known, handle))
-        sp_stream_cache_add(stream, handle);
-}
-
 // Allocates from the current pool of the stream's device. Another thread may destroy that pool
 // meanwhile; then another pool is current.
 static SP_HOT poolError_t allocate_from_current(void **ptr, size_t size, CUstream handle,
@@ -166,21 +163,12 @@ static SP_HOT poolError_t allocate_from_current(void **ptr, size_t size, CUstrea
     do {
         poolMemPool_t current;
         struct sp_pool *pool = sp_device_current_pool(device, &current);
-        cache_if_promised(pool, stream, handle, known);
+        if (sp_stream_cache_find(handle) != stream &&
+            let_cache(sp_pool_promises(pool) | known, handle))
+            sp_stream_cache_add(stream, handle);
         error = take(pool, current, stream, size, flags, ptr);
     } while (error == SP_MALLOC_GONE);
     return error;
-}
-
-poolError_t sp_api_allocate(void **ptr, size_t size, CUstream stream, int known) {
-    return allocate_from_current(ptr, size, stream, poolMallocDefault, known);
-}
-
-poolError_t sp_api_allocate_from(void **ptr, size_t size, poolMemPool_t handle, CUstream stream,
-                                 int known) {
-    struct named_pool from = {handle, sp_handle_pool(handle)};
-    return from.pool ? allocate_from(ptr, size, from, stream, poolMallocDefault, known)
-                     : sp_api_no_pool(handle);
 }
 
 // ------------------------------------------------------------------------------------- allocations
@@ -306,21 +294,6 @@ static SP_HOT poolError_t free_in_order(void *pointer, uintptr_t owner, CUstream
                                     : sp_free_finish(lane, owner, stream, sequence, done);
 }
 
-poolError_t sp_api_free(void *ptr, CUstream stream, int known, bool *is_foreign) {
-    uintptr_t owner = sp_owner_of_freed((uint64_t)(uintptr_t)ptr);
-    *is_foreign = SP_UNLIKELY(!owner) && !sp_page_map_has((uint64_t)(uintptr_t)ptr);
-    return SP_UNLIKELY(*is_foreign) ? poolErrorInvalidValue
-                                    : free_in_order(ptr, owner, stream, known);
-}
-
-int sp_api_promises_of(uintptr_t owner) {
-    return promises_of_owner(owner);
-}
-
-struct sp_stream *sp_api_admit_free(CUstream handle, int promises, poolError_t *error) {
-    return admit(handle, NULL, promises, refuse_free_in_capture, error);
-}
-
 static poolError_t free_once(void *ptr) {
     return sp_free_other(ptr, sp_owner_of((uint64_t)(uintptr_t)ptr), NULL);
 }
@@ -361,10 +334,7 @@ SP_COLD static poolError_t free_aside(void *ptr, const CUstream *handle) {
     const struct sp_stream *stream = handle ? stream_to_note(*handle) : NULL;
     struct sp_live_block *block = sp_observe_freeing(ptr);
     error = free_in_some_order(ptr, handle);
-    if (error == poolSuccess)
-        sp_observe_freed(block, stream);
-    else
-        sp_observe_not_freed(block);
+    sp_observe_freed(block, error, stream);
     sp_observe_give_turn(turn);
     return error;
 }
@@ -383,7 +353,120 @@ poolError_t poolFree(void *ptr) {
     return ptr ? free_in_no_order(ptr) : poolSuccess;
 }
 
-// ------------------------------------------- the same, where stream 0 is the thread's own stream
+// -------------------------------------------------------------------- frees behind several streams
+
+// The streams of one call, each once, by their slots.
+struct list {
+    const CUstream *handles;
+    size_t count;
+    bool per_thread; // stream 0 is the per-thread default stream
+    struct sp_release_point *points;
+    uint32_t distinct;
+    const struct sp_stream *first; // of the list
+};
+
+static int compare_slots(const void *a, const void *b) {
+    const struct sp_release_point *left = a, *right = b;
+    return sp_compare(left->stream->slot, right->stream->slot);
+}
+
+static poolError_t admit_all(struct list *list, int promises) {
+    poolError_t error = poolSuccess;
+    for (size_t i = 0; i < list->count; i++) {
+        CUstream handle = list->per_thread ? sp_api_per_thread(list->handles[i]) : list->handles[i];
+        struct sp_stream *stream = admit(handle, NULL, promises, refuse_free_in_capture, &error);
+        if (!stream)
+            return error;
+        list->points[i] = (struct sp_release_point){.stream = stream};
+    }
+    list->first = list->points[0].stream;
+    qsort(list->points, list->count, sizeof list->points[0], compare_slots);
+    for (size_t i = 0; i < list->count; i++) {
+        if (i == 0 || list->points[list->distinct - 1].stream != list->points[i].stream)
+            list->points[list->distinct++] = list->points[i];
+    }
+    return poolSuccess;
+}
+
+static poolError_t free_behind(void *ptr, struct list *list) {
+    bool notes = sp_observe_is_on();
+    struct sp_live_block *block = notes ? sp_observe_freeing(ptr) : NULL;
+    uintptr_t owner = sp_owner_of((uint64_t)(uintptr_t)ptr);
+    poolError_t error = admit_all(list, promises_of_owner(owner));
+    if (error == poolSuccess && list->distinct == 1) // it is that stream's own free
+        error = sp_free_other(ptr, owner, list->points[0].stream);
+    else if (error == poolSuccess)
+        error = sp_free_behind(ptr, owner, list->points, list->distinct);
+    for (uint32_t i = 0; notes && error == poolSuccess && i < list->distinct; i++) {
+        if (list->points[i].stream != list->first)
+            sp_observe_joined(ptr, list->points[i].stream, list->first);
+    }
+    if (notes)
+        sp_observe_freed(block, error, list->first);
+    return error;
+}
+
+// A list that is longer than most takes host memory.
+enum { POINTS_AT_ONCE = 8 };
+
+static poolError_t free_after(void *ptr, struct list list) {
+    struct sp_release_point few[POINTS_AT_ONCE];
+    poolError_t error = sp_runtime_enter();
+    if (error != poolSuccess)
+        return error;
+    if (!list.handles || list.count == 0)
+        return sp_fail(poolErrorInvalidValue, list.handles ? "count is 0" : "streams is null");
+    if (!ptr)
+        return poolSuccess;
+    list.points = list.count <= POINTS_AT_ONCE ? few : calloc(list.count, sizeof few[0]);
+    if (!list.points)
+        return sp_fail(poolErrorMemoryAllocation, "out of host memory for %zu streams", list.count);
+    bool turn = sp_observe_take_turn();
+    error = free_behind(ptr, &list);
+    sp_observe_give_turn(turn);
+    if (list.points != few)
+        free(list.points);
+    return error;
+}
+
+poolError_t poolFreeAsyncAfter(void *ptr, const CUstream streams[], size_t count) {
+    return free_after(ptr, (struct list){.handles = streams, .count = count});
+}
+
+poolError_t poolFreeAsyncAfter_ptsz(void *ptr, const CUstream streams[], size_t count) {
+    return free_after(ptr, (struct list){.handles = streams, .count = count, .per_thread = true});
+}
+
+// --------------------------------------------- the same, with promises of the stream (interpose.h)
+
+poolError_t sp_interpose_malloc(void **ptr, size_t size, CUstream stream, int promises) {
+    return SP_LIKELY(sp_runtime_is_plain() && ptr)
+               ? allocate_from_current(ptr, size, stream, poolMallocDefault,
+                                       sp_promises_that_hold(promises))
+               : poolMallocAsync(ptr, size, stream);
+}
+
+poolError_t sp_interpose_malloc_from_pool(void **ptr, size_t size, poolMemPool_t handle,
+                                          CUstream stream, int promises) {
+    if (SP_UNLIKELY(!sp_runtime_is_plain() || !ptr))
+        return poolMallocFromPoolAsync(ptr, size, handle, stream);
+    struct named_pool from = {handle, sp_handle_pool(handle)};
+    return from.pool ? allocate_from(ptr, size, from, stream, poolMallocDefault,
+                                     sp_promises_that_hold(promises))
+                     : sp_api_no_pool(handle);
+}
+
+poolError_t sp_interpose_free(void *ptr, CUstream stream, int promises, bool *is_foreign) {
+    bool is_plain = SP_LIKELY(sp_runtime_is_plain() && ptr);
+    uintptr_t owner = is_plain ? sp_owner_of_freed((uint64_t)(uintptr_t)ptr) : 0;
+    *is_foreign = SP_UNLIKELY(!owner) && ptr && !sp_page_map_has((uint64_t)(uintptr_t)ptr);
+    if (SP_UNLIKELY(*is_foreign))
+        return poolErrorInvalidValue;
+    return is_plain ? free_in_order(ptr, owner, stream, sp_promises_that_hold(promises))
+                    : poolFreeAsync(ptr, stream);
+}
+
+// --------------------------------------------- the same, where stream 0 is the thread's own stream
 
 poolError_t poolMallocAsync_ptsz(void **ptr, size_t size, CUstream stream) {
     return poolMallocAsync(ptr, size, sp_api_per_thread(stream));

@@ -22,22 +22,8 @@
 // A 64-bit process can address no more bytes than this.
 #define LARGEST_POOL ((size_t)1 << 57)
 
-static poolError_t check_location(const struct poolMemLocation *location, int handle_types) {
-    switch (location->type) {
-    case poolMemLocationTypeDevice:
-        return poolSuccess;
-    case poolMemLocationTypeHost:
-    case poolMemLocationTypeHostNuma:
-        if (location->type == poolMemLocationTypeHost && handle_types != poolMemHandleTypeNone)
-            return sp_fail(poolErrorInvalidValue, "host memory can't be exported");
-        return sp_fail(poolErrorNotSupported, "pools of host memory are not supported");
-    default:
-        return sp_fail(poolErrorInvalidValue, "%d is not a location for a pool",
-                       (int)location->type);
-    }
-}
-
 static poolError_t check_props(const struct poolMemPoolProps *props) {
+    const struct poolMemLocation *location = &props->location;
     if (props->allocType != poolMemAllocationTypePinned)
         return sp_fail(poolErrorInvalidValue, "%d is not an allocation type for a pool",
                        (int)props->allocType);
@@ -52,7 +38,13 @@ static poolError_t check_props(const struct poolMemPoolProps *props) {
     if (props->maxSize > LARGEST_POOL)
         return sp_fail(poolErrorMemoryAllocation, "no address space holds %zu bytes",
                        props->maxSize);
-    return check_location(&props->location, (int)props->handleTypes);
+    if (location->type == poolMemLocationTypeDevice)
+        return poolSuccess;
+    if (location->type == poolMemLocationTypeHost && props->handleTypes != poolMemHandleTypeNone)
+        return sp_fail(poolErrorInvalidValue, "host memory can't be exported");
+    if (location->type == poolMemLocationTypeHost || location->type == poolMemLocationTypeHostNuma)
+        return sp_fail(poolErrorNotSupported, "pools of host memory are not supported");
+    return sp_fail(poolErrorInvalidValue, "%d is not a location for a pool", (int)location->type);
 }
 
 poolError_t poolMemPoolCreate(poolMemPool_t *handle, const struct poolMemPoolProps *props) {
@@ -79,14 +71,6 @@ poolError_t poolMemPoolCreate(poolMemPool_t *handle, const struct poolMemPoolPro
     return error;
 }
 
-// Another thread may have destroyed the pool meanwhile, which has noted it then.
-static void note_destroyed(struct sp_pool *pool, poolMemPool_t handle) {
-    if (!sp_tell_keeps_destroyed() || !sp_pin_take(pool, handle))
-        return;
-    sp_tell_note_destroyed(pool);
-    sp_pin_drop(pool);
-}
-
 poolError_t poolMemPoolDestroy(poolMemPool_t handle) {
     struct sp_pool *pool;
     poolError_t error = sp_runtime_enter();
@@ -96,7 +80,11 @@ poolError_t poolMemPoolDestroy(poolMemPool_t handle) {
         return error;
     if (pool == pool->device->default_pool)
         return sp_fail(poolErrorInvalidValue, "a default pool can't be destroyed");
-    note_destroyed(pool, handle);
+    // Another thread that has destroyed the pool meanwhile has noted it.
+    if (sp_tell_keeps_destroyed() && sp_pin_take(pool, handle)) {
+        sp_tell_note_destroyed(pool);
+        sp_pin_drop(pool);
+    }
     return sp_life_destroy(pool, handle)
                ? poolSuccess
                : sp_fail(poolErrorInvalidValue, "the pool was destroyed meanwhile");
@@ -112,17 +100,18 @@ static poolError_t pin(poolMemPool_t handle, struct sp_pool **pool) {
     return error;
 }
 
-static poolError_t enter_attribute_call(poolMemPool_t handle, const void *value,
-                                        struct sp_pool **pool) {
+// Does so for a call whose parameter of this name must not be null.
+static poolError_t pin_for(poolMemPool_t handle, const void *parameter, const char *name,
+                           struct sp_pool **pool) {
     poolError_t error = sp_runtime_enter();
-    if (error == poolSuccess && !value)
-        return sp_fail(poolErrorInvalidValue, "value is null");
+    if (error == poolSuccess && !parameter)
+        return sp_fail(poolErrorInvalidValue, "%s is null", name);
     return error == poolSuccess ? pin(handle, pool) : error;
 }
 
 poolError_t poolMemPoolGetAttribute(poolMemPool_t handle, enum poolMemPoolAttr attr, void *value) {
     struct sp_pool *pool = NULL;
-    poolError_t error = enter_attribute_call(handle, value, &pool);
+    poolError_t error = pin_for(handle, value, "value", &pool);
     if (error != poolSuccess)
         return error;
     error = sp_attributes_get(pool, attr, value);
@@ -132,7 +121,7 @@ poolError_t poolMemPoolGetAttribute(poolMemPool_t handle, enum poolMemPoolAttr a
 
 poolError_t poolMemPoolSetAttribute(poolMemPool_t handle, enum poolMemPoolAttr attr, void *value) {
     struct sp_pool *pool = NULL;
-    poolError_t error = enter_attribute_call(handle, value, &pool);
+    poolError_t error = pin_for(handle, value, "value", &pool);
     if (error != poolSuccess)
         return error;
     error = sp_attributes_set(pool, attr, value);
@@ -155,11 +144,8 @@ poolError_t poolMemPoolSetAccess(poolMemPool_t handle, const struct poolMemAcces
 poolError_t poolMemPoolGetAccess(enum poolMemAccessFlags *flags, poolMemPool_t handle,
                                  const struct poolMemLocation *location) {
     struct sp_pool *pool;
-    poolError_t error = sp_runtime_enter();
-    if (error == poolSuccess && (!flags || !location))
-        return sp_fail(poolErrorInvalidValue, "%s is null", flags ? "location" : "flags");
-    if (error == poolSuccess)
-        error = pin(handle, &pool);
+    poolError_t error = flags ? pin_for(handle, location, "location", &pool)
+                              : pin_for(handle, flags, "flags", &pool);
     if (error != poolSuccess)
         return error;
     error = sp_access_read(pool, location, flags);
@@ -173,11 +159,7 @@ const char *poolMemPoolGetStatisticName(enum poolMemPoolAttr attr) {
 
 poolError_t poolMemPoolPrintStatistics(poolMemPool_t handle, FILE *out) {
     struct sp_pool *pool;
-    poolError_t error = sp_runtime_enter();
-    if (error == poolSuccess && !out)
-        return sp_fail(poolErrorInvalidValue, "out is null");
-    if (error == poolSuccess)
-        error = pin(handle, &pool);
+    poolError_t error = pin_for(handle, out, "out", &pool);
     if (error != poolSuccess)
         return error;
     sp_collect_all(pool);

@@ -66,7 +66,9 @@ poolError_t poolStreamSynchronize(CUstream handle) {
     poolError_t entered = enter_with_stream(handle, &stream);
     if (entered != poolSuccess)
         return entered;
-    bool turn = sp_observe_take_turn_behind_stream(handle);
+    if (sp_observe_records())
+        sp_synchronize_ahead_of_stream(handle);
+    bool turn = sp_observe_take_turn();
     struct sp_outcome outcome = sp_synchronize_stream(stream, handle);
     if (sp_is_done(outcome)) {
         sp_reclaim_after_synchronize(stream);
@@ -80,7 +82,9 @@ poolError_t poolEventSynchronize(CUevent event) {
     if (entered != poolSuccess)
         return entered;
     struct sp_stream *stream = NULL;
-    bool turn = sp_observe_take_turn_behind_event(event);
+    if (sp_observe_records())
+        sp_synchronize_ahead_of_event(event);
+    bool turn = sp_observe_take_turn();
     struct sp_outcome outcome = sp_event_synchronize(event, &stream);
     if (sp_is_done(outcome)) {
         if (stream)
@@ -94,7 +98,9 @@ poolError_t poolDeviceSynchronize(void) {
     poolError_t entered = sp_runtime_enter();
     if (entered != poolSuccess)
         return entered;
-    bool turn = sp_observe_take_turn_behind_context();
+    if (sp_observe_records())
+        sp_synchronize_ahead_of_context();
+    bool turn = sp_observe_take_turn();
     struct sp_outcome outcome = sp_synchronize_context();
     if (sp_outcome_lacks_context(outcome)) { // which is supplied as on a default stream
         outcome = sp_api_supply_context(outcome, NULL, NULL);

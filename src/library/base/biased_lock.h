@@ -100,13 +100,9 @@ void sp_biased_lock_release_shared(struct sp_biased_lock *lock);
 static inline void sp_biased_lock_acquire(struct sp_biased_lock *lock) {
     struct sp_lock_owner *me = sp_this_thread;
     bool inside = false;
-#ifdef SP_SCHEDULE_POINTS
     sp_lock_schedule_point();
-#endif
     if (SP_LIKELY(sp_load_relaxed(&lock->owner) == me)) {
-#ifdef SP_SCHEDULE_POINTS
         sp_lock_schedule_point();
-#endif
         sp_store_relaxed(&me->inside, lock);
         atomic_signal_fence(
             memory_order_seq_cst); // the other thread's barrier orders the processors
@@ -121,9 +117,7 @@ static inline void sp_biased_lock_acquire(struct sp_biased_lock *lock) {
 
 static inline void sp_biased_lock_release(struct sp_biased_lock *lock) {
     struct sp_lock_owner *me = sp_this_thread;
-#ifdef SP_SCHEDULE_POINTS
     sp_lock_schedule_point();
-#endif
     SP_BIASED_END();
     if (SP_LIKELY(sp_load_relaxed(&me->inside) != NULL))
         sp_store_release(&me->inside, NULL);

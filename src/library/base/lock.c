@@ -1,6 +1,6 @@
 #include "base/lock.h"
 
-#include "base/time.h"
+#include "base/thread.h"
 
 #include <linux/futex.h>
 #include <sched.h>
@@ -77,16 +77,6 @@ bool sp_lock_try_for(struct sp_lock *lock, uint64_t nanoseconds) {
     return true;
 }
 
-static bool spin(struct sp_lock *lock) {
-    for (int pauses = PAUSES_FIRST; pauses <= PAUSES_LAST; pauses *= 2) {
-        for (int i = 0; i < pauses; i++)
-            relax();
-        if (sp_load_relaxed(&lock->state) == SP_LOCK_FREE && sp_lock_try(lock))
-            return true;
-    }
-    return false;
-}
-
 void sp_lock_acquire_contended(struct sp_lock *lock) {
     if (sp_load_acquire(&lock_hook)) {
         unsigned round = 0;
@@ -95,8 +85,12 @@ void sp_lock_acquire_contended(struct sp_lock *lock) {
         } while (!sp_lock_try(lock));
         return;
     }
-    if (spin(lock))
-        return;
+    for (int pauses = PAUSES_FIRST; pauses <= PAUSES_LAST; pauses *= 2) {
+        for (int i = 0; i < pauses; i++)
+            relax();
+        if (sp_load_relaxed(&lock->state) == SP_LOCK_FREE && sp_lock_try(lock))
+            return;
+    }
     // A thread that slept takes the lock as WAITED, as it can't know whether others still sleep.
     while (atomic_exchange_explicit(&lock->state, SP_LOCK_WAITED, memory_order_acquire) !=
            SP_LOCK_FREE)

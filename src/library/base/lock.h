@@ -41,6 +41,8 @@ void sp_lock_acquire_contended(struct sp_lock *lock);
 void sp_lock_release_waited(struct sp_lock *lock, uint32_t state);
 #ifdef SP_SCHEDULE_POINTS
 void sp_lock_schedule_point(void);
+#else
+#define sp_lock_schedule_point() ((void)0)
 #endif
 
 // Passes the time between two looks of a thread that waits for something that a running thread is
@@ -65,9 +67,7 @@ static inline bool sp_lock_try(struct sp_lock *lock) {
 
 // Takes the lock. True when another thread held it at first.
 static inline bool sp_lock_acquire_counted(struct sp_lock *lock) {
-#ifdef SP_SCHEDULE_POINTS
     sp_lock_schedule_point();
-#endif
     uint32_t expected = SP_LOCK_FREE;
     bool taken = atomic_compare_exchange_strong_explicit(
         &lock->state, &expected, SP_LOCK_HELD, memory_order_acquire, memory_order_relaxed);

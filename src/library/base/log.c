@@ -17,20 +17,16 @@ enum { LEVEL_UNKNOWN = -1 };
 
 static _Atomic int chosen_level = LEVEL_UNKNOWN;
 
-static int parse_level(const char *text) {
-#define SP_LOG_MATCH(level, name)                                                                  \
-    if (strcmp(text, name) == 0)                                                                   \
-        return level;
-    SP_LOG_LEVELS(SP_LOG_MATCH)
-#undef SP_LOG_MATCH
-    return LEVEL_UNKNOWN;
-}
-
 // Reads the level from the options. A person who misspelt it wants a log, so it is that of
 // warnings, and the first line says so. Other values that make no sense are named at any level.
 static int choose_level(void) {
     const char *text = sp_options()->log;
-    int level = text ? parse_level(text) : SP_LOG_OFF;
+    int level = text ? LEVEL_UNKNOWN : SP_LOG_OFF;
+#define SP_LOG_MATCH(its_level, name)                                                              \
+    if (text && strcmp(text, name) == 0)                                                           \
+        level = its_level;
+    SP_LOG_LEVELS(SP_LOG_MATCH)
+#undef SP_LOG_MATCH
     int published = LEVEL_UNKNOWN;
     int effective = level == LEVEL_UNKNOWN ? SP_LOG_WARN : level;
     bool first = atomic_compare_exchange_strong(&chosen_level, &published, effective);

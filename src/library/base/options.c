@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <streampool/lists.h>
 #include <string.h>
 #include <strings.h>
 
@@ -104,26 +105,20 @@ bool sp_options_parse(enum sp_option_kind kind, const char *text, void *value) {
     return false;
 }
 
-// Reads one option. Its text is copied for the life of the process, as the environment may change
-// under its readers.
-static void read_option(size_t index) {
-    const struct sp_option_entry *entry = &sp_option_entries[index];
-    const char *text = secure_getenv(entry->environment);
-    if (!text || text[0] == '\0')
-        return;
-    char *copy = strdup(text);
-    if (!copy)
-        return;
-    if (!sp_options_parse(entry->kind, copy, (char *)&options + entry->offset)) {
-        ignored_texts[index] = copy;
-    } else if (entry->kind != SP_OPTION_string) {
-        free(copy);
-    }
-}
-
+// An option's text is copied for the life of the process, as the environment may change under its
+// readers.
 static void read_environment(void) {
-    for (size_t i = 0; i < sp_option_count; i++)
-        read_option(i);
+    for (size_t i = 0; i < sp_option_count; i++) {
+        const struct sp_option_entry *entry = &sp_option_entries[i];
+        const char *text = secure_getenv(entry->environment);
+        char *copy = text && text[0] != '\0' ? strdup(text) : NULL;
+        if (!copy)
+            continue;
+        if (!sp_options_parse(entry->kind, copy, (char *)&options + entry->offset))
+            ignored_texts[i] = copy;
+        else if (entry->kind != SP_OPTION_string)
+            free(copy);
+    }
 }
 
 const struct sp_options *sp_options(void) {
@@ -131,12 +126,71 @@ const struct sp_options *sp_options(void) {
     return &options;
 }
 
-bool sp_options_observe(void) {
-    const struct sp_options *asked = sp_options();
-    return asked->stats || asked->leaks || asked->trace;
-}
-
 const char *sp_options_ignored(size_t index) {
     pthread_once(&read_once, read_environment);
     return ignored_texts[index];
+}
+
+// ------------------------------------------------------------------------------ settings of a pool
+
+// Returns a name without what all names of attributes begin with.
+static const char *short_name(const char *name) {
+    static const char attribute[] = "poolMemPoolAttr", policy[] = "poolMemPool";
+    bool longer = strncmp(name, attribute, sizeof attribute - 1) == 0;
+    return name + (longer ? sizeof attribute : sizeof policy) - 1;
+}
+
+static bool find_attribute(const char *name, struct sp_option_setting *setting) {
+    static const struct {
+        const char *name;
+        enum poolMemPoolAttr attribute;
+        bool is_int;
+    } entries[] = {
+#define ENTRY(name, number, type) {#name, name, sizeof(type) == sizeof(int)},
+        STREAMPOOL_POOL_ATTRIBUTES(ENTRY)
+#undef ENTRY
+    };
+    for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++) {
+        if (strcasecmp(short_name(entries[i].name), name) == 0 ||
+            strcasecmp(entries[i].name, name) == 0) {
+            *setting = (struct sp_option_setting){entries[i].attribute, entries[i].is_int, 0};
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *sp_options_read_setting(const char *text, struct sp_option_setting *setting) {
+    char name[SP_SETTING_TEXT];
+    const char *value = strchr(text, '=');
+    size_t length = strcspn(text, " =");
+    if (!value)
+        return "it is not NAME=NUMBER";
+    if (length >= sizeof name)
+        return "no attribute has this name";
+    memcpy(name, text, length);
+    name[length] = '\0';
+    value += 1 + strspn(value + 1, " ");
+    if (!find_attribute(name, setting))
+        return "no attribute has this name";
+    uint64_t most = setting->is_int ? INT_MAX : UINT64_MAX;
+    if (strcasecmp(value, "max") == 0)
+        setting->value = most;
+    else if (!sp_options_parse_size(value, &setting->value) || setting->value > most)
+        return "the value is a number, with K, M, G or T behind it, or max";
+    return NULL;
+}
+
+bool sp_options_next_setting(const char **list, char text[SP_SETTING_TEXT]) {
+    const char *first = *list + strspn(*list, " ,");
+    size_t length = strcspn(first, ",");
+    *list = first + length;
+    while (length > 0 && first[length - 1] == ' ')
+        length--;
+    bool fits = length < SP_SETTING_TEXT;
+    if (!fits)
+        length = SP_SETTING_TEXT - 1;
+    memcpy(text, first, length);
+    text[length] = '\0';
+    return fits;
 }

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <streampool/streampool.h>
 
 // clang-format off
 #define SP_OPTIONS(X) \
@@ -75,9 +76,6 @@ extern const size_t sp_option_count;
 // The options, which stay unchanged for the life of the process. Never null.
 const struct sp_options *sp_options(void);
 
-// True when the options ask for allocations and frees to be noted (process/observe.h).
-bool sp_options_observe(void);
-
 // The value of an option, by its place in the table, that was ignored because it can't be read.
 // Null when none was. The log reports it when it chooses its level.
 const char *sp_options_ignored(size_t index);
@@ -90,5 +88,22 @@ bool sp_options_parse(enum sp_option_kind kind, const char *text, void *value);
 // for powers of 1024, and nothing around it. False, and nothing written, for anything else and for
 // 2^64 bytes or more.
 bool sp_options_parse_size(const char *text, uint64_t *bytes);
+
+// Settings of a pool as text, for STREAMPOOL_POOL and for programs that write it: NAME=NUMBER, and
+// lists of them with commas between.
+enum { SP_SETTING_TEXT = 128 };
+
+struct sp_option_setting {
+    enum poolMemPoolAttr attribute;
+    bool is_int; // the attribute's type is int, else uint64_t
+    uint64_t value;
+};
+
+// Reads one setting. Returns null, or why it is none.
+const char *sp_options_read_setting(const char *text, struct sp_option_setting *setting);
+
+// Takes the first setting off a list: copies it, with no blanks around it, and moves on. An empty
+// one is "". False when it is too long; its beginning is copied then.
+bool sp_options_next_setting(const char **list, char text[SP_SETTING_TEXT]);
 
 #endif

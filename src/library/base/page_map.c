@@ -1,7 +1,7 @@
 #include "base/page_map.h"
 
-#include "base/checked.h"
 #include "base/lock.h"
+#include "base/number.h"
 
 #include <sys/mman.h>
 
@@ -99,16 +99,6 @@ static bool add_window_locked(uint64_t base) {
     return true;
 }
 
-static bool add_windows(uint64_t address, uint64_t size) {
-    bool added = true;
-    uint64_t base = sp_round_down(address, SP_PAGE_WINDOW_SIZE);
-    sp_lock_acquire(&add_lock);
-    for (; added && base < address + size; base += SP_PAGE_WINDOW_SIZE)
-        added = window_of(base) || add_window_locked(base);
-    sp_lock_release(&add_lock);
-    return added;
-}
-
 static void set_held(uint64_t address, bool held) {
     const struct sp_page_window *window = window_of(address);
     uint64_t page = page_in(&window->range, address);
@@ -125,16 +115,20 @@ bool sp_page_map_holds_any(uint64_t address, uint64_t size) {
 }
 
 bool sp_page_map_hold(uint64_t address, uint64_t size) {
-    if (address + size > (uint64_t)SP_PAGE_MAP_MAX_WINDOWS * SP_PAGE_WINDOW_SIZE ||
-        !add_windows(address, size))
+    uint64_t end = address + size;
+    if (end > (uint64_t)SP_PAGE_MAP_MAX_WINDOWS * SP_PAGE_WINDOW_SIZE)
         return false;
     // Under the lock, so that of two threads that want one page to be held the second one is told.
     sp_lock_acquire(&add_lock);
-    bool are_free = !sp_page_map_holds_any(address, size);
-    for (uint64_t at = address; are_free && at < address + size; at += SP_PAGE_SIZE)
+    uint64_t base = sp_round_down(address, SP_PAGE_WINDOW_SIZE);
+    bool holds = true;
+    for (; holds && base < end; base += SP_PAGE_WINDOW_SIZE)
+        holds = window_of(base) || add_window_locked(base);
+    holds = holds && !sp_page_map_holds_any(address, size);
+    for (uint64_t at = address; holds && at < end; at += SP_PAGE_SIZE)
         set_held(at, true);
     sp_lock_release(&add_lock);
-    return are_free;
+    return holds;
 }
 
 void sp_page_map_drop(uint64_t address, uint64_t size) {

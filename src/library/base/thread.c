@@ -1,8 +1,6 @@
 #include "base/thread.h"
 
 #include "base/atomic.h"
-#include "base/cancel.h"
-#include "base/time.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -45,11 +43,6 @@ bool sp_thread_init_condition(pthread_cond_t *condition) {
                 pthread_cond_init(condition, &attributes) == 0;
     pthread_condattr_destroy(&attributes);
     return made;
-}
-
-void sp_thread_wait(pthread_cond_t *condition, pthread_mutex_t *lock) {
-    SP_UNCANCELLED;
-    pthread_cond_wait(condition, lock);
 }
 
 bool sp_thread_wait_until(pthread_cond_t *condition, pthread_mutex_t *lock, uint64_t end) {

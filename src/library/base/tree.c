@@ -79,20 +79,6 @@ static void end_insertion(struct sp_tree *tree, struct sp_tree_node *parent,
     flip_rank(parent);
 }
 
-static void repair_after_insertion(struct sp_tree *tree, struct sp_tree_node *node) {
-    struct sp_tree_node *parent = parent_of(node);
-    while (parent && !is_odd_child(node, parent)) {
-        struct sp_tree_node *sibling = parent->child[!side_of(node, parent)];
-        if (!is_odd_child(sibling, parent)) {
-            end_insertion(tree, parent, node);
-            return;
-        }
-        flip_rank(parent);
-        node = parent;
-        parent = parent_of(node);
-    }
-}
-
 void sp_tree_insert(struct sp_tree *tree, struct sp_tree_node *node) {
     struct sp_tree_node *parent = NULL;
     struct sp_tree_node **link = &tree->root;
@@ -107,7 +93,16 @@ void sp_tree_insert(struct sp_tree *tree, struct sp_tree_node *node) {
     node->child[LESS] = NULL;
     node->child[GREATER] = NULL;
     node->parent_and_parity = (uintptr_t)parent;
-    repair_after_insertion(tree, node);
+    while (parent && !is_odd_child(node, parent)) { // both have the same rank
+        struct sp_tree_node *sibling = parent->child[!side_of(node, parent)];
+        if (!is_odd_child(sibling, parent)) {
+            end_insertion(tree, parent, node);
+            return;
+        }
+        flip_rank(parent);
+        node = parent;
+        parent = parent_of(node);
+    }
 }
 
 // Repairs a tree in which `parent` is three above its child on the other side of `side` and one
@@ -158,16 +153,6 @@ static void repair_after_removal(struct sp_tree *tree, struct sp_tree_node *pare
     }
 }
 
-// Gives `heir`, which is in no tree, the place and the rank of `node`.
-static void take_place(struct sp_tree *tree, struct sp_tree_node *node, struct sp_tree_node *heir) {
-    *heir = *node;
-    replace_child(tree, parent_of(node), node, heir);
-    for (int side = LESS; side <= GREATER; side++) {
-        if (heir->child[side])
-            set_parent(heir->child[side], heir);
-    }
-}
-
 void sp_tree_remove(struct sp_tree *tree, struct sp_tree_node *node) {
     struct sp_tree_node *leaving = node;
     if (node->child[LESS] && node->child[GREATER])
@@ -178,8 +163,13 @@ void sp_tree_remove(struct sp_tree *tree, struct sp_tree_node *node) {
     struct sp_tree_node *orphan =
         leaving->child[LESS] ? leaving->child[LESS] : leaving->child[GREATER];
     replace_child(tree, parent, leaving, orphan);
-    if (leaving != node) {
-        take_place(tree, node, leaving);
+    if (leaving != node) { // it is in no tree now, and gets the node's place and rank
+        *leaving = *node;
+        replace_child(tree, parent_of(node), node, leaving);
+        for (int i = LESS; i <= GREATER; i++) {
+            if (leaving->child[i])
+                set_parent(leaving->child[i], leaving);
+        }
         if (parent == node)
             parent = leaving;
     }

@@ -1,9 +1,7 @@
 #include "base/worker.h"
 
-#include "base/cancel.h"
 #include "base/fork.h"
 #include "base/thread.h"
-#include "base/time.h"
 
 #include <stdlib.h>
 
@@ -24,22 +22,7 @@ struct sp_worker sp_worker = {
     .tasks = {&sp_worker.tasks, &sp_worker.tasks},
 };
 
-// ----------------------------------------------------------------------------------------- a round
-
-// A task that was called for during its visit is in the queue already.
-static enum sp_worker_result visit_next_locked(void) {
-    struct sp_list *link = sp_list_pop_front(&sp_worker.tasks);
-    struct sp_task *task = sp_worker.visited = SP_CONTAINER_OF(link, struct sp_task, link);
-    bool insists = sp_worker.result == SP_WORKER_BUSY;
-    pthread_mutex_unlock(&sp_worker.lock);
-    enum sp_worker_result result = task->visit(task, insists);
-    pthread_mutex_lock(&sp_worker.lock);
-    sp_worker.visited = NULL;
-    pthread_cond_broadcast(&sp_worker.rested);
-    if (result != SP_WORKER_IDLE && sp_list_empty(link))
-        sp_list_push_back(&sp_worker.tasks, link);
-    return result;
-}
+// -------------------------------------------------------------------------------- rounds and rests
 
 static enum sp_worker_result round_locked(void) {
     enum sp_worker_result most = SP_WORKER_IDLE;
@@ -47,23 +30,22 @@ static enum sp_worker_result round_locked(void) {
     SP_LIST_FOR_EACH(link, &sp_worker.tasks)
         left++;
     for (; left > 0 && !sp_worker.ending; left--) {
-        enum sp_worker_result result = visit_next_locked();
+        struct sp_list *link = sp_list_pop_front(&sp_worker.tasks);
+        struct sp_task *task = sp_worker.visited = SP_CONTAINER_OF(link, struct sp_task, link);
+        bool insists = sp_worker.result == SP_WORKER_BUSY;
+        pthread_mutex_unlock(&sp_worker.lock);
+        enum sp_worker_result result = task->visit(task, insists);
+        pthread_mutex_lock(&sp_worker.lock);
+        sp_worker.visited = NULL;
+        pthread_cond_broadcast(&sp_worker.rested);
+        if (result != SP_WORKER_IDLE && sp_list_empty(link)) // else it was called for meanwhile
+            sp_list_push_back(&sp_worker.tasks, link);
         most = result > most ? result : most;
     }
     return most;
 }
 
-// ---------------------------------------------------------------------------------- between rounds
-
 // False when there was nothing to do for long.
-static bool await_call_locked(void) {
-    uint64_t end = sp_time_now() + IDLE_MAX;
-    bool in_time = true;
-    while (!sp_worker.called && !sp_worker.ending && in_time)
-        in_time = sp_thread_wait_until(&sp_worker.changed, &sp_worker.lock, end);
-    return sp_worker.called || sp_worker.ending;
-}
-
 static bool rest_locked(uint64_t pause) {
     bool goes_on = true, pauses = sp_worker.result != SP_WORKER_IDLE;
     uint64_t end = sp_time_now() + pause;
@@ -71,8 +53,13 @@ static bool rest_locked(uint64_t pause) {
     pthread_cond_broadcast(&sp_worker.rested);
     while (pauses && !sp_worker.ending)
         pauses = sp_thread_wait_until(&sp_worker.changed, &sp_worker.lock, end);
-    if (sp_worker.result <= SP_WORKER_PENDING)
-        goes_on = await_call_locked();
+    if (sp_worker.result <= SP_WORKER_PENDING) {
+        bool in_time = true;
+        end = sp_time_now() + IDLE_MAX;
+        while (!sp_worker.called && !sp_worker.ending && in_time)
+            in_time = sp_thread_wait_until(&sp_worker.changed, &sp_worker.lock, end);
+        goes_on = sp_worker.called || sp_worker.ending;
+    }
     sp_worker.resting = false;
     return goes_on;
 }
@@ -168,9 +155,10 @@ void sp_worker_wake(void) {
 }
 
 void sp_worker_await(bool (*matters)(const struct sp_task *task)) {
+    SP_UNCANCELLED;
     pthread_mutex_lock(&sp_worker.lock);
     while (sp_worker.visited && matters(sp_worker.visited) && !sp_worker.ending &&
            !pthread_equal(pthread_self(), sp_worker.thread))
-        sp_thread_wait(&sp_worker.rested, &sp_worker.lock);
+        pthread_cond_wait(&sp_worker.rested, &sp_worker.lock);
     pthread_mutex_unlock(&sp_worker.lock);
 }

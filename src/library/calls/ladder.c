@@ -1,6 +1,6 @@
 #include "calls/ladder.h"
 
-#include "base/time.h"
+#include "base/thread.h"
 #include "calls/rung.h"
 #include "calls/wait.h"
 #include "order/registry.h"

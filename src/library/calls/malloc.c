@@ -3,7 +3,6 @@
 #include "calls/malloc.h"
 
 #include "base/atomic.h"
-#include "base/checked.h"
 #include "base/cold.h"
 #include "base/number.h"
 #include "calls/admit.h"

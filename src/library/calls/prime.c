@@ -1,6 +1,6 @@
 #include "calls/prime.h"
 
-#include "base/checked.h"
+#include "base/number.h"
 #include "calls/admit.h"
 #include "order/context.h"
 #include "order/resolve.h"

@@ -1,6 +1,5 @@
 #include "calls/rung.h"
 
-#include "base/checked.h"
 #include "base/number.h"
 #include "calls/wait.h"
 #include "order/context.h"

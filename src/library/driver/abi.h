@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "driver/error_codes.h"
+#include "driver/table.h"
 
 typedef int CUdevice;
 typedef unsigned long long CUdeviceptr;

@@ -11,14 +11,13 @@
 #include "base/log.h"
 #include "base/number.h"
 #include "base/options.h"
-#include "driver/beside.h"
-#include "driver/forwarded.h"
 
 #include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define DEFAULT_LIBRARY "libcuda.so.1"
@@ -39,16 +38,12 @@ typedef CUresult (*get_proc_address_12000)(const char *symbol, void **function, 
 
 // How symbols are looked up. Code that stands in for the driver has its own way (see driver.h), and
 // may be loaded while another thread loads the driver.
-static void *(*_Atomic finder)(void *library, const char *name) = dlsym;
+static void *(*_Atomic find_symbol)(void *library, const char *name) = dlsym;
 static atomic_bool is_stood_in_for;
 
 void sp_driver_set_find(void *(*find)(void *library, const char *name)) {
-    finder = find;
+    find_symbol = find;
     is_stood_in_for = true;
-}
-
-static void *find_symbol(void *library, const char *name) {
-    return finder(library, name);
 }
 
 // A source is the library in which entry points are looked up, and the way to look them up: at most
@@ -60,15 +55,6 @@ struct source {
     get_proc_address_11030 ask_11030;
     get_proc_address_12000 ask_12000;
     void *(*own)(const char *symbol);
-};
-
-static const struct {
-    CUresult error;
-    const char *name;
-} error_names[] = {
-#define SP_DRIVER_ERROR_NAME(name, number) {name, #name},
-    SP_DRIVER_ERRORS(SP_DRIVER_ERROR_NAME)
-#undef SP_DRIVER_ERROR_NAME
 };
 
 const struct sp_driver_entry sp_driver_entries[] = {
@@ -111,9 +97,12 @@ const char *sp_driver_error_name(CUresult error) {
     const char *name = NULL;
     if (driver && driver->cuGetErrorName(error, &name) == CUDA_SUCCESS && name)
         return name;
-    for (size_t i = 0; i < sizeof(error_names) / sizeof(error_names[0]); i++) {
-        if (error_names[i].error == error)
-            return error_names[i].name;
+    switch (error) {
+#define SP_DRIVER_ERROR_NAME(its_name, number)                                                     \
+    case its_name:                                                                                 \
+        return #its_name;
+        SP_DRIVER_ERRORS(SP_DRIVER_ERROR_NAME)
+#undef SP_DRIVER_ERROR_NAME
     }
     return "CUDA_ERROR_?";
 }
@@ -122,6 +111,57 @@ const char *sp_driver_error_name(CUresult error) {
 static void bind(void *pointer_to_function_pointer, void *function) {
     memcpy(pointer_to_function_pointer, &function, sizeof(function));
 }
+
+// --------------------------------------------------------------------------- files beside this one
+
+static bool take_path(const char *line, char path[PATH_MAX]) {
+    const char *begin = strchr(line, '/');
+    size_t length = begin ? strcspn(begin, "\n") : 0;
+    if (length == 0 || length >= PATH_MAX)
+        return false;
+    memcpy(path, begin, length);
+    path[length] = '\0';
+    return true;
+}
+
+// Finds the file that this code is in, by the kernel: it tells the path of the file itself, behind
+// all links. The dynamic linker's may be relative to a folder that the program has left.
+static bool find_file(char path[PATH_MAX]) {
+    static const char here;
+    char *line = NULL, *rest;
+    size_t room = 0;
+    bool is_it = false, is_found = false;
+    FILE *maps = fopen("/proc/self/maps", "re");
+    while (maps && !is_it && getline(&line, &room, maps) > 0) {
+        // A line is "BEGIN-END MODE OFFSET DEVICE NUMBER PATH".
+        uintptr_t begin = strtoull(line, &rest, 16);
+        uintptr_t end = strtoull(rest + (*rest == '-'), NULL, 16);
+        is_it = begin <= (uintptr_t)&here && (uintptr_t)&here < end;
+        is_found = is_it && take_path(line, path);
+    }
+    free(line);
+    if (maps)
+        fclose(maps);
+    return is_found;
+}
+
+bool sp_driver_path_beside(const char *name, char path[PATH_MAX]) {
+    char file[PATH_MAX];
+    if (!find_file(file))
+        return false;
+    size_t folder = (size_t)(strrchr(file, '/') + 1 - file);
+    if (folder + strlen(name) >= PATH_MAX)
+        return false;
+    memcpy(path, file, folder);
+    strcpy(path + folder, name);
+    return true;
+}
+
+bool sp_driver_simulated_path(char path[PATH_MAX]) {
+    return sp_driver_path_beside(SIMULATED_LIBRARY, path);
+}
+
+// ------------------------------------------------------------------------------- finding a library
 
 static char simulated_path[PATH_MAX];
 
@@ -140,22 +180,6 @@ static const char *library_path(void) {
     return is_simulated_word() ? simulated_path : chosen ? chosen : DEFAULT_LIBRARY;
 }
 
-bool sp_driver_simulated_path(char path[PATH_MAX]) {
-    return sp_beside_path(SIMULATED_LIBRARY, path);
-}
-
-// A library that forwards to the driver, under the driver's name, tells which library that is.
-static CUresult pass_forwarder(struct source *source) {
-    sp_forwarded_library behind;
-    bind(&behind, find_symbol(source->library, SP_FORWARDED_FUNCTION));
-    if (behind)
-        source->library = behind();
-    if (source->library)
-        return CUDA_SUCCESS;
-    tell_problem("no CUDA driver: the %s that forwards to it has found none", library_path());
-    return CUDA_ERROR_NOT_FOUND;
-}
-
 static CUresult open_library(struct source *source) {
     if (is_simulated_word() && !sp_driver_simulated_path(simulated_path)) {
         tell_problem("no CUDA driver: STREAMPOOL_DRIVER=" SIMULATED_WORD
@@ -163,14 +187,23 @@ static CUresult open_library(struct source *source) {
         return CUDA_ERROR_NOT_FOUND;
     }
     source->library = dlopen(library_path(), RTLD_NOW | RTLD_LOCAL);
+    if (!source->library) {
+        const char *reason = dlerror();
+        const char *chosen_by = is_simulated_word() ? "STREAMPOOL_DRIVER=" SIMULATED_WORD ": "
+                                : chosen_library()  ? "STREAMPOOL_DRIVER="
+                                                    : "";
+        tell_problem("no CUDA driver: %s%s could not be loaded (%s)", chosen_by, library_path(),
+                     reason ? reason : "no reason given");
+        return CUDA_ERROR_NOT_FOUND;
+    }
+    // A library that forwards to the driver, under the driver's name, tells which library that is.
+    sp_forwarded_library behind;
+    bind(&behind, find_symbol(source->library, SP_FORWARDED_FUNCTION));
+    if (behind)
+        source->library = behind();
     if (source->library)
-        return pass_forwarder(source);
-    const char *reason = dlerror();
-    const char *chosen_by = is_simulated_word() ? "STREAMPOOL_DRIVER=" SIMULATED_WORD ": "
-                            : chosen_library()  ? "STREAMPOOL_DRIVER="
-                                                : "";
-    tell_problem("no CUDA driver: %s%s could not be loaded (%s)", chosen_by, library_path(),
-                 reason ? reason : "no reason given");
+        return CUDA_SUCCESS;
+    tell_problem("no CUDA driver: the %s that forwards to it has found none", library_path());
     return CUDA_ERROR_NOT_FOUND;
 }
 

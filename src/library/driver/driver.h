@@ -14,7 +14,6 @@
 
 #include "driver/abi.h"
 #include "driver/outcome.h"
-#include "driver/table.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -61,8 +60,10 @@ CUresult sp_driver_find_version(int *version);
 // before these two.
 void sp_driver_set_find(void *(*find)(void *library, const char *name));
 
-// Makes the path of the simulated driver that lies beside this code. False when the folder is
-// unknown.
+// Make the paths of a file, which need not exist, and of the simulated driver beside this library:
+// in the folder of the shared library that this code is in, or of the program where it is linked
+// into that. False when the folder is unknown.
+bool sp_driver_path_beside(const char *name, char path[PATH_MAX]);
 bool sp_driver_simulated_path(char path[PATH_MAX]);
 
 // The reason why the driver could not be loaded, as one sentence that names every missing entry

@@ -7,8 +7,8 @@
 #ifndef STREAMPOOL_DRIVER_OUTCOME_H
 #define STREAMPOOL_DRIVER_OUTCOME_H
 
-#include "base/cancel.h"
 #include "base/cold.h"
+#include "base/thread.h"
 #include "driver/abi.h"
 
 #include <stdbool.h>

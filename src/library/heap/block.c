@@ -1,12 +1,14 @@
 #include "heap/block.h"
 
+#include "base/cold.h"
 #include "base/lock.h"
-#include "heap/units.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { CHUNK = 64, CHAIN_SPARE_MAX = 512 };
+
+// ------------------------------------------------------------------------------- spare descriptors
 
 struct chunk {
     struct chunk *next;
@@ -84,6 +86,123 @@ static void give_list(struct sp_block *first) {
     give_to_store(first, last);
 }
 
+// --------------------------------------------------------------------------------------- the table
+
+// A leaf has fewer units where the whole chain has fewer than that.
+static struct sp_leaf *new_leaf(const struct sp_chain *chain) {
+    size_t units = sp_min(sp_units_count(chain), SP_LEAF_UNITS);
+    return calloc(1, sizeof(struct sp_leaf) + units * sizeof(struct sp_block *));
+}
+
+SP_COLD static bool make_leaf(const struct sp_chain *chain, struct sp_leaf **leaf) {
+    *leaf = new_leaf(chain);
+    return *leaf != NULL;
+}
+
+bool sp_chain_make_room(struct sp_chain *chain, uint64_t address) {
+    struct sp_leaf **leaf = &chain->leaves[sp_units_at(chain, address) >> SP_LEAF_SHIFT];
+    return SP_LIKELY(*leaf) || make_leaf(chain, leaf);
+}
+
+// A block is the first in its unit if the one before it begins in another. The chain itself tells,
+// so that the table is touched only for these.
+static bool is_first(const struct sp_block *block, size_t unit) {
+    return !block->prev || sp_units_at(block->chain, block->prev->address) != unit;
+}
+
+// Sets the entry of a unit whose leaf has been made.
+static void set_entry(const struct sp_chain *chain, size_t unit, struct sp_block *block) {
+    struct sp_leaf *leaf = sp_units_leaf(chain, unit);
+    size_t within = unit & (SP_LEAF_UNITS - 1);
+    uint64_t *begins = &leaf->begins[within >> SP_GROUP_SHIFT], bit = (uint64_t)1 << within % 64;
+    *begins = block ? *begins | bit : *begins & ~bit;
+    leaf->first[within] = block;
+}
+
+// Enters a block whose neighbours are known and for which there is room.
+static void enter(struct sp_block *block) {
+    size_t unit = sp_units_at(block->chain, block->address);
+    if (is_first(block, unit))
+        set_entry(block->chain, unit, block);
+}
+
+// Takes out a block that is about to become part of the one before it.
+static void leave(const struct sp_block *block) {
+    const struct sp_chain *chain = block->chain;
+    size_t unit = sp_units_at(chain, block->address);
+    if (!is_first(block, unit))
+        return;
+    bool next_begins_here = block->next && sp_units_at(chain, block->next->address) == unit;
+    set_entry(chain, unit, next_begins_here ? block->next : NULL);
+}
+
+// Makes the table one for a chain of `size` bytes, more than it has. The only leaf of a chain that
+// is shorter than one becomes longer. False without host memory; then nothing has changed.
+static bool extend_table(struct sp_chain *chain, uint64_t size) {
+    const struct sp_chain longer = {.address = chain->address, .size = size};
+    size_t units = sp_units_count(chain), leaves = sp_units_leaves(chain);
+    struct sp_leaf **table = calloc(sp_units_leaves(&longer), sizeof *table);
+    struct sp_leaf *only = table && units < SP_LEAF_UNITS ? new_leaf(&longer) : NULL;
+    if (!table || (units < SP_LEAF_UNITS && !only)) {
+        free(table);
+        return false;
+    }
+    memcpy(table, chain->leaves, leaves * sizeof *table);
+    if (only) {
+        memcpy(only, chain->leaves[0], sizeof *only + units * sizeof only->first[0]);
+        free(chain->leaves[0]);
+        table[0] = only;
+    }
+    free(chain->leaves);
+    chain->leaves = table;
+    return true;
+}
+
+// Forgets the units that a chain of `size` bytes, less than it has, doesn't reach. No block begins
+// in them.
+static void shrink_table(struct sp_chain *chain, uint64_t size) {
+    const struct sp_chain shorter = {.address = chain->address, .size = size};
+    size_t units = sp_units_count(&shorter);
+    size_t within = units & (SP_LEAF_UNITS - 1);
+    struct sp_leaf *leaf = within > 0 ? sp_units_leaf(chain, units) : NULL;
+    if (leaf) {
+        memset(&leaf->rows[within], 0, SP_LEAF_UNITS - within);
+        memset(&leaf->free[within], 0, SP_LEAF_UNITS - within);
+    }
+    for (size_t i = sp_units_leaves(&shorter); i < sp_units_leaves(chain); i++) {
+        free(chain->leaves[i]);
+        chain->leaves[i] = NULL;
+    }
+}
+
+static void close_table(struct sp_chain *chain) {
+    for (size_t i = 0; chain->leaves && i < sp_units_leaves(chain); i++)
+        free(chain->leaves[i]);
+    free(chain->leaves);
+    chain->leaves = NULL;
+}
+
+// Returns the last block in the table that begins at an address of the chain or before it. It looks
+// at a group at a time. In the chain's first unit its first block begins.
+static struct sp_block *find_entered(const struct sp_chain *chain, uint64_t address) {
+    size_t unit = sp_units_at(chain, address), group = unit >> SP_GROUP_SHIFT;
+    uint64_t up_to_unit = UINT64_MAX >> (63 - unit % 64);
+    for (;; group--, up_to_unit = UINT64_MAX) {
+        struct sp_leaf *leaf = sp_units_leaf(chain, group << SP_GROUP_SHIFT);
+        size_t in_leaf = group % SP_LEAF_GROUPS;
+        uint64_t begins = leaf ? leaf->begins[in_leaf] & up_to_unit : 0;
+        while (begins != 0) { // the last one may begin behind the address, in its unit
+            unsigned last = 63u - (unsigned)__builtin_clzll(begins);
+            struct sp_block *block = leaf->first[(in_leaf << SP_GROUP_SHIFT) + last];
+            if (block->address <= address)
+                return block;
+            begins -= (uint64_t)1 << last;
+        }
+    }
+}
+
+// ------------------------------------------------------------------------------------------ blocks
+
 // Makes a descriptor a block of the chain that has no neighbours yet and is in no index.
 static void fill(struct sp_block *block, struct sp_chain *chain, uint64_t address, uint64_t size,
                  enum sp_block_state state) {
@@ -105,7 +224,7 @@ static void fill(struct sp_block *block, struct sp_chain *chain, uint64_t addres
 // begins at an address. Null without host memory.
 static struct sp_block *take_for_part(const struct sp_block *block, uint64_t address) {
     struct sp_chain *chain = block->chain;
-    struct sp_block *part = sp_units_make_room(chain, address) ? take_spare(chain) : NULL;
+    struct sp_block *part = sp_chain_make_room(chain, address) ? take_spare(chain) : NULL;
     if (!part || sp_fence_set_join(&part->fences, &block->fences))
         return part;
     give_spare(chain, part);
@@ -126,7 +245,7 @@ struct sp_block *sp_block_split(struct sp_block *block, uint64_t size) {
         rest->next->prev = rest;
     block->next = rest;
     block->size = size;
-    sp_units_enter(rest);
+    enter(rest);
     return rest;
 }
 
@@ -143,11 +262,11 @@ struct sp_block *sp_block_cut_front(struct sp_block *block, uint64_t size) {
         front->prev->next = front;
     else
         chain->first = front;
-    sp_units_enter(front);
+    enter(front);
     block->prev = front;
     block->address += size;
     block->size -= size;
-    sp_units_enter(block);
+    enter(block);
     return front;
 }
 
@@ -155,7 +274,7 @@ bool sp_block_absorb_next(struct sp_block *block) {
     struct sp_block *next = block->next;
     if (!sp_fence_set_join(&block->fences, &next->fences))
         return false;
-    sp_units_leave(next);
+    leave(next);
     block->is_foreign = block->is_foreign || next->is_foreign;
     block->size += next->size;
     block->next = next->next;
@@ -169,16 +288,15 @@ bool sp_block_absorb_next(struct sp_block *block) {
 
 bool sp_chain_open(struct sp_chain *chain, uint64_t address, uint64_t size) {
     *chain = (struct sp_chain){.address = address, .size = size};
-    if (!sp_units_open(chain))
-        return false;
-    if (sp_units_make_room(chain, address))
+    chain->leaves = calloc(sp_units_leaves(chain), sizeof *chain->leaves);
+    if (chain->leaves && sp_chain_make_room(chain, address))
         chain->first = take_spare(chain);
     if (!chain->first) {
-        sp_units_close(chain);
+        close_table(chain);
         return false;
     }
     fill(chain->first, chain, address, size, SP_BLOCK_BUSY);
-    sp_units_enter(chain->first);
+    enter(chain->first);
     return true;
 }
 
@@ -190,11 +308,11 @@ void sp_chain_close(struct sp_chain *chain) {
     chain->first = NULL;
     chain->spare = NULL;
     chain->spare_count = 0;
-    sp_units_close(chain);
+    close_table(chain);
 }
 
 struct sp_block *sp_chain_find(const struct sp_chain *chain, uint64_t address) {
-    struct sp_block *block = sp_units_find(chain, address);
+    struct sp_block *block = find_entered(chain, address);
     while (sp_block_end(block) <= address)
         block = block->next;
     return block;
@@ -208,11 +326,11 @@ struct sp_block *sp_chain_last(const struct sp_chain *chain) {
 struct sp_block *sp_chain_extend(struct sp_chain *chain, uint64_t more) {
     struct sp_block *last = sp_chain_last(chain);
     uint64_t end = sp_block_end(last), size = chain->size;
-    struct sp_block *block = sp_units_extend(chain, size + more) ? take_spare(chain) : NULL;
+    struct sp_block *block = extend_table(chain, size + more) ? take_spare(chain) : NULL;
     if (!block)
         return NULL;
     chain->size += more;
-    if (!sp_units_make_room(chain, end)) {
+    if (!sp_chain_make_room(chain, end)) {
         chain->size = size;
         give_spare(chain, block);
         return NULL;
@@ -220,21 +338,21 @@ struct sp_block *sp_chain_extend(struct sp_chain *chain, uint64_t more) {
     fill(block, chain, end, more, SP_BLOCK_BUSY);
     block->prev = last;
     last->next = block;
-    sp_units_enter(block);
+    enter(block);
     return block;
 }
 
 struct sp_block *sp_chain_shrink(struct sp_chain *chain, uint64_t less) {
     struct sp_block *last = sp_chain_last(chain);
     if (last->size == less) {
-        sp_units_leave(last);
+        leave(last);
         last->prev->next = NULL;
         give_spare(chain, last);
         last = NULL;
     } else {
         last->size -= less;
     }
-    sp_units_shrink(chain, chain->size - less);
+    shrink_table(chain, chain->size - less);
     chain->size -= less;
     return last;
 }

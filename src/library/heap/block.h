@@ -16,15 +16,32 @@
 //
 // Descriptors are never given back to the system. So a stale pointer from the page map still points
 // to a descriptor, whose state says that it is no block.
+//
+// A table finds the block at an address. A *unit* is 2 MiB of the chain's range, and the table has
+// an entry for each: the first block that begins in it, or null. The entries stand in *leaves* of
+// 512 units. A leaf is made when the first block begins in its part of the range, as a range has
+// room for a whole device, and a new pool should not pay for that.
+//
+//   exactly the first block of each unit stands in the table
+//   a bit of `begins` is set exactly where the entry isn't null
 #ifndef STREAMPOOL_HEAP_BLOCK_H
 #define STREAMPOOL_HEAP_BLOCK_H
 
 #include "base/atomic.h"
+#include "base/number.h"
 #include "base/tree.h"
-#include "heap/size_class.h"
 #include "order/fence.h"
 
-#include <assert.h>
+#define SP_ALIGNMENT ((size_t)512)
+
+// The bin of a size, of which there are eight to a doubling. A larger size is never in a lower bin.
+static inline unsigned sp_block_bin(uint64_t size) {
+    uint64_t units = size / SP_ALIGNMENT;
+    if (units < 8)
+        return (unsigned)units;
+    unsigned doubling = sp_log2_floor(units);
+    return doubling * 8 - 16 + (unsigned)(units >> (doubling - 3) & 7);
+}
 
 enum sp_block_state {
     SP_BLOCK_NONE,     // a spare descriptor
@@ -107,7 +124,7 @@ struct sp_chain {
     // Descriptors for the next blocks, which are taken with no lock but the chain's own.
     struct sp_block *spare;
     uint32_t spare_count;
-    struct sp_leaf **leaves; // see heap/units.h
+    struct sp_leaf **leaves; // the table
 };
 
 static inline bool sp_chain_covers(const struct sp_chain *chain, uint64_t address) {
@@ -153,5 +170,43 @@ struct sp_block *sp_block_cut_front(struct sp_block *block, uint64_t size);
 // Appends the block's next neighbour, both in no index, and joins their fences. False without host
 // memory for those; then nothing has changed.
 bool sp_block_absorb_next(struct sp_block *block);
+
+// --------------------------------------------------------------------------------------- the table
+
+enum { SP_UNIT_SHIFT = 21, SP_LEAF_SHIFT = 9, SP_LEAF_UNITS = 1 << SP_LEAF_SHIFT };
+
+// The units of a leaf, in groups.
+enum { SP_GROUP_SHIFT = 6, SP_LEAF_GROUPS = SP_LEAF_UNITS >> SP_GROUP_SHIFT };
+
+struct sp_leaf {
+    uint64_t begins[SP_LEAF_GROUPS];   // a bit for each unit, by which a long block is passed over
+    uint8_t rows[SP_LEAF_UNITS];       // these numbers are for searches: see heap/search.h
+    uint8_t rows_most;                 // no entry is larger
+    uint8_t free[SP_LEAF_UNITS];       // numbers likewise
+    uint8_t free_most[SP_LEAF_GROUPS]; // no entry of the group is larger
+    struct sp_block *first[];
+};
+
+// The number of the unit that an address lies in.
+static inline size_t sp_units_at(const struct sp_chain *chain, uint64_t address) {
+    return (size_t)((address - chain->address) >> SP_UNIT_SHIFT);
+}
+
+static inline size_t sp_units_count(const struct sp_chain *chain) {
+    return (size_t)((chain->size - 1) >> SP_UNIT_SHIFT) + 1;
+}
+
+// How many leaves the chain has room for.
+static inline size_t sp_units_leaves(const struct sp_chain *chain) {
+    return ((sp_units_count(chain) - 1) >> SP_LEAF_SHIFT) + 1;
+}
+
+// The leaf of a unit, or null where no block has begun.
+static inline struct sp_leaf *sp_units_leaf(const struct sp_chain *chain, size_t unit) {
+    return chain->leaves[unit >> SP_LEAF_SHIFT];
+}
+
+// Makes the leaf in which a block that begins at an address is entered. False without host memory.
+bool sp_chain_make_room(struct sp_chain *chain, uint64_t address);
 
 #endif

@@ -1,7 +1,7 @@
 #include "heap/slab.h"
 
-#include "base/checked.h"
 #include "base/lock.h"
+#include "base/number.h"
 
 #include <stdlib.h>
 #include <string.h>

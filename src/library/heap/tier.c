@@ -2,9 +2,7 @@
 
 #include "base/cold.h"
 #include "base/list.h"
-#include "base/number.h"
-#include "heap/lowest.h"
-#include "heap/rows.h"
+#include "heap/search.h"
 
 static struct sp_block *block_of(const struct sp_tree_node *node) {
     return node ? SP_CONTAINER_OF(node, struct sp_block, by_size) : NULL;
@@ -32,7 +30,7 @@ static int compare_key(const void *key, const struct sp_tree_node *node) {
 // -------------------------------------------------------------------------------------------- bins
 
 static unsigned bin_of(uint64_t size) {
-    unsigned bin = sp_size_class_bin(size);
+    unsigned bin = sp_block_bin(size);
     return bin < SP_TIER_BINS ? bin : SP_TIER_BINS - 1;
 }
 

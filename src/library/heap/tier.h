@@ -15,7 +15,7 @@
 // stream allocates what another one frees, block after block, all that lies side by side would wait
 // for the last free, which is always a moment ago: none of it would ever be complete, and the pool
 // would grow without end. The parts complete one after the other. The stream that freed them has
-// them together all the same, as a row (heap/rows.h).
+// them together all the same, as a row (heap/search.h).
 //
 // The order by (size, rank) stands in *bins*, eight to a doubling of the size. Each has the
 // blocks of its range of sizes in a tree, and a bit that says whether it has any. So a block is

@@ -15,7 +15,7 @@
 // or knows no such memory, the context is gone. Any other answer tells nothing. On an H200 the
 // question costs 26 ns, needs no current context, and does no harm whatever has become of the
 // memory. Looking a sentinel up takes no lock, and no lock is held across a driver call.
-#include "base/hash.h"
+#include "base/number.h"
 #include "base/thread.h"
 #include "order/context.h"
 #include "order/identity.h"

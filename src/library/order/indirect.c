@@ -2,7 +2,6 @@
 
 #include "base/fork.h"
 #include "base/thread.h"
-#include "base/time.h"
 #include "order/identity.h"
 #include "order/learn.h"
 

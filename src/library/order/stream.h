@@ -34,9 +34,9 @@
 #define STREAMPOOL_ORDER_STREAM_H
 
 #include "base/atomic.h"
-#include "base/hash.h"
 #include "base/list.h"
 #include "base/lock.h"
+#include "base/number.h"
 #include "driver/driver.h"
 #include "order/fence.h"
 

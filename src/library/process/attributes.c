@@ -1,6 +1,6 @@
 #include "process/attributes.h"
 
-#include "base/time.h"
+#include "base/thread.h"
 #include "process/given_up.h"
 #include "process/promises.h"
 #include "region/ask.h"
@@ -127,15 +127,6 @@ static poolError_t set_reaper(struct sp_pool *pool, uint64_t number) {
 
 static poolError_t set_release_delay(struct sp_pool *pool, uint64_t synchronizes) {
     sp_retain_set_delay(pool, synchronizes);
-    return poolSuccess;
-}
-
-// Counting anew begins at what has been counted.
-static poolError_t reset_statistic(struct sp_pool *pool, enum sp_statistic statistic,
-                                   uint64_t number) {
-    if (number != 0)
-        return sp_fail(poolErrorInvalidValue, "a statistic can only be set to 0");
-    sp_store_relaxed(&pool->statistics[statistic], 0 - sp_statistic_of_lanes(pool, statistic));
     return poolSuccess;
 }
 
@@ -297,8 +288,12 @@ poolError_t sp_attributes_set(struct sp_pool *pool, enum poolMemPoolAttr attribu
         return poolSuccess;
     }
     enum sp_statistic statistic = sp_statistic_of(attribute);
-    if (statistic != SP_STATISTIC_COUNT)
-        return reset_statistic(pool, statistic, value_at(attribute, value));
-    return sp_fail(poolErrorInvalidValue, "%d is not a pool attribute that can be set",
-                   (int)attribute);
+    if (statistic == SP_STATISTIC_COUNT)
+        return sp_fail(poolErrorInvalidValue, "%d is not a pool attribute that can be set",
+                       (int)attribute);
+    if (value_at(attribute, value) != 0)
+        return sp_fail(poolErrorInvalidValue, "a statistic can only be set to 0");
+    // Counting anew begins at what has been counted.
+    sp_store_relaxed(&pool->statistics[statistic], 0 - sp_statistic_of_lanes(pool, statistic));
+    return poolSuccess;
 }

@@ -47,29 +47,24 @@ void sp_given_up_init(struct sp_device *device) {
 }
 
 // Notes the lowest pending number of each stream in the lanes. False where looking is the only way
-// to find out: nothing of the block is pending any more, or a stream has no lane.
-static bool note_fences(const struct sp_pool *pool, const struct sp_block *block) {
-    bool waits = false;
-    for (uint32_t i = 0; i < block->fences.count; i++) {
-        struct sp_fence fence = *sp_fence_set_at(&block->fences, i);
-        if (sp_pool_knows(pool, fence))
-            continue;
-        struct sp_lane *lane = sp_lane_find(pool, fence.slot);
-        if (!lane)
-            return false;
-        if (lane->awaits == 0 || fence.sequence < lane->awaits)
-            lane->awaits = fence.sequence;
-        waits = true;
+// to find out: nothing of a block is pending any more, or a stream has no lane.
+static bool note_tier(const struct sp_pool *pool, const struct sp_tier *tier) {
+    bool waits = true;
+    for (struct sp_block *b = sp_tier_first(tier); b && waits; b = sp_tier_next(b)) {
+        waits = false;
+        for (uint32_t i = 0; i < b->fences.count; i++) {
+            struct sp_fence fence = *sp_fence_set_at(&b->fences, i);
+            if (sp_pool_knows(pool, fence))
+                continue;
+            struct sp_lane *lane = sp_lane_find(pool, fence.slot);
+            if (!lane)
+                return false;
+            if (lane->awaits == 0 || fence.sequence < lane->awaits)
+                lane->awaits = fence.sequence;
+            waits = true;
+        }
     }
     return waits;
-}
-
-static bool note_tier(const struct sp_pool *pool, const struct sp_tier *tier) {
-    for (struct sp_block *b = sp_tier_first(tier); b; b = sp_tier_next(b)) {
-        if (!note_fences(pool, b))
-            return false;
-    }
-    return true;
 }
 
 // Notes all fences of the pool. False when it must be looked at again, whatever completes. The
@@ -116,24 +111,18 @@ static void stop_waiting(struct sp_pool *pool) {
     pool->given_up.waits = false;
 }
 
-// Enters the lanes that wait.
-static void begin_waiting_locked(struct sp_pool *pool) {
-    SP_LIST_FOR_EACH(link, &pool->lanes.list) {
-        struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
-        if (lane->awaits == 0)
-            continue;
-        sp_tree_insert(&pool->device->awaited[pool->given_up.awaits_synchronize], &lane->awaited);
-        pool->given_up.waits = true;
-    }
-}
-
 // A pool whose measure of completion is about to change is pinned, and so neither waits nor rests.
 static bool try_to_wait(struct sp_pool *pool) {
     sp_lock_acquire(&pool->lock);
     pool->given_up.awaits_synchronize = sp_pool_measure(pool) == sp_progress_is_synchronized;
     bool noted = note_all(pool);
-    if (noted)
-        begin_waiting_locked(pool);
+    SP_LIST_FOR_EACH(link, &pool->lanes.list) {
+        struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
+        if (!noted || lane->awaits == 0)
+            continue;
+        sp_tree_insert(&pool->device->awaited[pool->given_up.awaits_synchronize], &lane->awaited);
+        pool->given_up.waits = true;
+    }
     sp_lock_release(&pool->lock);
     if (!noted)
         stop_waiting(pool); // what was noted until then
@@ -269,8 +258,9 @@ static bool is_of_given_up(const struct sp_task *task) {
 
 // A pool's struct is never freed, so the task may be looked at, whichever pool has the struct by
 // then.
-void sp_given_up_await_worker(void) {
-    sp_worker_await(is_of_given_up);
+void sp_given_up_await_worker(struct sp_device *device) {
+    if (sp_load_acquire(&device->given_up) > 0)
+        sp_worker_await(is_of_given_up);
 }
 
 static void reap_due(struct sp_device *device) {
@@ -279,8 +269,7 @@ static void reap_due(struct sp_device *device) {
     sp_lock_release(&device->lock);
     for (struct sp_pool *pool = claim_due(device, &left); pool; pool = claim_due(device, &left))
         take_apart(pool);
-    if (sp_load_acquire(&device->given_up) > 0)
-        sp_given_up_await_worker();
+    sp_given_up_await_worker(device);
 }
 
 void sp_given_up_ask(struct sp_device *device) {

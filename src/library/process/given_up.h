@@ -47,9 +47,9 @@ void sp_given_up_reap(struct sp_device *device);
 // Looks at all given-up pools, whatever they wait for: before a request is refused.
 void sp_given_up_reap_all(struct sp_device *device);
 
-// Waits until the worker no longer stands on a pool that was given up: it takes the pool apart when
-// it leaves. No lock is held.
-void sp_given_up_await_worker(void);
+// Where a pool of the device is given up, waits until the worker no longer stands on such a pool:
+// it takes the pool apart when it leaves. No lock is held.
+void sp_given_up_await_worker(struct sp_device *device);
 
 // Claims a pool that is given up and on which no thread stands: one thread at a time takes it
 // apart. False when it can't be claimed. With the device's lock held.

@@ -1,12 +1,12 @@
 #include "process/life.h"
 
-#include "base/checked.h"
-#include "base/time.h"
+#include "base/number.h"
+#include "base/thread.h"
+#include "order/progress.h"
 #include "order/resolve.h"
 #include "process/attributes.h"
 #include "process/given_up.h"
 #include "process/promises.h"
-#include "process/reaper.h"
 #include "region/ask.h"
 #include "region/device.h"
 #include "region/figures.h"
@@ -15,11 +15,99 @@
 #include "region/lane.h"
 #include "region/retain.h"
 #include "region/stitch.h"
+#include "supply/defer.h"
 #include "supply/growth.h"
+#include "supply/trim.h"
 #include "tell/explain.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+// -------------------------------------------------------------------------------------- the reaper
+//
+// The reaper: what the worker does for a pool. At a visit it buries one zombie whose work is known
+// to have completed, or releases one extent of a trim that was left to it (supply/defer.h).
+//
+//   - It takes a pool's map lock for one view or extent at a time, and where others want it, once
+//     in a millisecond at most.
+//   - It finds out what a trim needs to know: the synchronise that left the trim collects nothing
+//     from the lanes, unless a release delay has it counted.
+//   - It asks no event, for it can't know that the event's context is alive. Whoever learns of
+//     something wakes it.
+//   - What the driver refuses stays what it was, and is tried again after a pause that grows.
+
+static enum sp_worker_result bury_one(struct sp_pool *pool) {
+    bool buried;
+    struct sp_outcome outcome = sp_defer_bury_one(pool, &buried);
+    if (buried)
+        return SP_WORKER_PROGRESS;
+    if (!sp_is_done(outcome))
+        return SP_WORKER_REFUSED;
+    if (!sp_pool_has_zombies(pool))
+        return SP_WORKER_IDLE;
+    return sp_end_gone_contexts(NULL) ? SP_WORKER_PROGRESS : SP_WORKER_PENDING;
+}
+
+// A trim that is asked for meanwhile is not lost: it is due again then.
+static enum sp_worker_result release_one(struct sp_pool *pool) {
+    uint64_t released;
+    if (!atomic_exchange(&pool->deferred.trim_due, false))
+        return SP_WORKER_IDLE;
+    bool synchronized = atomic_exchange(&pool->deferred.synchronized, false);
+    struct sp_outcome outcome = sp_trim_one(pool, synchronized, &released);
+    if (released == 0 && sp_is_done(outcome))
+        return SP_WORKER_IDLE;
+    atomic_store(&pool->deferred.trim_due, true);
+    sp_pool_add(pool, SP_STATISTIC_BytesReleasedByReaper, released);
+    return released > 0 ? SP_WORKER_PROGRESS : SP_WORKER_REFUSED;
+}
+
+// The visit makes way for others that map, but after a pause it takes its turn: zombies must not
+// pile up.
+static enum sp_worker_result work_on(struct sp_pool *pool, bool insists) {
+    struct sp_lock *gives = sp_trim_begin_giving(pool->device);
+    enum sp_worker_result result = SP_WORKER_BUSY;
+    if (insists)
+        sp_lock_acquire(&pool->map_lock);
+    if (insists || (sp_load_relaxed(&pool->mappers) == 0 && sp_lock_try(&pool->map_lock))) {
+        uint64_t begin = sp_time_now();
+        result = bury_one(pool);
+        if (result != SP_WORKER_PROGRESS) {
+            enum sp_worker_result released = release_one(pool);
+            result = released > result ? released : result;
+        }
+        if (result == SP_WORKER_PROGRESS)
+            sp_pool_add(pool, SP_STATISTIC_ReaperTime, sp_time_now() - begin);
+        sp_lock_release(&pool->map_lock);
+    }
+    sp_trim_end_giving(gives);
+    return result;
+}
+
+// A pool that was given up is seen to by its end. The next pool in the same struct is looked at
+// instead, if it is served. One that isn't is never pinned here, so its end waits for no visit: the
+// handle is read first, so the pin fails where the struct has another pool by then.
+//
+// A visit that has to wait for something to complete has the worker woken by the next news. If
+// there are some since the visit began, they may be what it waits for.
+static enum sp_worker_result visit(struct sp_task *task, bool insists) {
+    struct sp_pool *pool = SP_CONTAINER_OF(task, struct sp_pool, deferred.task);
+    poolMemPool_t handle = sp_load_acquire(&pool->handle);
+    if (!sp_defer_serves(pool)) {
+        atomic_store(&pool->deferred.trim_due, false); // the next synchronise sees to it
+        return SP_WORKER_IDLE;
+    }
+    if (!sp_pin_take(pool, handle))
+        return SP_WORKER_IDLE;
+    uint64_t seen = sp_progress_news();
+    enum sp_worker_result result = work_on(pool, insists);
+    if (result == SP_WORKER_PENDING && !sp_progress_await_news(seen, sp_worker_wake))
+        sp_worker_wake();
+    sp_pin_drop(pool);
+    return result;
+}
+
+// ----------------------------------------------------------------------------------- the beginning
 
 // Under the device's lock the handle is good as long as the pool is current.
 bool sp_life_make_current(struct sp_pool *pool, poolMemPool_t handle) {
@@ -29,17 +117,6 @@ bool sp_life_make_current(struct sp_pool *pool, poolMemPool_t handle) {
         sp_store_release(&pool->device->current, pool);
     sp_lock_release(&pool->device->lock);
     return is_there;
-}
-
-static bool withdraw_from_device(struct sp_pool *pool, poolMemPool_t handle) {
-    struct sp_device *device = pool->device;
-    struct sp_pool *current = pool;
-    sp_lock_acquire(&device->lock);
-    if (sp_handle_pool(handle) == pool)
-        atomic_compare_exchange_strong(&device->current, &current, device->default_pool);
-    bool ours = sp_handle_withdraw(pool, handle);
-    sp_lock_release(&device->lock);
-    return ours;
 }
 
 // Returns a struct for a pool, or null without host memory. The device's lock is held.
@@ -52,7 +129,8 @@ static struct sp_pool *take_struct_locked(struct sp_device *device) {
         return NULL;
     memset(pool, 0, sizeof *pool);
     pool->device = device;
-    sp_reaper_init(pool);
+    // Once for each struct: the worker may come late, and look at the struct's next pool then.
+    sp_worker_task_init(&pool->deferred.task, visit);
     return pool;
 }
 
@@ -141,31 +219,32 @@ poolError_t sp_life_create(struct sp_device *device, const struct poolMemPoolPro
 
 // ----------------------------------------------------------------------------------------- the end
 
-// With the device's lock held nobody takes the pool apart yet. A lane in which nothing may stay
-// without an event leaves each of its frees to free.c, which looks whether it was the last: all
-// that come after their lane was looked at by sp_figures_any_used.
-static void give_up(struct sp_pool *pool) {
-    sp_lock_acquire(&pool->device->lock);
-    sp_store_release(&pool->destroyed, true);
-    sp_given_up_add_locked(pool);
-    sp_lock_acquire(&pool->lock);
-    sp_held_deal(pool);
-    sp_lock_release(&pool->lock);
-    sp_lock_release(&pool->device->lock);
-}
-
 bool sp_life_destroy(struct sp_pool *pool, poolMemPool_t handle) {
     struct sp_device *device = pool->device;
-    if (!withdraw_from_device(pool, handle))
+    struct sp_pool *current = pool;
+    sp_lock_acquire(&device->lock);
+    if (sp_handle_pool(handle) == pool)
+        atomic_compare_exchange_strong(&device->current, &current, device->default_pool);
+    bool ours = sp_handle_withdraw(pool, handle);
+    sp_lock_release(&device->lock);
+    if (!ours)
         return false;
     atomic_fetch_add(&device->given_up, 1);
     sp_end_gone_contexts(NULL); // no event can be recorded there
     sp_ask_and_close_lanes(pool);
     if (!sp_pool_is_deterministic(pool))
         sp_ask_current_context(pool); // a failure keeps no pool alive
-    give_up(pool);
+    // With the device's lock held nobody takes the pool apart yet. A lane in which nothing may stay
+    // without an event leaves each of its frees to free.c, which looks whether it was the last: all
+    // that come after their lane was looked at by sp_figures_any_used.
+    sp_lock_acquire(&device->lock);
+    sp_store_release(&pool->destroyed, true);
+    sp_given_up_add_locked(pool);
+    sp_lock_acquire(&pool->lock);
+    sp_held_deal(pool);
+    sp_lock_release(&pool->lock);
+    sp_lock_release(&device->lock);
     sp_given_up_reap_pool(device, pool);
-    if (sp_load_acquire(&device->given_up) > 0)
-        sp_given_up_await_worker();
+    sp_given_up_await_worker(device);
     return true;
 }

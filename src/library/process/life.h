@@ -1,5 +1,5 @@
-// The life of a pool: how it is made and made current, and who may still look at it when it has
-// ended.
+// The life of a pool: how it is made and made current, what the worker does for it meanwhile, and
+// who may still look at it when it has ended.
 //
 // Pools are type-stable: a struct is used again for another pool of its device, never given back to
 // the system, so that a thread that comes late may still look at it. Such a thread can come to its

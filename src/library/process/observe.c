@@ -1,12 +1,10 @@
 #include "process/observe.h"
 
-#include "base/cancel.h"
 #include "base/fork.h"
 #include "base/log.h"
 #include "base/options.h"
 #include "base/thread.h"
 #include "order/poll.h"
-#include "process/observe_load.h"
 #include "region/collect.h"
 #include "region/device.h"
 #include "tell/tell.h"
@@ -30,7 +28,7 @@ void sp_observe_begin(void) {
         .thread_is_first_time = sp_thread_is_first_time,
     };
     const struct sp_options *asked = sp_options();
-    if (!sp_options_observe())
+    if (!asked->stats && !asked->leaks && !asked->trace)
         return;
     host.lock_hook = sp_lock_hook();
     observer = sp_observe_load(&host);
@@ -51,29 +49,8 @@ void sp_observe_give_turn(bool taken) {
         observer->give_turn();
 }
 
-static bool records(void) {
+bool sp_observe_records(void) {
     return sp_observe_is_on() && observer->records();
-}
-
-bool sp_observe_take_turn_behind_stream(CUstream handle) {
-    if (!records())
-        return false;
-    sp_synchronize_ahead_of_stream(handle);
-    return observer->take_turn();
-}
-
-bool sp_observe_take_turn_behind_event(CUevent event) {
-    if (!records())
-        return false;
-    sp_synchronize_ahead_of_event(event);
-    return observer->take_turn();
-}
-
-bool sp_observe_take_turn_behind_context(void) {
-    if (!records())
-        return false;
-    sp_synchronize_ahead_of_context();
-    return observer->take_turn();
 }
 
 // --------------------------------------------------------------------------- allocations and frees
@@ -113,13 +90,13 @@ struct sp_live_block *sp_observe_freeing(const void *pointer) {
     return observer->freeing(pointer);
 }
 
-void sp_observe_freed(struct sp_live_block *block, const struct sp_stream *stream) {
+void sp_observe_freed(struct sp_live_block *block, poolError_t error,
+                      const struct sp_stream *stream) {
     struct sp_observe_stream facts;
-    observer->freed(block, facts_of(stream, &facts));
-}
-
-void sp_observe_not_freed(struct sp_live_block *block) {
-    observer->not_freed(block);
+    if (error == poolSuccess)
+        observer->freed(block, facts_of(stream, &facts));
+    else
+        observer->not_freed(block);
 }
 
 void sp_observe_joined(const void *pointer, const struct sp_stream *other,
@@ -180,21 +157,16 @@ static void print_never_freed(FILE *out) {
                 live.unnoted);
 }
 
-// A reader of standard error that has gone is no reason to end with another status.
-static void hold_broken_pipe(void) {
-    sigset_t pipe;
-    sigemptyset(&pipe);
-    sigaddset(&pipe, SIGPIPE);
-    pthread_sigmask(SIG_BLOCK, &pipe, NULL);
-}
-
 // Where a thread that won't go on holds what the observer's end takes, nothing of the observer may
 // be called any more.
 void sp_observe_print_at_exit(void) {
     if (!sp_observe_is_on() || sp_fork_is_child())
         return;
     SP_UNCANCELLED;
-    hold_broken_pipe();
+    sigset_t pipe; // a reader of standard error that has gone is no reason to end otherwise
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe, NULL);
     sp_store_relaxed(&sp_observe_on, false);
     if (!observer->end())
         return;

@@ -42,11 +42,9 @@ static inline bool sp_observe_take_turn(void) {
 }
 void sp_observe_give_turn(bool taken);
 
-// Take a turn for a call that waits for work. They wait for it first, so that the call holds up
-// nobody in its turn. An error is left for the call to report.
-bool sp_observe_take_turn_behind_stream(CUstream handle);
-bool sp_observe_take_turn_behind_event(CUevent event);
-bool sp_observe_take_turn_behind_context(void);
+// True while a trace is recorded. A call that waits for work then waits before it takes its turn
+// (sp_synchronize_ahead_of_stream() and its like), so that it holds up nobody in its turn.
+bool sp_observe_records(void);
 
 // The calls from here to the next line are for a process that is observed. The stream is null where
 // the driver told none.
@@ -59,9 +57,9 @@ void sp_observe_refused(uint64_t size, const struct sp_stream *stream);
 struct sp_live_block *sp_observe_freeing(const void *pointer);
 
 // Notes that the free was made, in the order of a stream, or of none where that is null; or that it
-// failed.
-void sp_observe_freed(struct sp_live_block *block, const struct sp_stream *stream);
-void sp_observe_not_freed(struct sp_live_block *block);
+// failed, by its error.
+void sp_observe_freed(struct sp_live_block *block, poolError_t error,
+                      const struct sp_stream *stream);
 
 // Notes of a free that is about to be noted on a stream that it was behind another one's work too:
 // as an event there, at the block's address, that the first stream waits for. So a trace has more

@@ -1,7 +1,7 @@
-#include "process/observe_load.h"
+#include "process/observe_table.h"
 
 #include "base/log.h"
-#include "driver/beside.h"
+#include "driver/driver.h"
 
 #include <dlfcn.h>
 #include <string.h>
@@ -34,7 +34,7 @@ static const char *loaders_words(const char *path) {
 const struct sp_observe_table *sp_observe_load(const struct sp_observe_host *host) {
     __typeof__(sp_observe_table) *find = NULL;
     char path[PATH_MAX];
-    if (!sp_beside_path(OBSERVER, path))
+    if (!sp_driver_path_beside(OBSERVER, path))
         return refuse(OBSERVER, "the folder of the library is unknown");
     void *file = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!file)

@@ -127,4 +127,10 @@ static inline bool sp_observe_table_fits(const struct sp_observe_stamp *stamp, s
 #define SP_OBSERVE_ENTRY "sp_observe_table"
 const struct sp_observe_table *sp_observe_table(const struct sp_observe_host *host);
 
+// Returns it to the library. A shared library opens the observer's file, which lies beside it, and
+// never closes it. Null, with a line in the log at any level, when the file isn't there or is of
+// another build. Where the library is linked into a program or a plugin, so is the observer
+// (src/observe/linked.c).
+const struct sp_observe_table *sp_observe_load(const struct sp_observe_host *host);
+
 #endif

@@ -1,6 +1,5 @@
 #include "process/reclaim.h"
 
-#include "base/checked.h"
 #include "base/number.h"
 #include "order/context.h"
 #include "order/mark.h"
@@ -88,51 +87,33 @@ static CUcontext context_on(const struct sp_device *device, uint64_t *id) {
 }
 
 // Finds out first which frees have completed. One that can't be asked about stays where it is.
-static bool give(struct sp_device *device, size_t bytes, size_t more) {
+bool sp_reclaim_give(struct sp_device *device, size_t bytes, bool all) {
     struct sp_pool *pool = NULL;
     uint64_t id;
+    if (bytes == 0 && !all)
+        return false;
     CUcontext context = context_on(device, &id);
     while (context && (pool = sp_device_next_pool(device, pool))) {
         sp_ask_lazy_lanes(pool, NULL, true);
         sp_ask_current_context(pool);
     }
-    return sp_reclaim_until(device, bytes > 0 ? context : NULL, bytes, more);
-}
-
-bool sp_reclaim_give_enough(struct sp_device *device, size_t bytes) {
-    return bytes > 0 && give(device, bytes, 0);
-}
-
-bool sp_reclaim_give_all(struct sp_device *device, size_t bytes) {
-    return give(device, bytes, ALL_THERE_IS);
-}
-
-// Returns the bytes that the pools hold beyond what is live, pending or not.
-static size_t not_live_on(struct sp_device *device) {
-    struct sp_pool *pool = NULL;
-    size_t sum = 0;
-    while ((pool = sp_device_next_pool(device, pool)))
-        sum += sp_excess(sp_load_relaxed(&pool->reserved), sp_figures_used(pool));
-    return sum;
-}
-
-// Events of a context that is current stay as long as the call.
-static void await(struct sp_stream *stream) {
-    struct sp_mark *mark = sp_mark_covering(stream, sp_load_acquire(&stream->recorded));
-    if (!mark)
-        return;
-    if (sp_is_done(sp_private_event_await(mark->event)))
-        sp_poll_mark(mark);
-    sp_mark_release(mark);
+    return sp_reclaim_until(device, bytes > 0 ? context : NULL, bytes, all ? ALL_THERE_IS : 0);
 }
 
 static void await_frees_to(struct sp_pool *pool, CUcontext context, uint64_t id) {
     uint32_t count = sp_stream_count();
     for (uint32_t slot = 0; slot < count; slot++) {
         struct sp_stream *stream = sp_stream_at(slot);
+        struct sp_mark *mark = NULL;
         if (sp_lane_find(pool, slot) && sp_stream_is_of(stream, context, id) &&
             sp_progress_has_pending_events(stream))
-            await(stream);
+            mark = sp_mark_covering(stream, sp_load_acquire(&stream->recorded));
+        if (!mark)
+            continue;
+        // Events of a context that is current stay as long as the call.
+        if (sp_is_done(sp_private_event_await(mark->event)))
+            sp_poll_mark(mark);
+        sp_mark_release(mark);
     }
 }
 
@@ -140,8 +121,10 @@ bool sp_reclaim_await_frees(struct sp_device *device, size_t bytes) {
     struct sp_pool *pool = NULL;
     uint64_t id, before = sp_progress_news();
     CUcontext context = context_on(device, &id);
-    if (!context ||
-        not_live_on(device) < sp_max(sp_excess(bytes, sp_context_free_memory(context)), 1))
+    size_t not_live = 0; // what the pools hold beyond what is live, pending or not
+    while (context && (pool = sp_device_next_pool(device, pool)))
+        not_live += sp_excess(sp_load_relaxed(&pool->reserved), sp_figures_used(pool));
+    if (!context || not_live < sp_max(sp_excess(bytes, sp_context_free_memory(context)), 1))
         return false;
     while ((pool = sp_device_next_pool(device, pool)))
         await_frees_to(pool, context, id);

@@ -30,12 +30,9 @@ bool sp_reclaim_addresses(struct sp_device *device);
 // where nobody knows. What is pending is asked of the thread's current context, if that is on the
 // device: only that one is known to be alive.
 
-// Gives the device as much as is missing, and nothing where `bytes` is 0. True when something was
-// given.
-bool sp_reclaim_give_enough(struct sp_device *device, size_t bytes);
-
-// Gives the device all that is free. True when something was given.
-bool sp_reclaim_give_all(struct sp_device *device, size_t bytes);
+// Gives the device as much as is missing, and nothing where `bytes` is 0; or all that is free. True
+// when something was given.
+bool sp_reclaim_give(struct sp_device *device, size_t bytes, bool all);
 
 // Waits on the host for the frees behind which an event stands, in streams of the current context.
 // True when some have completed. No capture is harmed.

@@ -1,9 +1,8 @@
 #include "process/runtime.h"
 
-#include "base/cancel.h"
 #include "base/log.h"
 #include "base/options.h"
-#include "base/setting.h"
+#include "base/thread.h"
 #include "process/attributes.h"
 #include "process/given_up.h"
 #include "process/life.h"
@@ -52,18 +51,14 @@ __attribute__((destructor)) static void end(void) {
     sp_observe_print_at_exit();
 }
 
-// Where the parent could not load the driver either, that is the reason.
-static poolError_t refuse_child(void) {
-    const struct sp_driver *driver;
-    if (*sp_driver_problem())
-        return describe_load_failure(sp_driver_load(&driver));
-    return sp_fail(poolErrorInitializationError,
-                   "this process was forked from one that uses the device, which a child can't do");
-}
-
 poolError_t sp_runtime_start(void) {
+    const struct sp_driver *driver;
     if (sp_fork_is_child())
-        return refuse_child();
+        // Where the parent could not load the driver either, that is the reason.
+        return *sp_driver_problem() ? describe_load_failure(sp_driver_load(&driver))
+                                    : sp_fail(poolErrorInitializationError,
+                                              "this process was forked from one that uses the "
+                                              "device, which a child can't do");
     if (sp_load_acquire(&sp_runtime_started))
         return poolSuccess;
     SP_UNCANCELLED;
@@ -80,15 +75,6 @@ poolError_t sp_runtime_driver_version(int *version) {
 
 // ----------------------------------------------------------------------------------------- devices
 
-static poolError_t describe_open_failure(int ordinal, struct sp_outcome outcome) {
-    if (!sp_outcome_lacks_support(outcome))
-        return sp_fail_outcome(outcome, "opening the device");
-    return sp_fail(poolErrorNotSupported,
-                   "device %d maps memory in units that are no power of two "
-                   "(cuMemGetAllocationGranularity)",
-                   ordinal);
-}
-
 static _Atomic bool told; // what is wrong with the option STREAMPOOL_POOL
 
 static void ignore_preset(const char *setting, const char *why) {
@@ -96,60 +82,53 @@ static void ignore_preset(const char *setting, const char *why) {
         sp_log_write("STREAMPOOL_POOL: '%s' is ignored: %s", setting, why);
 }
 
-static void apply_preset(struct sp_pool *pool, const char *text) {
-    struct sp_setting setting;
-    const char *why = sp_setting_read(text, &setting);
-    if (why) {
-        ignore_preset(text, why);
-        return;
-    }
-    int narrow = (int)setting.value;
-    const void *value = setting.is_int ? (const void *)&narrow : (const void *)&setting.value;
-    poolError_t unread = sp_fail_unread();
-    if (sp_attributes_set(pool, setting.attribute, value) != poolSuccess)
-        ignore_preset(text, sp_fail_detail());
-    sp_fail_set_unread(unread); // the program's call doesn't fail
-}
-
 // Sets the attributes that STREAMPOOL_POOL names in a new default pool. A setting that can't be
 // read, or that the pool refuses, is named on standard error once in the process, and the others
-// are made.
+// are made. The program's call doesn't fail.
 static void apply_presets(struct sp_pool *pool) {
-    const char *list = sp_options()->pool;
+    const char *list = sp_options()->pool, *why;
     char text[SP_SETTING_TEXT];
+    struct sp_option_setting setting;
+    poolError_t unread = sp_fail_unread();
     while (list && *list) {
-        if (!sp_setting_next(&list, text))
+        if (!sp_options_next_setting(&list, text)) {
             ignore_preset(text, "it is too long");
-        else if (*text)
-            apply_preset(pool, text);
+        } else if (*text && (why = sp_options_read_setting(text, &setting))) {
+            ignore_preset(text, why);
+        } else if (*text) {
+            int narrow = (int)setting.value;
+            const void *value = setting.is_int ? (void *)&narrow : (void *)&setting.value;
+            if (sp_attributes_set(pool, setting.attribute, value) != poolSuccess)
+                ignore_preset(text, sp_fail_detail());
+        }
     }
+    sp_fail_set_unread(unread);
     sp_store_relaxed(&told, true);
-}
-
-static poolError_t make_default_pool(struct sp_device *device, int ordinal) {
-    struct poolMemPoolProps props = {.allocType = poolMemAllocationTypePinned,
-                                     .location = {poolMemLocationTypeDevice, ordinal}};
-    poolError_t error = sp_life_create(device, &props, &device->default_pool);
-    if (error != poolSuccess)
-        return error;
-    apply_presets(device->default_pool);
-    sp_store_release(&device->current, device->default_pool);
-    return poolSuccess;
 }
 
 static poolError_t open_locked(struct sp_device *device, int ordinal) {
     if (sp_load_relaxed(&device->open))
         return poolSuccess;
     struct sp_outcome outcome = sp_vmm_device_open(ordinal, &device->vmm);
+    if (sp_outcome_lacks_support(outcome))
+        return sp_fail(poolErrorNotSupported,
+                       "device %d maps memory in units that are no power of two "
+                       "(cuMemGetAllocationGranularity)",
+                       ordinal);
     if (!sp_is_done(outcome))
-        return describe_open_failure(ordinal, outcome);
+        return sp_fail_outcome(outcome, "opening the device");
     sp_device_init(device);
     sp_given_up_init(device);
     sp_space_init(&device->space, &device->vmm, (size_t)sp_options()->address_space);
-    poolError_t made = make_default_pool(device, ordinal);
-    if (made == poolSuccess)
-        sp_store_release(&device->open, true);
-    return made;
+    const struct poolMemPoolProps props = {.allocType = poolMemAllocationTypePinned,
+                                           .location = {poolMemLocationTypeDevice, ordinal}};
+    poolError_t error = sp_life_create(device, &props, &device->default_pool);
+    if (error != poolSuccess)
+        return error;
+    apply_presets(device->default_pool);
+    sp_store_release(&device->current, device->default_pool);
+    sp_store_release(&device->open, true);
+    return poolSuccess;
 }
 
 poolError_t sp_runtime_open(int ordinal, struct sp_device **device) {

@@ -9,7 +9,7 @@
 #define STREAMPOOL_REGION_AT_HAND_H
 
 #include "base/atomic.h"
-#include "base/checked.h"
+#include "base/number.h"
 #include "order/action.h"
 #include "order/identity.h"
 #include "region/figures.h"

@@ -1,8 +1,7 @@
 #include "region/find.h"
 
-#include "base/checked.h"
 #include "base/number.h"
-#include "heap/lowest.h"
+#include "heap/search.h"
 #include "order/registry.h"
 #include "region/collect.h"
 #include "region/lane.h"

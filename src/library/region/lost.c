@@ -1,6 +1,5 @@
 #include "region/lost.h"
 
-#include "base/checked.h"
 #include "base/number.h"
 #include "base/page_map.h"
 #include "region/figures.h"

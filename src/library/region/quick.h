@@ -23,7 +23,7 @@
 #ifndef STREAMPOOL_REGION_QUICK_H
 #define STREAMPOOL_REGION_QUICK_H
 
-#include "base/hash.h"
+#include "base/number.h"
 #include "region/held.h"
 
 enum {

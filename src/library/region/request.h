@@ -6,7 +6,6 @@
 #ifndef STREAMPOOL_REGION_REQUEST_H
 #define STREAMPOOL_REGION_REQUEST_H
 
-#include "base/checked.h"
 #include "base/number.h"
 #include "region/lane.h"
 

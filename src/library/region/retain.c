@@ -1,6 +1,5 @@
 #include "region/retain.h"
 
-#include "base/checked.h"
 #include "base/number.h"
 #include "region/device.h"
 #include "region/figures.h"

@@ -1,7 +1,7 @@
 #include "region/row.h"
 
 #include "base/number.h"
-#include "heap/rows.h"
+#include "heap/search.h"
 #include "region/lane.h"
 #include "region/settle.h"
 

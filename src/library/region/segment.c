@@ -1,6 +1,5 @@
 #include "region/segment.h"
 
-#include "base/checked.h"
 #include "base/number.h"
 #include "order/context.h"
 #include "region/device.h"

@@ -1,6 +1,5 @@
 #include "region/stitch.h"
 
-#include "base/checked.h"
 #include "base/number.h"
 #include "region/settle.h"
 

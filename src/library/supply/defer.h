@@ -1,7 +1,7 @@
 // A pool leaves trims to the release threshold, and zombies, to the worker.
 //
 // A pool has a task (base/worker.h). Whoever leaves something sets a flag of the pool, or adds to
-// its zombies, and calls for the task; a visit finds out what there is to do (process/reaper.h).
+// its zombies, and calls for the task; a visit finds out what there is to do (process/life.c).
 // So memory that waits to be released is free memory until then, and an allocation takes it back by
 // taking it.
 //

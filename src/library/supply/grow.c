@@ -1,9 +1,8 @@
 #include "supply/grow.h"
 
-#include "base/checked.h"
 #include "base/log.h"
 #include "base/number.h"
-#include "base/time.h"
+#include "base/thread.h"
 #include "region/device.h"
 #include "region/figures.h"
 #include "region/find.h"

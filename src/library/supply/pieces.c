@@ -1,6 +1,5 @@
 #include "supply/pieces.h"
 
-#include "base/checked.h"
 #include "base/number.h"
 #include "region/device.h"
 #include "region/free_extents.h"

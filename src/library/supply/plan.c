@@ -1,8 +1,7 @@
 #include "supply/plan.h"
 
-#include "base/checked.h"
 #include "base/number.h"
-#include "base/time.h"
+#include "base/thread.h"
 #include "region/device.h"
 #include "region/segment.h"
 #include "region/settle.h"

@@ -1,8 +1,7 @@
 #include "supply/trim.h"
 
-#include "base/checked.h"
 #include "base/number.h"
-#include "base/time.h"
+#include "base/thread.h"
 #include "order/resolve.h"
 #include "region/ask.h"
 #include "region/collect.h"

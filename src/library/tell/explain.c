@@ -1,8 +1,8 @@
 #include "tell/explain.h"
 
-#include "base/cancel.h"
 #include "base/log.h"
 #include "base/options.h"
+#include "base/thread.h"
 #include "region/figures.h"
 #include "region/free_extents.h"
 #include "tell/room.h"

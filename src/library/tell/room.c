@@ -1,6 +1,5 @@
 #include "tell/room.h"
 
-#include "base/checked.h"
 #include "base/number.h"
 #include "order/indirect.h"
 #include "region/device.h"

@@ -1,6 +1,5 @@
 #include "tell/shortage.h"
 
-#include "base/checked.h"
 #include "base/number.h"
 #include "order/context.h"
 #include "region/device.h"

@@ -1,9 +1,8 @@
 #include "tell/tell.h"
 
-#include "base/cancel.h"
 #include "base/number.h"
 #include "base/options.h"
-#include "base/time.h"
+#include "base/thread.h"
 #include "region/device.h"
 #include "region/figures.h"
 #include "tell/statistic.h"

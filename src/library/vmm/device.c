@@ -1,6 +1,5 @@
 #include "vmm/device.h"
 
-#include "base/checked.h"
 #include "base/log.h"
 #include "base/number.h"
 #include "base/options.h"

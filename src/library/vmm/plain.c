@@ -1,6 +1,6 @@
 #include "vmm/plain.h"
 
-#include "base/checked.h"
+#include "base/number.h"
 #include "base/page_map.h"
 
 #include <stdlib.h>

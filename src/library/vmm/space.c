@@ -1,6 +1,5 @@
 #include "vmm/space.h"
 
-#include "base/checked.h"
 #include "base/log.h"
 #include "base/number.h"
 #include "base/page_map.h"

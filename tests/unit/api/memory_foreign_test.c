@@ -9,7 +9,7 @@
 
 #include "unit/fixture/pool.h"
 
-#include "api/api.h"
+#include "api/interpose.h"
 
 // Memory that no pool gave is freed by the driver.
 
@@ -149,9 +149,9 @@ static void a_free_in_no_order_needs_no_context(void **state) {
     CUcontext context = NULL;
     void *foreign = driver_memory();
     use_no_context_and_fail(CUDA_ERROR_INVALID_CONTEXT);
-    sp_api_set_terms(SP_API_DEMANDS);
+    sp_interpose_set_terms(SP_INTERPOSE_DEMANDS);
     assert_int_equal(poolFree(foreign), poolErrorDeviceUninitialized);
-    sp_api_set_terms(0);
+    sp_interpose_set_terms(0);
     use_no_context_and_fail(CUDA_ERROR_INVALID_CONTEXT);
     simcudaFailCall("cuDevicePrimaryCtxRetain", 1, simcudaFaultOnce, CUDA_ERROR_ECC_UNCORRECTABLE);
     assert_int_equal(poolFree(foreign), poolErrorECCUncorrectable);

@@ -7,7 +7,6 @@
 #include <stdint.h>
 
 #include "abi_facts.h"
-#include "driver/error_codes.h"
 #include "driver/table.h"
 
 const struct abi_fact abi_facts_toolkit[] = {

@@ -14,7 +14,6 @@
 
 #include "base/fork.h"
 #include "base/lock.h"
-#include "driver/beside.h"
 #include "driver/driver.h"
 #include "fake_driver.h"
 #include "order/identity.h"
@@ -336,7 +335,7 @@ static void a_name_that_makes_the_path_too_long_is_not_looked_for(void **state) 
     (void)state;
     static char name[PATH_MAX], path[PATH_MAX];
     memset(name, 'x', sizeof name - 1);
-    assert_false(sp_beside_path(name, path));
+    assert_false(sp_driver_path_beside(name, path));
     assert_string_equal(path, "");
 }
 

@@ -7,7 +7,7 @@
 
 #include "fault/host_memory.h"
 #include "heap/block.h"
-#include "heap/lowest.h"
+#include "heap/search.h"
 #include "inside/chain.h"
 #include "unit/random.h"
 

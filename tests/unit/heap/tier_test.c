@@ -8,7 +8,6 @@
 #include "fault/host_memory.h"
 #include "heap/block.h"
 #include "heap/tier.h"
-#include "heap/units.h"
 #include "inside/chain.h"
 #include "inside/tier.h"
 #include "unit/random.h"
@@ -353,8 +352,8 @@ static void the_check_finds_wrong_sums_and_strangers(void **state) {
 }
 
 static void open_roomy(struct sp_chain *roomy, uint64_t bias, uint64_t size) {
-    *roomy = (struct sp_chain){.size = size, .bias = bias};
-    assert_true(sp_units_open(roomy));
+    assert_true(sp_chain_open(roomy, 0, size));
+    roomy->bias = bias;
 }
 
 // Blocks of any size, as a pool of terabytes could have them: the walk and the best fit go by size
@@ -372,7 +371,7 @@ static void the_order_holds_over_all_sizes(void **state) {
         blocks[i] = (struct sp_block){.address = (uint64_t)(i + 1) << 32,
                                       .size = (units ? units : 1) * UNIT,
                                       .chain = &chains[i % 3 == 0]};
-        assert_true(sp_units_make_room(blocks[i].chain, blocks[i].address));
+        assert_true(sp_chain_make_room(blocks[i].chain, blocks[i].address));
         sp_tier_insert(&tiers[0], &blocks[i]);
     }
     assert_true(inside_tier_check(&tiers[0]));
@@ -404,8 +403,8 @@ static void the_order_holds_over_all_sizes(void **state) {
         sp_tier_remove(sp_tier_last(&tiers[0]));
     assert_null(sp_tier_last(&tiers[0]));
     assert_true(inside_tier_check(&tiers[0]));
-    sp_units_close(&chains[0]);
-    sp_units_close(&chains[1]);
+    sp_chain_close(&chains[0]);
+    sp_chain_close(&chains[1]);
 }
 
 static void the_check_finds_blocks_in_a_wrong_bin(void **state) {

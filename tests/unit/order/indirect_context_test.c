@@ -8,7 +8,7 @@
 #include <sched.h>
 #include <semaphore.h>
 
-#include "base/time.h"
+#include "base/thread.h"
 #include "fault/host_memory.h"
 #include "inside/order.h"
 #include "order/indirect.h"

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "heap/rows.h"
+#include "heap/search.h"
 #include "order/mark.h"
 #include "order/poll.h"
 #include "region/collect.h"

@@ -12,7 +12,7 @@
 #include "unit/fixture/pool.h"
 #include "unit/outcomes.h"
 
-#include "api/api.h"
+#include "api/interpose.h"
 #include "order/context.h"
 
 // What a call does on a default stream where no context is current. The fixture has retained device
@@ -190,9 +190,9 @@ static void a_context_that_is_current_stays_so(void **state) {
 
 static void require_demanded(call_function call, CUstream stream) {
     use(NULL);
-    sp_api_set_terms(SP_API_DEMANDS);
+    sp_interpose_set_terms(SP_INTERPOSE_DEMANDS);
     assert_int_equal(call(stream), poolErrorDeviceUninitialized);
-    assert_int_equal(sp_api_set_terms(0), SP_API_DEMANDS);
+    assert_int_equal(sp_interpose_set_terms(0), SP_INTERPOSE_DEMANDS);
     assert_null(current());
 }
 
@@ -201,7 +201,7 @@ static void whoever_stands_in_for_the_driver_gets_its_error(void **state) {
     uint64_t before = retains();
     for_each_call(require_demanded);
     assert_int_equal(retains(), before);
-    assert_int_equal(sp_api_set_terms(0), 0);
+    assert_int_equal(sp_interpose_set_terms(0), 0);
 }
 
 static void a_call_with_a_pool_of_another_device_gets_that_devices_context(void **state) {

@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "base/checked.h"
+#include "base/number.h"
 
 static void sums_that_fit_are_exact(void **state) {
     (void)state;

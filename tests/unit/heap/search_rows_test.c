@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "heap/rows.h"
+#include "heap/search.h"
 #include "heap/tier.h"
 #include "inside/chain.h"
 #include "unit/random.h"

@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "base/hash.h"
+#include "base/number.h"
 
 enum { WORDS = 1024, BUCKETS = 256 };
 

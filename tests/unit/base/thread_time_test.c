@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "base/time.h"
+#include "base/thread.h"
 
 static uint64_t clock_of_the_system(void) {
     struct timespec time;

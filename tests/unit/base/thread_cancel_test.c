@@ -8,7 +8,7 @@
 
 #include <pthread.h>
 
-#include "base/cancel.h"
+#include "base/thread.h"
 
 // What a thread that was asked to end has come to.
 static bool in_inner, in_outer, behind;

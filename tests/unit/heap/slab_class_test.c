@@ -5,7 +5,6 @@
 
 #include <cmocka.h>
 
-#include "heap/size_class.h"
 #include "heap/slab.h"
 
 static void every_small_size_has_the_smallest_class_that_holds_it(void **state) {

@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "heap/lowest.h"
+#include "heap/search.h"
 #include "heap/tier.h"
 #include "inside/chain.h"
 #include "unit/random.h"
@@ -114,9 +114,9 @@ static void behind_the_last_look_no_group_is_looked_at(void **state) {
         put(place, 1, 1);
     cut(5000, 1); // makes the second leaf
     uint8_t *number = &sp_units_leaf(&chain, SP_LEAF_UNITS)->free_most[3];
-    *number = SP_NUMBER_LARGE;
+    *number = SP_ROWS_LARGE;
     assert_null(find(1, 0, 10));
-    assert_int_equal(*number, SP_NUMBER_LARGE);
+    assert_int_equal(*number, SP_ROWS_LARGE);
     assert_null(find(1, 0, 100000));
     assert_int_equal(*number, 0);
 }

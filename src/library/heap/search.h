@@ -1,13 +1,22 @@
-// Rows: free neighbours that stand in different tiers, taken together.
+// Searches through a chain: for the free block with the lowest address that is large enough, and
+// for *rows*, free neighbours that stand in different tiers, taken together.
+//
+// A request that takes the lowest block leaves the memory at high addresses free for longest. A
+// program that does the same again finds the same places again.
 //
 // Neighbours in one tier are merged, so free memory lies side by side only where blocks of
 // different tiers meet. They meet at a *boundary*, the address at which the second block begins. A
 // row is all free blocks side by side, and has at least two blocks.
 //
-// To find the rows of a size with no look at the others, each unit of a chain (heap/units.h) has a
-// number for the rows that have a boundary in it:
+// To search with no look at each block, each unit of a chain (heap/block.h) has a number for the
+// blocks that begin in it, and another for the rows that have a boundary in it. Each group of units
+// has the largest of their first numbers, and each leaf the largest of their second ones:
 //
-//   each row has a boundary in a unit whose number is at least the number of the row's size
+//   each block in a tier begins in a unit whose first number is at least the number of its size
+//   each row has a boundary in a unit whose second number is at least the number of the row's size
+//
+// A block that goes into a tier raises the first numbers. A search that comes to a unit in vain
+// lowers its number to what it has seen there.
 //
 // A block that is put into a tier beside a free one leaves SP_ROWS_UNKNOWN, the largest number, at
 // the unit of the boundary. A block that is taken out leaves nothing, as that only makes rows
@@ -23,16 +32,34 @@
 // a search for whole rows.
 //
 // The lock of the pool that owns the chain guards all of this.
-#ifndef STREAMPOOL_HEAP_ROWS_H
-#define STREAMPOOL_HEAP_ROWS_H
+#ifndef STREAMPOOL_HEAP_SEARCH_H
+#define STREAMPOOL_HEAP_SEARCH_H
 
-#include "heap/units.h"
+#include "heap/block.h"
 
 enum {
     SP_ROWS_UNKNOWN = UINT8_MAX,
-    SP_ROWS_LARGE = SP_NUMBER_LARGE, // the number of the largest rows, and of a part of any
+    SP_ROWS_LARGE = SP_ROWS_UNKNOWN - 1, // the number of the largest rows, and of a part of any
     SP_ROWS_LONG = 256,
 };
+
+// Returns the number of a size: a larger size never has a smaller one. A size of 0 has none.
+static inline uint8_t sp_search_number(uint64_t size) {
+    unsigned bin = sp_block_bin(size);
+    return (uint8_t)(bin < SP_ROWS_LARGE ? bin + 1 : SP_ROWS_LARGE);
+}
+
+// Notes a block that was put into a tier, or that begins later in it.
+static inline void sp_lowest_note(const struct sp_block *block) {
+    size_t unit = sp_units_at(block->chain, block->address);
+    struct sp_leaf *leaf = sp_units_leaf(block->chain, unit);
+    size_t at = unit & (SP_LEAF_UNITS - 1);
+    uint8_t number = sp_search_number(block->size);
+    if (leaf->free[at] < number)
+        leaf->free[at] = number;
+    if (leaf->free_most[at >> SP_GROUP_SHIFT] < number)
+        leaf->free_most[at >> SP_GROUP_SHIFT] = number;
+}
 
 // Notes a boundary, whose second block this is.
 static inline void sp_rows_note_boundary(const struct sp_block *second) {
@@ -49,6 +76,17 @@ static inline void sp_rows_note(const struct sp_block *block) {
     if (sp_block_is_in_tier(block->next))
         sp_rows_note_boundary(block->next);
 }
+
+struct sp_lowest_search {
+    uint64_t size; // at least
+    // Tells whether a free block that is large enough will do. It is asked by address until one
+    // does.
+    bool (*takes)(void *context, const struct sp_block *block);
+    void *context;
+    unsigned looks; // at blocks, that are left; with none left the search finds nothing
+};
+
+struct sp_block *sp_lowest_find(struct sp_chain *chain, struct sp_lowest_search *search);
 
 typedef void sp_row_found(void *context, struct sp_block *first, struct sp_block *last);
 
