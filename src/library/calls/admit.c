@@ -9,7 +9,7 @@ poolError_t sp_admit(struct sp_pool *pool, struct sp_stream *stream) {
     int ordinal = device->vmm.ordinal;
     CUcontext context;
     uint64_t id;
-    if (!sp_vmm_is_plain(&device->vmm))
+    if (!sp_vmm_provider(&device->vmm)->is_of_context)
         return poolSuccess;
     struct sp_outcome outcome = sp_context_retain_primary(&device->primary, ordinal, &context, &id);
     if (!sp_is_done(outcome))

@@ -154,7 +154,7 @@ static uint64_t take_near(struct sp_pool *pool, struct sp_stream *stream, size_t
                           unsigned int flags) {
     struct sp_lane *lane = sp_lane_find(pool, stream->slot);
     struct near near;
-    if (!lane || size > SIZE_MAX / 2 || sp_vmm_is_plain(&pool->device->vmm))
+    if (!lane || size > SIZE_MAX / 2 || sp_vmm_provider(&pool->device->vmm)->is_of_context)
         return 0;
     uint64_t address = take_near_once(pool, lane, stream, size, flags, &near);
     if (!address && near.unfenced) {

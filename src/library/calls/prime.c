@@ -41,7 +41,7 @@ static struct sp_outcome prime_mapping(struct sp_pool *pool, uint64_t bytes) {
     bool has_block = sp_tier_best_fit(&pool->regions[SP_REGION_LARGE].ready, bytes) != NULL;
     sp_lock_release(&pool->lock);
     struct sp_outcome outcome = has_block ? sp_outcome_done() : sp_grow_ahead(pool, bytes);
-    if (sp_outcome_lacks_memory(outcome) && !sp_vmm_is_plain(&pool->device->vmm))
+    if (sp_outcome_lacks_memory(outcome) && sp_vmm_provider(&pool->device->vmm)->joins)
         outcome = fill_up(pool, bytes, outcome);
     if (!sp_is_done(outcome))
         return outcome;

@@ -9,7 +9,7 @@ enum { LOOKS = 128 };
 // The others of the pool were told before.
 void sp_place_note_lane(struct sp_pool *pool) {
     uint32_t count = sp_load_relaxed(&pool->lanes.count);
-    if (count < 2 || sp_vmm_is_plain(&pool->device->vmm))
+    if (count < 2 || !sp_vmm_provider(&pool->device->vmm)->joins)
         return;
     struct sp_list *link = pool->lanes.list.prev;
     for (uint32_t told = count > 2 ? 1 : 2; told > 0; told--, link = link->prev)

@@ -77,12 +77,12 @@ static struct sp_block *publish_locked(struct sp_pool *pool, const struct sp_pla
     return block;
 }
 
-// Plans and maps; what is left is to publish. A device that refuses to map may become a plain one
+// Plans and maps; what is left is to publish. Where the device refuses, it may get another provider
 // by that.
 static struct sp_outcome map_for(const struct sp_request *request, struct sp_plan *plan) {
     struct sp_pool *pool = request->pool;
     struct sp_vmm_device *device = &pool->device->vmm;
-    bool was_plain = sp_vmm_is_plain(device);
+    const struct sp_vmm_provider *provider = sp_vmm_provider(device);
     struct sp_outcome outcome = sp_plan_make(request, plan);
     if (sp_is_done(outcome)) {
         struct sp_segment *segment = sp_segment_of(plan->hole);
@@ -92,7 +92,7 @@ static struct sp_outcome map_for(const struct sp_request *request, struct sp_pla
     }
     if (sp_is_done(outcome))
         sp_vmm_device_note_mapped(device);
-    else if (!was_plain && sp_outcome_lacks_support(outcome) && sp_vmm_device_become_plain(device))
+    else if (sp_outcome_lacks_support(outcome) && sp_vmm_device_change_from(device, provider))
         outcome = map_for(request, plan);
     return outcome;
 }

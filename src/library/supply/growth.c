@@ -171,7 +171,7 @@ uint64_t sp_growth_amount(struct sp_pool *pool, enum sp_region_kind kind, uint64
     amount = sp_min(amount, bounded);
     if (amount < need)
         amount = need;
-    if (sp_vmm_is_plain(&pool->device->vmm) && kind != SP_REGION_FIXED)
+    if (!sp_vmm_provider(&pool->device->vmm)->divides && kind != SP_REGION_FIXED)
         amount = size_class(amount);
     return amount > room ? sp_round_down(room, granule_of(pool)) : amount;
 }
@@ -186,10 +186,11 @@ uint64_t sp_growth_extent(const struct sp_pool *pool, enum sp_region_kind kind, 
     uint64_t reserved = sp_load_relaxed(&pool->reserved);
     uint64_t own_max = sp_pool_is_shared(pool) ? SP_EXTENT_OWN_MAX_SHARED : SP_EXTENT_OWN_MAX;
     bool is_of_its_own = amount >= SP_EXTENT_OWN_MIN && amount <= own_max;
-    if (kind == SP_REGION_PAGES && !sp_vmm_is_plain(&pool->device->vmm))
+    if (!sp_vmm_provider(&pool->device->vmm)->divides)
+        return amount;
+    if (kind == SP_REGION_PAGES)
         return sp_max(SP_EXTENT_MIN, granule_of(pool));
-    if (kind != SP_REGION_LARGE || is_of_its_own || (amount >= reserved && !ahead) ||
-        sp_vmm_is_plain(&pool->device->vmm))
+    if (kind != SP_REGION_LARGE || is_of_its_own || (amount >= reserved && !ahead))
         return amount;
     uint64_t size = extent_of_pool(pool, reserved + amount);
     return sp_max(size, sp_round_up(amount / SP_EXTENTS_OF_REQUEST, granule_of(pool)));

@@ -18,7 +18,7 @@ static bool find_in(struct sp_region *region, struct answer *last) {
     SP_LIST_FOR_EACH(link, &region->segments) {
         struct sp_segment *segment = SP_CONTAINER_OF(link, struct sp_segment, link);
         const struct sp_plain *plain = &segment->view.plain;
-        if (!segment->view.is_plain || segment->is_lost)
+        if (!segment->view.provider->is_of_context || segment->is_lost)
             continue;
         if (plain->context != last->context || plain->context_id != last->id)
             *last = (struct answer){plain->context, plain->context_id,
@@ -37,7 +37,7 @@ static bool find_in(struct sp_region *region, struct answer *last) {
 bool sp_loss_find(struct sp_pool *pool) {
     struct answer last = {NULL, 0, false};
     bool found = false;
-    if (!sp_vmm_is_plain(&pool->device->vmm))
+    if (!sp_vmm_provider(&pool->device->vmm)->is_of_context)
         return false;
     for (int kind = 0; kind < SP_REGION_COUNT; kind++)
         found = find_in(&pool->regions[kind], &last) || found;
@@ -49,7 +49,7 @@ bool sp_loss_find(struct sp_pool *pool) {
 // Memory in the lanes is dropped as it is put into tiers.
 bool sp_loss_note(struct sp_pool *pool) {
     uint64_t before = sp_load_relaxed(&pool->reserved);
-    if (!sp_vmm_is_plain(&pool->device->vmm))
+    if (!sp_vmm_provider(&pool->device->vmm)->is_of_context)
         return false;
     sp_lock_acquire(&pool->device->gives);
     sp_pool_begin_mapping(pool);

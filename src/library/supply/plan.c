@@ -186,9 +186,9 @@ static struct sp_outcome prepare(const struct sp_request *request, struct sp_pla
     return outcome;
 }
 
-// The plan of a plain device: the memory is there already, and only has to be counted. It gets only
-// what is needed if the device hasn't got more.
-static struct sp_outcome prepare_plain(const struct sp_request *request, struct sp_plan *plan) {
+// The plan where nothing joins: a segment of its own, whose memory is there already and only has to
+// be counted. It gets only what is needed if the device hasn't got more.
+static struct sp_outcome prepare_alone(const struct sp_request *request, struct sp_plan *plan) {
     struct sp_pool *pool = request->pool;
     uint64_t bytes = sp_round_up(request->size, granule_of(pool));
     *plan = (struct sp_plan){.amount = sp_growth_amount(pool, request->kind, bytes),
@@ -221,8 +221,8 @@ static struct sp_outcome prepare_plain(const struct sp_request *request, struct 
 
 struct sp_outcome sp_plan_make(const struct sp_request *request, struct sp_plan *plan) {
     struct sp_pool *pool = request->pool;
-    if (sp_vmm_is_plain(&pool->device->vmm))
-        return prepare_plain(request, plan);
+    if (!sp_vmm_provider(&pool->device->vmm)->joins)
+        return prepare_alone(request, plan);
     struct sp_outcome outcome = prepare(request, plan);
     if (outcome.cause != SP_NO_HOLE)
         return outcome;

@@ -21,7 +21,7 @@
 // --------------------------------------------------------------------------------------- releasing
 
 struct sp_lock *sp_trim_begin_giving(struct sp_device *device) {
-    if (!sp_vmm_is_plain(&device->vmm))
+    if (!sp_vmm_provider(&device->vmm)->waits_to_give)
         return NULL;
     sp_lock_acquire(&device->gives);
     return &device->gives;
@@ -42,7 +42,7 @@ bool sp_trim_await_giving(struct sp_device *device) {
 // Where the driver waits for the device the map lock is given back for it. The extent is set aside,
 // so nobody maps there.
 static struct sp_outcome unmap(struct sp_segment *segment, struct sp_extent *extent) {
-    if (segment->view.is_plain) {
+    if (segment->view.provider->waits_to_give) {
         sp_segment_note_loss(segment);
         sp_lock_release(&segment->pool->map_lock);
         struct sp_outcome given = sp_view_give_plain(&segment->view);

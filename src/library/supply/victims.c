@@ -137,7 +137,7 @@ static uint64_t choose(struct sp_victims *victims, struct sp_extent *extent, uin
 }
 
 static bool can_cut(const struct sp_pool *pool) {
-    return !sp_vmm_is_plain(&pool->device->vmm);
+    return sp_vmm_provider(&pool->device->vmm)->divides;
 }
 
 // Each time the largest extent of at most `excess` bytes; if all are larger, the smallest, or none

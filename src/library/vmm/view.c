@@ -19,6 +19,10 @@ static int compare_address(const void *address, const struct sp_tree_node *node)
     return sp_compare(*(const CUdeviceptr *)address, extent_of(node)->address);
 }
 
+static bool is_plain(const struct sp_view *view) {
+    return view->provider == &sp_vmm_plain;
+}
+
 struct sp_outcome sp_view_open(struct sp_view *view, struct sp_space *space,
                                enum sp_span_place place, size_t least, size_t wanted,
                                CUmemAllocationHandleType handle_types, enum sp_view_use use) {
@@ -27,7 +31,7 @@ struct sp_outcome sp_view_open(struct sp_view *view, struct sp_space *space,
     if (!sp_is_done(outcome))
         return outcome;
     view->space = space;
-    view->is_plain = false;
+    view->provider = &sp_vmm_virtual;
     view->plain.base = 0;
     view->access = NULL;
     view->mapped = 0;
@@ -41,7 +45,7 @@ struct sp_outcome sp_view_open(struct sp_view *view, struct sp_space *space,
 struct sp_outcome sp_view_open_plain(struct sp_view *view, struct sp_space *space,
                                      CUcontext context, uint64_t context_id, size_t size) {
     *view = (struct sp_view){.space = space,
-                             .is_plain = true,
+                             .provider = &sp_vmm_plain,
                              .plain = {.context = context, .context_id = context_id},
                              .size = size};
     sp_tree_init(&view->extents, compare_extents);
@@ -91,7 +95,7 @@ void sp_view_shrink(struct sp_view *view, size_t size) {
 }
 
 void sp_view_close(struct sp_view *view) {
-    if (view->is_plain) {
+    if (is_plain(view)) {
         if (view->plain.base != 0 &&
             !sp_is_done(sp_plain_give(&view->plain, view->address, view->size)))
             sp_log_warn("%zu MiB of device memory are lost: the driver doesn't take them back",
@@ -113,7 +117,7 @@ void sp_view_close(struct sp_view *view) {
 // of it is left.
 static struct sp_outcome map_extent(struct sp_view *view, struct sp_extent *extent) {
     const struct sp_vmm_device *device = view->space->device;
-    if (view->is_plain) {
+    if (is_plain(view)) {
         extent->mapped = true;
         return sp_outcome_done();
     }
@@ -149,7 +153,7 @@ struct sp_outcome sp_view_map(struct sp_view *view, CUdeviceptr address, size_t 
     struct sp_outcome outcome = unmap_stuck(view);
     if (!sp_is_done(outcome))
         return outcome;
-    assert(!view->is_plain || (address == view->address && size == view->size));
+    assert(!is_plain(view) || (address == view->address && size == view->size));
     struct sp_extent *extent = calloc(1, sizeof *extent);
     if (!extent)
         return sp_outcome_of(SP_NO_HOST_MEMORY);
@@ -220,10 +224,10 @@ void sp_view_lose(struct sp_view *view) {
 
 struct sp_outcome sp_view_unmap(struct sp_view *view, struct sp_extent *extent) {
     assert(sp_list_empty(&extent->aliases));
-    struct sp_outcome outcome = view->is_plain ? sp_view_give_plain(view) : unmap_extent(extent);
+    struct sp_outcome outcome = is_plain(view) ? sp_view_give_plain(view) : unmap_extent(extent);
     if (!sp_is_done(outcome))
         return outcome;
-    if (!view->is_plain)
+    if (!is_plain(view))
         hide(view, extent);
     sp_tree_remove(&view->extents, &extent->by_address);
     view->mapped -= extent->size;

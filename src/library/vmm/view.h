@@ -27,7 +27,6 @@
 
 #include "base/list.h"
 #include "base/tree.h"
-#include "vmm/access.h"
 #include "vmm/plain.h"
 #include "vmm/space.h"
 
@@ -51,8 +50,8 @@ enum sp_view_use { SP_VIEW_PLAIN, SP_VIEW_RDMA };
 
 struct sp_view {
     struct sp_space *space;
-    bool is_plain;
-    struct sp_plain plain;
+    const struct sp_vmm_provider *provider;
+    struct sp_plain plain;          // of a plain view
     const struct sp_access *access; // of the peers, set for each new mapping; null: none
     CUdeviceptr address;
     size_t size;   // of the span
