@@ -33,7 +33,7 @@
 struct sp_extent {
     struct sp_tree_node by_address; // in the view
     struct sp_space_extent in_space;
-    struct sp_tree_node by_size; // for code that collects extents to release; see supply/victims.h
+    struct sp_tree_node by_size; // for code that collects extents to release; see supply/trim.c
     uint64_t rank;               // likewise
     bool chosen;                 // likewise
     struct sp_list aliases;      // its other mappings: struct sp_alias_entry
