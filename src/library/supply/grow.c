@@ -149,7 +149,7 @@ struct sp_outcome sp_grow_ahead(struct sp_pool *pool, uint64_t bytes) {
 struct sp_outcome sp_grow_aside(struct sp_pool *pool, uint64_t bytes, struct sp_block **block) {
     struct sp_plan plan;
     uint64_t amount = sp_round_up(bytes, pool->device->vmm.granule);
-    if (amount > pool->limit - sp_load_relaxed(&pool->reserved))
+    if (amount > sp_figures_below_limit(pool))
         return sp_outcome_of(SP_BEYOND_LIMIT);
     struct sp_outcome outcome = sp_plan_make_aside(pool, amount, &plan);
     if (!sp_is_done(outcome))

@@ -42,6 +42,10 @@
 #define SP_RISE_PERIOD      8
 #define SP_RISE_PERIOD_MIN  32
 
+// Free memory is put together with new memory (supply/pieces.h) where that saves at least this part
+// of the new.
+#define SP_SAVING_SHARE 3
+
 // Tells whether the pool may hold `size` bytes more without going far beyond the most that its
 // program is known to need.
 bool sp_growth_is_due(struct sp_pool *pool, uint64_t size);

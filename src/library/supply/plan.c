@@ -12,10 +12,6 @@
 // last of each. A program that trims now and then comes to fewer.
 enum { HOLES_LOOKED_AT = 1024, FRONTS_LOOKED_AT = 1024 };
 
-static uint64_t granule_of(const struct sp_pool *pool) {
-    return pool->device->vmm.granule;
-}
-
 // -------------------------------------------------------------------------------------- the choice
 
 static struct sp_plan plan_for_hole(const struct sp_request *request, struct sp_block *hole,
@@ -27,7 +23,7 @@ static struct sp_plan plan_for_hole(const struct sp_request *request, struct sp_
         return plan;
     }
     plan.front = sp_row_up_to(request, hole->prev, request->size, fronts);
-    plan.need = sp_round_up(request->size - plan.front.size, granule_of(request->pool));
+    plan.need = sp_round_up(request->size - plan.front.size, request->pool->device->vmm.granule);
     return plan;
 }
 
@@ -50,7 +46,7 @@ static struct sp_plan best_plan(const struct sp_request *request, unsigned *fron
     if (!b || best.hole)
         return best;
     struct sp_block *fit =
-        sp_tier_best_fit(holes, sp_round_up(request->size, granule_of(request->pool)));
+        sp_tier_best_fit(holes, sp_round_up(request->size, request->pool->device->vmm.granule));
     if (fit && keep_better_plan(request, fit, fronts, &best))
         return best;
     while (b && !keep_better_plan(request, b, fronts, &best))
@@ -67,7 +63,8 @@ static struct sp_plan plan_behind(const struct sp_request *request, struct sp_se
         plan = plan_for_hole(request, last, fronts);
     } else {
         plan.front = sp_row_up_to(request, last, request->size, fronts);
-        plan.need = sp_round_up(request->size - plan.front.size, granule_of(request->pool));
+        plan.need =
+            sp_round_up(request->size - plan.front.size, request->pool->device->vmm.granule);
     }
     plan.behind = segment;
     return plan;
@@ -87,7 +84,7 @@ static struct sp_plan plan_for(const struct sp_request *request) {
 
 uint64_t sp_plan_least(const struct sp_request *request) {
     uint64_t alone = // in a segment of its own
-        sp_round_up(request->size, granule_of(request->pool));
+        sp_round_up(request->size, request->pool->device->vmm.granule);
     uint64_t least = plan_for(request).need;
     return sp_min(least, alone);
 }
@@ -190,7 +187,7 @@ static struct sp_outcome prepare(const struct sp_request *request, struct sp_pla
 // be counted. It gets only what is needed if the device hasn't got more.
 static struct sp_outcome prepare_alone(const struct sp_request *request, struct sp_plan *plan) {
     struct sp_pool *pool = request->pool;
-    uint64_t bytes = sp_round_up(request->size, granule_of(pool));
+    uint64_t bytes = sp_round_up(request->size, pool->device->vmm.granule);
     *plan = (struct sp_plan){.amount = sp_growth_amount(pool, request->kind, bytes),
                              .ahead = !request->lane};
     if (plan->ahead && plan->amount > bytes)
@@ -226,7 +223,7 @@ struct sp_outcome sp_plan_make(const struct sp_request *request, struct sp_plan 
     struct sp_outcome outcome = prepare(request, plan);
     if (outcome.cause != SP_NO_HOLE)
         return outcome;
-    uint64_t bytes = sp_round_up(request->size, granule_of(pool));
+    uint64_t bytes = sp_round_up(request->size, pool->device->vmm.granule);
     uint64_t amount = sp_growth_amount(pool, request->kind, bytes);
     outcome = sp_segment_add(pool, request->kind, sp_max(amount, bytes));
     return sp_is_done(outcome) ? prepare(request, plan) : outcome;
