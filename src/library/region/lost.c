@@ -60,13 +60,13 @@ struct sp_block *sp_lost_drop(struct sp_pool *pool, struct sp_block *block) {
 
 // ------------------------------------------------------------------------------------------ losing
 
-// A block in no tier is live, or is dropped when it comes to be put into one. What the pool notes
-// of rows may lie in the segment.
+// Notes that the memory of a segment has ended. A block in no tier is live, or is dropped when it
+// comes to be put into one.
 static void note_locked(struct sp_segment *segment) {
     struct sp_region *region = &segment->pool->regions[segment->kind];
     sp_view_lose(&segment->view);
     segment->is_lost = true;
-    region->rows_from = 0;
+    region->rows_from = 0; // it may lie there
     region->mapped -= segment->view.mapped;
     sp_add_relaxed(&segment->pool->lost, 1);
     for (struct sp_block *block = segment->chain.first; block; block = block->next) {

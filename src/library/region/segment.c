@@ -219,7 +219,7 @@ void sp_segment_close(struct sp_segment *segment) {
 }
 
 void sp_segment_tidy(struct sp_segment *segment) {
-    if (!sp_view_unmap_stuck(&segment->view))
+    if (!sp_is_done(sp_view_unmap_stuck(&segment->view)))
         return; // it stands in a hole
     sp_lock_acquire(&segment->pool->lock);
     uint64_t left = cut_locked(segment);

@@ -98,17 +98,6 @@ static struct sp_outcome change_locked(struct sp_pool *pool, const struct change
 
 // ---------------------------------------------------------------------------------------- checking
 
-static poolError_t check_own(const struct sp_pool *pool, enum poolMemAccessFlags flags) {
-    int own = pool->device->vmm.ordinal;
-    if (flags == poolMemAccessFlagsProtNone)
-        return sp_fail(poolErrorInvalidDevice,
-                       "device %d can't be denied the memory of its own pool", own);
-    if (flags == poolMemAccessFlagsProtRead)
-        return sp_fail(poolErrorNotSupported, "device %d writes to the memory of its own pool",
-                       own);
-    return poolSuccess;
-}
-
 static poolError_t check_peer(const struct sp_pool *pool, int peer, enum poolMemAccessFlags flags) {
     bool possible = false;
     if (flags == poolMemAccessFlagsProtNone)
@@ -130,6 +119,7 @@ static poolError_t check_peer(const struct sp_pool *pool, int peer, enum poolMem
 
 static poolError_t check(const struct sp_pool *pool, const struct poolMemAccessDesc *desc) {
     const struct poolMemLocation *location = &desc->location;
+    int own = pool->device->vmm.ordinal;
     if (location->type != poolMemLocationTypeDevice)
         return sp_fail(poolErrorInvalidValue, "%d is not a location that can be given access",
                        (int)location->type);
@@ -139,8 +129,15 @@ static poolError_t check(const struct sp_pool *pool, const struct poolMemAccessD
                        (int)desc->flags);
     if (!sp_device_exists(location->id))
         return sp_fail(poolErrorInvalidDevice, "there is no device %d", location->id);
-    return location->id == pool->device->vmm.ordinal ? check_own(pool, desc->flags)
-                                                     : check_peer(pool, location->id, desc->flags);
+    if (location->id != own)
+        return check_peer(pool, location->id, desc->flags);
+    if (desc->flags == poolMemAccessFlagsProtNone)
+        return sp_fail(poolErrorInvalidDevice,
+                       "device %d can't be denied the memory of its own pool", own);
+    if (desc->flags == poolMemAccessFlagsProtRead)
+        return sp_fail(poolErrorNotSupported, "device %d writes to the memory of its own pool",
+                       own);
+    return poolSuccess;
 }
 
 // --------------------------------------------------------------------------------------- the calls

@@ -23,33 +23,28 @@ static bool is_plain(const struct sp_view *view) {
     return view->provider == &sp_vmm_plain;
 }
 
+static void init(struct sp_view *view, struct sp_space *space,
+                 const struct sp_vmm_provider *provider) {
+    *view = (struct sp_view){.space = space, .provider = provider};
+    sp_tree_init(&view->extents, compare_extents);
+    sp_list_init(&view->stuck);
+}
+
 struct sp_outcome sp_view_open(struct sp_view *view, struct sp_space *space,
                                enum sp_span_place place, size_t least, size_t wanted,
                                CUmemAllocationHandleType handle_types, enum sp_view_use use) {
-    struct sp_outcome outcome =
-        sp_space_take(space, place, least, wanted, &view->address, &view->size);
-    if (!sp_is_done(outcome))
-        return outcome;
-    view->space = space;
-    view->provider = &sp_vmm_virtual;
-    view->plain.base = 0;
-    view->access = NULL;
-    view->mapped = 0;
+    init(view, space, &sp_vmm_virtual);
     view->handle_types = handle_types;
     view->use = use;
-    sp_tree_init(&view->extents, compare_extents);
-    sp_list_init(&view->stuck);
-    return sp_outcome_done();
+    return sp_space_take(space, place, least, wanted, &view->address, &view->size);
 }
 
 struct sp_outcome sp_view_open_plain(struct sp_view *view, struct sp_space *space,
                                      CUcontext context, uint64_t context_id, size_t size) {
-    *view = (struct sp_view){.space = space,
-                             .provider = &sp_vmm_plain,
-                             .plain = {.context = context, .context_id = context_id},
-                             .size = size};
-    sp_tree_init(&view->extents, compare_extents);
-    sp_list_init(&view->stuck);
+    init(view, space, &sp_vmm_plain);
+    view->plain.context = context;
+    view->plain.context_id = context_id;
+    view->size = size;
     return sp_plain_get(&view->plain, size, &view->address);
 }
 
@@ -67,7 +62,7 @@ static struct sp_outcome unmap_extent(struct sp_extent *extent) {
     return sp_outcome_of_driver(sp_driver->cuMemUnmap(extent->address, extent->size), "cuMemUnmap");
 }
 
-static struct sp_outcome unmap_stuck(struct sp_view *view) {
+struct sp_outcome sp_view_unmap_stuck(struct sp_view *view) {
     SP_LIST_FOR_EACH_SAFE(link, &view->stuck) {
         struct sp_extent *extent = SP_CONTAINER_OF(link, struct sp_extent, stuck);
         struct sp_outcome outcome = unmap_extent(extent);
@@ -77,10 +72,6 @@ static struct sp_outcome unmap_stuck(struct sp_view *view) {
         free(extent);
     }
     return sp_outcome_done();
-}
-
-bool sp_view_unmap_stuck(struct sp_view *view) {
-    return sp_is_done(unmap_stuck(view));
 }
 
 size_t sp_view_extend(struct sp_view *view, size_t least, size_t wanted) {
@@ -102,7 +93,7 @@ void sp_view_close(struct sp_view *view) {
                         view->size >> 20);
         return;
     }
-    if (sp_is_done(unmap_stuck(view))) {
+    if (sp_is_done(sp_view_unmap_stuck(view))) {
         sp_space_give(view->space, view->address, view->size);
         return;
     }
@@ -150,7 +141,7 @@ static void hide(struct sp_view *view, struct sp_extent *extent) {
 }
 
 struct sp_outcome sp_view_map(struct sp_view *view, CUdeviceptr address, size_t size) {
-    struct sp_outcome outcome = unmap_stuck(view);
+    struct sp_outcome outcome = sp_view_unmap_stuck(view);
     if (!sp_is_done(outcome))
         return outcome;
     assert(!is_plain(view) || (address == view->address && size == view->size));

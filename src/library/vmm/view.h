@@ -81,8 +81,8 @@ size_t sp_view_extend(struct sp_view *view, size_t least, size_t wanted);
 // in that end.
 void sp_view_shrink(struct sp_view *view, size_t size);
 
-// Unmaps all stuck extents. False when the driver still refuses that.
-bool sp_view_unmap_stuck(struct sp_view *view);
+// Unmaps all stuck extents, unless the driver still refuses that.
+struct sp_outcome sp_view_unmap_stuck(struct sp_view *view);
 
 // Gives the span back, unless something is stuck in it, or the memory of a plain view that was
 // never mapped. No extent may be left.
