@@ -1,4 +1,4 @@
-// How much a growth maps, and in extents of which size.
+// When a pool grows, how much a growth maps, and in extents of which size: all numbers of growing.
 //
 // Mapping takes a call to the driver for each extent, so a growth maps more than is needed, as long
 // as the pool stays near the most that its program is known to need.

@@ -14,22 +14,22 @@ enum { HOLES_LOOKED_AT = 1024, FRONTS_LOOKED_AT = 1024 };
 
 // -------------------------------------------------------------------------------------- the choice
 
-static struct sp_plan plan_for_hole(const struct sp_request *request, struct sp_block *hole,
-                                    unsigned *fronts) {
-    struct sp_plan plan = {.hole = hole, .ahead = !request->lane};
-    // A segment for fixed blocks has one extent at most: two would become one free block.
-    if (request->kind == SP_REGION_FIXED && (hole->prev || hole->next)) {
-        plan.need = UINT64_MAX;
+// Returns the plan to map into a hole, null where it is still to be made, behind a block or at a
+// segment's begin (null). A segment for fixed blocks has one extent at most: two would become one
+// free block.
+static struct sp_plan plan_behind(const struct sp_request *request, struct sp_block *before,
+                                  struct sp_block *hole, unsigned *fronts) {
+    struct sp_plan plan = {.hole = hole, .need = UINT64_MAX, .ahead = !request->lane};
+    if (request->kind == SP_REGION_FIXED && (before || (hole && hole->next)))
         return plan;
-    }
-    plan.front = sp_row_up_to(request, hole->prev, request->size, fronts);
+    plan.front = sp_row_up_to(request, before, request->size, fronts);
     plan.need = sp_round_up(request->size - plan.front.size, request->pool->device->vmm.granule);
     return plan;
 }
 
 static bool keep_better_plan(const struct sp_request *request, struct sp_block *hole,
                              unsigned *fronts, struct sp_plan *best) {
-    struct sp_plan plan = plan_for_hole(request, hole, fronts);
+    struct sp_plan plan = plan_behind(request, hole->prev, hole, fronts);
     if (plan.need <= hole->size && plan.need < best->need)
         *best = plan;
     return best->hole != NULL;
@@ -54,31 +54,19 @@ static struct sp_plan best_plan(const struct sp_request *request, unsigned *fron
     return best;
 }
 
-// Returns the plan to map at the end of a segment, which is extended for it.
-static struct sp_plan plan_behind(const struct sp_request *request, struct sp_segment *segment,
-                                  unsigned *fronts) {
-    struct sp_block *last = sp_chain_last(&segment->chain);
-    struct sp_plan plan = {.ahead = !request->lane};
-    if (sp_block_state(last) == SP_BLOCK_HOLE) {
-        plan = plan_for_hole(request, last, fronts);
-    } else {
-        plan.front = sp_row_up_to(request, last, request->size, fronts);
-        plan.need =
-            sp_round_up(request->size - plan.front.size, request->pool->device->vmm.granule);
-    }
-    plan.behind = segment;
-    return plan;
-}
-
-// Returns the plan that maps least, in the address space that there is where that is no worse. Its
-// `need` is UINT64_MAX when there is none.
+// Returns the plan that maps least, in the address space that there is where that is no worse than
+// at the end of a segment, which is extended for it. Its `need` is UINT64_MAX when there is none.
 static struct sp_plan plan_for(const struct sp_request *request) {
     unsigned fronts = FRONTS_LOOKED_AT;
     struct sp_plan best = best_plan(request, &fronts);
     struct sp_segment *segment = sp_segment_to_extend(&request->pool->regions[request->kind]);
-    struct sp_plan plan = {.need = UINT64_MAX};
-    if (segment)
-        plan = plan_behind(request, segment, &fronts);
+    if (!segment)
+        return best;
+    struct sp_block *last = sp_chain_last(&segment->chain);
+    bool is_hole = sp_block_state(last) == SP_BLOCK_HOLE;
+    struct sp_plan plan =
+        plan_behind(request, is_hole ? last->prev : last, is_hole ? last : NULL, &fronts);
+    plan.behind = segment;
     return plan.need < best.need ? plan : best;
 }
 
