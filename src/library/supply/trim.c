@@ -32,13 +32,51 @@ struct victims {
     struct victim *list;
     size_t count;
     size_t capacity;
-    struct sp_extent *partial; // the one of which a part is to be mapped anew, or null
-    uint64_t map_back;
 };
 
 // A trim takes all extents that have to go, or as many as somebody else needs, or the first that
 // would go.
 enum aim { ALL, NEEDED, FIRST };
+
+static bool push(struct victims *victims, struct victim victim) {
+    if (victims->count == victims->capacity) {
+        size_t capacity = victims->capacity ? victims->capacity * 2 : 64;
+        struct victim *list = realloc(victims->list, capacity * sizeof *list);
+        if (!list)
+            return false;
+        victims->list = list;
+        victims->capacity = capacity;
+    }
+    victims->list[victims->count++] = victim;
+    return true;
+}
+
+// Cuts an extent out of the ready block that it lies in. What stands before it and behind it stays
+// ready, and all of the block without host memory.
+static void set_aside(struct sp_pool *pool, struct sp_extent *extent, uint64_t map_back,
+                      struct victims *victims) {
+    const struct sp_segment *segment = SP_CONTAINER_OF(extent->view, struct sp_segment, view);
+    struct sp_block *block = sp_chain_find(&segment->chain, extent->address);
+    struct sp_block *behind = NULL;
+    sp_tier_remove(block);
+    sp_stitch_invalidate(extent);
+    if (block->address < extent->address) {
+        struct sp_block *before = block;
+        block = sp_block_split(before, extent->address - before->address);
+        sp_settle_insert(pool, before);
+        if (!block)
+            return;
+    }
+    if (block->size > extent->size)
+        behind = sp_block_split(block, extent->size);
+    if (block->size > extent->size || !push(victims, (struct victim){block, extent, map_back})) {
+        sp_settle_insert(pool, block);
+    } else {
+        pool->retain.leaving += extent->size;
+    }
+    if (behind)
+        sp_settle_insert(pool, behind);
+}
 
 static struct sp_extent *extent_of(struct sp_tree_node *node) {
     return node ? SP_CONTAINER_OF(node, struct sp_extent, by_size) : NULL;
@@ -55,125 +93,60 @@ static int compare_size(const void *key, const struct sp_tree_node *node) {
     return sp_compare_pairs(*(const uint64_t *)key, 0, extent->size, extent->rank);
 }
 
-static void add_to_tree(void *tree, const struct sp_block *block, struct sp_extent *extent) {
-    extent->rank = extent->address + block->chain->bias;
-    sp_tree_insert(tree, &extent->by_size);
+// The extents among which one is chosen, while so many bytes are still to go. Where only one goes,
+// the tree holds no more than the best so far: the worker chooses one at a time.
+struct choice {
+    struct sp_tree extents;
+    uint64_t excess;
+    bool is_of_one;
+};
+
+// Tells whether the first extent goes rather than the second: the largest goes of those that are no
+// larger than the excess, and else the smallest. Among equal ones the last by rank (heap/block.h)
+// goes, so that what is kept lies together.
+static bool goes_before(const struct sp_extent *a, const struct sp_extent *b, uint64_t excess) {
+    bool fits = a->size <= excess;
+    if (fits != (b->size <= excess))
+        return fits;
+    return a->size != b->size ? (a->size > b->size) == fits : a->rank > b->rank;
 }
 
-// Returns the last extent, by rank (heap/block.h), of the largest size that is at most `size`; null
-// when all are larger.
+static void add(void *context, const struct sp_block *block, struct sp_extent *extent) {
+    struct choice *choice = context;
+    struct sp_extent *kept = extent_of(sp_tree_first(&choice->extents));
+    extent->rank = extent->address + block->chain->bias;
+    if (choice->is_of_one && kept) {
+        if (!goes_before(extent, kept, choice->excess))
+            return;
+        sp_tree_remove(&choice->extents, &kept->by_size);
+    }
+    sp_tree_insert(&choice->extents, &extent->by_size);
+}
+
 static struct sp_extent *last_of_at_most(const struct sp_tree *extents, uint64_t size) {
     uint64_t above = size + 1;
     struct sp_tree_node *larger = sp_tree_lower_bound(extents, &above, compare_size);
     return extent_of(larger ? sp_tree_prev(larger) : sp_tree_last(extents));
 }
 
-// Chooses extents of `excess` bytes together. Each time it is the largest of at most as many as are
-// still to go. If all are larger it is the smallest, of which the rest is mapped anew; where that
-// can't be, it stays, unless it is needed. Among equal ones it is the last, so that what is kept
-// lies together.
+// Sets extents of `excess` bytes together aside, one by one as goes_before() says. What the last
+// one has too much is mapped anew. Where that can't be, it stays, unless it is needed. Without host
+// memory they are fewer.
 static void choose(struct sp_pool *pool, uint64_t excess, enum aim aim, struct victims *victims) {
     bool divides = sp_vmm_provider(&pool->device->vmm)->divides;
-    struct sp_tree extents;
-    sp_tree_init(&extents, compare_extents);
-    sp_free_extents_each_ready(pool, add_to_tree, &extents);
-    while (excess > 0 && !sp_tree_empty(&extents)) {
-        struct sp_extent *extent = last_of_at_most(&extents, excess);
+    struct choice choice = {.excess = excess, .is_of_one = aim == FIRST};
+    struct sp_tree *extents = &choice.extents;
+    sp_tree_init(extents, compare_extents);
+    sp_free_extents_each_ready(pool, add, &choice);
+    while (excess > 0 && !sp_tree_empty(extents)) {
+        struct sp_extent *extent = last_of_at_most(extents, excess);
         if (!extent && (divides || aim == NEEDED))
-            extent = last_of_at_most(&extents, extent_of(sp_tree_first(&extents))->size);
+            extent = last_of_at_most(extents, extent_of(sp_tree_first(extents))->size);
         if (!extent)
             return;
-        sp_tree_remove(&extents, &extent->by_size);
-        extent->chosen = true;
-        if (extent->size > excess && divides) {
-            victims->partial = extent;
-            victims->map_back = extent->size - excess;
-        }
-        excess = aim == FIRST ? 0 : sp_excess(excess, extent->size);
-    }
-}
-
-// ----------------------------------------------------------------------------------- setting aside
-
-static bool push(struct victims *victims, struct sp_block *block, struct sp_extent *extent) {
-    if (victims->count == victims->capacity) {
-        size_t capacity = victims->capacity ? victims->capacity * 2 : 64;
-        struct victim *list = realloc(victims->list, capacity * sizeof *list);
-        if (!list)
-            return false;
-        victims->list = list;
-        victims->capacity = capacity;
-    }
-    uint64_t kept = extent == victims->partial ? victims->map_back : 0;
-    victims->list[victims->count++] = (struct victim){block, extent, kept};
-    return true;
-}
-
-static bool reaches_into(const struct sp_extent *extent, const struct sp_block *block) {
-    return extent && extent->address + extent->size <= sp_block_end(block);
-}
-
-// Returns the first chosen extent that lies in a block.
-static struct sp_extent *chosen_in(const struct sp_block *block) {
-    struct sp_extent *extent = sp_view_extent_from(&sp_segment_of(block)->view, block->address);
-    while (reaches_into(extent, block) && !extent->chosen)
-        extent = sp_view_extent_next(extent);
-    return reaches_into(extent, block) ? extent : NULL;
-}
-
-// Cuts an extent out of a BUSY block. What stands before it goes back to the tier; what stands
-// behind it is left in `rest`. Without host memory the extent stays: what is left of the block is
-// in `rest`.
-static void cut_out(struct sp_pool *pool, struct sp_block *block, struct sp_extent *extent,
-                    struct victims *victims, struct sp_block **rest) {
-    *rest = block;
-    if (block->address < extent->address) {
-        struct sp_block *from = sp_block_split(block, extent->address - block->address);
-        if (!from)
-            return;
-        sp_settle_insert(pool, block);
-        *rest = block = from;
-    }
-    struct sp_block *behind = NULL;
-    if (block->size > extent->size) {
-        behind = sp_block_split(block, extent->size);
-        if (!behind)
-            return;
-    }
-    if (push(victims, block, extent)) {
-        pool->retain.leaving += extent->size;
-        *rest = behind;
-    } else if (behind) {
-        sp_block_absorb_next(block); // ready memory has no fences, so this needs no memory
-    }
-}
-
-// Sets the chosen extents of one ready block aside.
-static void set_aside(struct sp_pool *pool, struct sp_block *block, struct victims *victims) {
-    struct sp_extent *extent = chosen_in(block);
-    if (!extent)
-        return;
-    sp_tier_remove(block);
-    while (extent) {
-        extent->chosen = false;
-        sp_stitch_invalidate(extent);
-        cut_out(pool, block, extent, victims, &block);
-        extent = block ? chosen_in(block) : NULL;
-    }
-    if (block)
-        sp_settle_insert(pool, block);
-}
-
-// The blocks of a tier don't touch each other, so what set_aside puts back never merges with the
-// next one.
-static void set_all_aside(struct sp_pool *pool, struct victims *victims) {
-    for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
-        struct sp_block *block = sp_free_extents_first_ready(pool, kind);
-        while (block) {
-            struct sp_block *next = sp_tier_next(block);
-            set_aside(pool, block, victims);
-            block = next;
-        }
+        sp_tree_remove(extents, &extent->by_size);
+        set_aside(pool, extent, divides ? sp_excess(extent->size, excess) : 0, victims);
+        excess = sp_excess(excess, extent->size);
     }
 }
 
@@ -246,10 +219,8 @@ static struct sp_outcome release_mapping(struct sp_pool *pool, const size_t *kee
     sp_settle_all(pool);
     uint64_t kept = keep ? *keep : sp_retain_at_synchronize(pool);
     uint64_t reserved = sp_load_relaxed(&pool->reserved);
-    if (reserved > kept) {
+    if (reserved > kept)
         choose(pool, reserved - kept, aim, &victims);
-        set_all_aside(pool, &victims);
-    }
     sp_lock_release(&pool->lock);
     struct sp_outcome first = sp_outcome_done();
     for (size_t i = 0; i < victims.count; i++)

@@ -150,6 +150,7 @@ struct sp_outcome sp_view_map(struct sp_view *view, CUdeviceptr address, size_t 
         return sp_outcome_of(SP_NO_HOST_MEMORY);
     sp_list_init(&extent->aliases);
     sp_list_init(&extent->stuck);
+    extent->view = view;
     extent->address = address;
     extent->size = size;
     outcome = map_extent(view, extent);

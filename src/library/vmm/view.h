@@ -30,12 +30,14 @@
 #include "vmm/plain.h"
 #include "vmm/space.h"
 
+struct sp_view;
+
 struct sp_extent {
+    struct sp_view *view;
     struct sp_tree_node by_address; // in the view
     struct sp_space_extent in_space;
     struct sp_tree_node by_size; // for code that collects extents to release; see supply/trim.c
     uint64_t rank;               // likewise
-    bool chosen;                 // likewise
     struct sp_list aliases;      // its other mappings: struct sp_alias_entry
     struct sp_list stuck;        // in view->stuck
     CUdeviceptr address;
