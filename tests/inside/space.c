@@ -5,6 +5,10 @@
 #include "driver/driver.h"
 #include "inside/tree.h"
 
+static struct sp_span *span_at(struct sp_list *link) {
+    return SP_CONTAINER_OF(link, struct sp_span, link);
+}
+
 static struct sp_span *by_address(const struct sp_tree_node *node) {
     return node ? SP_CONTAINER_OF(node, struct sp_span, by_address) : NULL;
 }
@@ -23,7 +27,7 @@ static size_t count_kind(const struct sp_tree *kind, bool narrow, size_t wide_le
 
 static CUdeviceptr range_of(const struct sp_space *space, CUdeviceptr address) {
     SP_LIST_FOR_EACH(link, &space->ranges) {
-        const struct sp_span *range = sp_spans_at(link);
+        const struct sp_span *range = span_at(link);
         if (address - range->address < range->size)
             return range->address;
     }
@@ -64,17 +68,18 @@ bool inside_space_check(struct sp_space *space) {
 static void free_spans(struct sp_spans *spans) {
     struct sp_span *span;
     while ((span = by_address(sp_tree_first(&spans->by_address)))) {
-        sp_spans_remove(spans, span);
+        sp_tree_remove(&spans->by_address, &span->by_address);
         free(span);
     }
-    while (!sp_list_empty(&spans->spare))
-        sp_spans_drop_spare(spans);
+    struct sp_list *link;
+    while ((link = sp_list_pop_front(&spans->spare)))
+        free(span_at(link));
 }
 
 void inside_space_close(struct sp_space *space) {
     struct sp_list *link;
     while ((link = sp_list_pop_front(&space->ranges))) {
-        struct sp_span *range = sp_spans_at(link);
+        struct sp_span *range = span_at(link);
         sp_driver->cuMemAddressFree(range->address, range->size);
         free(range);
     }

@@ -1,7 +1,7 @@
 #include "calls/admit.h"
 
 #include "region/device.h"
-#include "supply/loss.h"
+#include "supply/trim.h"
 
 // The stream may be one of another device: what that may use is between the program and the driver.
 poolError_t sp_admit(struct sp_pool *pool, struct sp_stream *stream) {
@@ -9,7 +9,7 @@ poolError_t sp_admit(struct sp_pool *pool, struct sp_stream *stream) {
     int ordinal = device->vmm.ordinal;
     CUcontext context;
     uint64_t id;
-    if (!sp_vmm_is_plain(&device->vmm))
+    if (!sp_vmm_provider(&device->vmm)->is_of_context)
         return poolSuccess;
     struct sp_outcome outcome = sp_context_retain_primary(&device->primary, ordinal, &context, &id);
     if (!sp_is_done(outcome))
@@ -27,7 +27,12 @@ poolError_t sp_admit(struct sp_pool *pool, struct sp_stream *stream) {
                        ordinal);
     if (stream)
         sp_store_relaxed(&stream->bound_to_context, true);
-    sp_loss_note_context(pool, id);
+    // A thread that comes late with the id of before loses nothing, and the next one looks once
+    // more.
+    if (sp_load_relaxed(&pool->context_id) != id || sp_load_relaxed(&pool->lost_whole) > 0) {
+        sp_trim_lost(pool);
+        sp_store_relaxed(&pool->context_id, id);
+    }
     return poolSuccess;
 }
 

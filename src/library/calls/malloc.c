@@ -118,7 +118,7 @@ static uint64_t look_first(struct sp_pool *pool, struct sp_stream *stream, size_
                            unsigned int flags) {
     struct sp_lane *lane = sp_lane_find(pool, stream->slot);
     struct look look;
-    if (!lane || size > SIZE_MAX / 2 || sp_vmm_is_plain(&pool->device->vmm))
+    if (!lane || size > SIZE_MAX / 2 || sp_vmm_provider(&pool->device->vmm)->is_of_context)
         return 0;
     uint64_t address = look_once(pool, lane, stream, size, flags, &look);
     if (!address && look.unfenced) {

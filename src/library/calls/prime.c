@@ -8,6 +8,7 @@
 #include "region/ask.h"
 #include "region/collect.h"
 #include "region/device.h"
+#include "region/figures.h"
 #include "region/retain.h"
 #include "region/settle.h"
 #include "supply/grow.h"
@@ -41,7 +42,7 @@ static struct sp_outcome prime_mapping(struct sp_pool *pool, uint64_t bytes) {
     bool has_block = sp_tier_best_fit(&pool->regions[SP_REGION_LARGE].ready, bytes) != NULL;
     sp_lock_release(&pool->lock);
     struct sp_outcome outcome = has_block ? sp_outcome_done() : sp_grow_ahead(pool, bytes);
-    if (sp_outcome_lacks_memory(outcome) && !sp_vmm_is_plain(&pool->device->vmm))
+    if (sp_outcome_lacks_memory(outcome) && sp_vmm_provider(&pool->device->vmm)->joins)
         outcome = fill_up(pool, bytes, outcome);
     if (!sp_is_done(outcome))
         return outcome;
@@ -78,7 +79,7 @@ static CUcontext current_context_of(const struct sp_pool *pool) {
 // Makes room on the device, out of what other pools keep and what is complete by now. That makes
 // none below the pool's limit. A pool whose doings must not depend on the answer asks nothing.
 static struct sp_outcome prime_after_trim(struct sp_pool *pool, uint64_t bytes) {
-    if (bytes > pool->limit - sp_load_relaxed(&pool->reserved))
+    if (bytes > sp_figures_below_limit(pool))
         return sp_outcome_of(SP_BEYOND_LIMIT);
     if (!sp_pool_is_deterministic(pool)) {
         sp_ask_lazy_lanes_of(pool->device, NULL);

@@ -99,7 +99,7 @@ static struct sp_lane *lane_alone(const struct sp_release *release) {
 static bool stays_in_lane(const struct sp_release *release, struct sp_lane *lane) {
     if (sp_load_relaxed(&lane->by_address))
         return sp_quick_keeps(lane) || sp_quick_note_contention(lane);
-    if (!sp_vmm_is_plain(&release->pool->device->vmm))
+    if (!sp_vmm_provider(&release->pool->device->vmm)->is_of_context)
         return true;
     const struct sp_plain *plain = &sp_segment_of(release->block)->view.plain;
     const struct sp_stream *stream = release->points->stream;

@@ -3,7 +3,7 @@
 #include "process/given_up.h"
 #include "region/collect.h"
 #include "region/device.h"
-#include "supply/loss.h"
+#include "supply/trim.h"
 
 static void add_others(struct sp_shortage *shortage) {
     struct sp_pool *own = shortage->request->pool;
@@ -20,7 +20,7 @@ struct sp_shortage sp_sight_shortage(const struct sp_request *request, struct sp
     struct sp_device *device = request->pool->device;
     struct sp_pool *pool = NULL;
     while ((pool = sp_device_next_pool(device, pool)))
-        sp_loss_note(pool);
+        sp_trim_lost(pool);
     sp_collect_all(request->pool);
     struct sp_shortage shortage = sp_shortage_look(request, lacking, asked);
     if (shortage.on_device < shortage.needed)

@@ -198,7 +198,7 @@ static bool any_lane(const struct sp_request *request, predicate *is_one) {
 // driver, which takes it back, waits for the device anyway.
 struct sp_outcome sp_wait_for_own(struct sp_request *request, struct sp_block **block) {
     (void)block;
-    if (!sp_vmm_is_plain(&request->pool->device->vmm) || sp_is_done(request->growth))
+    if (sp_vmm_provider(&request->pool->device->vmm)->joins || sp_is_done(request->growth))
         return sp_outcome_done();
     struct sp_shortage shortage = sp_sight_shortage(request, request->growth, request->size);
     bool fits_once_complete =

@@ -45,7 +45,7 @@ struct attribute {
 // ----------------------------------------------------------------------------------------- reading
 
 static uint64_t virtual_memory(const struct sp_pool *pool) {
-    return !sp_vmm_is_plain(&pool->device->vmm);
+    return sp_vmm_provider(&pool->device->vmm)->joins;
 }
 
 static uint64_t promises(const struct sp_pool *pool) {

@@ -9,7 +9,6 @@
 #include "region/figures.h"
 #include "region/lane.h"
 #include "supply/defer.h"
-#include "supply/loss.h"
 #include "supply/trim.h"
 
 _Atomic bool sp_reclaim_saw_synchronize;
@@ -63,7 +62,7 @@ bool sp_reclaim_addresses(struct sp_device *device) {
     while ((pool = sp_device_next_pool(device, pool))) {
         size_t buried;
         sp_defer_bury_all(pool, &buried);
-        bool lost = sp_loss_note(pool);
+        bool lost = sp_trim_lost(pool);
         any = any || lost || buried > 0;
     }
     sp_given_up_reap(device); // what was destroyed while the walk stood on it

@@ -82,11 +82,12 @@ void sp_device_show_given_up_locked(struct sp_pool *pool);
 // Walks the open devices, beginning with null.
 struct sp_device *sp_device_next(const struct sp_device *device);
 
-// The pool's policy about free memory in pieces, enum poolDefragmentation: a plain device can't map
-// it side by side.
+// The pool's policy about free memory in pieces, enum poolDefragmentation: never where it can't be
+// mapped side by side.
 #define sp_device_defragmentation(pool)                                                            \
-    (sp_vmm_is_plain(&(pool)->device->vmm) ? (int)poolDefragmentNever                              \
-                                           : sp_load_relaxed(&(pool)->attributes.defragmentation))
+    (sp_vmm_provider(&(pool)->device->vmm)->joins                                                  \
+         ? sp_load_relaxed(&(pool)->attributes.defragmentation)                                    \
+         : (int)poolDefragmentNever)
 
 // Returns the bytes that the device's pools have reserved together.
 uint64_t sp_device_reserved(struct sp_device *device);

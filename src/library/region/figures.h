@@ -50,6 +50,11 @@ uint64_t sp_figures_at_once(const struct sp_pool *pool);
 // Notes how much is in use, with what an allocation wants that the pool may have to grow for.
 void sp_figures_note_wanted(struct sp_pool *pool, uint64_t in_use);
 
+// Returns how many bytes more the pool's limit lets it reserve.
+static inline uint64_t sp_figures_below_limit(const struct sp_pool *pool) {
+    return pool->limit - sp_load_relaxed(&pool->reserved);
+}
+
 // Sets used_high to the sum.
 void sp_figures_reset_used_high(struct sp_pool *pool);
 

@@ -3,31 +3,21 @@
 #include "base/number.h"
 #include "region/device.h"
 
-static uint64_t whole_between(const struct sp_view *view, uint64_t begin, uint64_t end) {
-    uint64_t sum = 0;
-    const struct sp_extent *extent = sp_view_extent_from(view, begin);
-    for (; extent && extent->address + extent->size <= end; extent = sp_view_extent_next(extent))
-        sum += extent->size;
-    return sum;
-}
-
-// Without the whole ones.
-static struct sp_free_extents ends_of(const struct sp_view *view, uint64_t begin, uint64_t end) {
-    const struct sp_extent *low = sp_view_extent_at(view, begin);
-    const struct sp_extent *high = sp_view_extent_at(view, end - 1);
-    uint64_t low_end = low->address + low->size;
-    bool has_tail = low->address < begin && low_end <= end;
-    bool has_front = high->address >= begin && high->address + high->size > end;
-    return (struct sp_free_extents){.tail = has_tail ? low_end - begin : 0,
-                                    .front = has_front ? end - high->address : 0};
-}
-
 struct sp_free_extents sp_free_extents_between(const struct sp_block *first,
                                                const struct sp_block *last) {
     const struct sp_view *view = &sp_segment_of(first)->view;
-    struct sp_free_extents extents = ends_of(view, first->address, sp_block_end(last));
-    extents.whole = whole_between(view, first->address, sp_block_end(last));
-    return extents;
+    uint64_t begin = first->address, end = sp_block_end(last);
+    const struct sp_extent *low = sp_view_extent_at(view, begin);
+    const struct sp_extent *high = sp_view_extent_at(view, end - 1);
+    struct sp_free_extents parts = {0};
+    if (low->address < begin && low->address + low->size <= end)
+        parts.tail = low->address + low->size - begin;
+    if (high->address >= begin && high->address + high->size > end)
+        parts.front = end - high->address;
+    const struct sp_extent *extent = sp_view_extent_from(view, begin);
+    for (; extent && extent->address + extent->size <= end; extent = sp_view_extent_next(extent))
+        parts.whole += extent->size;
+    return parts;
 }
 
 bool sp_free_extents_has_released(const struct sp_block *first, const struct sp_block *last) {

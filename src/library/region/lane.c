@@ -115,7 +115,7 @@ static struct sp_lane_table *table_for_locked(struct sp_pool *pool, uint32_t slo
 // growth is memory by itself. The other lanes were told before.
 static void tell_by_address_locked(struct sp_pool *pool) {
     uint32_t count = sp_load_relaxed(&pool->lanes.count);
-    if (count < 2 || sp_vmm_is_plain(&pool->device->vmm))
+    if (count < 2 || !sp_vmm_provider(&pool->device->vmm)->joins)
         return;
     struct sp_list *link = pool->lanes.list.prev;
     for (uint32_t told = count > 2 ? 1 : 2; told > 0; told--, link = link->prev)

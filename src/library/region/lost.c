@@ -2,6 +2,8 @@
 
 #include "base/number.h"
 #include "base/page_map.h"
+#include "order/context.h"
+#include "region/device.h"
 #include "region/figures.h"
 #include "region/segment.h"
 
@@ -57,11 +59,14 @@ struct sp_block *sp_lost_drop(struct sp_pool *pool, struct sp_block *block) {
 
 // ------------------------------------------------------------------------------------------ losing
 
-// A block in no tier is live, or is dropped when it comes to be put into one.
-void sp_lost_note(struct sp_segment *segment) {
+// Notes that the memory of a segment has ended. A block in no tier is live, or is dropped when it
+// comes to be put into one.
+static void note_locked(struct sp_segment *segment) {
+    struct sp_region *region = &segment->pool->regions[segment->kind];
     sp_view_lose(&segment->view);
     segment->is_lost = true;
-    segment->pool->regions[segment->kind].mapped -= segment->view.mapped;
+    region->rows_from = 0; // it may lie there
+    region->mapped -= segment->view.mapped;
     sp_add_relaxed(&segment->pool->lost, 1);
     for (struct sp_block *block = segment->chain.first; block; block = block->next) {
         if (!block->tier)
@@ -71,7 +76,8 @@ void sp_lost_note(struct sp_segment *segment) {
     }
 }
 
-void sp_lost_close(struct sp_pool *pool) {
+// Closes the lost segments that have nothing live.
+static void close_whole(struct sp_pool *pool) {
     struct sp_list whole = {&whole, &whole};
     sp_lock_acquire(&pool->lock);
     for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
@@ -88,4 +94,31 @@ void sp_lost_close(struct sp_pool *pool) {
     sp_lock_release(&pool->lock);
     while (!sp_list_empty(&whole))
         sp_segment_close(SP_CONTAINER_OF(sp_list_pop_front(&whole), struct sp_segment, link));
+}
+
+// Most memory of a pool is of one context, so the last answer mostly holds for the next segment.
+void sp_lost_find(struct sp_pool *pool) {
+    const struct sp_plain *asked = NULL;
+    bool gone = false;
+    if (!sp_vmm_provider(&pool->device->vmm)->is_of_context)
+        return;
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
+        SP_LIST_FOR_EACH(link, &pool->regions[kind].segments) {
+            struct sp_segment *segment = SP_CONTAINER_OF(link, struct sp_segment, link);
+            const struct sp_plain *plain = &segment->view.plain;
+            if (!segment->view.provider->is_of_context || segment->is_lost)
+                continue;
+            if (!asked || plain->context != asked->context ||
+                plain->context_id != asked->context_id)
+                gone = sp_context_is_gone(plain->context, plain->context_id);
+            asked = plain;
+            if (!gone)
+                continue;
+            sp_lock_acquire(&pool->lock);
+            note_locked(segment);
+            sp_lock_release(&pool->lock);
+        }
+    }
+    if (sp_load_relaxed(&pool->lost_whole) > 0)
+        close_whole(pool);
 }

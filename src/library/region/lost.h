@@ -9,21 +9,23 @@
 // forgets what is dropped, page by page. New memory that lies where a page isn't forgotten yet is
 // not used (vmm/plain.h).
 //
+// A trim asks what is lost, and so does a miss that finds the primary context to be another one
+// than before. So no request is served from memory that was lost before it began. Before a request
+// is refused, all pools of the device are asked: what they have lost, new memory can't lie at.
+//
 //   reserved = what is mapped + what of lost segments isn't dropped
 #ifndef STREAMPOOL_REGION_LOST_H
 #define STREAMPOOL_REGION_LOST_H
 
 #include "region/pool.h"
 
-// Says that a segment's memory has ended. The map lock and the pool's lock are held, and nobody is
-// giving memory of the segment back to the driver.
-void sp_lost_note(struct sp_segment *segment);
+// Asks whether the contexts of the pool's memory are gone, once each, takes note of what is lost,
+// and closes the segments that have nothing else. The map lock is held, and nobody is giving memory
+// of the pool back to the driver.
+void sp_lost_find(struct sp_pool *pool);
 
 // Buries a block of a lost segment that is BUSY or handed back, and in no index. Returns the block
 // that it became part of. The pool's lock is held.
 struct sp_block *sp_lost_drop(struct sp_pool *pool, struct sp_block *block);
-
-// Closes the lost segments that have nothing live. The map lock is held.
-void sp_lost_close(struct sp_pool *pool);
 
 #endif

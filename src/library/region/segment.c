@@ -149,7 +149,7 @@ struct sp_outcome sp_segment_add_plain(struct sp_pool *pool, enum sp_region_kind
 
 void sp_segment_note_loss(struct sp_segment *segment) {
     struct sp_plain *plain = &segment->view.plain;
-    if (segment->view.is_plain && plain->base != 0)
+    if (segment->view.provider->is_of_context && plain->base != 0)
         plain->lost = plain->lost || sp_context_is_gone(plain->context, plain->context_id);
 }
 
@@ -218,7 +218,7 @@ void sp_segment_close(struct sp_segment *segment) {
 }
 
 void sp_segment_tidy(struct sp_segment *segment) {
-    if (!sp_view_unmap_stuck(&segment->view))
+    if (!sp_is_done(sp_view_unmap_stuck(&segment->view)))
         return; // it stands in a hole
     sp_lock_acquire(&segment->pool->lock);
     uint64_t left = cut_locked(segment);

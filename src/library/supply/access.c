@@ -1,4 +1,4 @@
-// A mapping gets the access that the pool allows when it is made (vmm/access.h). A change walks all
+// A mapping gets the access that the pool allows when it is made (vmm/device.h). A change walks all
 // mappings that there are.
 //
 // The map lock keeps mappers out meanwhile, so no mapping is missed: what is mapped before the
@@ -98,17 +98,6 @@ static struct sp_outcome change_locked(struct sp_pool *pool, const struct change
 
 // ---------------------------------------------------------------------------------------- checking
 
-static poolError_t check_own(const struct sp_pool *pool, enum poolMemAccessFlags flags) {
-    int own = pool->device->vmm.ordinal;
-    if (flags == poolMemAccessFlagsProtNone)
-        return sp_fail(poolErrorInvalidDevice,
-                       "device %d can't be denied the memory of its own pool", own);
-    if (flags == poolMemAccessFlagsProtRead)
-        return sp_fail(poolErrorNotSupported, "device %d writes to the memory of its own pool",
-                       own);
-    return poolSuccess;
-}
-
 static poolError_t check_peer(const struct sp_pool *pool, int peer, enum poolMemAccessFlags flags) {
     bool possible = false;
     if (flags == poolMemAccessFlagsProtNone)
@@ -120,16 +109,17 @@ static poolError_t check_peer(const struct sp_pool *pool, int peer, enum poolMem
         return sp_fail(poolErrorInvalidDevice,
                        "device %d can't access memory of device %d (cuDeviceCanAccessPeer)", peer,
                        pool->device->vmm.ordinal);
-    return sp_vmm_is_plain(&pool->device->vmm)
-               ? sp_fail(poolErrorNotSupported,
+    return sp_vmm_provider(&pool->device->vmm)->lets_peers_in
+               ? poolSuccess
+               : sp_fail(poolErrorNotSupported,
                          "device %d has no virtual memory management, so access to one pool can't "
                          "be given; cuCtxEnablePeerAccess lets device %d in to all of its memory",
-                         pool->device->vmm.ordinal, peer)
-               : poolSuccess;
+                         pool->device->vmm.ordinal, peer);
 }
 
 static poolError_t check(const struct sp_pool *pool, const struct poolMemAccessDesc *desc) {
     const struct poolMemLocation *location = &desc->location;
+    int own = pool->device->vmm.ordinal;
     if (location->type != poolMemLocationTypeDevice)
         return sp_fail(poolErrorInvalidValue, "%d is not a location that can be given access",
                        (int)location->type);
@@ -139,8 +129,15 @@ static poolError_t check(const struct sp_pool *pool, const struct poolMemAccessD
                        (int)desc->flags);
     if (!sp_device_exists(location->id))
         return sp_fail(poolErrorInvalidDevice, "there is no device %d", location->id);
-    return location->id == pool->device->vmm.ordinal ? check_own(pool, desc->flags)
-                                                     : check_peer(pool, location->id, desc->flags);
+    if (location->id != own)
+        return check_peer(pool, location->id, desc->flags);
+    if (desc->flags == poolMemAccessFlagsProtNone)
+        return sp_fail(poolErrorInvalidDevice,
+                       "device %d can't be denied the memory of its own pool", own);
+    if (desc->flags == poolMemAccessFlagsProtRead)
+        return sp_fail(poolErrorNotSupported, "device %d writes to the memory of its own pool",
+                       own);
+    return poolSuccess;
 }
 
 // --------------------------------------------------------------------------------------- the calls
@@ -163,8 +160,8 @@ poolError_t sp_access_change(struct sp_pool *pool, const struct poolMemAccessDes
         change.descriptors[at] =
             (CUmemAccessDesc){{CU_MEM_LOCATION_TYPE_DEVICE, id}, (CUmemAccess_flags)list[i].flags};
     }
-    if (change.count == 0 ||
-        (sp_vmm_is_plain(&pool->device->vmm) && !sp_access_has_peers(&pool->access)))
+    if (change.count == 0 || (!sp_vmm_provider(&pool->device->vmm)->lets_peers_in &&
+                              !sp_access_has_peers(&pool->access)))
         return poolSuccess; // nobody was let in
     sp_pool_begin_mapping(pool);
     struct sp_outcome outcome = change_locked(pool, &change);

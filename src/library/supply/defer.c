@@ -34,6 +34,8 @@ static struct sp_stitch *stitch_at(struct sp_list *link) {
     return SP_CONTAINER_OF(link, struct sp_stitch, by_use);
 }
 
+// Tells whether all work through a zombie has completed, and forgets what of it has. One whose
+// fences found no host memory is never over.
 static bool is_over(struct sp_stitch *stitch) {
     sp_fence_set_prune(&stitch->used, sp_pool_measure(stitch->segment.pool));
     return sp_fence_set_empty(&stitch->used) && !stitch->used_more;
@@ -60,7 +62,6 @@ struct sp_outcome sp_defer_bury_view(struct sp_pool *pool, struct sp_stitch *sti
     return outcome;
 }
 
-// A zombie whose fences found no host memory is never taken out of the list.
 struct sp_outcome sp_defer_bury_one(struct sp_pool *pool, bool *buried) {
     struct sp_stitch *stitch = NULL;
     sp_lock_acquire(&pool->lock);

@@ -76,12 +76,12 @@ static struct sp_block *publish_locked(struct sp_pool *pool, const struct sp_pla
     return block;
 }
 
-// Plans and maps; what is left is to publish. A device that refuses to map may become a plain one
+// Plans and maps; what is left is to publish. Where the device refuses, it may get another provider
 // by that.
 static struct sp_outcome map_for(const struct sp_request *request, struct sp_plan *plan) {
     struct sp_pool *pool = request->pool;
     struct sp_vmm_device *device = &pool->device->vmm;
-    bool was_plain = sp_vmm_is_plain(device);
+    const struct sp_vmm_provider *provider = sp_vmm_provider(device);
     struct sp_outcome outcome = sp_plan_make(request, plan);
     if (sp_is_done(outcome)) {
         struct sp_segment *segment = sp_segment_of(plan->hole);
@@ -91,7 +91,7 @@ static struct sp_outcome map_for(const struct sp_request *request, struct sp_pla
     }
     if (sp_is_done(outcome))
         sp_vmm_device_note_mapped(device);
-    else if (!was_plain && sp_outcome_lacks_support(outcome) && sp_vmm_device_become_plain(device))
+    else if (sp_outcome_lacks_support(outcome) && sp_vmm_device_change_from(device, provider))
         outcome = map_for(request, plan);
     return outcome;
 }
@@ -148,7 +148,7 @@ struct sp_outcome sp_grow_ahead(struct sp_pool *pool, uint64_t bytes) {
 struct sp_outcome sp_grow_aside(struct sp_pool *pool, uint64_t bytes, struct sp_block **block) {
     struct sp_plan plan;
     uint64_t amount = sp_round_up(bytes, pool->device->vmm.granule);
-    if (amount > pool->limit - sp_load_relaxed(&pool->reserved))
+    if (amount > sp_figures_below_limit(pool))
         return sp_outcome_of(SP_BEYOND_LIMIT);
     struct sp_outcome outcome = sp_plan_make_aside(pool, amount, &plan);
     if (!sp_is_done(outcome))

@@ -28,30 +28,33 @@ static uint64_t known_need(struct sp_pool *pool, uint64_t size) {
     return sp_max(now, high);
 }
 
-// Returns what the pool may hold beyond the need by GrowthBeyondUse. Memory is mapped in granules,
-// so a small pool may hold as much as it always may.
-static uint64_t beyond_use(const struct sp_pool *pool, uint64_t need) {
+// Returns how many bytes the pool may grow by to hold what it needs and so much `more`, or no more
+// than GrowthBeyondUse allows. Memory is mapped in granules, so a small pool may hold as much as it
+// always may.
+static uint64_t room_for(const struct sp_pool *pool, uint64_t need, uint64_t more) {
     uint64_t percent = sp_load_relaxed(&pool->attributes.growth_beyond_use);
-    uint64_t share;
-    if (percent == UINT64_MAX || __builtin_mul_overflow(need, percent, &share))
-        return UINT64_MAX - need;
-    return sp_max(share / 100, SP_SLACK_MIN);
+    uint64_t share, allowed = UINT64_MAX - need;
+    if (percent != UINT64_MAX && !__builtin_mul_overflow(need, percent, &share))
+        allowed = sp_max(share / 100, SP_SLACK_MIN);
+    return sp_excess(need + sp_min(more, allowed), sp_load_relaxed(&pool->reserved));
 }
 
 uint64_t sp_growth_room(struct sp_pool *pool, uint64_t size) {
     if (!is_bounded(pool))
         return UINT64_MAX;
     sp_figures_note_wanted(pool, used_with(pool, size));
+    return room_for(pool, known_need(pool, size), UINT64_MAX);
+}
+
+// Returns how many bytes the pool may grow by without going far beyond the need, if `size` bytes
+// more are in use now.
+static uint64_t room_at_ease(struct sp_pool *pool, uint64_t size) {
     uint64_t need = known_need(pool, size);
-    return sp_excess(need + beyond_use(pool, need), sp_load_relaxed(&pool->reserved));
+    return room_for(pool, need, sp_max(need / SP_SLACK_SHARE, SP_SLACK_MIN));
 }
 
 bool sp_growth_is_due(struct sp_pool *pool, uint64_t size) {
-    uint64_t reserved = sp_load_relaxed(&pool->reserved);
-    uint64_t need = known_need(pool, size);
-    uint64_t slack = sp_max(need / SP_SLACK_SHARE, SP_SLACK_MIN);
-    uint64_t most = beyond_use(pool, need);
-    return reserved + size <= need + sp_min(slack, most);
+    return size <= room_at_ease(pool, size);
 }
 
 // ------------------------------------------------------------------------------- what is foreseen
@@ -95,8 +98,7 @@ bool sp_growth_is_foreseen(struct sp_pool *pool, uint64_t size) {
     uint64_t more = sp_excess(now.used_high, rise.before.used_high);
     more = more / SP_RISE_DENOMINATOR * SP_RISE_NUMERATOR;
     more = sp_min(more, need / SP_RISE_SHARE);
-    uint64_t most = beyond_use(pool, need);
-    return sp_load_relaxed(&pool->reserved) + size <= need + sp_min(more, most);
+    return size <= room_for(pool, need, more);
 }
 
 void sp_growth_note(struct sp_pool *pool, uint64_t size) {
@@ -126,33 +128,28 @@ static uint64_t extent_of_pool(const struct sp_pool *pool, uint64_t bytes) {
     return size;
 }
 
+// Returns how much one growth maps when less is needed. The segments of the fixed region have one
+// extent each and grow by nothing else. Pages grow with what they hold, so that a program with few
+// small blocks holds few.
+//
 // The large region grows by a whole extent as long as the pool may have one that it doesn't need
 // yet, else by as much as it may have. A request that is large enough for an extent of its own gets
 // just that. Where there are many pools, none may have more than its share of a quarter of the
 // device before it needs it. A few thousand that need little would fill the device otherwise.
-static uint64_t large_unit(struct sp_pool *pool, uint64_t need) {
-    if (need >= SP_EXTENT_OWN_MIN)
+static uint64_t growth_unit(struct sp_pool *pool, enum sp_region_kind kind, uint64_t need) {
+    uint64_t granule = granule_of(pool);
+    if (kind == SP_REGION_FIXED || (kind == SP_REGION_LARGE && need >= SP_EXTENT_OWN_MIN))
         return 0;
+    if (kind == SP_REGION_PAGES) {
+        uint64_t unit = sp_round_up(pool->regions[kind].mapped / 8, granule);
+        return sp_max(granule, sp_min(unit, SP_GROWTH_UNIT));
+    }
     uint64_t unit = extent_of_pool(pool, sp_load_relaxed(&pool->reserved));
     uint32_t pools = sp_load_relaxed(&pool->device->holders_in_use);
     uint64_t fair = pools < SP_MANY_POOLS ? UINT64_MAX : pool->device->vmm.total_memory / 4 / pools;
-    while (unit > granule_of(pool) && !(sp_growth_is_due(pool, unit) && unit <= fair))
+    while (unit > granule && (unit > room_at_ease(pool, unit) || unit > fair))
         unit /= 2;
-    return sp_round_up(unit, granule_of(pool));
-}
-
-// Returns how much one growth maps when less is needed. Pages grow with what they hold, so that a
-// program with few small blocks holds few. The segments of the fixed region have one extent each
-// and grow by nothing else.
-static uint64_t growth_unit(struct sp_pool *pool, enum sp_region_kind kind, uint64_t need) {
-    if (kind == SP_REGION_FIXED)
-        return 0;
-    if (kind == SP_REGION_LARGE)
-        return large_unit(pool, need);
-    uint64_t unit = sp_round_up(pool->regions[kind].mapped / 8, granule_of(pool));
-    if (unit < granule_of(pool))
-        return granule_of(pool);
-    return sp_min(unit, SP_GROWTH_UNIT);
+    return sp_round_up(unit, granule);
 }
 
 // Rounds up to an eighth of the power of two that is in it, so to at most an eighth more.
@@ -164,15 +161,14 @@ static uint64_t size_class(uint64_t bytes) {
 }
 
 uint64_t sp_growth_amount(struct sp_pool *pool, enum sp_region_kind kind, uint64_t need) {
-    uint64_t room = pool->limit - sp_load_relaxed(&pool->reserved);
-    uint64_t amount = growth_unit(pool, kind, need);
-    uint64_t bounded = sp_round_down(sp_growth_room(pool, need), granule_of(pool));
-    amount = sp_min(amount, bounded);
-    if (amount < need)
-        amount = need;
-    if (sp_vmm_is_plain(&pool->device->vmm) && kind != SP_REGION_FIXED)
+    uint64_t room = sp_figures_below_limit(pool);
+    uint64_t unit = growth_unit(pool, kind, need);
+    uint64_t granule = granule_of(pool);
+    uint64_t bounded = sp_round_down(sp_growth_room(pool, need), granule);
+    uint64_t amount = sp_max(need, sp_min(unit, bounded));
+    if (!sp_vmm_provider(&pool->device->vmm)->divides && kind != SP_REGION_FIXED)
         amount = size_class(amount);
-    return amount > room ? sp_round_down(room, granule_of(pool)) : amount;
+    return amount > room ? sp_round_down(room, granule) : amount;
 }
 
 // The pages of slabs lie in small extents: a stream that frees a small block holds all of one.
@@ -185,10 +181,11 @@ uint64_t sp_growth_extent(const struct sp_pool *pool, enum sp_region_kind kind, 
     uint64_t reserved = sp_load_relaxed(&pool->reserved);
     uint64_t own_max = sp_pool_is_shared(pool) ? SP_EXTENT_OWN_MAX_SHARED : SP_EXTENT_OWN_MAX;
     bool is_of_its_own = amount >= SP_EXTENT_OWN_MIN && amount <= own_max;
-    if (kind == SP_REGION_PAGES && !sp_vmm_is_plain(&pool->device->vmm))
+    if (!sp_vmm_provider(&pool->device->vmm)->divides)
+        return amount;
+    if (kind == SP_REGION_PAGES)
         return sp_max(SP_EXTENT_MIN, granule_of(pool));
-    if (kind != SP_REGION_LARGE || is_of_its_own || (amount >= reserved && !ahead) ||
-        sp_vmm_is_plain(&pool->device->vmm))
+    if (kind != SP_REGION_LARGE || is_of_its_own || (amount >= reserved && !ahead))
         return amount;
     uint64_t size = extent_of_pool(pool, reserved + amount);
     return sp_max(size, sp_round_up(amount / SP_EXTENTS_OF_REQUEST, granule_of(pool)));

@@ -1,4 +1,4 @@
-// How much a growth maps, and in extents of which size.
+// When a pool grows, how much a growth maps, and in extents of which size: all numbers of growing.
 //
 // Mapping takes a call to the driver for each extent, so a growth maps more than is needed, as long
 // as the pool stays near the most that its program is known to need.
@@ -41,6 +41,10 @@
 #define SP_RISE_SHARE       5
 #define SP_RISE_PERIOD      8
 #define SP_RISE_PERIOD_MIN  32
+
+// Free memory is put together with new memory (supply/pieces.h) where that saves at least this part
+// of the new.
+#define SP_SAVING_SHARE 3
 
 // Tells whether the pool may hold `size` bytes more without going far beyond the most that its
 // program is known to need.

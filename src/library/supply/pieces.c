@@ -8,9 +8,6 @@
 
 #include <stdlib.h>
 
-// Free memory is put together with new memory where that saves at least this part of the new.
-#define SP_SAVING_SHARE 3
-
 // A row of free memory, with the bounds of the whole extents in it.
 struct candidate {
     struct sp_segment *segment;

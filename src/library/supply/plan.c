@@ -11,28 +11,24 @@
 // last of each. A program that trims now and then comes to fewer.
 enum { HOLES_LOOKED_AT = 1024, FRONTS_LOOKED_AT = 1024 };
 
-static uint64_t granule_of(const struct sp_pool *pool) {
-    return pool->device->vmm.granule;
-}
-
 // -------------------------------------------------------------------------------------- the choice
 
-static struct sp_plan plan_for_hole(const struct sp_request *request, struct sp_block *hole,
-                                    unsigned *fronts) {
-    struct sp_plan plan = {.hole = hole, .ahead = !request->lane};
-    // A segment for fixed blocks has one extent at most: two would become one free block.
-    if (request->kind == SP_REGION_FIXED && (hole->prev || hole->next)) {
-        plan.need = UINT64_MAX;
+// Returns the plan to map into a hole, null where it is still to be made, behind a block or at a
+// segment's begin (null). A segment for fixed blocks has one extent at most: two would become one
+// free block.
+static struct sp_plan plan_behind(const struct sp_request *request, struct sp_block *before,
+                                  struct sp_block *hole, unsigned *fronts) {
+    struct sp_plan plan = {.hole = hole, .need = UINT64_MAX, .ahead = !request->lane};
+    if (request->kind == SP_REGION_FIXED && (before || (hole && hole->next)))
         return plan;
-    }
-    plan.front = sp_row_up_to(request, hole->prev, request->size, fronts);
-    plan.need = sp_round_up(request->size - plan.front.size, granule_of(request->pool));
+    plan.front = sp_row_up_to(request, before, request->size, fronts);
+    plan.need = sp_round_up(request->size - plan.front.size, request->pool->device->vmm.granule);
     return plan;
 }
 
 static bool keep_better_plan(const struct sp_request *request, struct sp_block *hole,
                              unsigned *fronts, struct sp_plan *best) {
-    struct sp_plan plan = plan_for_hole(request, hole, fronts);
+    struct sp_plan plan = plan_behind(request, hole->prev, hole, fronts);
     if (plan.need <= hole->size && plan.need < best->need)
         *best = plan;
     return best->hole != NULL;
@@ -49,7 +45,7 @@ static struct sp_plan best_plan(const struct sp_request *request, unsigned *fron
     if (!b || best.hole)
         return best;
     struct sp_block *fit =
-        sp_tier_best_fit(holes, sp_round_up(request->size, granule_of(request->pool)));
+        sp_tier_best_fit(holes, sp_round_up(request->size, request->pool->device->vmm.granule));
     if (fit && keep_better_plan(request, fit, fronts, &best))
         return best;
     while (b && !keep_better_plan(request, b, fronts, &best))
@@ -57,36 +53,25 @@ static struct sp_plan best_plan(const struct sp_request *request, unsigned *fron
     return best;
 }
 
-// Returns the plan to map at the end of a segment, which is extended for it.
-static struct sp_plan plan_behind(const struct sp_request *request, struct sp_segment *segment,
-                                  unsigned *fronts) {
-    struct sp_block *last = sp_chain_last(&segment->chain);
-    struct sp_plan plan = {.ahead = !request->lane};
-    if (sp_block_state(last) == SP_BLOCK_HOLE) {
-        plan = plan_for_hole(request, last, fronts);
-    } else {
-        plan.front = sp_row_up_to(request, last, request->size, fronts);
-        plan.need = sp_round_up(request->size - plan.front.size, granule_of(request->pool));
-    }
-    plan.behind = segment;
-    return plan;
-}
-
-// Returns the plan that maps least, in the address space that there is where that is no worse. Its
-// `need` is UINT64_MAX when there is none.
+// Returns the plan that maps least, in the address space that there is where that is no worse than
+// at the end of a segment, which is extended for it. Its `need` is UINT64_MAX when there is none.
 static struct sp_plan plan_for(const struct sp_request *request) {
     unsigned fronts = FRONTS_LOOKED_AT;
     struct sp_plan best = best_plan(request, &fronts);
     struct sp_segment *segment = sp_segment_to_extend(&request->pool->regions[request->kind]);
-    struct sp_plan plan = {.need = UINT64_MAX};
-    if (segment)
-        plan = plan_behind(request, segment, &fronts);
+    if (!segment)
+        return best;
+    struct sp_block *last = sp_chain_last(&segment->chain);
+    bool is_hole = sp_block_state(last) == SP_BLOCK_HOLE;
+    struct sp_plan plan =
+        plan_behind(request, is_hole ? last->prev : last, is_hole ? last : NULL, &fronts);
+    plan.behind = segment;
     return plan.need < best.need ? plan : best;
 }
 
 uint64_t sp_plan_least(const struct sp_request *request) {
     uint64_t alone = // in a segment of its own
-        sp_round_up(request->size, granule_of(request->pool));
+        sp_round_up(request->size, request->pool->device->vmm.granule);
     uint64_t least = plan_for(request).need;
     return sp_min(least, alone);
 }
@@ -185,11 +170,11 @@ static struct sp_outcome prepare(const struct sp_request *request, struct sp_pla
     return outcome;
 }
 
-// The plan of a plain device: the memory is there already, and only has to be counted. It gets only
-// what is needed if the device hasn't got more.
-static struct sp_outcome prepare_plain(const struct sp_request *request, struct sp_plan *plan) {
+// The plan where nothing joins: a segment of its own, whose memory is there already and only has to
+// be counted. It gets only what is needed if the device hasn't got more.
+static struct sp_outcome prepare_alone(const struct sp_request *request, struct sp_plan *plan) {
     struct sp_pool *pool = request->pool;
-    uint64_t bytes = sp_round_up(request->size, granule_of(pool));
+    uint64_t bytes = sp_round_up(request->size, pool->device->vmm.granule);
     *plan = (struct sp_plan){.amount = sp_growth_amount(pool, request->kind, bytes),
                              .ahead = !request->lane};
     if (plan->ahead && plan->amount > bytes)
@@ -220,12 +205,12 @@ static struct sp_outcome prepare_plain(const struct sp_request *request, struct 
 
 struct sp_outcome sp_plan_make(const struct sp_request *request, struct sp_plan *plan) {
     struct sp_pool *pool = request->pool;
-    if (sp_vmm_is_plain(&pool->device->vmm))
-        return prepare_plain(request, plan);
+    if (!sp_vmm_provider(&pool->device->vmm)->joins)
+        return prepare_alone(request, plan);
     struct sp_outcome outcome = prepare(request, plan);
     if (outcome.cause != SP_NO_HOLE)
         return outcome;
-    uint64_t bytes = sp_round_up(request->size, granule_of(pool));
+    uint64_t bytes = sp_round_up(request->size, pool->device->vmm.granule);
     uint64_t amount = sp_growth_amount(pool, request->kind, bytes);
     outcome = sp_segment_add(pool, request->kind, sp_max(amount, bytes));
     return sp_is_done(outcome) ? prepare(request, plan) : outcome;

@@ -299,7 +299,7 @@ static bool prepare_pending(const struct sp_request *request, struct plan *plan)
     sp_pool_begin_mapping(pool);
     sp_request_tell(request, begin(request));
     sp_lock_acquire(&pool->lock);
-    uint64_t room = pool->limit - sp_load_relaxed(&pool->reserved);
+    uint64_t room = sp_figures_below_limit(pool);
     bool prepared = choose_locked(request, plan) &&
                     sp_round_up(plan->pieces.missing, pool->device->vmm.granule) <= room &&
                     set_aside_locked(request, plan);

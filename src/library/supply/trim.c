@@ -8,40 +8,154 @@
 #include "region/device.h"
 #include "region/figures.h"
 #include "region/free_extents.h"
+#include "region/lost.h"
 #include "region/retain.h"
 #include "region/segment.h"
 #include "region/settle.h"
+#include "region/stitch.h"
 #include "supply/defer.h"
-#include "supply/loss.h"
-#include "supply/victims.h"
 
 #include <stdlib.h>
 
+// ---------------------------------------------------------------------------------------- choosing
+
+// A victim is an extent that is to be released, with the block that stands for it while it is set
+// aside.
+struct victim {
+    struct sp_block *block;
+    struct sp_extent *extent;
+    uint64_t map_back; // bytes to map anew at its start
+};
+
+struct victims {
+    struct victim *list;
+    size_t count;
+    size_t capacity;
+};
+
+// A trim takes all extents that have to go, or as many as somebody else needs, or the first that
+// would go.
+enum aim { ALL, NEEDED, FIRST };
+
+static bool push(struct victims *victims, struct victim victim) {
+    if (victims->count == victims->capacity) {
+        size_t capacity = victims->capacity ? victims->capacity * 2 : 64;
+        struct victim *list = realloc(victims->list, capacity * sizeof *list);
+        if (!list)
+            return false;
+        victims->list = list;
+        victims->capacity = capacity;
+    }
+    victims->list[victims->count++] = victim;
+    return true;
+}
+
+// Cuts an extent out of the ready block that it lies in. What stands before it and behind it stays
+// ready, and all of the block without host memory.
+static void set_aside(struct sp_pool *pool, struct sp_extent *extent, uint64_t map_back,
+                      struct victims *victims) {
+    const struct sp_segment *segment = SP_CONTAINER_OF(extent->view, struct sp_segment, view);
+    struct sp_block *block = sp_chain_find(&segment->chain, extent->address);
+    struct sp_block *behind = NULL;
+    sp_tier_remove(block);
+    sp_stitch_invalidate(extent);
+    if (block->address < extent->address) {
+        struct sp_block *before = block;
+        block = sp_block_split(before, extent->address - before->address);
+        sp_settle_insert(pool, before);
+        if (!block)
+            return;
+    }
+    if (block->size > extent->size)
+        behind = sp_block_split(block, extent->size);
+    if (block->size > extent->size || !push(victims, (struct victim){block, extent, map_back})) {
+        sp_settle_insert(pool, block);
+    } else {
+        pool->retain.leaving += extent->size;
+    }
+    if (behind)
+        sp_settle_insert(pool, behind);
+}
+
+static struct sp_extent *extent_of(struct sp_tree_node *node) {
+    return node ? SP_CONTAINER_OF(node, struct sp_extent, by_size) : NULL;
+}
+
+static int compare_extents(const struct sp_tree_node *a, const struct sp_tree_node *b) {
+    const struct sp_extent *left = SP_CONTAINER_OF(a, struct sp_extent, by_size);
+    const struct sp_extent *right = SP_CONTAINER_OF(b, struct sp_extent, by_size);
+    return sp_compare_pairs(left->size, left->rank, right->size, right->rank);
+}
+
+static int compare_size(const void *key, const struct sp_tree_node *node) {
+    const struct sp_extent *extent = SP_CONTAINER_OF(node, struct sp_extent, by_size);
+    return sp_compare_pairs(*(const uint64_t *)key, 0, extent->size, extent->rank);
+}
+
+// The extents among which one is chosen, while so many bytes are still to go. Where only one goes,
+// the tree holds no more than the best so far: the worker chooses one at a time.
+struct choice {
+    struct sp_tree extents;
+    uint64_t excess;
+    bool is_of_one;
+};
+
+// Tells whether the first extent goes rather than the second: the largest goes of those that are no
+// larger than the excess, and else the smallest. Among equal ones the last by rank (heap/block.h)
+// goes, so that what is kept lies together.
+static bool goes_before(const struct sp_extent *a, const struct sp_extent *b, uint64_t excess) {
+    bool fits = a->size <= excess;
+    if (fits != (b->size <= excess))
+        return fits;
+    return a->size != b->size ? (a->size > b->size) == fits : a->rank > b->rank;
+}
+
+static void add(void *context, const struct sp_block *block, struct sp_extent *extent) {
+    struct choice *choice = context;
+    struct sp_extent *kept = extent_of(sp_tree_first(&choice->extents));
+    extent->rank = extent->address + block->chain->bias;
+    if (choice->is_of_one && kept) {
+        if (!goes_before(extent, kept, choice->excess))
+            return;
+        sp_tree_remove(&choice->extents, &kept->by_size);
+    }
+    sp_tree_insert(&choice->extents, &extent->by_size);
+}
+
+static struct sp_extent *last_of_at_most(const struct sp_tree *extents, uint64_t size) {
+    uint64_t above = size + 1;
+    struct sp_tree_node *larger = sp_tree_lower_bound(extents, &above, compare_size);
+    return extent_of(larger ? sp_tree_prev(larger) : sp_tree_last(extents));
+}
+
+// Sets extents of `excess` bytes together aside, one by one as goes_before() says. What the last
+// one has too much is mapped anew. Where that can't be, it stays, unless it is needed. Without host
+// memory they are fewer.
+static void choose(struct sp_pool *pool, uint64_t excess, enum aim aim, struct victims *victims) {
+    bool divides = sp_vmm_provider(&pool->device->vmm)->divides;
+    struct choice choice = {.excess = excess, .is_of_one = aim == FIRST};
+    struct sp_tree *extents = &choice.extents;
+    sp_tree_init(extents, compare_extents);
+    sp_free_extents_each_ready(pool, add, &choice);
+    while (excess > 0 && !sp_tree_empty(extents)) {
+        struct sp_extent *extent = last_of_at_most(extents, excess);
+        if (!extent && (divides || aim == NEEDED))
+            extent = last_of_at_most(extents, extent_of(sp_tree_first(extents))->size);
+        if (!extent)
+            return;
+        sp_tree_remove(extents, &extent->by_size);
+        set_aside(pool, extent, divides ? sp_excess(extent->size, excess) : 0, victims);
+        excess = sp_excess(excess, extent->size);
+    }
+}
+
 // --------------------------------------------------------------------------------------- releasing
-
-struct sp_lock *sp_trim_begin_giving(struct sp_device *device) {
-    if (!sp_vmm_is_plain(&device->vmm))
-        return NULL;
-    sp_lock_acquire(&device->gives);
-    return &device->gives;
-}
-
-void sp_trim_end_giving(struct sp_lock *gives) {
-    if (gives)
-        sp_lock_release(gives);
-}
-
-bool sp_trim_await_giving(struct sp_device *device) {
-    struct sp_lock *gives = sp_trim_begin_giving(device);
-    sp_trim_end_giving(gives);
-    return gives != NULL;
-}
 
 // Nothing of the extent is pending, so neither is anything that went through a stitched view of it.
 // Where the driver waits for the device the map lock is given back for it. The extent is set aside,
 // so nobody maps there.
 static struct sp_outcome unmap(struct sp_segment *segment, struct sp_extent *extent) {
-    if (segment->view.is_plain) {
+    if (segment->view.provider->waits_to_give) {
         sp_segment_note_loss(segment);
         sp_lock_release(&segment->pool->map_lock);
         struct sp_outcome given = sp_view_give_plain(&segment->view);
@@ -68,8 +182,8 @@ static void put_locked(struct sp_pool *pool, struct sp_block *block, bool is_map
 
 // Releases an extent and maps its first `kept` bytes anew, if there is host memory to tell them
 // from the rest. A driver that refuses this leaves the pool with less than it might have kept.
-static struct sp_outcome release(struct sp_pool *pool, const struct sp_victim *victim,
-                                 uint64_t kept) {
+static struct sp_outcome release(struct sp_pool *pool, const struct victim *victim) {
+    uint64_t kept = victim->map_back;
     struct sp_segment *segment = sp_segment_of(victim->block);
     struct sp_block *front = victim->block, *rest = NULL;
     uint64_t size = victim->extent->size;
@@ -96,27 +210,42 @@ static struct sp_outcome release(struct sp_pool *pool, const struct sp_victim *v
     return outcome;
 }
 
-typedef void choice(struct sp_pool *pool, uint64_t excess, struct sp_victims *victims);
-
-// Trims to `keep`, or, where that is null, to what a synchronise leaves. Works all of it off,
-// whatever fails, and returns the first error. The map lock is held.
-static struct sp_outcome trim_mapping(struct sp_pool *pool, const size_t *keep, choice *choose) {
-    struct sp_victims victims = {0};
+// Releases what is ready down to `keep`, or, where that is null, to what a synchronise leaves.
+// Works all of it off, whatever fails, and returns the first error. The map lock is held.
+static struct sp_outcome release_mapping(struct sp_pool *pool, const size_t *keep, enum aim aim) {
+    struct victims victims = {0};
     sp_lock_acquire(&pool->lock);
     sp_settle_all(pool);
     uint64_t kept = keep ? *keep : sp_retain_at_synchronize(pool);
     uint64_t reserved = sp_load_relaxed(&pool->reserved);
     if (reserved > kept)
-        choose(pool, reserved - kept, &victims);
+        choose(pool, reserved - kept, aim, &victims);
     sp_lock_release(&pool->lock);
     struct sp_outcome first = sp_outcome_done();
-    for (size_t i = 0; i < victims.count; i++) {
-        const struct sp_victim *victim = &victims.list[i];
-        uint64_t map_back = victim->extent == victims.partial ? victims.map_back : 0;
-        first = sp_outcome_first(first, release(pool, victim, map_back));
-    }
+    for (size_t i = 0; i < victims.count; i++)
+        first = sp_outcome_first(first, release(pool, &victims.list[i]));
     free(victims.list);
     return first;
+}
+
+// --------------------------------------------------------------------------------------- the trims
+
+struct sp_lock *sp_trim_begin_giving(struct sp_device *device) {
+    if (!sp_vmm_provider(&device->vmm)->waits_to_give)
+        return NULL;
+    sp_lock_acquire(&device->gives);
+    return &device->gives;
+}
+
+void sp_trim_end_giving(struct sp_lock *gives) {
+    if (gives)
+        sp_lock_release(gives);
+}
+
+bool sp_trim_await_giving(struct sp_device *device) {
+    struct sp_lock *gives = sp_trim_begin_giving(device);
+    sp_trim_end_giving(gives);
+    return gives != NULL;
 }
 
 // An extent is at least a granule, so a pool with less unused than that has none to release.
@@ -132,14 +261,14 @@ static void make_ready(struct sp_pool *pool) {
     sp_collect_all(pool);
 }
 
-// Trims with the map lock taken. `keep` is as in trim_mapping().
-static struct sp_outcome release_down_to(struct sp_pool *pool, const size_t *keep, choice *choose) {
+// Does so, and takes the map lock.
+static struct sp_outcome release_ready(struct sp_pool *pool, const size_t *keep, enum aim aim) {
     struct sp_lock *gives = sp_trim_begin_giving(pool->device);
     sp_pool_begin_mapping(pool);
-    sp_loss_find(pool);
+    sp_lost_find(pool);
     uint64_t begin = sp_time_now();
     uint64_t before = sp_load_relaxed(&pool->reserved);
-    struct sp_outcome outcome = trim_mapping(pool, keep, choose);
+    struct sp_outcome outcome = release_mapping(pool, keep, aim);
     sp_pool_add(pool, SP_STATISTIC_BytesTrimmed, before - sp_load_relaxed(&pool->reserved));
     sp_pool_add(pool, SP_STATISTIC_TrimTime, sp_time_now() - begin);
     sp_pool_end_mapping(pool);
@@ -148,25 +277,40 @@ static struct sp_outcome release_down_to(struct sp_pool *pool, const size_t *kee
     return outcome;
 }
 
-static struct sp_outcome trim_to(struct sp_pool *pool, size_t keep, choice *choose) {
+// Memory in the lanes is dropped as it is put into tiers.
+bool sp_trim_lost(struct sp_pool *pool) {
+    uint64_t before = sp_load_relaxed(&pool->reserved);
+    if (!sp_vmm_provider(&pool->device->vmm)->is_of_context)
+        return false;
+    struct sp_lock *gives = sp_trim_begin_giving(pool->device);
+    sp_pool_begin_mapping(pool);
+    sp_lost_find(pool);
+    sp_pool_end_mapping(pool);
+    sp_trim_end_giving(gives);
+    if (sp_load_relaxed(&pool->lost) > 0)
+        make_ready(pool);
+    return sp_load_relaxed(&pool->reserved) < before;
+}
+
+static struct sp_outcome trim(struct sp_pool *pool, size_t keep, enum aim aim) {
     size_t rounded, buried;
     struct sp_outcome first = sp_defer_bury_all(pool, &buried);
     struct sp_outcome outcome = sp_outcome_done();
     if (sp_checked_round_up(keep, pool->device->vmm.granule, &rounded) &&
         sp_load_relaxed(&pool->reserved) > rounded && may_release(pool)) {
         make_ready(pool);
-        outcome = release_down_to(pool, &rounded, choose);
+        outcome = release_ready(pool, &rounded, aim);
     }
     return sp_is_done(first) ? outcome : first;
 }
 
 struct sp_outcome sp_trim_to(struct sp_pool *pool, size_t keep) {
-    return trim_to(pool, keep, sp_victims_choose_all);
+    return trim(pool, keep, ALL);
 }
 
 struct sp_outcome sp_trim_by(struct sp_pool *pool, uint64_t bytes) {
     uint64_t reserved = sp_load_relaxed(&pool->reserved);
-    return trim_to(pool, sp_excess(reserved, bytes), sp_victims_choose_needed);
+    return trim(pool, sp_excess(reserved, bytes), NEEDED);
 }
 
 struct sp_outcome sp_trim_for_program(struct sp_pool *pool, size_t keep) {
@@ -208,21 +352,20 @@ void sp_trim_at_synchronize(struct sp_pool *pool) {
         return;
     if (!delays)
         note_synchronize(pool);
-    release_down_to(pool, NULL, sp_victims_choose_all);
+    release_ready(pool, NULL, ALL);
 }
 
 struct sp_outcome sp_trim_one(struct sp_pool *pool, bool synchronized, uint64_t *released) {
     if (synchronized && !sp_retain_has_delay(pool)) // else it was noted at once
         make_ready(pool);
     uint64_t before = sp_load_relaxed(&pool->reserved);
-    struct sp_outcome outcome = trim_mapping(pool, NULL, sp_victims_choose_one);
+    struct sp_outcome outcome = release_mapping(pool, NULL, FIRST);
     *released = before - sp_load_relaxed(&pool->reserved);
     return outcome;
 }
 
 size_t sp_trim_releasable(struct sp_pool *pool) {
-    sp_end_gone_contexts(NULL);
-    sp_collect_all(pool);
+    make_ready(pool);
     sp_pool_begin_mapping(pool);
     sp_lock_acquire(&pool->lock);
     sp_settle_all(pool);

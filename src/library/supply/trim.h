@@ -1,9 +1,15 @@
 // Trimming: giving whole free extents back to the device, and none whose memory may still be in
 // use.
 //
-// Under the pool's lock extents are chosen and set aside (supply/victims.h); then, without the
-// lock, each is unmapped and becomes a hole. An extent that the driver doesn't take stays what it
-// was, ready memory. On a plain device a release waits for all work of the device.
+// Under the pool's lock the extents that lie wholly in ready memory are sorted by size. As many as
+// are to go are chosen, the largest that fit first, and cut out of the tiers (BUSY). Then, without
+// the lock, each is unmapped and becomes a hole. An extent that the driver doesn't take stays what
+// it was, ready memory. On a plain device a release waits for all work of the device.
+//
+// Extents differ in size, so taking them whole can overshoot. What is kept must be at least what
+// was asked to be kept, as with CUDA's pool; so when the last extent is larger than what is still
+// to go, it goes and the difference is mapped anew. On a plain device (vmm/device.h) nothing can be
+// mapped anew, and such an extent stays.
 #ifndef STREAMPOOL_SUPPLY_TRIM_H
 #define STREAMPOOL_SUPPLY_TRIM_H
 
@@ -26,6 +32,10 @@ void sp_trim_end_giving(struct sp_lock *gives);
 // Waits until memory that is being given back has gone. False on a device where nobody waits for
 // that. No lock is held.
 bool sp_trim_await_giving(struct sp_device *device);
+
+// Takes note of what a reset of the device has taken of the pool's memory (region/lost.h), and
+// drops what was freed of that. True when something was dropped. No lock is held.
+bool sp_trim_lost(struct sp_pool *pool);
 
 // Does what follows from a synchronise: trims the pool to the release threshold if it holds more,
 // and buries zombies; or leaves that to the worker.

@@ -259,7 +259,7 @@ static void advise_for_pieces(const struct sp_shortage *shortage, struct sp_text
     const struct sp_request *request = shortage->request;
     uint64_t stitched = sp_shortage_stitched(&shortage->rooms[SP_HERE]);
     bool is_enough = request->kind == SP_REGION_LARGE && stitched >= request->size;
-    if (is_enough && !sp_vmm_is_plain(&request->pool->device->vmm) &&
+    if (is_enough && sp_vmm_provider(&request->pool->device->vmm)->joins &&
         sp_device_defragmentation(request->pool) == poolDefragmentNever)
         sp_text_add(text, "Defragmentation lets the pool map its free pieces side by side");
     else if (advise_not_fixed(shortage, text))

@@ -1,8 +1,19 @@
-// The abilities of one device in the virtual memory calls. They are asked for once, then read only.
+// A device's provider, its abilities in the virtual memory calls, and its peers.
 //
-// A device whose attribute says that it has none of these calls is *plain*: its memory comes from
-// cuMemAlloc (vmm/plain.h). So is each device where the environment says so. A driver may also say
-// that it has them, and then refuse: such a device becomes plain, unless memory was mapped there.
+// A *provider* is a way to get memory from the driver. There are two. The virtual one creates
+// extents and maps them at addresses that the library has reserved (vmm/view.h). The plain one
+// takes what cuMemAlloc gives (vmm/plain.h). All that the library does otherwise for one than for
+// the other follows from the facts below. Who depends on a fact asks for it by its name, and which
+// provider it is nobody asks but the files that get memory and give it back.
+//
+// A device whose attribute says that it has no virtual memory calls is *plain*. So is each device
+// where the environment says so. A driver may also say that it has them, and then refuse: such a
+// device becomes plain, unless memory was mapped there. All else about a device is asked for once.
+//
+// A new mapping is accessible to no device before cuMemSetAccess has named one for it. So each
+// mapping gets all that its pool allows when it is made: the own device, and its *peers*. A peer
+// that is allowed later has to be set on each mapping that there is, home or alias. One thread at a
+// time maps and sets, under the pool's map lock. Any thread reads.
 #ifndef STREAMPOOL_VMM_DEVICE_H
 #define STREAMPOOL_VMM_DEVICE_H
 
@@ -22,7 +33,24 @@ struct sp_vmm_device {
     bool rdma;           // other devices can access memory directly
 };
 
-#define sp_vmm_is_plain(device) (sp_load_relaxed(&(device)->means) == SP_VMM_PLAIN)
+struct sp_vmm_provider {
+    // Memory lies at addresses of the library's choice and can be mapped a second time. So pieces
+    // can be put together, and a segment can grow.
+    bool joins;
+    // A growth is divided into extents. Each goes back alone, and a part of it can be mapped anew.
+    bool divides;
+    // A pool can let other devices in to its own memory.
+    bool lets_peers_in;
+    // Memory is a context's own: no stream of another one can use it, and it ends with the context.
+    bool is_of_context;
+    // To give memory back takes until the device has done all its work.
+    bool waits_to_give;
+};
+
+extern const struct sp_vmm_provider sp_vmm_virtual, sp_vmm_plain;
+
+#define sp_vmm_provider(device)                                                                    \
+    (sp_load_relaxed(&(device)->means) == SP_VMM_PLAIN ? &sp_vmm_plain : &sp_vmm_virtual)
 
 // Asks the driver about a device. SP_NOT_SUPPORTED when its granule is of no use,
 // CUDA_ERROR_INVALID_DEVICE of the driver when there is no such device.
@@ -35,11 +63,51 @@ struct sp_outcome sp_vmm_device_open(int ordinal, struct sp_vmm_device *device);
             sp_store_relaxed(&(device)->means, SP_VMM_WORKS);                                      \
     } while (0)
 
-// The driver refuses to map. Tells whether the device is plain from now on.
-bool sp_vmm_device_become_plain(struct sp_vmm_device *device);
+// The driver refuses the memory that this provider asked for. Tells whether the device has another
+// provider by now, by which it may be had.
+bool sp_vmm_device_change_from(struct sp_vmm_device *device,
+                               const struct sp_vmm_provider *provider);
 
 // The properties with which every extent of the device is created.
 CUmemAllocationProp sp_vmm_device_prop(const struct sp_vmm_device *device,
                                        CUmemAllocationHandleType handles);
+
+// ------------------------------------------------------------------------------------------ access
+
+enum { SP_ACCESS_DEVICES = 64 };
+
+// The peers' CUmemAccess_flags by their ordinals; zeroed memory lets in none. The own device's
+// place stays 0.
+struct sp_access {
+    _Atomic unsigned char peers[SP_ACCESS_DEVICES];
+};
+
+static inline CUmemAccess_flags sp_access_of(const struct sp_access *access, int ordinal) {
+    return (CUmemAccess_flags)sp_load_relaxed(&access->peers[ordinal]);
+}
+
+static inline void sp_access_note(struct sp_access *access, int ordinal, CUmemAccess_flags flags) {
+    sp_store_relaxed(&access->peers[ordinal], (unsigned char)flags);
+}
+
+// Tells whether a peer has access.
+bool sp_access_has_peers(const struct sp_access *access);
+
+// Takes the access of all peers away. Nothing may be mapped.
+void sp_access_clear(struct sp_access *access);
+
+// Gives access to whole extents that were just mapped: to the device, and to the peers (null: there
+// are none). It is one driver call.
+struct sp_outcome sp_access_give(const struct sp_access *access, const struct sp_vmm_device *device,
+                                 CUdeviceptr address, size_t size);
+
+// Sets these accesses for one mapping, or several side by side, and leaves all others. It is one
+// driver call.
+struct sp_outcome sp_access_set(CUdeviceptr address, size_t size,
+                                const CUmemAccessDesc *descriptors, size_t count);
+
+// Asks the driver if `peer`, an ordinal, can use memory of the device.
+struct sp_outcome sp_access_is_possible(const struct sp_vmm_device *device, int peer,
+                                        bool *possible);
 
 #endif

@@ -28,42 +28,27 @@ static struct sp_outcome allocate_pages(CUdeviceptr *base, size_t size) {
     return sp_is_done(outcome) ? allocate(base, size + SP_PAGE_SIZE) : outcome;
 }
 
-// Pieces that can't be used where they are, and so that the next one lies elsewhere aren't given
-// back yet.
-struct aside {
-    CUdeviceptr *list;
-    size_t count, capacity;
-};
-
-static bool keep_aside(struct aside *aside, CUdeviceptr base) {
-    if (aside->count == aside->capacity) {
-        size_t capacity = aside->capacity ? aside->capacity * 2 : 16;
-        CUdeviceptr *list = realloc(aside->list, capacity * sizeof *list);
-        if (!list)
-            return false;
-        aside->list = list;
-        aside->capacity = capacity;
-    }
-    aside->list[aside->count++] = base;
-    return true;
-}
-
 // Gets memory at addresses that the page map doesn't hold. It holds those of lost memory that is in
-// use, and for the driver these are free.
+// use, and for the driver these are free. A piece that lies there is given back only in the end, so
+// that the next one lies elsewhere.
 static struct sp_outcome allocate_elsewhere(CUdeviceptr *base, size_t size) {
-    struct aside aside = {0};
+    CUdeviceptr *aside = NULL;
+    size_t count = 0;
     struct sp_outcome outcome = allocate_pages(base, size);
     while (sp_is_done(outcome) && sp_page_map_holds_any(sp_round_up(*base, SP_PAGE_SIZE), size)) {
-        if (keep_aside(&aside, *base)) {
+        CUdeviceptr *longer = realloc(aside, (count + 1) * sizeof *longer);
+        if (longer) {
+            aside = longer;
+            aside[count++] = *base;
             outcome = allocate_pages(base, size);
         } else {
             release(*base);
             outcome = sp_outcome_of(SP_NO_HOST_MEMORY);
         }
     }
-    while (aside.count > 0)
-        release(aside.list[--aside.count]);
-    free(aside.list);
+    while (count > 0)
+        release(aside[--count]);
+    free(aside);
     return outcome;
 }
 

@@ -12,19 +12,56 @@
 // free one that is as large as this many times that memory.
 enum { WIDE_PART = 64, ROOM_TIMES = 4 };
 
+static struct sp_span *span_at(struct sp_list *link) {
+    return SP_CONTAINER_OF(link, struct sp_span, link);
+}
+
+static struct sp_span *by_address(const struct sp_tree_node *node) {
+    return node ? SP_CONTAINER_OF(node, struct sp_span, by_address) : NULL;
+}
+
+static struct sp_span *in_kind(const struct sp_tree_node *node) {
+    return node ? SP_CONTAINER_OF(node, struct sp_span, in_kind) : NULL;
+}
+
 static struct sp_space_extent *extent_of(const struct sp_tree_node *node) {
     return SP_CONTAINER_OF(node, struct sp_space_extent, by_address);
+}
+
+static int compare_addresses(const struct sp_tree_node *a, const struct sp_tree_node *b) {
+    return sp_compare(by_address(a)->address, by_address(b)->address);
+}
+
+static int compare_wide(const struct sp_tree_node *a, const struct sp_tree_node *b) {
+    return sp_compare(in_kind(a)->address, in_kind(b)->address);
+}
+
+static int compare_narrow(const struct sp_tree_node *a, const struct sp_tree_node *b) {
+    return sp_compare_pairs(in_kind(a)->size, in_kind(a)->address, in_kind(b)->size,
+                            in_kind(b)->address);
 }
 
 static int compare_extents(const struct sp_tree_node *a, const struct sp_tree_node *b) {
     return sp_compare(extent_of(a)->address, extent_of(b)->address);
 }
 
+static int compare_address(const void *address, const struct sp_tree_node *node) {
+    return sp_compare(*(const CUdeviceptr *)address, by_address(node)->address);
+}
+
+static int compare_size(const void *size, const struct sp_tree_node *node) {
+    return sp_compare_pairs(*(const size_t *)size, 0, in_kind(node)->size, in_kind(node)->address);
+}
+
 void sp_space_init(struct sp_space *space, const struct sp_vmm_device *device, size_t range_size) {
     sp_lock_init(&space->lock);
     space->device = device;
     sp_list_init(&space->ranges);
-    sp_spans_init(&space->free, device->total_memory / WIDE_PART);
+    space->free.wide_least = device->total_memory / WIDE_PART;
+    sp_list_init(&space->free.spare);
+    sp_tree_init(&space->free.by_address, compare_addresses);
+    sp_tree_init(&space->free.narrow, compare_narrow);
+    sp_tree_init(&space->free.wide, compare_wide);
     if (range_size == 0 && !sp_checked_mul(device->total_memory, 16, &range_size))
         range_size = RANGE_MAX;
     range_size = sp_min(range_size, RANGE_MAX);
@@ -33,6 +70,72 @@ void sp_space_init(struct sp_space *space, const struct sp_vmm_device *device, s
         space->range_size = device->granule;
     sp_lock_init(&space->finding);
     sp_tree_init(&space->extents, compare_extents);
+}
+
+// ------------------------------------------------------------------------------------- spare nodes
+
+// Whoever has added enough spare nodes can put spans into the trees without a failure. False
+// without host memory.
+static bool add_spare(struct sp_spans *spans) {
+    struct sp_span *span = malloc(sizeof *span);
+    if (!span)
+        return false;
+    sp_list_push_front(&spans->spare, &span->link);
+    return true;
+}
+
+static void drop_spare(struct sp_spans *spans) {
+    free(span_at(sp_list_pop_front(&spans->spare)));
+}
+
+// Sets a spare node to a span that is in no tree.
+static struct sp_span *use_spare(struct sp_spans *spans, CUdeviceptr address, size_t size,
+                                 CUdeviceptr range) {
+    struct sp_span *span = span_at(sp_list_pop_front(&spans->spare));
+    span->address = address;
+    span->size = size;
+    span->range = range;
+    return span;
+}
+
+// --------------------------------------------------------------------------------------- the trees
+
+static struct sp_tree *kind_of(struct sp_spans *spans, const struct sp_span *span) {
+    return span->size >= spans->wide_least ? &spans->wide : &spans->narrow;
+}
+
+// Puts a span that is in no tree into the trees, or makes its node spare if it has no bytes.
+static void insert_span(struct sp_spans *spans, struct sp_span *span) {
+    if (span->size == 0) {
+        sp_list_push_front(&spans->spare, &span->link);
+        return;
+    }
+    sp_tree_insert(&spans->by_address, &span->by_address);
+    sp_tree_insert(kind_of(spans, span), &span->in_kind);
+}
+
+// Takes a span out of the trees; then its address and size may be changed.
+static void remove_span(struct sp_spans *spans, struct sp_span *span) {
+    sp_tree_remove(&spans->by_address, &span->by_address);
+    sp_tree_remove(kind_of(spans, span), &span->in_kind);
+}
+
+// The first span that does not begin before an address.
+static struct sp_span *span_from(const struct sp_spans *spans, CUdeviceptr address) {
+    return by_address(sp_tree_lower_bound(&spans->by_address, &address, compare_address));
+}
+
+static bool adjacent(const struct sp_span *low, const struct sp_span *high) {
+    return low && high && low->range == high->range && low->address + low->size == high->address;
+}
+
+// Takes a neighbour of the given piece out of the trees and makes the two one span. The node
+// becomes spare.
+static void absorb(struct sp_spans *spans, struct sp_span *given, struct sp_span *neighbour) {
+    remove_span(spans, neighbour);
+    given->address = sp_min(given->address, neighbour->address);
+    given->size += neighbour->size;
+    sp_list_push_front(&spans->spare, &neighbour->link);
 }
 
 // ----------------------------------------------------------------------------------------- ranges
@@ -61,39 +164,56 @@ static struct sp_outcome add_range(struct sp_space *space, size_t least) {
     CUdeviceptr address = 0;
     size_t size = 0;
     struct sp_span *range = malloc(sizeof *range);
-    if (!range || !sp_spans_add_spare(&space->free)) {
+    if (!range || !add_spare(&space->free)) {
         free(range);
         return sp_outcome_of(SP_NO_HOST_MEMORY);
     }
     struct sp_outcome outcome = reserve_largest(space, least, &address, &size);
     if (!sp_is_done(outcome)) {
         free(range);
-        sp_spans_drop_spare(&space->free);
+        drop_spare(&space->free);
         return outcome;
     }
     range->address = range->range = address;
     range->size = size;
     sp_list_push_back(&space->ranges, &range->link);
-    sp_spans_insert(&space->free, sp_spans_use_spare(&space->free, address, size, address));
+    insert_span(&space->free, use_spare(&space->free, address, size, address));
     sp_log_info("device %d: reserved %zu MiB of address space", space->device->ordinal, size >> 20);
     return sp_outcome_done();
 }
 
 // ----------------------------------------------------------------------------------------- taking
 
+// The wide span of at least `size` bytes with the lowest address, or that with the highest.
+static struct sp_span *outermost_wide(const struct sp_spans *spans, bool lowest, size_t size) {
+    struct sp_tree_node *node = lowest ? sp_tree_first(&spans->wide) : sp_tree_last(&spans->wide);
+    while (node && in_kind(node)->size < size)
+        node = lowest ? sp_tree_next(node) : sp_tree_prev(node);
+    return in_kind(node);
+}
+
+// The largest span, the one with the lowest address among wide ones of one size.
+static struct sp_span *largest_of(const struct sp_spans *spans) {
+    struct sp_span *found = in_kind(sp_tree_last(&spans->narrow));
+    for (struct sp_tree_node *n = sp_tree_first(&spans->wide); n; n = sp_tree_next(n)) {
+        if (!found || in_kind(n)->size > found->size)
+            found = in_kind(n);
+    }
+    return found;
+}
+
 // Returns a free span with `wanted` bytes that suits the place; else the largest, if it has
 // `least`; else null.
 static struct sp_span *choose(const struct sp_space *space, enum sp_span_place place, size_t least,
                               size_t wanted) {
+    const struct sp_spans *free = &space->free;
     struct sp_span *found = NULL;
     if (place != SP_SPAN_ROOMY)
-        found = sp_spans_best_narrow(&space->free, wanted);
-    if (!found && place == SP_SPAN_LOW)
-        found = sp_spans_first_wide(&space->free, wanted);
-    if (!found && place == SP_SPAN_HIGH)
-        found = sp_spans_last_wide(&space->free, wanted);
+        found = in_kind(sp_tree_lower_bound(&free->narrow, &wanted, compare_size));
+    if (!found && place != SP_SPAN_ROOMY)
+        found = outermost_wide(free, place == SP_SPAN_LOW, wanted);
     if (!found)
-        found = sp_spans_largest(&space->free);
+        found = largest_of(free);
     return found && found->size >= least ? found : NULL;
 }
 
@@ -111,21 +231,21 @@ static size_t offset_in(const struct sp_space *space, const struct sp_span *span
 // Takes `size` bytes at an offset out of a free span. With an offset it needs a spare node.
 static void cut_out(struct sp_spans *free, struct sp_span *span, size_t offset, size_t size) {
     struct sp_span *front = NULL;
-    sp_spans_remove(free, span);
+    remove_span(free, span);
     if (offset > 0)
-        front = sp_spans_use_spare(free, span->address, offset, span->range);
+        front = use_spare(free, span->address, offset, span->range);
     span->address += offset + size;
     span->size -= offset + size;
-    sp_spans_insert(free, span);
+    insert_span(free, span);
     if (front)
-        sp_spans_insert(free, front);
+        insert_span(free, front);
 }
 
 struct sp_outcome sp_space_take(struct sp_space *space, enum sp_span_place place, size_t least,
                                 size_t wanted, CUdeviceptr *address, size_t *size) {
     struct sp_outcome outcome = sp_outcome_of(SP_NO_HOST_MEMORY);
     sp_lock_acquire(&space->lock);
-    if (sp_spans_add_spare(&space->free)) {
+    if (add_spare(&space->free)) {
         struct sp_span *span = choose(space, place, least, wanted);
         outcome = span ? sp_outcome_done() : add_range(space, least);
         if (sp_is_done(outcome)) {
@@ -135,7 +255,7 @@ struct sp_outcome sp_space_take(struct sp_space *space, enum sp_span_place place
             *address = span->address + offset;
             cut_out(&space->free, span, offset, *size);
         } else {
-            sp_spans_drop_spare(&space->free);
+            drop_spare(&space->free);
         }
     }
     sp_lock_release(&space->lock);
@@ -146,7 +266,7 @@ struct sp_outcome sp_space_take(struct sp_space *space, enum sp_span_place place
 size_t sp_space_extend(struct sp_space *space, CUdeviceptr end, size_t least, size_t wanted) {
     size_t size = 0;
     sp_lock_acquire(&space->lock);
-    struct sp_span *behind = sp_spans_from(&space->free, end);
+    struct sp_span *behind = span_from(&space->free, end);
     if (behind && behind->address == end && behind->range != end && behind->size >= least) {
         size = sp_min(behind->size, wanted);
         cut_out(&space->free, behind, 0, size);
@@ -157,22 +277,30 @@ size_t sp_space_extend(struct sp_space *space, CUdeviceptr end, size_t least, si
 
 // ----------------------------------------------------------------------------------------- giving
 
-// Makes the bytes free. Where no free span touches them there is a spare node: fewer spans are free
-// than could be.
+// Makes the bytes one span with the free ones that touch them in their range. Where none does there
+// is a spare node: fewer spans are free than could be.
 static void give_locked(struct sp_space *space, CUdeviceptr address, size_t size) {
-    CUdeviceptr range_of = 0;
+    struct sp_spans *free = &space->free;
+    struct sp_span given = {.address = address, .size = size};
     SP_LIST_FOR_EACH(link, &space->ranges) {
-        const struct sp_span *range = sp_spans_at(link);
+        const struct sp_span *range = span_at(link);
         if (address - range->address < range->size)
-            range_of = range->address;
+            given.range = range->address;
     }
-    sp_spans_merge(&space->free, address, size, range_of);
+    struct sp_span *next = span_from(free, address);
+    struct sp_span *prev =
+        by_address(next ? sp_tree_prev(&next->by_address) : sp_tree_last(&free->by_address));
+    if (adjacent(&given, next))
+        absorb(free, &given, next);
+    if (adjacent(prev, &given))
+        absorb(free, &given, prev);
+    insert_span(free, use_spare(free, given.address, given.size, given.range));
 }
 
 void sp_space_give(struct sp_space *space, CUdeviceptr address, size_t size) {
     sp_lock_acquire(&space->lock);
     give_locked(space, address, size);
-    sp_spans_drop_spare(&space->free);
+    drop_spare(&space->free);
     sp_lock_release(&space->lock);
 }
 

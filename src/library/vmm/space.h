@@ -11,7 +11,13 @@
 // behind it: in the middle of the largest free span, as long as both halves have room for the
 // device's memory twice.
 //
+// All free spans stand in a tree by address. Those with fewer bytes than `wide_least` are *narrow*
+// and stand in a tree by size as well, for the best fit: a hundred thousand of them cost no more
+// than a few. The others are *wide*: a space has few of them, and they stand in a second tree by
+// address, for the first fit.
+//
 // Each span that is handed out has the node with which it can be given back, so giving never fails.
+// Such a node is *spare*: it waits in a list until there is a span to free.
 //
 // The space also tells which extent is mapped at an address.
 //
@@ -23,9 +29,29 @@
 #ifndef STREAMPOOL_VMM_SPACE_H
 #define STREAMPOOL_VMM_SPACE_H
 
+#include "base/list.h"
 #include "base/lock.h"
+#include "base/tree.h"
 #include "vmm/device.h"
-#include "vmm/spans.h"
+
+// A piece of address space: a free one, or a whole reserved range; or a spare node.
+struct sp_span {
+    struct sp_tree_node by_address;
+    struct sp_tree_node in_kind; // narrow or wide
+    struct sp_list link;         // a range, or spare
+    CUdeviceptr address;
+    size_t size;
+    // The start of the range that it lies in: spans are merged inside a range only.
+    CUdeviceptr range;
+};
+
+struct sp_spans {
+    size_t wide_least;         // bytes of the smallest wide span
+    struct sp_tree by_address; // all, no two adjacent ones of one range
+    struct sp_tree narrow;     // by (size, address)
+    struct sp_tree wide;       // by address
+    struct sp_list spare;      // struct sp_span
+};
 
 // A place at which an extent (vmm/view.h) is mapped, its home or another one (vmm/alias.h), for who
 // looks for it by an address.

@@ -19,33 +19,32 @@ static int compare_address(const void *address, const struct sp_tree_node *node)
     return sp_compare(*(const CUdeviceptr *)address, extent_of(node)->address);
 }
 
+static bool is_plain(const struct sp_view *view) {
+    return view->provider == &sp_vmm_plain;
+}
+
+static void init(struct sp_view *view, struct sp_space *space,
+                 const struct sp_vmm_provider *provider) {
+    *view = (struct sp_view){.space = space, .provider = provider};
+    sp_tree_init(&view->extents, compare_extents);
+    sp_list_init(&view->stuck);
+}
+
 struct sp_outcome sp_view_open(struct sp_view *view, struct sp_space *space,
                                enum sp_span_place place, size_t least, size_t wanted,
                                CUmemAllocationHandleType handle_types, enum sp_view_use use) {
-    struct sp_outcome outcome =
-        sp_space_take(space, place, least, wanted, &view->address, &view->size);
-    if (!sp_is_done(outcome))
-        return outcome;
-    view->space = space;
-    view->is_plain = false;
-    view->plain.base = 0;
-    view->access = NULL;
-    view->mapped = 0;
+    init(view, space, &sp_vmm_virtual);
     view->handle_types = handle_types;
     view->use = use;
-    sp_tree_init(&view->extents, compare_extents);
-    sp_list_init(&view->stuck);
-    return sp_outcome_done();
+    return sp_space_take(space, place, least, wanted, &view->address, &view->size);
 }
 
 struct sp_outcome sp_view_open_plain(struct sp_view *view, struct sp_space *space,
                                      CUcontext context, uint64_t context_id, size_t size) {
-    *view = (struct sp_view){.space = space,
-                             .is_plain = true,
-                             .plain = {.context = context, .context_id = context_id},
-                             .size = size};
-    sp_tree_init(&view->extents, compare_extents);
-    sp_list_init(&view->stuck);
+    init(view, space, &sp_vmm_plain);
+    view->plain.context = context;
+    view->plain.context_id = context_id;
+    view->size = size;
     return sp_plain_get(&view->plain, size, &view->address);
 }
 
@@ -63,7 +62,7 @@ static struct sp_outcome unmap_extent(struct sp_extent *extent) {
     return sp_outcome_of_driver(sp_driver->cuMemUnmap(extent->address, extent->size), "cuMemUnmap");
 }
 
-static struct sp_outcome unmap_stuck(struct sp_view *view) {
+struct sp_outcome sp_view_unmap_stuck(struct sp_view *view) {
     SP_LIST_FOR_EACH_SAFE(link, &view->stuck) {
         struct sp_extent *extent = SP_CONTAINER_OF(link, struct sp_extent, stuck);
         struct sp_outcome outcome = unmap_extent(extent);
@@ -73,10 +72,6 @@ static struct sp_outcome unmap_stuck(struct sp_view *view) {
         free(extent);
     }
     return sp_outcome_done();
-}
-
-bool sp_view_unmap_stuck(struct sp_view *view) {
-    return sp_is_done(unmap_stuck(view));
 }
 
 size_t sp_view_extend(struct sp_view *view, size_t least, size_t wanted) {
@@ -91,14 +86,14 @@ void sp_view_shrink(struct sp_view *view, size_t size) {
 }
 
 void sp_view_close(struct sp_view *view) {
-    if (view->is_plain) {
+    if (is_plain(view)) {
         if (view->plain.base != 0 &&
             !sp_is_done(sp_plain_give(&view->plain, view->address, view->size)))
             sp_log_warn("%zu MiB of device memory are lost: the driver doesn't take them back",
                         view->size >> 20);
         return;
     }
-    if (sp_is_done(unmap_stuck(view))) {
+    if (sp_is_done(sp_view_unmap_stuck(view))) {
         sp_space_give(view->space, view->address, view->size);
         return;
     }
@@ -113,7 +108,7 @@ void sp_view_close(struct sp_view *view) {
 // of it is left.
 static struct sp_outcome map_extent(struct sp_view *view, struct sp_extent *extent) {
     const struct sp_vmm_device *device = view->space->device;
-    if (view->is_plain) {
+    if (is_plain(view)) {
         extent->mapped = true;
         return sp_outcome_done();
     }
@@ -146,15 +141,16 @@ static void hide(struct sp_view *view, struct sp_extent *extent) {
 }
 
 struct sp_outcome sp_view_map(struct sp_view *view, CUdeviceptr address, size_t size) {
-    struct sp_outcome outcome = unmap_stuck(view);
+    struct sp_outcome outcome = sp_view_unmap_stuck(view);
     if (!sp_is_done(outcome))
         return outcome;
-    assert(!view->is_plain || (address == view->address && size == view->size));
+    assert(!is_plain(view) || (address == view->address && size == view->size));
     struct sp_extent *extent = calloc(1, sizeof *extent);
     if (!extent)
         return sp_outcome_of(SP_NO_HOST_MEMORY);
     sp_list_init(&extent->aliases);
     sp_list_init(&extent->stuck);
+    extent->view = view;
     extent->address = address;
     extent->size = size;
     outcome = map_extent(view, extent);
@@ -220,10 +216,10 @@ void sp_view_lose(struct sp_view *view) {
 
 struct sp_outcome sp_view_unmap(struct sp_view *view, struct sp_extent *extent) {
     assert(sp_list_empty(&extent->aliases));
-    struct sp_outcome outcome = view->is_plain ? sp_view_give_plain(view) : unmap_extent(extent);
+    struct sp_outcome outcome = is_plain(view) ? sp_view_give_plain(view) : unmap_extent(extent);
     if (!sp_is_done(outcome))
         return outcome;
-    if (!view->is_plain)
+    if (!is_plain(view))
         hide(view, extent);
     sp_tree_remove(&view->extents, &extent->by_address);
     view->mapped -= extent->size;

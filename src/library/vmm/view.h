@@ -27,16 +27,17 @@
 
 #include "base/list.h"
 #include "base/tree.h"
-#include "vmm/access.h"
 #include "vmm/plain.h"
 #include "vmm/space.h"
 
+struct sp_view;
+
 struct sp_extent {
+    struct sp_view *view;
     struct sp_tree_node by_address; // in the view
     struct sp_space_extent in_space;
-    struct sp_tree_node by_size; // for code that collects extents to release; see supply/victims.h
+    struct sp_tree_node by_size; // for code that collects extents to release; see supply/trim.c
     uint64_t rank;               // likewise
-    bool chosen;                 // likewise
     struct sp_list aliases;      // its other mappings: struct sp_alias_entry
     struct sp_list stuck;        // in view->stuck
     CUdeviceptr address;
@@ -51,8 +52,8 @@ enum sp_view_use { SP_VIEW_PLAIN, SP_VIEW_RDMA };
 
 struct sp_view {
     struct sp_space *space;
-    bool is_plain;
-    struct sp_plain plain;
+    const struct sp_vmm_provider *provider;
+    struct sp_plain plain;          // of a plain view
     const struct sp_access *access; // of the peers, set for each new mapping; null: none
     CUdeviceptr address;
     size_t size;   // of the span
@@ -82,8 +83,8 @@ size_t sp_view_extend(struct sp_view *view, size_t least, size_t wanted);
 // in that end.
 void sp_view_shrink(struct sp_view *view, size_t size);
 
-// Unmaps all stuck extents. False when the driver still refuses that.
-bool sp_view_unmap_stuck(struct sp_view *view);
+// Unmaps all stuck extents, unless the driver still refuses that.
+struct sp_outcome sp_view_unmap_stuck(struct sp_view *view);
 
 // Gives the span back, unless something is stuck in it, or the memory of a plain view that was
 // never mapped. No extent may be left.

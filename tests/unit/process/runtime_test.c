@@ -86,9 +86,9 @@ static void a_device_without_virtual_memory_management_is_opened_as_a_plain_one(
     (void)state;
     struct sp_device *device = NULL;
     assert_int_equal(sp_runtime_open(1, &device), poolSuccess);
-    assert_true(sp_vmm_is_plain(&device->vmm));
+    assert_ptr_equal(sp_vmm_provider(&device->vmm), &sp_vmm_plain);
     assert_int_equal(sp_runtime_open(0, &device), poolSuccess);
-    assert_false(sp_vmm_is_plain(&device->vmm));
+    assert_ptr_equal(sp_vmm_provider(&device->vmm), &sp_vmm_virtual);
 }
 
 static void a_granule_of_no_use_is_an_error_that_says_so(void **state) {

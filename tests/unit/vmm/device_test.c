@@ -48,7 +48,7 @@ static void a_device_without_virtual_memory_management_is_plain(void **state) {
     scripted.has_vmm = 0;
     scripted.exports_fd = scripted.rdma = 1;
     assert_done(sp_vmm_device_open(0, &device));
-    assert_true(sp_vmm_is_plain(&device));
+    assert_ptr_equal(sp_vmm_provider(&device), &sp_vmm_plain);
     assert_int_equal(device.granule, SP_PLAIN_GRANULE);
     assert_int_equal(device.total_memory, scripted.total_memory);
     assert_false(device.exports_fd);
@@ -58,15 +58,15 @@ static void a_device_without_virtual_memory_management_is_plain(void **state) {
 static void a_device_becomes_plain_unless_memory_was_mapped(void **state) {
     (void)state;
     assert_done(sp_vmm_device_open(0, &device));
-    assert_false(sp_vmm_is_plain(&device));
-    assert_true(sp_vmm_device_become_plain(&device));
-    assert_true(sp_vmm_is_plain(&device));
+    assert_ptr_equal(sp_vmm_provider(&device), &sp_vmm_virtual);
+    assert_true(sp_vmm_device_change_from(&device, &sp_vmm_virtual));
+    assert_ptr_equal(sp_vmm_provider(&device), &sp_vmm_plain);
     sp_vmm_device_note_mapped(&device);
-    assert_true(sp_vmm_is_plain(&device));
+    assert_ptr_equal(sp_vmm_provider(&device), &sp_vmm_plain);
     assert_done(sp_vmm_device_open(0, &device));
     sp_vmm_device_note_mapped(&device);
-    assert_false(sp_vmm_device_become_plain(&device));
-    assert_false(sp_vmm_is_plain(&device));
+    assert_false(sp_vmm_device_change_from(&device, &sp_vmm_virtual));
+    assert_ptr_equal(sp_vmm_provider(&device), &sp_vmm_virtual);
 }
 
 static void a_device_that_there_is_not_is_invalid(void **state) {

@@ -460,7 +460,7 @@ static void a_driver_that_refuses_any_step_makes_the_device_plain(void **state) 
         sp_store_relaxed(&device->means, SP_VMM_UNTRIED);
         simcudaFailCall(steps[i], 1, simcudaFaultOnwards, CUDA_ERROR_NOT_SUPPORTED);
         void *block = fixture_malloc(pool, MIB(8), stream);
-        assert_true(sp_vmm_is_plain(device));
+        assert_ptr_equal(sp_vmm_provider(device), &sp_vmm_plain);
         assert_int_equal(alive().allocations, 1);
         assert_int_equal(alive().mappings + alive().handles, 0);
         fixture_free(block, stream);

@@ -20,7 +20,7 @@
 enum { SEEDS = 250 };
 
 static bool is_plain(void) {
-    return sp_vmm_is_plain(&fixture_inside(scene.pools[0])->device->vmm);
+    return sp_vmm_provider(&fixture_inside(scene.pools[0])->device->vmm) == &sp_vmm_plain;
 }
 
 // ------------------------------------------------------------------------------------------ access
