@@ -89,19 +89,16 @@ static void give_list(struct sp_block *first) {
 // --------------------------------------------------------------------------------------- the table
 
 // A leaf has fewer units where the whole chain has fewer than that.
-static struct sp_leaf *new_leaf(const struct sp_chain *chain) {
+SP_COLD static struct sp_leaf *new_leaf(const struct sp_chain *chain) {
     size_t units = sp_min(sp_units_count(chain), SP_LEAF_UNITS);
     return calloc(1, sizeof(struct sp_leaf) + units * sizeof(struct sp_block *));
 }
 
-SP_COLD static bool make_leaf(const struct sp_chain *chain, struct sp_leaf **leaf) {
-    *leaf = new_leaf(chain);
-    return *leaf != NULL;
-}
-
 bool sp_chain_make_room(struct sp_chain *chain, uint64_t address) {
     struct sp_leaf **leaf = &chain->leaves[sp_units_at(chain, address) >> SP_LEAF_SHIFT];
-    return SP_LIKELY(*leaf) || make_leaf(chain, leaf);
+    if (SP_UNLIKELY(!*leaf))
+        *leaf = new_leaf(chain);
+    return *leaf != NULL;
 }
 
 // A block is the first in its unit if the one before it begins in another. The chain itself tells,

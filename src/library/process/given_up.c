@@ -186,19 +186,6 @@ static struct sp_pool *claim_due(struct sp_device *device, uint32_t *left) {
     return claimed;
 }
 
-// Puts a pool that was looked at in its place: it is due, waits, or rests. `refused` says that the
-// driver has kept memory that should have gone. A pool in which nothing is used, and that waits for
-// nothing, would otherwise rest for ever.
-static void unclaim(struct sp_pool *pool, bool refused) {
-    sp_lock_acquire(&pool->device->lock);
-    pool->stage = SP_POOL_GIVEN_UP;
-    sp_device_show_given_up_locked(pool);
-    bool waits = !refused && !pool->given_up.woken && try_to_wait(pool);
-    if (!waits || (!pool->given_up.waits && !sp_figures_any_used(pool)))
-        make_due(pool);
-    sp_lock_release(&pool->device->lock);
-}
-
 void sp_given_up_dispose(struct sp_pool *pool) {
     sp_promises_set(pool, poolPromiseNothing);
     sp_defer_bury_at_end(pool);
@@ -207,8 +194,8 @@ void sp_given_up_dispose(struct sp_pool *pool) {
     sp_device_give_struct(pool);
 }
 
-// Takes a claimed pool apart, or puts it back. Another thread's last free finds the pool claimed
-// and leaves it to this one, so look again when it became empty meanwhile.
+// Takes a claimed pool apart, or puts it back in its place. Another thread's last free finds the
+// pool claimed and leaves it to this one, so look again when it became empty meanwhile.
 static void take_apart(struct sp_pool *pool) {
     struct sp_device *device = pool->device;
     bool was_live = sp_figures_any_used(pool);
@@ -221,7 +208,15 @@ static void take_apart(struct sp_pool *pool) {
             sp_promises_end();
         return;
     }
-    unclaim(pool, !sp_is_done(outcome));
+    // It is due, waits, or rests. Where the driver has kept memory that should have gone, it is
+    // due; and where nothing is used and it waits for nothing, or it would rest for ever.
+    sp_lock_acquire(&device->lock);
+    pool->stage = SP_POOL_GIVEN_UP;
+    sp_device_show_given_up_locked(pool);
+    bool waits = sp_is_done(outcome) && !pool->given_up.woken && try_to_wait(pool);
+    if (!waits || (!pool->given_up.waits && !sp_figures_any_used(pool)))
+        make_due(pool);
+    sp_lock_release(&device->lock);
     if (was_live && !sp_figures_any_used(pool))
         sp_given_up_reap_pool(device, pool);
 }
