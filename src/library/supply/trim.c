@@ -69,11 +69,10 @@ static void set_aside(struct sp_pool *pool, struct sp_extent *extent, uint64_t m
     }
     if (block->size > extent->size)
         behind = sp_block_split(block, extent->size);
-    if (block->size > extent->size || !push(victims, (struct victim){block, extent, map_back})) {
-        sp_settle_insert(pool, block);
-    } else {
+    if (block->size == extent->size && push(victims, (struct victim){block, extent, map_back}))
         pool->retain.leaving += extent->size;
-    }
+    else
+        sp_settle_insert(pool, block);
     if (behind)
         sp_settle_insert(pool, behind);
 }
