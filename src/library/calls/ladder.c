@@ -217,6 +217,7 @@ static struct sp_outcome wait_and_climb(struct sp_request *request, struct sp_bl
 static const struct step at_once[] = {
     {sp_rung_within_reach, SP_STATISTIC_COUNT},
     {sp_rung_primed, SP_STATISTIC_COUNT},
+    // FREE_STEPS up to here
     {sp_rung_of_gone_contexts, SP_STATISTIC_COUNT},
     {sp_rung_found_complete, SP_STATISTIC_COUNT},
     {sp_rung_collected_from_some, SP_STATISTIC_COUNT},
@@ -231,6 +232,8 @@ static const struct step at_once[] = {
     {sp_rung_from_other_region, SP_STATISTIC_OtherRegion},
     {sp_rung_remapped_with_pages, SP_STATISTIC_Remaps},
 };
+
+enum { FREE_STEPS = 2 };
 
 // These rungs make the stream wait for events that are there; and for others.
 static const struct step by_events[] = {
@@ -251,6 +254,10 @@ static struct sp_outcome climb_at_once(struct sp_request *request, struct sp_blo
     request->thorough = true;
     climb(at_once, 1, request, block);
     return *block ? sp_outcome_done() : outcome;
+}
+
+static struct sp_outcome climb_free(struct sp_request *request, struct sp_block **block) {
+    return climb(at_once, FREE_STEPS, request, block);
 }
 
 static struct sp_outcome ask_if_allowed(struct sp_request *request, struct sp_block **block) {
@@ -290,9 +297,13 @@ struct sp_outcome sp_ladder_climb(struct sp_request *request, unsigned parts,
         unsigned part;
         sp_rung *climb;
     } all[] = {
-        {SP_LADDER_AT_ONCE, climb_at_once},     {SP_LADDER_AT_ONCE, look_at_all},
-        {SP_LADDER_AT_ONCE, ask_if_allowed},    {SP_LADDER_STREAM_WAITS, climb_by_stream},
-        {SP_LADDER_HOST_WAITS, wait_and_climb}, {SP_LADDER_AGAIN, climb_thoroughly},
+        {SP_LADDER_FREE, climb_free},
+        {SP_LADDER_AT_ONCE, climb_at_once},
+        {SP_LADDER_AT_ONCE, look_at_all},
+        {SP_LADDER_AT_ONCE, ask_if_allowed},
+        {SP_LADDER_STREAM_WAITS, climb_by_stream},
+        {SP_LADDER_HOST_WAITS, wait_and_climb},
+        {SP_LADDER_AGAIN, climb_thoroughly},
     };
     struct sp_outcome outcome = sp_outcome_done();
     *block = NULL;

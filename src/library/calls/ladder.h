@@ -13,6 +13,7 @@ enum sp_ladder_parts {
     SP_LADDER_HOST_WAITS = 4,
     SP_LADDER_ALL = 7,
     SP_LADDER_AGAIN = 8,
+    SP_LADDER_FREE = 16, // memory that is free as it is, which the first part takes first
 };
 
 // Tries the rungs (calls/rung.h) of these parts, from the cheapest to the dearest. When none has
