@@ -38,7 +38,9 @@ struct sp_lock_owner {
     struct sp_lock_owner *next_spare;
     struct sp_lock_owner *next; // in the list of all, spare or not
     uint32_t number;            // from 1 on; of threads that run at a time none have the same
-    uint32_t shelf;             // of crowded lanes; see region/lane.h. Only the thread writes it.
+    // Of crowded lanes; see region/lane.h. Only the thread writes them.
+    uint32_t shelf;
+    uint32_t stays; // there, so many times more that it meets another thread
     // The pool that the thread watches, and how often it has taken memory out of lists there since;
     // see region/in_flight.h.
     const void *watches;

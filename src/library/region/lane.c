@@ -175,10 +175,14 @@ struct sp_lane *sp_lane_make_shelf(struct sp_lane *lane) {
 }
 
 void sp_lane_go_to_shelf(const struct sp_lane *lane, const struct sp_lane *shelf) {
-    for (uint32_t i = 0; i < SP_SHELVES && sp_this_thread->number != 0; i++) {
+    struct sp_lock_owner *thread = sp_this_thread;
+    if (thread->number == 0)
+        return;
+    for (uint32_t i = 0; i < SP_SHELVES; i++) {
         if (sp_load_relaxed(&lane->shelves[i]) == shelf)
-            sp_this_thread->shelf = i;
+            thread->shelf = i;
     }
+    thread->stays = SP_SHELF_STAYS;
 }
 
 static void give_all_spare(struct sp_lane *lane) {

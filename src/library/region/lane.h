@@ -128,8 +128,11 @@ static inline struct sp_lane *sp_lane_shelf(struct sp_lane *lane, const struct s
     if (SP_UNLIKELY(thread->number == 0 || sp_pool_is_deterministic(pool)))
         return lane;
     struct sp_lane *shelf = sp_load_acquire(&lane->shelves[thread->shelf % SP_SHELVES]);
-    if (SP_UNLIKELY(shelf && sp_lock_is_held(&shelf->lock.shared)))
-        shelf = sp_load_acquire(&lane->shelves[++thread->shelf % SP_SHELVES]);
+    if (SP_LIKELY(!shelf || !sp_lock_is_held(&shelf->lock.shared)))
+        return shelf;
+    if (thread->stays == 0)
+        return sp_load_acquire(&lane->shelves[++thread->shelf % SP_SHELVES]);
+    thread->stays--;
     return shelf;
 }
 
@@ -138,7 +141,9 @@ static inline struct sp_lane *sp_lane_shelf(struct sp_lane *lane, const struct s
 // pool is pinned.
 struct sp_lane *sp_lane_make_shelf(struct sp_lane *lane);
 
-// Has the calling thread allocate on this shelf from now on.
+// Has the calling thread allocate on this shelf from now on, as others have nothing: it stays for
+// so many meetings at least.
+enum { SP_SHELF_STAYS = 64 };
 void sp_lane_go_to_shelf(const struct sp_lane *lane, const struct sp_lane *shelf);
 
 // Returns the lane behind this one, at first null, and null behind the last one. Lanes are only
