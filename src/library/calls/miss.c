@@ -358,8 +358,8 @@ struct sp_outcome sp_miss_serve(const struct sp_miss *miss, uint64_t *address) {
         outcome = look_until_still(miss, outcome, address);
     if (!sp_is_done(outcome))
         return outcome;
-    bool is_crowded = sp_load_acquire(&miss->lane->next_shelf) != NULL; // then any shelf's
-    sp_at_hand_use(miss->pool, is_crowded ? sp_owner_lane(sp_owner_of(*address)) : miss->lane,
+    bool has_shelves = sp_load_acquire(&miss->lane->next_shelf) != NULL;
+    sp_at_hand_use(miss->pool, has_shelves ? sp_owner_lane(sp_owner_of(*address)) : miss->lane,
                    miss->size);
     return outcome;
 }
