@@ -8,7 +8,6 @@
 #include "inside/tree.h"
 #include "region/device.h"
 #include "region/figures.h"
-#include "region/front.h"
 #include "region/handle.h"
 #include "region/lane.h"
 #include "region/owner.h"
@@ -258,49 +257,23 @@ static bool check_stitches(struct check *check) {
     return true;
 }
 
-static uint64_t count_in_bin(const struct sp_front_bin *bin, const struct sp_slab *slab) {
-    uint64_t count = 0;
-    for (int i = 0; i < bin->count; i++)
-        count += bin->blocks[i].slab == slab && !sp_slab_is_live(slab, bin->blocks[i].index);
-    return count;
-}
-
-static uint64_t count_aside(const struct sp_lane *lane, const struct sp_slab *slab) {
-    const struct sp_front *fronts = sp_load_relaxed(&lane->fronts);
-    uint64_t count = 0;
-    for (int i = 0; fronts && i < SP_FRONT_COUNT; i++) {
-        for (int bin = 0; bin < SP_FRONT_BINS; bin++)
-            count += count_in_bin(&fronts[i].bins[bin], slab);
-    }
-    return count;
-}
-
-static bool check_fronts(struct check *check, const struct sp_lane *lane) {
-    const struct sp_front *fronts = sp_load_relaxed(&lane->fronts);
-    for (int i = 0; fronts && i < SP_FRONT_COUNT; i++) {
-        const struct sp_front *front = &fronts[i];
-        uint64_t granted = sp_load_relaxed(&front->granted) - sp_load_relaxed(&front->spent);
-        uint64_t at_hand = front->at_hand - sp_load_relaxed(&front->spent);
-        uint32_t count = 0;
-        for (int bin = 0; bin < SP_FRONT_BINS; bin++)
-            count += front->bins[bin].count;
-        REQUIRE(check, at_hand == granted && granted <= sp_load_relaxed(&lane->used),
-                "a front has %llu bytes at hand, and was granted %llu", (unsigned long long)at_hand,
-                (unsigned long long)granted);
-        REQUIRE(check, count == sp_load_relaxed(&front->count),
-                "a front counts its blocks wrongly");
-        REQUIRE(check, front->pool == lane->pool && front->stream == lane->stream,
-                "a front is another lane's");
-    }
-    return true;
+// The last number under which something was freed on any of the shelves: a thread that frees behind
+// several streams counts for its own one on the first.
+static uint64_t counted_until(const struct sp_lane *lane) {
+    uint64_t until = sp_load_relaxed(&lane->unfenced_sequence);
+    const struct sp_lane *shelf =
+        sp_lane_find(lane->pool, lane->stream->slot); // the first one, or the lane
+    for (; shelf; shelf = sp_load_relaxed(&shelf->next_shelf))
+        until = sp_max(until, sp_load_relaxed(&shelf->unfenced_sequence));
+    return until;
 }
 
 static bool check_slab(struct check *check, const struct sp_lane *lane,
                        const struct sp_slab *slab) {
-    REQUIRE(check, inside_slab_check(slab, count_aside(lane, slab)),
-            "the slab at %#llx is not in order", (unsigned long long)slab->address);
+    REQUIRE(check, inside_slab_check(slab), "the slab at %#llx is not in order",
+            (unsigned long long)slab->address);
     REQUIRE(check, slab->owner == lane, "a slab is in the list of another lane than its owner");
-    REQUIRE(check, slab->last_sequence <= sp_load_relaxed(&lane->unfenced_sequence),
+    REQUIRE(check, slab->last_sequence <= counted_until(lane),
             "a slab was freed into under a number that its lane hasn't counted");
     REQUIRE(check, sp_slab_has_free(slab) == !sp_list_empty(&slab->link),
             "a slab's free blocks and its place in the lists don't agree");
@@ -375,7 +348,22 @@ static bool check_lane(struct check *check, const struct sp_lane *lane, uint64_t
     }
     REQUIRE(check, slabs == sp_load_relaxed(&lane->slab_count), "a lane counts its slabs wrongly");
     return check_calendars(check, lane) && check_account(check, lane) &&
-           check_fronts(check, lane) && check_quick(check, lane, cached);
+           check_quick(check, lane, cached);
+}
+
+// Further shelves have small blocks alone.
+static bool check_shelves(struct check *check, const struct sp_lane *lane, uint64_t *cached) {
+    const struct sp_lane *shelf = lane;
+    for (; shelf; shelf = sp_load_relaxed(&shelf->next_shelf)) {
+        REQUIRE(check, sp_lane_is(shelf, lane->pool, lane->stream), "a shelf is another lane's");
+        REQUIRE(check,
+                shelf == lane || (sp_load_relaxed(&shelf->quick_used) == 0 &&
+                                  count_blocks(shelf->tiers) + count_blocks(shelf->unfenced) == 0),
+                "a further shelf has large blocks");
+        if (!check_lane(check, shelf, cached))
+            return false;
+    }
+    return true;
 }
 
 static bool check_figures(struct check *check, uint64_t cached) {
@@ -408,7 +396,7 @@ static bool check_all(struct check *check) {
     if (!check_stitches(check))
         return false;
     SP_LIST_FOR_EACH(link, &check->pool->lanes.list) {
-        if (!check_lane(check, SP_CONTAINER_OF(link, struct sp_lane, link), &cached))
+        if (!check_shelves(check, SP_CONTAINER_OF(link, struct sp_lane, link), &cached))
             return false;
     }
     REQUIRE(check, !sp_in_flight_is_any(check->pool),

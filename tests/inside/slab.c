@@ -29,24 +29,11 @@ static bool asked_is_possible(const struct sp_slab *slab) {
     return true;
 }
 
-// Of a fronted slab: each block that isn't live has its bit.
-static bool fronted_is_in_order(const struct sp_slab *slab, uint64_t aside) {
-    uint64_t bits[SP_SLAB_WORDS], missing = 0;
-    for (int i = 0; i < SP_SLAB_WORDS; i++) {
-        bits[i] = sp_load_relaxed(&slab->not_live[i]);
-        missing |= (slab->free[i] | slab->returned_blocks[i]) & ~bits[i];
-    }
-    return missing == 0 && slab->asked == SP_SLAB_MIXED &&
-           bits_are_of_blocks(bits, sp_slab_class(slab)->blocks) &&
-           count_bits(bits) == count_bits(slab->free) + slab->returned + aside;
-}
-
-bool inside_slab_check(const struct sp_slab *slab, uint64_t aside) {
+bool inside_slab_check(const struct sp_slab *slab) {
     uint32_t blocks = sp_slab_class(slab)->blocks;
     bool both = (slab->free[0] & slab->returned_blocks[0]) != 0 ||
                 (slab->free[1] & slab->returned_blocks[1]) != 0;
-    return !both && (slab->fronted ? fronted_is_in_order(slab, aside) : aside == 0) &&
-           bits_are_of_blocks(slab->free, blocks) &&
+    return !both && bits_are_of_blocks(slab->free, blocks) &&
            bits_are_of_blocks(slab->returned_blocks, blocks) && asked_is_possible(slab) &&
            count_bits(slab->returned_blocks) == slab->returned &&
            slab->live + count_bits(slab->free) + slab->returned == blocks &&

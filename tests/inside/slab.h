@@ -4,8 +4,7 @@
 
 #include "heap/slab.h"
 
-// True when the sums that heap/slab.h states hold with so many blocks set aside, and the lists have
-// the blocks that they should.
-bool inside_slab_check(const struct sp_slab *slab, uint64_t aside);
+// True when the sums that heap/slab.h states hold, and the lists have the blocks that they should.
+bool inside_slab_check(const struct sp_slab *slab);
 
 #endif

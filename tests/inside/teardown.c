@@ -36,9 +36,11 @@ static void unmap_segments(struct sp_pool *pool) {
 static void destroy_slabs(struct sp_pool *pool) {
     SP_LIST_FOR_EACH(lane_link, &pool->lanes.list) {
         struct sp_lane *lane = SP_CONTAINER_OF(lane_link, struct sp_lane, link);
-        while (!sp_list_empty(&lane->owned_slabs)) {
-            struct sp_list *link = sp_list_pop_front(&lane->owned_slabs);
-            sp_slab_destroy(SP_CONTAINER_OF(link, struct sp_slab, owned_link));
+        for (; lane; lane = sp_load_relaxed(&lane->next_shelf)) {
+            while (!sp_list_empty(&lane->owned_slabs)) {
+                struct sp_list *link = sp_list_pop_front(&lane->owned_slabs);
+                sp_slab_destroy(SP_CONTAINER_OF(link, struct sp_slab, owned_link));
+            }
         }
     }
 }

@@ -108,7 +108,7 @@ uint64_t test_room_in_reach(const struct test_live *live, struct sp_pool *pool, 
 // Of a slab that has live blocks the others may be out of reach.
 static bool hides(const struct sp_block *block, const struct sp_stream *taker) {
     if (sp_block_state(block) == SP_BLOCK_LIVE && block->is_run) {
-        const struct sp_lane *owner = sp_slab_owner(block->slab);
+        const struct sp_lane *owner = sp_load_plain(&block->slab->owner);
         return owner && block->slab->last_sequence > 0 &&
                is_out_of_reach((struct sp_fence){owner->stream->slot, block->slab->last_sequence},
                                taker);

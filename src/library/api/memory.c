@@ -286,7 +286,7 @@ static SP_HOT poolError_t free_in_order(void *pointer, uintptr_t owner, CUstream
         return sp_free_other(pointer, owner, stream);
     sp_biased_lock_acquire(&lane->lock);
     if (SP_LIKELY(sp_load_relaxed(&lane->puts) == stream))
-        done = sp_at_hand_put_locked(lane, owner, (uint64_t)(uintptr_t)pointer, sequence, false);
+        done = sp_at_hand_put_locked(lane, owner, (uint64_t)(uintptr_t)pointer, sequence);
     sp_biased_lock_release(&lane->lock);
     if (SP_LIKELY(!done.left))
         return poolSuccess;

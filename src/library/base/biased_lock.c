@@ -56,6 +56,7 @@ static struct sp_lock_owner *new_owner(void) {
     memset(owner, 0, sizeof *owner);
     sp_lock_acquire(&spare.lock);
     owner->number = spare.all ? spare.all->number + 1 : 1;
+    owner->shelf = owner->number;
     if (sp_load_relaxed(&threads) != UINT32_MAX)
         sp_store_relaxed(&threads, owner->number);
     owner->next = spare.all;

@@ -38,6 +38,9 @@ struct sp_lock_owner {
     struct sp_lock_owner *next_spare;
     struct sp_lock_owner *next; // in the list of all, spare or not
     uint32_t number;            // from 1 on; of threads that run at a time none have the same
+    // The thread alone writes these: see the shelves in region/lane.h.
+    uint32_t shelf;
+    uint32_t stays; // so many times more when it meets another thread there
     // The pool that the thread watches, and how often it has taken memory out of lists there since;
     // see region/in_flight.h.
     const void *watches;

@@ -14,7 +14,6 @@
 #include "order/stream.h"
 #include "process/given_up.h"
 #include "region/collect.h"
-#include "region/fronts.h"
 #include "region/stitch.h"
 #include "tell/pointer.h"
 
@@ -99,42 +98,14 @@ SP_APART poolError_t sp_free_finish(struct sp_lane *lane, uintptr_t owner, struc
 
 // ----------------------------------------------------------------- by the lane's stream, once more
 
-// Frees a small block into a front of its contended lane. False, and the block is as it was, where
-// the lane has to look at it.
-static bool put_in_front(uint64_t address, uintptr_t owner, struct sp_lane *lane,
-                         struct sp_stream *stream, uint64_t sequence) {
-    struct sp_front *front = sp_front_of_thread(lane);
-    struct sp_slab *slab = sp_owner_slab(owner);
-    struct sp_list empty;
-    if (!front || !slab || slab->owner != lane)
-        return false;
-    struct sp_front_free free = {.lane = lane,
-                                 .stream = stream,
-                                 .sequence = sequence,
-                                 .block = {.slab = slab, .address = address},
-                                 .class_index = slab->class_index};
-    if (SP_LIKELY(sp_front_put(front, &free)))
-        return true;
-    if (!sp_fronts_has_place(front, free.class_index) || sp_load_relaxed(&lane->looks) ||
-        !sp_front_claim(front, &free))
-        return false;
-    sp_list_init(&empty);
-    sp_fronts_make_room(front, &free, &empty);
-    sp_collect_slabs(lane, &empty);
-    return sp_front_put_claimed(front, &free);
-}
-
-// Frees a block of an anonymous stream, whose free point was an event; of a contended lane; or one
-// that was live a moment ago.
+// Frees a block of an anonymous stream, whose free point was an event; or one that was live a
+// moment ago.
 static poolError_t put_own(void *pointer, uintptr_t owner, struct sp_lane *lane,
                            struct sp_stream *stream, uint64_t sequence) {
     struct sp_put put = {.left = SP_LEFT_ALL};
-    if (put_in_front((uint64_t)(uintptr_t)pointer, owner, lane, stream, sequence))
-        return poolSuccess;
     sp_biased_lock_acquire(&lane->lock);
     if (lane->stream == stream)
-        put = sp_at_hand_put_locked(lane, owner, (uint64_t)(uintptr_t)pointer, sequence,
-                                    sp_front_is_any(lane));
+        put = sp_at_hand_put_locked(lane, owner, (uint64_t)(uintptr_t)pointer, sequence);
     if (put.left != SP_LEFT_ALL && sp_identity_records_each_free(stream))
         sp_held_count_records_locked(lane, 1);
     sp_biased_lock_release(&lane->lock);
@@ -161,7 +132,7 @@ SP_COLD static bool return_locked(struct sp_release *release, uint16_t index) {
     for (uint32_t i = 0; i < release->count; i++) {
         struct sp_release_point *point = &release->points[i];
         struct sp_fence fence = {point->stream->slot, point->sequence};
-        if (point->lane == owner) {
+        if (point->stream == owner->stream) {
             point->counts = sp_at_hand_stamp_locked(slab, fence.sequence);
             continue;
         }
@@ -181,18 +152,17 @@ static poolError_t free_small_locked(uint64_t address, struct sp_release *releas
     struct sp_slab *slab = release->slab;
     uint16_t index =
         slab->owner == release->account ? sp_slab_find(slab, address) : (uint16_t)SP_SLAB_END;
-    if (index == SP_SLAB_END || (slab->fronted && !sp_slab_claim(slab, index)))
+    if (index == SP_SLAB_END)
         return poolErrorInvalidValue;
-    uint32_t requested = sp_slab_requested(slab, index);
     release->address = slab->address;
-    if (release->count == 0)
-        sp_at_hand_put_aside_locked(release->account, slab, index);
-    else if (!return_locked(release, index)) {
-        if (slab->fronted)
-            sp_slab_set_live(slab, index, requested);
+    release->requested = sp_slab_requested(slab, index);
+    if (release->count > 0 && !return_locked(release, index))
         return poolErrorMemoryAllocation;
+    if (release->count == 0) {
+        if (!sp_slab_has_free(slab))
+            sp_list_push_front(&release->account->slabs[slab->class_index], &slab->link);
+        sp_slab_put(slab, index);
     }
-    release->requested = requested;
     release->left = sp_at_hand_slab_left_locked(release->account, slab);
     return poolSuccess;
 }

@@ -17,7 +17,8 @@ enum {
     EVENTS = SP_LADDER_EVENTS,
     BEHIND = SP_LADDER_BEHIND,
     POLL = SP_LADDER_POLL,
-    HOST = SP_LADDER_HOST
+    HOST = SP_LADDER_HOST,
+    FREE = SP_LADDER_FREE
 };
 
 // In place of a statistic: the rule by which memory was taken tells it, or it was counted before.
@@ -36,8 +37,8 @@ static const struct rung {
     bool asks;
 } ladder[] = {
     // Memory that is free is found. This may ask for events that are there.
-    {ONCE, NULL, sp_rung_within_reach, BY_RULE, false},
-    {ONCE, sp_rung_is_for_pages, sp_rung_primed, BY_RULE, false},
+    {ONCE | FREE, NULL, sp_rung_within_reach, BY_RULE, false},
+    {ONCE | FREE, sp_rung_is_for_pages, sp_rung_primed, BY_RULE, false},
     {ONCE, NULL, sp_rung_of_gone_contexts, BY_RULE, false},
     {ONCE, sp_rung_may_ask_others, sp_rung_found_complete, BY_RULE, false},
     {ONCE, NULL, sp_rung_collected_from_some, BY_RULE, false},

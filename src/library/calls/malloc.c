@@ -15,7 +15,6 @@
 #include "region/collect.h"
 #include "region/device.h"
 #include "region/find.h"
-#include "region/fronts.h"
 #include "region/lane.h"
 #include "tell/explain.h"
 
@@ -156,6 +155,7 @@ SP_COLD static poolError_t malloc_pinned(struct sp_pool *pool, struct sp_stream 
         return sp_fail(poolErrorMemoryAllocation, "out of host memory");
     struct poolMemPoolGrowth growth;
     struct sp_miss miss = {.pool = pool, .lane = lane, .size = size, .flags = flags};
+    miss.shelf = size <= SP_SMALL_MAX ? sp_lane_make_shelf(lane) : lane;
     if (SP_UNLIKELY(sp_load_relaxed(&pool->watch.is_on))) {
         growth = (struct poolMemPoolGrowth){0};
         miss.growth = &growth;
@@ -184,15 +184,12 @@ SP_COLD static poolError_t malloc_by_ladder(struct sp_pool *pool, poolMemPool_t 
     return sp_malloc_hand_over(pool, handle, stream, address, owed_for(stream, address), pointer);
 }
 
-// A front's blocks may have been other streams', and what the stream owes for them the lane tells.
 SP_APART poolError_t sp_malloc_missed(struct sp_pool *pool, poolMemPool_t handle,
                                       struct sp_stream *stream, size_t size, unsigned int flags,
                                       void **pointer) {
     uint64_t address = 0;
     if (size > SP_SMALL_MAX)
         address = look_first(pool, stream, size, flags);
-    else if (!(flags & poolMallocSameStreamOnly) && !sp_load_relaxed(&stream->acts))
-        address = sp_fronts_take(pool, stream, size);
     if (SP_UNLIKELY(!address))
         return malloc_by_ladder(pool, handle, stream, size, flags, pointer);
     return sp_malloc_hand_over(pool, handle, stream, address, owed_for(stream, address), pointer);

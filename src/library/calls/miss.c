@@ -11,7 +11,6 @@
 #include "region/at_hand.h"
 #include "region/collect.h"
 #include "region/device.h"
-#include "region/fronts.h"
 #include "region/in_flight.h"
 #include "region/quick.h"
 #include "region/settle.h"
@@ -80,19 +79,27 @@ static struct sp_miss after(struct sp_miss miss, struct sp_outcome outcome) {
 
 // ------------------------------------------------------------------------------------ small blocks
 
-// Once more, for a lane that has just come to be, or another thread's free: counted. Its fronts may
-// have what the lane lacks.
-SP_COLD static uint64_t take_small_again(const struct sp_miss *miss) {
-    struct sp_lane *lane = miss->lane;
-    sp_biased_lock_acquire(&lane->lock);
-    uint64_t address = sp_at_hand_take_small_locked(lane, miss->size, miss->flags, NULL);
-    if (!address && sp_front_is_any(lane)) {
-        sp_fronts_drain_locked(lane);
-        address = sp_at_hand_take_small_locked(lane, miss->size, miss->flags, NULL);
+// Takes one that a shelf has at hand.
+SP_COLD static uint64_t take_from(const struct sp_miss *miss, struct sp_lane *shelf, bool is_hit) {
+    sp_biased_lock_acquire(&shelf->lock);
+    uint64_t address = sp_at_hand_take_small_locked(shelf, miss->size, miss->flags, NULL);
+    if (address && is_hit)
+        sp_at_hand_count_hit_locked(shelf);
+    sp_biased_lock_release(&shelf->lock);
+    return address;
+}
+
+// Or that any of the lane's shelves has: the thread stays with the one that has some.
+static uint64_t take_from_any(const struct sp_miss *miss, bool is_hit) {
+    uint64_t address = take_from(miss, miss->shelf, is_hit);
+    for (struct sp_lane *shelf = miss->lane; shelf && !address;
+         shelf = sp_load_acquire(&shelf->next_shelf)) {
+        if (shelf == miss->shelf || sp_load_relaxed(&shelf->slab_count) == 0)
+            continue;
+        address = take_from(miss, shelf, is_hit);
+        if (address)
+            sp_lane_go_to_shelf(miss->lane, shelf);
     }
-    if (address)
-        sp_at_hand_count_hit_locked(lane);
-    sp_biased_lock_release(&lane->lock);
     return address;
 }
 
@@ -124,7 +131,7 @@ SP_COLD static struct sp_outcome take_from_new_slab(const struct sp_miss *miss, 
         sp_slab_destroy(slab);
         return outcome;
     }
-    *address = take_first(miss->lane, slab, run, miss->size);
+    *address = take_first(miss->shelf, slab, run, miss->size);
     sp_in_flight_put(&miss->pool->in_flight);
     return outcome;
 }
@@ -132,17 +139,19 @@ SP_COLD static struct sp_outcome take_from_new_slab(const struct sp_miss *miss, 
 // Those that other streams have returned to the lane's slabs, and that its stream can't have as it
 // is.
 static bool has_returned(const struct sp_miss *miss) {
-    sp_biased_lock_acquire(&miss->lane->lock);
-    bool has = !sp_list_empty(&miss->lane->returned_slabs[sp_slab_class_of(miss->size)]);
-    sp_biased_lock_release(&miss->lane->lock);
+    bool has = false;
+    for (struct sp_lane *shelf = miss->lane; shelf && !has;
+         shelf = sp_load_acquire(&shelf->next_shelf)) {
+        sp_biased_lock_acquire(&shelf->lock);
+        has = !sp_list_empty(&shelf->returned_slabs[sp_slab_class_of(miss->size)]);
+        sp_biased_lock_release(&shelf->lock);
+    }
     return has;
 }
 
 // Takes a small block once something was learned, and counts it as `counts`.
 SP_COLD static uint64_t take_learned(const struct sp_miss *miss, enum sp_statistic counts) {
-    sp_biased_lock_acquire(&miss->lane->lock);
-    uint64_t address = sp_at_hand_take_small_locked(miss->lane, miss->size, miss->flags, NULL);
-    sp_biased_lock_release(&miss->lane->lock);
+    uint64_t address = take_from_any(miss, false);
     if (address)
         sp_pool_count(miss->pool, counts);
     return address;
@@ -168,28 +177,33 @@ static uint64_t take_returned(const struct sp_miss *miss) {
 // False where there is none, or no host memory.
 static bool find_awaitable(const struct sp_request *request, unsigned class_index,
                            struct sp_fence_set *fences) {
-    struct sp_lane *lane = request->lane;
     bool found = false;
-    sp_biased_lock_acquire(&lane->lock);
-    SP_LIST_FOR_EACH(link, &lane->returned_slabs[class_index]) {
-        const struct sp_slab *slab = SP_CONTAINER_OF(link, struct sp_slab, returned_link);
-        if (!found && sp_request_rule(request, &slab->foreign) <= SP_RULE_MADE_ORDERED)
-            found = sp_fence_set_join(fences, &slab->foreign);
+    for (struct sp_lane *shelf = request->lane; shelf && !found;
+         shelf = sp_load_acquire(&shelf->next_shelf)) {
+        sp_biased_lock_acquire(&shelf->lock);
+        SP_LIST_FOR_EACH(link, &shelf->returned_slabs[class_index]) {
+            const struct sp_slab *slab = SP_CONTAINER_OF(link, struct sp_slab, returned_link);
+            if (!found && sp_request_rule(request, &slab->foreign) <= SP_RULE_MADE_ORDERED)
+                found = sp_fence_set_join(fences, &slab->foreign);
+        }
+        sp_biased_lock_release(&shelf->lock);
     }
-    sp_biased_lock_release(&lane->lock);
     return found;
 }
 
 // The stream runs after the blocks then, whatever the policy on events is.
 static uint64_t take_ordered(struct sp_request *request, size_t size) {
-    struct sp_lane *lane = request->lane;
+    uint64_t address = 0;
     sp_request_refresh(request);
     request->reach = SP_RULE_ORDERED;
     request->policies |= SP_POLICY_OWN_ORDER;
-    sp_biased_lock_acquire(&lane->lock);
-    sp_at_hand_accept_returned_locked(request, sp_slab_class_of(size));
-    uint64_t address = sp_at_hand_take_small_locked(lane, size, request->flags, NULL);
-    sp_biased_lock_release(&lane->lock);
+    for (struct sp_lane *shelf = request->lane; shelf && !address;
+         shelf = sp_load_acquire(&shelf->next_shelf)) {
+        sp_biased_lock_acquire(&shelf->lock);
+        sp_at_hand_accept_returned_locked(shelf, request, sp_slab_class_of(size));
+        address = sp_at_hand_take_small_locked(shelf, size, request->flags, NULL);
+        sp_biased_lock_release(&shelf->lock);
+    }
     return address;
 }
 
@@ -247,9 +261,17 @@ static struct sp_outcome take_slab(const struct sp_miss *miss, unsigned parts, u
     return *address ? sp_outcome_done() : sp_outcome_first(returned, outcome);
 }
 
-// Blocks that were returned may be complete by what the ladder has asked.
+// Once more, for a lane that has just come to be, or another thread's free: counted. A shelf takes
+// free pages before what other shelves have, so each thread comes to have a slab of its own. Blocks
+// that were returned may be complete by what the ladder has asked.
 static struct sp_outcome serve_small(const struct sp_miss *miss, uint64_t *address) {
-    *address = take_small_again(miss);
+    *address = take_from(miss, miss->shelf, true);
+    if (!*address && sp_load_acquire(&miss->lane->next_shelf)) {
+        struct sp_outcome outcome = take_from_new_slab(miss, SP_LADDER_FREE, address);
+        if (!sp_outcome_lacks_memory(outcome))
+            return outcome;
+        *address = take_from_any(miss, true);
+    }
     if (!*address)
         *address = take_returned(miss);
     if (*address)
@@ -296,7 +318,7 @@ static void look_after_others(struct sp_pool *pool, struct sp_lane *lane) {
 static struct sp_outcome look_again(const struct sp_miss *miss, uint64_t *address) {
     if (!is_small(miss))
         return take_large(miss, SP_LADDER_AGAIN, address);
-    *address = take_small_again(miss);
+    *address = take_from_any(miss, true);
     struct sp_outcome outcome =
         *address ? sp_outcome_done() : take_slab(miss, SP_LADDER_AGAIN, address);
     if (!sp_outcome_lacks_memory(outcome) || !may_be_alone(miss))
@@ -306,8 +328,7 @@ static struct sp_outcome look_again(const struct sp_miss *miss, uint64_t *addres
 }
 
 // Looks until all was still meanwhile, or so often that what moves is for others. Before each look
-// it waits for memory that is in flight in other threads, or between a lane and its fronts.
-// Returns `refused` when nothing is found.
+// it waits for memory that is in flight in other threads. Returns `refused` when nothing is found.
 static struct sp_outcome look_until_still(const struct sp_miss *miss, struct sp_outcome refused,
                                           uint64_t *address) {
     enum { LOOKS_MOST = 16 };
@@ -315,8 +336,6 @@ static struct sp_outcome look_until_still(const struct sp_miss *miss, struct sp_
     bool still = sp_in_flight_is_ruled_out();
     for (unsigned looks = 0; !still && looks < LOOKS_MOST; looks++) {
         sp_in_flight_await(miss->pool, &pauses);
-        while (pauses > 0 && is_small(miss) && sp_fronts_has_some_on_their_way(miss->lane))
-            sp_lock_pause(SP_IN_FLIGHT_PAUSES - pauses--);
         struct sp_stillness begin = sp_in_flight_begin_look(miss->pool);
         struct sp_outcome outcome = look_again(miss, address);
         still = sp_in_flight_end_look(miss->pool, &begin);
@@ -337,8 +356,11 @@ struct sp_outcome sp_miss_serve(const struct sp_miss *miss, uint64_t *address) {
     }
     if (sp_outcome_lacks_memory(outcome))
         outcome = look_until_still(miss, outcome, address);
-    if (sp_is_done(outcome))
-        sp_at_hand_use(miss->pool, miss->lane, miss->size);
+    if (!sp_is_done(outcome))
+        return outcome;
+    bool has_shelves = sp_load_acquire(&miss->lane->next_shelf) != NULL;
+    sp_at_hand_use(miss->pool, has_shelves ? sp_owner_lane(sp_owner_of(*address)) : miss->lane,
+                   miss->size);
     return outcome;
 }
 

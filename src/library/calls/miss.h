@@ -19,6 +19,7 @@ void sp_miss_count(struct sp_lane *lane);
 struct sp_miss {
     struct sp_pool *pool; // pinned
     struct sp_lane *lane;
+    struct sp_lane *shelf; // of a small block: the lane itself, unless that is crowded
     size_t size;
     unsigned int flags;
     bool alone; // a small block gets a page of its own: no slab has room, and there is no new one

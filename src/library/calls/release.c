@@ -14,7 +14,7 @@
 
 static bool add_fence(struct sp_release *release, const struct sp_release_point *point) {
     struct sp_fence fence = {point->stream->slot, point->sequence};
-    bool is_own = release->slab && point->lane == release->account;
+    bool is_own = release->slab && point->stream == release->account->stream;
     return is_own || sp_fence_set_add(&release->fences, fence);
 }
 

@@ -100,7 +100,6 @@ void sp_slab_set_run(struct sp_slab *slab, struct sp_block *run) {
 }
 
 void sp_slab_destroy(struct sp_slab *slab) {
-    sp_slab_end_fronted(slab);
     sp_fence_set_clear(&slab->foreign);
     slab->address = 0;
     sp_lock_acquire(&store.lock);
@@ -136,42 +135,4 @@ void sp_slab_accept_returned(struct sp_slab *slab) {
         __atomic_store_n(&slab->returned_blocks[word], 0, __ATOMIC_RELEASE);
     }
     slab->returned = 0;
-}
-
-// --------------------------------------------------------------------------------------- fronted
-
-// A thread that sees that the slab is fronted sees which blocks are live.
-void sp_slab_begin_fronted(struct sp_slab *slab) {
-    if (slab->asked != SP_SLAB_MIXED)
-        mix(slab);
-    for (int word = 0; word < SP_SLAB_WORDS; word++)
-        sp_store_relaxed(&slab->not_live[word], slab->free[word] | slab->returned_blocks[word]);
-    __atomic_store_n(&slab->fronted, 1, __ATOMIC_RELEASE);
-}
-
-void sp_slab_end_fronted(struct sp_slab *slab) {
-    __atomic_store_n(&slab->fronted, 0, __ATOMIC_RELEASE);
-}
-
-bool sp_slab_has_aside(const struct sp_slab *slab) {
-    uint64_t aside = 0;
-    for (int word = 0; slab->fronted && word < SP_SLAB_WORDS; word++)
-        aside |= sp_load_relaxed(&slab->not_live[word]) &
-                 ~(slab->free[word] | slab->returned_blocks[word]);
-    return aside != 0;
-}
-
-void sp_slab_set_live(struct sp_slab *slab, uint32_t index, size_t requested) {
-    if (sp_load_plain(&slab->asked_each[index]) != requested)
-        sp_store_plain(&slab->asked_each[index], (uint16_t)requested);
-    atomic_fetch_and_explicit(&slab->not_live[index / 64], ~((uint64_t)1 << index % 64),
-                              memory_order_release);
-}
-
-uint16_t sp_slab_set_aside(struct sp_slab *slab) {
-    uint32_t word = slab->free[0] == 0;
-    uint64_t bits = slab->free[word];
-    slab->live++;
-    __atomic_store_n(&slab->free[word], bits & (bits - 1), __ATOMIC_RELEASE);
-    return (uint16_t)(word * 64 + (uint32_t)__builtin_ctzll(bits));
 }

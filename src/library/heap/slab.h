@@ -10,18 +10,12 @@
 //   returned  another bit says so
 //   live      neither; `asked`, or `asked_each` in a mixed slab, are the bytes that were asked for
 //
-// A slab has an owner, the lane that made it, whose lock guards all of it. As long as the owner has
-// fronts (region/front.h), threads also free blocks without that lock. For them a slab is
-// *fronted*: a bit in `not_live`, on a cache line of its own, tells each block that isn't live, and
-// whoever sets the bit of a live one has claimed it. A block that is claimed is *set aside*: it
-// stands in a front, and to the slab it is one of the live blocks. A fronted slab is mixed, so one
-// that takes a block out of a front notes by itself what was asked for.
+// A slab has an owner, the lane that made it, whose lock guards all of it. A block that is freed on
+// the owner's stream is free at once. A block that is freed on another stream is *returned*:
+// returned blocks wait until all of `foreign` is complete, for the whole slab at once, which is
+// coarse and safe.
 //
-// A block that is freed on the owner's stream is free at once. A block that is freed on another
-// stream is *returned*: returned blocks wait until all of `foreign` is complete, for the whole slab
-// at once, which is coarse and safe.
-//
-//   live and set aside + free + returned = blocks of the class
+//   live + free + returned = blocks of the class
 //   the memory was last used at (the owner's stream, last_sequence) and at `foreign`
 //
 // A request of at most SP_SMALL_MAX bytes is served from a slab of its size class. A larger one is
@@ -73,7 +67,7 @@ static_assert(SP_SMALL_MAX < SP_SLAB_MIXED, "what is asked for is told from it")
 
 // Slabs of different lanes lie side by side, so each has cache lines of its own.
 struct sp_slab {
-    // An allocation or a free needs the fields up to `fronted`, one cache line. The link is in the
+    // An allocation or a free needs the fields up to `returned`, one cache line. The link is in the
     // owner's list of slabs of the class that have free blocks, or unlinked.
     _Alignas(64) struct sp_list link;
     struct sp_lane *owner;
@@ -83,13 +77,7 @@ struct sp_slab {
     uint16_t asked;               // with each live block, or SP_SLAB_MIXED; 0 before the first one
     uint8_t class_index;
     uint8_t live;
-    union {
-        uint16_t more; // than `free` tells which blocks aren't live
-        struct {
-            uint8_t returned;
-            uint8_t fronted; // written under the lock, and read without it too
-        };
-    };
+    uint8_t returned;
 
     struct sp_block *run;
     uint64_t returned_blocks[SP_SLAB_WORDS];
@@ -98,8 +86,7 @@ struct sp_slab {
     struct sp_list owned_link; // in the owner's list of all its slabs
     struct sp_fence_set foreign;
     struct sp_slab *next_spare;
-    _Alignas(64) _Atomic uint64_t not_live[SP_SLAB_WORDS]; // where the slab is fronted
-    _Alignas(64) uint16_t asked_each[];                    // by index, where the slab is mixed
+    _Alignas(64) uint16_t asked_each[]; // by index, where the slab is mixed
 };
 
 // A bit for each class of which a slab was ever mixed: a hint which cache lines a free will need.
@@ -144,9 +131,8 @@ static inline bool sp_slab_has_free(const struct sp_slab *slab) {
 
 static inline bool sp_slab_is_live(const struct sp_slab *slab, uint32_t index) {
     uint64_t others = slab->free[index / 64];
-    if (SP_UNLIKELY(slab->more != 0))
-        others = slab->fronted ? sp_load_acquire(&slab->not_live[index / 64])
-                               : others | slab->returned_blocks[index / 64];
+    if (SP_UNLIKELY(slab->returned != 0))
+        others |= slab->returned_blocks[index / 64];
     return (others >> index % 64 & 1) == 0;
 }
 
@@ -160,10 +146,6 @@ static inline uint32_t sp_slab_requested(const struct sp_slab *slab, uint32_t in
 // slab isn't mixed yet.
 void sp_slab_note_asked(struct sp_slab *slab, uint32_t index, uint16_t asked);
 
-// Makes a block of a fronted slab live that is in no thread's use. The number is written only where
-// it is another: threads that ask for as much again and again share its cache line.
-void sp_slab_set_live(struct sp_slab *slab, uint32_t index, size_t requested);
-
 // Takes the lowest free block, of which there must be one, for a request of so many bytes: at least
 // 1, and no more than a block has. Who looks at the slab without the lock, and sees that the block
 // isn't free, sees what was asked for.
@@ -172,9 +154,7 @@ static inline uint64_t sp_slab_take(struct sp_slab *slab, size_t requested) {
     uint32_t word = slab->free[0] == 0; // no branch: it would often be foreseen wrongly
     uint64_t bits = slab->free[word];
     uint32_t index = word * 64 + (uint32_t)__builtin_ctzll(bits);
-    if (slab->asked == SP_SLAB_MIXED && SP_UNLIKELY(slab->fronted))
-        sp_slab_set_live(slab, index, requested);
-    else if (slab->asked == SP_SLAB_MIXED)
+    if (slab->asked == SP_SLAB_MIXED)
         sp_store_plain(&slab->asked_each[index], (uint16_t)requested);
     else if (SP_UNLIKELY(requested != slab->asked))
         sp_slab_note_asked(slab, index, (uint16_t)requested);
@@ -194,23 +174,14 @@ static inline uint16_t sp_slab_find(const struct sp_slab *slab, uint64_t address
     return (uint16_t)index;
 }
 
-// Frees a block that is set aside, or a live one of a slab that isn't fronted.
-static inline void sp_slab_put_aside(struct sp_slab *slab, uint16_t index) {
-    uint64_t bits = slab->free[index / 64];
-    sp_store_plain(&slab->free[index / 64], bits | (uint64_t)1 << index % 64);
-    slab->live--;
-}
-
-// Frees a live block of a slab that isn't fronted. Returns the bytes that were asked for.
+// Frees a live block. Returns the bytes that were asked for.
 static inline uint32_t sp_slab_put(struct sp_slab *slab, uint16_t index) {
-    assert(!slab->fronted);
     slab->free[index / 64] |= (uint64_t)1 << index % 64;
     slab->live--;
     return sp_slab_requested(slab, index);
 }
 
-// Makes a block a returned one that is set aside, or a live one of a slab that isn't fronted.
-// Returns the bytes that were asked for.
+// Makes a live block a returned one. Returns the bytes that were asked for.
 static inline uint32_t sp_slab_return(struct sp_slab *slab, uint16_t index) {
     uint64_t bits = slab->returned_blocks[index / 64];
     sp_store_plain(&slab->returned_blocks[index / 64], bits | (uint64_t)1 << index % 64);
@@ -222,32 +193,5 @@ static inline uint32_t sp_slab_return(struct sp_slab *slab, uint16_t index) {
 // Makes all returned blocks free. The caller knows that all of `foreign` is complete, or that the
 // owner's stream runs after it.
 void sp_slab_accept_returned(struct sp_slab *slab);
-
-// Makes a slab a fronted one, or one that isn't. The second is called when no thread claims blocks
-// without the lock any more, and none is set aside.
-void sp_slab_begin_fronted(struct sp_slab *slab);
-void sp_slab_end_fronted(struct sp_slab *slab);
-
-// Without the lock it may be asked whose a slab is, and then whether it is fronted.
-static inline struct sp_lane *sp_slab_owner(const struct sp_slab *slab) {
-    return __atomic_load_n(&slab->owner, __ATOMIC_ACQUIRE);
-}
-static inline bool sp_slab_is_fronted(const struct sp_slab *slab) {
-    return __atomic_load_n(&slab->fronted, __ATOMIC_ACQUIRE) != 0;
-}
-
-// With the lock held.
-bool sp_slab_has_aside(const struct sp_slab *slab);
-
-// Sets a free block of a fronted slab aside, of which there must be one.
-uint16_t sp_slab_set_aside(struct sp_slab *slab);
-
-// Sets a live block of a fronted slab aside, without the lock. False when it isn't live: of several
-// threads that come at once one gets it. With the lock it is called before a live block is freed.
-static inline bool sp_slab_claim(struct sp_slab *slab, uint32_t index) {
-    uint64_t bit = (uint64_t)1 << index % 64;
-    return (atomic_fetch_or_explicit(&slab->not_live[index / 64], bit, memory_order_acq_rel) &
-            bit) == 0;
-}
 
 #endif

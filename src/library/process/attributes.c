@@ -8,7 +8,6 @@
 #include "region/device.h"
 #include "region/fail.h"
 #include "region/figures.h"
-#include "region/fronts.h"
 #include "region/held.h"
 #include "region/lane.h"
 #include "region/retain.h"
@@ -88,10 +87,6 @@ static poolError_t set_deterministic(struct sp_pool *pool, uint64_t number) {
     }
     sp_held_deal(pool);
     sp_lock_release(&pool->lock);
-    // Which block a front hands out depends on the threads that came to it.
-    struct sp_lane *lane = NULL;
-    while (deterministic && (lane = sp_lane_next(pool, lane)))
-        sp_fronts_close(lane);
     return poolSuccess;
 }
 

@@ -77,8 +77,10 @@ void sp_ask_and_close_lanes(struct sp_pool *pool) {
     sp_held_deal_strict(pool);
     sp_lock_release(&pool->lock);
     while ((lane = sp_lane_next(pool, lane))) {
-        sp_biased_lock_acquire(&lane->lock);
-        sp_biased_lock_release(&lane->lock);
+        for (struct sp_lane *shelf = lane; shelf; shelf = sp_load_acquire(&shelf->next_shelf)) {
+            sp_biased_lock_acquire(&shelf->lock);
+            sp_biased_lock_release(&shelf->lock);
+        }
     }
     sp_ask_lazy_lanes(pool, NULL, false);
 }

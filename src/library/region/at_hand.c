@@ -73,8 +73,8 @@ static void accept_locked(struct sp_lane *lane, struct sp_slab *slab) {
 }
 
 // The slab keeps the fences that are pending: whoever gets its run needs them.
-void sp_at_hand_accept_returned_locked(const struct sp_request *request, unsigned class_index) {
-    struct sp_lane *lane = request->lane;
+void sp_at_hand_accept_returned_locked(struct sp_lane *lane, const struct sp_request *request,
+                                       unsigned class_index) {
     SP_LIST_FOR_EACH_SAFE(link, &lane->returned_slabs[class_index]) {
         struct sp_slab *slab = SP_CONTAINER_OF(link, struct sp_slab, returned_link);
         if (is_return_complete(lane, slab) ||
@@ -90,20 +90,9 @@ SP_COLD struct sp_slab *sp_at_hand_find_slab_locked(struct sp_lane *lane, unsign
     if (slab || sp_list_empty(&lane->returned_slabs[class_index]))
         return slab;
     sp_request_open(&request, lane->pool, lane, SP_REGION_PAGES, 0, poolMallocDefault);
-    sp_at_hand_accept_returned_locked(&request, class_index);
+    sp_at_hand_accept_returned_locked(lane, &request, class_index);
     sp_request_close(&request);
     return usable_slab_locked(lane, class_index, flags);
-}
-
-SP_COLD bool sp_at_hand_claim_and_put_locked(struct sp_lane *lane, struct sp_slab *slab,
-                                             uint16_t index, uint64_t *requested) {
-    if (!slab->fronted)
-        sp_slab_begin_fronted(slab); // for the next free
-    if (!sp_slab_claim(slab, index))
-        return false;
-    *requested = sp_slab_requested(slab, index);
-    sp_at_hand_put_aside_locked(lane, slab, index);
-    return true;
 }
 
 SP_COLD bool sp_at_hand_detach_slab_locked(struct sp_slab *slab) {

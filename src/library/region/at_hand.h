@@ -49,7 +49,8 @@ struct sp_request;
 
 // Takes back what other streams returned to the lane's slabs of the class, where that has completed
 // by now or is within the request's reach.
-void sp_at_hand_accept_returned_locked(const struct sp_request *request, unsigned class_index);
+void sp_at_hand_accept_returned_locked(struct sp_lane *lane, const struct sp_request *request,
+                                       unsigned class_index);
 
 // Has an action that is owed for memory of a slab owed for each of its blocks until it is done: the
 // slab gets a last number, as if the lane's stream had freed a block there just now.
@@ -110,16 +111,18 @@ static inline void sp_at_hand_count_hit_locked(struct sp_lane *lane) {
     sp_store_relaxed(&lane->hits, sp_load_relaxed(&lane->hits) + 1);
 }
 
-// Takes what the lane has at hand, and counts it. 0 when the lane has nothing, or isn't there yet,
-// or is contended (region/fronts.h), unless what fronts have wouldn't do: the caller wants to know
-// `freed`, or memory of its stream alone.
+// Takes what the lane has at hand, or the thread's shelf of a crowded one, and counts it. 0 when
+// there is nothing, or no lane yet, or no such shelf. A stream for which the caller wants to know
+// `freed` uses no shelves.
 static SP_HOT uint64_t sp_at_hand_take(struct sp_pool *pool, const struct sp_stream *stream,
                                        size_t size, unsigned int flags, uint64_t *freed) {
     struct sp_lane *lane = sp_lane_find(pool, stream->slot);
     uint64_t address = 0;
     bool covered = true;
-    if (SP_UNLIKELY(!lane || (!freed && sp_biased_lock_is_contended(&lane->lock) &&
-                              size <= SP_SMALL_MAX && !(flags & poolMallocSameStreamOnly))))
+    if (SP_UNLIKELY(lane && !freed && sp_biased_lock_is_contended(&lane->lock) &&
+                    size <= SP_SMALL_MAX))
+        lane = sp_lane_shelf(lane, pool);
+    if (SP_UNLIKELY(!lane))
         return 0;
     sp_biased_lock_acquire(&lane->lock);
     if (SP_LIKELY(sp_lane_is(lane, pool, stream)))
@@ -190,32 +193,14 @@ static inline uint32_t sp_at_hand_stamp_locked(struct sp_slab *slab, uint64_t se
     return sp_slab_bytes(slab);
 }
 
-// Puts a block back into its slab that was set aside, or a live one of a slab that isn't fronted.
-static inline void sp_at_hand_put_aside_locked(struct sp_lane *lane, struct sp_slab *slab,
-                                               uint16_t index) {
-    if (SP_UNLIKELY(!sp_slab_has_free(slab)))
-        sp_list_push_front(&lane->slabs[slab->class_index], &slab->link); // it was full
-    sp_slab_put_aside(slab, index);
-}
-
-// Puts a live block back into its slab, for a lane with fronts: it claims the block first. False
-// when another thread was faster.
-bool sp_at_hand_claim_and_put_locked(struct sp_lane *lane, struct sp_slab *slab, uint16_t index,
-                                     uint64_t *requested);
-
 static SP_HOT struct sp_put sp_at_hand_put_small_locked(struct sp_lane *lane, struct sp_slab *slab,
-                                                        uint64_t address, uint64_t sequence,
-                                                        bool claims) {
+                                                        uint64_t address, uint64_t sequence) {
     uint16_t index = SP_LIKELY(slab->owner == lane) ? sp_slab_find(slab, address) : SP_SLAB_END;
     if (SP_UNLIKELY(index == SP_SLAB_END))
         return (struct sp_put){.left = SP_LEFT_ALL};
-    struct sp_put put = {.left = 0};
-    if (!claims) {
-        if (SP_UNLIKELY(!sp_slab_has_free(slab)))
-            sp_list_push_front(&lane->slabs[slab->class_index], &slab->link); // it was full
-        put.requested = sp_slab_put(slab, index);
-    } else if (!sp_at_hand_claim_and_put_locked(lane, slab, index, &put.requested))
-        return (struct sp_put){.left = SP_LEFT_ALL};
+    if (SP_UNLIKELY(!sp_slab_has_free(slab)))
+        sp_list_push_front(&lane->slabs[slab->class_index], &slab->link); // it was full
+    struct sp_put put = {.requested = sp_slab_put(slab, index)};
     put.left = sp_at_hand_slab_left_locked(lane, slab);
     put.left |=
         sp_at_hand_count_slab_locked(lane, sequence, slab, sp_at_hand_stamp_locked(slab, sequence));
@@ -240,14 +225,12 @@ static SP_HOT struct sp_put sp_at_hand_put_large_locked(struct sp_lane *lane,
 }
 
 // Puts what the lane's own stream frees back to where it came from. A free that records is noted by
-// its record, and any other before another thread can find the memory. It `claims` the block where
-// the lane has fronts: others claim what they free into these, without the lane's lock.
+// its record, and any other before another thread can find the memory.
 static SP_HOT struct sp_put sp_at_hand_put_locked(struct sp_lane *lane, uintptr_t owner,
-                                                  uint64_t address, uint64_t sequence,
-                                                  bool claims) {
+                                                  uint64_t address, uint64_t sequence) {
     struct sp_slab *slab = sp_owner_slab(owner);
     struct sp_put put =
-        slab ? sp_at_hand_put_small_locked(lane, slab, address, sequence, claims)
+        slab ? sp_at_hand_put_small_locked(lane, slab, address, sequence)
              : sp_at_hand_put_large_locked(lane, (struct sp_block *)owner, address, sequence);
     if (SP_UNLIKELY(sp_load_relaxed(&lane->stream->freed) < sequence) &&
         !(put.left & (SP_LEFT_RECORD | SP_LEFT_ALL)))
@@ -259,7 +242,7 @@ static SP_HOT struct sp_put sp_at_hand_put_locked(struct sp_lane *lane, uintptr_
 
 // The lane that a free on a stream puts an address's block back into with no more ado, and the
 // number of the free: that of an identified stream that allocated the block itself. Null: another
-// stream's, or none, or one of a lane with fronts.
+// stream's, or none.
 static SP_HOT struct sp_lane *sp_at_hand_lane(uintptr_t owner, const struct sp_stream *stream,
                                               uint64_t *sequence) {
     struct sp_lane *lane = sp_owner_lane(owner);

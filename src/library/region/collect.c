@@ -1,6 +1,5 @@
 #include "region/collect.h"
 
-#include "region/fronts.h"
 #include "region/lane.h"
 #include "region/owner.h"
 #include "region/quick.h"
@@ -156,7 +155,6 @@ static bool stamp_run(struct sp_lane *lane, struct sp_slab *slab) {
 
 static void relink(struct sp_lane *lane, struct sp_slab *slab) {
     sp_biased_lock_acquire(&lane->lock);
-    sp_slab_end_fronted(slab); // the fronts may have been closed meanwhile; it is empty
     sp_lane_own_slab_locked(lane, slab);
     if (sp_slab_has_free(slab))
         sp_list_push_back(&lane->slabs[slab->class_index], &slab->link);
@@ -177,14 +175,17 @@ void sp_collect_slab(struct sp_pool *pool, struct sp_lane *lane, struct sp_slab 
     atomic_thread_fence(memory_order_release); // before it is a large block to anybody
     run->is_run = false;
     run->is_foreign = !sp_fence_set_is_of(&run->fences, lane->stream->slot);
-    sp_fronts_retire(lane, slab);
+    sp_biased_lock_acquire(&lane->lock);
+    sp_store_plain(&slab->owner, NULL); // a thread that frees an address twice may come late
+    sp_biased_lock_release(&lane->lock);
+    sp_slab_destroy(slab);
     sp_lock_acquire(&pool->lock);
     sp_settle_insert(pool, run);
     sp_lock_release(&pool->lock);
     sp_in_flight_put(&pool->in_flight);
 }
 
-void sp_collect_slabs(struct sp_lane *lane, struct sp_list *empty) {
+static void collect_list(struct sp_lane *lane, struct sp_list *empty) {
     while (!sp_list_empty(empty)) {
         struct sp_slab *slab =
             SP_CONTAINER_OF(sp_list_pop_front(empty), struct sp_slab, owned_link);
@@ -194,11 +195,10 @@ void sp_collect_slabs(struct sp_lane *lane, struct sp_list *empty) {
 
 // Collects the empty slabs of a lane. What was returned to an empty slab needs no separate wait:
 // its fences go along with the run.
-static void collect_slabs(struct sp_lane *lane) {
+static void collect_slabs_of_one(struct sp_lane *lane) {
     struct sp_list empty;
     sp_list_init(&empty);
     sp_biased_lock_acquire(&lane->lock);
-    sp_fronts_drain_locked(lane);
     SP_LIST_FOR_EACH_SAFE(link, &lane->owned_slabs) {
         struct sp_slab *slab = SP_CONTAINER_OF(link, struct sp_slab, owned_link);
         if (slab->live != 0)
@@ -209,7 +209,12 @@ static void collect_slabs(struct sp_lane *lane) {
         sp_list_push_back(&empty, &slab->owned_link);
     }
     sp_biased_lock_release(&lane->lock);
-    sp_collect_slabs(lane, &empty);
+    collect_list(lane, &empty);
+}
+
+static void collect_slabs(struct sp_lane *lane) {
+    for (; lane; lane = sp_load_acquire(&lane->next_shelf))
+        collect_slabs_of_one(lane);
 }
 
 bool sp_collect_part(struct sp_pool *pool, struct sp_lane **at) {

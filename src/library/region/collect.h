@@ -51,7 +51,4 @@ void sp_collect_flush_detached(struct sp_pool *pool, struct sp_block *blocks,
 // the slab: it is in flight no more.
 void sp_collect_slab(struct sp_pool *pool, struct sp_lane *lane, struct sp_slab *slab);
 
-// Does so with each slab of a list by `owned_link`.
-void sp_collect_slabs(struct sp_lane *lane, struct sp_list *empty);
-
 #endif

@@ -1,7 +1,6 @@
 #include "region/figures.h"
 
 #include "base/number.h"
-#include "region/front.h"
 #include "region/lane.h"
 
 // A pool's lanes by slot. One that is added meanwhile may be missed: nothing was used on it when
@@ -21,7 +20,8 @@ uint64_t sp_figures_used(const struct sp_pool *pool) {
     uint64_t sum = 0;
     for (uint32_t slot = 0; slot < table->count; slot++) {
         const struct sp_lane *lane = lane_at(table, slot);
-        sum += lane ? sp_front_used(lane) : 0;
+        for (; lane; lane = sp_load_acquire(&lane->next_shelf))
+            sum += sp_load_relaxed(&lane->used);
     }
     return sum;
 }
@@ -51,12 +51,11 @@ bool sp_figures_any_used(struct sp_pool *pool) {
     bool used = false;
     for (uint32_t slot = 0; slot < table->count && !used; slot++) {
         struct sp_lane *lane = lane_at(table, slot);
-        if (!lane)
-            continue;
-        sp_biased_lock_acquire(&lane->lock);
-        sp_front_settle_locked(lane);
-        used = sp_load_relaxed(&lane->used) != 0;
-        sp_biased_lock_release(&lane->lock);
+        for (; lane && !used; lane = sp_load_acquire(&lane->next_shelf)) {
+            sp_biased_lock_acquire(&lane->lock);
+            used = sp_load_relaxed(&lane->used) != 0;
+            sp_biased_lock_release(&lane->lock);
+        }
     }
     return used;
 }
@@ -69,19 +68,25 @@ static uint64_t missing(const struct sp_lane *lane) {
     return sp_excess(used, allowance);
 }
 
-// Takes up to `most` of what a lane leaves unused of its allowance: without the lane's lock that is
-// a hint. What is freed into a front once that is settled may be handed out there again, so it
-// counts as used: sp_front_used() would leave it out.
-static uint64_t take_over(struct sp_lane *lane, uint64_t most) {
-    if (sp_load_relaxed(&lane->allowance) <= sp_front_used(lane))
+// Takes up to `most` of what a shelf leaves unused of its allowance: without its lock that is a
+// hint.
+static uint64_t take_over_one(struct sp_lane *lane, uint64_t most) {
+    if (sp_load_relaxed(&lane->allowance) <= sp_load_relaxed(&lane->used))
         return 0;
     sp_biased_lock_acquire(&lane->lock);
-    sp_front_settle_locked(lane);
     uint64_t allowance = sp_load_relaxed(&lane->allowance);
     uint64_t left = sp_excess(allowance, sp_load_relaxed(&lane->used));
     uint64_t taken = sp_min(left, most);
     sp_store_relaxed(&lane->allowance, allowance - taken);
     sp_biased_lock_release(&lane->lock);
+    return taken;
+}
+
+// From the shelves of a lane, but for this one.
+static uint64_t take_over(struct sp_lane *lane, const struct sp_lane *but, uint64_t most) {
+    uint64_t taken = 0;
+    for (; lane && taken < most; lane = sp_load_acquire(&lane->next_shelf))
+        taken += lane != but ? take_over_one(lane, most - taken) : 0;
     return taken;
 }
 
@@ -106,8 +111,8 @@ static uint64_t take_over_missing_locked(struct sp_pool *pool, struct sp_lane *l
     uint64_t taken = 0;
     for (uint32_t i = 0; i < looks && taken < wanted; i++) {
         struct sp_lane *other = lane_at(table, (pool->figures.covered_last + i) % table->count);
-        if (other && other != lane)
-            taken += take_over(other, wanted - taken);
+        if (other)
+            taken += take_over(other, lane, wanted - taken);
     }
     if (taken < wanted && looks == table->count)
         pool->figures.short_looks = looks / SP_LANES_AT_ONCE;
@@ -138,13 +143,7 @@ static void note_raised(struct sp_pool *pool, uint64_t more, bool looked) {
         sp_add_relaxed(&pool->figures.unlooked, more);
 }
 
-// The fronts of the lane give back first what is granted to them, so it doesn't count as missing.
 void sp_figures_cover(struct sp_pool *pool, struct sp_lane *lane) {
-    if (sp_front_is_any(lane)) {
-        sp_biased_lock_acquire(&lane->lock);
-        sp_front_settle_locked(lane);
-        sp_biased_lock_release(&lane->lock);
-    }
     if (sp_lock_try(&pool->figures.allowances)) {
         bool looked;
         uint64_t taken = take_over_missing_locked(pool, lane, &looked);
@@ -171,7 +170,7 @@ void sp_figures_reset_used_high(struct sp_pool *pool) {
     sp_lock_acquire(&pool->figures.allowances);
     for (uint32_t slot = 0; slot < table->count; slot++) {
         struct sp_lane *lane = lane_at(table, slot);
-        taken += lane ? take_over(lane, UINT64_MAX) : 0;
+        taken += lane ? take_over(lane, NULL, UINT64_MAX) : 0;
     }
     sp_subtract_relaxed(&pool->figures.used_high, taken);
     sp_store_relaxed(&pool->figures.used_calls, 0);

@@ -10,7 +10,7 @@
 // may use with no look at the others.
 //
 //   a lane's used  <= its allowance, whenever no call on it is under way
-//                     (with what its fronts may use without a look at it: region/front.h)
+//                     (each shelf of a crowded lane has a used and an allowance of its own)
 //   the sum of all allowances == used_high
 //
 // An allocation that its lane's allowance covers can't raise the sum above used_high, and writes

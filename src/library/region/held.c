@@ -65,8 +65,11 @@ static enum sp_held_share share_of(const struct sp_lane *lane, bool closed) {
 static void deal(struct sp_pool *pool, bool closed) {
     SP_LIST_FOR_EACH(link, &pool->lanes.list) {
         struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
-        atomic_store(&lane->share, share_of(lane, closed));
-        atomic_store(&lane->looks, true);
+        enum sp_held_share share = share_of(lane, closed);
+        for (; lane; lane = sp_load_relaxed(&lane->next_shelf)) {
+            atomic_store(&lane->share, share);
+            atomic_store(&lane->looks, true);
+        }
     }
 }
 
@@ -105,7 +108,7 @@ static void look_at_others_locked(struct sp_held *held) {
         struct sp_list *link = sp_list_pop_front(&held->lanes);
         struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, held_link);
         bool was_last = link == last;
-        if (!sp_held_back_any(lane))
+        if (!sp_held_back_here(lane))
             give_back_locked(held, lane);
         else
             sp_list_push_back(&held->lanes, link);
@@ -193,7 +196,7 @@ static void set_window(struct sp_lane *lane, uint64_t address, uint64_t size) {
 
 // The lane gives back what it holds for older numbers once these are covered: all of it, or none.
 static void begin_number_locked(struct sp_lane *lane, uint64_t sequence) {
-    if (!sp_held_back_any(lane)) {
+    if (!sp_held_back_here(lane)) {
         lane->uncounted = false;
         sp_held_end(lane);
     }
@@ -288,7 +291,7 @@ bool sp_held_add_locked(struct sp_lane *lane, uint64_t sequence, uint64_t addres
     if (lane->records_each_free)
         return true;
     if (bytes == 0)
-        return share != SP_HELD_NOTHING || !sp_held_back_any(lane);
+        return share != SP_HELD_NOTHING || !sp_held_back_here(lane);
     bool may = may_leave(lane, share, address, bytes);
     if (!may && lane->learned != atomic_load(&lane->stream->handle_use.learned))
         open_again_locked(lane);

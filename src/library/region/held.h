@@ -73,9 +73,16 @@ static inline bool sp_held_is_covered(const struct sp_lane *lane, uint64_t seque
     return sequence <= sp_pool_covered_of(lane->pool, lane->stream) || sp_held_is_lazy(lane);
 }
 
-// Something that was freed on the lane may be pending, and no event stands behind it.
-static inline bool sp_held_back_any(const struct sp_lane *lane) {
+// Something that was freed on the shelf, or on any of the lane, may be pending, and no event stands
+// behind it.
+static inline bool sp_held_back_here(const struct sp_lane *lane) {
     return sp_load_relaxed(&lane->unfenced_sequence) > sp_pool_covered_of(lane->pool, lane->stream);
+}
+static inline bool sp_held_back_any(const struct sp_lane *lane) {
+    bool any = false;
+    for (; lane && !any; lane = sp_load_acquire(&lane->next_shelf))
+        any = sp_held_back_here(lane);
+    return any;
 }
 
 // With the pool's lock held: tells all lanes what they may leave when something has changed that

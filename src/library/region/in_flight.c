@@ -1,6 +1,5 @@
 #include "region/in_flight.h"
 
-#include "region/front.h"
 #include "region/lane.h"
 
 // Each counts allocations that were served, and nothing else.
@@ -15,8 +14,10 @@ static struct sp_stillness count(struct sp_pool *pool) {
     sp_lock_acquire(&pool->lock);
     SP_LIST_FOR_EACH(link, &pool->lanes.list) {
         const struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
-        stillness.used += sp_load_relaxed(&lane->used);
-        stillness.served += sp_front_hits(lane);
+        for (; lane; lane = sp_load_acquire(&lane->next_shelf)) {
+            stillness.used += sp_load_relaxed(&lane->used);
+            stillness.served += sp_load_relaxed(&lane->hits);
+        }
     }
     sp_lock_release(&pool->lock);
     for (size_t i = 0; i < sizeof served / sizeof served[0]; i++)

@@ -8,8 +8,7 @@
 //
 //   no free memory was in flight, and nothing was allocated or freed
 //
-// Before a request is refused it looks once more, until one look was made while all was still. What
-// stands between a lane and its fronts is told by sp_fronts_has_some_on_their_way().
+// Before a request is refused it looks once more, until one look was made while all was still.
 #ifndef STREAMPOOL_REGION_IN_FLIGHT_H
 #define STREAMPOOL_REGION_IN_FLIGHT_H
 

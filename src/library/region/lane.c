@@ -4,7 +4,6 @@
 #include "order/mark.h"
 #include "order/progress.h"
 #include "region/device.h"
-#include "region/front.h"
 #include "region/held.h"
 
 #include <stdlib.h>
@@ -20,7 +19,6 @@ static struct {
 
 static void give_spare(struct sp_lane *lane) {
     sp_biased_lock_acquire(&lane->lock);
-    sp_front_close_locked(lane);
     sp_held_end(lane);
     lane->pool = NULL;
     lane->stream = NULL;
@@ -61,6 +59,9 @@ static void init_locked(struct sp_lane *lane, struct sp_pool *pool, struct sp_st
     sp_store_relaxed(&lane->quick_used, 0);
     sp_store_relaxed(&lane->slab_count, 0);
     lane->freed_unchecked = 0;
+    sp_store_relaxed(&lane->next_shelf, NULL);
+    for (int i = 0; i < SP_SHELVES; i++)
+        sp_store_relaxed(&lane->shelves[i], i == 0 ? lane : NULL);
     memset(lane->quick, 0, sizeof lane->quick);
     for (int i = 0; i < SP_CLASS_COUNT; i++) {
         sp_list_init(&lane->slabs[i]);
@@ -155,6 +156,54 @@ struct sp_lane *sp_lane_make(struct sp_pool *pool, struct sp_stream *stream) {
     return lane;
 }
 
+// ----------------------------------------------------------------------------------------- shelves
+
+struct sp_lane *sp_lane_make_shelf(struct sp_lane *lane) {
+    struct sp_pool *pool = lane->pool;
+    if (!sp_biased_lock_is_contended(&lane->lock) || lane->records_each_free ||
+        sp_load_relaxed(&lane->stream->acts))
+        return lane;
+    struct sp_lane *shelf = sp_lane_shelf(lane, pool);
+    struct sp_lane *made = shelf ? NULL : new_lane(pool, lane->stream);
+    if (!made)
+        return shelf ? shelf : lane;
+    struct sp_lane *_Atomic *place = &lane->shelves[sp_this_thread->shelf % SP_SHELVES];
+    sp_lock_acquire(&pool->lock);
+    shelf = sp_load_relaxed(place);
+    if (!shelf) {
+        atomic_store(&made->share, atomic_load(&lane->share));
+        atomic_store(&made->looks, true);
+        sp_store_relaxed(&made->next_shelf, sp_load_relaxed(&lane->next_shelf));
+        sp_store_release(&lane->next_shelf, made);
+        sp_store_release(place, made);
+    }
+    sp_lock_release(&pool->lock);
+    if (!shelf)
+        return made;
+    give_spare(made);
+    return shelf;
+}
+
+void sp_lane_go_to_shelf(const struct sp_lane *lane, const struct sp_lane *shelf) {
+    struct sp_lock_owner *thread = sp_this_thread;
+    if (thread->number == 0)
+        return;
+    for (uint32_t i = 0; i < SP_SHELVES; i++) {
+        if (sp_load_relaxed(&lane->shelves[i]) == shelf)
+            thread->shelf = i;
+    }
+    thread->stays = SP_SHELF_STAYS;
+}
+
+static void give_all_spare(struct sp_lane *lane) {
+    for (struct sp_lane *shelf = lane, *next; shelf; shelf = next) {
+        next = sp_load_relaxed(&shelf->next_shelf);
+        give_spare(shelf);
+    }
+}
+
+// ------------------------------------------------------------------------------------------- walks
+
 static struct sp_lane *next_locked(struct sp_pool *pool, const struct sp_lane *lane) {
     const struct sp_list *next = lane ? lane->link.next : pool->lanes.list.next;
     return next == &pool->lanes.list ? NULL : SP_CONTAINER_OF(next, struct sp_lane, link);
@@ -167,13 +216,18 @@ struct sp_lane *sp_lane_next(struct sp_pool *pool, const struct sp_lane *lane) {
     return next;
 }
 
+static bool has_slabs(const struct sp_lane *lane) {
+    bool has = false;
+    for (; lane && !has; lane = sp_load_acquire(&lane->next_shelf))
+        has = sp_load_acquire(&lane->slab_count) != 0;
+    return has;
+}
+
 struct sp_lane *sp_lane_next_to_collect(struct sp_pool *pool, const struct sp_lane *lane) {
     sp_lock_acquire(&pool->lock);
     struct sp_lane *next = next_locked(pool, lane);
     for (int looks = SP_LANES_AT_ONCE;
-         next && looks > 0 && sp_load_acquire(&next->quick_used) == 0 &&
-         sp_load_acquire(&next->slab_count) == 0;
-         looks--)
+         next && looks > 0 && sp_load_acquire(&next->quick_used) == 0 && !has_slabs(next); looks--)
         next = next_locked(pool, next);
     sp_lock_release(&pool->lock);
     return next;
@@ -190,7 +244,7 @@ void sp_lane_free_all(struct sp_pool *pool) {
     while (!sp_list_empty(&pool->lanes.legacy))
         sp_list_pop_front(&pool->lanes.legacy);
     while (!sp_list_empty(&pool->lanes.list))
-        give_spare(SP_CONTAINER_OF(sp_list_pop_front(&pool->lanes.list), struct sp_lane, link));
+        give_all_spare(SP_CONTAINER_OF(sp_list_pop_front(&pool->lanes.list), struct sp_lane, link));
     sp_store_relaxed(&pool->lanes.count, 0);
 }
 

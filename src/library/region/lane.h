@@ -4,12 +4,24 @@
 // and the tiers of the memory that was last freed on the stream. A lane is made by the stream's
 // first call that names the pool, and stays until the pool is taken apart; then its struct is used
 // again for another one, and never given back to the system.
+//
+// Threads that allocate and free on one stream stand in each other's way at its lane's lock, and
+// each brings the lane's cache lines over from another processor. So a lane whose lock is contended
+// (sp_biased_lock_is_contended) is *crowded* and gets *shelves*: up to 15 further lanes, for small
+// blocks alone, of which the lane itself is the first one. A thread allocates on one shelf as long
+// as it meets nobody there. A block is freed where its slab is. All shelves are of one stream, so
+// what was freed on any of them is had by rule 1. A thread whose shelf has nothing takes free pages
+// for a slab; where there are none it goes to a shelf that has free blocks. So no pool grows beside
+// what its shelves have free.
+//
+//   what a stream uses in a pool == the sum over its lane's shelves, likewise for each other figure
 #ifndef STREAMPOOL_REGION_LANE_H
 #define STREAMPOOL_REGION_LANE_H
 
+#include "base/cold.h"
 #include "region/pool.h"
 
-enum { SP_QUICK_BINS = 32 };
+enum { SP_QUICK_BINS = 32, SP_SHELVES = 16 };
 
 // Freed large blocks of one size, last in first out.
 struct sp_quick_bin {
@@ -33,8 +45,8 @@ struct sp_lane {
     // Allocations out of the slabs, the quick lists and the lane's own tier.
     _Atomic uint64_t hits;
     _Atomic uint64_t records; // events that were recorded behind frees
-    // The stream, or null where each of its frees records an event before it is put back, and where
-    // the lane has fronts. A free looks at it without the lock, and again with it.
+    // The stream, or null where each of its frees records an event before it is put back. A free
+    // looks at it without the lock, and again with it.
     const struct sp_stream *_Atomic puts;
     _Atomic uint32_t quick_used; // a bit for each bin that is not empty
     // Large blocks are placed by address: see region/place.h. Written under the pool's lock.
@@ -51,12 +63,10 @@ struct sp_lane {
     struct sp_quick_bin quick[SP_QUICK_BINS];
     _Atomic uint32_t misses;  // of the quick lists
     uint64_t freed_unchecked; // bytes, since it was seen how long these are
-    // See region/front.h. Null, or those that the struct keeps when it is another pool's.
-    struct sp_front *_Atomic fronts;
-    struct sp_front *fronts_made;
-    // Slabs that were empty while fronts were open; see sp_fronts_retire.
-    struct sp_slab *retired;
-    uint32_t retired_count;
+    // Written under the pool's lock. A lane that is no further shelf has its shelves by their
+    // numbers, the first one itself, others made when a thread needs them; and in a list.
+    struct sp_lane *_Atomic shelves[SP_SHELVES];
+    struct sp_lane *_Atomic next_shelf;
     bool records_each_free; // before it is put back; of the stream
     // See region/held.h.
     _Atomic int share; // enum sp_held_share
@@ -109,6 +119,32 @@ static inline struct sp_lane *sp_lane_of(struct sp_pool *pool, struct sp_stream 
     struct sp_lane *lane = sp_lane_find(pool, stream->slot);
     return lane ? lane : sp_lane_make(pool, stream);
 }
+
+// The shelf of a crowded lane on which the calling thread allocates small blocks; null where it
+// isn't made yet. A thread that meets another one there goes to the next shelf. A deterministic
+// pool may not do what depends on who meets whom.
+static inline struct sp_lane *sp_lane_shelf(struct sp_lane *lane, const struct sp_pool *pool) {
+    struct sp_lock_owner *thread = sp_this_thread;
+    if (SP_UNLIKELY(thread->number == 0 || sp_pool_is_deterministic(pool)))
+        return lane;
+    struct sp_lane *shelf = sp_load_acquire(&lane->shelves[thread->shelf % SP_SHELVES]);
+    if (SP_LIKELY(!shelf || !sp_lock_is_held(&shelf->lock.shared)))
+        return shelf;
+    if (thread->stays == 0)
+        return sp_load_acquire(&lane->shelves[++thread->shelf % SP_SHELVES]);
+    thread->stays--;
+    return shelf;
+}
+
+// Returns that shelf, and makes it if need be; the lane itself without host memory, or where it has
+// no shelves: an anonymous stream's frees are events, and one that acts wants to know of each. The
+// pool is pinned.
+struct sp_lane *sp_lane_make_shelf(struct sp_lane *lane);
+
+// Has the calling thread allocate on this shelf from now on, as others have nothing: it stays for
+// so many meetings at least.
+enum { SP_SHELF_STAYS = 64 };
+void sp_lane_go_to_shelf(const struct sp_lane *lane, const struct sp_lane *shelf);
 
 // Returns the lane behind this one, at first null, and null behind the last one. Lanes are only
 // ever added at the end, and freed with the pool, so a walk needs the pool's lock for each step

@@ -83,21 +83,16 @@ static inline const uint16_t *sp_owner_asked_line(uintptr_t owner, uint64_t addr
 
 // The word for an address that is to be freed. Has the cache lines fetched that the free will look
 // at, both at once where it needs two: they lie apart, and among many blocks neither is at hand.
-// Where slabs are mixed they may be fronted too (heap/slab.h): threads that free into fronts only
-// read these lines, and to have one to write would take it from them. (gcc 12 takes a function that
-// does nothing else for one without an effect.)
+// (gcc 12 takes a function that does nothing else for one without an effect.)
 static inline uintptr_t sp_owner_of_freed(uint64_t address) {
     _Atomic uintptr_t *entry = sp_page_map_find(address);
     uintptr_t owner = entry ? sp_load_acquire(entry) : 0;
     if (SP_LIKELY(owner & SP_OWNER_SLAB)) {
         uint32_t mixed = sp_load_relaxed(&sp_slab_mixed_classes);
         const void *slab = (const void *)(owner & ~SP_OWNER_TAG);
-        if (SP_UNLIKELY(mixed >> ((owner & SP_OWNER_TAG) >> SP_OWNER_CLASS_SHIFT) & 1)) {
-            __builtin_prefetch(slab, 0);
+        __builtin_prefetch(slab, 1);
+        if (SP_UNLIKELY(mixed >> ((owner & SP_OWNER_TAG) >> SP_OWNER_CLASS_SHIFT) & 1))
             __builtin_prefetch(sp_owner_asked_line(owner, address), 0);
-        } else {
-            __builtin_prefetch(slab, 1);
-        }
     }
     return owner;
 }

@@ -42,11 +42,8 @@ static void end_of_reads(void) {
 
 // ------------------------------------------------------------------------------------------- slabs
 
-// A slab sets a block's bit in one word before it takes that in another one away. One that begins
-// or ceases to be fronted meanwhile is looked at again.
+// A slab sets a block's bit in one word before it takes that in another one away.
 static uint64_t not_live(const struct sp_slab *slab, uint64_t word) {
-    if (sp_slab_is_fronted(slab))
-        return sp_load_acquire(&slab->not_live[word]);
     uint64_t returned = __atomic_load_n(&slab->returned_blocks[word], __ATOMIC_ACQUIRE);
     return returned | __atomic_load_n(&slab->free[word], __ATOMIC_ACQUIRE);
 }

@@ -2,7 +2,6 @@
 
 #include "region/device.h"
 #include "region/free_extents.h"
-#include "region/front.h"
 #include "region/lane.h"
 #include "region/stitch.h"
 #include "tell/room.h"
@@ -39,7 +38,7 @@ const char *sp_statistic_name(enum poolMemPoolAttr attribute) {
 static uint64_t counted_by_lane(const struct sp_lane *lane, enum sp_statistic statistic) {
     switch (statistic) {
     case SP_STATISTIC_ReuseSameStream:
-        return sp_front_hits(lane);
+        return sp_load_relaxed(&lane->hits);
     case SP_STATISTIC_EventsRecorded:
         return sp_load_relaxed(&lane->records);
     default:
@@ -50,8 +49,11 @@ static uint64_t counted_by_lane(const struct sp_lane *lane, enum sp_statistic st
 uint64_t sp_statistic_of_lanes(struct sp_pool *pool, enum sp_statistic statistic) {
     uint64_t sum = 0;
     sp_lock_acquire(&pool->lock);
-    SP_LIST_FOR_EACH(link, &pool->lanes.list)
-        sum += counted_by_lane(SP_CONTAINER_OF(link, struct sp_lane, link), statistic);
+    SP_LIST_FOR_EACH(link, &pool->lanes.list) {
+        const struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
+        for (; lane; lane = sp_load_relaxed(&lane->next_shelf))
+            sum += counted_by_lane(lane, statistic);
+    }
     sp_lock_release(&pool->lock);
     return sum;
 }

@@ -33,7 +33,7 @@ static void a_new_slab_is_all_free_and_belongs_to_nobody(void **state) {
         assert_int_equal(slab->live, 0);
         assert_int_equal(slab->returned, 0);
         assert_true(sp_slab_has_free(slab));
-        assert_true(inside_slab_check(slab, 0));
+        assert_true(inside_slab_check(slab));
         assert_null(slab->owner);
         assert_true(sp_list_empty(&slab->link));
         assert_true(sp_list_empty(&slab->returned_link));
@@ -59,7 +59,7 @@ static void a_slab_hands_out_each_of_its_blocks_once(void **state) {
         }
         assert_false(sp_slab_has_free(slab));
         assert_int_equal(slab->live, class->blocks);
-        assert_true(inside_slab_check(slab, 0));
+        assert_true(inside_slab_check(slab));
         sp_slab_destroy(slab);
     }
 }
@@ -117,10 +117,10 @@ static void freeing_gives_back_the_bytes_that_were_asked_for(void **state) {
             uint16_t first = sp_slab_find(slab, sp_slab_take(slab, sizes[n]));
             uint16_t second = sp_slab_find(slab, sp_slab_take(slab, sizes[n]));
             assert_int_equal(sp_slab_requested(slab, first), sizes[n]);
-            assert_true(inside_slab_check(slab, 0));
+            assert_true(inside_slab_check(slab));
             assert_int_equal(sp_slab_put(slab, first), sizes[n]);
             assert_int_equal(sp_slab_return(slab, second), sizes[n]);
-            assert_true(inside_slab_check(slab, 0));
+            assert_true(inside_slab_check(slab));
             sp_slab_destroy(slab);
         }
     }
@@ -164,13 +164,13 @@ static void every_block_is_found_while_it_is_live_and_only_then(void **state) {
                                             : sp_slab_put(slab, found),
                                  sizes[round]);
                 assert_int_equal(sp_slab_find(slab, block_at(slab, index)), SP_SLAB_END);
-                assert_true(inside_slab_check(slab, 0));
+                assert_true(inside_slab_check(slab));
             }
             sp_slab_accept_returned(slab);
             assert_int_equal(slab->live, 0);
             for (uint16_t n = 0; n < blocks; n++)
                 sp_slab_take(slab, sizes[(round + 1) % 3]);
-            assert_true(inside_slab_check(slab, 0));
+            assert_true(inside_slab_check(slab));
         }
         sp_slab_destroy(slab);
     }
@@ -187,8 +187,7 @@ static void a_slab_has_bits_for_all_blocks_and_a_number_for_all_sizes(void **sta
 static void a_slab_has_one_cache_line_for_a_pair_and_two_bytes_a_block(void **state) {
     (void)state;
     assert_int_equal(_Alignof(struct sp_slab), 64);
-    assert_int_equal(offsetof(struct sp_slab, fronted) / 64, 0);
-    assert_int_equal(offsetof(struct sp_slab, not_live) % 64, 0);
+    assert_int_equal(offsetof(struct sp_slab, returned) / 64, 0);
     assert_int_equal(sizeof(((struct sp_slab *)NULL)->asked_each[0]), 2);
     assert_int_equal(offsetof(struct sp_slab, asked_each) % 64, 0);
 }
@@ -235,100 +234,16 @@ static void a_slab_of_two_sizes_tells_both_until_it_is_made_anew(void **state) {
     sp_slab_take(slab, 2200);
     assert_int_equal(slab->asked, SP_SLAB_MIXED);
     assert_true((sp_slab_mixed_classes >> CLASS & 1) != 0);
-    assert_true(inside_slab_check(slab, 0));
+    assert_true(inside_slab_check(slab));
     assert_int_equal(sp_slab_put(slab, 2), 2200);
     assert_int_equal(sp_slab_put(slab, 0), 2100);
     assert_int_equal(sp_slab_return(slab, 1), 2100);
     sp_slab_take(slab, 2300);
     assert_int_equal(sp_slab_requested(slab, 0), 2300);
-    assert_true(inside_slab_check(slab, 0));
+    assert_true(inside_slab_check(slab));
     sp_slab_destroy(slab);
     slab = slab_of(CLASS);
     assert_int_not_equal(slab->asked, SP_SLAB_MIXED);
-    sp_slab_destroy(slab);
-}
-
-// -------------------------------------------------------------------------------------- fronted
-
-static void of_a_fronted_slab_a_live_block_is_claimed_once(void **state) {
-    (void)state;
-    for (unsigned i = 0; i < SP_CLASS_COUNT; i++) {
-        struct sp_slab *slab = slab_of(i);
-        uint16_t blocks = (uint16_t)sp_slab_class(slab)->blocks;
-        for (uint16_t n = 0; n < blocks; n++)
-            sp_slab_take(slab, 1);
-        assert_false(sp_slab_is_fronted(slab));
-        sp_slab_begin_fronted(slab);
-        assert_true(sp_slab_is_fronted(slab));
-        for (uint16_t n = 0; n < blocks; n++) {
-            assert_int_equal(sp_slab_find(slab, block_at(slab, n)), n);
-            assert_true(sp_slab_claim(slab, n));
-            assert_false(sp_slab_claim(slab, n));
-            assert_int_equal(sp_slab_find(slab, block_at(slab, n)), SP_SLAB_END);
-            assert_true(inside_slab_check(slab, n + 1U));
-            assert_false(inside_slab_check(slab, n));
-        }
-        assert_int_equal(slab->live, blocks);
-        assert_true(sp_slab_has_aside(slab));
-        for (uint16_t n = 0; n < blocks; n++) {
-            sp_slab_put_aside(slab, n);
-            assert_false(sp_slab_claim(slab, n));
-        }
-        assert_int_equal(slab->live, 0);
-        assert_false(sp_slab_has_aside(slab));
-        assert_true(inside_slab_check(slab, 0));
-        sp_slab_destroy(slab);
-    }
-}
-
-static void what_is_free_or_returned_when_a_slab_becomes_fronted_is_not_claimed(void **state) {
-    (void)state;
-    struct sp_slab *slab = slab_of(0);
-    for (int n = 0; n < 70; n++)
-        sp_slab_take(slab, 7);
-    sp_slab_put(slab, 3);
-    sp_slab_return(slab, 4);
-    sp_slab_return(slab, 65);
-    sp_slab_begin_fronted(slab);
-    assert_true(inside_slab_check(slab, 0));
-    assert_false(sp_slab_claim(slab, 3));
-    assert_false(sp_slab_claim(slab, 4));
-    assert_false(sp_slab_claim(slab, 65));
-    assert_false(sp_slab_claim(slab, 70));
-    assert_true(sp_slab_claim(slab, 64));
-    sp_slab_return(slab, 64);
-    sp_slab_accept_returned(slab);
-    assert_false(sp_slab_claim(slab, 64));
-    assert_true(inside_slab_check(slab, 0));
-    sp_slab_destroy(slab);
-}
-
-static void a_block_that_is_set_aside_is_live_again_with_another_size(void **state) {
-    (void)state;
-    struct sp_slab *slab = slab_of(4);
-    sp_slab_take(slab, 2100);
-    sp_slab_begin_fronted(slab);
-    assert_int_equal(sp_slab_requested(slab, 0), 2100);
-    uint16_t index = sp_slab_set_aside(slab);
-    assert_int_equal(index, 1);
-    assert_int_equal(slab->live, 2);
-    assert_true(inside_slab_check(slab, 1));
-    assert_int_equal(sp_slab_find(slab, block_at(slab, index)), SP_SLAB_END);
-    sp_slab_set_live(slab, index, 2200);
-    assert_int_equal(sp_slab_find(slab, block_at(slab, index)), index);
-    assert_int_equal(sp_slab_requested(slab, index), 2200);
-    assert_int_equal(sp_slab_requested(slab, 0), 2100);
-    assert_int_equal(sp_slab_take(slab, 2300), block_at(slab, 2));
-    assert_int_equal(sp_slab_requested(slab, 2), 2300);
-    assert_true(inside_slab_check(slab, 0));
-    sp_slab_end_fronted(slab);
-    assert_true(inside_slab_check(slab, 0));
-    assert_int_equal(sp_slab_put(slab, index), 2200);
-    sp_slab_begin_fronted(slab);
-    assert_false(sp_slab_claim(slab, index));
-    sp_slab_destroy(slab);
-    slab = slab_of(4);
-    assert_false(sp_slab_is_fronted(slab));
     sp_slab_destroy(slab);
 }
 
@@ -365,11 +280,11 @@ static void a_returned_block_is_not_free_before_it_is_accepted(void **state) {
     assert_false(sp_slab_has_free(slab));
     assert_int_equal(slab->live, 0);
     assert_int_equal(slab->returned, blocks);
-    assert_true(inside_slab_check(slab, 0));
+    assert_true(inside_slab_check(slab));
     sp_slab_accept_returned(slab);
     assert_true(sp_slab_has_free(slab));
     assert_int_equal(slab->returned, 0);
-    assert_true(inside_slab_check(slab, 0));
+    assert_true(inside_slab_check(slab));
     for (uint32_t n = 0; n < blocks; n++)
         sp_slab_take(slab, 1);
     assert_false(sp_slab_has_free(slab));
@@ -382,7 +297,7 @@ static void accepting_when_nothing_was_returned_changes_nothing(void **state) {
     uint64_t only = sp_slab_take(slab, 1);
     sp_slab_put(slab, sp_slab_find(slab, only));
     sp_slab_accept_returned(slab);
-    assert_true(inside_slab_check(slab, 0));
+    assert_true(inside_slab_check(slab));
     assert_int_equal(sp_slab_take(slab, 1), only);
     sp_slab_destroy(slab);
 }
@@ -420,10 +335,8 @@ static void give_one(struct model *model, struct sp_slab *slab, uint16_t index, 
     if (found == SP_SLAB_END)
         return;
     assert_int_equal(sp_slab_requested(slab, found), model->asked[index]);
-    if (slab->fronted)
-        assert_true(sp_slab_claim(slab, found));
     if (as == FREE)
-        sp_slab_put_aside(slab, found);
+        sp_slab_put(slab, found);
     else
         sp_slab_return(slab, found);
     become(model, index, as);
@@ -443,10 +356,6 @@ static void random_operations_on(unsigned class_index, uint64_t *seed) {
     uint32_t blocks = sp_slab_class(slab)->blocks;
     model = (struct model){.count = {blocks, 0, 0}};
     for (int step = 0; step < 2000; step++) {
-        if (step % 500 == 250)
-            sp_slab_begin_fronted(slab);
-        if (step % 500 == 0)
-            sp_slab_end_fronted(slab);
         uint16_t index = (uint16_t)random_below(seed, blocks);
         uint64_t choice = random_below(seed, 100);
         if (choice < 50)
@@ -457,7 +366,7 @@ static void random_operations_on(unsigned class_index, uint64_t *seed) {
             accept_all(&model, slab);
         assert_int_equal(slab->live, model.count[LIVE]);
         assert_int_equal(slab->returned, model.count[RETURNED]);
-        assert_true(inside_slab_check(slab, 0));
+        assert_true(inside_slab_check(slab));
     }
     sp_slab_destroy(slab);
 }
@@ -491,7 +400,7 @@ static void a_slab_used_again_remembers_nothing(void **state) {
     assert_int_equal(slab->live, 0);
     assert_int_equal(slab->last_sequence, 0);
     assert_true(sp_fence_set_empty(&slab->foreign));
-    assert_true(inside_slab_check(slab, 0));
+    assert_true(inside_slab_check(slab));
     assert_int_equal(sp_slab_take(slab, 1), BASE);
     sp_slab_destroy(slab);
 }
@@ -521,31 +430,31 @@ static void the_check_finds_counts_and_bits_that_do_not_agree(void **state) {
     sp_slab_take(slab, 1);
     sp_slab_take(slab, 1);
     sp_slab_put(slab, 1);
-    assert_true(inside_slab_check(slab, 0));
+    assert_true(inside_slab_check(slab));
 
     slab->live++;
-    assert_false(inside_slab_check(slab, 0));
+    assert_false(inside_slab_check(slab));
     slab->live--;
     slab->returned++;
-    assert_false(inside_slab_check(slab, 0));
+    assert_false(inside_slab_check(slab));
     slab->returned--;
     slab->free[0] |= 1; // a live block
-    assert_false(inside_slab_check(slab, 0));
+    assert_false(inside_slab_check(slab));
     slab->free[0] &= ~(uint64_t)1;
     slab->returned_blocks[0] = 2; // a free block
     slab->returned = 1;
-    assert_false(inside_slab_check(slab, 0));
+    assert_false(inside_slab_check(slab));
     slab->returned_blocks[0] = slab->returned = 0;
     slab->free[1] = (uint64_t)1 << 63; // a block that there isn't
     slab->live--;
-    assert_false(inside_slab_check(slab, 0));
+    assert_false(inside_slab_check(slab));
     slab->free[1] = 0;
     slab->live++;
-    assert_true(inside_slab_check(slab, 0));
+    assert_true(inside_slab_check(slab));
     run.slab = NULL;
-    assert_false(inside_slab_check(slab, 0));
+    assert_false(inside_slab_check(slab));
     run.slab = slab;
-    assert_true(inside_slab_check(slab, 0));
+    assert_true(inside_slab_check(slab));
     sp_slab_destroy(slab);
 }
 
@@ -555,16 +464,16 @@ static void the_check_finds_blocks_that_nothing_was_asked_for_with(void **state)
     uint16_t much = (uint16_t)(sp_slab_class(slab)->block_size + 1);
     sp_slab_take(slab, 1);
     slab->asked = 0;
-    assert_false(inside_slab_check(slab, 0));
+    assert_false(inside_slab_check(slab));
     slab->asked = much;
-    assert_false(inside_slab_check(slab, 0));
+    assert_false(inside_slab_check(slab));
     slab->asked = 1;
     sp_slab_take(slab, 2);
-    assert_true(inside_slab_check(slab, 0));
+    assert_true(inside_slab_check(slab));
     slab->asked_each[0] = much;
-    assert_false(inside_slab_check(slab, 0));
+    assert_false(inside_slab_check(slab));
     slab->asked_each[0] = 0;
-    assert_false(inside_slab_check(slab, 0));
+    assert_false(inside_slab_check(slab));
     sp_slab_destroy(slab);
 }
 
@@ -583,9 +492,6 @@ int main(void) {
         cmocka_unit_test(the_lowest_free_block_is_taken),
         cmocka_unit_test(blocks_that_were_asked_for_alike_need_no_numbers),
         cmocka_unit_test(a_slab_of_two_sizes_tells_both_until_it_is_made_anew),
-        cmocka_unit_test(of_a_fronted_slab_a_live_block_is_claimed_once),
-        cmocka_unit_test(what_is_free_or_returned_when_a_slab_becomes_fronted_is_not_claimed),
-        cmocka_unit_test(a_block_that_is_set_aside_is_live_again_with_another_size),
         cmocka_unit_test(slabs_lie_apart_in_their_chunks),
         cmocka_unit_test(a_returned_block_is_not_free_before_it_is_accepted),
         cmocka_unit_test(accepting_when_nothing_was_returned_changes_nothing),

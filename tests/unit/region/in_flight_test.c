@@ -454,7 +454,8 @@ static bool any_lock_is_held(const struct sp_pool *inside) {
     bool held = sp_lock_is_held(&inside->lock) || sp_load_relaxed(&sp_this_thread->inside);
     SP_LIST_FOR_EACH(link, &inside->lanes.list) {
         const struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
-        held = held || sp_lock_is_held(&lane->lock.shared);
+        for (; lane; lane = sp_load_relaxed(&lane->next_shelf))
+            held = held || sp_lock_is_held(&lane->lock.shared);
     }
     return held;
 }
@@ -466,7 +467,9 @@ static void look_for_blocks(int contended) {
         return;
     in_lanes = in_chains = 0;
     SP_LIST_FOR_EACH(link, &inside->lanes.list)
-        count_lane(SP_CONTAINER_OF(link, struct sp_lane, link));
+        for (const struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link); lane;
+             lane = sp_load_relaxed(&lane->next_shelf))
+            count_lane(lane);
     for (int kind = 0; kind < SP_REGION_COUNT; kind++)
         count_region(inside, &inside->regions[kind]);
     seen_away += in_chains > in_lanes;
