@@ -11,6 +11,7 @@
 #include "region/ask.h"
 #include "region/collect.h"
 #include "region/device.h"
+#include "region/figures.h"
 #include "region/find.h"
 #include "region/held.h"
 #include "region/lane.h"
@@ -179,8 +180,7 @@ static bool is_idle(struct sp_pool *pool) {
 
 // Returns how much must be released before the pool's limit lets it grow by so many bytes.
 static uint64_t over_limit(const struct sp_pool *pool, uint64_t bytes) {
-    uint64_t room = pool->limit - sp_load_relaxed(&pool->reserved);
-    return sp_excess(bytes, room);
+    return sp_excess(bytes, sp_figures_below_limit(pool));
 }
 
 // True when the limit and the device have room for the request, once all that is free was given
