@@ -23,6 +23,15 @@ struct sp_list {
 #define SP_LIST_FOR_EACH(node, head)                                                               \
     for (struct sp_list *node = (head)->next; node != (head); node = node->next)
 
+// For each struct of a list whose structs are linked by `member`.
+#define SP_LIST_FOR_EACH_OF(type, element, member, head)                                           \
+    for (type *element = SP_LIST_AT((head)->next, head, type, member); element;                    \
+         element = SP_LIST_AT(element->member.next, head, type, member))
+
+// The struct at a link of a list, or null at the head.
+#define SP_LIST_AT(node, head, type, member)                                                       \
+    ((node) == (head) ? NULL : SP_CONTAINER_OF(node, type, member))
+
 // The body may remove (and free) the current node, but no other.
 #define SP_LIST_FOR_EACH_SAFE(node, head)                                                          \
     for (struct sp_list *node = (head)->next, *node##_next = node->next; node != (head);           \

@@ -63,12 +63,11 @@ static enum sp_held_share share_of(const struct sp_lane *lane, bool closed) {
 
 // In this order: the lane takes note of the second before it reads the first.
 static void deal(struct sp_pool *pool, bool closed) {
-    SP_LIST_FOR_EACH(link, &pool->lanes.list) {
-        struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
+    SP_LIST_FOR_EACH_OF(struct sp_lane, lane, link, &pool->lanes.list) {
         enum sp_held_share share = share_of(lane, closed);
-        for (; lane; lane = sp_load_relaxed(&lane->next_shelf)) {
-            atomic_store(&lane->share, share);
-            atomic_store(&lane->looks, true);
+        for (struct sp_lane *shelf = lane; shelf; shelf = sp_load_relaxed(&shelf->next_shelf)) {
+            atomic_store(&shelf->share, share);
+            atomic_store(&shelf->looks, true);
         }
     }
 }

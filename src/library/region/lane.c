@@ -205,8 +205,8 @@ static void give_all_spare(struct sp_lane *lane) {
 // ------------------------------------------------------------------------------------------- walks
 
 static struct sp_lane *next_locked(struct sp_pool *pool, const struct sp_lane *lane) {
-    const struct sp_list *next = lane ? lane->link.next : pool->lanes.list.next;
-    return next == &pool->lanes.list ? NULL : SP_CONTAINER_OF(next, struct sp_lane, link);
+    struct sp_list *next = lane ? lane->link.next : pool->lanes.list.next;
+    return SP_LIST_AT(next, &pool->lanes.list, struct sp_lane, link);
 }
 
 struct sp_lane *sp_lane_next(struct sp_pool *pool, const struct sp_lane *lane) {

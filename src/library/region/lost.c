@@ -103,8 +103,7 @@ void sp_lost_find(struct sp_pool *pool) {
     if (!sp_vmm_provider(&pool->device->vmm)->is_of_context)
         return;
     for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
-        SP_LIST_FOR_EACH(link, &pool->regions[kind].segments) {
-            struct sp_segment *segment = SP_CONTAINER_OF(link, struct sp_segment, link);
+        SP_LIST_FOR_EACH_OF(struct sp_segment, segment, link, &pool->regions[kind].segments) {
             const struct sp_plain *plain = &segment->view.plain;
             if (!segment->view.provider->is_of_context || segment->is_lost)
                 continue;

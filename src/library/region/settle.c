@@ -198,8 +198,8 @@ static bool settle_lane(struct sp_pool *pool, struct sp_lane *lane, unsigned *lo
 }
 
 static bool settle_lanes(struct sp_pool *pool, unsigned *looks) {
-    SP_LIST_FOR_EACH(link, &pool->lanes.list) {
-        if (!settle_lane(pool, SP_CONTAINER_OF(link, struct sp_lane, link), looks))
+    SP_LIST_FOR_EACH_OF(struct sp_lane, lane, link, &pool->lanes.list) {
+        if (!settle_lane(pool, lane, looks))
             return false;
     }
     return true;

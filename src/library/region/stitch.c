@@ -244,8 +244,7 @@ static struct sp_block *take_from(const struct sp_request *request, struct sp_st
 
 struct sp_block *sp_stitch_take_kept(const struct sp_request *request) {
     struct sp_pool *pool = request->pool;
-    SP_LIST_FOR_EACH(link, &pool->kept.views) {
-        struct sp_stitch *stitch = stitch_at(link);
+    SP_LIST_FOR_EACH_OF(struct sp_stitch, stitch, by_use, &pool->kept.views) {
         uint64_t address =
             stitch->segment.chain.size >= request->size ? find_in(request, stitch) : 0;
         struct sp_block *block = address ? take_from(request, stitch, address) : NULL;
@@ -290,8 +289,7 @@ static void invalidate(struct sp_stitch *stitch, struct sp_run *run) {
 }
 
 void sp_stitch_invalidate(struct sp_extent *extent) {
-    SP_LIST_FOR_EACH(link, &extent->aliases) {
-        const struct sp_alias_entry *entry = SP_CONTAINER_OF(link, struct sp_alias_entry, link);
+    SP_LIST_FOR_EACH_OF(const struct sp_alias_entry, entry, link, &extent->aliases) {
         struct sp_stitch *stitch = entry->alias->owner;
         invalidate(stitch, &stitch->runs[entry - entry->alias->entries]);
     }

@@ -49,10 +49,9 @@ static uint64_t counted_by_lane(const struct sp_lane *lane, enum sp_statistic st
 uint64_t sp_statistic_of_lanes(struct sp_pool *pool, enum sp_statistic statistic) {
     uint64_t sum = 0;
     sp_lock_acquire(&pool->lock);
-    SP_LIST_FOR_EACH(link, &pool->lanes.list) {
-        const struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
-        for (; lane; lane = sp_load_relaxed(&lane->next_shelf))
-            sum += counted_by_lane(lane, statistic);
+    SP_LIST_FOR_EACH_OF(const struct sp_lane, lane, link, &pool->lanes.list) {
+        for (const struct sp_lane *s = lane; s; s = sp_load_relaxed(&s->next_shelf))
+            sum += counted_by_lane(s, statistic);
     }
     sp_lock_release(&pool->lock);
     return sum;
@@ -125,8 +124,8 @@ static void add_segment(void *context, const struct sp_segment *segment) {
 
 static uint64_t add_views(const struct sp_list *views) {
     uint64_t sum = 0;
-    SP_LIST_FOR_EACH(link, views)
-        sum += SP_CONTAINER_OF(link, struct sp_stitch, by_use)->alias->size;
+    SP_LIST_FOR_EACH_OF(struct sp_stitch, stitch, by_use, views)
+        sum += stitch->alias->size;
     return sum;
 }
 

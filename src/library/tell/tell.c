@@ -90,9 +90,8 @@ static bool visit_device(struct sp_device *device,
     bool whole = true;
     if (!sp_lock_try_for(&device->lock, SP_SECOND))
         return false;
-    SP_LIST_FOR_EACH(link, &device->pools)
-        whole =
-            whole && visit_pool(SP_CONTAINER_OF(link, struct sp_pool, listing.link), visit, data);
+    SP_LIST_FOR_EACH_OF(struct sp_pool, pool, listing.link, &device->pools)
+        whole = whole && visit_pool(pool, visit, data);
     sp_lock_release(&device->lock);
     return whole;
 }

@@ -32,8 +32,8 @@ void sp_walk_pool(const struct sp_pool *pool, unsigned kinds, const struct sp_wa
     for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
         if (!(kinds & SP_WALK_KIND(kind)))
             continue;
-        SP_LIST_FOR_EACH(link, &pool->regions[kind].segments)
-            walk_segment(SP_CONTAINER_OF(link, struct sp_segment, link), visitor, context);
+        SP_LIST_FOR_EACH_OF(struct sp_segment, segment, link, &pool->regions[kind].segments)
+            walk_segment(segment, visitor, context);
     }
 }
 

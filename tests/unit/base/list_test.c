@@ -29,6 +29,9 @@ static void assert_numbers(const struct sp_list *head, const int *numbers, size_
     for (const struct sp_list *node = head->prev; node != head; node = node->prev)
         assert_int_equal(number_of(node), numbers[--i]);
     assert_int_equal(i, 0);
+    SP_LIST_FOR_EACH_OF(const struct item, item, link, head)
+        assert_int_equal(item->number, numbers[i++]);
+    assert_int_equal(i, count);
 }
 
 static void an_empty_list_has_no_first_or_last(void **state) {
