@@ -19,10 +19,6 @@ static bool fits_ordered(const struct sp_shortage *shortage, unsigned parts) {
 
 // ----------------------------------------------------------------------------------------- to wait
 
-static bool is_of_flags(const struct sp_shortage *shortage, unsigned flags) {
-    return (shortage->request->flags & flags) != 0;
-}
-
 static bool is_of_current_context(const struct sp_room *room) {
     const struct sp_stream *holder = room->holder;
     return !holder ||
@@ -90,16 +86,17 @@ static void advise_for_pending(const struct sp_shortage *shortage, struct sp_tex
     const struct sp_pool *pool = shortage->request->pool;
     bool ordered = fits_ordered(shortage, SP_PENDING);
     bool policy = sp_pool_policy(pool, poolMemPoolReuseAllowInternalDependencies);
-    bool flagged = is_of_flags(shortage, poolMallocSameStreamOnly | poolMallocNoInsertedWaits);
-    if (ordered && !policy && !flagged)
+    unsigned flags =
+        shortage->request->flags & (poolMallocSameStreamOnly | poolMallocNoInsertedWaits);
+    if (ordered && !policy && flags == 0)
         sp_text_add(text,
                     "ReuseAllowInternalDependencies lets the stream wait for what is pending");
     else if (sp_shortage_is_near(shortage, SP_PENDING) && !sp_pool_is_deterministic(pool))
         advise_host_wait(shortage, text);
-    else if (ordered && policy && flagged)
+    else if (ordered && policy && flags != 0)
         sp_text_add(text, "without %s the stream could wait for what is pending",
-                    is_of_flags(shortage, poolMallocSameStreamOnly) ? "poolMallocSameStreamOnly"
-                                                                    : "poolMallocNoInsertedWaits");
+                    flags & poolMallocSameStreamOnly ? "poolMallocSameStreamOnly"
+                                                     : "poolMallocNoInsertedWaits");
     else
         advise_wait(shortage, SP_PENDING, text);
 }
@@ -324,18 +321,13 @@ static void say_held(const struct sp_room *room, const char *how, struct sp_text
                     sp_text_stream(room->most).text);
 }
 
-static uint64_t largest_piece(const struct sp_shortage *shortage) {
-    const struct sp_room *here = &shortage->rooms[SP_HERE];
-    bool own_alone = shortage->request->kind == SP_REGION_FIXED || here->row > here->other_row;
-    return own_alone ? here->row : here->other_row;
-}
-
 static void say_figures(const struct sp_shortage *shortage, struct sp_text *text) {
-    const struct sp_room *all = &shortage->rooms[SP_ALL];
+    const struct sp_room *all = &shortage->rooms[SP_ALL], *here = &shortage->rooms[SP_HERE];
+    bool is_own = shortage->request->kind == SP_REGION_FIXED || here->row > here->other_row;
     sp_text_add(text, "; in use %s of %s reserved, free here %s (largest piece %s), pending",
                 sp_text_bytes(shortage->used).text, sp_text_bytes(shortage->reserved).text,
-                sp_text_bytes(shortage->rooms[SP_HERE].useful).text,
-                sp_text_bytes(largest_piece(shortage)).text);
+                sp_text_bytes(here->useful).text,
+                sp_text_bytes(is_own ? here->row : here->other_row).text);
     say_held(&shortage->rooms[SP_PENDING], "behind", text);
     sp_text_add(text, ", unfenced");
     say_held(&shortage->rooms[SP_UNFENCED], "of", text);

@@ -1,5 +1,6 @@
 #include "tell/statistic.h"
 
+#include "base/number.h"
 #include "region/device.h"
 #include "region/free_extents.h"
 #include "region/lane.h"
@@ -7,31 +8,26 @@
 #include "tell/room.h"
 #include "tell/walk.h"
 
-#include <streampool/lists.h>
+const struct sp_statistic_entry sp_statistic_entries[] = {
+#define ENTRY(name, number, text) {#name, poolMemPoolStat##name, text},
+    STREAMPOOL_POOL_STATISTICS(ENTRY) STREAMPOOL_POOL_GAUGES(ENTRY)
+#undef ENTRY
+        {0},
+};
+
+static size_t index_of(enum poolMemPoolAttr attribute) {
+    size_t i = 0;
+    while (sp_statistic_entries[i].name && sp_statistic_entries[i].attribute != attribute)
+        i++;
+    return i;
+}
 
 enum sp_statistic sp_statistic_of(enum poolMemPoolAttr attribute) {
-    switch (attribute) {
-#define STATISTIC_CASE(name, number, text)                                                         \
-    case poolMemPoolStat##name:                                                                    \
-        return SP_STATISTIC_##name;
-        STREAMPOOL_POOL_STATISTICS(STATISTIC_CASE)
-#undef STATISTIC_CASE
-    default:
-        return SP_STATISTIC_COUNT;
-    }
+    return (enum sp_statistic)sp_min(index_of(attribute), SP_STATISTIC_COUNT);
 }
 
 const char *sp_statistic_name(enum poolMemPoolAttr attribute) {
-    switch (attribute) {
-#define NAME(name, number, text)                                                                   \
-    case poolMemPoolStat##name:                                                                    \
-        return #name;
-        STREAMPOOL_POOL_STATISTICS(NAME)
-        STREAMPOOL_POOL_GAUGES(NAME)
-#undef NAME
-    default:
-        return NULL;
-    }
+    return sp_statistic_entries[index_of(attribute)].name;
 }
 
 // Each lane counts what it served from its own lists, and what its frees recorded.
@@ -70,36 +66,29 @@ struct memory {
     // free ends of two others. Those of the fixed region are never mapped once more.
     uint64_t whole, tail, front;
     const struct sp_block *seen; // may lie in many extents, and is looked at once
-    bool is_good;
+    bool can_be_remapped;
 };
 
 // Memory in a quick list is free, though to its chain it is taken; of a stitched block, too.
-static bool is_unused(const struct sp_block *block) {
-    if (sp_block_state(block) == SP_BLOCK_STITCHED)
-        block = block->part_of;
-    return sp_free_extents_is_free(block) || sp_block_state(block) == SP_BLOCK_CACHED;
-}
-
-static bool can_be_remapped(struct memory *memory, const struct sp_block *block) {
-    enum sp_region_kind kind = sp_segment_of(block)->kind;
-    if (block != memory->seen)
-        memory->is_good = kind != SP_REGION_FIXED &&
-                          block->tier == &memory->pool->regions[kind].ready &&
-                          !sp_free_extents_has_released(block, block);
-    memory->seen = block;
-    return memory->is_good;
-}
-
 static void add_unused(void *context, const struct sp_extent *extent, const struct sp_block *block,
                        uint64_t bytes) {
     (void)extent;
-    ((struct memory *)context)->unused += is_unused(block) ? bytes : 0;
+    if (sp_block_state(block) == SP_BLOCK_STITCHED)
+        block = block->part_of;
+    if (sp_free_extents_is_free(block) || sp_block_state(block) == SP_BLOCK_CACHED)
+        ((struct memory *)context)->unused += bytes;
 }
 
 static void add_ready(void *context, const struct sp_extent *extent, const struct sp_block *block,
                       uint64_t bytes) {
     struct memory *memory = context;
-    if (!can_be_remapped(memory, block))
+    enum sp_region_kind kind = sp_segment_of(block)->kind;
+    if (block != memory->seen)
+        memory->can_be_remapped = kind != SP_REGION_FIXED &&
+                                  block->tier == &memory->pool->regions[kind].ready &&
+                                  !sp_free_extents_has_released(block, block);
+    memory->seen = block;
+    if (!memory->can_be_remapped)
         return;
     if (bytes == extent->size)
         memory->whole += bytes;
@@ -222,7 +211,16 @@ static bool read_locked(const struct sp_pool *pool, enum poolMemPoolAttr attribu
     }
 }
 
-static bool read_gauge(struct sp_pool *pool, enum poolMemPoolAttr attribute, uint64_t *value) {
+// A record that a lane had counted when counting began anew, and that failed then, would leave less
+// than none.
+bool sp_statistic_read(struct sp_pool *pool, enum poolMemPoolAttr attribute, uint64_t *value) {
+    enum sp_statistic statistic = sp_statistic_of(attribute);
+    if (statistic != SP_STATISTIC_COUNT) {
+        uint64_t count =
+            sp_load_relaxed(&pool->statistics[statistic]) + sp_statistic_of_lanes(pool, statistic);
+        *value = (int64_t)count < 0 ? 0 : count;
+        return true;
+    }
     if (attribute == poolMemPoolStatPendingBytes) {
         *value = pending_bytes(pool);
         return true;
@@ -233,18 +231,4 @@ static bool read_gauge(struct sp_pool *pool, enum poolMemPoolAttr attribute, uin
     sp_lock_release(&pool->lock);
     sp_lock_release(&pool->map_lock);
     return read;
-}
-
-// -------------------------------------------------------------------------------------------- both
-
-// A record that a lane had counted when counting began anew, and that failed then, would leave less
-// than none.
-bool sp_statistic_read(struct sp_pool *pool, enum poolMemPoolAttr attribute, uint64_t *value) {
-    enum sp_statistic statistic = sp_statistic_of(attribute);
-    if (statistic == SP_STATISTIC_COUNT)
-        return read_gauge(pool, attribute, value);
-    uint64_t count =
-        sp_load_relaxed(&pool->statistics[statistic]) + sp_statistic_of_lanes(pool, statistic);
-    *value = (int64_t)count < 0 ? 0 : count;
-    return true;
 }
