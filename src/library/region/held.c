@@ -16,10 +16,6 @@ uint64_t sp_held_max(const struct sp_pool *pool) {
     return sp_min(SP_HELD_MAX, most / SP_HELD_PART);
 }
 
-void sp_held_init(struct sp_held *held) {
-    sp_list_init(&held->lanes);
-}
-
 // -------------------------------------------------------------------------------------- lazy lanes
 
 bool sp_held_is_promised(const struct sp_pool *pool) {
@@ -82,13 +78,6 @@ void sp_held_deal_strict(struct sp_pool *pool) {
 
 // --------------------------------------------------------------------- with the extents' lock held
 
-static uint64_t bytes_of_locked(const struct sp_held *held, uint64_t bits) {
-    uint64_t sum = 0;
-    for (; bits; bits &= bits - 1)
-        sum += sp_load_relaxed(&held->extents[sp_lowest_bit(bits)].size);
-    return sum;
-}
-
 static void give_back_locked(struct sp_held *held, struct sp_lane *lane) {
     for (uint64_t bits = lane->holds; bits; bits &= bits - 1) {
         struct sp_held_extent *extent = &held->extents[sp_lowest_bit(bits)];
@@ -118,7 +107,9 @@ static void look_at_others_locked(struct sp_held *held) {
 
 static bool has_room_locked(const struct sp_held *held, const struct sp_lane *lane, uint64_t size) {
     uint64_t left = sp_excess(sp_held_max(lane->pool), held->bytes);
-    uint64_t mine = bytes_of_locked(held, lane->holds);
+    uint64_t mine = 0;
+    for (uint64_t bits = lane->holds; bits; bits &= bits - 1)
+        mine += sp_load_relaxed(&held->extents[sp_lowest_bit(bits)].size);
     return held->taken != UINT64_MAX && size <= left && mine + size <= (mine + left) / 2;
 }
 
