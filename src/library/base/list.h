@@ -84,10 +84,6 @@ static inline struct sp_list *sp_list_first(const struct sp_list *head) {
     return sp_list_empty(head) ? NULL : head->next;
 }
 
-static inline struct sp_list *sp_list_last(const struct sp_list *head) {
-    return sp_list_empty(head) ? NULL : head->prev;
-}
-
 static inline struct sp_list *sp_list_pop_front(struct sp_list *head) {
     struct sp_list *node = sp_list_first(head);
     if (node)

@@ -185,7 +185,7 @@ void sp_collect_slab(struct sp_pool *pool, struct sp_lane *lane, struct sp_slab 
 // its fences go along with the run.
 static void collect_slabs(struct sp_lane *lane) {
     for (; lane; lane = sp_load_acquire(&lane->next_shelf)) {
-        struct sp_list empty = {&empty, &empty};
+        struct sp_list empty = {&empty, &empty}, *next;
         sp_biased_lock_acquire(&lane->lock);
         SP_LIST_FOR_EACH_SAFE(link, &lane->owned_slabs) {
             struct sp_slab *slab = SP_CONTAINER_OF(link, struct sp_slab, owned_link);
@@ -197,10 +197,8 @@ static void collect_slabs(struct sp_lane *lane) {
             sp_list_push_back(&empty, &slab->owned_link);
         }
         sp_biased_lock_release(&lane->lock);
-        while (!sp_list_empty(&empty)) {
-            struct sp_list *link = sp_list_pop_front(&empty);
-            sp_collect_slab(lane->pool, lane, SP_CONTAINER_OF(link, struct sp_slab, owned_link));
-        }
+        while ((next = sp_list_pop_front(&empty)))
+            sp_collect_slab(lane->pool, lane, SP_CONTAINER_OF(next, struct sp_slab, owned_link));
     }
 }
 

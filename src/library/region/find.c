@@ -107,14 +107,6 @@ static struct sp_block *better_in_reach(const struct sp_request *request,
     return best;
 }
 
-// The best fit with whole pages, likewise.
-static struct sp_block *best_pages_at_hand(const struct sp_request *request) {
-    const struct sp_lane *lane = request->lane;
-    struct sp_block *best = better_in_reach(request, &lane->unfenced[request->kind], NULL);
-    best = better_in_reach(request, &lane->tiers[request->kind], best);
-    return better_in_reach(request, &lane->pool->regions[request->kind].ready, best);
-}
-
 static struct sp_block *better_of_lane(const struct sp_request *request, const struct sp_lane *lane,
                                        struct sp_block *best) {
     if (!lane || lane == request->lane)
@@ -162,10 +154,16 @@ static struct sp_block *best_of_others(const struct sp_request *request) {
 // -------------------------------------------------------------------------------- the best of all
 
 static struct sp_block *best_alone(const struct sp_request *request) {
-    struct sp_block *block = request->unit > 1
-                                 ? best_pages_at_hand(request)
-                                 : best_at_hand(request->lane, request->kind, request->size);
-    return block ? block : best_of_others(request);
+    const struct sp_lane *lane = request->lane;
+    struct sp_block *best = NULL;
+    if (request->unit > 1) { // whole pages are looked for, likewise
+        best = better_in_reach(request, &lane->unfenced[request->kind], best);
+        best = better_in_reach(request, &lane->tiers[request->kind], best);
+        best = better_in_reach(request, &lane->pool->regions[request->kind].ready, best);
+    } else {
+        best = best_at_hand(lane, request->kind, request->size);
+    }
+    return best ? best : best_of_others(request);
 }
 
 struct sp_block *sp_find_aside(struct sp_request *request) {

@@ -234,10 +234,9 @@ void sp_lane_free_all(struct sp_pool *pool) {
     }
     pool->lanes.collected_last = NULL;
     sp_store_relaxed(&pool->lanes.offers, NULL);
-    while (!sp_list_empty(&pool->lanes.legacy))
-        sp_list_pop_front(&pool->lanes.legacy);
-    while (!sp_list_empty(&pool->lanes.list)) {
-        struct sp_list *link = sp_list_pop_front(&pool->lanes.list);
+    while (sp_list_pop_front(&pool->lanes.legacy))
+        ;
+    for (struct sp_list *link; (link = sp_list_pop_front(&pool->lanes.list));) {
         struct sp_lane *shelf = SP_CONTAINER_OF(link, struct sp_lane, link);
         for (struct sp_lane *next; shelf; shelf = next) {
             next = sp_load_relaxed(&shelf->next_shelf);

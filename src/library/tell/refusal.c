@@ -118,25 +118,19 @@ static void say_context_fence(const struct sp_shortage *shortage, struct sp_text
     }
 }
 
-static bool could_wait_for_others(const struct sp_shortage *shortage) {
-    const struct sp_pool *pool = shortage->request->pool;
-    unsigned parts = sp_shortage_is_near(shortage, SP_PENDING) ? SP_HERE | SP_PENDING : SP_HERE;
-    return shortage->lack == SP_LACK_DEVICE &&
-           sp_load_relaxed(&pool->attributes.host_wait_max) == 0 &&
-           !sp_pool_is_deterministic(pool) &&
-           sp_shortage_fits(shortage, parts, parts, shortage->others[SP_READY | SP_PENDING].whole);
-}
-
 // No stream can be made to wait for another pool's memory, which has to be given back first. The
 // streams that hold it back aren't named, so neither is their context.
 static void advise_for_others(const struct sp_shortage *shortage, struct sp_text *text) {
-    const struct sp_room *own = &shortage->rooms[SP_ALL];
-    const struct sp_room *rest = &shortage->others[SP_ALL];
-    bool is_current = is_of_current_context(own) && is_of_current_context(rest);
+    const struct sp_pool *pool = shortage->request->pool;
+    unsigned parts = sp_shortage_is_near(shortage, SP_PENDING) ? SP_HERE | SP_PENDING : SP_HERE;
+    bool is_current = is_of_current_context(&shortage->rooms[SP_ALL]) &&
+                      is_of_current_context(&shortage->others[SP_ALL]);
     sp_text_add(text, "other pools of the device hold %s that are free and may still be in use: ",
                 sp_text_bytes(shortage->others_free).text);
     say_device(shortage, is_current ? "" : with_each_context, text);
-    if (could_wait_for_others(shortage))
+    if (shortage->lack == SP_LACK_DEVICE && !sp_pool_is_deterministic(pool) &&
+        sp_load_relaxed(&pool->attributes.host_wait_max) == 0 &&
+        sp_shortage_fits(shortage, parts, parts, shortage->others[SP_READY | SP_PENDING].whole))
         sp_text_add(text, ", or HostWaitMax lets an allocation wait for it");
 }
 

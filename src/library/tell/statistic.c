@@ -31,23 +31,14 @@ const char *sp_statistic_name(enum poolMemPoolAttr attribute) {
 }
 
 // Each lane counts what it served from its own lists, and what its frees recorded.
-static uint64_t counted_by_lane(const struct sp_lane *lane, enum sp_statistic statistic) {
-    switch (statistic) {
-    case SP_STATISTIC_ReuseSameStream:
-        return sp_load_relaxed(&lane->hits);
-    case SP_STATISTIC_EventsRecorded:
-        return sp_load_relaxed(&lane->records);
-    default:
-        return 0;
-    }
-}
-
 uint64_t sp_statistic_of_lanes(struct sp_pool *pool, enum sp_statistic statistic) {
     uint64_t sum = 0;
     sp_lock_acquire(&pool->lock);
     SP_LIST_FOR_EACH_OF(const struct sp_lane, lane, link, &pool->lanes.list) {
         for (const struct sp_lane *s = lane; s; s = sp_load_relaxed(&s->next_shelf))
-            sum += counted_by_lane(s, statistic);
+            sum += statistic == SP_STATISTIC_ReuseSameStream  ? sp_load_relaxed(&s->hits)
+                   : statistic == SP_STATISTIC_EventsRecorded ? sp_load_relaxed(&s->records)
+                                                              : 0;
     }
     sp_lock_release(&pool->lock);
     return sum;
@@ -175,39 +166,29 @@ static uint64_t pending_bytes(struct sp_pool *pool) {
 
 // ------------------------------------------------------------------------------------------ gauges
 
-static bool read_locked(const struct sp_pool *pool, enum poolMemPoolAttr attribute,
-                        uint64_t *value) {
+static uint64_t gauge_locked(const struct sp_pool *pool, enum poolMemPoolAttr attribute) {
     switch (attribute) {
     case poolMemPoolStatKeptViews:
-        *value = pool->kept.view_count;
-        return true;
+        return pool->kept.view_count;
     case poolMemPoolStatKeptMappings:
-        *value = pool->kept.mapping_count;
-        return true;
+        return pool->kept.mapping_count;
     case poolMemPoolStatZombies:
-        *value = sp_load_relaxed(&pool->kept.zombie_count);
-        return true;
+        return sp_load_relaxed(&pool->kept.zombie_count);
     case poolMemPoolStatAddressSpace:
-        *value =
-            look_through(pool, (struct sp_walk_visitor){.segment = add_segment}).address_space +
-            add_views(&pool->kept.views) + add_views(&pool->kept.zombies);
-        return true;
+        return look_through(pool, (struct sp_walk_visitor){.segment = add_segment}).address_space +
+               add_views(&pool->kept.views) + add_views(&pool->kept.zombies);
     case poolMemPoolStatLargestFree:
-        *value = if_a_page(largest_ready(pool, SP_REGION_LARGE));
-        return true;
+        return if_a_page(largest_ready(pool, SP_REGION_LARGE));
     case poolMemPoolStatLargestRemapped:
-        *value = if_a_page(largest_without_growth(pool));
-        return true;
+        return if_a_page(largest_without_growth(pool));
     case poolMemPoolStatPinnedBytes:
-        *value =
-            look_through(pool, (struct sp_walk_visitor){.piece = add_unused, .extent = add_extent})
-                .pinned;
-        return true;
+        return look_through(pool,
+                            (struct sp_walk_visitor){.piece = add_unused, .extent = add_extent})
+            .pinned;
     case poolMemPoolStatExtents:
-        *value = look_through(pool, (struct sp_walk_visitor){.extent = add_extent}).extents;
-        return true;
+        return look_through(pool, (struct sp_walk_visitor){.extent = add_extent}).extents;
     default:
-        return false;
+        return 0;
     }
 }
 
@@ -215,20 +196,20 @@ static bool read_locked(const struct sp_pool *pool, enum poolMemPoolAttr attribu
 // than none.
 bool sp_statistic_read(struct sp_pool *pool, enum poolMemPoolAttr attribute, uint64_t *value) {
     enum sp_statistic statistic = sp_statistic_of(attribute);
+    if (!sp_statistic_name(attribute))
+        return false;
     if (statistic != SP_STATISTIC_COUNT) {
         uint64_t count =
             sp_load_relaxed(&pool->statistics[statistic]) + sp_statistic_of_lanes(pool, statistic);
         *value = (int64_t)count < 0 ? 0 : count;
-        return true;
-    }
-    if (attribute == poolMemPoolStatPendingBytes) {
+    } else if (attribute == poolMemPoolStatPendingBytes) {
         *value = pending_bytes(pool);
-        return true;
+    } else {
+        sp_lock_acquire(&pool->map_lock);
+        sp_lock_acquire(&pool->lock);
+        *value = gauge_locked(pool, attribute);
+        sp_lock_release(&pool->lock);
+        sp_lock_release(&pool->map_lock);
     }
-    sp_lock_acquire(&pool->map_lock);
-    sp_lock_acquire(&pool->lock);
-    bool read = read_locked(pool, attribute, value);
-    sp_lock_release(&pool->lock);
-    sp_lock_release(&pool->map_lock);
-    return read;
+    return true;
 }
