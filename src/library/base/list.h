@@ -23,6 +23,15 @@ struct sp_list {
 #define SP_LIST_FOR_EACH(node, head)                                                               \
     for (struct sp_list *node = (head)->next; node != (head); node = node->next)
 
+// For each struct of a list whose structs are linked by `member`.
+#define SP_LIST_FOR_EACH_OF(type, element, member, head)                                           \
+    for (type *element = SP_LIST_AT((head)->next, head, type, member); element;                    \
+         element = SP_LIST_AT(element->member.next, head, type, member))
+
+// The struct at a link of a list, or null at the head.
+#define SP_LIST_AT(node, head, type, member)                                                       \
+    ((node) == (head) ? NULL : SP_CONTAINER_OF(node, type, member))
+
 // The body may remove (and free) the current node, but no other.
 #define SP_LIST_FOR_EACH_SAFE(node, head)                                                          \
     for (struct sp_list *node = (head)->next, *node##_next = node->next; node != (head);           \
@@ -73,10 +82,6 @@ static inline void sp_list_append_all(struct sp_list *head, struct sp_list *from
 
 static inline struct sp_list *sp_list_first(const struct sp_list *head) {
     return sp_list_empty(head) ? NULL : head->next;
-}
-
-static inline struct sp_list *sp_list_last(const struct sp_list *head) {
-    return sp_list_empty(head) ? NULL : head->prev;
 }
 
 static inline struct sp_list *sp_list_pop_front(struct sp_list *head) {

@@ -181,8 +181,8 @@ static bool find_awaitable(const struct sp_request *request, unsigned class_inde
     for (struct sp_lane *shelf = request->lane; shelf && !found;
          shelf = sp_load_acquire(&shelf->next_shelf)) {
         sp_biased_lock_acquire(&shelf->lock);
-        SP_LIST_FOR_EACH(link, &shelf->returned_slabs[class_index]) {
-            const struct sp_slab *slab = SP_CONTAINER_OF(link, struct sp_slab, returned_link);
+        SP_LIST_FOR_EACH_OF(const struct sp_slab, slab, returned_link,
+                            &shelf->returned_slabs[class_index]) {
             if (!found && sp_request_rule(request, &slab->foreign) <= SP_RULE_MADE_ORDERED)
                 found = sp_fence_set_join(fences, &slab->foreign);
         }

@@ -169,10 +169,8 @@ static bool is_idle(struct sp_pool *pool) {
     sp_settle_all(pool);
     for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
         pending += pool->regions[kind].waiting.bytes + pool->regions[kind].unfenced.bytes;
-        SP_LIST_FOR_EACH(link, &pool->lanes.list) {
-            const struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
+        SP_LIST_FOR_EACH_OF(const struct sp_lane, lane, link, &pool->lanes.list)
             pending += lane->tiers[kind].bytes + lane->unfenced[kind].bytes;
-        }
     }
     sp_lock_release(&pool->lock);
     return pending == 0;

@@ -133,8 +133,8 @@ typedef bool predicate(const struct sp_request *request, const struct sp_lane *l
 static bool any_lane_of(const struct sp_request *request, struct sp_pool *pool, predicate *is_one) {
     bool any = false;
     sp_lock_acquire(&pool->lock);
-    SP_LIST_FOR_EACH(link, &pool->lanes.list)
-        any = any || is_one(request, SP_CONTAINER_OF(link, struct sp_lane, link));
+    SP_LIST_FOR_EACH_OF(struct sp_lane, lane, link, &pool->lanes.list)
+        any = any || is_one(request, lane);
     sp_lock_release(&pool->lock);
     return any;
 }

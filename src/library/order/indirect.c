@@ -244,8 +244,7 @@ static void wait_at_exit(void) {
 }
 
 static bool is_under_way_locked(const struct sp_stream *stream) {
-    SP_LIST_FOR_EACH(link, &sp_context_waits.under_way) {
-        const struct wait *wait = SP_CONTAINER_OF(link, struct wait, link);
+    SP_LIST_FOR_EACH_OF(const struct wait, wait, link, &sp_context_waits.under_way) {
         if (sp_stream_is_of(stream, wait->context, wait->context_id))
             return true;
     }

@@ -391,8 +391,7 @@ struct sp_stream *sp_registry_add(const struct sp_stream_description *fresh) {
 
 static int find_pending_in(struct sp_list *slots, struct sp_stream **pending, int most) {
     int count = 0, looks = 0;
-    SP_LIST_FOR_EACH(link, slots) {
-        struct sp_stream *stream = SP_CONTAINER_OF(link, struct sp_stream, links.unused);
+    SP_LIST_FOR_EACH_OF(struct sp_stream, stream, links.unused, slots) {
         if (looks++ == most)
             break;
         if (sp_progress_has_pending_events(stream))
@@ -430,8 +429,7 @@ uint32_t sp_registry_context_count(void) {
 }
 
 static bool has_pending_frees(const struct sp_registry_known *context) {
-    SP_LIST_FOR_EACH(link, &context->streams) {
-        const struct sp_stream *stream = SP_CONTAINER_OF(link, struct sp_stream, links.of_context);
+    SP_LIST_FOR_EACH_OF(const struct sp_stream, stream, links.of_context, &context->streams) {
         struct sp_fence last = {stream->slot, sp_load_relaxed(&stream->freed)};
         if (!sp_progress_is_past(last))
             return true;

@@ -80,8 +80,7 @@ static poolError_t set_deterministic(struct sp_pool *pool, uint64_t number) {
     atomic_store(&pool->is_complete,
                  deterministic ? sp_progress_is_synchronized : sp_progress_is_complete);
     pool->settled = pool->settled_lanes = UINT64_MAX;
-    SP_LIST_FOR_EACH(link, &pool->lanes.list) {
-        struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
+    SP_LIST_FOR_EACH_OF(struct sp_lane, lane, link, &pool->lanes.list) {
         if (deterministic)
             sp_progress_set_strict(lane->stream);
     }

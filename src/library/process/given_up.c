@@ -74,8 +74,7 @@ static bool note_all(struct sp_pool *pool) {
     for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
         noted = noted && note_tier(pool, &pool->regions[kind].waiting) &&
                 note_tier(pool, &pool->regions[kind].unfenced);
-        SP_LIST_FOR_EACH(link, &pool->lanes.list) {
-            const struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
+        SP_LIST_FOR_EACH_OF(const struct sp_lane, lane, link, &pool->lanes.list) {
             noted = noted && note_tier(pool, &lane->tiers[kind]) &&
                     note_tier(pool, &lane->unfenced[kind]);
         }
@@ -100,8 +99,7 @@ static void make_due(struct sp_pool *pool) {
 // awaited yet.
 static void stop_waiting(struct sp_pool *pool) {
     sp_lock_acquire(&pool->lock);
-    SP_LIST_FOR_EACH(link, &pool->lanes.list) {
-        struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
+    SP_LIST_FOR_EACH_OF(struct sp_lane, lane, link, &pool->lanes.list) {
         if (pool->given_up.waits && lane->awaits != 0)
             sp_tree_remove(&pool->device->awaited[pool->given_up.awaits_synchronize],
                            &lane->awaited);
@@ -116,8 +114,7 @@ static bool try_to_wait(struct sp_pool *pool) {
     sp_lock_acquire(&pool->lock);
     pool->given_up.awaits_synchronize = sp_pool_measure(pool) == sp_progress_is_synchronized;
     bool noted = note_all(pool);
-    SP_LIST_FOR_EACH(link, &pool->lanes.list) {
-        struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
+    SP_LIST_FOR_EACH_OF(struct sp_lane, lane, link, &pool->lanes.list) {
         if (!noted || lane->awaits == 0)
             continue;
         sp_tree_insert(&pool->device->awaited[pool->given_up.awaits_synchronize], &lane->awaited);
@@ -291,8 +288,8 @@ void sp_given_up_reap_all(struct sp_device *device) {
     if (sp_load_acquire(&device->given_up) == 0)
         return;
     sp_lock_acquire(&device->lock);
-    SP_LIST_FOR_EACH(link, &device->holders[SP_HOLDERS_GIVEN_UP])
-        wake_locked(SP_CONTAINER_OF(link, struct sp_pool, listing.holds));
+    SP_LIST_FOR_EACH_OF(struct sp_pool, pool, listing.holds, &device->holders[SP_HOLDERS_GIVEN_UP])
+        wake_locked(pool);
     sp_lock_release(&device->lock);
     reap_due(device);
 }

@@ -135,8 +135,7 @@ void sp_observe_destroyed(const struct sp_stream *stream, uint64_t number) {
 // Pools that were never used have nothing to tell, and destroyed ones are in their sum.
 static void print_pools_of(struct sp_device *device, FILE *out) {
     sp_lock_acquire(&device->lock);
-    SP_LIST_FOR_EACH(link, &device->pools) {
-        struct sp_pool *pool = SP_CONTAINER_OF(link, struct sp_pool, listing.link);
+    SP_LIST_FOR_EACH_OF(struct sp_pool, pool, listing.link, &device->pools) {
         if (!sp_load_relaxed(&pool->destroyed) && sp_load_relaxed(&pool->reserved_high) > 0) {
             sp_collect_all(pool);
             sp_tell_print(pool, out);

@@ -92,8 +92,7 @@ void sp_ask_and_close_lanes(struct sp_pool *pool) {
 static struct sp_stream *unasked_stream(struct sp_pool *pool, CUcontext context, uint64_t id) {
     struct sp_stream *found = NULL;
     sp_lock_acquire(&pool->lock);
-    SP_LIST_FOR_EACH(link, &pool->lanes.list) {
-        const struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
+    SP_LIST_FOR_EACH_OF(const struct sp_lane, lane, link, &pool->lanes.list) {
         if (sp_held_back_any(lane) && sp_indirect_is_seen_by_legacy(lane->stream) &&
             sp_stream_is_of(lane->stream, context, id))
             found = lane->stream;

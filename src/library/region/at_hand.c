@@ -34,8 +34,7 @@ SP_COLD static bool is_return_complete(struct sp_lane *lane, struct sp_slab *sla
 // whose free blocks nothing of other streams is pending, nor of those that had its pages before.
 static struct sp_slab *usable_slab_locked(struct sp_lane *lane, unsigned class_index,
                                           unsigned int flags) {
-    SP_LIST_FOR_EACH(link, &lane->slabs[class_index]) {
-        struct sp_slab *slab = SP_CONTAINER_OF(link, struct sp_slab, link);
+    SP_LIST_FOR_EACH_OF(struct sp_slab, slab, link, &lane->slabs[class_index]) {
         struct sp_fence_set *before = &slab->run->fences;
         if (!(flags & poolMallocSameStreamOnly))
             return slab;

@@ -153,20 +153,16 @@ static bool stamp_run(struct sp_lane *lane, struct sp_slab *slab) {
     return true;
 }
 
-static void relink(struct sp_lane *lane, struct sp_slab *slab) {
-    sp_biased_lock_acquire(&lane->lock);
-    sp_lane_own_slab_locked(lane, slab);
-    if (sp_slab_has_free(slab))
-        sp_list_push_back(&lane->slabs[slab->class_index], &slab->link);
-    if (slab->returned > 0)
-        sp_list_push_back(&lane->returned_slabs[slab->class_index], &slab->returned_link);
-    sp_biased_lock_release(&lane->lock);
-}
-
 void sp_collect_slab(struct sp_pool *pool, struct sp_lane *lane, struct sp_slab *slab) {
     struct sp_block *run = slab->run;
-    if (!stamp_run(lane, slab)) {
-        relink(lane, slab);
+    if (!stamp_run(lane, slab)) { // then it stays the lane's
+        sp_biased_lock_acquire(&lane->lock);
+        sp_lane_own_slab_locked(lane, slab);
+        if (sp_slab_has_free(slab))
+            sp_list_push_back(&lane->slabs[slab->class_index], &slab->link);
+        if (slab->returned > 0)
+            sp_list_push_back(&lane->returned_slabs[slab->class_index], &slab->returned_link);
+        sp_biased_lock_release(&lane->lock);
         sp_in_flight_put(&pool->in_flight);
         return;
     }
@@ -185,36 +181,25 @@ void sp_collect_slab(struct sp_pool *pool, struct sp_lane *lane, struct sp_slab 
     sp_in_flight_put(&pool->in_flight);
 }
 
-static void collect_list(struct sp_lane *lane, struct sp_list *empty) {
-    while (!sp_list_empty(empty)) {
-        struct sp_slab *slab =
-            SP_CONTAINER_OF(sp_list_pop_front(empty), struct sp_slab, owned_link);
-        sp_collect_slab(lane->pool, lane, slab);
-    }
-}
-
 // Collects the empty slabs of a lane. What was returned to an empty slab needs no separate wait:
 // its fences go along with the run.
-static void collect_slabs_of_one(struct sp_lane *lane) {
-    struct sp_list empty;
-    sp_list_init(&empty);
-    sp_biased_lock_acquire(&lane->lock);
-    SP_LIST_FOR_EACH_SAFE(link, &lane->owned_slabs) {
-        struct sp_slab *slab = SP_CONTAINER_OF(link, struct sp_slab, owned_link);
-        if (slab->live != 0)
-            continue;
-        sp_list_remove(&slab->link);
-        sp_list_remove(&slab->returned_link);
-        sp_lane_disown_slab_locked(lane, slab);
-        sp_list_push_back(&empty, &slab->owned_link);
-    }
-    sp_biased_lock_release(&lane->lock);
-    collect_list(lane, &empty);
-}
-
 static void collect_slabs(struct sp_lane *lane) {
-    for (; lane; lane = sp_load_acquire(&lane->next_shelf))
-        collect_slabs_of_one(lane);
+    for (; lane; lane = sp_load_acquire(&lane->next_shelf)) {
+        struct sp_list empty = {&empty, &empty}, *next;
+        sp_biased_lock_acquire(&lane->lock);
+        SP_LIST_FOR_EACH_SAFE(link, &lane->owned_slabs) {
+            struct sp_slab *slab = SP_CONTAINER_OF(link, struct sp_slab, owned_link);
+            if (slab->live != 0)
+                continue;
+            sp_list_remove(&slab->link);
+            sp_list_remove(&slab->returned_link);
+            sp_lane_disown_slab_locked(lane, slab);
+            sp_list_push_back(&empty, &slab->owned_link);
+        }
+        sp_biased_lock_release(&lane->lock);
+        while ((next = sp_list_pop_front(&empty)))
+            sp_collect_slab(lane->pool, lane, SP_CONTAINER_OF(next, struct sp_slab, owned_link));
+    }
 }
 
 bool sp_collect_part(struct sp_pool *pool, struct sp_lane **at) {

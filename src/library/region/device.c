@@ -4,7 +4,7 @@ struct sp_device sp_devices[SP_MAX_DEVICES];
 int sp_device_count;
 
 void sp_device_init(struct sp_device *device) {
-    sp_held_init(&device->held);
+    sp_list_init(&device->held.lanes);
     sp_list_init(&device->pools);
     sp_list_init(&device->spare_pools);
     sp_list_init(&device->holders[SP_HOLDERS_IN_USE]);

@@ -43,8 +43,8 @@ static struct sp_block *lowest_at_hand(struct sp_lane *lane, uint64_t size) {
     struct sp_lowest_search search = {
         .size = size, .takes = is_at_hand, .context = lane, .looks = 128};
     struct sp_block *lowest = NULL;
-    SP_LIST_FOR_EACH(link, &lane->pool->regions[SP_REGION_LARGE].segments) {
-        struct sp_segment *segment = SP_CONTAINER_OF(link, struct sp_segment, link);
+    SP_LIST_FOR_EACH_OF(struct sp_segment, segment, link,
+                        &lane->pool->regions[SP_REGION_LARGE].segments) {
         if (!lowest)
             lowest = sp_lowest_find(&segment->chain, &search);
     }
@@ -107,14 +107,6 @@ static struct sp_block *better_in_reach(const struct sp_request *request,
     return best;
 }
 
-// The best fit with whole pages, likewise.
-static struct sp_block *best_pages_at_hand(const struct sp_request *request) {
-    const struct sp_lane *lane = request->lane;
-    struct sp_block *best = better_in_reach(request, &lane->unfenced[request->kind], NULL);
-    best = better_in_reach(request, &lane->tiers[request->kind], best);
-    return better_in_reach(request, &lane->pool->regions[request->kind].ready, best);
-}
-
 static struct sp_block *better_of_lane(const struct sp_request *request, const struct sp_lane *lane,
                                        struct sp_block *best) {
     if (!lane || lane == request->lane)
@@ -125,8 +117,7 @@ static struct sp_block *better_of_lane(const struct sp_request *request, const s
 
 static void note_largest_of_lanes(struct sp_pool *pool, enum sp_region_kind kind) {
     uint64_t most = 0;
-    SP_LIST_FOR_EACH(link, &pool->lanes.list) {
-        const struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
+    SP_LIST_FOR_EACH_OF(const struct sp_lane, lane, link, &pool->lanes.list) {
         const struct sp_block *fenced = sp_tier_last(&lane->tiers[kind]);
         const struct sp_block *unfenced = sp_tier_last(&lane->unfenced[kind]);
         most = sp_max(most, fenced ? fenced->size : 0);
@@ -148,12 +139,11 @@ static struct sp_block *best_of_others(const struct sp_request *request) {
         for (uint32_t i = 0; i < request->clock.count; i++)
             best = better_of_lane(
                 request, sp_lane_find(pool, sp_fence_set_at(&request->clock, i)->slot), best);
-        SP_LIST_FOR_EACH(link, &pool->lanes.legacy)
-            best =
-                better_of_lane(request, SP_CONTAINER_OF(link, struct sp_lane, legacy_link), best);
+        SP_LIST_FOR_EACH_OF(const struct sp_lane, lane, legacy_link, &pool->lanes.legacy)
+            best = better_of_lane(request, lane, best);
     } else if (request->size <= region->lanes_most) {
-        SP_LIST_FOR_EACH(link, &pool->lanes.list)
-            best = better_of_lane(request, SP_CONTAINER_OF(link, struct sp_lane, link), best);
+        SP_LIST_FOR_EACH_OF(const struct sp_lane, lane, link, &pool->lanes.list)
+            best = better_of_lane(request, lane, best);
         if (!best)
             note_largest_of_lanes(pool, request->kind);
     }
@@ -164,10 +154,16 @@ static struct sp_block *best_of_others(const struct sp_request *request) {
 // -------------------------------------------------------------------------------- the best of all
 
 static struct sp_block *best_alone(const struct sp_request *request) {
-    struct sp_block *block = request->unit > 1
-                                 ? best_pages_at_hand(request)
-                                 : best_at_hand(request->lane, request->kind, request->size);
-    return block ? block : best_of_others(request);
+    const struct sp_lane *lane = request->lane;
+    struct sp_block *best = NULL;
+    if (request->unit > 1) { // whole pages are looked for, likewise
+        best = better_in_reach(request, &lane->unfenced[request->kind], best);
+        best = better_in_reach(request, &lane->tiers[request->kind], best);
+        best = better_in_reach(request, &lane->pool->regions[request->kind].ready, best);
+    } else {
+        best = best_at_hand(lane, request->kind, request->size);
+    }
+    return best ? best : best_of_others(request);
 }
 
 struct sp_block *sp_find_aside(struct sp_request *request) {
@@ -385,8 +381,7 @@ static void look_through(struct wait_search *search, const struct sp_tier *tier)
 struct sp_block *sp_find_oldest_aside(const struct sp_request *request) {
     struct wait_search search = {.request = request};
     unsigned lanes = 0;
-    SP_LIST_FOR_EACH(link, &request->pool->lanes.list) {
-        const struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
+    SP_LIST_FOR_EACH_OF(const struct sp_lane, lane, link, &request->pool->lanes.list) {
         if (lane != request->lane)
             look_through(&search, &lane->tiers[request->kind]);
         if (++lanes == LANES_LOOKED_AT)

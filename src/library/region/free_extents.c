@@ -30,14 +30,11 @@ bool sp_free_extents_has_released(const struct sp_block *first, const struct sp_
 
 // ----------------------------------------------------------------------------------- what is ready
 
-struct sp_block *sp_free_extents_first_ready(const struct sp_pool *pool, int kind) {
-    return sp_tier_best_fit(&pool->regions[kind].ready, pool->device->vmm.granule);
-}
-
 void sp_free_extents_each_ready(const struct sp_pool *pool, sp_free_extents_visit *visit,
                                 void *context) {
     for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
-        struct sp_block *block = sp_free_extents_first_ready(pool, kind);
+        struct sp_block *block =
+            sp_tier_best_fit(&pool->regions[kind].ready, pool->device->vmm.granule);
         for (; block; block = sp_tier_next(block)) {
             struct sp_extent *extent =
                 sp_view_extent_from(&sp_segment_of(block)->view, block->address);

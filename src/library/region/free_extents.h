@@ -28,11 +28,8 @@ struct sp_free_extents sp_free_extents_between(const struct sp_block *first,
 // already, in a trim that the driver didn't let end. The pool's lock is held.
 bool sp_free_extents_has_released(const struct sp_block *first, const struct sp_block *last);
 
-// Returns the smallest ready block that an extent may lie in, or null. However many smaller ones
-// there are, none is looked at. The pool's lock is held, as in the next two.
-struct sp_block *sp_free_extents_first_ready(const struct sp_pool *pool, int kind);
-
-// Calls `visit` for each extent that lies wholly in a ready block.
+// Calls `visit` for each extent that lies wholly in a ready block. However many blocks there are
+// that are smaller than an extent, none is looked at. The pool's lock is held, as in the next.
 typedef void sp_free_extents_visit(void *context, const struct sp_block *block,
                                    struct sp_extent *extent);
 void sp_free_extents_each_ready(const struct sp_pool *pool, sp_free_extents_visit *visit,

@@ -16,10 +16,6 @@ uint64_t sp_held_max(const struct sp_pool *pool) {
     return sp_min(SP_HELD_MAX, most / SP_HELD_PART);
 }
 
-void sp_held_init(struct sp_held *held) {
-    sp_list_init(&held->lanes);
-}
-
 // -------------------------------------------------------------------------------------- lazy lanes
 
 bool sp_held_is_promised(const struct sp_pool *pool) {
@@ -63,12 +59,11 @@ static enum sp_held_share share_of(const struct sp_lane *lane, bool closed) {
 
 // In this order: the lane takes note of the second before it reads the first.
 static void deal(struct sp_pool *pool, bool closed) {
-    SP_LIST_FOR_EACH(link, &pool->lanes.list) {
-        struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
+    SP_LIST_FOR_EACH_OF(struct sp_lane, lane, link, &pool->lanes.list) {
         enum sp_held_share share = share_of(lane, closed);
-        for (; lane; lane = sp_load_relaxed(&lane->next_shelf)) {
-            atomic_store(&lane->share, share);
-            atomic_store(&lane->looks, true);
+        for (struct sp_lane *shelf = lane; shelf; shelf = sp_load_relaxed(&shelf->next_shelf)) {
+            atomic_store(&shelf->share, share);
+            atomic_store(&shelf->looks, true);
         }
     }
 }
@@ -82,13 +77,6 @@ void sp_held_deal_strict(struct sp_pool *pool) {
 }
 
 // --------------------------------------------------------------------- with the extents' lock held
-
-static uint64_t bytes_of_locked(const struct sp_held *held, uint64_t bits) {
-    uint64_t sum = 0;
-    for (; bits; bits &= bits - 1)
-        sum += sp_load_relaxed(&held->extents[sp_lowest_bit(bits)].size);
-    return sum;
-}
 
 static void give_back_locked(struct sp_held *held, struct sp_lane *lane) {
     for (uint64_t bits = lane->holds; bits; bits &= bits - 1) {
@@ -119,7 +107,9 @@ static void look_at_others_locked(struct sp_held *held) {
 
 static bool has_room_locked(const struct sp_held *held, const struct sp_lane *lane, uint64_t size) {
     uint64_t left = sp_excess(sp_held_max(lane->pool), held->bytes);
-    uint64_t mine = bytes_of_locked(held, lane->holds);
+    uint64_t mine = 0;
+    for (uint64_t bits = lane->holds; bits; bits &= bits - 1)
+        mine += sp_load_relaxed(&held->extents[sp_lowest_bit(bits)].size);
     return held->taken != UINT64_MAX && size <= left && mine + size <= (mine + left) / 2;
 }
 

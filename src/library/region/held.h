@@ -45,8 +45,6 @@ struct sp_held {
     struct sp_held_extent extents[SP_HELD_EXTENTS];
 };
 
-void sp_held_init(struct sp_held *held);
-
 // The value of poolMemPoolAttrUnfencedBytesMax now.
 uint64_t sp_held_max(const struct sp_pool *pool);
 

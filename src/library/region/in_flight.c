@@ -12,11 +12,10 @@ static const enum sp_statistic served[] = {
 static struct sp_stillness count(struct sp_pool *pool) {
     struct sp_stillness stillness = {.put = sp_load_acquire(&pool->in_flight.put)};
     sp_lock_acquire(&pool->lock);
-    SP_LIST_FOR_EACH(link, &pool->lanes.list) {
-        const struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
-        for (; lane; lane = sp_load_acquire(&lane->next_shelf)) {
-            stillness.used += sp_load_relaxed(&lane->used);
-            stillness.served += sp_load_relaxed(&lane->hits);
+    SP_LIST_FOR_EACH_OF(const struct sp_lane, lane, link, &pool->lanes.list) {
+        for (const struct sp_lane *s = lane; s; s = sp_load_acquire(&s->next_shelf)) {
+            stillness.used += sp_load_relaxed(&s->used);
+            stillness.served += sp_load_relaxed(&s->hits);
         }
     }
     sp_lock_release(&pool->lock);

@@ -195,18 +195,11 @@ void sp_lane_go_to_shelf(const struct sp_lane *lane, const struct sp_lane *shelf
     thread->stays = SP_SHELF_STAYS;
 }
 
-static void give_all_spare(struct sp_lane *lane) {
-    for (struct sp_lane *shelf = lane, *next; shelf; shelf = next) {
-        next = sp_load_relaxed(&shelf->next_shelf);
-        give_spare(shelf);
-    }
-}
-
 // ------------------------------------------------------------------------------------------- walks
 
 static struct sp_lane *next_locked(struct sp_pool *pool, const struct sp_lane *lane) {
-    const struct sp_list *next = lane ? lane->link.next : pool->lanes.list.next;
-    return next == &pool->lanes.list ? NULL : SP_CONTAINER_OF(next, struct sp_lane, link);
+    struct sp_list *next = lane ? lane->link.next : pool->lanes.list.next;
+    return SP_LIST_AT(next, &pool->lanes.list, struct sp_lane, link);
 }
 
 struct sp_lane *sp_lane_next(struct sp_pool *pool, const struct sp_lane *lane) {
@@ -241,10 +234,15 @@ void sp_lane_free_all(struct sp_pool *pool) {
     }
     pool->lanes.collected_last = NULL;
     sp_store_relaxed(&pool->lanes.offers, NULL);
-    while (!sp_list_empty(&pool->lanes.legacy))
-        sp_list_pop_front(&pool->lanes.legacy);
-    while (!sp_list_empty(&pool->lanes.list))
-        give_all_spare(SP_CONTAINER_OF(sp_list_pop_front(&pool->lanes.list), struct sp_lane, link));
+    while (sp_list_pop_front(&pool->lanes.legacy))
+        ;
+    for (struct sp_list *link; (link = sp_list_pop_front(&pool->lanes.list));) {
+        struct sp_lane *shelf = SP_CONTAINER_OF(link, struct sp_lane, link);
+        for (struct sp_lane *next; shelf; shelf = next) {
+            next = sp_load_relaxed(&shelf->next_shelf);
+            give_spare(shelf);
+        }
+    }
     sp_store_relaxed(&pool->lanes.count, 0);
 }
 

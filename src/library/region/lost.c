@@ -78,7 +78,7 @@ static void note_locked(struct sp_segment *segment) {
 
 // Closes the lost segments that have nothing live.
 static void close_whole(struct sp_pool *pool) {
-    struct sp_list whole = {&whole, &whole};
+    struct sp_list whole = {&whole, &whole}, *next;
     sp_lock_acquire(&pool->lock);
     for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
         SP_LIST_FOR_EACH_SAFE(link, &pool->regions[kind].segments) {
@@ -92,8 +92,8 @@ static void close_whole(struct sp_pool *pool) {
     }
     sp_store_relaxed(&pool->lost_whole, 0);
     sp_lock_release(&pool->lock);
-    while (!sp_list_empty(&whole))
-        sp_segment_close(SP_CONTAINER_OF(sp_list_pop_front(&whole), struct sp_segment, link));
+    while ((next = sp_list_pop_front(&whole)))
+        sp_segment_close(SP_CONTAINER_OF(next, struct sp_segment, link));
 }
 
 // Most memory of a pool is of one context, so the last answer mostly holds for the next segment.
@@ -103,8 +103,7 @@ void sp_lost_find(struct sp_pool *pool) {
     if (!sp_vmm_provider(&pool->device->vmm)->is_of_context)
         return;
     for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
-        SP_LIST_FOR_EACH(link, &pool->regions[kind].segments) {
-            struct sp_segment *segment = SP_CONTAINER_OF(link, struct sp_segment, link);
+        SP_LIST_FOR_EACH_OF(struct sp_segment, segment, link, &pool->regions[kind].segments) {
             const struct sp_plain *plain = &segment->view.plain;
             if (!segment->view.provider->is_of_context || segment->is_lost)
                 continue;

@@ -65,18 +65,17 @@ bool sp_row_is_possible(const struct sp_request *request) {
     for (uint32_t i = 0; i < request->clock.count; i++)
         sum += bytes_of_lane(
             request, sp_lane_find(request->pool, sp_fence_set_at(&request->clock, i)->slot));
-    SP_LIST_FOR_EACH(link, &request->pool->lanes.legacy)
-        sum += bytes_of_lane(request, SP_CONTAINER_OF(link, struct sp_lane, legacy_link));
+    SP_LIST_FOR_EACH_OF(const struct sp_lane, lane, legacy_link, &request->pool->lanes.legacy)
+        sum += bytes_of_lane(request, lane);
     return sum >= request->size;
 }
 
 // Through all segments, or from an address in one of them on. True when it came to the end.
 static bool look_through(struct sp_region *region, struct sp_rows_search *rows) {
-    SP_LIST_FOR_EACH(link, &region->segments) {
-        struct sp_chain *chain = &SP_CONTAINER_OF(link, struct sp_segment, link)->chain;
-        if (rows->from != 0 && !sp_chain_covers(chain, rows->from))
+    SP_LIST_FOR_EACH_OF(struct sp_segment, segment, link, &region->segments) {
+        if (rows->from != 0 && !sp_chain_covers(&segment->chain, rows->from))
             continue;
-        if (!sp_rows_find(chain, rows))
+        if (!sp_rows_find(&segment->chain, rows))
             return false;
         rows->from = 0;
     }
@@ -108,8 +107,9 @@ static struct sp_row best_of_rows(struct sp_request *request) {
 
 bool sp_row_learn_some(const struct sp_request *request) {
     unsigned looks = ROWS_AT_ONCE;
-    SP_LIST_FOR_EACH(link, &request->pool->regions[request->kind].segments) {
-        if (!sp_rows_learn(&SP_CONTAINER_OF(link, struct sp_segment, link)->chain, &looks))
+    struct sp_list *segments = &request->pool->regions[request->kind].segments;
+    SP_LIST_FOR_EACH_OF(struct sp_segment, segment, link, segments) {
+        if (!sp_rows_learn(&segment->chain, &looks))
             return false;
     }
     return true;

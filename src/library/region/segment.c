@@ -13,15 +13,12 @@ static struct {
     struct sp_list segments; // linked by `link`
 } spare = {.segments = {&spare.segments, &spare.segments}};
 
-static struct sp_segment *segment_at(struct sp_list *link) {
-    return SP_CONTAINER_OF(link, struct sp_segment, link);
-}
-
 static struct sp_segment *new_segment(struct sp_pool *pool, enum sp_region_kind kind) {
     sp_lock_acquire(&spare.lock);
     struct sp_list *link = sp_list_pop_front(&spare.segments);
     sp_lock_release(&spare.lock);
-    struct sp_segment *segment = link ? segment_at(link) : calloc(1, sizeof *segment);
+    struct sp_segment *segment =
+        link ? SP_CONTAINER_OF(link, struct sp_segment, link) : calloc(1, sizeof *segment);
     if (!segment)
         return NULL;
     sp_list_init(&segment->link);
@@ -46,8 +43,9 @@ static struct sp_tier *holes_of(const struct sp_segment *segment) {
 }
 
 struct sp_segment *sp_segment_to_extend(const struct sp_region *region) {
-    struct sp_list *last = sp_list_last(&region->segments);
-    return last && segment_at(last)->extends ? segment_at(last) : NULL;
+    const struct sp_list *head = &region->segments;
+    struct sp_segment *last = SP_LIST_AT(head->prev, head, struct sp_segment, link);
+    return last && last->extends ? last : NULL;
 }
 
 uint64_t sp_segment_room_behind(const struct sp_block *block) {
@@ -76,14 +74,9 @@ static struct sp_outcome open_segment(struct sp_segment *segment, uint64_t bytes
         &segment->view, &pool->device->space, is_fixed || is_small ? SP_SPAN_LOW : SP_SPAN_ROOMY,
         bytes, size, (CUmemAllocationHandleType)pool->props.handleTypes,
         is_fixed ? SP_VIEW_RDMA : SP_VIEW_PLAIN);
-    if (!sp_is_done(outcome))
-        return outcome;
     segment->view.access = &pool->access;
     segment->extends = !is_fixed;
-    if (sp_chain_open(&segment->chain, segment->view.address, segment->view.size))
-        return sp_outcome_done();
-    sp_view_close(&segment->view);
-    return sp_outcome_of(SP_NO_HOST_MEMORY);
+    return outcome;
 }
 
 // A stream of another context of the device can't use the memory, so no request of such a stream
@@ -102,17 +95,8 @@ static struct sp_outcome open_plain(struct sp_segment *segment, uint64_t bytes,
                     !sp_stream_is_of(stream, context, id);
     if (is_alien || sp_access_has_peers(&pool->access))
         return sp_outcome_of(SP_NOT_SUPPORTED);
-    outcome = sp_view_open_plain(&segment->view, &pool->device->space, context, id, bytes);
-    if (!sp_is_done(outcome))
-        return outcome;
     segment->extends = false;
-    if (!sp_chain_open(&segment->chain, segment->view.address, segment->view.size)) {
-        sp_view_close(&segment->view);
-        return sp_outcome_of(SP_NO_HOST_MEMORY);
-    }
-    segment->chain.bias = pool->next_rank - segment->view.address; // may wrap around
-    pool->next_rank += bytes;
-    return sp_outcome_done();
+    return sp_view_open_plain(&segment->view, &pool->device->space, context, id, bytes);
 }
 
 // Makes a segment, of a plain device where the caller wants its `hole`, for a stream or none.
@@ -123,16 +107,24 @@ static struct sp_outcome add(struct sp_pool *pool, enum sp_region_kind kind, uin
         return sp_outcome_of(SP_NO_HOST_MEMORY);
     struct sp_outcome outcome =
         hole ? open_plain(segment, bytes, stream) : open_segment(segment, bytes);
+    if (sp_is_done(outcome) &&
+        !sp_chain_open(&segment->chain, segment->view.address, segment->view.size)) {
+        sp_view_close(&segment->view);
+        outcome = sp_outcome_of(SP_NO_HOST_MEMORY);
+    }
     if (!sp_is_done(outcome)) {
         free_segment(segment);
         return outcome;
     }
     sp_lock_acquire(&pool->lock);
     sp_list_push_back(&pool->regions[kind].segments, &segment->link);
-    if (hole)
+    if (hole) {
+        segment->chain.bias = pool->next_rank - segment->view.address; // may wrap around
+        pool->next_rank += bytes;
         *hole = segment->chain.first;
-    else
+    } else {
         sp_tier_insert(holes_of(segment), segment->chain.first);
+    }
     sp_lock_release(&pool->lock);
     return sp_outcome_done();
 }
@@ -170,18 +162,14 @@ struct sp_outcome sp_segment_extend(struct sp_segment *segment, uint64_t bytes) 
     uint64_t doubled = sp_round_up(sp_min(2 * size, device->total_memory), device->granule);
     uint64_t wanted = sp_max(least, sp_excess(doubled, size));
     uint64_t more = sp_view_extend(&segment->view, least, wanted);
-    if (more == 0) {
-        sp_lock_acquire(&segment->pool->lock);
-        segment->extends = false;
-        sp_lock_release(&segment->pool->lock);
-        return sp_outcome_done();
-    }
     sp_lock_acquire(&segment->pool->lock);
-    struct sp_block *added = sp_chain_extend(&segment->chain, more);
+    struct sp_block *added = more > 0 ? sp_chain_extend(&segment->chain, more) : NULL;
     if (added)
         sp_tier_insert(holes_of(segment), added);
+    else if (more == 0)
+        segment->extends = false;
     sp_lock_release(&segment->pool->lock);
-    if (added)
+    if (added || more == 0)
         return sp_outcome_done();
     sp_view_shrink(&segment->view, size);
     return sp_outcome_of(SP_NO_HOST_MEMORY);
@@ -231,8 +219,9 @@ void sp_segment_tidy(struct sp_segment *segment) {
 
 void sp_segment_close_all(struct sp_pool *pool) {
     for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
-        while (!sp_list_empty(&pool->regions[kind].segments))
-            sp_segment_close(segment_at(sp_list_pop_front(&pool->regions[kind].segments)));
+        struct sp_list *link;
+        while ((link = sp_list_pop_front(&pool->regions[kind].segments)))
+            sp_segment_close(SP_CONTAINER_OF(link, struct sp_segment, link));
     }
     sp_store_relaxed(&pool->lost, 0);
     sp_store_relaxed(&pool->lost_whole, 0);

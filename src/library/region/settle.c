@@ -20,18 +20,16 @@ static inline struct sp_tier *tier_of_lane(struct sp_lane *lane, enum sp_region_
     return fenced ? &lane->tiers[kind] : &lane->unfenced[kind];
 }
 
-static bool is_fenced(const struct sp_pool *pool, struct sp_fence fence) {
-    const struct sp_lane *lane = sp_lane_find(pool, fence.slot);
-    return fence.sequence <= sp_pool_covered_of(pool, sp_stream_at(fence.slot)) ||
-           (lane && sp_held_is_lazy(lane));
-}
-
 // Returns the tier for a block that is no lane's.
 static struct sp_tier *tier_of_region(struct sp_pool *pool, enum sp_region_kind kind,
                                       const struct sp_fence_set *fences) {
     bool fenced = true;
-    for (uint32_t i = 0; i < fences->count; i++)
-        fenced = fenced && is_fenced(pool, *sp_fence_set_at(fences, i));
+    for (uint32_t i = 0; fenced && i < fences->count; i++) {
+        struct sp_fence fence = *sp_fence_set_at(fences, i);
+        const struct sp_lane *lane = sp_lane_find(pool, fence.slot);
+        fenced = fence.sequence <= sp_pool_covered_of(pool, sp_stream_at(fence.slot)) ||
+                 (lane && sp_held_is_lazy(lane));
+    }
     return fenced ? &pool->regions[kind].waiting : &pool->regions[kind].unfenced;
 }
 
@@ -198,8 +196,8 @@ static bool settle_lane(struct sp_pool *pool, struct sp_lane *lane, unsigned *lo
 }
 
 static bool settle_lanes(struct sp_pool *pool, unsigned *looks) {
-    SP_LIST_FOR_EACH(link, &pool->lanes.list) {
-        if (!settle_lane(pool, SP_CONTAINER_OF(link, struct sp_lane, link), looks))
+    SP_LIST_FOR_EACH_OF(struct sp_lane, lane, link, &pool->lanes.list) {
+        if (!settle_lane(pool, lane, looks))
             return false;
     }
     return true;

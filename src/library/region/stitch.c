@@ -5,10 +5,6 @@
 
 #include <stdlib.h>
 
-static struct sp_stitch *stitch_at(struct sp_list *link) {
-    return SP_CONTAINER_OF(link, struct sp_stitch, by_use);
-}
-
 // The part of a range that lies in a run, as a range at home.
 struct part {
     uint64_t home;
@@ -17,7 +13,7 @@ struct part {
 
 static struct part part_of(const struct sp_run *run, uint64_t begin, uint64_t end) {
     uint64_t from = sp_max(begin, run->address);
-    uint64_t to = end < run->address + run->size ? end : run->address + run->size;
+    uint64_t to = sp_min(end, run->address + run->size);
     return (struct part){run->home + (from - run->address), sp_excess(to, from)};
 }
 
@@ -197,8 +193,7 @@ static uint64_t find_in_vacant(const struct sp_request *request, const struct sp
         if (!home)
             begin = run->address + run->size;
         for (; home && home->address < part.home + part.size; home = home->next) {
-            uint64_t home_end = sp_block_end(home) < part.home + part.size ? sp_block_end(home)
-                                                                           : part.home + part.size;
+            uint64_t home_end = sp_min(sp_block_end(home), part.home + part.size);
             uint64_t reached = run->address + (home_end - run->home);
             if (!sp_request_usable(request, home))
                 begin = reached;
@@ -244,8 +239,7 @@ static struct sp_block *take_from(const struct sp_request *request, struct sp_st
 
 struct sp_block *sp_stitch_take_kept(const struct sp_request *request) {
     struct sp_pool *pool = request->pool;
-    SP_LIST_FOR_EACH(link, &pool->kept.views) {
-        struct sp_stitch *stitch = stitch_at(link);
+    SP_LIST_FOR_EACH_OF(struct sp_stitch, stitch, by_use, &pool->kept.views) {
         uint64_t address =
             stitch->segment.chain.size >= request->size ? find_in(request, stitch) : 0;
         struct sp_block *block = address ? take_from(request, stitch, address) : NULL;
@@ -290,8 +284,7 @@ static void invalidate(struct sp_stitch *stitch, struct sp_run *run) {
 }
 
 void sp_stitch_invalidate(struct sp_extent *extent) {
-    SP_LIST_FOR_EACH(link, &extent->aliases) {
-        const struct sp_alias_entry *entry = SP_CONTAINER_OF(link, struct sp_alias_entry, link);
+    SP_LIST_FOR_EACH_OF(const struct sp_alias_entry, entry, link, &extent->aliases) {
         struct sp_stitch *stitch = entry->alias->owner;
         invalidate(stitch, &stitch->runs[entry - entry->alias->entries]);
     }
@@ -301,9 +294,9 @@ void sp_stitch_limit_kept(struct sp_pool *pool, uint32_t views, size_t mappings)
     struct sp_list *link = pool->kept.views.prev;
     while (link != &pool->kept.views &&
            (pool->kept.view_count > views || pool->kept.mapping_count > mappings)) {
-        struct sp_list *before = link->prev;
-        if (stitch_at(link)->blocks == 0)
-            make_zombie(pool, stitch_at(link));
-        link = before;
+        struct sp_stitch *stitch = SP_CONTAINER_OF(link, struct sp_stitch, by_use);
+        link = link->prev;
+        if (stitch->blocks == 0)
+            make_zombie(pool, stitch);
     }
 }

@@ -50,8 +50,7 @@ static struct sp_outcome set_one(struct walk *walk, CUdeviceptr address, size_t 
 
 static struct sp_outcome set_extent(struct walk *walk, const struct sp_extent *extent) {
     struct sp_outcome outcome = set_one(walk, extent->address, extent->size);
-    SP_LIST_FOR_EACH(link, &extent->aliases) {
-        const struct sp_alias_entry *entry = SP_CONTAINER_OF(link, struct sp_alias_entry, link);
+    SP_LIST_FOR_EACH_OF(const struct sp_alias_entry, entry, link, &extent->aliases) {
         if (sp_is_done(outcome))
             outcome = set_one(walk, entry->address, entry->size);
     }
@@ -61,8 +60,7 @@ static struct sp_outcome set_extent(struct walk *walk, const struct sp_extent *e
 static struct sp_outcome set_all(struct walk *walk, const struct sp_pool *pool) {
     struct sp_outcome outcome = sp_outcome_done();
     for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
-        SP_LIST_FOR_EACH(link, &pool->regions[kind].segments) {
-            const struct sp_segment *segment = SP_CONTAINER_OF(link, struct sp_segment, link);
+        SP_LIST_FOR_EACH_OF(const struct sp_segment, segment, link, &pool->regions[kind].segments) {
             struct sp_extent *extent = sp_view_extent_from(&segment->view, 0);
             for (; extent && sp_is_done(outcome); extent = sp_view_extent_next(extent))
                 outcome = set_extent(walk, extent);

@@ -69,8 +69,8 @@ static uint64_t period_at(uint64_t misses) {
 static struct sp_rise_point look_at_rise(struct sp_pool *pool, struct sp_rise *rise) {
     struct sp_rise_point now = {.used_high = sp_load_relaxed(&pool->figures.used_high)};
     sp_lock_acquire(&pool->lock);
-    SP_LIST_FOR_EACH(link, &pool->lanes.list)
-        now.misses += sp_load_relaxed(&SP_CONTAINER_OF(link, struct sp_lane, link)->misses);
+    SP_LIST_FOR_EACH_OF(const struct sp_lane, lane, link, &pool->lanes.list)
+        now.misses += sp_load_relaxed(&lane->misses);
     *rise = pool->rise;
     uint64_t period = period_at(now.misses), passed = now.misses - rise->last.misses;
     bool is_over = rise->last.used_high == 0 || passed >= 2 * period;

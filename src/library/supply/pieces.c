@@ -128,8 +128,8 @@ static void add_rows_of(const struct sp_request *request, struct choice *choice,
 
 static void add_rows_in(const struct sp_request *request, struct choice *choice,
                         enum sp_region_kind kind) {
-    SP_LIST_FOR_EACH(link, &request->pool->regions[kind].segments)
-        add_rows_of(request, choice, SP_CONTAINER_OF(link, struct sp_segment, link));
+    SP_LIST_FOR_EACH_OF(struct sp_segment, segment, link, &request->pool->regions[kind].segments)
+        add_rows_of(request, choice, segment);
 }
 
 // Puts the largest whole extents first, for each costs a call; then the most of them; then goes by

@@ -70,24 +70,14 @@ static CUstream handle_of(const struct sp_stream *stream) {
     return stream ? sp_stream_handle_now(stream) : NULL;
 }
 
-static void note_rooms(const struct sp_request *request) {
-    struct poolMemPoolGrowth *growth = request->watched;
-    struct sp_room rooms[SP_PART_SETS] = {0};
-    sp_room_look(request, request->pool, SP_WALK_KIND(request->kind), rooms);
-    growth->largestPiece = rooms[SP_HERE].row;
-    growth->pendingStream = handle_of(rooms[SP_PENDING].most);
-    growth->pendingStreamBytes = rooms[SP_PENDING].most_bytes;
-    growth->unfencedStream = handle_of(rooms[SP_UNFENCED].most);
-    growth->unfencedStreamBytes = rooms[SP_UNFENCED].most_bytes;
-}
-
 static void note_free_locked(const struct sp_request *request) {
     static const struct sp_walk_visitor tallies = {.piece = add_piece, .extent = add_extent};
     static const struct sp_walk_visitor others = {.block = add_other_kind};
     struct poolMemPoolGrowth *growth = request->watched;
     struct tally tally = {.request = request};
     unsigned own = SP_WALK_KIND(request->kind);
-    const struct sp_pool *pool = request->pool;
+    struct sp_room rooms[SP_PART_SETS] = {0};
+    struct sp_pool *pool = request->pool;
     growth->reservedBefore = sp_load_relaxed(&pool->reserved);
     growth->used = sp_figures_used(pool);
     sp_walk_pool(pool, own, &tallies, &tally);
@@ -97,20 +87,15 @@ static void note_free_locked(const struct sp_request *request) {
                     growth->unfencedWhole + growth->unfencedPinned + growth->listedFree +
                     growth->listedPending + growth->otherKinds;
     growth->slack = sp_excess(growth->reservedBefore, told);
-    note_rooms(request);
+    sp_room_look(request, pool, own, rooms);
+    growth->largestPiece = rooms[SP_HERE].row;
+    growth->pendingStream = handle_of(rooms[SP_PENDING].most);
+    growth->pendingStreamBytes = rooms[SP_PENDING].most_bytes;
+    growth->unfencedStream = handle_of(rooms[SP_UNFENCED].most);
+    growth->unfencedStreamBytes = rooms[SP_UNFENCED].most_bytes;
 }
 
 // -------------------------------------------------------------------------------------- the growth
-
-static uint64_t count_extents(const struct sp_block *first, uint64_t mapped) {
-    uint64_t count = 0;
-    const struct sp_extent *extent =
-        sp_view_extent_from(&sp_segment_of(first)->view, first->address);
-    for (; extent && extent->address < first->address + mapped;
-         extent = sp_view_extent_next(extent))
-        count++;
-    return count;
-}
 
 // A growth that raises nothing is left with nothing mapped, and so isn't told.
 static void note_growth_locked(const struct sp_request *request, const struct sp_block *first,
@@ -119,8 +104,13 @@ static void note_growth_locked(const struct sp_request *request, const struct sp
     uint64_t high = sp_load_relaxed(&request->pool->reserved_high);
     bool raises = sp_load_relaxed(&request->pool->reserved) + mapped > high;
     growth->mapped = raises ? mapped : 0;
-    growth->extents = count_extents(first, mapped);
     growth->fromFree = from_free;
+    growth->extents = 0;
+    const struct sp_extent *extent =
+        sp_view_extent_from(&sp_segment_of(first)->view, first->address);
+    for (; extent && extent->address < first->address + mapped;
+         extent = sp_view_extent_next(extent))
+        growth->extents++;
 }
 
 static void note_remap(const struct sp_request *request, enum poolGrowthRemap why, uint64_t extents,
@@ -140,22 +130,18 @@ void sp_explain_watch(struct sp_request *request, struct poolMemPoolGrowth *grow
     request->watched = growth;
 }
 
-static enum poolGrowthKind kind_of(enum sp_region_kind kind) {
+// Where there are very many lanes, a request looks at some of them before it grows.
+void sp_explain_complete(const struct sp_request *request, bool asked_driver) {
     static const enum poolGrowthKind kinds[SP_REGION_COUNT] = {
         [SP_REGION_LARGE] = poolGrowthLarge,
         [SP_REGION_PAGES] = poolGrowthPages,
         [SP_REGION_FIXED] = poolGrowthFixed,
     };
-    return kinds[kind];
-}
-
-// Where there are very many lanes, a request looks at some of them before it grows.
-void sp_explain_complete(const struct sp_request *request, bool asked_driver) {
     struct poolMemPoolGrowth *growth = request->watched;
     growth->structSize = sizeof *growth;
     growth->pool = sp_load_relaxed(&request->pool->handle);
     growth->stream = sp_stream_handle_now(request->lane->stream);
-    growth->kind = kind_of(request->kind);
+    growth->kind = kinds[request->kind];
     growth->wanted = request->size;
     growth->askedDriver = asked_driver;
     growth->mayWait = sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies);
@@ -172,16 +158,6 @@ void sp_explain_complete(const struct sp_request *request, bool asked_driver) {
 // The pool whose growth the thread is telling.
 static _Thread_local struct sp_pool *telling;
 
-static void call_observer(struct sp_pool *pool, const struct poolMemPoolGrowth *growth) {
-    SP_UNCANCELLED;
-    telling = pool;
-    sp_lock_acquire(&pool->watch.telling);
-    if (pool->watch.observer)
-        pool->watch.observer(growth, pool->watch.user);
-    sp_lock_release(&pool->watch.telling);
-    telling = NULL;
-}
-
 void sp_explain_growth(struct sp_pool *pool, const struct poolMemPoolGrowth *growth) {
     if (telling)
         return;
@@ -190,7 +166,13 @@ void sp_explain_growth(struct sp_pool *pool, const struct poolMemPoolGrowth *gro
         sp_text_growth(&text, growth);
         sp_log_write("%s", text.buffer);
     }
-    call_observer(pool, growth);
+    SP_UNCANCELLED;
+    telling = pool;
+    sp_lock_acquire(&pool->watch.telling);
+    if (pool->watch.observer)
+        pool->watch.observer(growth, pool->watch.user);
+    sp_lock_release(&pool->watch.telling);
+    telling = NULL;
 }
 
 static void set_locked(struct sp_pool *pool, poolMemPoolGrowthObserver observer, void *user) {

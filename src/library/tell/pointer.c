@@ -9,11 +9,6 @@ enum look { LOOK_FREE, LOOK_LIVE, LOOK_AGAIN };
 
 // ------------------------------------------------------------------------------------------- lanes
 
-static CUstream handle_of(const struct sp_stream *stream) {
-    bool gone = sp_load_relaxed(&stream->gone);
-    return gone ? NULL : sp_stream_proper_handle(sp_stream_handle_now(stream));
-}
-
 // The pool of a live block stays; its handle doesn't, if the pool was destroyed. False for a lane
 // that is nobody's by now.
 static bool describe_lane(struct poolPointerAttributes *attributes, struct sp_lane *lane) {
@@ -25,7 +20,8 @@ static bool describe_lane(struct poolPointerAttributes *attributes, struct sp_la
     attributes->state = poolPointerLive;
     attributes->device = pool->device->vmm.ordinal;
     attributes->pool = sp_handle_pool(handle) == pool ? handle : NULL;
-    attributes->stream = handle_of(stream);
+    bool gone = sp_load_relaxed(&stream->gone);
+    attributes->stream = gone ? NULL : sp_stream_proper_handle(sp_stream_handle_now(stream));
     return true;
 }
 
@@ -42,16 +38,13 @@ static void end_of_reads(void) {
 
 // ------------------------------------------------------------------------------------------- slabs
 
-// A slab sets a block's bit in one word before it takes that in another one away.
-static uint64_t not_live(const struct sp_slab *slab, uint64_t word) {
-    uint64_t returned = __atomic_load_n(&slab->returned_blocks[word], __ATOMIC_ACQUIRE);
-    return returned | __atomic_load_n(&slab->free[word], __ATOMIC_ACQUIRE);
-}
-
-// The bytes that were asked for with a slab's block, or 0 where it isn't live. A slab notes them
-// before it takes the block's last bit away.
+// The bytes that were asked for with a slab's block, or 0 where it isn't live. A slab sets a
+// block's bit in one word before it takes that in another one away, and notes what was asked for
+// before it takes the last bit away.
 static uint16_t asked_for(const struct sp_slab *slab, uint64_t index) {
-    if ((not_live(slab, index / 64) >> index % 64 & 1) != 0)
+    uint64_t returned = __atomic_load_n(&slab->returned_blocks[index / 64], __ATOMIC_ACQUIRE);
+    uint64_t not_live = returned | __atomic_load_n(&slab->free[index / 64], __ATOMIC_ACQUIRE);
+    if ((not_live >> index % 64 & 1) != 0)
         return 0;
     uint16_t asked = __atomic_load_n(&slab->asked, __ATOMIC_ACQUIRE);
     return asked == SP_SLAB_MIXED ? sp_load_plain(&slab->asked_each[index]) : asked;
@@ -68,9 +61,7 @@ static enum look look_in_slab(struct poolPointerAttributes *attributes, uintptr_
     if (!lane || index >= class->blocks)
         return sp_owner_of(address) == owner ? LOOK_FREE : LOOK_AGAIN;
     uint16_t asked = asked_for(slab, index);
-    if (asked == 0)
-        return LOOK_FREE;
-    if (!describe_lane(attributes, lane))
+    if (asked == 0 || !describe_lane(attributes, lane))
         return LOOK_FREE;
     describe_place(attributes, begin + index * class->block_size, class->block_size);
     attributes->requestedSize = asked;
@@ -81,10 +72,6 @@ static enum look look_in_slab(struct poolPointerAttributes *attributes, uintptr_
 }
 
 // ------------------------------------------------------------------------------------ large blocks
-
-static bool is_at(const struct sp_block *block, uint64_t begin, uint64_t size) {
-    return sp_load_plain(&block->address) == begin && sp_load_plain(&block->size) == size;
-}
 
 static enum look look_at_block(struct poolPointerAttributes *attributes, struct sp_block *block,
                                uint64_t address) {
@@ -98,7 +85,8 @@ static enum look look_at_block(struct poolPointerAttributes *attributes, struct 
     describe_place(attributes, begin, size);
     attributes->requestedSize = requested;
     end_of_reads();
-    bool is_same = is_at(block, begin, size) && sp_load_plain(&block->requested) == requested &&
+    bool is_same = sp_load_plain(&block->address) == begin && sp_load_plain(&block->size) == size &&
+                   sp_load_plain(&block->requested) == requested &&
                    sp_owner_block_lane(block) == lane;
     return is_same ? LOOK_LIVE : LOOK_AGAIN;
 }
@@ -133,14 +121,6 @@ static struct sp_block *find_block(uint64_t address) {
 
 // -------------------------------------------------------------------------------------------- both
 
-static enum look look(struct poolPointerAttributes *attributes, uint64_t address) {
-    uintptr_t owner = sp_owner_of(address);
-    if (sp_owner_slab(owner))
-        return look_in_slab(attributes, owner, address);
-    struct sp_block *block = find_block(address);
-    return block ? look_at_block(attributes, block, address) : LOOK_FREE;
-}
-
 static struct poolPointerAttributes nothing_known(enum poolPointerState state) {
     return (struct poolPointerAttributes){.state = state, .device = -1};
 }
@@ -152,8 +132,12 @@ void sp_pointer_look(struct poolPointerAttributes *attributes, uint64_t address)
         *attributes = found;
         return;
     }
-    do
-        seen = look(&found, address);
-    while (seen == LOOK_AGAIN);
+    do {
+        uintptr_t owner = sp_owner_of(address);
+        struct sp_block *block = sp_owner_slab(owner) ? NULL : find_block(address);
+        seen = sp_owner_slab(owner) ? look_in_slab(&found, owner, address)
+               : block              ? look_at_block(&found, block, address)
+                                    : LOOK_FREE;
+    } while (seen == LOOK_AGAIN);
     *attributes = seen == LOOK_LIVE ? found : nothing_known(poolPointerFree);
 }

@@ -19,10 +19,6 @@ static bool fits_ordered(const struct sp_shortage *shortage, unsigned parts) {
 
 // ----------------------------------------------------------------------------------------- to wait
 
-static bool is_of_flags(const struct sp_shortage *shortage, unsigned flags) {
-    return (shortage->request->flags & flags) != 0;
-}
-
 static bool is_of_current_context(const struct sp_room *room) {
     const struct sp_stream *holder = room->holder;
     return !holder ||
@@ -90,16 +86,17 @@ static void advise_for_pending(const struct sp_shortage *shortage, struct sp_tex
     const struct sp_pool *pool = shortage->request->pool;
     bool ordered = fits_ordered(shortage, SP_PENDING);
     bool policy = sp_pool_policy(pool, poolMemPoolReuseAllowInternalDependencies);
-    bool flagged = is_of_flags(shortage, poolMallocSameStreamOnly | poolMallocNoInsertedWaits);
-    if (ordered && !policy && !flagged)
+    unsigned flags =
+        shortage->request->flags & (poolMallocSameStreamOnly | poolMallocNoInsertedWaits);
+    if (ordered && !policy && flags == 0)
         sp_text_add(text,
                     "ReuseAllowInternalDependencies lets the stream wait for what is pending");
     else if (sp_shortage_is_near(shortage, SP_PENDING) && !sp_pool_is_deterministic(pool))
         advise_host_wait(shortage, text);
-    else if (ordered && policy && flagged)
+    else if (ordered && policy && flags != 0)
         sp_text_add(text, "without %s the stream could wait for what is pending",
-                    is_of_flags(shortage, poolMallocSameStreamOnly) ? "poolMallocSameStreamOnly"
-                                                                    : "poolMallocNoInsertedWaits");
+                    flags & poolMallocSameStreamOnly ? "poolMallocSameStreamOnly"
+                                                     : "poolMallocNoInsertedWaits");
     else
         advise_wait(shortage, SP_PENDING, text);
 }
@@ -121,25 +118,19 @@ static void say_context_fence(const struct sp_shortage *shortage, struct sp_text
     }
 }
 
-static bool could_wait_for_others(const struct sp_shortage *shortage) {
-    const struct sp_pool *pool = shortage->request->pool;
-    unsigned parts = sp_shortage_is_near(shortage, SP_PENDING) ? SP_HERE | SP_PENDING : SP_HERE;
-    return shortage->lack == SP_LACK_DEVICE &&
-           sp_load_relaxed(&pool->attributes.host_wait_max) == 0 &&
-           !sp_pool_is_deterministic(pool) &&
-           sp_shortage_fits(shortage, parts, parts, shortage->others[SP_READY | SP_PENDING].whole);
-}
-
 // No stream can be made to wait for another pool's memory, which has to be given back first. The
 // streams that hold it back aren't named, so neither is their context.
 static void advise_for_others(const struct sp_shortage *shortage, struct sp_text *text) {
-    const struct sp_room *own = &shortage->rooms[SP_ALL];
-    const struct sp_room *rest = &shortage->others[SP_ALL];
-    bool is_current = is_of_current_context(own) && is_of_current_context(rest);
+    const struct sp_pool *pool = shortage->request->pool;
+    unsigned parts = sp_shortage_is_near(shortage, SP_PENDING) ? SP_HERE | SP_PENDING : SP_HERE;
+    bool is_current = is_of_current_context(&shortage->rooms[SP_ALL]) &&
+                      is_of_current_context(&shortage->others[SP_ALL]);
     sp_text_add(text, "other pools of the device hold %s that are free and may still be in use: ",
                 sp_text_bytes(shortage->others_free).text);
     say_device(shortage, is_current ? "" : with_each_context, text);
-    if (could_wait_for_others(shortage))
+    if (shortage->lack == SP_LACK_DEVICE && !sp_pool_is_deterministic(pool) &&
+        sp_load_relaxed(&pool->attributes.host_wait_max) == 0 &&
+        sp_shortage_fits(shortage, parts, parts, shortage->others[SP_READY | SP_PENDING].whole))
         sp_text_add(text, ", or HostWaitMax lets an allocation wait for it");
 }
 
@@ -324,18 +315,13 @@ static void say_held(const struct sp_room *room, const char *how, struct sp_text
                     sp_text_stream(room->most).text);
 }
 
-static uint64_t largest_piece(const struct sp_shortage *shortage) {
-    const struct sp_room *here = &shortage->rooms[SP_HERE];
-    bool own_alone = shortage->request->kind == SP_REGION_FIXED || here->row > here->other_row;
-    return own_alone ? here->row : here->other_row;
-}
-
 static void say_figures(const struct sp_shortage *shortage, struct sp_text *text) {
-    const struct sp_room *all = &shortage->rooms[SP_ALL];
+    const struct sp_room *all = &shortage->rooms[SP_ALL], *here = &shortage->rooms[SP_HERE];
+    bool is_own = shortage->request->kind == SP_REGION_FIXED || here->row > here->other_row;
     sp_text_add(text, "; in use %s of %s reserved, free here %s (largest piece %s), pending",
                 sp_text_bytes(shortage->used).text, sp_text_bytes(shortage->reserved).text,
-                sp_text_bytes(shortage->rooms[SP_HERE].useful).text,
-                sp_text_bytes(largest_piece(shortage)).text);
+                sp_text_bytes(here->useful).text,
+                sp_text_bytes(is_own ? here->row : here->other_row).text);
     say_held(&shortage->rooms[SP_PENDING], "behind", text);
     sp_text_add(text, ", unfenced");
     say_held(&shortage->rooms[SP_UNFENCED], "of", text);

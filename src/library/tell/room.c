@@ -24,21 +24,18 @@ static bool is_own(const struct look *look) {
 
 // --------------------------------------------------------------------------------------- the parts
 
-// A wait on the host asks the events of the taker's context, and the legacy stream.
-static bool can_be_awaited(const struct look *look, struct sp_fence fence) {
-    const struct sp_stream *stream = sp_stream_at(fence.slot);
-    if (sp_pool_knows(look->pool, fence))
-        return true;
-    return sp_request_shares_context(look->request, stream) &&
-           (fence.sequence <= sp_pool_covered_of(look->pool, stream) ||
-            sp_indirect_is_seen_by_legacy(stream));
-}
-
-// A deterministic pool goes by no answer.
+// A wait on the host asks the events of the taker's context, and the legacy stream. A deterministic
+// pool goes by no answer.
 static bool is_had_by_wait(const struct look *look, const struct sp_block *block) {
     bool is_had = !sp_pool_is_deterministic(look->pool);
-    for (uint32_t i = 0; is_had && i < block->fences.count; i++)
-        is_had = can_be_awaited(look, *sp_fence_set_at(&block->fences, i));
+    for (uint32_t i = 0; is_had && i < block->fences.count; i++) {
+        struct sp_fence fence = *sp_fence_set_at(&block->fences, i);
+        const struct sp_stream *stream = sp_stream_at(fence.slot);
+        is_had = sp_pool_knows(look->pool, fence) ||
+                 (sp_request_shares_context(look->request, stream) &&
+                  (fence.sequence <= sp_pool_covered_of(look->pool, stream) ||
+                   sp_indirect_is_seen_by_legacy(stream)));
+    }
     return is_had;
 }
 
@@ -86,24 +83,16 @@ static void note_holder(struct sp_room *room, const struct sp_stream *stream) {
         room->several_contexts || !sp_stream_is_of(stream, one->context, one->context_id);
 }
 
-static void note_mine(const struct look *look, unsigned part) {
-    for (unsigned set = 1; set < SP_PART_SETS; set++) {
-        if (set & part)
-            look->rooms[set].stays_mine = true;
-    }
-}
-
 static void note_holders(const struct look *look, unsigned part, const struct sp_block *block) {
     for (uint32_t i = 0; i < block->fences.count; i++) {
         struct sp_fence fence = *sp_fence_set_at(&block->fences, i);
-        if (!holds_back(look, part, fence)) {
-            if (!sp_pool_knows(look->pool, fence))
-                note_mine(look, part);
-            continue;
-        }
+        bool is_held = holds_back(look, part, fence);
+        bool is_mine = !is_held && !sp_pool_knows(look->pool, fence);
         for (unsigned set = 1; set < SP_PART_SETS; set++) {
-            if (set & part)
+            if (set & part && is_held)
                 note_holder(&look->rooms[set], sp_stream_at(fence.slot));
+            else if (set & part && is_mine)
+                look->rooms[set].stays_mine = true;
         }
     }
 }
@@ -111,19 +100,14 @@ static void note_holders(const struct look *look, unsigned part, const struct sp
 // ----------------------------------------------------------------------------- what they amount to
 
 // New memory in the hole behind a row saves what the row has. Fixed memory is never put together.
-static bool is_before_hole(const struct look *look, const struct sp_block *last, uint64_t row) {
-    const struct sp_request *request = look->request;
-    if (request->kind == SP_REGION_FIXED || row >= request->size)
-        return false;
-    return sp_round_up(request->size - row, request->pool->device->vmm.granule) <=
-           sp_segment_room_behind(last);
-}
-
 static void add_own(const struct look *look, struct sp_room *room, const struct sp_block *last,
                     uint64_t size) {
+    const struct sp_request *request = look->request;
     room->useful += size;
     sp_raise(&room->row, size);
-    if (is_before_hole(look, last, size))
+    if (request->kind != SP_REGION_FIXED && size < request->size &&
+        sp_round_up(request->size - size, request->pool->device->vmm.granule) <=
+            sp_segment_room_behind(last))
         sp_raise(&room->before_hole, size);
 }
 
@@ -169,37 +153,25 @@ struct charges {
 };
 
 // Unfenced memory is charged to those streams alone that have no event behind it.
-static void charge(struct charges *charges, unsigned part, struct sp_fence fence, uint64_t bytes) {
-    const struct look *look = charges->look;
-    const struct sp_stream *stream = sp_stream_at(fence.slot);
-    struct sp_room *room = &look->rooms[part];
-    bool is_unfenced = part == SP_UNFENCED;
-    if (fence.slot - charges->from >= SLOTS_AT_ONCE || !sp_lane_find(look->pool, fence.slot) ||
-        !holds_back(look, part, fence) ||
-        (is_unfenced && fence.sequence <= sp_pool_covered_of(look->pool, stream)))
-        return;
-    uint64_t *sum = &charges->bytes[fence.slot - charges->from][is_unfenced];
-    *sum += bytes;
-    if (*sum <= room->most_bytes)
-        return;
-    room->most = stream;
-    room->most_bytes = *sum;
-}
-
 static void charge_block(void *context, const struct sp_block *block) {
     struct charges *charges = context;
-    unsigned part = part_of(charges->look, block);
-    bool is_held = part == SP_PENDING || part == SP_UNFENCED;
-    for (uint32_t i = 0; is_held && i < block->fences.count; i++)
-        charge(charges, part, *sp_fence_set_at(&block->fences, i), block->size);
-}
-
-static void find_most(const struct look *look, unsigned kinds) {
-    static const struct sp_walk_visitor visitor = {.block = charge_block};
-    uint32_t slots = sp_lane_slots(look->pool);
-    for (uint32_t from = 0; from < slots; from += SLOTS_AT_ONCE) {
-        struct charges charges = {.look = look, .from = from};
-        sp_walk_pool(look->pool, kinds, &visitor, &charges);
+    const struct look *look = charges->look;
+    unsigned part = part_of(look, block);
+    struct sp_room *room = &look->rooms[part];
+    bool is_unfenced = part == SP_UNFENCED, is_held = is_unfenced || part == SP_PENDING;
+    for (uint32_t i = 0; is_held && i < block->fences.count; i++) {
+        struct sp_fence fence = *sp_fence_set_at(&block->fences, i);
+        const struct sp_stream *stream = sp_stream_at(fence.slot);
+        if (fence.slot - charges->from >= SLOTS_AT_ONCE || !sp_lane_find(look->pool, fence.slot) ||
+            !holds_back(look, part, fence) ||
+            (is_unfenced && fence.sequence <= sp_pool_covered_of(look->pool, stream)))
+            continue;
+        uint64_t *sum = &charges->bytes[fence.slot - charges->from][is_unfenced];
+        *sum += block->size;
+        if (*sum > room->most_bytes) {
+            room->most = stream;
+            room->most_bytes = *sum;
+        }
     }
 }
 
@@ -232,10 +204,14 @@ static void end_segment(void *context, const struct sp_segment *segment) {
 
 void sp_room_look(const struct sp_request *request, struct sp_pool *pool, unsigned kinds,
                   struct sp_room rooms[SP_PART_SETS]) {
-    static const struct sp_walk_visitor visitor = {.block = look_at_block, .segment = end_segment};
+    static const struct sp_walk_visitor looks = {.block = look_at_block, .segment = end_segment};
+    static const struct sp_walk_visitor charging = {.block = charge_block};
     struct look look = {.request = request, .pool = pool, .rooms = rooms};
-    sp_walk_pool(pool, kinds, &visitor, &look);
-    find_most(&look, kinds);
+    sp_walk_pool(pool, kinds, &looks, &look);
+    for (uint32_t from = 0; from < sp_lane_slots(pool); from += SLOTS_AT_ONCE) {
+        struct charges charges = {.look = &look, .from = from};
+        sp_walk_pool(pool, kinds, &charging, &charges);
+    }
 }
 
 unsigned sp_room_part(const struct sp_request *request, const struct sp_block *block) {

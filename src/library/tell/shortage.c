@@ -40,52 +40,28 @@ static uint64_t look_through(struct sp_shortage *shortage, struct sp_pool *pool)
     return reserved;
 }
 
-static void look_at_own(struct sp_shortage *shortage) {
-    struct sp_pool *pool = shortage->request->pool;
-    size_t granule = pool->device->vmm.granule;
-    shortage->needed = sp_round_up(shortage->request->size, granule);
-    shortage->reserved = look_through(shortage, pool);
-    shortage->left_to_limit = sp_round_down(pool->limit - shortage->reserved, granule);
-    shortage->used = sp_figures_used(pool);
-}
-
-// Where nobody knows, the device has nothing if it has just said so, and else enough.
-static void look_at_device(struct sp_shortage *shortage) {
-    CUcontext context = sp_request_context(shortage->request);
-    shortage->knows_device = context != NULL;
-    shortage->on_device = shortage->lack == SP_LACK_DEVICE ? 0 : SIZE_MAX / 2;
-    if (context)
-        shortage->on_device = sp_context_free_memory(context);
-}
-
-// The addresses of lost blocks that are in use are not to be had.
-static bool has_lost(struct sp_device *device) {
-    struct sp_pool *pool = NULL;
-    bool any = false;
-    while ((pool = sp_device_next_pool(device, pool))) {
-        any = any || sp_load_relaxed(&pool->lost) > sp_load_relaxed(&pool->lost_whole);
-    }
-    return any;
-}
-
+// The addresses of lost blocks that are in use, in whichever pool, are not to be had. Where nobody
+// knows what the device has free, it has nothing if it has just said so, and else enough.
 struct sp_shortage sp_shortage_look(const struct sp_request *request, struct sp_outcome lacking,
                                     size_t asked) {
     struct sp_shortage shortage = {.request = request, .lack = lack_of(lacking), .asked = asked};
-    shortage.has_lost = has_lost(request->pool->device);
-    look_at_own(&shortage);
-    look_at_device(&shortage);
+    struct sp_pool *pool = request->pool;
+    size_t granule = pool->device->vmm.granule;
+    CUcontext context = sp_request_context(request);
+    for (struct sp_pool *any = NULL; (any = sp_device_next_pool(pool->device, any));)
+        shortage.has_lost |= sp_load_relaxed(&any->lost) > sp_load_relaxed(&any->lost_whole);
+    shortage.needed = sp_round_up(request->size, granule);
+    shortage.reserved = look_through(&shortage, pool);
+    shortage.left_to_limit = sp_round_down(pool->limit - shortage.reserved, granule);
+    shortage.used = sp_figures_used(pool);
+    shortage.knows_device = context != NULL;
+    shortage.on_device = context                           ? sp_context_free_memory(context)
+                         : shortage.lack == SP_LACK_DEVICE ? 0
+                                                           : SIZE_MAX / 2;
     return shortage;
 }
 
 // Pools that take from each other while the walk goes on are met with the same memory twice.
-static void keep_to_device(struct sp_shortage *shortage, uint64_t total) {
-    uint64_t most = sp_excess(total, shortage->reserved);
-    if (shortage->others_reserved > most)
-        shortage->others_reserved = most;
-    if (shortage->others_free > shortage->others_reserved)
-        shortage->others_free = shortage->others_reserved;
-}
-
 void sp_shortage_look_at_others(struct sp_shortage *shortage) {
     struct sp_device *device = shortage->request->pool->device;
     struct sp_pool *pool = NULL;
@@ -97,7 +73,9 @@ void sp_shortage_look_at_others(struct sp_shortage *shortage) {
         shortage->others_reserved += reserved;
         shortage->others_free += sp_excess(reserved, used);
     }
-    keep_to_device(shortage, device->vmm.total_memory);
+    uint64_t most = sp_excess(device->vmm.total_memory, shortage->reserved);
+    shortage->others_reserved = sp_min(shortage->others_reserved, most);
+    shortage->others_free = sp_min(shortage->others_free, shortage->others_reserved);
 }
 
 // ----------------------------------------------------------------------------------- what would do
@@ -127,23 +105,18 @@ static bool fits_by_growth(const struct sp_shortage *shortage, const struct sp_r
 
 // Part of a stitched view is new memory if whole extents or a tail save any of it, as nothing else
 // is left: see supply/pieces.c.
-static bool fits_beside_new(const struct sp_shortage *shortage, const struct sp_room *reached,
-                            uint64_t given_back) {
-    uint64_t size = shortage->request->size;
-    uint64_t missing = in_granules(shortage, size - reached->stitchable - reached->tail);
-    uint64_t mapped = in_granules(shortage, size - sp_shortage_stitched(reached));
-    return sp_shortage_may_grow(shortage) && mapped <= sp_shortage_growth(shortage, given_back) &&
-           missing < size;
-}
-
 static bool fits_stitched(const struct sp_shortage *shortage, const struct sp_room *reached,
                           uint64_t given_back) {
     const struct sp_request *request = shortage->request;
     if (request->kind != SP_REGION_LARGE ||
         sp_device_defragmentation(request->pool) == poolDefragmentNever)
         return false;
-    return sp_shortage_stitched(reached) >= request->size ||
-           fits_beside_new(shortage, reached, given_back);
+    uint64_t size = request->size, stitched = sp_shortage_stitched(reached);
+    if (stitched >= size)
+        return true;
+    uint64_t missing = in_granules(shortage, size - reached->stitchable - reached->tail);
+    return sp_shortage_may_grow(shortage) && missing < size &&
+           in_granules(shortage, size - stitched) <= sp_shortage_growth(shortage, given_back);
 }
 
 // A fixed block is cut from fixed memory. Others take what is within reach of other regions, too.

@@ -1,5 +1,6 @@
 #include "tell/statistic.h"
 
+#include "base/number.h"
 #include "region/device.h"
 #include "region/free_extents.h"
 #include "region/lane.h"
@@ -7,52 +8,37 @@
 #include "tell/room.h"
 #include "tell/walk.h"
 
-#include <streampool/lists.h>
+const struct sp_statistic_entry sp_statistic_entries[] = {
+#define ENTRY(name, number, text) {#name, poolMemPoolStat##name, text},
+    STREAMPOOL_POOL_STATISTICS(ENTRY) STREAMPOOL_POOL_GAUGES(ENTRY)
+#undef ENTRY
+        {0},
+};
+
+static size_t index_of(enum poolMemPoolAttr attribute) {
+    size_t i = 0;
+    while (sp_statistic_entries[i].name && sp_statistic_entries[i].attribute != attribute)
+        i++;
+    return i;
+}
 
 enum sp_statistic sp_statistic_of(enum poolMemPoolAttr attribute) {
-    switch (attribute) {
-#define STATISTIC_CASE(name, number, text)                                                         \
-    case poolMemPoolStat##name:                                                                    \
-        return SP_STATISTIC_##name;
-        STREAMPOOL_POOL_STATISTICS(STATISTIC_CASE)
-#undef STATISTIC_CASE
-    default:
-        return SP_STATISTIC_COUNT;
-    }
+    return (enum sp_statistic)sp_min(index_of(attribute), SP_STATISTIC_COUNT);
 }
 
 const char *sp_statistic_name(enum poolMemPoolAttr attribute) {
-    switch (attribute) {
-#define NAME(name, number, text)                                                                   \
-    case poolMemPoolStat##name:                                                                    \
-        return #name;
-        STREAMPOOL_POOL_STATISTICS(NAME)
-        STREAMPOOL_POOL_GAUGES(NAME)
-#undef NAME
-    default:
-        return NULL;
-    }
+    return sp_statistic_entries[index_of(attribute)].name;
 }
 
 // Each lane counts what it served from its own lists, and what its frees recorded.
-static uint64_t counted_by_lane(const struct sp_lane *lane, enum sp_statistic statistic) {
-    switch (statistic) {
-    case SP_STATISTIC_ReuseSameStream:
-        return sp_load_relaxed(&lane->hits);
-    case SP_STATISTIC_EventsRecorded:
-        return sp_load_relaxed(&lane->records);
-    default:
-        return 0;
-    }
-}
-
 uint64_t sp_statistic_of_lanes(struct sp_pool *pool, enum sp_statistic statistic) {
     uint64_t sum = 0;
     sp_lock_acquire(&pool->lock);
-    SP_LIST_FOR_EACH(link, &pool->lanes.list) {
-        const struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
-        for (; lane; lane = sp_load_relaxed(&lane->next_shelf))
-            sum += counted_by_lane(lane, statistic);
+    SP_LIST_FOR_EACH_OF(const struct sp_lane, lane, link, &pool->lanes.list) {
+        for (const struct sp_lane *s = lane; s; s = sp_load_relaxed(&s->next_shelf))
+            sum += statistic == SP_STATISTIC_ReuseSameStream  ? sp_load_relaxed(&s->hits)
+                   : statistic == SP_STATISTIC_EventsRecorded ? sp_load_relaxed(&s->records)
+                                                              : 0;
     }
     sp_lock_release(&pool->lock);
     return sum;
@@ -71,36 +57,29 @@ struct memory {
     // free ends of two others. Those of the fixed region are never mapped once more.
     uint64_t whole, tail, front;
     const struct sp_block *seen; // may lie in many extents, and is looked at once
-    bool is_good;
+    bool can_be_remapped;
 };
 
 // Memory in a quick list is free, though to its chain it is taken; of a stitched block, too.
-static bool is_unused(const struct sp_block *block) {
-    if (sp_block_state(block) == SP_BLOCK_STITCHED)
-        block = block->part_of;
-    return sp_free_extents_is_free(block) || sp_block_state(block) == SP_BLOCK_CACHED;
-}
-
-static bool can_be_remapped(struct memory *memory, const struct sp_block *block) {
-    enum sp_region_kind kind = sp_segment_of(block)->kind;
-    if (block != memory->seen)
-        memory->is_good = kind != SP_REGION_FIXED &&
-                          block->tier == &memory->pool->regions[kind].ready &&
-                          !sp_free_extents_has_released(block, block);
-    memory->seen = block;
-    return memory->is_good;
-}
-
 static void add_unused(void *context, const struct sp_extent *extent, const struct sp_block *block,
                        uint64_t bytes) {
     (void)extent;
-    ((struct memory *)context)->unused += is_unused(block) ? bytes : 0;
+    if (sp_block_state(block) == SP_BLOCK_STITCHED)
+        block = block->part_of;
+    if (sp_free_extents_is_free(block) || sp_block_state(block) == SP_BLOCK_CACHED)
+        ((struct memory *)context)->unused += bytes;
 }
 
 static void add_ready(void *context, const struct sp_extent *extent, const struct sp_block *block,
                       uint64_t bytes) {
     struct memory *memory = context;
-    if (!can_be_remapped(memory, block))
+    enum sp_region_kind kind = sp_segment_of(block)->kind;
+    if (block != memory->seen)
+        memory->can_be_remapped = kind != SP_REGION_FIXED &&
+                                  block->tier == &memory->pool->regions[kind].ready &&
+                                  !sp_free_extents_has_released(block, block);
+    memory->seen = block;
+    if (!memory->can_be_remapped)
         return;
     if (bytes == extent->size)
         memory->whole += bytes;
@@ -125,8 +104,8 @@ static void add_segment(void *context, const struct sp_segment *segment) {
 
 static uint64_t add_views(const struct sp_list *views) {
     uint64_t sum = 0;
-    SP_LIST_FOR_EACH(link, views)
-        sum += SP_CONTAINER_OF(link, struct sp_stitch, by_use)->alias->size;
+    SP_LIST_FOR_EACH_OF(struct sp_stitch, stitch, by_use, views)
+        sum += stitch->alias->size;
     return sum;
 }
 
@@ -187,65 +166,50 @@ static uint64_t pending_bytes(struct sp_pool *pool) {
 
 // ------------------------------------------------------------------------------------------ gauges
 
-static bool read_locked(const struct sp_pool *pool, enum poolMemPoolAttr attribute,
-                        uint64_t *value) {
+static uint64_t gauge_locked(const struct sp_pool *pool, enum poolMemPoolAttr attribute) {
     switch (attribute) {
     case poolMemPoolStatKeptViews:
-        *value = pool->kept.view_count;
-        return true;
+        return pool->kept.view_count;
     case poolMemPoolStatKeptMappings:
-        *value = pool->kept.mapping_count;
-        return true;
+        return pool->kept.mapping_count;
     case poolMemPoolStatZombies:
-        *value = sp_load_relaxed(&pool->kept.zombie_count);
-        return true;
+        return sp_load_relaxed(&pool->kept.zombie_count);
     case poolMemPoolStatAddressSpace:
-        *value =
-            look_through(pool, (struct sp_walk_visitor){.segment = add_segment}).address_space +
-            add_views(&pool->kept.views) + add_views(&pool->kept.zombies);
-        return true;
+        return look_through(pool, (struct sp_walk_visitor){.segment = add_segment}).address_space +
+               add_views(&pool->kept.views) + add_views(&pool->kept.zombies);
     case poolMemPoolStatLargestFree:
-        *value = if_a_page(largest_ready(pool, SP_REGION_LARGE));
-        return true;
+        return if_a_page(largest_ready(pool, SP_REGION_LARGE));
     case poolMemPoolStatLargestRemapped:
-        *value = if_a_page(largest_without_growth(pool));
-        return true;
+        return if_a_page(largest_without_growth(pool));
     case poolMemPoolStatPinnedBytes:
-        *value =
-            look_through(pool, (struct sp_walk_visitor){.piece = add_unused, .extent = add_extent})
-                .pinned;
-        return true;
+        return look_through(pool,
+                            (struct sp_walk_visitor){.piece = add_unused, .extent = add_extent})
+            .pinned;
     case poolMemPoolStatExtents:
-        *value = look_through(pool, (struct sp_walk_visitor){.extent = add_extent}).extents;
-        return true;
+        return look_through(pool, (struct sp_walk_visitor){.extent = add_extent}).extents;
     default:
-        return false;
+        return 0;
     }
 }
-
-static bool read_gauge(struct sp_pool *pool, enum poolMemPoolAttr attribute, uint64_t *value) {
-    if (attribute == poolMemPoolStatPendingBytes) {
-        *value = pending_bytes(pool);
-        return true;
-    }
-    sp_lock_acquire(&pool->map_lock);
-    sp_lock_acquire(&pool->lock);
-    bool read = read_locked(pool, attribute, value);
-    sp_lock_release(&pool->lock);
-    sp_lock_release(&pool->map_lock);
-    return read;
-}
-
-// -------------------------------------------------------------------------------------------- both
 
 // A record that a lane had counted when counting began anew, and that failed then, would leave less
 // than none.
 bool sp_statistic_read(struct sp_pool *pool, enum poolMemPoolAttr attribute, uint64_t *value) {
     enum sp_statistic statistic = sp_statistic_of(attribute);
-    if (statistic == SP_STATISTIC_COUNT)
-        return read_gauge(pool, attribute, value);
-    uint64_t count =
-        sp_load_relaxed(&pool->statistics[statistic]) + sp_statistic_of_lanes(pool, statistic);
-    *value = (int64_t)count < 0 ? 0 : count;
+    if (!sp_statistic_name(attribute))
+        return false;
+    if (statistic != SP_STATISTIC_COUNT) {
+        uint64_t count =
+            sp_load_relaxed(&pool->statistics[statistic]) + sp_statistic_of_lanes(pool, statistic);
+        *value = (int64_t)count < 0 ? 0 : count;
+    } else if (attribute == poolMemPoolStatPendingBytes) {
+        *value = pending_bytes(pool);
+    } else {
+        sp_lock_acquire(&pool->map_lock);
+        sp_lock_acquire(&pool->lock);
+        *value = gauge_locked(pool, attribute);
+        sp_lock_release(&pool->lock);
+        sp_lock_release(&pool->map_lock);
+    }
     return true;
 }

@@ -9,6 +9,13 @@
 
 #include "region/pool.h"
 
+// The public lists: the statistics in their order, and then the gauges. A name of null ends them.
+extern const struct sp_statistic_entry {
+    const char *name;
+    enum poolMemPoolAttr attribute;
+    const char *text;
+} sp_statistic_entries[];
+
 // The index of a statistic, or SP_STATISTIC_COUNT for any other attribute.
 enum sp_statistic sp_statistic_of(enum poolMemPoolAttr attribute);
 

@@ -14,11 +14,6 @@ static struct sp_lock lock;              // guards `destroyed`
 static struct sp_tell_pool destroyed[2]; // those that never had memory, and the others
 
 struct sp_tell_pool sp_tell_read(struct sp_pool *pool) {
-    static const enum poolMemPoolAttr attributes[] = {
-#define ATTRIBUTE(name, number, text) poolMemPoolStat##name,
-        STREAMPOOL_POOL_STATISTICS(ATTRIBUTE)
-#undef ATTRIBUTE
-    };
     struct sp_tell_pool told = {
         .kind = pool == pool->device->default_pool ? SP_TELL_DEFAULT : SP_TELL_OTHER,
         .device = pool->device->vmm.ordinal,
@@ -27,7 +22,7 @@ struct sp_tell_pool sp_tell_read(struct sp_pool *pool) {
         .reserved_high = sp_load_relaxed(&pool->reserved_high),
     };
     for (size_t i = 0; i < SP_TELL_STATISTICS; i++)
-        sp_statistic_read(pool, attributes[i], &told.statistics[i]);
+        sp_statistic_read(pool, sp_statistic_entries[i].attribute, &told.statistics[i]);
     return told;
 }
 
@@ -50,8 +45,6 @@ bool sp_tell_keeps_destroyed(void) {
 }
 
 void sp_tell_note_destroyed(struct sp_pool *pool) {
-    if (!sp_tell_keeps_destroyed())
-        return;
     struct sp_tell_pool told = sp_tell_read(pool);
     sp_lock_acquire(&lock);
     sp_tell_add(&destroyed[told.reserved_high > 0], &told);
@@ -85,40 +78,20 @@ static bool visit_pool(struct sp_pool *pool, void (*visit)(const struct sp_tell_
     return true;
 }
 
-static bool visit_device(struct sp_device *device,
-                         void (*visit)(const struct sp_tell_pool *, void *), void *data) {
-    bool whole = true;
-    if (!sp_lock_try_for(&device->lock, SP_SECOND))
-        return false;
-    SP_LIST_FOR_EACH(link, &device->pools)
-        whole =
-            whole && visit_pool(SP_CONTAINER_OF(link, struct sp_pool, listing.link), visit, data);
-    sp_lock_release(&device->lock);
-    return whole;
-}
-
 bool sp_tell_visit(void (*visit)(const struct sp_tell_pool *pool, void *data), void *data) {
     struct sp_device *device = NULL;
-    while ((device = sp_device_next(device))) {
-        if (!visit_device(device, visit, data))
+    bool whole = true;
+    while (whole && (device = sp_device_next(device))) {
+        if (!sp_lock_try_for(&device->lock, SP_SECOND))
             return false;
+        SP_LIST_FOR_EACH_OF(struct sp_pool, pool, listing.link, &device->pools)
+            whole = whole && visit_pool(pool, visit, data);
+        sp_lock_release(&device->lock);
     }
-    return visit_destroyed(visit, data);
+    return whole && visit_destroyed(visit, data);
 }
 
 // ----------------------------------------------------------------------------- summaries in words
-
-// The figures of the public lists: the statistics in their order, and then the gauges.
-static const struct entry {
-    const char *name;
-    enum poolMemPoolAttr attribute;
-    const char *text;
-} entries[] = {
-#define ENTRY(name, number, text) {#name, poolMemPoolStat##name, text},
-    STREAMPOOL_POOL_STATISTICS(ENTRY) STREAMPOOL_POOL_GAUGES(ENTRY)
-#undef ENTRY
-};
-enum { ENTRIES = sizeof entries / sizeof entries[0] };
 
 // An amount in the largest unit of which there is one at least.
 static struct sp_tell_words in_units(double amount, double step, const char *const *units,
@@ -143,7 +116,8 @@ static struct sp_tell_words nanoseconds(uint64_t number) {
     return in_units((double)number, 1000, units, sizeof units / sizeof units[0]);
 }
 
-static void print_entry(FILE *out, const struct entry *entry, uint64_t figure) {
+static void print_figure(FILE *out, size_t index, uint64_t figure) {
+    const struct sp_statistic_entry *entry = &sp_statistic_entries[index];
     if (figure != 0)
         fprintf(out, "  %20" PRIu64 "  %s: %s\n", figure, entry->name, entry->text);
 }
@@ -155,15 +129,7 @@ static void print_statistics(FILE *out, const struct sp_tell_pool *told) {
             nanoseconds(told->statistics[SP_TELL_TrimTime]).text,
             nanoseconds(told->statistics[SP_TELL_ReaperTime]).text);
     for (size_t i = 0; i < SP_TELL_STATISTICS; i++)
-        print_entry(out, &entries[i], told->statistics[i]);
-}
-
-static void print_gauges(FILE *out, struct sp_pool *pool) {
-    for (size_t i = SP_TELL_STATISTICS; i < ENTRIES; i++) {
-        uint64_t figure = 0;
-        sp_statistic_read(pool, entries[i].attribute, &figure);
-        print_entry(out, &entries[i], figure);
-    }
+        print_figure(out, i, told->statistics[i]);
 }
 
 bool sp_tell_print(struct sp_pool *pool, FILE *out) {
@@ -177,7 +143,11 @@ bool sp_tell_print(struct sp_pool *pool, FILE *out) {
     fprintf(out, "  used: %s now, %s at most\n", sp_tell_bytes(sp_figures_used(pool)).text,
             sp_tell_bytes(told.used_high).text);
     print_statistics(out, &told);
-    print_gauges(out, pool);
+    for (size_t i = SP_TELL_STATISTICS; sp_statistic_entries[i].name; i++) {
+        uint64_t figure = 0;
+        sp_statistic_read(pool, sp_statistic_entries[i].attribute, &figure);
+        print_figure(out, i, figure);
+    }
     return fflush(out) == 0 && !ferror(out);
 }
 

@@ -50,22 +50,14 @@ static double mib(uint64_t bytes) {
     return (double)bytes / (double)(1 << 20);
 }
 
-static const char *kind_name(enum poolGrowthKind kind) {
-    switch (kind) {
-    case poolGrowthPages:
-        return "pages";
-    case poolGrowthFixed:
-        return "a fixed block";
-    default:
-        return "a block";
-    }
-}
-
 static void say_growth(struct sp_text *text, const struct poolMemPoolGrowth *growth) {
+    const char *kind = growth->kind == poolGrowthPages   ? "pages"
+                       : growth->kind == poolGrowthFixed ? "a fixed block"
+                                                         : "a block";
     sp_text_add(text, "pool %p grew by %.1f MiB in %" PRIu64 " extent%s to %.1f, for %s of %.1f",
                 (void *)growth->pool, mib(growth->mapped), growth->extents,
-                growth->extents == 1 ? "" : "s", mib(growth->reservedBefore + growth->mapped),
-                kind_name(growth->kind), mib(growth->wanted));
+                growth->extents == 1 ? "" : "s", mib(growth->reservedBefore + growth->mapped), kind,
+                mib(growth->wanted));
     if (growth->fromFree > 0)
         sp_text_add(text, " with %.1f of free memory", mib(growth->fromFree));
     sp_text_add(text, " on stream %p; in use %.1f", (void *)growth->stream, mib(growth->used));
@@ -123,23 +115,19 @@ static void say_remap(struct sp_text *text, const struct poolMemPoolGrowth *grow
     }
 }
 
-static void say_ladder(struct sp_text *text, const struct poolMemPoolGrowth *growth) {
-    if (!growth->askedDriver)
-        sp_text_add(text, "; driver not asked");
-    sp_text_add(text, growth->afterWaits ? "; no wait would do"
-                      : growth->mayWait  ? "; waits come later"
-                                         : "; no waits allowed");
-    if (growth->cutShort)
-        sp_text_add(text, "; not all looked at");
-    if (growth->afterTrim)
-        sp_text_add(text, "; after a trim");
-}
-
 void sp_text_growth(struct sp_text *text, const struct poolMemPoolGrowth *growth) {
     struct poolMemPoolGrowth known = {0};
     memcpy(&known, growth, sp_min(growth->structSize, sizeof known));
     say_growth(text, &known);
     say_free(text, &known);
     say_remap(text, &known);
-    say_ladder(text, &known);
+    if (!known.askedDriver)
+        sp_text_add(text, "; driver not asked");
+    sp_text_add(text, known.afterWaits ? "; no wait would do"
+                      : known.mayWait  ? "; waits come later"
+                                       : "; no waits allowed");
+    if (known.cutShort)
+        sp_text_add(text, "; not all looked at");
+    if (known.afterTrim)
+        sp_text_add(text, "; after a trim");
 }

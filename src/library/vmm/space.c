@@ -282,8 +282,7 @@ size_t sp_space_extend(struct sp_space *space, CUdeviceptr end, size_t least, si
 static void give_locked(struct sp_space *space, CUdeviceptr address, size_t size) {
     struct sp_spans *free = &space->free;
     struct sp_span given = {.address = address, .size = size};
-    SP_LIST_FOR_EACH(link, &space->ranges) {
-        const struct sp_span *range = span_at(link);
+    SP_LIST_FOR_EACH_OF(const struct sp_span, range, link, &space->ranges) {
         if (address - range->address < range->size)
             given.range = range->address;
     }
