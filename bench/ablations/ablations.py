@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 """What each mechanism of the library buys: takes one out after another, and replays eight traces on the simulated driver.
 
-  ablations.py check COMPILER...         each ablation's texts are there once, and what it changes compiles
-  ablations.py run BUILD [NAME...]       prints the figures of the library as it is, and without each of these (or of all)
+  ablations.py check COMPILER...         each ablation's texts are there once, and what it changes compiles; so are the lines
+                                         that it counts; docs/notes/mechanisms.md has a row for each, and no other
+  ablations.py run BUILD [NAME...]       prints the rows of the library as it is, and without each of these (or of all)
+  ablations.py page BUILD                writes docs/notes/mechanisms.md: all of them, in a quarter of an hour or more; prints the rows
 
 The ablations are the entries of ablations.txt, in the form of tests/mutants/edits.py. BUILD is a folder for a copy of the
-sources, its build, and what replay wrote. Figures are geometric means over five traces of many streams and three of one
-stream, in the default pool and in a promised one: reserved / live in the first and the sixth pass; the driver's time as
-the simulated driver models it; and the events recorded in the first pass. The traces have one thread and no pending
-work: an ablation says nothing about threads, nor about what is out of reach.
+sources, its build, and what replay wrote. The page says what the figures are.
 """
 
 import argparse
@@ -18,6 +17,7 @@ import math
 import os
 import pathlib
 import sys
+import time
 
 sys.path.insert(0, f'{os.path.dirname(os.path.abspath(__file__))}/../../tests/mutants')
 import edits  # noqa: E402
@@ -28,16 +28,66 @@ ONE = ['gnn_random', 'gpt2_train', 'resnet_multires']
 ALLOCATORS = ['pool', 'promised']
 PASSES = 6
 OPTIONS = ['-DCMAKE_BUILD_TYPE=Release', '-DSTREAMPOOL_BENCH=OFF', '-DSTREAMPOOL_INSTALL=OFF', '-DSTREAMPOOL_TESTS=OFF']
+PAGE = 'docs/notes/mechanisms.md'
 
 
 def all_entries():
     return edits.read(f'{os.path.dirname(os.path.abspath(__file__))}/ablations.txt')
 
 
+# --------------------------------------------------------------------------------------------------------------- lines
+
+def lines_of_functions(text, names):
+    """How many lines the functions have, each with the comment right above it. None where one isn't there once."""
+    spans = [span for span in edits.functions(text) if span[0] in names]
+    if sorted(name for name, _, _ in spans) != sorted(names):
+        return None
+    lines = 0
+    for _, begin, end in spans:
+        lines += text.count('\n', begin, end)
+        above = text[:begin].split('\n')[:-1]
+        while above and above.pop().startswith('//'):
+            lines += 1
+    return lines
+
+
+def lines_of(entry):
+    """How many lines the mechanism has, by the entry's fact "lines"."""
+    lines = 0
+    for part in entry.facts.get('lines', '').split('; '):
+        file, _, names = part.partition(': ')
+        try:
+            text = mutants.text_of(f'src/library/{file}')
+        except OSError as error:
+            raise edits.Wrong(f'{entry.number} {entry.name}: its lines: no file src/library/{file}') from error
+        count = lines_of_functions(text, names.split(', ')) if names else text.count('\n')
+        if count is None:
+            raise edits.Wrong(f'{entry.number} {entry.name}: its lines: {file} has not each of these once: {names}')
+        lines += count
+    return lines
+
+
+def lines_of_all():
+    files = glob.glob('src/library/*/*.[ch]', root_dir=mutants.CHECKOUT)
+    return sum(mutants.text_of(file).count('\n') for file in files)
+
+
+# ------------------------------------------------------------------------------------------------------------- figures
+
 class Figures:
+    """What replay measured of one library, rounded as it is shown."""
+
     def __init__(self, path):
         rows = json.loads(pathlib.Path(path).read_text('utf-8'))
         self.rows = {(row['trace'], row['allocator'], row['pass']): row for row in rows}
+        self.pairs = {f'{name}{promised}': [round(self.ratio(traces, allocator, number), 3) for number in (1, PASSES)]
+                      for name, traces in (('many', MANY), ('one', ONE))
+                      for promised, allocator in zip(('', ' promised'), ALLOCATORS)}
+        self.times = {name: [round(self.milliseconds(traces, number), 1) for number in (1, PASSES)]
+                      for name, traces in (('ms many', MANY), ('ms one', ONE))}
+        self.events = sum(sorted(start['statistics']['EventsRecorded'] for start in self.rows[trace, 'pool', 1]['starts'])[2]
+                          for trace in MANY + ONE)
+        self.errors = sum(row['errors'] for row in rows)
 
     def ratio(self, traces, allocator, number):
         ratios = [self.rows[trace, allocator, number]['ratio']['median'] for trace in traces]
@@ -46,20 +96,35 @@ class Figures:
     def milliseconds(self, traces, number):
         return sum(self.rows[trace, 'pool', number]['driver_calls_modelled_ns']['median'] for trace in traces) / 1e6
 
-    def events(self, traces):
-        return sum(sorted(start['statistics']['EventsRecorded'] for start in self.rows[trace, 'pool', 1]['starts'])[2]
-                   for trace in traces)
+    def cells(self):
+        return ([f'{first:.3f} {last:.3f}' for first, last in self.pairs.values()] +
+                [f'{first:.1f} {last:.1f}' for first, last in self.times.values()] + [f'{self.events:,}'])
 
-    def line(self, name):
-        cells = [f'{self.ratio(traces, allocator, 1):.3f} {self.ratio(traces, allocator, PASSES):.3f}'
-                 for traces in (MANY, ONE) for allocator in ALLOCATORS]
-        cells += [f'{self.milliseconds(traces, 1):.1f} {self.milliseconds(traces, PASSES):.1f}' for traces in (MANY, ONE)]
-        cells += [str(self.events(MANY + ONE)), str(sum(row['errors'] for row in self.rows.values()))]
-        return f'| {name} | {" | ".join(cells)} |'
+    def beyond(self, base):
+        """What differs from the base, as text."""
+        texts = []
+        for ours, others, digits in (self.pairs, base.pairs, 3), (self.times, base.times, 1):
+            for name, pair in ours.items():
+                more = [round(a - b, digits) + 0.0 for a, b in zip(pair, others[name])]
+                if any(more):
+                    texts.append(f'{name} ' + ' '.join(f'{figure:+.{digits}f}' if figure else '0' for figure in more))
+        if self.events != base.events:
+            texts.append(f'events {self.events - base.events:+,}')
+        if self.errors:
+            texts.append(f'{self.errors} allocations fail')
+        return '; '.join(texts) or 'no difference'
 
 
-HEAD = ('| without | many: pool | promised | one: pool | promised | ms, many | ms, one | events | errors |\n'
-        '| --- | --- | --- | --- | --- | --- | --- | ---: | ---: |')
+HEAD = ('| ablation | what holds then | lines | many | many promised | one | one promised | ms many | ms one | events |'
+        ' difference |\n| --- | --- | ---: | --- | --- | --- | --- | --- | --- | ---: | --- |')
+
+
+def row(name, what, lines, cells, difference):
+    return f'| {name} | {what} | {lines:,} | {" | ".join(cells)} | {difference} |'
+
+
+def title(entry):
+    return f'{entry.number} {entry.name}'
 
 
 def figures_of(copy, name):
@@ -71,18 +136,102 @@ def figures_of(copy, name):
     return Figures(path)
 
 
+def rows_of(build, entries):
+    """The base row, and one for each of the entries."""
+    copy = mutants.Copy(build, OPTIONS)
+    base = figures_of(copy, 'nothing')
+    yield row('nothing', 'the library as it is', lines_of_all(), base.cells(), 'the base')
+    for entry in entries:
+        cells, difference = [''] * len(base.cells()), ''
+        if 'shown by' in entry.facts:
+            difference = f'[benchmarks.md](../benchmarks.md#{entry.facts["shown by"]})'
+        else:
+            with copy.changed(entry):
+                figures = figures_of(copy, entry.name)
+            cells, difference = figures.cells(), figures.beyond(base)
+        yield row(title(entry), entry.what, lines_of(entry), cells, difference)
+
+
 def run(build, names):
     entries = {entry.name: entry for entry in all_entries()}
     unknown = set(names) - set(entries)
     if unknown:
         sys.exit(f'no ablation is called {min(unknown)}')
-    copy = mutants.Copy(build, OPTIONS)
     print(HEAD)
-    print(figures_of(copy, 'nothing').line('nothing'), flush=True)
-    for name in names or entries:
-        with copy.changed(entries[name]):
-            print(figures_of(copy, name).line(name), flush=True)
+    for text in rows_of(build, [entries[name] for name in names or entries]):
+        print(text, flush=True)
     return 0
+
+
+# ---------------------------------------------------------------------------------------------------------------- page
+
+TEXT = '''# What each mechanism buys
+
+One mechanism after another is taken out of the library by a small edit, or another choice is put in its place. Then the
+library replays eight [recorded programs](../../bench/traces/README.md) on the simulated driver. No GPU has a say in
+these figures, and time is modelled. `python3 bench/ablations/ablations.py page build/ablations` wrote this page on
+DATE. The edits stand in `bench/ablations/ablations.txt`; the other notes say why each mechanism is there.
+
+| column | what it is |
+| --- | --- |
+| lines | of the functions and files of the mechanism, which that file names; mechanisms may share some |
+| many | reserved ÷ live bytes of five programs with many streams, geometric mean: first pass, sixth pass; a pool with default attributes |
+| many promised | the same of a pool to which all is promised |
+| one, one promised | the same of three programs with one stream |
+| ms many, ms one | milliseconds of the calls to the driver, as the simulated driver models them: first pass, sixth pass; default attributes |
+| events | recorded in the first passes of all eight; default attributes |
+| difference | to the library as it is: *+* is what the mechanism saves, *-* what it costs |
+
+A pass is one run of the program's calls, and a figure the median of five starts that differ in one block. In the
+replays one thread makes the calls, no work is pending, and the device has room. So the figures say nothing about
+threads, pending work, a full device, or the time that the library itself takes. What threads or a GPU must show is in
+[benchmarks.md](../benchmarks.md); a row without figures leads there.
+
+'''
+
+
+def page(build):
+    rows = []
+    for text in rows_of(build, all_entries()):
+        print(text, flush=True)
+        rows.append(text)
+    text = TEXT.replace('DATE', time.strftime('%Y-%m-%d')) + HEAD + '\n' + '\n'.join(rows) + '\n'
+    pathlib.Path(f'{mutants.CHECKOUT}/{PAGE}').write_text(text, 'utf-8')
+    return 0
+
+
+def complaints_about_page(entries):
+    """The page is to have a row for the library as it is, and one for each entry, in their order."""
+    try:
+        lines = mutants.text_of(PAGE).partition(HEAD + '\n')[2].splitlines()
+    except OSError:
+        return [f'{PAGE} is gone']
+    there = [line.split(' | ')[:2] for line in lines]
+    wanted = [['| nothing', 'the library as it is']] + [[f'| {title(entry)}', entry.what] for entry in entries]
+    found = [f'{PAGE} has no row of {wish[0][2:]}: {wish[1]}' for wish in wanted if wish not in there]
+    found += [f'{PAGE} has a row of no ablation: {" | ".join(row)}' for row in there if row not in wanted]
+    if not found and there != wanted:
+        found.append(f'{PAGE} has a row twice, or its rows in another order')
+    return found
+
+
+def complaints_about_lines(entries):
+    found = []
+    for entry in entries:
+        try:
+            lines_of(entry)
+        except edits.Wrong as wrong:
+            found.append(str(wrong))
+    return found
+
+
+def check(compiler):
+    entries = all_entries()
+    found = mutants.complaints(entries, compiler) + complaints_about_lines(entries) + complaints_about_page(entries)
+    found += [f'bench/traces/{trace}.csv.gz is gone' for trace in MANY + ONE
+              if not os.path.exists(f'{mutants.CHECKOUT}/bench/traces/{trace}.csv.gz')]
+    print('\n'.join(found) or f'{len(entries)} ablations apply and compile, and {PAGE} has a row for each')
+    return bool(found)
 
 
 def main():
@@ -92,14 +241,12 @@ def main():
     runs = verbs.add_parser('run')
     runs.add_argument('build')
     runs.add_argument('names', nargs='*')
+    verbs.add_parser('page').add_argument('build')
     given = parser.parse_args()
-    if given.verb == 'run':
-        return run(os.path.abspath(given.build), given.names)
-    complaints = mutants.complaints(all_entries(), given.compiler)
-    complaints += [f'bench/traces/{trace}.csv.gz is gone' for trace in MANY + ONE
-                   if not glob.glob(f'{mutants.CHECKOUT}/bench/traces/{trace}.csv.gz')]
-    print('\n'.join(complaints) or f'{len(all_entries())} ablations apply and compile')
-    return bool(complaints)
+    if given.verb == 'check':
+        return check(given.compiler)
+    build = os.path.abspath(given.build)
+    return page(build) if given.verb == 'page' else run(build, given.names)
 
 
 if __name__ == '__main__':
