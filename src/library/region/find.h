@@ -1,5 +1,20 @@
-// Taking free memory without mapping any: what the lane itself has, what is ready, and what other
-// lanes have within reach.
+// The search for free memory: what the lane itself has, what is ready, and what other lanes have
+// within reach, from the cheapest source to the dearest. Nothing is mapped.
+//
+// In a pool that several streams share, a large block of the lane's own or ready memory lies at the
+// lowest address at which it fits, in the oldest segment where it does. With the best fit, where a
+// block lies depends on all that was freed before: a program that does the same again and again
+// finds other places each time, until one is missing. By address it finds the same again
+// (docs/defragmentation.md). Three things go with that:
+//
+//   quick lists  have one block, and that is the one which the lane gave out last: so what is
+//                allocated and freed in turn stays where it is, and all else is placed anew. They
+//                have more while threads stand in each other's way: see region/quick.h.
+//   questions    what is complete must be known early, so that memory of several streams merges:
+//                see calls/miss.h.
+//   extents      are finer: see supply/growth.h.
+//
+// A pool with one lane places by the best fit, and so does one whose memory doesn't join.
 #ifndef STREAMPOOL_REGION_FIND_H
 #define STREAMPOOL_REGION_FIND_H
 

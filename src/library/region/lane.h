@@ -49,7 +49,7 @@ struct sp_lane {
     // looks at it without the lock, and again with it.
     const struct sp_stream *_Atomic puts;
     _Atomic uint32_t quick_used; // a bit for each bin that is not empty
-    // Large blocks are placed by address: see region/place.h. Written under the pool's lock.
+    // Large blocks are placed by address: see region/find.h. Written under the pool's lock.
     _Atomic bool by_address;
     struct sp_block *_Atomic latest; // that the lane gave out, or one that stood in its place
     // See region/quick.h.
