@@ -28,7 +28,8 @@ static sp_rung wait_on_host;
 
 // The whole ladder. A rung is tried `when` that holds, in the order of the table: the cheaper one
 // first, unless rung.h says why not. `counts` counts the allocation that it serves. One that `asks`
-// and has no block, but has learned that something is complete, leads to NEWS.
+// and has no block leads to NEWS if it has learned that something is complete, or if most of very
+// many lanes were left out so far.
 static const struct rung {
     unsigned parts;
     bool (*when)(const struct sp_request *request);
@@ -38,7 +39,7 @@ static const struct rung {
 } ladder[] = {
     // Memory that is free is found. This may ask for events that are there.
     {ONCE | FREE, NULL, sp_rung_within_reach, BY_RULE, false},
-    {ONCE | FREE, sp_rung_is_for_pages, sp_rung_primed, BY_RULE, false},
+    {ONCE, sp_rung_is_for_pages, sp_rung_primed, BY_RULE, false},
     {ONCE, NULL, sp_rung_of_gone_contexts, BY_RULE, false},
     {ONCE, sp_rung_may_ask_others, sp_rung_found_complete, BY_RULE, false},
     {ONCE, NULL, sp_rung_collected_from_some, BY_RULE, false},
@@ -103,9 +104,12 @@ static struct sp_outcome climb(struct sp_request *request, unsigned parts,
         outcome = rung->take(request, block);
         if (*block) {
             count_taken(rung, request, *block);
-        } else if (rung->asks && sp_is_done(outcome) && sp_progress_news() != before) {
-            request->found = SP_RULE_FOUND_COMPLETE;
-            outcome = climb(request, NEWS, block);
+        } else if (rung->asks && sp_is_done(outcome)) {
+            bool news = sp_progress_news() != before;
+            if (news)
+                request->found = SP_RULE_FOUND_COMPLETE;
+            if (news || request->left_out & SP_LEFT_OUT_MOST_LANES)
+                outcome = climb(request, NEWS, block);
         }
     }
     return outcome;
@@ -159,7 +163,7 @@ struct sp_outcome sp_ladder_climb(struct sp_request *request, unsigned parts,
     if (!sp_pool_may_ask(request->pool))
         parts &= ~(unsigned)QUESTION;
     struct sp_outcome outcome = climb(request, parts, block);
-    if (!sp_is_done(outcome) && request->left_out & SP_LEFT_ROWS) {
+    if (!sp_is_done(outcome) && request->left_out & SP_LEFT_OUT_ROWS) {
         // Memory that was left out may make the call that failed needless.
         request->looks = SP_REQUEST_LOOKS_ALL;
         *block = sp_find(request);

@@ -14,7 +14,7 @@ enum sp_ladder_parts {
     SP_LADDER_BEHIND = 16,  // and for others
     SP_LADDER_POLL = 32,    // events are asked, while the host waits
     SP_LADDER_HOST = 64,    // the host waits
-    SP_LADDER_FREE = 128,   // memory that is free as it is: the first rungs of ONCE
+    SP_LADDER_FREE = 128,   // memory that is within reach as it is: the first rung of ONCE
 
     SP_LADDER_AT_ONCE = SP_LADDER_ONCE | SP_LADDER_QUESTION,
     SP_LADDER_STREAM_WAITS = SP_LADDER_EVENTS | SP_LADDER_BEHIND,

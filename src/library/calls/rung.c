@@ -85,9 +85,9 @@ struct sp_outcome sp_rung_found_complete(struct sp_request *request, struct sp_b
 }
 
 static void note_collected(struct sp_request *request, bool whole) {
-    request->left_out &= ~(unsigned)SP_LEFT_LANES;
+    request->left_out &= ~(unsigned)(SP_LEFT_OUT_LANES | SP_LEFT_OUT_MOST_LANES);
     if (!whole)
-        request->left_out |= SP_LEFT_LANES;
+        request->left_out |= SP_LEFT_OUT_LANES;
 }
 
 // The lanes' own memory comes after the question: what has completed is ready by then, and the
@@ -107,6 +107,7 @@ struct sp_outcome sp_rung_collected_from_some(struct sp_request *request, struct
     if (!sp_pool_has_very_many_lanes(request->pool))
         return sp_rung_collected(request, block);
     note_collected(request, sp_collect_some(request->pool));
+    request->left_out |= SP_LEFT_OUT_MOST_LANES;
     *block = sp_find(request);
     return sp_outcome_done();
 }
@@ -119,7 +120,7 @@ struct sp_outcome sp_rung_brought_in(struct sp_request *request, struct sp_block
     bool settled = sp_settle_is_done(pool);
     sp_lock_release(&pool->lock);
     request->looks = SP_REQUEST_LOOKS_ALL;
-    if (settled && request->left_out == 0)
+    if (settled && (request->left_out & (SP_LEFT_OUT_LANES | SP_LEFT_OUT_ROWS)) == 0)
         return sp_outcome_done();
     sp_collect_all(pool);
     request->left_out = 0;

@@ -22,9 +22,10 @@ enum sp_bound {
 // that the request has made by a wait of its own needs no policy.
 enum sp_policy { SP_POLICY_FOLLOW = 1, SP_POLICY_INSERT = 2, SP_POLICY_OWN_ORDER = 4 };
 
-// Free memory that a request left out, since there is very much: in lanes (sp_request_patience),
-// and in rows of free neighbours, at which it didn't look, or not to the end.
-enum sp_left_out { SP_LEFT_LANES = 1, SP_LEFT_ROWS = 2 };
+// Free memory that a request left out, since there is very much: in lanes (sp_request_patience), in
+// most of very many lanes, and in rows of free neighbours, at which it didn't look, or not to the
+// end.
+enum sp_left_out { SP_LEFT_OUT_LANES = 1, SP_LEFT_OUT_MOST_LANES = 2, SP_LEFT_OUT_ROWS = 4 };
 
 struct sp_request;
 
@@ -116,15 +117,19 @@ CUcontext sp_request_context(const struct sp_request *request);
 // The dearest rule that one of the fences needs. The pool's lock is held.
 enum sp_rule sp_request_rule(const struct sp_request *request, const struct sp_fence_set *fences);
 
-// The statistic of memory that was taken by one of the rules 1 to 4.
+// The statistic of memory that was taken by one of the rules 1 to 4. Where an attribute has changed
+// since, the rules may not allow it any more: the stream had it by its order.
 static inline enum sp_statistic sp_request_statistic(enum sp_rule rule) {
-    static const enum sp_statistic statistics[] = {
-        [SP_RULE_SAME_STREAM] = SP_STATISTIC_ReuseSameStream,
-        [SP_RULE_COMPLETE] = SP_STATISTIC_ReuseComplete,
-        [SP_RULE_ORDERED] = SP_STATISTIC_ReuseOrdered,
-        [SP_RULE_FOUND_COMPLETE] = SP_STATISTIC_ReuseFoundComplete,
-    };
-    return statistics[rule];
+    switch (rule) {
+    case SP_RULE_SAME_STREAM:
+        return SP_STATISTIC_ReuseSameStream;
+    case SP_RULE_COMPLETE:
+        return SP_STATISTIC_ReuseComplete;
+    case SP_RULE_FOUND_COMPLETE:
+        return SP_STATISTIC_ReuseFoundComplete;
+    default:
+        return SP_STATISTIC_ReuseOrdered;
+    }
 }
 
 // True when other lanes can have anything for the request: they can't for a non-blocking stream

@@ -101,7 +101,7 @@ static struct sp_row best_of_rows(struct sp_request *request) {
     region->rows_from = to_end ? 0 : rows.from;
     request->looks = rows.looks;
     if (!from_front || !to_end || rows.cut)
-        request->left_out |= SP_LEFT_ROWS;
+        request->left_out |= SP_LEFT_OUT_ROWS;
     return search.best;
 }
 

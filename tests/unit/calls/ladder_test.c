@@ -70,6 +70,25 @@ static void *freed_on_a(void) {
     return freed;
 }
 
+// The last of very many lanes has all that the pool has, in its quick list. Nothing may be asked,
+// and nothing more becomes known.
+static void what_one_of_very_many_lanes_has_is_found_before_a_refusal(void **state) {
+    (void)state;
+    enum { MANY = 3 * SP_LANES_AT_ONCE };
+    CUstream last = b;
+    fixture_set_flag(pool, poolMemPoolReuseAllowOpportunistic, 0);
+    fixture_lane(pool, a);
+    for (int i = 0; i < MANY; i++)
+        fixture_lane(pool, last = simulated_stream());
+    void *freed = fixture_malloc(pool, BLOCK, last);
+    simulated_work(last);
+    fixture_free(freed, last);
+    fixture_synchronize(last);
+    count_anew();
+    assert_ptr_equal(fixture_malloc(pool, BLOCK, a), freed);
+    assert_came_by(poolMemPoolStatReuseComplete);
+}
+
 static void the_first_allocation_is_a_growth(void **state) {
     (void)state;
     fixture_malloc(pool, BLOCK, a);
@@ -501,6 +520,7 @@ static void a_capture_that_begins_beside_a_refusal_is_no_error_of_the_request(vo
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        ladder_test(what_one_of_very_many_lanes_has_is_found_before_a_refusal),
         ladder_test(the_first_allocation_is_a_growth),
         ladder_test(the_streams_own_memory_comes_first),
         ladder_test(memory_known_to_be_complete_is_reused),

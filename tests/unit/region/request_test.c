@@ -57,6 +57,17 @@ static void order(CUstream b, CUstream a) {
     sp_mark_release(mark);
 }
 
+// A promise or a policy may change between the choice of a block and its count.
+static void memory_that_no_rule_allows_any_more_counts_as_ordered(void **state) {
+    (void)state;
+    assert_int_equal(sp_request_statistic(SP_RULE_SAME_STREAM), SP_STATISTIC_ReuseSameStream);
+    assert_int_equal(sp_request_statistic(SP_RULE_COMPLETE), SP_STATISTIC_ReuseComplete);
+    assert_int_equal(sp_request_statistic(SP_RULE_FOUND_COMPLETE), SP_STATISTIC_ReuseFoundComplete);
+    assert_int_equal(sp_request_statistic(SP_RULE_ORDERED), SP_STATISTIC_ReuseOrdered);
+    assert_int_equal(sp_request_statistic(SP_RULE_MADE_ORDERED), SP_STATISTIC_ReuseOrdered);
+    assert_int_equal(sp_request_statistic(SP_RULE_NONE), SP_STATISTIC_ReuseOrdered);
+}
+
 static void flags_narrow_the_policies_and_never_widen_them(void **state) {
     (void)state;
     static const enum poolMemPoolAttr policies[] = {poolMemPoolReuseFollowEventDependencies,
@@ -241,6 +252,7 @@ static void a_deterministic_pool_takes_for_complete_what_a_synchronise_has_shown
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        request_test(memory_that_no_rule_allows_any_more_counts_as_ordered),
         request_test(flags_narrow_the_policies_and_never_widen_them),
         request_test(memory_of_the_stream_itself_is_in_reach_under_every_policy_and_flag),
         request_test(memory_of_another_stream_comes_in_reach_as_more_is_known),

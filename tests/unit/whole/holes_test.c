@@ -309,7 +309,7 @@ static void a_search_through_rows_goes_on_where_an_earlier_one_was_cut_short(voi
     for (; !block && searches < ROW; searches++) {
         struct sp_request request = request_of(pool, MIB(8), a);
         block = sp_find(&request);
-        assert_true(block || (request.left_out == SP_LEFT_ROWS && request.looks == 0));
+        assert_true(block || (request.left_out == SP_LEFT_OUT_ROWS && request.looks == 0));
         sp_request_close(&request);
     }
     assert_non_null(block);
@@ -353,7 +353,7 @@ static void a_row_that_is_longer_than_a_part_is_had_whole(void **state) {
     sp_collect_all(fixture_inside(pool));
     struct sp_request request = request_of(pool, LONG * HOLE, a);
     assert_null(sp_find(&request));
-    assert_int_equal(request.left_out, SP_LEFT_ROWS);
+    assert_int_equal(request.left_out, SP_LEFT_OUT_ROWS);
     request.looks = SP_REQUEST_LOOKS_ALL;
     struct sp_block *block = sp_find(&request);
     assert_int_equal(block->address, (uintptr_t)holes[0]);
