@@ -76,16 +76,20 @@ static void what_one_of_very_many_lanes_has_is_found_before_a_refusal(void **sta
     (void)state;
     enum { MANY = 3 * SP_LANES_AT_ONCE };
     CUstream last = b;
+    void *block = NULL;
+    fixture_set(pool, poolMemPoolAttrReleaseThreshold, UINT64_MAX);
     fixture_set_flag(pool, poolMemPoolReuseAllowOpportunistic, 0);
     fixture_lane(pool, a);
     for (int i = 0; i < MANY; i++)
         fixture_lane(pool, last = simulated_stream());
     void *freed = fixture_malloc(pool, BLOCK, last);
-    simulated_work(last);
     fixture_free(freed, last);
     fixture_synchronize(last);
+    assert_int_not_equal(fixture_lane(pool, last)->quick_used, 0);
     count_anew();
-    assert_ptr_equal(fixture_malloc(pool, BLOCK, a), freed);
+    assert_int_equal(poolMallocAsyncWithFlags(&block, MIB(1), pool, a, poolMallocNoGrowth),
+                     poolSuccess);
+    assert_ptr_equal(block, freed);
     assert_came_by(poolMemPoolStatReuseComplete);
 }
 
