@@ -27,54 +27,55 @@ enum { BY_RULE = SP_STATISTIC_COUNT, ALREADY };
 static sp_rung wait_on_host;
 
 // The whole ladder. A rung is tried `when` that holds, in the order of the table: the cheaper one
-// first, unless rung.h says why not. `counts` counts the allocation that it serves. One that `asks`
-// and has no block leads to NEWS if it has learned that something is complete, or if most of very
-// many lanes were left out so far.
+// first, unless rung.h says why not. `counts` counts the allocation that it serves; where it maps,
+// and another thread has mapped or freed enough meanwhile, the rule does. One that asks and has no
+// block leads to NEWS if it has learned that something is complete, or if most of very many lanes
+// were left out so far.
 static const struct rung {
     unsigned parts;
     bool (*when)(const struct sp_request *request);
     sp_rung *take;
     int counts; // enum sp_statistic
-    bool asks;
+    enum { TAKES, ASKS, MAPS } does;
 } ladder[] = {
     // Memory that is free is found. This may ask for events that are there.
-    {ONCE | FREE, NULL, sp_rung_within_reach, BY_RULE, false},
-    {ONCE, sp_rung_is_for_pages, sp_rung_primed, BY_RULE, false},
-    {ONCE, NULL, sp_rung_of_gone_contexts, BY_RULE, false},
-    {ONCE, sp_rung_may_ask_others, sp_rung_found_complete, BY_RULE, false},
-    {ONCE, NULL, sp_rung_collected_from_some, BY_RULE, false},
-    {NEWS, NULL, sp_rung_collected, BY_RULE, false},
-    {ONCE, NULL, sp_rung_remapped, SP_STATISTIC_Remaps, false},
+    {ONCE | FREE, NULL, sp_rung_within_reach, BY_RULE, TAKES},
+    {ONCE, sp_rung_is_for_pages, sp_rung_primed, BY_RULE, TAKES},
+    {ONCE, NULL, sp_rung_of_gone_contexts, BY_RULE, TAKES},
+    {ONCE, sp_rung_may_ask_others, sp_rung_found_complete, BY_RULE, TAKES},
+    {ONCE, NULL, sp_rung_collected_from_some, BY_RULE, TAKES},
+    {NEWS, NULL, sp_rung_collected, BY_RULE, TAKES},
+    {ONCE, NULL, sp_rung_remapped, SP_STATISTIC_Remaps, MAPS},
     // By GrowthBeyondUse the stream may wait, and the pool doesn't grow as yet.
-    {ONCE, sp_rung_is_held_back, sp_rung_brought_in_at_bound, BY_RULE, false},
-    {ONCE, sp_rung_is_held_back, sp_rung_waited, SP_STATISTIC_ReuseMadeOrdered, false},
-    {ONCE, sp_rung_is_beyond, sp_rung_remapped, SP_STATISTIC_Remaps, false},
+    {ONCE, sp_rung_is_held_back, sp_rung_brought_in_at_bound, BY_RULE, TAKES},
+    {ONCE, sp_rung_is_held_back, sp_rung_waited, SP_STATISTIC_ReuseMadeOrdered, TAKES},
+    {ONCE, sp_rung_is_beyond, sp_rung_remapped, SP_STATISTIC_Remaps, MAPS},
     // The driver maps more, or what is free once more.
-    {ONCE | NEWS, sp_rung_may_grow, sp_rung_grown, SP_STATISTIC_Growths, false},
-    {ONCE | NEWS, NULL, sp_rung_brought_in, BY_RULE, false},
-    {ONCE | NEWS, NULL, sp_rung_remapped_under_pressure, SP_STATISTIC_Remaps, false},
-    {ONCE | NEWS, sp_rung_may_grow, sp_rung_grown_after_trim, SP_STATISTIC_GrowthsAfterTrim, false},
-    {ONCE | NEWS, NULL, sp_rung_from_other_region, SP_STATISTIC_OtherRegion, false},
-    {ONCE | NEWS, NULL, sp_rung_remapped_with_pages, SP_STATISTIC_Remaps, false},
+    {ONCE | NEWS, sp_rung_may_grow, sp_rung_grown, SP_STATISTIC_Growths, MAPS},
+    {ONCE | NEWS, NULL, sp_rung_brought_in, BY_RULE, TAKES},
+    {ONCE | NEWS, NULL, sp_rung_remapped_under_pressure, SP_STATISTIC_Remaps, MAPS},
+    {ONCE | NEWS, sp_rung_may_grow, sp_rung_grown_after_trim, SP_STATISTIC_GrowthsAfterTrim, MAPS},
+    {ONCE | NEWS, NULL, sp_rung_from_other_region, SP_STATISTIC_OtherRegion, TAKES},
+    {ONCE | NEWS, NULL, sp_rung_remapped_with_pages, SP_STATISTIC_Remaps, MAPS},
     // All that may be pending is asked. The legacy stream comes first: the question to a blocking
     // stream records an event there, which the legacy stream would see.
-    {ONCE, NULL, sp_rung_looked_at_all, BY_RULE, true},
-    {QUESTION, NULL, sp_rung_asked_legacy_stream, BY_RULE, true},
-    {QUESTION, NULL, sp_rung_asked_own_stream, BY_RULE, true},
-    {QUESTION, NULL, sp_rung_asked_lazy_lanes, BY_RULE, true},
-    {QUESTION, NULL, sp_rung_asked_current_context, BY_RULE, true},
-    {QUESTION, NULL, sp_rung_asked_context, BY_RULE, true},
+    {ONCE, NULL, sp_rung_looked_at_all, BY_RULE, ASKS},
+    {QUESTION, NULL, sp_rung_asked_legacy_stream, BY_RULE, ASKS},
+    {QUESTION, NULL, sp_rung_asked_own_stream, BY_RULE, ASKS},
+    {QUESTION, NULL, sp_rung_asked_lazy_lanes, BY_RULE, ASKS},
+    {QUESTION, NULL, sp_rung_asked_current_context, BY_RULE, ASKS},
+    {QUESTION, NULL, sp_rung_asked_context, BY_RULE, ASKS},
     // The stream waits.
-    {EVENTS, sp_wait_is_allowed, sp_wait_until_fenced, BY_RULE, false},
-    {EVENTS, sp_wait_is_allowed, sp_wait_made_ordered, SP_STATISTIC_ReuseMadeOrdered, false},
-    {EVENTS, sp_wait_is_allowed, sp_wait_in_other_region, SP_STATISTIC_ReuseMadeOrdered, false},
-    {BEHIND, sp_wait_is_allowed, sp_wait_behind_legacy, SP_STATISTIC_ReuseMadeOrdered, false},
-    {BEHIND, sp_wait_is_allowed, sp_wait_behind_context, SP_STATISTIC_ReuseMadeOrdered, false},
+    {EVENTS, sp_wait_is_allowed, sp_wait_until_fenced, BY_RULE, TAKES},
+    {EVENTS, sp_wait_is_allowed, sp_wait_made_ordered, SP_STATISTIC_ReuseMadeOrdered, TAKES},
+    {EVENTS, sp_wait_is_allowed, sp_wait_in_other_region, SP_STATISTIC_ReuseMadeOrdered, TAKES},
+    {BEHIND, sp_wait_is_allowed, sp_wait_behind_legacy, SP_STATISTIC_ReuseMadeOrdered, TAKES},
+    {BEHIND, sp_wait_is_allowed, sp_wait_behind_context, SP_STATISTIC_ReuseMadeOrdered, TAKES},
     // The host waits.
-    {POLL, NULL, sp_rung_polled, SP_STATISTIC_ReuseFoundComplete, true},
-    {HOST, NULL, sp_wait_for_own, BY_RULE, true},
-    {HOST, NULL, wait_on_host, ALREADY, false},
-    {HOST, NULL, sp_wait_for_context, BY_RULE, true},
+    {POLL, NULL, sp_rung_polled, SP_STATISTIC_ReuseFoundComplete, ASKS},
+    {HOST, NULL, sp_wait_for_own, BY_RULE, ASKS},
+    {HOST, NULL, wait_on_host, ALREADY, TAKES},
+    {HOST, NULL, sp_wait_for_context, BY_RULE, ASKS},
 };
 
 static void count_taken(const struct rung *rung, const struct sp_request *request,
@@ -82,10 +83,9 @@ static void count_taken(const struct rung *rung, const struct sp_request *reques
     enum sp_statistic counts = (enum sp_statistic)rung->counts;
     if (rung->counts == ALREADY)
         return;
-    if (rung->counts == BY_RULE) {
-        enum sp_rule rule = sp_request_rule(request, &block->fences);
-        counts = sp_request_statistic(rule == SP_RULE_COMPLETE ? request->found : rule);
-    }
+    if (rung->counts == BY_RULE || (rung->does == MAPS && request->took != SP_RULE_NONE))
+        counts = sp_request_statistic(request->took == SP_RULE_COMPLETE ? request->found
+                                                                        : request->took);
     sp_registry_note_acquired(request->lane->stream, &block->fences);
     sp_pool_count(request->pool, counts);
 }
@@ -104,7 +104,7 @@ static struct sp_outcome climb(struct sp_request *request, unsigned parts,
         outcome = rung->take(request, block);
         if (*block) {
             count_taken(rung, request, *block);
-        } else if (rung->asks && sp_is_done(outcome)) {
+        } else if (rung->does == ASKS && sp_is_done(outcome)) {
             bool news = sp_progress_news() != before;
             if (news)
                 request->found = SP_RULE_FOUND_COMPLETE;

@@ -262,7 +262,7 @@ struct sp_outcome sp_rung_grown_after_trim(struct sp_request *request, struct sp
         buried = gone = false;
         outcome = grow(request, block);
     }
-    if (*block)
+    if (*block && request->took == SP_RULE_NONE)
         sp_pool_count(request->pool, SP_STATISTIC_Growths);
     return outcome;
 }

@@ -31,7 +31,7 @@ static struct sp_outcome wait_for_aside(struct sp_request *request, struct sp_bl
     sp_lock_acquire(&pool->lock);
     if (sp_is_done(outcome) && sp_find_cut(pool, aside, request->size)) {
         sp_retain_note_use(pool); // some of a row may have been ready
-        sp_request_took_locked(request);
+        sp_request_took_locked(request, SP_RULE_MADE_ORDERED);
         *block = aside;
     } else {
         sp_settle_insert(pool, aside);

@@ -201,24 +201,24 @@ static struct sp_block *cut(struct sp_pool *pool, struct sp_block *block, uint64
     return NULL;
 }
 
-static struct sp_block *finish(const struct sp_request *request, struct sp_block *block) {
+static struct sp_block *finish(struct sp_request *request, struct sp_block *block) {
     struct sp_block *taken = block ? cut(request->pool, block, request->size) : NULL;
     if (taken)
-        sp_request_took_locked(request);
+        sp_request_took_locked(request, sp_request_rule(request, &taken->fences));
     return taken;
 }
 
-static struct sp_block *take_at_hand_live(const struct sp_request *request) {
+static struct sp_block *take_at_hand_live(struct sp_request *request) {
     struct sp_block *block = take_at_hand(request->lane, request->kind, request->size);
     if (block) {
         sp_block_set_live(block);
-        sp_request_took_locked(request);
+        sp_request_took_locked(request, sp_request_rule(request, &block->fences));
     }
     return block;
 }
 
 // Several blocks side by side of the same.
-static struct sp_block *take_row_at_hand(const struct sp_request *request) {
+static struct sp_block *take_row_at_hand(struct sp_request *request) {
     struct sp_region *region = &request->pool->regions[request->kind];
     uint64_t from = region->rows_from;
     struct sp_request near = *request;
@@ -227,6 +227,7 @@ static struct sp_block *take_row_at_hand(const struct sp_request *request) {
                                  ? finish(&near, sp_row_take_aside(&near))
                                  : NULL;
     region->rows_from = from; // that search is another one
+    request->took = near.took;
     return block;
 }
 
@@ -244,7 +245,7 @@ struct sp_block *sp_find_locked(struct sp_request *request) {
     return block ? block : finish(request, sp_find_aside(request));
 }
 
-struct sp_block *sp_find_at_hand(const struct sp_request *request) {
+struct sp_block *sp_find_at_hand(struct sp_request *request) {
     sp_lock_acquire(&request->pool->lock);
     struct sp_block *block = take_at_hand_live(request);
     sp_lock_release(&request->pool->lock);
@@ -421,13 +422,14 @@ struct sp_block *sp_find_aside_in(const struct sp_request *request, enum sp_regi
     return block && other.unit > 1 ? last_pages(other.pool, block, other.size) : block;
 }
 
-struct sp_block *sp_find_in(const struct sp_request *request, enum sp_region_kind kind) {
+struct sp_block *sp_find_in(struct sp_request *request, enum sp_region_kind kind) {
     struct sp_request other = sp_find_put_to(request, kind);
     sp_lock_acquire(&request->pool->lock);
     struct sp_block *block = request->kind == SP_REGION_PAGES
                                  ? finish(&other, sp_find_aside_in(request, kind))
                                  : sp_find_locked(&other);
     sp_lock_release(&request->pool->lock);
+    request->took = other.took;
     return block;
 }
 

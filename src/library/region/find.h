@@ -31,7 +31,7 @@ struct sp_block *sp_find_locked(struct sp_request *request);
 
 // Takes memory out of the ready tier and the lane's own as it is, in one block. Takes the pool's
 // lock.
-struct sp_block *sp_find_at_hand(const struct sp_request *request);
+struct sp_block *sp_find_at_hand(struct sp_request *request);
 
 // A first look returns a block that is BUSY, or null, and the rule by which the stream has it.
 struct sp_found {
@@ -49,7 +49,7 @@ struct sp_found sp_find_first_locked(struct sp_lane *lane, uint64_t size, unsign
 
 // A large block or a run of pages within the request's reach out of another region than its own: a
 // last resort, for it mixes what is kept apart. Takes the pool's lock.
-struct sp_block *sp_find_in(const struct sp_request *request, enum sp_region_kind kind);
+struct sp_block *sp_find_in(struct sp_request *request, enum sp_region_kind kind);
 
 // The regions that such a request is put to, one after the other. A fixed block has none.
 enum { SP_FIND_OTHERS = 2 };

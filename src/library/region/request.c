@@ -16,6 +16,7 @@ void sp_request_open(struct sp_request *request, struct sp_pool *pool, struct sp
                                    .flags = flags,
                                    .reach = SP_RULE_COMPLETE,
                                    .found = SP_RULE_COMPLETE,
+                                   .took = SP_RULE_NONE,
                                    .sources = 1U << kind,
                                    .looks = SP_REQUEST_LOOKS,
                                    .unit = 1};

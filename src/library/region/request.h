@@ -61,6 +61,7 @@ struct sp_request {
     unsigned looks;     // at blocks in rows that are left to it, or SP_REQUEST_LOOKS_ALL
     uint64_t unit;      // a run that is had from other memory begins and ends with whole pages
     uint32_t waits;     // that were inserted for it
+    enum sp_rule took;  // the rule by which it has a block, or SP_RULE_NONE: that is new memory
     struct sp_in_flight *in_flight;     // of what is taken: see sp_request_took_locked; or null
     struct sp_outcome growth;           // the last growth's, if it lacked memory
     const struct sp_listener *listener; // null: nobody watches the pool's growths
@@ -82,7 +83,8 @@ void sp_request_refresh(struct sp_request *request);
 
 // With the pool's lock held, once a block was taken for the request. What a slab's first block
 // leaves of it is in flight, until the slab is its lane's.
-static inline void sp_request_took_locked(const struct sp_request *request) {
+static inline void sp_request_took_locked(struct sp_request *request, enum sp_rule rule) {
+    request->took = rule;
     if (request->in_flight)
         sp_in_flight_take(request->in_flight);
 }
@@ -118,7 +120,7 @@ CUcontext sp_request_context(const struct sp_request *request);
 enum sp_rule sp_request_rule(const struct sp_request *request, const struct sp_fence_set *fences);
 
 // The statistic of memory that was taken by one of the rules 1 to 4. Where an attribute has changed
-// since, the rules may not allow it any more: the stream had it by its order.
+// since it was chosen, the rules may not allow it any more: the stream had it by its order.
 static inline enum sp_statistic sp_request_statistic(enum sp_rule rule) {
     switch (rule) {
     case SP_RULE_SAME_STREAM:

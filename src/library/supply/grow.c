@@ -116,7 +116,7 @@ static struct sp_outcome grow_mapping(struct sp_request *request, struct sp_bloc
     sp_lock_acquire(&pool->lock);
     sp_request_tell(request, growth(request, plan.hole, plan.amount, plan.front.size));
     *block = publish_locked(pool, &plan);
-    sp_request_took_locked(request);
+    sp_request_took_locked(request, SP_RULE_NONE);
     sp_lock_release(&pool->lock);
     return sp_outcome_done();
 }

@@ -5,12 +5,15 @@
 
 #include <cmocka.h>
 
+#include <pthread.h>
+
 #include <streampool/lists.h>
 
 #include "unit/fixture/pool.h"
 #include "unit/outcomes.h"
 
 #include "order/mark.h"
+#include "region/collect.h"
 #include "region/settle.h"
 
 // Every test allocates in a pool of this size: it holds one block, or what the test puts there, and
@@ -91,6 +94,32 @@ static void what_one_of_very_many_lanes_has_is_found_before_a_refusal(void **sta
                      poolSuccess);
     assert_ptr_equal(block, freed);
     assert_came_by(poolMemPoolStatReuseComplete);
+}
+
+static void *malloc_beside(void *block) {
+    sp_driver->cuCtxSetCurrent(simulated_context());
+    poolMallocFromPoolAsync(block, BLOCK, pool, a);
+    return NULL;
+}
+
+// The memory comes back while the other thread waits to map some.
+static void what_is_freed_before_a_thread_may_map_is_counted_by_its_rule(void **state) {
+    (void)state;
+    struct sp_pool *inside = fixture_inside(pool);
+    pthread_t thread;
+    void *block = NULL;
+    void *freed = fixture_malloc(pool, BLOCK, a);
+    count_anew();
+    sp_pool_begin_mapping(inside);
+    assert_int_equal(pthread_create(&thread, NULL, malloc_beside, &block), 0);
+    while (sp_load_relaxed(&inside->mappers) < 2)
+        sp_lock_sleep(50000);
+    fixture_free(freed, a);
+    sp_collect_quick(fixture_lane(pool, a), sp_settle_insert);
+    sp_pool_end_mapping(inside);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_ptr_equal(block, freed);
+    assert_came_by(poolMemPoolStatReuseSameStream);
 }
 
 static void the_first_allocation_is_a_growth(void **state) {
@@ -525,6 +554,7 @@ static void a_capture_that_begins_beside_a_refusal_is_no_error_of_the_request(vo
 int main(void) {
     const struct CMUnitTest tests[] = {
         ladder_test(what_one_of_very_many_lanes_has_is_found_before_a_refusal),
+        ladder_test(what_is_freed_before_a_thread_may_map_is_counted_by_its_rule),
         ladder_test(the_first_allocation_is_a_growth),
         ladder_test(the_streams_own_memory_comes_first),
         ladder_test(memory_known_to_be_complete_is_reused),
