@@ -103,12 +103,12 @@ bool sp_chain_make_room(struct sp_chain *chain, uint64_t address) {
 
 // A block is the first in its unit if the one before it begins in another. The chain itself tells,
 // so that the table is touched only for these.
-static bool is_first(const struct sp_block *block, size_t unit) {
+static inline bool is_first(const struct sp_block *block, size_t unit) {
     return !block->prev || sp_units_at(block->chain, block->prev->address) != unit;
 }
 
 // Sets the entry of a unit whose leaf has been made.
-static void set_entry(const struct sp_chain *chain, size_t unit, struct sp_block *block) {
+static inline void set_entry(const struct sp_chain *chain, size_t unit, struct sp_block *block) {
     struct sp_leaf *leaf = sp_units_leaf(chain, unit);
     size_t within = unit & (SP_LEAF_UNITS - 1);
     uint64_t *begins = &leaf->begins[within >> SP_GROUP_SHIFT], bit = (uint64_t)1 << within % 64;
@@ -117,14 +117,14 @@ static void set_entry(const struct sp_chain *chain, size_t unit, struct sp_block
 }
 
 // Enters a block whose neighbours are known and for which there is room.
-static void enter(struct sp_block *block) {
+static inline void enter(struct sp_block *block) {
     size_t unit = sp_units_at(block->chain, block->address);
     if (is_first(block, unit))
         set_entry(block->chain, unit, block);
 }
 
 // Takes out a block that is about to become part of the one before it.
-static void leave(const struct sp_block *block) {
+static inline void leave(const struct sp_block *block) {
     const struct sp_chain *chain = block->chain;
     size_t unit = sp_units_at(chain, block->address);
     if (!is_first(block, unit))

@@ -35,8 +35,8 @@ static struct sp_outcome ask_lanes(struct sp_pool *pool, uint32_t from, uint32_t
     uint32_t slots = (uint32_t)sp_min(table->count, sp_stream_count());
     for (uint32_t i = 0; i < slots && i < count; i++) {
         struct sp_lane *lane = sp_load_acquire(&table->lanes[(from + i) % slots]);
-        if (!lane || lane == caller || !sp_held_may_borrow(pool, lane->stream) ||
-            !sp_held_back_any(lane) ||
+        if (!lane || lane == caller || !sp_held_back_any(lane) ||
+            !sp_held_may_borrow(pool, lane->stream) ||
             !sp_borrow_stream(lane->stream, caller ? caller->stream : NULL,
                               sp_held_is_promised(pool)))
             continue;

@@ -69,6 +69,14 @@ static struct sp_block *take_at_hand(struct sp_lane *lane, enum sp_region_kind k
     return block;
 }
 
+// By which rule the stream has what was at hand: it carries a fence of the stream's slot, or none.
+static enum sp_rule rule_at_hand(const struct sp_lane *lane, const struct sp_block *block) {
+    return !sp_fence_set_empty(&block->fences) &&
+                   sp_fence_set_at(&block->fences, 0)->sequence >= lane->stream->first
+               ? SP_RULE_SAME_STREAM
+               : SP_RULE_COMPLETE;
+}
+
 // ------------------------------------------------------------------------------------ of others
 
 // Any of a tier's blocks may be within reach. Of one stream's those with the lowest numbers are
@@ -212,7 +220,7 @@ static struct sp_block *take_at_hand_live(struct sp_request *request) {
     struct sp_block *block = take_at_hand(request->lane, request->kind, request->size);
     if (block) {
         sp_block_set_live(block);
-        sp_request_took_locked(request, sp_request_rule(request, &block->fences));
+        sp_request_took_locked(request, rule_at_hand(request->lane, block));
     }
     return block;
 }
@@ -287,14 +295,6 @@ static struct sp_found take_ordered(struct sp_lane *lane, uint64_t size, unsigne
     }
     sp_request_close(&request);
     return found;
-}
-
-// By which rule the stream has what was at hand: it carries a fence of the stream's slot, or none.
-static enum sp_rule rule_at_hand(const struct sp_lane *lane, const struct sp_block *block) {
-    return !sp_fence_set_empty(&block->fences) &&
-                   sp_fence_set_at(&block->fences, 0)->sequence >= lane->stream->first
-               ? SP_RULE_SAME_STREAM
-               : SP_RULE_COMPLETE;
 }
 
 struct sp_found sp_find_first_locked(struct sp_lane *lane, uint64_t size, unsigned int flags) {

@@ -20,12 +20,15 @@ void sp_request_open(struct sp_request *request, struct sp_pool *pool, struct sp
                                    .sources = 1U << kind,
                                    .looks = SP_REQUEST_LOOKS,
                                    .unit = 1};
-    if (sp_request_allows(request, poolMemPoolReuseFollowEventDependencies)) {
-        request->reach = SP_RULE_ORDERED;
-        request->policies = SP_POLICY_FOLLOW;
+    if (!(flags & poolMallocSameStreamOnly)) {
+        if (sp_pool_policy(pool, poolMemPoolReuseFollowEventDependencies)) {
+            request->reach = SP_RULE_ORDERED;
+            request->policies = SP_POLICY_FOLLOW;
+        }
+        if (!(flags & poolMallocNoInsertedWaits) &&
+            sp_pool_policy(pool, poolMemPoolReuseAllowInternalDependencies))
+            request->policies |= SP_POLICY_INSERT;
     }
-    if (sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies))
-        request->policies |= SP_POLICY_INSERT;
     if (sp_load_relaxed(&pool->attributes.growth_beyond_use) != UINT64_MAX &&
         !(flags & poolMallocNoGrowth) && request->policies & SP_POLICY_INSERT)
         request->bound = SP_BOUND_HOLDS;
