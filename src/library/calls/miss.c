@@ -5,6 +5,7 @@
 #include "calls/ladder.h"
 #include "calls/rung.h"
 #include "calls/sight.h"
+#include "calls/wait.h"
 #include "order/poll.h"
 #include "order/resolve.h"
 #include "region/ask.h"
@@ -212,7 +213,7 @@ static struct sp_outcome take_returned_by_waiting(const struct sp_miss *miss, ui
     struct sp_fence_set fences = {.count = 0};
     struct sp_outcome outcome = sp_outcome_of(SP_NO_EVENT);
     sp_request_open(&request, miss->pool, miss->lane, SP_REGION_PAGES, 0, miss->flags);
-    if (sp_request_allows(&request, poolMemPoolReuseAllowInternalDependencies) &&
+    if (sp_wait_is_allowed(&request) &&
         find_awaitable(&request, sp_slab_class_of(miss->size), &fences))
         outcome = sp_request_wait_for(&request, &fences);
     if (sp_is_done(outcome))

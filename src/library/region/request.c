@@ -44,15 +44,6 @@ void sp_request_refresh(struct sp_request *request) {
     sp_learn_copy_clock(request->lane->stream, &request->clock);
 }
 
-bool sp_request_allows(const struct sp_request *request, enum poolMemPoolAttr policy) {
-    if (request->flags & poolMallocSameStreamOnly)
-        return false;
-    if (policy == poolMemPoolReuseAllowInternalDependencies &&
-        request->flags & poolMallocNoInsertedWaits)
-        return false;
-    return sp_pool_policy(request->pool, policy);
-}
-
 CUcontext sp_request_context(const struct sp_request *request) {
     const struct sp_stream *stream = request->lane->stream;
     return stream->device == request->pool->device->vmm.ordinal ? stream->context : NULL;

@@ -89,9 +89,6 @@ static inline void sp_request_took_locked(struct sp_request *request, enum sp_ru
         sp_in_flight_take(request->in_flight);
 }
 
-// True when the policy is on, and no flag of the call narrows it.
-bool sp_request_allows(const struct sp_request *request, enum poolMemPoolAttr policy);
-
 // True when the request fits between two addresses. Whole pages may begin anywhere there.
 static inline bool sp_request_fits(const struct sp_request *request, uint64_t begin, uint64_t end) {
     return sp_excess(sp_round_down(end, request->unit), begin) >= request->size;

@@ -144,7 +144,7 @@ void sp_explain_complete(const struct sp_request *request, bool asked_driver) {
     growth->kind = kinds[request->kind];
     growth->wanted = request->size;
     growth->askedDriver = asked_driver;
-    growth->mayWait = sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies);
+    growth->mayWait = (request->policies & SP_POLICY_INSERT) != 0;
     growth->cutShort = request->left_out != 0 || (sp_pool_has_very_many_lanes(request->pool) &&
                                                   request->looks != SP_REQUEST_LOOKS_ALL);
     growth->afterTrim = !sp_is_done(request->growth);

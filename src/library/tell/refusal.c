@@ -109,8 +109,7 @@ static void say_context_fence(const struct sp_shortage *shortage, struct sp_text
     if (is_on || !sp_shortage_is_near(shortage, SP_UNFENCED))
         return;
     if (!sp_indirect_needs_context_wait()) {
-        if (fits_ordered(shortage, SP_UNFENCED) &&
-            sp_request_allows(shortage->request, poolMemPoolReuseAllowInternalDependencies))
+        if (fits_ordered(shortage, SP_UNFENCED) && shortage->request->policies & SP_POLICY_INSERT)
             sp_text_add(text, ", or ContextFence has the stream wait for it");
     } else if (sp_pool_may_ask(pool) && most > 0) {
         sp_text_add(text, ", or ContextFence has the host wait for it");

@@ -243,6 +243,24 @@ static void a_thread_stays_with_a_shelf_that_has_some(void **state) {
                      shelf_of(block) == crowded ? 0 : has % SP_SHELVES);
 }
 
+// No page is free, and memory that was primed is for who has nothing else: blocks of another shelf
+// come first.
+static void primed_memory_is_left_while_another_shelf_has_blocks(void **state) {
+    (void)state;
+    const struct sp_region *regions = fixture_inside(pool)->regions;
+    assert_int_equal(poolMemPoolPrime(pool, MIB(8)), poolSuccess);
+    void *first = take(KIB(4));
+    make_crowded(crowded);
+    assert_int_equal(regions[SP_REGION_PAGES].ready.bytes, 0);
+    uint64_t primed = regions[SP_REGION_LARGE].ready.bytes;
+    for (uint32_t i = 1; i < SP_SHELVES - 1; i++) {
+        sp_this_thread->shelf = i;
+        assert_ptr_equal(slab_of(take(KIB(4))), slab_of(first));
+    }
+    assert_int_equal(regions[SP_REGION_LARGE].ready.bytes, primed);
+    fixture_check(pool);
+}
+
 static void *look_in_thread(void *block) {
     go_to_shelf(9);
     void *taken = take(KIB(4));
@@ -376,6 +394,7 @@ int main(void) {
         TEST(a_miss_finds_what_other_shelves_have),
         TEST(no_pool_grows_beside_what_shelves_have),
         TEST(a_thread_stays_with_a_shelf_that_has_some),
+        TEST(primed_memory_is_left_while_another_shelf_has_blocks),
         TEST(threads_have_shelves_of_their_own),
         TEST(a_trim_gives_back_what_shelves_have),
         TEST(another_stream_gets_what_shelves_have_when_it_is_complete),

@@ -70,23 +70,17 @@ static void memory_that_no_rule_allows_any_more_counts_as_ordered(void **state) 
 
 static void flags_narrow_the_policies_and_never_widen_them(void **state) {
     (void)state;
-    static const enum poolMemPoolAttr policies[] = {poolMemPoolReuseFollowEventDependencies,
-                                                    poolMemPoolReuseAllowOpportunistic,
-                                                    poolMemPoolReuseAllowInternalDependencies};
     CUstream a = simulated_stream();
     for (unsigned int flags = 0; flags < 16; flags++) {
         for (int bits = 0; bits < 8; bits++) {
             set_policies(bits & 1, bits & 2, bits & 4);
             open_request(a, flags);
-            for (int i = 0; i < 3; i++) {
-                bool narrowed = flags & poolMallocSameStreamOnly ||
-                                (i == 2 && flags & poolMallocNoInsertedWaits);
-                assert_int_equal(sp_request_allows(&request, policies[i]),
-                                 (bits >> i & 1) && !narrowed);
-            }
-            assert_int_equal(request.reach, sp_request_allows(&request, policies[0])
-                                                ? SP_RULE_ORDERED
-                                                : SP_RULE_COMPLETE);
+            bool follows = bits & 1 && !(flags & poolMallocSameStreamOnly);
+            bool inserts =
+                bits & 4 && !(flags & (poolMallocSameStreamOnly | poolMallocNoInsertedWaits));
+            assert_int_equal(request.policies,
+                             (follows ? SP_POLICY_FOLLOW : 0U) | (inserts ? SP_POLICY_INSERT : 0U));
+            assert_int_equal(request.reach, follows ? SP_RULE_ORDERED : SP_RULE_COMPLETE);
             sp_request_close(&request);
         }
     }
