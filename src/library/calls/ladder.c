@@ -38,19 +38,22 @@ static const struct rung {
     int counts; // enum sp_statistic
     enum { TAKES, ASKS, MAPS } does;
 } ladder[] = {
-    // Memory that is free is found. This may ask for events that are there.
+    // Memory that is free is found. Contexts may be asked if they are gone, and events that are
+    // there (cuEventQuery), once recorded (cuEventRecord).
     {ONCE | FREE, NULL, sp_rung_within_reach, BY_RULE, TAKES},
     {ONCE, sp_rung_is_for_pages, sp_rung_primed, BY_RULE, TAKES},
     {ONCE, NULL, sp_rung_of_gone_contexts, BY_RULE, TAKES},
     {ONCE, sp_rung_may_ask_others, sp_rung_found_complete, BY_RULE, TAKES},
     {ONCE, NULL, sp_rung_collected_from_some, BY_RULE, TAKES},
     {NEWS, NULL, sp_rung_collected, BY_RULE, TAKES},
+    // Free memory is mapped once more, side by side, and new memory what it lacks (cuMemCreate,
+    // cuMemMap, cuMemSetAccess), under the pool's map lock, as all that is mapped.
     {ONCE, NULL, sp_rung_remapped, SP_STATISTIC_Remaps, MAPS},
-    // By GrowthBeyondUse the stream may wait, and the pool doesn't grow as yet.
+    // By GrowthBeyondUse the stream may wait (cuStreamWaitEvent), and the pool doesn't grow as yet.
     {ONCE, sp_rung_is_held_back, sp_rung_brought_in_at_bound, BY_RULE, TAKES},
     {ONCE, sp_rung_is_held_back, sp_rung_waited, SP_STATISTIC_ReuseMadeOrdered, TAKES},
     {ONCE, sp_rung_is_beyond, sp_rung_remapped, SP_STATISTIC_Remaps, MAPS},
-    // The driver maps more, or what is free once more.
+    // The driver maps more. After a trim it has taken memory back first (cuMemUnmap, cuMemRelease).
     {ONCE | NEWS, sp_rung_may_grow, sp_rung_grown, SP_STATISTIC_Growths, MAPS},
     {ONCE | NEWS, NULL, sp_rung_brought_in, BY_RULE, TAKES},
     {ONCE | NEWS, NULL, sp_rung_remapped_under_pressure, SP_STATISTIC_Remaps, MAPS},
@@ -65,13 +68,13 @@ static const struct rung {
     {QUESTION, NULL, sp_rung_asked_lazy_lanes, BY_RULE, ASKS},
     {QUESTION, NULL, sp_rung_asked_current_context, BY_RULE, ASKS},
     {QUESTION, NULL, sp_rung_asked_context, BY_RULE, ASKS},
-    // The stream waits.
+    // The stream waits: a rung records what has no event behind it, and remaps what lies in pieces.
     {EVENTS, sp_wait_is_allowed, sp_wait_until_fenced, BY_RULE, TAKES},
     {EVENTS, sp_wait_is_allowed, sp_wait_made_ordered, SP_STATISTIC_ReuseMadeOrdered, TAKES},
     {EVENTS, sp_wait_is_allowed, sp_wait_in_other_region, SP_STATISTIC_ReuseMadeOrdered, TAKES},
     {BEHIND, sp_wait_is_allowed, sp_wait_behind_legacy, SP_STATISTIC_ReuseMadeOrdered, TAKES},
     {BEHIND, sp_wait_is_allowed, sp_wait_behind_context, SP_STATISTIC_ReuseMadeOrdered, TAKES},
-    // The host waits.
+    // The host waits, no longer than HostWaitMax and ContextWaitMax say, and asks as above.
     {POLL, NULL, sp_rung_polled, SP_STATISTIC_ReuseFoundComplete, ASKS},
     {HOST, NULL, sp_wait_for_own, BY_RULE, ASKS},
     {HOST, NULL, wait_on_host, ALREADY, TAKES},
@@ -156,7 +159,7 @@ static void fence_joined(const struct sp_request *request, const struct sp_block
 struct sp_outcome sp_ladder_climb(struct sp_request *request, unsigned parts,
                                   struct sp_block **block) {
     *block = NULL;
-    if (parts & NEWS) { // the ladder was climbed before, up to where all is looked at
+    if (!(parts & (ONCE | FREE))) { // it was climbed before, up to where all is looked at
         request->looks = SP_REQUEST_LOOKS_ALL;
         request->bound = SP_BOUND_NONE;
     }

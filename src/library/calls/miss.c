@@ -61,6 +61,14 @@ static struct sp_outcome take_large(const struct sp_miss *miss, unsigned parts, 
     return outcome;
 }
 
+static bool is_large(const struct sp_miss *miss) {
+    return !is_small(miss);
+}
+
+static bool has_shelves(const struct sp_miss *miss) {
+    return is_small(miss) && sp_load_acquire(&miss->lane->next_shelf);
+}
+
 // A slab of several pages may find no room where one page does.
 static bool may_be_alone(const struct sp_miss *miss) {
     return is_small(miss) && sp_size_classes[sp_slab_class_of(miss->size)].pages > 1;
@@ -72,10 +80,8 @@ static struct sp_miss alone(const struct sp_miss *miss) {
     return alone;
 }
 
-// Makes it the request for a further part of the ladder.
-static struct sp_miss after(struct sp_miss miss, struct sp_outcome outcome) {
-    miss.lacked = outcome.cause == SP_FORBIDDEN ? sp_outcome_done() : outcome;
-    return miss;
+static bool has_one_page(const struct sp_miss *miss) {
+    return is_small(miss) && !may_be_alone(miss);
 }
 
 // ------------------------------------------------------------------------------------ small blocks
@@ -161,17 +167,16 @@ SP_COLD static uint64_t take_learned(const struct sp_miss *miss, enum sp_statist
 // Takes one that a question to a few streams and contexts, by turns, brings back. It asks whether
 // their contexts are gone, and, where the policy allows it, whether the recorded events are
 // complete.
-static uint64_t take_returned(const struct sp_miss *miss) {
+static struct sp_outcome take_returned(const struct sp_miss *miss, uint64_t *address) {
     const struct sp_stream *stream = miss->lane->stream;
-    uint64_t address = 0;
     if (!has_returned(miss))
-        return 0;
+        return sp_outcome_done();
     if (sp_end_some_gone_contexts(stream))
-        address = take_learned(miss, SP_STATISTIC_ReuseComplete);
-    if (!address && !(miss->flags & poolMallocSameStreamOnly) && sp_pool_may_ask(miss->pool) &&
+        *address = take_learned(miss, SP_STATISTIC_ReuseComplete);
+    if (!*address && !(miss->flags & poolMallocSameStreamOnly) && sp_pool_may_ask(miss->pool) &&
         sp_is_done(sp_poll_some_of(stream)))
-        address = take_learned(miss, SP_STATISTIC_ReuseFoundComplete);
-    return address;
+        *address = take_learned(miss, SP_STATISTIC_ReuseFoundComplete);
+    return sp_outcome_done();
 }
 
 // Copies the fences of the first slab with returned blocks that the stream can be made to wait for.
@@ -208,10 +213,17 @@ static uint64_t take_ordered(struct sp_request *request, size_t size) {
     return address;
 }
 
-static struct sp_outcome take_returned_by_waiting(const struct sp_miss *miss, uint64_t *address) {
+// Once all has been asked: one that is complete by now, or one for which the stream is made to
+// wait.
+static struct sp_outcome take_returned_at_last(const struct sp_miss *miss, uint64_t *address) {
     struct sp_request request;
     struct sp_fence_set fences = {.count = 0};
     struct sp_outcome outcome = sp_outcome_of(SP_NO_EVENT);
+    if (!has_returned(miss))
+        return sp_outcome_done();
+    *address = take_learned(miss, SP_STATISTIC_ReuseFoundComplete);
+    if (*address)
+        return sp_outcome_done();
     sp_request_open(&request, miss->pool, miss->lane, SP_REGION_PAGES, 0, miss->flags);
     if (sp_wait_is_allowed(&request) &&
         find_awaitable(&request, sp_slab_class_of(miss->size), &fences))
@@ -225,60 +237,15 @@ static struct sp_outcome take_returned_by_waiting(const struct sp_miss *miss, ui
     return outcome.cause == SP_NO_EVENT ? sp_outcome_done() : outcome;
 }
 
-// Takes one before the request is refused, when all has been asked: one that is complete by now, or
-// one for which the stream is made to wait.
-static struct sp_outcome take_returned_at_last(const struct sp_miss *miss, uint64_t *address) {
-    *address = 0;
-    if (!has_returned(miss))
-        return sp_outcome_done();
-    *address = take_learned(miss, SP_STATISTIC_ReuseFoundComplete);
-    return *address ? sp_outcome_done() : take_returned_by_waiting(miss, address);
-}
-
-// A page that is free is taken before anyone waits for a slab; and the host waits once, for a page.
-static struct sp_outcome take_slab_or_page(const struct sp_miss *miss, uint64_t *address) {
-    struct sp_outcome outcome = take_from_new_slab(miss, SP_LADDER_AT_ONCE, address);
-    struct sp_miss page = alone(miss);
-    if (sp_outcome_lacks_memory(outcome))
-        outcome = take_large(&page, SP_LADDER_AT_ONCE, address);
-    if (!sp_outcome_lacks_memory(outcome))
-        return outcome;
-    struct sp_miss slab = after(*miss, outcome);
-    outcome = take_from_new_slab(&slab, SP_LADDER_STREAM_WAITS, address);
-    if (!sp_outcome_lacks_memory(outcome))
-        return outcome;
-    struct sp_outcome returned = take_returned_at_last(miss, address);
-    if (*address || !sp_is_done(returned))
-        return returned;
-    page = after(page, outcome);
-    return take_large(&page, SP_LADDER_STREAM_WAITS | SP_LADDER_HOST, address);
-}
-
-static struct sp_outcome take_slab(const struct sp_miss *miss, unsigned parts, uint64_t *address) {
-    struct sp_outcome outcome = take_from_new_slab(miss, parts, address);
-    if (!sp_outcome_lacks_memory(outcome))
-        return outcome;
-    struct sp_outcome returned = take_returned_at_last(miss, address);
-    return *address ? sp_outcome_done() : sp_outcome_first(returned, outcome);
-}
-
-// Once more, for a lane that has just come to be, or another thread's free: counted. A shelf takes
-// free pages before what other shelves have, so each thread comes to have a slab of its own. Blocks
-// that were returned may be complete by what the ladder has asked.
-static struct sp_outcome serve_small(const struct sp_miss *miss, uint64_t *address) {
+// Once more, for a lane that has just come to be, or another thread's free.
+static struct sp_outcome take_from_shelf(const struct sp_miss *miss, uint64_t *address) {
     *address = take_from(miss, miss->shelf, true);
-    if (!*address && sp_load_acquire(&miss->lane->next_shelf)) {
-        struct sp_outcome outcome = take_from_new_slab(miss, SP_LADDER_FREE, address);
-        if (!sp_outcome_lacks_memory(outcome))
-            return outcome;
-        *address = take_from_any(miss, true);
-    }
-    if (!*address)
-        *address = take_returned(miss);
-    if (*address)
-        return sp_outcome_done();
-    return may_be_alone(miss) ? take_slab_or_page(miss, address)
-                              : take_slab(miss, SP_LADDER_ALL, address);
+    return sp_outcome_done();
+}
+
+static struct sp_outcome take_from_shelves(const struct sp_miss *miss, uint64_t *address) {
+    *address = take_from_any(miss, true);
+    return sp_outcome_done();
 }
 
 // ------------------------------------------------------------------------------------ large blocks
@@ -301,32 +268,78 @@ void sp_miss_count(struct sp_lane *lane) {
 // events of some streams, by turns, so that the streams share what has completed before each has
 // taken memory of its own. This request doesn't need it, so a driver that fails here is told of by
 // the next call that does.
-static void look_after_others(struct sp_pool *pool, struct sp_lane *lane) {
-    bool ask = sp_miss_is_due_to_ask(lane) && sp_pool_may_ask(pool);
-    sp_miss_count(lane);
+static struct sp_outcome look_after_others(const struct sp_miss *miss, uint64_t *address) {
+    struct sp_pool *pool = miss->pool;
+    bool ask = sp_miss_is_due_to_ask(miss->lane) && sp_pool_may_ask(pool);
+    (void)address;
+    sp_collect_quick(miss->lane, sp_settle_insert_and_swallow);
+    sp_miss_count(miss->lane);
     if (!ask || atomic_exchange_explicit(&pool->lanes.asks, true, memory_order_relaxed))
-        return;
-    sp_ask_some_lazy_lanes(pool, lane);
-    sp_poll_until_busy_of(lane->stream);
+        return sp_outcome_done();
+    sp_ask_some_lazy_lanes(pool, miss->lane);
+    sp_poll_until_busy_of(miss->lane->stream);
     sp_store_relaxed(&pool->lanes.asks, false);
     sp_lock_acquire(&pool->lock);
     sp_settle_part(pool);
     sp_lock_release(&pool->lock);
+    return sp_outcome_done();
+}
+
+// --------------------------------------------------------------------------------------- the steps
+
+// A miss tries these, in this order: it takes something, or climbs these parts of the ladder for
+// the block or its slab, or `alone`, for one page. When all is looked at AGAIN, it climbs for what
+// may have come back since.
+enum { FIRST = 1, AGAIN = 2 };
+static const struct step {
+    unsigned looks;
+    bool (*when)(const struct sp_miss *miss);
+    struct sp_outcome (*take)(const struct sp_miss *miss, uint64_t *address);
+    unsigned parts;
+    bool alone;
+} steps[] = {
+    {FIRST, is_large, look_after_others, 0, false},
+    {FIRST | AGAIN, is_large, NULL, SP_LADDER_ALL, false},
+    // A shelf takes free pages before what others have, so each thread comes to have a slab.
+    {FIRST, is_small, take_from_shelf, 0, false},
+    {FIRST, has_shelves, NULL, SP_LADDER_FREE, false},
+    {FIRST | AGAIN, is_small, take_from_shelves, 0, false},
+    {FIRST, is_small, take_returned, 0, false},
+    // A page that is free is taken before anyone waits for a slab; and the host waits once.
+    {FIRST, is_small, NULL, SP_LADDER_AT_ONCE, false},
+    {FIRST, may_be_alone, NULL, SP_LADDER_AT_ONCE, true},
+    {FIRST | AGAIN, is_small, NULL, SP_LADDER_STREAM_WAITS, false},
+    {FIRST | AGAIN, is_small, take_returned_at_last, 0, false},
+    {FIRST | AGAIN, may_be_alone, NULL, SP_LADDER_STREAM_WAITS | SP_LADDER_HOST, true},
+    {FIRST, has_one_page, NULL, SP_LADDER_HOST, false},
+};
+
+static struct sp_outcome climb_for(const struct sp_miss *miss, unsigned parts, uint64_t *address) {
+    return is_small(miss) ? take_from_new_slab(miss, parts, address)
+                          : take_large(miss, parts, address);
+}
+
+// Returns the last climb's outcome where none has any.
+static struct sp_outcome serve(const struct sp_miss *miss, unsigned look, uint64_t *address) {
+    struct sp_outcome lacking = sp_outcome_done();
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
+        const struct step *step = &steps[i];
+        if (!(step->looks & look) || !step->when(miss))
+            continue;
+        struct sp_miss wanted = step->alone ? alone(miss) : *miss;
+        wanted.lacked = lacking.cause == SP_FORBIDDEN ? sp_outcome_done() : lacking;
+        struct sp_outcome outcome =
+            step->take ? step->take(&wanted, address)
+                       : climb_for(&wanted, look == AGAIN ? SP_LADDER_AGAIN : step->parts, address);
+        if (*address || !(sp_is_done(outcome) || sp_outcome_lacks_memory(outcome)))
+            return outcome;
+        if (!sp_is_done(outcome))
+            lacking = outcome;
+    }
+    return lacking;
 }
 
 // ------------------------------------------------------------------------------- before a refusal
-
-static struct sp_outcome look_again(const struct sp_miss *miss, uint64_t *address) {
-    if (!is_small(miss))
-        return take_large(miss, SP_LADDER_AGAIN, address);
-    *address = take_from_any(miss, true);
-    struct sp_outcome outcome =
-        *address ? sp_outcome_done() : take_slab(miss, SP_LADDER_AGAIN, address);
-    if (!sp_outcome_lacks_memory(outcome) || !may_be_alone(miss))
-        return outcome;
-    struct sp_miss page = alone(miss);
-    return take_large(&page, SP_LADDER_AGAIN, address);
-}
 
 // Looks until all was still meanwhile, or so often that what moves is for others. Before each look
 // it waits for memory that is in flight in other threads. Returns `refused` when nothing is found.
@@ -338,7 +351,7 @@ static struct sp_outcome look_until_still(const struct sp_miss *miss, struct sp_
     for (unsigned looks = 0; !still && looks < LOOKS_MOST; looks++) {
         sp_in_flight_await(miss->pool, &pauses);
         struct sp_stillness begin = sp_in_flight_begin_look(miss->pool);
-        struct sp_outcome outcome = look_again(miss, address);
+        struct sp_outcome outcome = serve(miss, AGAIN, address);
         still = sp_in_flight_end_look(miss->pool, &begin);
         if (!sp_outcome_lacks_memory(outcome))
             return outcome;
@@ -347,14 +360,8 @@ static struct sp_outcome look_until_still(const struct sp_miss *miss, struct sp_
 }
 
 struct sp_outcome sp_miss_serve(const struct sp_miss *miss, uint64_t *address) {
-    struct sp_outcome outcome;
-    if (is_small(miss)) {
-        outcome = serve_small(miss, address);
-    } else {
-        sp_collect_quick(miss->lane, sp_settle_insert_and_swallow);
-        look_after_others(miss->pool, miss->lane);
-        outcome = take_large(miss, SP_LADDER_ALL, address);
-    }
+    *address = 0;
+    struct sp_outcome outcome = serve(miss, FIRST, address);
     if (sp_outcome_lacks_memory(outcome))
         outcome = look_until_still(miss, outcome, address);
     if (!sp_is_done(outcome))

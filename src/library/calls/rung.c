@@ -52,6 +52,17 @@ struct sp_outcome sp_rung_within_reach(struct sp_request *request, struct sp_blo
     return sp_outcome_done();
 }
 
+// Looks in another region than the request's own. False when there is none.
+static bool find_in_other(struct sp_request *request, int i, struct sp_block **block) {
+    struct sp_request other;
+    bool is_one = sp_find_put_to(request, i, &other);
+    if (is_one) {
+        *block = sp_find(&other);
+        request->took = other.took;
+    }
+    return is_one;
+}
+
 // Memory that was mapped ahead serves small blocks too: pages are cut from it, with nothing asked
 // and nothing mapped.
 struct sp_outcome sp_rung_primed(struct sp_request *request, struct sp_block **block) {
@@ -59,7 +70,7 @@ struct sp_outcome sp_rung_primed(struct sp_request *request, struct sp_block **b
     bool primed = sp_retain_is_primed(request->pool);
     sp_lock_release(&request->pool->lock);
     if (primed)
-        *block = sp_find_in(request, SP_REGION_LARGE);
+        find_in_other(request, 0, block);
     return sp_outcome_done();
 }
 
@@ -268,11 +279,8 @@ struct sp_outcome sp_rung_grown_after_trim(struct sp_request *request, struct sp
 }
 
 struct sp_outcome sp_rung_from_other_region(struct sp_request *request, struct sp_block **block) {
-    *block = NULL;
-    if (request->kind == SP_REGION_FIXED)
-        return sp_outcome_done();
-    for (int i = 0; i < SP_FIND_OTHERS && !*block; i++)
-        *block = sp_find_in(request, sp_find_other_kind(request, i));
+    for (int i = 0; !*block && find_in_other(request, i, block); i++)
+        ;
     return sp_outcome_done();
 }
 

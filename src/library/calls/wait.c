@@ -41,37 +41,27 @@ static struct sp_outcome wait_for_aside(struct sp_request *request, struct sp_bl
     return outcome;
 }
 
-static struct sp_outcome take_of_other_region(struct sp_request *request, enum sp_region_kind kind,
-                                              struct sp_block **block) {
-    struct sp_request other = sp_find_put_to(request, kind);
-    sp_lock_acquire(&request->pool->lock);
-    struct sp_block *aside = sp_find_aside_in(request, kind);
-    if (aside)
-        keep_aside_locked(request->pool, aside, other.size);
-    sp_lock_release(&request->pool->lock);
-    if (!aside)
-        return sp_outcome_done();
-    struct sp_outcome outcome = wait_for_aside(&other, aside, block);
-    request->waits = other.waits;
-    return outcome;
-}
-
 static struct sp_outcome take_of_other_regions(struct sp_request *request,
                                                struct sp_block **block) {
+    struct sp_request other;
     struct sp_outcome outcome = sp_outcome_done();
-    if (request->kind == SP_REGION_FIXED)
-        return outcome;
-    for (int i = 0; i < SP_FIND_OTHERS && sp_is_done(outcome) && !*block; i++)
-        outcome = take_of_other_region(request, sp_find_other_kind(request, i), block);
+    for (int i = 0; sp_is_done(outcome) && !*block && sp_find_put_to(request, i, &other); i++) {
+        sp_lock_acquire(&request->pool->lock);
+        struct sp_block *aside = sp_find_aside(&other);
+        if (aside)
+            keep_aside_locked(request->pool, aside, other.size);
+        sp_lock_release(&request->pool->lock);
+        if (aside)
+            outcome = wait_for_aside(&other, aside, block);
+        request->waits = other.waits;
+        request->took = other.took;
+    }
     return outcome;
 }
 
 static struct sp_outcome take_behind_waits(struct sp_request *request, struct sp_block **block) {
     sp_lock_acquire(&request->pool->lock);
-    struct sp_block *aside =
-        request->bound == SP_BOUND_HOLDS ? sp_find_oldest_aside(request) : NULL;
-    if (!aside)
-        aside = sp_find_aside(request);
+    struct sp_block *aside = sp_find_aside(request);
     if (aside)
         keep_aside_locked(request->pool, aside, request->size);
     sp_lock_release(&request->pool->lock);
@@ -148,9 +138,10 @@ static bool has_unfenced_in(const struct sp_lane *lane, enum sp_region_kind kind
 // The legacy stream can tell of its frees in a region that the request may take from, and no event
 // stands behind them.
 static bool is_unasked(const struct sp_request *request, const struct sp_lane *lane) {
+    struct sp_request other;
     bool has_unfenced = has_unfenced_in(lane, request->kind);
-    for (int i = 0; i < SP_FIND_OTHERS && request->kind != SP_REGION_FIXED; i++)
-        has_unfenced = has_unfenced || has_unfenced_in(lane, sp_find_other_kind(request, i));
+    for (int i = 0; !has_unfenced && sp_find_put_to(request, i, &other); i++)
+        has_unfenced = has_unfenced_in(lane, other.kind);
     return lane != request->lane && has_unfenced && sp_indirect_is_seen_by_legacy(lane->stream) &&
            sp_request_shares_context(request, lane->stream);
 }

@@ -17,7 +17,7 @@ struct sp_outcome sp_wait_until_fenced(struct sp_request *request, struct sp_blo
 // back. Nothing when there is none that events stand behind.
 struct sp_outcome sp_wait_made_ordered(struct sp_request *request, struct sp_block **block);
 
-// Likewise for free memory of another region than the request's own: see sp_find_in().
+// Likewise for free memory of another region than the request's own: see sp_find_put_to().
 struct sp_outcome sp_wait_in_other_region(struct sp_request *request, struct sp_block **block);
 
 // Makes the stream wait for memory that no event stands behind and of which the

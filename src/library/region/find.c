@@ -30,18 +30,21 @@ static struct sp_block *best_at_hand(const struct sp_lane *lane, enum sp_region_
     return better_of(best, &lane->pool->regions[kind].ready, size);
 }
 
-static bool is_at_hand(void *context, const struct sp_block *block) {
-    const struct sp_lane *lane = context;
-    return block->tier == &lane->pool->regions[SP_REGION_LARGE].ready ||
-           block->tier == &lane->tiers[SP_REGION_LARGE] ||
-           block->tier == &lane->unfenced[SP_REGION_LARGE];
+static inline bool is_at_hand(const struct sp_lane *lane, enum sp_region_kind kind,
+                              const struct sp_block *block) {
+    return block->tier == &lane->pool->regions[kind].ready || block->tier == &lane->tiers[kind] ||
+           block->tier == &lane->unfenced[kind];
+}
+
+static bool is_large_at_hand(void *lane, const struct sp_block *block) {
+    return is_at_hand(lane, SP_REGION_LARGE, block);
 }
 
 // The lowest large block of the same that fits, in the oldest segment that has one. Null also after
 // so many looks at others' blocks in vain.
 static struct sp_block *lowest_at_hand(struct sp_lane *lane, uint64_t size) {
     struct sp_lowest_search search = {
-        .size = size, .takes = is_at_hand, .context = lane, .looks = 128};
+        .size = size, .takes = is_large_at_hand, .context = lane, .looks = 128};
     struct sp_block *lowest = NULL;
     SP_LIST_FOR_EACH_OF(struct sp_segment, segment, link,
                         &lane->pool->regions[SP_REGION_LARGE].segments) {
@@ -51,22 +54,17 @@ static struct sp_block *lowest_at_hand(struct sp_lane *lane, uint64_t size) {
     return lowest;
 }
 
-// The lane's own memory or the ready one, cut to size: what is left of it stays where it is. It has
-// one fence at most, so there is room for another. BUSY; null when there is none. A search by
-// address looks at others' blocks, too, so it is made only where there is enough.
-static struct sp_block *take_at_hand(struct sp_lane *lane, enum sp_region_kind kind,
-                                     uint64_t size) {
+// Chooses of the lane's own memory and the ready one. A search by address looks at others' blocks,
+// too, so it is made only where there is enough.
+static struct sp_block *choose_at_hand(struct sp_lane *lane, enum sp_region_kind kind,
+                                       uint64_t size) {
     if (lane->unfenced[kind].bytes < size && lane->tiers[kind].bytes < size &&
         lane->pool->regions[kind].ready.bytes < size)
         return NULL;
-    bool by_address = kind == SP_REGION_LARGE && sp_load_relaxed(&lane->by_address);
-    struct sp_block *chosen = by_address ? lowest_at_hand(lane, size) : NULL;
-    if (!chosen)
-        chosen = best_at_hand(lane, kind, size);
-    struct sp_block *block = chosen ? sp_tier_take(chosen, size) : NULL;
-    if (block)
-        sp_retain_note_use(lane->pool);
-    return block;
+    struct sp_block *lowest = NULL;
+    if (kind == SP_REGION_LARGE && sp_load_relaxed(&lane->by_address))
+        lowest = lowest_at_hand(lane, size);
+    return lowest ? lowest : best_at_hand(lane, kind, size);
 }
 
 // By which rule the stream has what was at hand: it carries a fence of the stream's slot, or none.
@@ -159,167 +157,6 @@ static struct sp_block *best_of_others(const struct sp_request *request) {
     return better_in_reach(request, &region->unfenced, best);
 }
 
-// -------------------------------------------------------------------------------- the best of all
-
-static struct sp_block *best_alone(const struct sp_request *request) {
-    const struct sp_lane *lane = request->lane;
-    struct sp_block *best = NULL;
-    if (request->unit > 1) { // whole pages are looked for, likewise
-        best = better_in_reach(request, &lane->unfenced[request->kind], best);
-        best = better_in_reach(request, &lane->tiers[request->kind], best);
-        best = better_in_reach(request, &lane->pool->regions[request->kind].ready, best);
-    } else {
-        best = best_at_hand(lane, request->kind, request->size);
-    }
-    return best ? best : best_of_others(request);
-}
-
-struct sp_block *sp_find_aside(struct sp_request *request) {
-    struct sp_block *block = best_alone(request);
-    if (!block && sp_row_is_possible(request) && sp_row_learn_all(request))
-        block = best_alone(request);
-    if (!block)
-        return sp_row_take_aside(request);
-    sp_tier_remove(block);
-    return block;
-}
-
-// ------------------------------------------------------------------------------------------ taking
-
-bool sp_find_cut(struct sp_pool *pool, struct sp_block *block, uint64_t size) {
-    if (!sp_fence_set_reserve(&block->fences, 1))
-        return false;
-    if (block->size > size) {
-        struct sp_block *rest = sp_block_split(block, size);
-        if (!rest)
-            return false;
-        sp_settle_insert(pool, rest);
-    }
-    sp_block_set_live(block);
-    return true;
-}
-
-// Cuts a block that was set aside. Null without host memory.
-static struct sp_block *cut(struct sp_pool *pool, struct sp_block *block, uint64_t size) {
-    if (sp_find_cut(pool, block, size)) {
-        sp_retain_note_use(pool);
-        return block;
-    }
-    sp_settle_insert(pool, block);
-    return NULL;
-}
-
-static struct sp_block *finish(struct sp_request *request, struct sp_block *block) {
-    struct sp_block *taken = block ? cut(request->pool, block, request->size) : NULL;
-    if (taken)
-        sp_request_took_locked(request, sp_request_rule(request, &taken->fences));
-    return taken;
-}
-
-static struct sp_block *take_at_hand_live(struct sp_request *request) {
-    struct sp_block *block = take_at_hand(request->lane, request->kind, request->size);
-    if (block) {
-        sp_block_set_live(block);
-        sp_request_took_locked(request, rule_at_hand(request->lane, block));
-    }
-    return block;
-}
-
-// Several blocks side by side of the same.
-static struct sp_block *take_row_at_hand(struct sp_request *request) {
-    struct sp_region *region = &request->pool->regions[request->kind];
-    uint64_t from = region->rows_from;
-    struct sp_request near = *request;
-    near.reach = SP_RULE_COMPLETE;
-    struct sp_block *block = sp_row_is_possible(&near) && sp_row_learn_some(&near)
-                                 ? finish(&near, sp_row_take_aside(&near))
-                                 : NULL;
-    region->rows_from = from; // that search is another one
-    request->took = near.took;
-    return block;
-}
-
-// Where very much has completed, the request needn't wait until all of it is settled: the next one
-// goes on with it, and before one is refused all is done.
-struct sp_block *sp_find_locked(struct sp_request *request) {
-    struct sp_block *block = take_at_hand_live(request);
-    uint64_t parts = sp_request_patience(request);
-    while (!block && !sp_settle_part(request->pool) && parts-- > 0) {
-        sp_lock_give_way(&request->pool->lock);
-        block = take_at_hand_live(request);
-        if (!block)
-            block = take_row_at_hand(request);
-    }
-    return block ? block : finish(request, sp_find_aside(request));
-}
-
-struct sp_block *sp_find_at_hand(struct sp_request *request) {
-    sp_lock_acquire(&request->pool->lock);
-    struct sp_block *block = take_at_hand_live(request);
-    sp_lock_release(&request->pool->lock);
-    return block;
-}
-
-struct sp_block *sp_find(struct sp_request *request) {
-    sp_lock_acquire(&request->pool->lock);
-    struct sp_block *block = sp_find_locked(request);
-    sp_lock_release(&request->pool->lock);
-    return block;
-}
-
-// ---------------------------------------------------------------------------------- the first look
-
-// All that is complete is ready, as far as it may serve a large request.
-static bool is_settled(const struct sp_pool *pool) {
-    const struct sp_region *region = &pool->regions[SP_REGION_LARGE];
-    bool lanes_alone = region->waiting.bytes == 0 && region->unfenced.bytes == 0;
-    return sp_settle_is_done(pool) || (lanes_alone && sp_settle_is_done_by_lanes(pool));
-}
-
-// Takes what others have, where a look at few lanes tells, and notes it for the stream.
-static struct sp_found take_ordered(struct sp_lane *lane, uint64_t size, unsigned int flags) {
-    enum { STREAMS_MOST = 16 };
-    struct sp_pool *pool = lane->pool;
-    struct sp_found found = {.block = NULL};
-    struct sp_request request;
-    if (size > pool->regions[SP_REGION_LARGE].lanes_most || !is_settled(pool))
-        return found;
-    sp_request_open(&request, pool, lane, SP_REGION_LARGE, size, flags);
-    if (sp_request_reaches_lanes_before_alone(&request) && request.clock.count <= STREAMS_MOST)
-        found.block = best_of_others(&request);
-    if (found.block) {
-        found.rule = sp_request_rule(&request, &found.block->fences);
-        sp_registry_note_acquired(lane->stream, &found.block->fences);
-        sp_tier_remove(found.block);
-        found.block = cut(pool, found.block, size);
-    }
-    sp_request_close(&request);
-    return found;
-}
-
-struct sp_found sp_find_first_locked(struct sp_lane *lane, uint64_t size, unsigned int flags) {
-    bool by_address = sp_load_relaxed(&lane->by_address);
-    struct sp_found found = {.block = NULL};
-    if (by_address)
-        sp_quick_note_contention(lane);
-    sp_lock_acquire(&lane->pool->lock);
-    struct sp_block *cached = sp_collect_detach_locked(lane);
-    sp_collect_flush_locked(lane->pool, cached, sp_settle_insert_and_swallow);
-    sp_settle_fenced(lane);
-    if (by_address)
-        sp_settle_lanes_part(lane->pool); // what others have may be complete, and lie lower
-    if (sp_load_relaxed(&lane->quick_used) == 0) {
-        found.block = take_at_hand(lane, SP_REGION_LARGE, size);
-        found.rule = found.block ? rule_at_hand(lane, found.block) : SP_RULE_NONE;
-        bool unfenced = lane->unfenced[SP_REGION_LARGE].bytes > 0;
-        if (!found.block && !unfenced && by_address)
-            found = take_ordered(lane, size, flags);
-        found.unfenced = unfenced;
-    }
-    sp_lock_release(&lane->pool->lock);
-    return found;
-}
-
 // ------------------------------------------------------------------------------ the cheapest wait
 
 // Pending memory that is had by the cheapest wait.
@@ -379,7 +216,7 @@ static void look_through(struct wait_search *search, const struct sp_tier *tier)
 }
 
 // Where there are more lanes than it looks at, those come first that were made first.
-struct sp_block *sp_find_oldest_aside(const struct sp_request *request) {
+static struct sp_block *cheapest_wait(const struct sp_request *request) {
     struct wait_search search = {.request = request};
     unsigned lanes = 0;
     SP_LIST_FOR_EACH_OF(const struct sp_lane, lane, link, &request->pool->lanes.list) {
@@ -389,12 +226,50 @@ struct sp_block *sp_find_oldest_aside(const struct sp_request *request) {
             break;
     }
     look_through(&search, &request->pool->regions[request->kind].waiting);
-    if (search.best)
-        sp_tier_remove(search.best);
     return search.best;
 }
 
-// ----------------------------------------------------------------------------- from another region
+// -------------------------------------------------------------------------------------- the choice
+
+static inline struct sp_block *choose_block(const struct sp_request *request) {
+    struct sp_lane *lane = request->lane;
+    struct sp_block *best = NULL;
+    if (request->reach == SP_RULE_MADE_ORDERED && request->bound == SP_BOUND_HOLDS)
+        best = cheapest_wait(request);
+    if (best)
+        return best;
+    if (request->unit > 1) { // whole pages are looked for, likewise
+        best = better_in_reach(request, &lane->unfenced[request->kind], best);
+        best = better_in_reach(request, &lane->tiers[request->kind], best);
+        best = better_in_reach(request, &lane->pool->regions[request->kind].ready, best);
+    } else {
+        best = choose_at_hand(lane, request->kind, request->size);
+    }
+    return best ? best : best_of_others(request);
+}
+
+// Chooses one block, or a row of several where none is large enough. Nothing has changed as yet.
+static inline struct sp_row choose(struct sp_request *request) {
+    struct sp_block *block = choose_block(request);
+    if (!block && sp_row_is_possible(request) && sp_row_learn_all(request))
+        block = choose_block(request); // others had the lock meanwhile
+    return block ? (struct sp_row){block, block->size} : sp_row_choose(request);
+}
+
+// ------------------------------------------------------------------------------------------ taking
+
+bool sp_find_cut(struct sp_pool *pool, struct sp_block *block, uint64_t size) {
+    if (!sp_fence_set_reserve(&block->fences, 1))
+        return false;
+    if (block->size > size) {
+        struct sp_block *rest = sp_block_split(block, size);
+        if (!rest)
+            return false;
+        sp_settle_insert(pool, rest);
+    }
+    sp_block_set_live(block);
+    return true;
+}
 
 // Cuts off what stands before the block's last `size` bytes that end at a page boundary: large
 // blocks are taken from the front, so runs and they meet in the middle. Null without host memory.
@@ -407,36 +282,151 @@ static struct sp_block *last_pages(struct sp_pool *pool, struct sp_block *block,
     return rest;
 }
 
-struct sp_request sp_find_put_to(const struct sp_request *request, enum sp_region_kind kind) {
-    struct sp_request other = *request;
-    other.kind = kind;
-    other.unit = request->kind == SP_REGION_PAGES ? SP_PAGE_SIZE : 1;
-    if (kind == SP_REGION_PAGES)
-        other.size = sp_round_up(request->size, SP_PAGE_SIZE);
-    return other;
+// Takes what was chosen, in one piece. Without host memory less may have joined than is asked for.
+static struct sp_block *set_aside(const struct sp_request *request, struct sp_row row) {
+    if (!row.first)
+        return NULL;
+    uint64_t size = request->unit > 1 ? row.size : request->size;
+    struct sp_block *block = sp_row_join(request->pool, row, size);
+    if (!sp_request_fits(request, block->address, sp_block_end(block))) {
+        sp_settle_insert(request->pool, block);
+        return NULL;
+    }
+    return request->unit > 1 ? last_pages(request->pool, block, request->size) : block;
 }
 
-struct sp_block *sp_find_aside_in(const struct sp_request *request, enum sp_region_kind kind) {
-    struct sp_request other = sp_find_put_to(request, kind);
-    struct sp_block *block = sp_find_aside(&other);
-    return block && other.unit > 1 ? last_pages(other.pool, block, other.size) : block;
+struct sp_block *sp_find_aside(struct sp_request *request) {
+    return set_aside(request, choose(request));
 }
 
-struct sp_block *sp_find_in(struct sp_request *request, enum sp_region_kind kind) {
-    struct sp_request other = sp_find_put_to(request, kind);
-    sp_lock_acquire(&request->pool->lock);
-    struct sp_block *block = request->kind == SP_REGION_PAGES
-                                 ? finish(&other, sp_find_aside_in(request, kind))
-                                 : sp_find_locked(&other);
-    sp_lock_release(&request->pool->lock);
-    request->took = other.took;
+// The front of a block, BUSY, with room for one more fence; what is left of it stays where it is.
+// Null without host memory.
+static inline struct sp_block *take_front(struct sp_pool *pool, struct sp_block *chosen,
+                                          uint64_t size) {
+    struct sp_block *block = sp_tier_take(chosen, size);
+    if (block && sp_fence_set_reserve(&block->fences, 1))
+        return block;
+    if (block)
+        sp_settle_insert(pool, block);
+    return NULL;
+}
+
+static inline struct sp_block *take(struct sp_request *request, struct sp_row row) {
+    struct sp_pool *pool = request->pool;
+    bool is_one = row.first && row.size == row.first->size && request->unit == 1;
+    bool at_hand = is_one && is_at_hand(request->lane, request->kind, row.first);
+    struct sp_block *block =
+        is_one ? take_front(pool, row.first, request->size) : set_aside(request, row);
+    if (block && is_one) {
+        sp_block_set_live(block);
+    } else if (block && !sp_find_cut(pool, block, request->size)) {
+        sp_settle_insert(pool, block);
+        block = NULL;
+    }
+    if (block) {
+        sp_retain_note_use(pool);
+        sp_request_took_locked(request, at_hand ? rule_at_hand(request->lane, block)
+                                                : sp_request_rule(request, &block->fences));
+    }
     return block;
 }
 
-enum sp_region_kind sp_find_other_kind(const struct sp_request *request, int i) {
-    static const enum sp_region_kind others[SP_REGION_COUNT][SP_FIND_OTHERS] = {
+// Where very much has completed, the request needn't wait until all of it is settled: the next one
+// goes on with it, and before one is refused all is done.
+struct sp_block *sp_find_locked(struct sp_request *request) {
+    uint64_t parts = sp_request_patience(request);
+    while (!sp_settle_is_done(request->pool) && !sp_settle_part(request->pool) && parts-- > 0)
+        sp_lock_give_way(&request->pool->lock);
+    return take(request, choose(request));
+}
+
+struct sp_block *sp_find_at_hand(struct sp_request *request) {
+    sp_lock_acquire(&request->pool->lock);
+    struct sp_block *block = choose_at_hand(request->lane, request->kind, request->size);
+    if (block)
+        block = take(request, (struct sp_row){block, block->size});
+    sp_lock_release(&request->pool->lock);
+    return block;
+}
+
+struct sp_block *sp_find(struct sp_request *request) {
+    sp_lock_acquire(&request->pool->lock);
+    struct sp_block *block = sp_find_locked(request);
+    sp_lock_release(&request->pool->lock);
+    return block;
+}
+
+// ---------------------------------------------------------------------------------- the first look
+
+// All that is complete is ready, as far as it may serve a large request.
+static bool is_settled(const struct sp_pool *pool) {
+    const struct sp_region *region = &pool->regions[SP_REGION_LARGE];
+    bool lanes_alone = region->waiting.bytes == 0 && region->unfenced.bytes == 0;
+    return sp_settle_is_done(pool) || (lanes_alone && sp_settle_is_done_by_lanes(pool));
+}
+
+// Chooses of what others have, where a look at few lanes tells, and notes that for the stream.
+static struct sp_block *choose_ordered(struct sp_lane *lane, uint64_t size, unsigned int flags,
+                                       enum sp_rule *rule) {
+    enum { STREAMS_MOST = 16 };
+    struct sp_pool *pool = lane->pool;
+    struct sp_block *chosen = NULL;
+    struct sp_request request;
+    if (size > pool->regions[SP_REGION_LARGE].lanes_most || !is_settled(pool))
+        return NULL;
+    sp_request_open(&request, pool, lane, SP_REGION_LARGE, size, flags);
+    if (sp_request_reaches_lanes_before_alone(&request) && request.clock.count <= STREAMS_MOST)
+        chosen = best_of_others(&request);
+    if (chosen) {
+        *rule = sp_request_rule(&request, &chosen->fences);
+        sp_registry_note_acquired(lane->stream, &chosen->fences);
+    }
+    sp_request_close(&request);
+    return chosen;
+}
+
+struct sp_found sp_find_first_locked(struct sp_lane *lane, uint64_t size, unsigned int flags) {
+    bool by_address = sp_load_relaxed(&lane->by_address);
+    struct sp_found found = {.rule = SP_RULE_NONE};
+    if (by_address)
+        sp_quick_note_contention(lane);
+    sp_lock_acquire(&lane->pool->lock);
+    struct sp_block *cached = sp_collect_detach_locked(lane);
+    sp_collect_flush_locked(lane->pool, cached, sp_settle_insert_and_swallow);
+    sp_settle_fenced(lane);
+    if (by_address)
+        sp_settle_lanes_part(lane->pool); // what others have may be complete, and lie lower
+    if (sp_load_relaxed(&lane->quick_used) == 0) {
+        struct sp_block *chosen = choose_at_hand(lane, SP_REGION_LARGE, size);
+        found.unfenced = lane->unfenced[SP_REGION_LARGE].bytes > 0;
+        if (chosen) {
+            found.rule = rule_at_hand(lane, chosen);
+            found.block = sp_tier_take(chosen, size); // one fence at most, so there is room
+        } else if (!found.unfenced && by_address) {
+            chosen = choose_ordered(lane, size, flags, &found.rule);
+            found.block = chosen ? take_front(lane->pool, chosen, size) : NULL;
+        }
+        if (found.block)
+            sp_retain_note_use(lane->pool);
+    }
+    sp_lock_release(&lane->pool->lock);
+    return found;
+}
+
+// ----------------------------------------------------------------------------- from another region
+
+bool sp_find_put_to(const struct sp_request *request, int i, struct sp_request *other) {
+    enum { OTHERS = 2 };
+    static const enum sp_region_kind others[SP_REGION_COUNT][OTHERS] = {
         [SP_REGION_LARGE] = {SP_REGION_PAGES, SP_REGION_FIXED},
         [SP_REGION_PAGES] = {SP_REGION_LARGE, SP_REGION_FIXED},
     };
-    return others[request->kind][i];
+    if (request->kind == SP_REGION_FIXED || i == OTHERS)
+        return false;
+    *other = *request;
+    other->kind = others[request->kind][i];
+    other->unit = request->kind == SP_REGION_PAGES ? SP_PAGE_SIZE : 1;
+    if (other->kind == SP_REGION_PAGES)
+        other->size = sp_round_up(request->size, SP_PAGE_SIZE);
+    return true;
 }

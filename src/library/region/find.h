@@ -47,30 +47,16 @@ struct sp_found {
 // locks are to be given back, and then it goes on.
 struct sp_found sp_find_first_locked(struct sp_lane *lane, uint64_t size, unsigned int flags);
 
-// A large block or a run of pages within the request's reach out of another region than its own: a
-// last resort, for it mixes what is kept apart. Takes the pool's lock.
-struct sp_block *sp_find_in(struct sp_request *request, enum sp_region_kind kind);
-
-// The regions that such a request is put to, one after the other. A fixed block has none.
-enum { SP_FIND_OTHERS = 2 };
-enum sp_region_kind sp_find_other_kind(const struct sp_request *request, int i);
-
-// The request as it is put to one of them: out of pages it takes whole ones.
-struct sp_request sp_find_put_to(const struct sp_request *request, enum sp_region_kind kind);
+// Makes the request as it is put to the i-th region that isn't its own, a last resort, for it mixes
+// what is kept apart: out of pages it takes whole ones. False when there are no more. A fixed block
+// has none.
+bool sp_find_put_to(const struct sp_request *request, int i, struct sp_request *other);
 
 // With the pool's lock held, which may be given back and taken again: takes the best free memory
-// within reach out of the tiers, in one piece that is BUSY and at least as large as asked for. Null
-// when there is none.
+// within reach out of the tiers, in one piece that is BUSY and at least as large as asked for; a
+// run begins where its pages do. Of a request that waits by choice the best is what takes the
+// cheapest wait. Null when there is none.
 struct sp_block *sp_find_aside(struct sp_request *request);
-
-// With the pool's lock held: takes a block that is large enough and can be had by waiting, BUSY,
-// out of its tier. Behind the fewest streams' work, of those behind the oldest event, of those the
-// smallest. Null when there is none. Of very many lanes and blocks it looks at some.
-struct sp_block *sp_find_oldest_aside(const struct sp_request *request);
-
-// As sp_find_aside(), out of another region than the request's own. A run begins where its pages
-// do.
-struct sp_block *sp_find_aside_in(const struct sp_request *request, enum sp_region_kind kind);
 
 // Cuts a BUSY block that is in no index to `size` bytes, puts the rest where its fences say, and
 // makes it live. False without host memory; then the block is as it was.

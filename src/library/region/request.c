@@ -64,11 +64,12 @@ static enum sp_rule decide(const struct sp_request *request, struct sp_fence fen
     struct sp_rule_facts facts = {
         .taker_slot = taker->slot,
         .taker_first = taker->first,
-        .known_completed = sp_pool_knows(request->pool, fence) ? fence.sequence : 0,
     };
     enum sp_rule rule = sp_fence_rule(fence, &facts);
     if (rule != SP_RULE_NONE)
         return rule;
+    if (sp_pool_knows(request->pool, fence))
+        return SP_RULE_COMPLETE;
     facts.follow_dependencies = request->policies & (SP_POLICY_FOLLOW | SP_POLICY_OWN_ORDER);
     facts.ordered_until = sp_fence_set_number(&request->clock, fence.slot);
     rule = sp_fence_rule(fence, &facts);

@@ -84,7 +84,9 @@ static bool look_through(struct sp_region *region, struct sp_rows_search *rows) 
 
 // A request that looks at some rows takes its turn: where that search is cut short the next one
 // goes on.
-static struct sp_row best_of_rows(struct sp_request *request) {
+struct sp_row sp_row_choose(struct sp_request *request) {
+    if (!sp_row_is_possible(request))
+        return (struct sp_row){NULL, 0};
     struct row_search search = {request, {NULL, UINT64_MAX}};
     struct sp_region *region = &request->pool->regions[request->kind];
     struct sp_rows_search rows = {
@@ -150,18 +152,4 @@ struct sp_block *sp_row_join(struct sp_pool *pool, struct sp_row row, uint64_t s
         break;
     }
     return row.first;
-}
-
-struct sp_block *sp_row_take_aside(struct sp_request *request) {
-    if (!sp_row_is_possible(request))
-        return NULL;
-    struct sp_row row = best_of_rows(request);
-    if (!row.first)
-        return NULL;
-    struct sp_block *block =
-        sp_row_join(request->pool, row, request->unit > 1 ? row.size : request->size);
-    if (is_enough(request, (struct sp_row){block, block->size}))
-        return block;
-    sp_settle_insert(request->pool, block);
-    return NULL;
 }

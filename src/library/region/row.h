@@ -25,6 +25,10 @@ struct sp_row {
     uint64_t size;
 };
 
+// Chooses the best row within reach that is large enough. None: its first block is null. Takes
+// nothing, but notes where the next one goes on.
+struct sp_row sp_row_choose(struct sp_request *request);
+
 // Returns the row within reach that ends with a block, or null, less than so many bytes of it. It
 // looks at that block, and at `looks` more at most, which it takes off.
 struct sp_row sp_row_up_to(const struct sp_request *request, struct sp_block *last,
@@ -33,9 +37,5 @@ struct sp_row sp_row_up_to(const struct sp_request *request, struct sp_block *la
 // Takes a row out of the tiers, joined to its first block, as many blocks of it as make `size`
 // bytes. Without host memory it is fewer, so the caller looks at the size again.
 struct sp_block *sp_row_join(struct sp_pool *pool, struct sp_row row, uint64_t size);
-
-// Takes the best row within reach out of the tiers, joined to one block that is BUSY and at least
-// as large as asked for. Null when there is none.
-struct sp_block *sp_row_take_aside(struct sp_request *request);
 
 #endif
