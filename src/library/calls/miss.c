@@ -110,25 +110,12 @@ static uint64_t take_from_any(const struct sp_miss *miss, bool is_hit) {
     return address;
 }
 
-// Gives a new slab to the lane, and takes one block of it.
-static uint64_t take_first(struct sp_lane *lane, struct sp_slab *slab, struct sp_block *run,
-                           size_t size) {
-    sp_slab_set_run(slab, run);
-    slab->owner = lane;
-    sp_owner_set_run(run, slab);
-    sp_biased_lock_acquire(&lane->lock);
-    sp_at_hand_note_owed_locked(lane, slab, &run->fences);
-    sp_lane_own_slab_locked(lane, slab);
-    sp_list_push_back(&lane->slabs[slab->class_index], &slab->link);
-    uint64_t address = sp_at_hand_take_from_slab_locked(slab, size);
-    sp_biased_lock_release(&lane->lock);
-    return address;
-}
-
-// The slab's descriptor comes first: the pool doesn't grow for one that can't be had. What the
-// climb takes for a slab is in flight until the slab is its lane's.
+// Takes the first block of a new slab, which becomes the lane's. Its descriptor comes first: the
+// pool doesn't grow for one that can't be had. What the climb takes for a slab is in flight until
+// the slab is its lane's.
 SP_COLD static struct sp_outcome take_from_new_slab(const struct sp_miss *miss, unsigned parts,
                                                     uint64_t *address) {
+    struct sp_lane *shelf = miss->shelf;
     struct sp_block *run = NULL;
     struct sp_slab *slab = sp_slab_create(sp_slab_class_of(miss->size));
     if (!slab)
@@ -138,7 +125,15 @@ SP_COLD static struct sp_outcome take_from_new_slab(const struct sp_miss *miss, 
         sp_slab_destroy(slab);
         return outcome;
     }
-    *address = take_first(miss->shelf, slab, run, miss->size);
+    sp_slab_set_run(slab, run);
+    slab->owner = shelf;
+    sp_owner_set_run(run, slab);
+    sp_biased_lock_acquire(&shelf->lock);
+    sp_at_hand_note_owed_locked(shelf, slab, &run->fences);
+    sp_lane_own_slab_locked(shelf, slab);
+    sp_list_push_back(&shelf->slabs[slab->class_index], &slab->link);
+    *address = sp_at_hand_take_from_slab_locked(slab, miss->size);
+    sp_biased_lock_release(&shelf->lock);
     sp_in_flight_put(&miss->pool->in_flight);
     return outcome;
 }

@@ -36,29 +36,25 @@ static struct sp_outcome fill_up(struct sp_pool *pool, uint64_t bytes, struct sp
     return sp_outcome_done();
 }
 
-static struct sp_outcome prime_mapping(struct sp_pool *pool, uint64_t bytes) {
-    sp_lock_acquire(&pool->lock);
-    sp_settle_all(pool);
-    bool has_block = sp_tier_best_fit(&pool->regions[SP_REGION_LARGE].ready, bytes) != NULL;
-    sp_lock_release(&pool->lock);
-    struct sp_outcome outcome = has_block ? sp_outcome_done() : sp_grow_ahead(pool, bytes);
-    if (sp_outcome_lacks_memory(outcome) && sp_vmm_provider(&pool->device->vmm)->joins)
-        outcome = fill_up(pool, bytes, outcome);
-    if (!sp_is_done(outcome))
-        return outcome;
-    sp_lock_acquire(&pool->lock);
-    sp_retain_primed(pool, bytes);
-    sp_lock_release(&pool->lock);
-    return sp_outcome_done();
-}
-
 // Maps what is missing to `bytes` of free memory, a multiple of the granule, and has synchronises
 // leave it. Memory is lacking, and nothing changed, when the device, the host, the address space
 // or the pool's limit has no more.
 static struct sp_outcome map_ahead(struct sp_pool *pool, uint64_t bytes) {
+    struct sp_outcome outcome = sp_outcome_done();
     sp_collect_all(pool);
     sp_pool_begin_mapping(pool);
-    struct sp_outcome outcome = prime_mapping(pool, bytes);
+    sp_lock_acquire(&pool->lock);
+    bool has_block = sp_tier_best_fit(&pool->regions[SP_REGION_LARGE].ready, bytes) != NULL;
+    sp_lock_release(&pool->lock);
+    if (!has_block)
+        outcome = sp_grow_ahead(pool, bytes);
+    if (sp_outcome_lacks_memory(outcome) && sp_vmm_provider(&pool->device->vmm)->joins)
+        outcome = fill_up(pool, bytes, outcome);
+    if (sp_is_done(outcome)) {
+        sp_lock_acquire(&pool->lock);
+        sp_retain_primed(pool, bytes);
+        sp_lock_release(&pool->lock);
+    }
     sp_pool_end_mapping(pool);
     return outcome;
 }

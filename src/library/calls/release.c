@@ -12,12 +12,6 @@
 
 // ------------------------------------------------------------------------------------------- lanes
 
-static bool add_fence(struct sp_release *release, const struct sp_release_point *point) {
-    struct sp_fence fence = {point->stream->slot, point->sequence};
-    bool is_own = release->slab && point->stream == release->account->stream;
-    return is_own || sp_fence_set_add(&release->fences, fence);
-}
-
 bool sp_release_find_lanes(struct sp_release *release) {
     release->pool = release->account->pool;
     for (uint32_t i = 0; i < release->count; i++) {
@@ -25,7 +19,9 @@ bool sp_release_find_lanes(struct sp_release *release) {
         point->lane = sp_lane_of(release->pool, point->stream);
         if (!point->lane)
             return false;
-        if (release->count > 1 && !add_fence(release, point))
+        struct sp_fence fence = {point->stream->slot, point->sequence};
+        bool is_own = release->slab && point->stream == release->account->stream;
+        if (release->count > 1 && !is_own && !sp_fence_set_add(&release->fences, fence))
             return false;
     }
     return true;
@@ -46,21 +42,17 @@ void sp_release_count(struct sp_release *release) {
 
 // ---------------------------------------------------------------------------------------- a record
 
-// A record that was counted and couldn't be made. The lane may be another pool's by now.
-SP_COLD static void uncount_record(struct sp_lane *lane, const struct sp_stream *stream) {
+// A record that couldn't be made is counted no more. The lane may be another pool's by now.
+void sp_release_record(struct sp_lane *lane, struct sp_stream *stream) {
+    if (sp_is_done(sp_mark_record_freed(stream)))
+        return;
     sp_biased_lock_acquire(&lane->lock);
     if (lane->stream == stream && sp_load_relaxed(&lane->records) > 0)
         sp_held_count_records_locked(lane, (uint64_t)-1);
     sp_biased_lock_release(&lane->lock);
 }
 
-void sp_release_record(struct sp_lane *lane, struct sp_stream *stream) {
-    if (!sp_is_done(sp_mark_record_freed(stream)))
-        uncount_record(lane, stream);
-}
-
-// ------------------------------------------------------------------------------------------ into
-// lists and tiers
+// ---------------------------------------------------------------------------- into lists and tiers
 
 // The block carries the fences of this free from here on, and those of its earlier owners that
 // neither have completed nor are covered by them. There is room: for those of several points it
