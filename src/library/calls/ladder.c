@@ -26,11 +26,13 @@ enum { BY_RULE = SP_STATISTIC_COUNT, ALREADY };
 
 static sp_rung wait_on_host;
 
-// The whole ladder. A rung is tried `when` that holds, in the order of the table: the cheaper one
-// first, unless rung.h says why not. `counts` counts the allocation that it serves; where it maps,
-// and another thread has mapped or freed enough meanwhile, the rule does. One that asks and has no
-// block leads to NEWS if it has learned that something is complete, or if most of very many lanes
-// were left out so far.
+// The whole ladder, in this order: the cheaper rung comes first, unless rung.h says why not.
+//
+//   when    it is tried only if that holds
+//   counts  the statistic of an allocation that it serves. A rung that MAPS may find what another
+//           thread has freed meanwhile: then the rule counts
+//   does    one that ASKS and has no block leads to NEWS if it has learned that something is
+//           complete, or if most of very many lanes were left out so far
 static const struct rung {
     unsigned parts;
     bool (*when)(const struct sp_request *request);
@@ -47,13 +49,14 @@ static const struct rung {
     {ONCE, NULL, sp_rung_collected_from_some, BY_RULE, TAKES},
     {NEWS, NULL, sp_rung_collected, BY_RULE, TAKES},
     // Free memory is mapped once more, side by side, and new memory what it lacks (cuMemCreate,
-    // cuMemMap, cuMemSetAccess), under the pool's map lock, as all that is mapped.
-    {ONCE, NULL, sp_rung_remapped, SP_STATISTIC_Remaps, MAPS},
+    // cuMemMap, cuMemSetAccess), under the pool's map lock, as all that is mapped. A pool that is
+    // still filling grows first.
+    {ONCE, sp_rung_is_filled, sp_rung_remapped, SP_STATISTIC_Remaps, MAPS},
     // By GrowthBeyondUse the stream may wait (cuStreamWaitEvent), and the pool doesn't grow as yet.
     {ONCE, sp_rung_is_held_back, sp_rung_brought_in_at_bound, BY_RULE, TAKES},
-    {ONCE, sp_rung_is_held_back, sp_rung_waited, SP_STATISTIC_ReuseMadeOrdered, TAKES},
+    {ONCE, sp_rung_is_held_back, sp_rung_waited_at_bound, SP_STATISTIC_ReuseMadeOrdered, TAKES},
     {ONCE, sp_rung_is_beyond, sp_rung_remapped, SP_STATISTIC_Remaps, MAPS},
-    // The driver maps more. After a trim it has taken memory back first (cuMemUnmap, cuMemRelease).
+    // The driver maps more; after a trim, which gives it memory back (cuMemUnmap, cuMemRelease).
     {ONCE | NEWS, sp_rung_may_grow, sp_rung_grown, SP_STATISTIC_Growths, MAPS},
     {ONCE | NEWS, NULL, sp_rung_brought_in, BY_RULE, TAKES},
     {ONCE | NEWS, NULL, sp_rung_remapped_under_pressure, SP_STATISTIC_Remaps, MAPS},
@@ -69,7 +72,7 @@ static const struct rung {
     {QUESTION, NULL, sp_rung_asked_current_context, BY_RULE, ASKS},
     {QUESTION, NULL, sp_rung_asked_context, BY_RULE, ASKS},
     // The stream waits: a rung records what has no event behind it, and remaps what lies in pieces.
-    {EVENTS, sp_wait_is_allowed, sp_wait_until_fenced, BY_RULE, TAKES},
+    {EVENTS, sp_wait_is_allowed, sp_wait_recorded, BY_RULE, TAKES},
     {EVENTS, sp_wait_is_allowed, sp_wait_made_ordered, SP_STATISTIC_ReuseMadeOrdered, TAKES},
     {EVENTS, sp_wait_is_allowed, sp_wait_in_other_region, SP_STATISTIC_ReuseMadeOrdered, TAKES},
     {BEHIND, sp_wait_is_allowed, sp_wait_behind_legacy, SP_STATISTIC_ReuseMadeOrdered, TAKES},
@@ -167,7 +170,7 @@ struct sp_outcome sp_ladder_climb(struct sp_request *request, unsigned parts,
         parts &= ~(unsigned)QUESTION;
     struct sp_outcome outcome = climb(request, parts, block);
     if (!sp_is_done(outcome) && request->left_out & SP_LEFT_OUT_ROWS) {
-        // Memory that was left out may make the call that failed needless.
+        // A rung has failed in the driver. What was not looked at yet may still serve the request.
         request->looks = SP_REQUEST_LOOKS_ALL;
         *block = sp_find(request);
         if (*block)

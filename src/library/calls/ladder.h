@@ -4,8 +4,9 @@
 
 #include "region/request.h"
 
-// Its parts, in the order in which they are climbed. One that has shown something to be complete
-// leads to NEWS: the rungs at which it may be found, which ask nothing and make nobody wait.
+// Its parts, from ONCE to HOST in the order in which they are climbed. A question that has shown
+// something to be complete leads to NEWS: the rungs at which it may be found, which ask nothing and
+// make nobody wait. POLL is climbed again and again while the host waits, FREE alone.
 enum sp_ladder_parts {
     SP_LADDER_ONCE = 1,
     SP_LADDER_NEWS = 2,

@@ -283,8 +283,8 @@ static struct sp_outcome look_after_others(const struct sp_miss *miss, uint64_t 
 // --------------------------------------------------------------------------------------- the steps
 
 // A miss tries these, in this order: it takes something, or climbs these parts of the ladder for
-// the block or its slab, or `alone`, for one page. When all is looked at AGAIN, it climbs for what
-// may have come back since.
+// the block or its slab, or `alone`, for one page. When it looks AGAIN each climb is of
+// SP_LADDER_AGAIN instead: for what may have come back since.
 enum { FIRST = 1, AGAIN = 2 };
 static const struct step {
     unsigned looks;
@@ -300,7 +300,8 @@ static const struct step {
     {FIRST, has_shelves, NULL, SP_LADDER_FREE, false},
     {FIRST | AGAIN, is_small, take_from_shelves, 0, false},
     {FIRST, is_small, take_returned, 0, false},
-    // A page that is free is taken before anyone waits for a slab; and the host waits once.
+    // A page that is free is taken before anyone waits for a slab. The host waits once: for a page
+    // where a slab has several, else for the slab.
     {FIRST, is_small, NULL, SP_LADDER_AT_ONCE, false},
     {FIRST, may_be_alone, NULL, SP_LADDER_AT_ONCE, true},
     {FIRST | AGAIN, is_small, NULL, SP_LADDER_STREAM_WAITS, false},
@@ -322,6 +323,7 @@ static struct sp_outcome serve(const struct sp_miss *miss, unsigned look, uint64
         if (!(step->looks & look) || !step->when(miss))
             continue;
         struct sp_miss wanted = step->alone ? alone(miss) : *miss;
+        // that it was forbidden to grow is no lack of memory
         wanted.lacked = lacking.cause == SP_FORBIDDEN ? sp_outcome_done() : lacking;
         struct sp_outcome outcome =
             step->take ? step->take(&wanted, address)

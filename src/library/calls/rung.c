@@ -37,6 +37,16 @@ bool sp_rung_may_grow(const struct sp_request *request) {
     return !(request->flags & poolMallocNoGrowth);
 }
 
+// Growing comes before remapping as long as the program is known to need the memory, or soon will.
+bool sp_rung_is_filled(const struct sp_request *request) {
+    bool is_filling =
+        sp_rung_may_grow(request) && (sp_growth_is_foreseen(request->pool, request->size) ||
+                                      sp_growth_is_due(request->pool, request->size));
+    if (is_filling)
+        sp_request_tell(request, remap(request, poolGrowthRemapFilling, 0, 0));
+    return !is_filling;
+}
+
 bool sp_rung_is_held_back(const struct sp_request *request) {
     return request->bound == SP_BOUND_HOLDS;
 }
@@ -55,7 +65,7 @@ struct sp_outcome sp_rung_within_reach(struct sp_request *request, struct sp_blo
 // Looks in another region than the request's own. False when there is none.
 static bool find_in_other(struct sp_request *request, int i, struct sp_block **block) {
     struct sp_request other;
-    bool is_one = sp_find_put_to(request, i, &other);
+    bool is_one = sp_find_other_region(request, i, &other);
     if (is_one) {
         *block = sp_find(&other);
         request->took = other.took;
@@ -124,7 +134,8 @@ struct sp_outcome sp_rung_collected_from_some(struct sp_request *request, struct
 }
 
 // A request that had no patience for so much brings in what it has left, before memory is taken
-// from others or waited for. From here on it looks at all that there is.
+// from others or waited for. From here on it looks at all that there is. Most of very many lanes
+// stay out until all was asked.
 struct sp_outcome sp_rung_brought_in(struct sp_request *request, struct sp_block **block) {
     struct sp_pool *pool = request->pool;
     sp_lock_acquire(&pool->lock);
@@ -152,14 +163,7 @@ static struct sp_outcome remap_if(struct sp_request *request, enum poolDefragmen
     return sp_outcome_lacks_memory(outcome) ? sp_outcome_done() : outcome;
 }
 
-// Growing comes before remapping as long as the program is known to need the memory, or soon will,
-// if it may grow at all.
 struct sp_outcome sp_rung_remapped(struct sp_request *request, struct sp_block **block) {
-    if (sp_rung_may_grow(request) && (sp_growth_is_foreseen(request->pool, request->size) ||
-                                      sp_growth_is_due(request->pool, request->size))) {
-        sp_request_tell(request, remap(request, poolGrowthRemapFilling, 0, 0));
-        return sp_outcome_done();
-    }
     uint64_t most = sp_load_relaxed(&request->pool->attributes.remap_time_max);
     return remap_if(request, poolDefragmentBeforeGrowth, most, block);
 }
@@ -206,7 +210,7 @@ static bool could_grow(const struct sp_request *request) {
 // CUDA's pool gives memory back at a synchronise. Of a program that synchronises by CUDA's own
 // calls nothing is seen, so the threshold is applied here, if the stream turns out to be idle and
 // nothing of the pool is pending: when it was synchronised it looks like that. Only before a
-// growth, for which none of the memory that goes was of any use, and that can succeed. It is
+// growth that can succeed: what goes could not have served the request. It is
 // applied by a look at all lanes, which is made seldom where there are very many.
 static void apply_threshold_unasked(const struct sp_request *request) {
     struct sp_pool *pool = request->pool;
@@ -382,7 +386,7 @@ static void wait_if_it_may(struct sp_request *request, struct sp_block **block) 
         sp_pool_count(pool, SP_STATISTIC_GrowthsAfterWaits);
         return;
     }
-    bool fenced = sp_pool_may_ask(pool) || sp_is_done(sp_wait_until_fenced(request, block));
+    bool fenced = sp_pool_may_ask(pool) || sp_is_done(sp_wait_recorded(request, block));
     if (!fenced || !sp_is_done(sp_wait_made_ordered(request, block)))
         *block = NULL;
     if (!*block || request->waits == 0)
@@ -403,7 +407,7 @@ struct sp_outcome sp_rung_brought_in_at_bound(struct sp_request *request, struct
     return sp_outcome_done();
 }
 
-struct sp_outcome sp_rung_waited(struct sp_request *request, struct sp_block **block) {
+struct sp_outcome sp_rung_waited_at_bound(struct sp_request *request, struct sp_block **block) {
     bool beyond = would_go_beyond(request);
     if (beyond)
         wait_if_it_may(request, block);

@@ -13,6 +13,7 @@ typedef struct sp_outcome sp_rung(struct sp_request *request, struct sp_block **
 bool sp_rung_is_for_pages(const struct sp_request *request);
 bool sp_rung_may_ask_others(const struct sp_request *request); // the driver, of other streams
 bool sp_rung_may_grow(const struct sp_request *request);
+bool sp_rung_is_filled(const struct sp_request *request);    // the pool, to what it needs
 bool sp_rung_is_held_back(const struct sp_request *request); // by GrowthBeyondUse
 bool sp_rung_is_beyond(const struct sp_request *request);    // that, and no wait would do
 
@@ -44,7 +45,7 @@ sp_rung sp_rung_asked_context;
 // Asks the events that are there, and takes what is complete by then.
 sp_rung sp_rung_polled;
 
-// These map new memory: as much as there is, and after caches were given back to the device.
+// These map new memory: what the device has, and what it has after caches were given back to it.
 sp_rung sp_rung_grown;
 sp_rung sp_rung_grown_after_trim;
 
@@ -62,6 +63,6 @@ sp_rung sp_rung_brought_in_at_bound;
 
 // Has the stream wait for memory if the pool would grow beyond the bound; from here on the request
 // is no longer held back. A wait that fails is no failure: the pool can grow.
-sp_rung sp_rung_waited;
+sp_rung sp_rung_waited_at_bound;
 
 #endif

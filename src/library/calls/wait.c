@@ -45,7 +45,8 @@ static struct sp_outcome take_of_other_regions(struct sp_request *request,
                                                struct sp_block **block) {
     struct sp_request other;
     struct sp_outcome outcome = sp_outcome_done();
-    for (int i = 0; sp_is_done(outcome) && !*block && sp_find_put_to(request, i, &other); i++) {
+    for (int i = 0; sp_is_done(outcome) && !*block && sp_find_other_region(request, i, &other);
+         i++) {
         sp_lock_acquire(&request->pool->lock);
         struct sp_block *aside = sp_find_aside(&other);
         if (aside)
@@ -76,7 +77,7 @@ bool sp_wait_is_allowed(const struct sp_request *request) {
     return request->policies & SP_POLICY_INSERT;
 }
 
-struct sp_outcome sp_wait_until_fenced(struct sp_request *request, struct sp_block **block) {
+struct sp_outcome sp_wait_recorded(struct sp_request *request, struct sp_block **block) {
     (void)block;
     return sp_ask_lazy_lanes(request->pool, request->lane, false);
 }
@@ -140,7 +141,7 @@ static bool has_unfenced_in(const struct sp_lane *lane, enum sp_region_kind kind
 static bool is_unasked(const struct sp_request *request, const struct sp_lane *lane) {
     struct sp_request other;
     bool has_unfenced = has_unfenced_in(lane, request->kind);
-    for (int i = 0; !has_unfenced && sp_find_put_to(request, i, &other); i++)
+    for (int i = 0; !has_unfenced && sp_find_other_region(request, i, &other); i++)
         has_unfenced = has_unfenced_in(lane, other.kind);
     return lane != request->lane && has_unfenced && sp_indirect_is_seen_by_legacy(lane->stream) &&
            sp_request_shares_context(request, lane->stream);

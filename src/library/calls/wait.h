@@ -10,14 +10,14 @@ bool sp_wait_is_allowed(const struct sp_request *request);
 
 // Takes nothing: has events recorded behind memory of lazy lanes, so that it can be waited for.
 // Where nothing may be asked it has none yet.
-struct sp_outcome sp_wait_until_fenced(struct sp_request *request, struct sp_block **block);
+struct sp_outcome sp_wait_recorded(struct sp_request *request, struct sp_block **block);
 
 // Makes the stream wait for what stands between it and some free memory, and takes that: what fits
 // best, or what takes the cheapest wait (region/find.h) if GrowthBeyondUse holds the request
 // back. Nothing when there is none that events stand behind.
 struct sp_outcome sp_wait_made_ordered(struct sp_request *request, struct sp_block **block);
 
-// Likewise for free memory of another region than the request's own: see sp_find_put_to().
+// Likewise for free memory of another region than the request's own: see sp_find_other_region().
 struct sp_outcome sp_wait_in_other_region(struct sp_request *request, struct sp_block **block);
 
 // Makes the stream wait for memory that no event stands behind and of which the

@@ -331,8 +331,8 @@ static inline struct sp_block *take(struct sp_request *request, struct sp_row ro
     return block;
 }
 
-// Where very much has completed, the request needn't wait until all of it is settled: the next one
-// goes on with it, and before one is refused all is done.
+// Where very much has completed, a request settles some parts of it, and later ones the rest.
+// Before one is refused all is settled.
 struct sp_block *sp_find_locked(struct sp_request *request) {
     uint64_t parts = sp_request_patience(request);
     while (!sp_settle_is_done(request->pool) && !sp_settle_part(request->pool) && parts-- > 0)
@@ -415,7 +415,7 @@ struct sp_found sp_find_first_locked(struct sp_lane *lane, uint64_t size, unsign
 
 // ----------------------------------------------------------------------------- from another region
 
-bool sp_find_put_to(const struct sp_request *request, int i, struct sp_request *other) {
+bool sp_find_other_region(const struct sp_request *request, int i, struct sp_request *other) {
     enum { OTHERS = 2 };
     static const enum sp_region_kind others[SP_REGION_COUNT][OTHERS] = {
         [SP_REGION_LARGE] = {SP_REGION_PAGES, SP_REGION_FIXED},

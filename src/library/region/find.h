@@ -50,7 +50,7 @@ struct sp_found sp_find_first_locked(struct sp_lane *lane, uint64_t size, unsign
 // Makes the request as it is put to the i-th region that isn't its own, a last resort, for it mixes
 // what is kept apart: out of pages it takes whole ones. False when there are no more. A fixed block
 // has none.
-bool sp_find_put_to(const struct sp_request *request, int i, struct sp_request *other);
+bool sp_find_other_region(const struct sp_request *request, int i, struct sp_request *other);
 
 // With the pool's lock held, which may be given back and taken again: takes the best free memory
 // within reach out of the tiers, in one piece that is BUSY and at least as large as asked for; a

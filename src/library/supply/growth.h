@@ -53,6 +53,7 @@ bool sp_growth_is_due(struct sp_pool *pool, uint64_t size);
 // Tells whether a pool that several streams share may hold `size` bytes more because its program
 // will soon need them: the most that was in use at once is rising, and it would hold no more than
 // where that leads. What it grows by it needs then anyway, and has no time spent on remaps before.
+// Each call notes where the need stands, so it is asked at each miss that may grow.
 // Misses are counted and no clock is read. False in a pool of very many lanes. No lock is held.
 bool sp_growth_is_foreseen(struct sp_pool *pool, uint64_t size);
 
