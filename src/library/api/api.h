@@ -27,14 +27,10 @@ int sp_api_promises(void);
 SP_APART poolError_t sp_api_stream(CUstream handle, const struct sp_pool *pool,
                                    struct sp_stream **stream);
 
-static inline poolError_t sp_api_no_pool(poolMemPool_t handle) {
-    return sp_fail(poolErrorInvalidValue, "%p is not a pool", (void *)handle);
-}
-
 // Finds the pool behind a caller's handle, or notes an error and returns it.
 static inline poolError_t sp_api_pool(poolMemPool_t handle, struct sp_pool **pool) {
     *pool = sp_handle_pool(handle);
-    return *pool ? poolSuccess : sp_api_no_pool(handle);
+    return *pool ? poolSuccess : sp_fail(poolErrorInvalidValue, "%p is not a pool", (void *)handle);
 }
 
 #endif

@@ -22,8 +22,15 @@ static struct {
     struct chunk *chunks;
 } store;
 
-static struct sp_block *take_from_store(void) {
+// Takes a descriptor from the spare ones, those of the chain first. Null without host memory.
+static struct sp_block *take_spare(struct sp_chain *chain) {
+    struct sp_block *block = chain->spare;
     struct chunk *chunk = NULL;
+    if (block) {
+        chain->spare = block->next;
+        chain->spare_count--;
+        return block;
+    }
     sp_lock_acquire(&store.lock);
     if (!store.spare)
         chunk = aligned_alloc(_Alignof(struct chunk), sizeof *chunk);
@@ -36,7 +43,7 @@ static struct sp_block *take_from_store(void) {
             store.spare = &chunk->blocks[i];
         }
     }
-    struct sp_block *block = store.spare;
+    block = store.spare;
     if (block)
         store.spare = block->next;
     sp_lock_release(&store.lock);
@@ -48,16 +55,6 @@ static void give_to_store(struct sp_block *first, struct sp_block *last) {
     last->next = store.spare;
     store.spare = first;
     sp_lock_release(&store.lock);
-}
-
-// Takes a descriptor from the spare ones, those of the chain first. Null without host memory.
-static struct sp_block *take_spare(struct sp_chain *chain) {
-    struct sp_block *block = chain->spare;
-    if (!block)
-        return take_from_store();
-    chain->spare = block->next;
-    chain->spare_count--;
-    return block;
 }
 
 static void clear(struct sp_block *block) {

@@ -108,23 +108,19 @@ void sp_slab_destroy(struct sp_slab *slab) {
     sp_lock_release(&store.lock);
 }
 
-// A slab stays mixed until it is made anew: if it became uniform whenever it is empty, a program
-// with two sizes might write all numbers again and again.
-static void mix(struct sp_slab *slab) {
-    uint16_t asked = slab->asked;
-    for (uint32_t i = 0; i < sp_slab_class(slab)->blocks; i++)
-        slab->asked_each[i] = asked;
-    __atomic_store_n(&slab->asked, SP_SLAB_MIXED, __ATOMIC_RELEASE);
-    atomic_fetch_or_explicit(&sp_slab_mixed_classes, (uint32_t)1 << slab->class_index,
-                             memory_order_relaxed);
-}
-
+// A slab that becomes mixed stays so until it is made anew: if it became uniform whenever it is
+// empty, a program with two sizes might write all numbers again and again.
 void sp_slab_note_asked(struct sp_slab *slab, uint32_t index, uint16_t asked) {
+    uint16_t of_others = slab->asked;
     if (slab->live == 0) {
         slab->asked = asked;
         return;
     }
-    mix(slab);
+    for (uint32_t i = 0; i < sp_slab_class(slab)->blocks; i++)
+        slab->asked_each[i] = of_others;
+    __atomic_store_n(&slab->asked, SP_SLAB_MIXED, __ATOMIC_RELEASE);
+    atomic_fetch_or_explicit(&sp_slab_mixed_classes, (uint32_t)1 << slab->class_index,
+                             memory_order_relaxed);
     slab->asked_each[index] = asked;
 }
 

@@ -188,13 +188,7 @@ struct sp_block *sp_tier_take(struct sp_block *block, uint64_t size) {
 // --------------------------------------------------------------------------------------- the order
 
 struct sp_block *sp_tier_best_fit(const struct sp_tier *tier, uint64_t size) {
-    unsigned bin = bin_of(size);
-    if (tier->bytes < size)
-        return NULL;
-    struct sp_tree tree = tree_at(tier, bin);
-    struct place place = {size, 0};
-    struct sp_tree_node *fit = sp_tree_lower_bound(&tree, &place, compare_key);
-    return fit ? block_of(fit) : first_from(tier, bin + 1);
+    return tier->bytes >= size ? sp_tier_from(tier, size, 0) : NULL;
 }
 
 struct sp_block *sp_tier_first(const struct sp_tier *tier) {
