@@ -6,8 +6,6 @@
 
 #include <streampool/lists.h>
 
-// A call on a default stream gets a current context where it has none, as the runtime's calls do.
-
 static _Thread_local unsigned char terms; // static thread-local memory is scarce
 
 int sp_interpose_set_terms(int set) {

@@ -266,18 +266,6 @@ bool sp_driver_is_scheduled(void) {
     return is_scheduled && is_scheduled() != 0;
 }
 
-static CUresult start_driver(const struct sp_driver *driver) {
-    if (!sp_fork_watch()) {
-        tell_problem("no host memory to watch for forks");
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    }
-    CUresult error = driver->cuInit(0);
-    if (error != CUDA_SUCCESS)
-        tell_problem("cuInit of %s failed: %s (%d)", driver->path, sp_driver_error_name(error),
-                     (int)error);
-    return error;
-}
-
 static void find(void) {
     problem_length = 0; // a fork may have cut short an attempt of the parent
     find_result = open_library(&found);
@@ -312,9 +300,16 @@ static CUresult load_driver(struct source source, struct sp_driver *driver) {
     if (hook)
         sp_lock_set_hook(hook);
     bind(&is_scheduled, find_symbol(source.library, "simcudaIsScheduled"));
-    // Once initialised the library stays loaded: it may have started threads or registered
-    // handlers.
-    return start_driver(driver);
+    if (!sp_fork_watch()) {
+        tell_problem("no host memory to watch for forks");
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    // From here on the library stays loaded: it may have started threads or registered handlers.
+    error = driver->cuInit(0);
+    if (error != CUDA_SUCCESS)
+        tell_problem("cuInit of %s failed: %s (%d)", driver->path, sp_driver_error_name(error),
+                     (int)error);
+    return error;
 }
 
 static void load(void) {

@@ -56,11 +56,10 @@ static bool add_chunk_locked(void) {
     return true;
 }
 
-// Returns a spare slab of the class, or a new one. Null without host memory.
-static struct sp_slab *take_from_store(unsigned class_index) {
-    size_t bytes = offsetof(struct sp_slab, asked_each) +
-                   sp_size_classes[class_index].blocks * sizeof(uint16_t);
-    bytes = sp_round_up(bytes, _Alignof(struct sp_slab));
+struct sp_slab *sp_slab_create(unsigned class_index) {
+    uint32_t blocks = sp_size_classes[class_index].blocks;
+    size_t bytes = sp_round_up(offsetof(struct sp_slab, asked_each) + blocks * sizeof(uint16_t),
+                               _Alignof(struct sp_slab));
     sp_lock_acquire(&store.lock);
     struct sp_slab *slab = store.slabs[class_index];
     if (slab) {
@@ -71,12 +70,6 @@ static struct sp_slab *take_from_store(unsigned class_index) {
         store.left -= bytes;
     }
     sp_lock_release(&store.lock);
-    return slab;
-}
-
-struct sp_slab *sp_slab_create(unsigned class_index) {
-    uint32_t blocks = sp_size_classes[class_index].blocks;
-    struct sp_slab *slab = take_from_store(class_index);
     if (!slab)
         return NULL;
     memset(slab, 0, offsetof(struct sp_slab, asked_each));

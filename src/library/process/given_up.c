@@ -131,11 +131,6 @@ static void wake_completed_in(struct sp_tree *tree, bool (*is_complete)(struct s
     }
 }
 
-void sp_given_up_add_locked(struct sp_pool *pool) {
-    pool->stage = SP_POOL_GIVEN_UP;
-    make_due(pool);
-}
-
 // ------------------------------------------------------------------------------------ taking apart
 
 // No walk finds the pool then, for none stands on it.

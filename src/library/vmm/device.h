@@ -93,10 +93,8 @@ static inline void sp_access_note(struct sp_access *access, int ordinal, CUmemAc
     sp_store_relaxed(&access->peers[ordinal], (unsigned char)flags);
 }
 
-// Tells whether a peer has access.
+// Tells whether a peer has access; and takes that of all away, while nothing is mapped.
 bool sp_access_has_peers(const struct sp_access *access);
-
-// Takes the access of all peers away. Nothing may be mapped.
 void sp_access_clear(struct sp_access *access);
 
 // Gives access to whole extents that were just mapped: to the device, and to the peers (null: there

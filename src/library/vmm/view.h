@@ -130,13 +130,10 @@ struct sp_outcome sp_view_unmap(struct sp_view *view, struct sp_extent *extent);
 // that has an alias or can't be unmapped, and sets `*mapped` to the bytes that are left.
 void sp_view_unmap_back(struct sp_view *view, CUdeviceptr address, size_t *mapped);
 
-// The extent with the lowest address that is not below `address`, or null.
+// Return an extent, or null: the first one that does not begin below an address, the one behind
+// another, and the one that an address lies in.
 struct sp_extent *sp_view_extent_from(const struct sp_view *view, CUdeviceptr address);
-
-// The extent behind another one by address, or null.
 struct sp_extent *sp_view_extent_next(const struct sp_extent *extent);
-
-// The extent that an address lies in, or null in a hole.
 struct sp_extent *sp_view_extent_at(const struct sp_view *view, CUdeviceptr address);
 
 #endif
