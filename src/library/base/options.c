@@ -74,17 +74,14 @@ static bool parse_int(const char *text, int *value) {
 }
 
 static bool parse_bool(const char *text, bool *value) {
-    static const struct {
-        const char *text;
-        bool value;
-    } spellings[] = {
-        {"1", true},  {"true", true},   {"yes", true}, {"on", true},
-        {"0", false}, {"false", false}, {"no", false}, {"off", false},
-    };
+    static const char *const spellings[][2] = {
+        {"0", "1"}, {"false", "true"}, {"no", "yes"}, {"off", "on"}};
     for (size_t i = 0; i < sizeof(spellings) / sizeof(spellings[0]); i++) {
-        if (strcasecmp(text, spellings[i].text) == 0) {
-            *value = spellings[i].value;
-            return true;
+        for (int meant = 0; meant < 2; meant++) {
+            if (strcasecmp(text, spellings[i][meant]) == 0) {
+                *value = meant == 1;
+                return true;
+            }
         }
     }
     return false;

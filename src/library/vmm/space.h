@@ -79,8 +79,8 @@ enum sp_span_place {
     SP_SPAN_ROOMY, // with room behind it
 };
 
-// `range_size` is the size of the first range in bytes; 0 is the default above. Reserves nothing
-// yet.
+// Makes zeroed memory a space. `range_size` is the size of the first range in bytes; 0 is the
+// default above. Reserves nothing yet.
 void sp_space_init(struct sp_space *space, const struct sp_vmm_device *device, size_t range_size);
 
 // Takes a span of at least `least` bytes and at most `wanted`, as the largest free span or a new
