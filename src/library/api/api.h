@@ -13,9 +13,8 @@ static inline CUstream sp_api_per_thread(CUstream stream) {
 }
 
 // Makes a primary context current where `outcome` says of a call on a default stream that none is,
-// as the runtime's calls do.
-// It is that of the device of `pool`, or of device 0 where that is null. Returns the outcome of the
-// attempt; any other `outcome` is returned unchanged.
+// as the runtime's calls do. It is that of the device of `pool`, or of device 0 where that is null.
+// Returns the outcome of the attempt; any other `outcome` is returned unchanged.
 struct sp_outcome sp_api_supply_context(struct sp_outcome outcome, CUstream handle,
                                         const struct sp_pool *pool);
 
