@@ -1,8 +1,8 @@
 // Tiers: free blocks that may be used on the same terms, indexed by (size, rank). The rank is the
 // address, but where the driver chose that (heap/block.h).
 //
-// Regions and lanes have them (region/pool.h, region/lane.h). Best fit takes the smallest block that
-// is large enough, and the lowest address among equals.
+// Regions and lanes have them (region/pool.h, region/lane.h). Best fit takes the smallest block
+// that is large enough, and the lowest address among equals.
 //
 // Neighbours in one tier are merged, but for two exceptions. When joining their fences finds no
 // host memory they stay apart until one of them comes back.
