@@ -24,7 +24,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 parts="bounded passes kernel-heap room mutants tsan-gcc"
 # Tests in which threads meet, each a program by its name; stress, unload and the random programs are added below.
-threaded="base_lock base_biased_lock base_fork order_indirect_context region_ask region_owner process_life_reaper
+threaded="base_lock base_biased_lock base_thread_fork order_indirect_context region_ask region_owner process_life_reaper
     calls_wait_context_12000 simcuda_life kernel_heap_patterns kernel_heap_random"
 install=yes
 wanted=()

@@ -6,8 +6,6 @@
 
 #include <streampool/lists.h>
 
-// A call on a default stream gets a current context where it has none, as the runtime's calls do.
-
 static _Thread_local unsigned char terms; // static thread-local memory is scarce
 
 int sp_interpose_set_terms(int set) {
@@ -43,26 +41,23 @@ poolError_t sp_api_stream(CUstream handle, const struct sp_pool *pool, struct sp
 
 // ------------------------------------------------------------------------------------------ errors
 
-const char *poolGetErrorName(poolError_t error) {
+static const char *name_or_text(poolError_t error, bool wants_name) {
     switch (error) {
-#define NAME(name, number, text)                                                                   \
+#define NAME_OR_TEXT(name, number, text)                                                           \
     case name:                                                                                     \
-        return #name;
-        STREAMPOOL_ERRORS(NAME)
-#undef NAME
+        return wants_name ? #name : text;
+        STREAMPOOL_ERRORS(NAME_OR_TEXT)
+#undef NAME_OR_TEXT
     }
     return "unrecognized error code";
 }
 
+const char *poolGetErrorName(poolError_t error) {
+    return name_or_text(error, true);
+}
+
 const char *poolGetErrorString(poolError_t error) {
-    switch (error) {
-#define TEXT(name, number, text)                                                                   \
-    case name:                                                                                     \
-        return text;
-        STREAMPOOL_ERRORS(TEXT)
-#undef TEXT
-    }
-    return "unrecognized error code";
+    return name_or_text(error, false);
 }
 
 poolError_t poolPeekAtLastError(void) {

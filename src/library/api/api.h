@@ -12,9 +12,9 @@ static inline CUstream sp_api_per_thread(CUstream stream) {
     return stream ? stream : CU_STREAM_PER_THREAD;
 }
 
-// Makes a primary context current where `outcome` says of a call on a default stream that none is.
-// It is that of the device of `pool`, or of device 0 where that is null. Returns the outcome of the
-// attempt; any other `outcome` is returned unchanged.
+// Makes a primary context current where `outcome` says of a call on a default stream that none is,
+// as the runtime's calls do. It is that of the device of `pool`, or of device 0 where that is null.
+// Returns the outcome of the attempt; any other `outcome` is returned unchanged.
 struct sp_outcome sp_api_supply_context(struct sp_outcome outcome, CUstream handle,
                                         const struct sp_pool *pool);
 
@@ -27,14 +27,10 @@ int sp_api_promises(void);
 SP_APART poolError_t sp_api_stream(CUstream handle, const struct sp_pool *pool,
                                    struct sp_stream **stream);
 
-static inline poolError_t sp_api_no_pool(poolMemPool_t handle) {
-    return sp_fail(poolErrorInvalidValue, "%p is not a pool", (void *)handle);
-}
-
 // Finds the pool behind a caller's handle, or notes an error and returns it.
 static inline poolError_t sp_api_pool(poolMemPool_t handle, struct sp_pool **pool) {
     *pool = sp_handle_pool(handle);
-    return *pool ? poolSuccess : sp_api_no_pool(handle);
+    return *pool ? poolSuccess : sp_fail(poolErrorInvalidValue, "%p is not a pool", (void *)handle);
 }
 
 #endif

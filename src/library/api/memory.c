@@ -47,18 +47,12 @@ SP_COLD static struct sp_stream *admit_late(struct sp_outcome capture, CUstream 
     return stream;
 }
 
-// Finds the stream when the driver was asked nothing before.
-SP_APART static struct sp_stream *identify(CUstream handle, const struct sp_pool *pool,
+// Finds the stream when the driver was asked nothing before, or the thread's cache has it not yet.
+SP_APART static struct sp_stream *identify(CUstream handle, const struct sp_pool *pool, bool caches,
                                            poolError_t *error) {
     struct sp_stream *stream = NULL;
     *error = sp_api_stream(handle, pool, &stream);
-    return stream;
-}
-
-SP_COLD static struct sp_stream *find_and_cache(CUstream handle, const struct sp_pool *pool,
-                                                poolError_t *error) {
-    struct sp_stream *stream = identify(handle, pool, error);
-    if (stream)
+    if (stream && caches)
         sp_stream_cache_add(stream, handle);
     return stream;
 }
@@ -79,10 +73,10 @@ static SP_HOT struct sp_stream *admit(CUstream handle, const struct sp_pool *poo
     }
     if (promises && let_cache(promises, handle)) {
         stream = sp_stream_cache_find(handle);
-        return SP_LIKELY(stream) ? stream : find_and_cache(handle, pool, error);
+        return SP_LIKELY(stream) ? stream : identify(handle, pool, true, error);
     }
     if (SP_UNLIKELY(!asks))
-        return identify(handle, pool, error);
+        return identify(handle, pool, false, error);
     struct sp_outcome resolved = sp_resolve_stream(handle, &stream);
     if (SP_UNLIKELY(!sp_is_done(resolved)))
         *error = sp_fail_outcome(resolved, "identifying the stream");
@@ -103,25 +97,21 @@ static SP_HOT poolError_t take(struct sp_pool *pool, poolMemPool_t handle, struc
     return poolSuccess;
 }
 
-// A pool that a caller has named. Both null stand for the current pool.
-struct named_pool {
-    poolMemPool_t handle;
-    struct sp_pool *pool;
-};
-
-// `known` are promises that hold for the stream beside those of the pool.
-static SP_HOT poolError_t allocate_from(void **ptr, size_t size, struct named_pool from,
-                                        CUstream handle, unsigned int flags, int known) {
+// Allocates from the pool behind a handle. `known` are promises that hold for the stream beside
+// those of the pool.
+static SP_HOT poolError_t allocate_from(struct sp_pool *pool, poolMemPool_t named, void **ptr,
+                                        size_t size, CUstream handle, unsigned int flags,
+                                        int known) {
     poolError_t error = poolSuccess;
-    int promises = sp_load_relaxed(&from.pool->promises) | known;
-    struct sp_stream *stream = admit(handle, from.pool, promises, refuse_capture, &error);
+    struct sp_stream *stream =
+        admit(handle, pool, sp_load_relaxed(&pool->promises) | known, refuse_capture, &error);
     if (SP_UNLIKELY(!stream))
         return error;
     if (SP_UNLIKELY(size == 0)) {
         *ptr = NULL;
         return poolSuccess;
     }
-    error = take(from.pool, from.handle, stream, size, flags, ptr);
+    error = take(pool, named, stream, size, flags, ptr);
     return SP_UNLIKELY(error == SP_MALLOC_GONE)
                ? sp_fail(poolErrorInvalidValue, "the pool was destroyed meanwhile")
                : error;
@@ -190,7 +180,7 @@ enum {
 };
 
 SP_COLD static poolError_t allocate_wanted(const struct wanted *wanted) {
-    struct named_pool from = {wanted->handle, NULL};
+    struct sp_pool *pool = NULL;
     poolError_t error = poolSuccess;
     if (!wanted->ptr)
         return sp_fail(poolErrorInvalidValue, "ptr is null");
@@ -198,13 +188,13 @@ SP_COLD static poolError_t allocate_wanted(const struct wanted *wanted) {
         return sp_fail(poolErrorInvalidValue, "%#x is not a combination of poolMallocFlags",
                        wanted->flags);
     if (wanted->named || wanted->handle)
-        error = sp_api_pool(wanted->handle, &from.pool);
+        error = sp_api_pool(wanted->handle, &pool);
     if (error != poolSuccess)
         return error;
-    return from.pool ? allocate_from(wanted->ptr, wanted->size, from, wanted->stream, wanted->flags,
-                                     poolPromiseNothing)
-                     : allocate_from_current(wanted->ptr, wanted->size, wanted->stream,
-                                             wanted->flags, poolPromiseNothing);
+    return pool ? allocate_from(pool, wanted->handle, wanted->ptr, wanted->size, wanted->stream,
+                                wanted->flags, poolPromiseNothing)
+                : allocate_from_current(wanted->ptr, wanted->size, wanted->stream, wanted->flags,
+                                        poolPromiseNothing);
 }
 
 // Finds a stream to note it. Null for one that captures: asking who it is would end the capture.
@@ -215,8 +205,8 @@ static struct sp_stream *stream_to_note(CUstream handle) {
     return NULL;
 }
 
-// Allocates where the runtime isn't started, or somebody observes. `caller` is where the public
-// call returns to.
+// Allocates where the runtime isn't started, somebody observes, or an argument is wrong. `caller`
+// is where the public call returns to.
 SP_COLD static poolError_t allocate_aside(const struct wanted *wanted, const void *caller) {
     poolError_t error = sp_runtime_start();
     if (error != poolSuccess)
@@ -236,23 +226,17 @@ SP_COLD static poolError_t allocate_aside(const struct wanted *wanted, const voi
 #define CALLER __builtin_return_address(0)
 
 poolError_t poolMallocAsync(void **ptr, size_t size, CUstream stream) {
-    if (SP_UNLIKELY(!sp_runtime_is_plain()))
+    if (SP_UNLIKELY(!sp_runtime_is_plain() || !ptr))
         return allocate_aside(&(struct wanted){ptr, size, NULL, false, stream, 0}, CALLER);
-    if (!ptr)
-        return sp_fail(poolErrorInvalidValue, "ptr is null");
     return allocate_from_current(ptr, size, stream, poolMallocDefault, poolPromiseNothing);
 }
 
 poolError_t poolMallocFromPoolAsync(void **ptr, size_t size, poolMemPool_t handle,
                                     CUstream stream) {
-    if (SP_UNLIKELY(!sp_runtime_is_plain()))
+    struct sp_pool *pool = sp_handle_pool(handle);
+    if (SP_UNLIKELY(!sp_runtime_is_plain() || !ptr || !pool))
         return allocate_aside(&(struct wanted){ptr, size, handle, true, stream, 0}, CALLER);
-    if (!ptr)
-        return sp_fail(poolErrorInvalidValue, "ptr is null");
-    struct named_pool from = {handle, sp_handle_pool(handle)};
-    if (SP_UNLIKELY(!from.pool))
-        return sp_api_no_pool(handle);
-    return allocate_from(ptr, size, from, stream, poolMallocDefault, poolPromiseNothing);
+    return allocate_from(pool, handle, ptr, size, stream, poolMallocDefault, poolPromiseNothing);
 }
 
 poolError_t poolMallocAsyncWithFlags(void **ptr, size_t size, poolMemPool_t handle, CUstream stream,
@@ -388,24 +372,6 @@ static poolError_t admit_all(struct list *list, int promises) {
     return poolSuccess;
 }
 
-static poolError_t free_behind(void *ptr, struct list *list) {
-    bool notes = sp_observe_is_on();
-    struct sp_live_block *block = notes ? sp_observe_freeing(ptr) : NULL;
-    uintptr_t owner = sp_owner_of((uint64_t)(uintptr_t)ptr);
-    poolError_t error = admit_all(list, promises_of_owner(owner));
-    if (error == poolSuccess && list->distinct == 1) // it is that stream's own free
-        error = sp_free_other(ptr, owner, list->points[0].stream);
-    else if (error == poolSuccess)
-        error = sp_free_behind(ptr, owner, list->points, list->distinct);
-    for (uint32_t i = 0; notes && error == poolSuccess && i < list->distinct; i++) {
-        if (list->points[i].stream != list->first)
-            sp_observe_joined(ptr, list->points[i].stream, list->first);
-    }
-    if (notes)
-        sp_observe_freed(block, error, list->first);
-    return error;
-}
-
 // A list that is longer than most takes host memory.
 enum { POINTS_AT_ONCE = 8 };
 
@@ -421,8 +387,20 @@ static poolError_t free_after(void *ptr, struct list list) {
     list.points = list.count <= POINTS_AT_ONCE ? few : calloc(list.count, sizeof few[0]);
     if (!list.points)
         return sp_fail(poolErrorMemoryAllocation, "out of host memory for %zu streams", list.count);
-    bool turn = sp_observe_take_turn();
-    error = free_behind(ptr, &list);
+    bool turn = sp_observe_take_turn(), notes = sp_observe_is_on();
+    struct sp_live_block *block = notes ? sp_observe_freeing(ptr) : NULL;
+    uintptr_t owner = sp_owner_of((uint64_t)(uintptr_t)ptr);
+    error = admit_all(&list, promises_of_owner(owner));
+    if (error == poolSuccess && list.distinct == 1) // it is that stream's own free
+        error = sp_free_other(ptr, owner, list.points[0].stream);
+    else if (error == poolSuccess)
+        error = sp_free_behind(ptr, owner, list.points, list.distinct);
+    for (uint32_t i = 0; notes && error == poolSuccess && i < list.distinct; i++) {
+        if (list.points[i].stream != list.first)
+            sp_observe_joined(ptr, list.points[i].stream, list.first);
+    }
+    if (notes)
+        sp_observe_freed(block, error, list.first);
     sp_observe_give_turn(turn);
     if (list.points != few)
         free(list.points);
@@ -448,12 +426,11 @@ poolError_t sp_interpose_malloc(void **ptr, size_t size, CUstream stream, int pr
 
 poolError_t sp_interpose_malloc_from_pool(void **ptr, size_t size, poolMemPool_t handle,
                                           CUstream stream, int promises) {
-    if (SP_UNLIKELY(!sp_runtime_is_plain() || !ptr))
-        return poolMallocFromPoolAsync(ptr, size, handle, stream);
-    struct named_pool from = {handle, sp_handle_pool(handle)};
-    return from.pool ? allocate_from(ptr, size, from, stream, poolMallocDefault,
-                                     sp_promises_that_hold(promises))
-                     : sp_api_no_pool(handle);
+    struct sp_pool *pool = sp_handle_pool(handle);
+    return SP_LIKELY(sp_runtime_is_plain() && ptr && pool)
+               ? allocate_from(pool, handle, ptr, size, stream, poolMallocDefault,
+                               sp_promises_that_hold(promises))
+               : poolMallocFromPoolAsync(ptr, size, handle, stream);
 }
 
 poolError_t sp_interpose_free(void *ptr, CUstream stream, int promises, bool *is_foreign) {

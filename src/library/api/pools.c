@@ -109,24 +109,22 @@ static poolError_t pin_for(poolMemPool_t handle, const void *parameter, const ch
     return error == poolSuccess ? pin(handle, pool) : error;
 }
 
+// Ends a call that has pinned the pool, with its error.
+static poolError_t unpin(struct sp_pool *pool, poolError_t error) {
+    sp_pin_drop(pool);
+    return error;
+}
+
 poolError_t poolMemPoolGetAttribute(poolMemPool_t handle, enum poolMemPoolAttr attr, void *value) {
     struct sp_pool *pool = NULL;
     poolError_t error = pin_for(handle, value, "value", &pool);
-    if (error != poolSuccess)
-        return error;
-    error = sp_attributes_get(pool, attr, value);
-    sp_pin_drop(pool);
-    return error;
+    return error == poolSuccess ? unpin(pool, sp_attributes_get(pool, attr, value)) : error;
 }
 
 poolError_t poolMemPoolSetAttribute(poolMemPool_t handle, enum poolMemPoolAttr attr, void *value) {
     struct sp_pool *pool = NULL;
     poolError_t error = pin_for(handle, value, "value", &pool);
-    if (error != poolSuccess)
-        return error;
-    error = sp_attributes_set(pool, attr, value);
-    sp_pin_drop(pool);
-    return error;
+    return error == poolSuccess ? unpin(pool, sp_attributes_set(pool, attr, value)) : error;
 }
 
 poolError_t poolMemPoolSetAccess(poolMemPool_t handle, const struct poolMemAccessDesc *descList,
@@ -135,10 +133,8 @@ poolError_t poolMemPoolSetAccess(poolMemPool_t handle, const struct poolMemAcces
     poolError_t error = pin(handle, &pool);
     if (error != poolSuccess)
         return error;
-    error = descList || count == 0 ? sp_access_change(pool, descList, count)
-                                   : sp_fail(poolErrorInvalidValue, "descList is null");
-    sp_pin_drop(pool);
-    return error;
+    return unpin(pool, descList || count == 0 ? sp_access_change(pool, descList, count)
+                                              : sp_fail(poolErrorInvalidValue, "descList is null"));
 }
 
 poolError_t poolMemPoolGetAccess(enum poolMemAccessFlags *flags, poolMemPool_t handle,
@@ -146,11 +142,7 @@ poolError_t poolMemPoolGetAccess(enum poolMemAccessFlags *flags, poolMemPool_t h
     struct sp_pool *pool;
     poolError_t error = flags ? pin_for(handle, location, "location", &pool)
                               : pin_for(handle, flags, "flags", &pool);
-    if (error != poolSuccess)
-        return error;
-    error = sp_access_read(pool, location, flags);
-    sp_pin_drop(pool);
-    return error;
+    return error == poolSuccess ? unpin(pool, sp_access_read(pool, location, flags)) : error;
 }
 
 const char *poolMemPoolGetStatisticName(enum poolMemPoolAttr attr) {
@@ -163,12 +155,10 @@ poolError_t poolMemPoolPrintStatistics(poolMemPool_t handle, FILE *out) {
     if (error != poolSuccess)
         return error;
     sp_collect_all(pool);
-    bool printed = sp_tell_print(pool, out);
-    int reason = errno;
-    sp_pin_drop(pool);
-    return printed
-               ? poolSuccess
-               : sp_fail(poolErrorOperatingSystem, "writing the statistics: %s", strerror(reason));
+    return unpin(pool, sp_tell_print(pool, out)
+                           ? poolSuccess
+                           : sp_fail(poolErrorOperatingSystem, "writing the statistics: %s",
+                                     strerror(errno)));
 }
 
 poolError_t poolMemPoolSetGrowthObserver(poolMemPool_t handle, poolMemPoolGrowthObserver observer,
@@ -177,10 +167,10 @@ poolError_t poolMemPoolSetGrowthObserver(poolMemPool_t handle, poolMemPoolGrowth
     poolError_t error = pin(handle, &pool);
     if (error != poolSuccess)
         return error;
-    bool set = sp_explain_set(pool, observer, user);
-    sp_pin_drop(pool);
-    return set ? poolSuccess
-               : sp_fail(poolErrorNotPermitted, "an observer of another pool's growth is running");
+    return unpin(pool, sp_explain_set(pool, observer, user)
+                           ? poolSuccess
+                           : sp_fail(poolErrorNotPermitted,
+                                     "an observer of another pool's growth is running"));
 }
 
 poolError_t poolMemPoolPrintGrowth(const struct poolMemPoolGrowth *growth, FILE *out) {
@@ -202,10 +192,7 @@ static poolError_t enter_memory_call(poolMemPool_t handle, const char *what,
     if (error != poolSuccess)
         return error;
     struct sp_outcome asked = sp_ask_current_context(*pool);
-    if (sp_is_done(asked))
-        return poolSuccess;
-    sp_pin_drop(*pool);
-    return sp_fail_outcome(asked, what);
+    return sp_is_done(asked) ? poolSuccess : unpin(*pool, sp_fail_outcome(asked, what));
 }
 
 poolError_t poolMemPoolTrimTo(poolMemPool_t handle, size_t minBytesToKeep) {
@@ -218,18 +205,13 @@ poolError_t poolMemPoolTrimTo(poolMemPool_t handle, size_t minBytesToKeep) {
     if (sp_is_done(trimmed))
         sp_observe_act(SP_RECORD_TRIM, NULL, minBytesToKeep);
     sp_observe_give_turn(turn);
-    sp_pin_drop(pool);
-    return sp_is_done(trimmed) ? poolSuccess : sp_fail_outcome(trimmed, "trimming");
+    return unpin(pool, sp_is_done(trimmed) ? poolSuccess : sp_fail_outcome(trimmed, "trimming"));
 }
 
 poolError_t poolMemPoolPrime(poolMemPool_t handle, size_t bytes) {
     struct sp_pool *pool;
     poolError_t error = enter_memory_call(handle, "priming", &pool);
-    if (error != poolSuccess)
-        return error;
-    error = sp_prime(pool, bytes);
-    sp_pin_drop(pool);
-    return error;
+    return error == poolSuccess ? unpin(pool, sp_prime(pool, bytes)) : error;
 }
 
 // -------------------------------------------------------------------------------------- of devices

@@ -49,36 +49,25 @@ static void end_thread(void *owner) {
     sp_lock_release(&spare.lock);
 }
 
-static struct sp_lock_owner *new_owner(void) {
-    struct sp_lock_owner *owner = aligned_alloc(_Alignof(struct sp_lock_owner), sizeof *owner);
-    if (!owner)
-        return NULL;
-    memset(owner, 0, sizeof *owner);
-    sp_lock_acquire(&spare.lock);
-    owner->number = spare.all ? spare.all->number + 1 : 1;
-    owner->shelf = owner->number;
-    if (sp_load_relaxed(&threads) != UINT32_MAX)
-        sp_store_relaxed(&threads, owner->number);
-    owner->next = spare.all;
-    spare.all = owner;
-    sp_lock_release(&spare.lock);
-    return owner;
-}
-
 // Gives the calling thread a struct. Without host memory it has none, and becomes no owner.
 static void begin_thread(void) {
     sp_lock_acquire(&spare.lock);
     struct sp_lock_owner *owner = spare.owners;
-    if (owner)
+    if (owner) {
         spare.owners = owner->next_spare;
+    } else if ((owner = aligned_alloc(_Alignof(struct sp_lock_owner), sizeof *owner))) {
+        memset(owner, 0, sizeof *owner);
+        owner->number = spare.all ? spare.all->number + 1 : 1;
+        owner->shelf = owner->number;
+        if (sp_load_relaxed(&threads) != UINT32_MAX)
+            sp_store_relaxed(&threads, owner->number);
+        owner->next = spare.all;
+        spare.all = owner;
+    }
     sp_lock_release(&spare.lock);
     if (!owner)
-        owner = new_owner();
-    if (!owner) {
         sp_store_relaxed(&threads, UINT32_MAX);
-        return;
-    }
-    if (pthread_setspecific(key_of_thread, owner) == 0)
+    else if (pthread_setspecific(key_of_thread, owner) == 0)
         sp_this_thread = owner;
     else
         end_thread(owner);

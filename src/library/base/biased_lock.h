@@ -99,7 +99,6 @@ const struct sp_biased_lock *sp_biased_held;
 void sp_biased_lock_acquire_shared(struct sp_biased_lock *lock);
 void sp_biased_lock_release_shared(struct sp_biased_lock *lock);
 
-// The owner goes inside by a plain store, and looks whether it is the owner still.
 static inline void sp_biased_lock_acquire(struct sp_biased_lock *lock) {
     struct sp_lock_owner *me = sp_this_thread;
     bool inside = false;

@@ -54,10 +54,6 @@ void sp_lock_pause(unsigned round);
 // Sleeps for less than a second.
 void sp_lock_sleep(uint32_t nanoseconds);
 
-static inline void sp_lock_init(struct sp_lock *lock) {
-    atomic_init(&lock->state, SP_LOCK_FREE);
-}
-
 // True when the lock was free and is now the caller's.
 static inline bool sp_lock_try(struct sp_lock *lock) {
     uint32_t expected = SP_LOCK_FREE;

@@ -74,17 +74,14 @@ static bool parse_int(const char *text, int *value) {
 }
 
 static bool parse_bool(const char *text, bool *value) {
-    static const struct {
-        const char *text;
-        bool value;
-    } spellings[] = {
-        {"1", true},  {"true", true},   {"yes", true}, {"on", true},
-        {"0", false}, {"false", false}, {"no", false}, {"off", false},
-    };
+    static const char *const spellings[][2] = {
+        {"0", "1"}, {"false", "true"}, {"no", "yes"}, {"off", "on"}};
     for (size_t i = 0; i < sizeof(spellings) / sizeof(spellings[0]); i++) {
-        if (strcasecmp(text, spellings[i].text) == 0) {
-            *value = spellings[i].value;
-            return true;
+        for (int meant = 0; meant < 2; meant++) {
+            if (strcasecmp(text, spellings[i][meant]) == 0) {
+                *value = meant == 1;
+                return true;
+            }
         }
     }
     return false;
@@ -133,13 +130,7 @@ const char *sp_options_ignored(size_t index) {
 
 // ------------------------------------------------------------------------------ settings of a pool
 
-// Returns a name without what all names of attributes begin with.
-static const char *short_name(const char *name) {
-    static const char attribute[] = "poolMemPoolAttr", policy[] = "poolMemPool";
-    bool longer = strncmp(name, attribute, sizeof attribute - 1) == 0;
-    return name + (longer ? sizeof attribute : sizeof policy) - 1;
-}
-
+// A name may stand without what all names of attributes begin with.
 static bool find_attribute(const char *name, struct sp_option_setting *setting) {
     static const struct {
         const char *name;
@@ -150,9 +141,11 @@ static bool find_attribute(const char *name, struct sp_option_setting *setting) 
         STREAMPOOL_POOL_ATTRIBUTES(ENTRY)
 #undef ENTRY
     };
+    static const char attribute[] = "poolMemPoolAttr", policy[] = "poolMemPool";
     for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++) {
-        if (strcasecmp(short_name(entries[i].name), name) == 0 ||
-            strcasecmp(entries[i].name, name) == 0) {
+        bool longer = strncmp(entries[i].name, attribute, sizeof attribute - 1) == 0;
+        const char *rest = entries[i].name + (longer ? sizeof attribute : sizeof policy) - 1;
+        if (strcasecmp(rest, name) == 0 || strcasecmp(entries[i].name, name) == 0) {
             *setting = (struct sp_option_setting){entries[i].attribute, entries[i].is_int, 0};
             return true;
         }

@@ -52,16 +52,6 @@ static struct sp_page_window *window_of(uint64_t address) {
     return NULL;
 }
 
-_Atomic uintptr_t *sp_page_map_find_behind_first(uint64_t address, uint32_t count) {
-    for (uint32_t i = 1; i < count; i++) {
-        uint64_t offset = address - sp_page_ranges[i].base;
-        if (offset < sp_page_ranges[i].size)
-            return &sp_page_ranges[i].entries[offset >> SP_PAGE_SHIFT];
-    }
-    const struct sp_page_window *window = window_of(address);
-    return window ? &window->range.entries[page_in(&window->range, address)] : NULL;
-}
-
 struct sp_page_range *sp_page_map_range(uint64_t address) {
     uint32_t count = sp_load_acquire(&sp_page_range_count);
     for (uint32_t i = 0; i < count; i++) {
@@ -70,6 +60,11 @@ struct sp_page_range *sp_page_map_range(uint64_t address) {
     }
     struct sp_page_window *window = window_of(address);
     return window ? &window->range : NULL;
+}
+
+_Atomic uintptr_t *sp_page_map_find_in_any(uint64_t address) {
+    const struct sp_page_range *range = sp_page_map_range(address);
+    return range ? sp_page_map_entry(range, address) : NULL;
 }
 
 // Sets the bit of a page, and tells the word from before. Neighbours in one word may be written at
@@ -153,7 +148,7 @@ void sp_page_map_set_begin(uint64_t address, bool begins) {
     const struct sp_page_range *range = sp_page_map_range(address);
     if (!range)
         return;
-    uint64_t page = (address - range->base) >> SP_PAGE_SHIFT;
+    uint64_t page = page_in(range, address);
     bool began = (SET_BIT(range->begins, page, begins) >> page % 64 & 1) != 0;
     if (began == begins)
         return;

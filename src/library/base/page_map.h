@@ -12,7 +12,7 @@
 // is. Who maps and unmaps them writes it.
 //
 // vmm/ adds a range when it reserves address space, all of which is the pools'. Memory whose
-// address the driver chose (vmm/plain.h) lies among other memory: it is *held*, page by page, in
+// address the driver chose (vmm/view.h) lies among other memory: it is *held*, page by page, in
 // *windows*, ranges of a fixed size that are added where there is none. A window may overlap
 // ranges, and has no say there.
 //
@@ -107,9 +107,8 @@ static inline _Atomic uintptr_t *sp_page_map_entry(const struct sp_page_range *r
     return &range->entries[(address - range->base) >> SP_PAGE_SHIFT];
 }
 
-// The slow path of sp_page_map_find(), which alone calls it: looks in all ranges but the first, and
-// in the windows.
-_Atomic uintptr_t *sp_page_map_find_behind_first(uint64_t address, uint32_t count);
+// The slow path of sp_page_map_find(), which alone calls it.
+_Atomic uintptr_t *sp_page_map_find_in_any(uint64_t address);
 
 // The entry for an address, or null when it lies in no range. Most programs have one range.
 static inline _Atomic uintptr_t *sp_page_map_find(uint64_t address) {
@@ -117,7 +116,7 @@ static inline _Atomic uintptr_t *sp_page_map_find(uint64_t address) {
     uint64_t offset = address - sp_page_ranges[0].base;
     if (SP_LIKELY(count > 0 && offset < sp_page_ranges[0].size))
         return &sp_page_ranges[0].entries[offset >> SP_PAGE_SHIFT];
-    return sp_page_map_find_behind_first(address, count);
+    return sp_page_map_find_in_any(address);
 }
 
 #endif

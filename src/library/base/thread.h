@@ -1,7 +1,10 @@
 // Threads: those of the library's own, a number for each, and conditions that they wait for. The
-// clock by which they wait. And how a thread of the program is kept from ending in the library.
+// clock by which they wait. How a thread of the program is kept from ending in the library, and how
+// a forked child, which has one thread, is told from the process that loaded the driver.
 #ifndef STREAMPOOL_BASE_THREAD_H
 #define STREAMPOOL_BASE_THREAD_H
+
+#include "base/atomic.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -61,5 +64,25 @@ bool sp_thread_init_condition(pthread_cond_t *condition);
 // Waits for a condition until a point in the time of sp_time_now(). False once that is over. A
 // thread that waits isn't cancelled.
 bool sp_thread_wait_until(pthread_cond_t *condition, pthread_mutex_t *lock, uint64_t end);
+
+// ------------------------------------------------------------------------------------------- forks
+//
+// The driver's state does not survive a fork: a child that touches the device through its parent's
+// state gets errors at best. So code that is about to touch the device asks sp_fork_is_child()
+// first. The functions are thread safe.
+
+// Begins to watch for forks, before the driver is loaded; later calls do nothing. A child that was
+// forked before is a process like any other. False when there is no host memory for the handler.
+bool sp_fork_watch(void);
+
+// True in a forked child. Only the handler of sp_fork_watch() writes the variable.
+extern _Atomic bool sp_forked;
+static inline bool sp_fork_is_child(void) {
+    return sp_load_relaxed(&sp_forked);
+}
+
+// Has a flag cleared in each child that is forked from now on, so that a hot path which looks at
+// the flag needs no second look. There is one such flag.
+void sp_fork_clear_in_child(_Atomic bool *flag);
 
 #endif

@@ -1,6 +1,5 @@
 #include "base/worker.h"
 
-#include "base/fork.h"
 #include "base/thread.h"
 
 #include <stdlib.h>

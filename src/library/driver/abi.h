@@ -23,7 +23,6 @@ typedef struct CUfunc_st *CUfunction;
 typedef struct CUstream_st *CUstream;
 typedef struct CUevent_st *CUevent;
 typedef struct CUgraph_st *CUgraph;
-typedef struct CUgraphExec_st *CUgraphExec;
 typedef struct CUgraphNode_st *CUgraphNode;
 typedef struct CUmemPoolHandle_st *CUmemoryPool;
 typedef struct CUarray_st *CUarray;
@@ -56,7 +55,6 @@ typedef enum CUpointer_attribute_enum {
     CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2,
     CU_POINTER_ATTRIBUTE_DEVICE_POINTER = 3,
     CU_POINTER_ATTRIBUTE_HOST_POINTER = 4,
-    CU_POINTER_ATTRIBUTE_P2P_TOKENS = 5,
     CU_POINTER_ATTRIBUTE_SYNC_MEMOPS = 6,
     CU_POINTER_ATTRIBUTE_BUFFER_ID = 7,
     CU_POINTER_ATTRIBUTE_IS_MANAGED = 8,
@@ -66,50 +64,36 @@ typedef enum CUpointer_attribute_enum {
     CU_POINTER_ATTRIBUTE_RANGE_SIZE = 12,
     CU_POINTER_ATTRIBUTE_MAPPED = 13,
     CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES = 14,
-    CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE = 15,
     CU_POINTER_ATTRIBUTE_ACCESS_FLAGS = 16,
     CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE = 17,
     CU_POINTER_ATTRIBUTE_MAPPING_SIZE = 18,
-    CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR = 19,
-    CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID = 20,
-    CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE = 21
+    CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR = 19
 } CUpointer_attribute;
 
-typedef enum CUmemorytype_enum { CU_MEMORYTYPE_HOST = 1, CU_MEMORYTYPE_DEVICE = 2 } CUmemorytype;
+typedef enum CUmemorytype_enum { CU_MEMORYTYPE_DEVICE = 2 } CUmemorytype;
 
 typedef enum CUctx_flags_enum { CU_CTX_SYNC_MEMOPS = 0x80 } CUctx_flags;
 
 typedef enum CUmemRangeHandleType_enum {
-    CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD = 1,
-    CU_MEM_RANGE_HANDLE_TYPE_MAX = 0x7FFFFFFF
+    CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD = 1
 } CUmemRangeHandleType;
 
 typedef enum CUmemLocationType_enum {
-    CU_MEM_LOCATION_TYPE_INVALID = 0,
     CU_MEM_LOCATION_TYPE_DEVICE = 1,
-    CU_MEM_LOCATION_TYPE_HOST = 2,
-    CU_MEM_LOCATION_TYPE_HOST_NUMA = 3,
-    CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT = 4,
-    CU_MEM_LOCATION_TYPE_MAX = 0x7FFFFFFF
+    CU_MEM_LOCATION_TYPE_HOST = 2
 } CUmemLocationType;
 
-typedef enum CUmemAllocationType_enum {
-    CU_MEM_ALLOCATION_TYPE_INVALID = 0,
-    CU_MEM_ALLOCATION_TYPE_PINNED = 1,
-    CU_MEM_ALLOCATION_TYPE_MAX = 0x7FFFFFFF
-} CUmemAllocationType;
+typedef enum CUmemAllocationType_enum { CU_MEM_ALLOCATION_TYPE_PINNED = 1 } CUmemAllocationType;
 
 typedef enum CUmemAllocationHandleType_enum {
     CU_MEM_HANDLE_TYPE_NONE = 0,
-    CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR = 1,
-    CU_MEM_HANDLE_TYPE_MAX = 0x7FFFFFFF
+    CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR = 1
 } CUmemAllocationHandleType;
 
 typedef enum CUmemAccess_flags_enum {
     CU_MEM_ACCESS_FLAGS_PROT_NONE = 0,
     CU_MEM_ACCESS_FLAGS_PROT_READ = 1,
-    CU_MEM_ACCESS_FLAGS_PROT_READWRITE = 3,
-    CU_MEM_ACCESS_FLAGS_PROT_MAX = 0x7FFFFFFF
+    CU_MEM_ACCESS_FLAGS_PROT_READWRITE = 3
 } CUmemAccess_flags;
 
 typedef enum CUmemAllocationGranularity_flags_enum {
@@ -151,9 +135,7 @@ typedef struct CUmemPoolProps_st {
 } CUmemPoolProps;
 
 typedef enum CUmemPool_attribute_enum {
-    CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES = 1,
     CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC = 2,
-    CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES = 3,
     CU_MEMPOOL_ATTR_RELEASE_THRESHOLD = 4,
     CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT = 5,
     CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH = 6,

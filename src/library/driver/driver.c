@@ -6,11 +6,11 @@
 #include "driver/driver.h"
 
 #include "base/atomic.h"
-#include "base/fork.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/number.h"
 #include "base/options.h"
+#include "base/thread.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -50,7 +50,8 @@ void sp_driver_set_find(void *(*find)(void *library, const char *name)) {
 // one of the two ask_ functions is set. The simulated driver has some of its own for this library.
 struct source {
     void *library;
-    int version; // 0 where the library does not tell it
+    const char *path; // as in struct sp_driver
+    int version;      // 0 where the library does not tell it
     int api_version;
     get_proc_address_11030 ask_11030;
     get_proc_address_12000 ask_12000;
@@ -114,16 +115,6 @@ static void bind(void *pointer_to_function_pointer, void *function) {
 
 // --------------------------------------------------------------------------- files beside this one
 
-static bool take_path(const char *line, char path[PATH_MAX]) {
-    const char *begin = strchr(line, '/');
-    size_t length = begin ? strcspn(begin, "\n") : 0;
-    if (length == 0 || length >= PATH_MAX)
-        return false;
-    memcpy(path, begin, length);
-    path[length] = '\0';
-    return true;
-}
-
 // Finds the file that this code is in, by the kernel: it tells the path of the file itself, behind
 // all links. The dynamic linker's may be relative to a folder that the program has left.
 static bool find_file(char path[PATH_MAX]) {
@@ -137,7 +128,13 @@ static bool find_file(char path[PATH_MAX]) {
         uintptr_t begin = strtoull(line, &rest, 16);
         uintptr_t end = strtoull(rest + (*rest == '-'), NULL, 16);
         is_it = begin <= (uintptr_t)&here && (uintptr_t)&here < end;
-        is_found = is_it && take_path(line, path);
+        const char *name = is_it ? strchr(line, '/') : NULL;
+        size_t length = name ? strcspn(name, "\n") : 0;
+        is_found = length > 0 && length < PATH_MAX;
+        if (is_found) {
+            memcpy(path, name, length);
+            path[length] = '\0';
+        }
     }
     free(line);
     if (maps)
@@ -163,36 +160,23 @@ bool sp_driver_simulated_path(char path[PATH_MAX]) {
 
 // ------------------------------------------------------------------------------- finding a library
 
-static char simulated_path[PATH_MAX];
-
-// The library that the environment names, or null.
-static const char *chosen_library(void) {
-    return is_stood_in_for ? NULL : sp_options()->driver;
-}
-
-static bool is_simulated_word(void) {
-    const char *chosen = chosen_library();
-    return chosen && strcmp(chosen, SIMULATED_WORD) == 0;
-}
-
-static const char *library_path(void) {
-    const char *chosen = chosen_library();
-    return is_simulated_word() ? simulated_path : chosen ? chosen : DEFAULT_LIBRARY;
-}
-
 static CUresult open_library(struct source *source) {
-    if (is_simulated_word() && !sp_driver_simulated_path(simulated_path)) {
+    static char simulated_path[PATH_MAX];
+    const char *chosen = is_stood_in_for ? NULL : sp_options()->driver; // by the environment
+    bool is_simulated = chosen && strcmp(chosen, SIMULATED_WORD) == 0;
+    if (is_simulated && !sp_driver_simulated_path(simulated_path)) {
         tell_problem("no CUDA driver: STREAMPOOL_DRIVER=" SIMULATED_WORD
                      ": the folder of this library can't be found out");
         return CUDA_ERROR_NOT_FOUND;
     }
-    source->library = dlopen(library_path(), RTLD_NOW | RTLD_LOCAL);
+    source->path = is_simulated ? simulated_path : chosen ? chosen : DEFAULT_LIBRARY;
+    source->library = dlopen(source->path, RTLD_NOW | RTLD_LOCAL);
     if (!source->library) {
         const char *reason = dlerror();
-        const char *chosen_by = is_simulated_word() ? "STREAMPOOL_DRIVER=" SIMULATED_WORD ": "
-                                : chosen_library()  ? "STREAMPOOL_DRIVER="
-                                                    : "";
-        tell_problem("no CUDA driver: %s%s could not be loaded (%s)", chosen_by, library_path(),
+        const char *chosen_by = is_simulated ? "STREAMPOOL_DRIVER=" SIMULATED_WORD ": "
+                                : chosen     ? "STREAMPOOL_DRIVER="
+                                             : "";
+        tell_problem("no CUDA driver: %s%s could not be loaded (%s)", chosen_by, source->path,
                      reason ? reason : "no reason given");
         return CUDA_ERROR_NOT_FOUND;
     }
@@ -203,7 +187,7 @@ static CUresult open_library(struct source *source) {
         source->library = behind();
     if (source->library)
         return CUDA_SUCCESS;
-    tell_problem("no CUDA driver: the %s that forwards to it has found none", library_path());
+    tell_problem("no CUDA driver: the %s that forwards to it has found none", source->path);
     return CUDA_ERROR_NOT_FOUND;
 }
 
@@ -218,7 +202,7 @@ static CUresult read_version(struct source *source) {
 
     CUresult error = get_version(&source->version);
     if (error != CUDA_SUCCESS) {
-        tell_problem("cuDriverGetVersion of %s failed: %s (%d)", library_path(),
+        tell_problem("cuDriverGetVersion of %s failed: %s (%d)", source->path,
                      sp_driver_error_name(error), (int)error);
         return error;
     }
@@ -265,9 +249,9 @@ static CUresult bind_entries(const struct source *source, struct sp_driver *driv
         tell_problem(", %d.%d or newer is needed", OLDEST_VERSION / 1000,
                      OLDEST_VERSION % 1000 / 10);
         if (missing_count > 0)
-            tell_problem("; %s", library_path());
+            tell_problem("; %s", source->path);
     } else if (missing_count > 0) {
-        tell_problem("driver library %s", library_path());
+        tell_problem("driver library %s", source->path);
     } else {
         return CUDA_SUCCESS;
     }
@@ -280,18 +264,6 @@ static int (*is_scheduled)(void);
 
 bool sp_driver_is_scheduled(void) {
     return is_scheduled && is_scheduled() != 0;
-}
-
-static CUresult start_driver(const struct sp_driver *driver) {
-    if (!sp_fork_watch()) {
-        tell_problem("no host memory to watch for forks");
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    }
-    CUresult error = driver->cuInit(0);
-    if (error != CUDA_SUCCESS)
-        tell_problem("cuInit of %s failed: %s (%d)", driver->path, sp_driver_error_name(error),
-                     (int)error);
-    return error;
 }
 
 static void find(void) {
@@ -322,15 +294,22 @@ static CUresult load_driver(struct source source, struct sp_driver *driver) {
     }
     driver->version = source.version;
     driver->api_version = source.api_version;
-    driver->path = library_path();
+    driver->path = source.path;
     // The simulated driver decides which thread runs while a lock is held, in its scheduled mode.
     bind(&hook, find_symbol(source.library, "simcudaLockEvent"));
     if (hook)
         sp_lock_set_hook(hook);
     bind(&is_scheduled, find_symbol(source.library, "simcudaIsScheduled"));
-    // Once initialised the library stays loaded: it may have started threads or registered
-    // handlers.
-    return start_driver(driver);
+    if (!sp_fork_watch()) {
+        tell_problem("no host memory to watch for forks");
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    // From here on the library stays loaded: it may have started threads or registered handlers.
+    error = driver->cuInit(0);
+    if (error != CUDA_SUCCESS)
+        tell_problem("cuInit of %s failed: %s (%d)", driver->path, sp_driver_error_name(error),
+                     (int)error);
+    return error;
 }
 
 static void load(void) {

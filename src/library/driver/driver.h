@@ -2,13 +2,10 @@
 //
 // A process has one driver. The first call that needs it calls sp_driver_load(), which finds it
 // once: the library that STREAMPOOL_DRIVER names (a path or a soname, or `sim` for the simulated
-// driver that lies beside this code), else libcuda.so.1. Loading never aborts and never prints. A
-// driver that is missing or too old leaves a text that names everything that is missing, and every
-// later call returns the same error.
+// driver that lies beside this code), else libcuda.so.1. Loading never aborts and never prints.
 //
-// Thread safety: sp_driver_load() and sp_driver_find_version() may be called from any thread at any
-// time. The struct that the first returns is never written again, so its fields are read without a
-// lock.
+// sp_driver_load() and sp_driver_find_version() may be called from any thread at any time. The
+// struct that the first returns is never written again, so its fields are read without a lock.
 #ifndef STREAMPOOL_DRIVER_DRIVER_H
 #define STREAMPOOL_DRIVER_DRIVER_H
 

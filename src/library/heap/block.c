@@ -22,8 +22,15 @@ static struct {
     struct chunk *chunks;
 } store;
 
-static struct sp_block *take_from_store(void) {
+// Takes a descriptor from the spare ones, those of the chain first. Null without host memory.
+static struct sp_block *take_spare(struct sp_chain *chain) {
+    struct sp_block *block = chain->spare;
     struct chunk *chunk = NULL;
+    if (block) {
+        chain->spare = block->next;
+        chain->spare_count--;
+        return block;
+    }
     sp_lock_acquire(&store.lock);
     if (!store.spare)
         chunk = aligned_alloc(_Alignof(struct chunk), sizeof *chunk);
@@ -36,28 +43,24 @@ static struct sp_block *take_from_store(void) {
             store.spare = &chunk->blocks[i];
         }
     }
-    struct sp_block *block = store.spare;
+    block = store.spare;
     if (block)
         store.spare = block->next;
     sp_lock_release(&store.lock);
     return block;
 }
 
-static void give_to_store(struct sp_block *first, struct sp_block *last) {
+// Gives a list of descriptors, which may have none, to the store.
+static void give_to_store(struct sp_block *first) {
+    struct sp_block *last = first;
+    if (!first)
+        return;
+    while (last->next)
+        last = last->next;
     sp_lock_acquire(&store.lock);
     last->next = store.spare;
     store.spare = first;
     sp_lock_release(&store.lock);
-}
-
-// Takes a descriptor from the spare ones, those of the chain first. Null without host memory.
-static struct sp_block *take_spare(struct sp_chain *chain) {
-    struct sp_block *block = chain->spare;
-    if (!block)
-        return take_from_store();
-    chain->spare = block->next;
-    chain->spare_count--;
-    return block;
 }
 
 static void clear(struct sp_block *block) {
@@ -69,21 +72,13 @@ static void clear(struct sp_block *block) {
 static void give_spare(struct sp_chain *chain, struct sp_block *block) {
     clear(block);
     if (chain->spare_count == CHAIN_SPARE_MAX) {
-        give_to_store(block, block);
+        block->next = NULL;
+        give_to_store(block);
         return;
     }
     block->next = chain->spare;
     chain->spare = block;
     chain->spare_count++;
-}
-
-static void give_list(struct sp_block *first) {
-    struct sp_block *last = first;
-    if (!first)
-        return;
-    while (last->next)
-        last = last->next;
-    give_to_store(first, last);
 }
 
 // --------------------------------------------------------------------------------------- the table
@@ -177,25 +172,6 @@ static void close_table(struct sp_chain *chain) {
         free(chain->leaves[i]);
     free(chain->leaves);
     chain->leaves = NULL;
-}
-
-// Returns the last block in the table that begins at an address of the chain or before it. It looks
-// at a group at a time. In the chain's first unit its first block begins.
-static struct sp_block *find_entered(const struct sp_chain *chain, uint64_t address) {
-    size_t unit = sp_units_at(chain, address), group = unit >> SP_GROUP_SHIFT;
-    uint64_t up_to_unit = UINT64_MAX >> (63 - unit % 64);
-    for (;; group--, up_to_unit = UINT64_MAX) {
-        struct sp_leaf *leaf = sp_units_leaf(chain, group << SP_GROUP_SHIFT);
-        size_t in_leaf = group % SP_LEAF_GROUPS;
-        uint64_t begins = leaf ? leaf->begins[in_leaf] & up_to_unit : 0;
-        while (begins != 0) { // the last one may begin behind the address, in its unit
-            unsigned last = 63u - (unsigned)__builtin_clzll(begins);
-            struct sp_block *block = leaf->first[(in_leaf << SP_GROUP_SHIFT) + last];
-            if (block->address <= address)
-                return block;
-            begins -= (uint64_t)1 << last;
-        }
-    }
 }
 
 // ------------------------------------------------------------------------------------------ blocks
@@ -300,19 +276,34 @@ bool sp_chain_open(struct sp_chain *chain, uint64_t address, uint64_t size) {
 void sp_chain_close(struct sp_chain *chain) {
     for (struct sp_block *block = chain->first; block; block = block->next)
         clear(block);
-    give_list(chain->first);
-    give_list(chain->spare);
+    give_to_store(chain->first);
+    give_to_store(chain->spare);
     chain->first = NULL;
     chain->spare = NULL;
     chain->spare_count = 0;
     close_table(chain);
 }
 
+// The last block in the table that begins at the address or before it is found by a look at a group
+// at a time. In the chain's first unit its first block begins.
 struct sp_block *sp_chain_find(const struct sp_chain *chain, uint64_t address) {
-    struct sp_block *block = find_entered(chain, address);
-    while (sp_block_end(block) <= address)
-        block = block->next;
-    return block;
+    size_t unit = sp_units_at(chain, address), group = unit >> SP_GROUP_SHIFT;
+    uint64_t up_to_unit = UINT64_MAX >> (63 - unit % 64);
+    for (;; group--, up_to_unit = UINT64_MAX) {
+        struct sp_leaf *leaf = sp_units_leaf(chain, group << SP_GROUP_SHIFT);
+        size_t in_leaf = group % SP_LEAF_GROUPS;
+        uint64_t begins = leaf ? leaf->begins[in_leaf] & up_to_unit : 0;
+        while (begins != 0) { // the last one may begin behind the address, in its unit
+            unsigned last = 63u - (unsigned)__builtin_clzll(begins);
+            struct sp_block *block = leaf->first[(in_leaf << SP_GROUP_SHIFT) + last];
+            begins -= (uint64_t)1 << last;
+            if (block->address > address)
+                continue;
+            while (sp_block_end(block) <= address)
+                block = block->next;
+            return block;
+        }
+    }
 }
 
 struct sp_block *sp_chain_last(const struct sp_chain *chain) {

@@ -144,10 +144,8 @@ bool sp_chain_open(struct sp_chain *chain, uint64_t address, uint64_t size);
 // Gives all descriptors back, whatever the blocks are. Does nothing to a chain that is all zero.
 void sp_chain_close(struct sp_chain *chain);
 
-// The block at the chain's end.
+// Return the block at the chain's end, and the one that an address of the range lies in.
 struct sp_block *sp_chain_last(const struct sp_chain *chain);
-
-// The block that an address of the range lies in.
 struct sp_block *sp_chain_find(const struct sp_chain *chain, uint64_t address);
 
 // Makes the chain longer by `more` bytes, which are a block of their own at its end, BUSY and in no

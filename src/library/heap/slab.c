@@ -56,11 +56,10 @@ static bool add_chunk_locked(void) {
     return true;
 }
 
-// Returns a spare slab of the class, or a new one. Null without host memory.
-static struct sp_slab *take_from_store(unsigned class_index) {
-    size_t bytes = offsetof(struct sp_slab, asked_each) +
-                   sp_size_classes[class_index].blocks * sizeof(uint16_t);
-    bytes = sp_round_up(bytes, _Alignof(struct sp_slab));
+struct sp_slab *sp_slab_create(unsigned class_index) {
+    uint32_t blocks = sp_size_classes[class_index].blocks;
+    size_t bytes = sp_round_up(offsetof(struct sp_slab, asked_each) + blocks * sizeof(uint16_t),
+                               _Alignof(struct sp_slab));
     sp_lock_acquire(&store.lock);
     struct sp_slab *slab = store.slabs[class_index];
     if (slab) {
@@ -71,12 +70,6 @@ static struct sp_slab *take_from_store(unsigned class_index) {
         store.left -= bytes;
     }
     sp_lock_release(&store.lock);
-    return slab;
-}
-
-struct sp_slab *sp_slab_create(unsigned class_index) {
-    uint32_t blocks = sp_size_classes[class_index].blocks;
-    struct sp_slab *slab = take_from_store(class_index);
     if (!slab)
         return NULL;
     memset(slab, 0, offsetof(struct sp_slab, asked_each));
@@ -108,23 +101,19 @@ void sp_slab_destroy(struct sp_slab *slab) {
     sp_lock_release(&store.lock);
 }
 
-// A slab stays mixed until it is made anew: if it became uniform whenever it is empty, a program
-// with two sizes might write all numbers again and again.
-static void mix(struct sp_slab *slab) {
-    uint16_t asked = slab->asked;
-    for (uint32_t i = 0; i < sp_slab_class(slab)->blocks; i++)
-        slab->asked_each[i] = asked;
-    __atomic_store_n(&slab->asked, SP_SLAB_MIXED, __ATOMIC_RELEASE);
-    atomic_fetch_or_explicit(&sp_slab_mixed_classes, (uint32_t)1 << slab->class_index,
-                             memory_order_relaxed);
-}
-
+// A slab that becomes mixed stays so until it is made anew: if it became uniform whenever it is
+// empty, a program with two sizes might write all numbers again and again.
 void sp_slab_note_asked(struct sp_slab *slab, uint32_t index, uint16_t asked) {
+    uint16_t of_others = slab->asked;
     if (slab->live == 0) {
         slab->asked = asked;
         return;
     }
-    mix(slab);
+    for (uint32_t i = 0; i < sp_slab_class(slab)->blocks; i++)
+        slab->asked_each[i] = of_others;
+    __atomic_store_n(&slab->asked, SP_SLAB_MIXED, __ATOMIC_RELEASE);
+    atomic_fetch_or_explicit(&sp_slab_mixed_classes, (uint32_t)1 << slab->class_index,
+                             memory_order_relaxed);
     slab->asked_each[index] = asked;
 }
 

@@ -71,7 +71,6 @@ SP_APART static void remove_from_others(struct sp_tier *tier, unsigned bin,
     tier->bins[bin] = tree.root;
 }
 
-// Puts a block into a bin.
 static void enter(struct sp_tier *tier, struct sp_block *block, unsigned bin) {
     block->bin = (uint8_t)bin;
     if (tier->bins[bin]) {
@@ -82,7 +81,6 @@ static void enter(struct sp_tier *tier, struct sp_block *block, unsigned bin) {
     tier->used[bin / 64] |= UINT64_C(1) << bin % 64;
 }
 
-// Takes a block out of its bin.
 static void leave(struct sp_tier *tier, struct sp_block *block) {
     unsigned bin = block->bin;
     if (!sp_tree_is_alone(tier->bins[bin], &block->by_size)) {
@@ -147,8 +145,6 @@ static bool extend(struct sp_tier *tier, struct sp_block *block) {
     return absorbed;
 }
 
-// The block is merged with its neighbours that are in the tier, if there is host memory for the
-// fences.
 struct sp_block *sp_tier_insert(struct sp_tier *tier, struct sp_block *block) {
     struct sp_block *prev = block->prev, *next = block->next;
     if (next && next->tier == tier && !tier->apart && may_merge(block, next)) {
@@ -188,13 +184,7 @@ struct sp_block *sp_tier_take(struct sp_block *block, uint64_t size) {
 // --------------------------------------------------------------------------------------- the order
 
 struct sp_block *sp_tier_best_fit(const struct sp_tier *tier, uint64_t size) {
-    unsigned bin = bin_of(size);
-    if (tier->bytes < size)
-        return NULL;
-    struct sp_tree tree = tree_at(tier, bin);
-    struct place place = {size, 0};
-    struct sp_tree_node *fit = sp_tree_lower_bound(&tree, &place, compare_key);
-    return fit ? block_of(fit) : first_from(tier, bin + 1);
+    return tier->bytes >= size ? sp_tier_from(tier, size, 0) : NULL;
 }
 
 struct sp_block *sp_tier_first(const struct sp_tier *tier) {

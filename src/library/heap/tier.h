@@ -1,11 +1,8 @@
 // Tiers: free blocks that may be used on the same terms, indexed by (size, rank). The rank is the
 // address, but where the driver chose that (heap/block.h).
 //
-// Each region of a pool has these tiers: one of ready memory, which any stream may take; one of
-// memory that waits for several streams, and one of such memory that no event stands behind; and
-// one of holes, which are free address space. Each lane has two for each region: of memory that its
-// own stream may take, with an event behind it and without. Best fit takes the smallest block that
-// is large enough, and the lowest address among equals.
+// Regions and lanes have them (region/pool.h, region/lane.h). Best fit takes the smallest block
+// that is large enough, and the lowest address among equals.
 //
 // Neighbours in one tier are merged, but for two exceptions. When joining their fences finds no
 // host memory they stay apart until one of them comes back.

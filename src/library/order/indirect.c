@@ -1,6 +1,5 @@
 #include "order/indirect.h"
 
-#include "base/fork.h"
 #include "base/thread.h"
 #include "order/identity.h"
 #include "order/learn.h"

@@ -10,7 +10,7 @@
 //           lanes.
 //   ended   The stream's context was destroyed or reset: that completed its work and took its
 //           events along. Its slot goes to the next stream of any context, but where memory in its
-//           lanes has ended with the context (vmm/plain.h): then it is used no more.
+//           lanes has ended with the context (vmm/view.h): then it is used no more.
 //
 // A slot keeps its sort: created, legacy, or a thread's own default stream. Pools leave more to
 // lanes whose streams can be borrowed, and threads cache default streams by handles that all of

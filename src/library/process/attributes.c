@@ -30,7 +30,8 @@ enum field {
 };
 
 // Without `read` and `write` the field is read and written as it is, and an attribute with no field
-// is `initial`. One that can't be written has no field, or `is_figure`, and no `write`.
+// is `initial`. One that can't be written has no field, or `is_figure`, and no `write`. A high
+// figure can be set to 0 alone, by `reset`: it begins again at what there is.
 struct attribute {
     enum poolMemPoolAttr number;
     enum field field;
@@ -39,6 +40,7 @@ struct attribute {
     uint64_t initial; // the field's
     uint64_t (*read)(const struct sp_pool *pool);
     poolError_t (*write)(struct sp_pool *pool, uint64_t value);
+    void (*reset)(struct sp_pool *pool);
 };
 
 // ----------------------------------------------------------------------------------------- reading
@@ -53,22 +55,8 @@ static uint64_t promises(const struct sp_pool *pool) {
 
 // ----------------------------------------------------------------------------------------- writing
 
-static poolError_t refuse_reset(void) {
-    return sp_fail(poolErrorInvalidValue, "a high figure can only be set to 0");
-}
-
-static poolError_t reset_reserved_high(struct sp_pool *pool, uint64_t number) {
-    if (number != 0)
-        return refuse_reset();
+static void reset_reserved_high(struct sp_pool *pool) {
     sp_store_relaxed(&pool->reserved_high, sp_load_relaxed(&pool->reserved));
-    return poolSuccess;
-}
-
-static poolError_t reset_used_high(struct sp_pool *pool, uint64_t number) {
-    if (number != 0)
-        return refuse_reset();
-    sp_figures_reset_used_high(pool);
-    return poolSuccess;
 }
 
 // The measure changes, so memory that was pending at the last look may be complete by the other.
@@ -137,9 +125,10 @@ static const struct attribute table[] = {
      .initial = 1},
     {poolMemPoolAttrReleaseThreshold, FIELD(NUMBER, attributes.release_threshold)},
     {poolMemPoolAttrReservedMemCurrent, FIGURE(NUMBER, reserved)},
-    {poolMemPoolAttrReservedMemHigh, FIGURE(NUMBER, reserved_high), .write = reset_reserved_high},
+    {poolMemPoolAttrReservedMemHigh, FIGURE(NUMBER, reserved_high), .reset = reset_reserved_high},
     {poolMemPoolAttrUsedMemCurrent, .read = sp_figures_used},
-    {poolMemPoolAttrUsedMemHigh, FIGURE(NUMBER, figures.used_high), .write = reset_used_high},
+    {poolMemPoolAttrUsedMemHigh, FIGURE(NUMBER, figures.used_high),
+     .reset = sp_figures_reset_used_high},
     {poolMemPoolAttrAllocationType, FIGURE(PROPERTY, props.allocType)},
     {poolMemPoolAttrExportHandleTypes, FIGURE(PROPERTY, props.handleTypes)},
     {poolMemPoolAttrLocationId, FIGURE(PROPERTY, props.location.id)},
@@ -279,6 +268,12 @@ poolError_t sp_attributes_set(struct sp_pool *pool, enum poolMemPoolAttr attribu
         return entry->write(pool, value_at(attribute, value));
     if (entry && entry->field != NO_FIELD && !entry->is_figure) {
         store(pool, entry, value_at(attribute, value));
+        return poolSuccess;
+    }
+    if (entry && entry->reset) {
+        if (value_at(attribute, value) != 0)
+            return sp_fail(poolErrorInvalidValue, "a high figure can only be set to 0");
+        entry->reset(pool);
         return poolSuccess;
     }
     enum sp_statistic statistic = sp_statistic_of(attribute);

@@ -1,8 +1,5 @@
 // Attributes: a table with a row for each, of how a pool keeps it, what a new pool has, and what a
 // change brings about. What each one means is said in the public header, with its type.
-//
-// A new attribute is an enumerator there, a row of STREAMPOOL_POOL_ATTRIBUTES in the public
-// list, a field of struct sp_pool, and a row here; a test fails where one of them is missing.
 #ifndef STREAMPOOL_PROCESS_ATTRIBUTES_H
 #define STREAMPOOL_PROCESS_ATTRIBUTES_H
 

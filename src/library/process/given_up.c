@@ -41,7 +41,6 @@ static struct sp_lane *first_of_slot(const struct sp_tree *tree, uint32_t slot) 
 
 void sp_given_up_init(struct sp_device *device) {
     sp_list_init(&device->due);
-    device->due_count = 0;
     sp_tree_init(&device->awaited[COMPLETION], compare_lanes);
     sp_tree_init(&device->awaited[SYNCHRONIZE], compare_lanes);
 }
@@ -67,32 +66,11 @@ static bool note_tier(const struct sp_pool *pool, const struct sp_tier *tier) {
     return waits;
 }
 
-// Notes all fences of the pool. False when it must be looked at again, whatever completes. The
-// pool's lock is held.
-static bool note_all(struct sp_pool *pool) {
-    bool noted = true;
-    for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
-        noted = noted && note_tier(pool, &pool->regions[kind].waiting) &&
-                note_tier(pool, &pool->regions[kind].unfenced);
-        SP_LIST_FOR_EACH_OF(const struct sp_lane, lane, link, &pool->lanes.list) {
-            noted = noted && note_tier(pool, &lane->tiers[kind]) &&
-                    note_tier(pool, &lane->unfenced[kind]);
-        }
-    }
-    return noted;
-}
-
 // ---------------------------------------------- due, waiting, resting: with the device's lock held
 
-static bool is_due(const struct sp_pool *pool) {
-    return !sp_list_empty(&pool->given_up.due);
-}
-
 static void make_due(struct sp_pool *pool) {
-    if (is_due(pool))
-        return;
-    sp_list_push_back(&pool->device->due, &pool->given_up.due);
-    pool->device->due_count++;
+    if (sp_list_empty(&pool->given_up.due))
+        sp_list_push_back(&pool->device->due, &pool->given_up.due);
 }
 
 // Lanes are added by threads that free what is live, so under the pool's lock; none of these is
@@ -109,11 +87,20 @@ static void stop_waiting(struct sp_pool *pool) {
     pool->given_up.waits = false;
 }
 
-// A pool whose measure of completion is about to change is pinned, and so neither waits nor rests.
+// Notes all fences of the pool. False when it must be looked at again, whatever completes. A pool
+// whose measure of completion is about to change is pinned, and so neither waits nor rests.
 static bool try_to_wait(struct sp_pool *pool) {
+    bool noted = true;
     sp_lock_acquire(&pool->lock);
     pool->given_up.awaits_synchronize = sp_pool_measure(pool) == sp_progress_is_synchronized;
-    bool noted = note_all(pool);
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
+        noted = noted && note_tier(pool, &pool->regions[kind].waiting) &&
+                note_tier(pool, &pool->regions[kind].unfenced);
+        SP_LIST_FOR_EACH_OF(const struct sp_lane, lane, link, &pool->lanes.list) {
+            noted = noted && note_tier(pool, &lane->tiers[kind]) &&
+                    note_tier(pool, &lane->unfenced[kind]);
+        }
+    }
     SP_LIST_FOR_EACH_OF(struct sp_lane, lane, link, &pool->lanes.list) {
         if (!noted || lane->awaits == 0)
             continue;
@@ -144,11 +131,6 @@ static void wake_completed_in(struct sp_tree *tree, bool (*is_complete)(struct s
     }
 }
 
-void sp_given_up_add_locked(struct sp_pool *pool) {
-    pool->stage = SP_POOL_GIVEN_UP;
-    make_due(pool);
-}
-
 // ------------------------------------------------------------------------------------ taking apart
 
 // No walk finds the pool then, for none stands on it.
@@ -158,29 +140,9 @@ bool sp_given_up_claim_locked(struct sp_pool *pool) {
     pool->stage = SP_POOL_CLAIMED;
     pool->given_up.woken = false;
     stop_waiting(pool);
-    pool->device->due_count -= is_due(pool);
     sp_list_remove(&pool->given_up.due);
     sp_device_hide_locked(pool);
     return true;
-}
-
-// Claims the first pool that is due, after a look at no more than `left` of them. A thread that
-// stands on one of them looks at it when it leaves.
-static struct sp_pool *claim_due(struct sp_device *device, uint32_t *left) {
-    struct sp_pool *claimed = NULL;
-    sp_lock_acquire(&device->lock);
-    while (!claimed && *left > 0 && !sp_list_empty(&device->due)) {
-        struct sp_pool *pool = SP_CONTAINER_OF(device->due.next, struct sp_pool, given_up.due);
-        (*left)--;
-        if (sp_given_up_claim_locked(pool)) {
-            claimed = pool;
-        } else { // behind the others
-            sp_list_remove(&pool->given_up.due);
-            sp_list_push_back(&device->due, &pool->given_up.due);
-        }
-    }
-    sp_lock_release(&device->lock);
-    return claimed;
 }
 
 void sp_given_up_dispose(struct sp_pool *pool) {
@@ -255,12 +217,25 @@ void sp_given_up_await_worker(struct sp_device *device) {
         sp_worker_await(is_of_given_up);
 }
 
+// Takes apart what is due. It looks once at each of those that are due now. A thread that stands on
+// one of them looks at it when it leaves.
 static void reap_due(struct sp_device *device) {
+    uint32_t left = 0;
     sp_lock_acquire(&device->lock);
-    uint32_t left = device->due_count;
+    SP_LIST_FOR_EACH(link, &device->due)
+        left++;
+    for (; left > 0 && !sp_list_empty(&device->due); left--) {
+        struct sp_pool *pool = SP_CONTAINER_OF(device->due.next, struct sp_pool, given_up.due);
+        if (sp_given_up_claim_locked(pool)) {
+            sp_lock_release(&device->lock);
+            take_apart(pool);
+            sp_lock_acquire(&device->lock);
+        } else { // behind the others
+            sp_list_remove(&pool->given_up.due);
+            sp_list_push_back(&device->due, &pool->given_up.due);
+        }
+    }
     sp_lock_release(&device->lock);
-    for (struct sp_pool *pool = claim_due(device, &left); pool; pool = claim_due(device, &left))
-        take_apart(pool);
     sp_given_up_await_worker(device);
 }
 

@@ -23,9 +23,6 @@
 // For a device that is opened.
 void sp_given_up_init(struct sp_device *device);
 
-// With the device's lock held: the pool is given up from now on, and due.
-void sp_given_up_add_locked(struct sp_pool *pool);
-
 // Takes the pool apart if it is given up, nothing of it is live and everything has completed; else
 // does nothing. The struct may be another pool's by now, which is looked at then if it was given
 // up, too.
@@ -59,11 +56,9 @@ bool sp_given_up_claim_locked(struct sp_pool *pool);
 // mapped.
 void sp_given_up_dispose(struct sp_pool *pool);
 
-// Pins: a pool on which a thread stands is not taken apart.
-
-// Keeps the pool of a handle from being taken apart while the caller works on it outside its lists.
-// False when it is given up: then it must not be touched. A pool with a live allocation that the
-// caller holds needs no pin.
+// A pin keeps the pool of a handle from being taken apart while the caller works on it outside its
+// lists. False when it is given up: then it must not be touched. A pool with a live allocation that
+// the caller holds needs no pin.
 bool sp_pin_take(struct sp_pool *pool, poolMemPool_t handle);
 void sp_pin_drop(struct sp_pool *pool);
 

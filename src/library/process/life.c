@@ -239,7 +239,8 @@ bool sp_life_destroy(struct sp_pool *pool, poolMemPool_t handle) {
     // that come after their lane was looked at by sp_figures_any_used.
     sp_lock_acquire(&device->lock);
     sp_store_release(&pool->destroyed, true);
-    sp_given_up_add_locked(pool);
+    pool->stage = SP_POOL_GIVEN_UP;
+    sp_list_push_back(&device->due, &pool->given_up.due); // to be looked at
     sp_lock_acquire(&pool->lock);
     sp_held_deal(pool);
     sp_lock_release(&pool->lock);

@@ -1,6 +1,5 @@
 #include "process/observe.h"
 
-#include "base/fork.h"
 #include "base/log.h"
 #include "base/options.h"
 #include "base/thread.h"
@@ -133,15 +132,19 @@ void sp_observe_destroyed(const struct sp_stream *stream, uint64_t number) {
 // ------------------------------------------------------------------------------ the process's end
 
 // Pools that were never used have nothing to tell, and destroyed ones are in their sum.
-static void print_pools_of(struct sp_device *device, FILE *out) {
-    sp_lock_acquire(&device->lock);
-    SP_LIST_FOR_EACH_OF(struct sp_pool, pool, listing.link, &device->pools) {
-        if (!sp_load_relaxed(&pool->destroyed) && sp_load_relaxed(&pool->reserved_high) > 0) {
-            sp_collect_all(pool);
-            sp_tell_print(pool, out);
+static void print_summary(FILE *out) {
+    fprintf(out, "streampool: summary of process %ld\n", (long)getpid());
+    for (struct sp_device *device = NULL; (device = sp_device_next(device));) {
+        sp_lock_acquire(&device->lock);
+        SP_LIST_FOR_EACH_OF(struct sp_pool, pool, listing.link, &device->pools) {
+            if (!sp_load_relaxed(&pool->destroyed) && sp_load_relaxed(&pool->reserved_high) > 0) {
+                sp_collect_all(pool);
+                sp_tell_print(pool, out);
+            }
         }
+        sp_lock_release(&device->lock);
     }
-    sp_lock_release(&device->lock);
+    sp_tell_print_destroyed(out);
 }
 
 static void print_never_freed(FILE *out) {
@@ -169,12 +172,8 @@ void sp_observe_print_at_exit(void) {
     sp_store_relaxed(&sp_observe_on, false);
     if (!observer->end())
         return;
-    if (sp_options()->stats) {
-        fprintf(stderr, "streampool: summary of process %ld\n", (long)getpid());
-        for (struct sp_device *device = NULL; (device = sp_device_next(device));)
-            print_pools_of(device, stderr);
-        sp_tell_print_destroyed(stderr);
-    }
+    if (sp_options()->stats)
+        print_summary(stderr);
     if (sp_options()->stats || sp_options()->leaks)
         print_never_freed(stderr);
     if (sp_options()->leaks)

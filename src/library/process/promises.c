@@ -1,7 +1,7 @@
 // A pool's promises: what is counted of them. And what the end of a promise brings about.
 #include "process/promises.h"
 
-#include "base/fork.h"
+#include "base/thread.h"
 #include "order/resolve.h"
 #include "order/stream_cache.h"
 #include "region/ask.h"
@@ -45,13 +45,6 @@ void sp_promises_end(void) {
     for_each_pool(deal);
 }
 
-static void set_and_deal(struct sp_pool *pool, int promises) {
-    sp_lock_acquire(&pool->lock);
-    sp_promises_set(pool, promises);
-    sp_held_deal(pool);
-    sp_lock_release(&pool->lock);
-}
-
 enum {
     CACHED_BY = poolPromiseStreamDestroy | poolPromiseOneContext,
     ALL_PROMISES =
@@ -67,10 +60,12 @@ poolError_t sp_promises_change(struct sp_pool *pool, int promises) {
                        promises);
     int changed = (sp_pool_promises(pool) ^ promises) & CACHED_BY;
     sp_ask_and_close_lanes(pool);
-    set_and_deal(pool, promises & ~changed);
+    sp_promises_set(pool, promises & ~changed);
+    deal(pool);
     if (changed) {
         sp_promises_end();
-        set_and_deal(pool, promises);
+        sp_promises_set(pool, promises);
+        deal(pool);
     }
     return poolSuccess;
 }

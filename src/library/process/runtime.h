@@ -6,7 +6,7 @@
 #ifndef STREAMPOOL_PROCESS_RUNTIME_H
 #define STREAMPOOL_PROCESS_RUNTIME_H
 
-#include "base/fork.h"
+#include "base/thread.h"
 #include "region/device.h"
 
 extern _Atomic bool sp_runtime_started;

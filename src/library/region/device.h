@@ -32,7 +32,6 @@ struct sp_device {
     struct sp_list spare_pools; // structs to be used again
     _Atomic uint32_t given_up;  // how many of them are given up and wait to be taken apart
     struct sp_list due;         // those that are to be looked at; see process/given_up.h
-    uint32_t due_count;
     // Lanes of the others, by what they wait for; the second of deterministic pools.
     struct sp_tree awaited[2];
     struct sp_lock holders_lock;

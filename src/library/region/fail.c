@@ -1,8 +1,8 @@
 #include "region/fail.h"
 
 #include "base/atomic.h"
-#include "base/fork.h"
 #include "base/list.h"
+#include "base/thread.h"
 
 #include <pthread.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-// Lost memory: that of a plain device (vmm/plain.h) whose context was reset or destroyed.
+// Lost memory: that of a plain device (vmm/view.h) whose context was reset or destroyed.
 //
 // A segment whose memory has ended so is *lost*. Nothing of it is free any more: what was is
 // dropped. A live block stays what it is, so that it is found when it is freed; then it is dropped,
@@ -7,7 +7,7 @@
 //
 // The driver may give the addresses to somebody else, another pool or this one. So the page map
 // forgets what is dropped, page by page. New memory that lies where a page isn't forgotten yet is
-// not used (vmm/plain.h).
+// not used (vmm/view.h).
 //
 // A trim asks what is lost, and so does a miss that finds the primary context to be another one
 // than before. So no request is served from memory that was lost before it began. Before a request

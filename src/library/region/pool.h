@@ -249,7 +249,7 @@ struct sp_pool {
     _Atomic uint32_t threshold_rests;
 
     struct sp_access access; // written under `map_lock`
-    // For plain devices (vmm/plain.h).
+    // For plain devices (vmm/view.h).
     uint64_t next_rank;          // that of the next piece; guarded by `map_lock`
     _Atomic uint64_t context_id; // what the pool has of other contexts is lost, as far as it ended
     _Atomic uint32_t lost;       // segments; written under `lock`

@@ -42,10 +42,8 @@ struct sp_outcome sp_alias_open(struct sp_alias **opened, void *owner, struct sp
                                 const struct sp_access *access, struct sp_extent *const *extents,
                                 size_t count);
 
-// Unmaps one entry, if it is mapped.
+// Unmap one entry, if it is mapped; and all that the driver lets be unmapped, with the first error.
 struct sp_outcome sp_alias_unmap(struct sp_alias_entry *entry);
-
-// Unmaps all entries that the driver lets be unmapped. Returns the first error.
 struct sp_outcome sp_alias_unmap_all(struct sp_alias *alias);
 
 // Gives the span back. Nothing of it may be mapped.

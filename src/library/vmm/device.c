@@ -4,7 +4,6 @@
 #include "base/number.h"
 #include "base/options.h"
 #include "base/page_map.h"
-#include "vmm/plain.h"
 
 const struct sp_vmm_provider sp_vmm_virtual = {
     .joins = true, .divides = true, .lets_peers_in = true};
@@ -52,30 +51,25 @@ static struct sp_outcome ask_vmm(CUdevice handle, struct sp_vmm_device *device) 
     return sp_outcome_done();
 }
 
-static struct sp_outcome ask(CUdevice handle, struct sp_vmm_device *device) {
-    int has_vmm = 0;
-    struct sp_outcome outcome =
-        attribute(handle, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, &has_vmm);
-    if (sp_is_done(outcome))
-        outcome = sp_outcome_of_driver(sp_driver->cuDeviceTotalMem(&device->total_memory, handle),
-                                       "cuDeviceTotalMem");
-    if (!sp_is_done(outcome))
-        return outcome;
-    if (has_vmm && sp_options()->vmm)
-        return ask_vmm(handle, device);
-    device->granule = SP_PLAIN_GRANULE;
-    atomic_init(&device->means, SP_VMM_PLAIN);
-    sp_log_info("device %d maps no virtual memory: its pools use cuMemAlloc", device->ordinal);
-    return sp_outcome_done();
-}
-
 struct sp_outcome sp_vmm_device_open(int ordinal, struct sp_vmm_device *device) {
     struct sp_vmm_device opened = {.ordinal = ordinal};
     CUdevice handle = 0;
+    int has_vmm = 0;
     struct sp_outcome outcome =
         sp_outcome_of_driver(sp_driver->cuDeviceGet(&handle, ordinal), "cuDeviceGet");
     if (sp_is_done(outcome))
-        outcome = ask(handle, &opened);
+        outcome =
+            attribute(handle, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, &has_vmm);
+    if (sp_is_done(outcome))
+        outcome = sp_outcome_of_driver(sp_driver->cuDeviceTotalMem(&opened.total_memory, handle),
+                                       "cuDeviceTotalMem");
+    if (sp_is_done(outcome) && has_vmm && sp_options()->vmm) {
+        outcome = ask_vmm(handle, &opened);
+    } else if (sp_is_done(outcome)) {
+        opened.granule = SP_PLAIN_GRANULE;
+        atomic_init(&opened.means, SP_VMM_PLAIN);
+        sp_log_info("device %d maps no virtual memory: its pools use cuMemAlloc", ordinal);
+    }
     if (sp_is_done(outcome))
         *device = opened;
     return outcome;

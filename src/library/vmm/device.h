@@ -1,9 +1,9 @@
 // A device's provider, its abilities in the virtual memory calls, and its peers.
 //
 // A *provider* is a way to get memory from the driver. There are two. The virtual one creates
-// extents and maps them at addresses that the library has reserved (vmm/view.h). The plain one
-// takes what cuMemAlloc gives (vmm/plain.h). All that the library does otherwise for one than for
-// the other follows from the facts below. Who depends on a fact asks for it by its name, and which
+// extents and maps them at addresses that the library has reserved. The plain one takes what
+// cuMemAlloc gives (both: vmm/view.h). All that the library does otherwise for one than for the
+// other follows from the facts below. Who depends on a fact asks for it by its name, and which
 // provider it is nobody asks but the files that get memory and give it back.
 //
 // A device whose attribute says that it has no virtual memory calls is *plain*. So is each device
@@ -49,6 +49,9 @@ struct sp_vmm_provider {
 
 extern const struct sp_vmm_provider sp_vmm_virtual, sp_vmm_plain;
 
+// The granule of plain memory.
+#define SP_PLAIN_GRANULE ((size_t)2 << 20)
+
 #define sp_vmm_provider(device)                                                                    \
     (sp_load_relaxed(&(device)->means) == SP_VMM_PLAIN ? &sp_vmm_plain : &sp_vmm_virtual)
 
@@ -90,10 +93,8 @@ static inline void sp_access_note(struct sp_access *access, int ordinal, CUmemAc
     sp_store_relaxed(&access->peers[ordinal], (unsigned char)flags);
 }
 
-// Tells whether a peer has access.
+// Tells whether a peer has access; and takes that of all away, while nothing is mapped.
 bool sp_access_has_peers(const struct sp_access *access);
-
-// Takes the access of all peers away. Nothing may be mapped.
 void sp_access_clear(struct sp_access *access);
 
 // Gives access to whole extents that were just mapped: to the device, and to the peers (null: there

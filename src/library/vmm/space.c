@@ -54,7 +54,6 @@ static int compare_size(const void *size, const struct sp_tree_node *node) {
 }
 
 void sp_space_init(struct sp_space *space, const struct sp_vmm_device *device, size_t range_size) {
-    sp_lock_init(&space->lock);
     space->device = device;
     sp_list_init(&space->ranges);
     space->free.wide_least = device->total_memory / WIDE_PART;
@@ -68,7 +67,6 @@ void sp_space_init(struct sp_space *space, const struct sp_vmm_device *device, s
     if (!sp_checked_round_up(range_size, device->granule, &space->range_size) ||
         space->range_size == 0)
         space->range_size = device->granule;
-    sp_lock_init(&space->finding);
     sp_tree_init(&space->extents, compare_extents);
 }
 

@@ -79,8 +79,8 @@ enum sp_span_place {
     SP_SPAN_ROOMY, // with room behind it
 };
 
-// `range_size` is the size of the first range in bytes; 0 is the default above. Reserves nothing
-// yet.
+// Makes zeroed memory a space. `range_size` is the size of the first range in bytes; 0 is the
+// default above. Reserves nothing yet.
 void sp_space_init(struct sp_space *space, const struct sp_vmm_device *device, size_t range_size);
 
 // Takes a span of at least `least` bytes and at most `wanted`, as the largest free span or a new
@@ -93,10 +93,9 @@ struct sp_outcome sp_space_take(struct sp_space *space, enum sp_span_place place
 // When fewer are free, returns 0 and changes nothing.
 size_t sp_space_extend(struct sp_space *space, CUdeviceptr end, size_t least, size_t wanted);
 
-// Gives a span back, with all bytes that it has been extended by. Nothing may be mapped there.
+// Give back a span, with all bytes that it has been extended by, and bytes at the end of one that
+// stays. Nothing may be mapped there.
 void sp_space_give(struct sp_space *space, CUdeviceptr address, size_t size);
-
-// Gives back bytes at the end of a span that stays. Nothing may be mapped there.
 void sp_space_give_end(struct sp_space *space, CUdeviceptr address, size_t size);
 
 // An extent was mapped somewhere, or was unmapped there. Its home is mapped for longer than all

@@ -23,6 +23,93 @@ static bool is_plain(const struct sp_view *view) {
     return view->provider == &sp_vmm_plain;
 }
 
+// ----------------------------------------------------------------------------------- plain memory
+
+static CUstreamCaptureMode exchange_mode(CUstreamCaptureMode mode) {
+    sp_driver->cuThreadExchangeStreamCaptureMode(&mode);
+    return mode;
+}
+
+static struct sp_outcome allocate(CUdeviceptr *base, size_t size) {
+    return sp_outcome_of_driver(sp_driver->cuMemAlloc(base, size), "cuMemAlloc");
+}
+
+static struct sp_outcome release(CUdeviceptr base) {
+    return sp_outcome_of_driver(sp_driver->cuMemFree(base), "cuMemFree");
+}
+
+// Gets memory that begins with a page, or has a page more than is needed. The driver's addresses
+// are as a rule multiples of 2 MiB for sizes that are.
+static struct sp_outcome allocate_pages(CUdeviceptr *base, size_t size) {
+    struct sp_outcome outcome = allocate(base, size);
+    if (!sp_is_done(outcome) || *base % SP_PAGE_SIZE == 0)
+        return outcome;
+    outcome = release(*base);
+    return sp_is_done(outcome) ? allocate(base, size + SP_PAGE_SIZE) : outcome;
+}
+
+// Gets memory at addresses that the page map doesn't hold. It holds those of lost memory that is in
+// use, and for the driver these are free. A piece that lies there is given back only in the end, so
+// that the next one lies elsewhere.
+static struct sp_outcome allocate_elsewhere(CUdeviceptr *base, size_t size) {
+    CUdeviceptr *aside = NULL;
+    size_t count = 0;
+    struct sp_outcome outcome = allocate_pages(base, size);
+    while (sp_is_done(outcome) && sp_page_map_holds_any(sp_round_up(*base, SP_PAGE_SIZE), size)) {
+        CUdeviceptr *longer = realloc(aside, (count + 1) * sizeof *longer);
+        if (longer) {
+            aside = longer;
+            aside[count++] = *base;
+            outcome = allocate_pages(base, size);
+        } else {
+            release(*base);
+            outcome = sp_outcome_of(SP_NO_HOST_MEMORY);
+        }
+    }
+    while (count > 0)
+        release(aside[--count]);
+    free(aside);
+    return outcome;
+}
+
+// Makes the context current, and lets captures be, for a call that gets memory or gives it back:
+// cuMemFree waits for all work of the device, cuMemAlloc may, and a capture forbids both.
+static struct sp_outcome enter(CUcontext context, CUstreamCaptureMode *mode) {
+    struct sp_outcome outcome =
+        sp_outcome_of_driver(sp_driver->cuCtxPushCurrent(context), "cuCtxPushCurrent");
+    if (sp_is_done(outcome))
+        *mode = exchange_mode(CU_STREAM_CAPTURE_MODE_RELAXED);
+    return outcome;
+}
+
+static void leave(CUstreamCaptureMode mode) {
+    CUcontext popped;
+    exchange_mode(mode);
+    sp_driver->cuCtxPopCurrent(&popped);
+}
+
+// Gives the view's memory back, which waits for the device, unless it is lost. The page map comes
+// first: once the memory is free, the driver may give its address to anybody, another pool too. To
+// hold it again needs no memory, so that after a failure everything is as it was. Memory that is
+// lost is nobody's, and its address may be somebody else's by now.
+static struct sp_outcome give_plain(struct sp_view *view) {
+    struct sp_plain *plain = &view->plain;
+    CUstreamCaptureMode mode;
+    sp_page_map_drop(view->address, view->size);
+    struct sp_outcome outcome = plain->lost ? sp_outcome_done() : enter(plain->context, &mode);
+    if (!plain->lost && sp_is_done(outcome)) {
+        outcome = release(plain->base);
+        leave(mode);
+    }
+    if (sp_is_done(outcome))
+        plain->base = 0;
+    else
+        sp_page_map_hold(view->address, view->size);
+    return outcome;
+}
+
+// ------------------------------------------------------------------------------------------- views
+
 static void init(struct sp_view *view, struct sp_space *space,
                  const struct sp_vmm_provider *provider) {
     *view = (struct sp_view){.space = space, .provider = provider};
@@ -41,11 +128,27 @@ struct sp_outcome sp_view_open(struct sp_view *view, struct sp_space *space,
 
 struct sp_outcome sp_view_open_plain(struct sp_view *view, struct sp_space *space,
                                      CUcontext context, uint64_t context_id, size_t size) {
+    CUstreamCaptureMode mode;
+    CUdeviceptr base = 0;
     init(view, space, &sp_vmm_plain);
     view->plain.context = context;
     view->plain.context_id = context_id;
     view->size = size;
-    return sp_plain_get(&view->plain, size, &view->address);
+    struct sp_outcome outcome = enter(context, &mode);
+    if (!sp_is_done(outcome))
+        return outcome;
+    outcome = allocate_elsewhere(&base, size);
+    if (sp_is_done(outcome)) {
+        view->address = sp_round_up(base, SP_PAGE_SIZE);
+        view->plain.base = base;
+    }
+    if (sp_is_done(outcome) && !sp_page_map_hold(view->address, size)) {
+        release(base);
+        view->plain.base = 0;
+        outcome = sp_outcome_of(SP_NO_HOST_MEMORY);
+    }
+    leave(mode);
+    return outcome;
 }
 
 // Releases the handle and unmaps the extent, or goes on where an earlier attempt has failed.
@@ -87,8 +190,7 @@ void sp_view_shrink(struct sp_view *view, size_t size) {
 
 void sp_view_close(struct sp_view *view) {
     if (is_plain(view)) {
-        if (view->plain.base != 0 &&
-            !sp_is_done(sp_plain_give(&view->plain, view->address, view->size)))
+        if (view->plain.base != 0 && !sp_is_done(give_plain(view)))
             sp_log_warn("%zu MiB of device memory are lost: the driver doesn't take them back",
                         view->size >> 20);
         return;
@@ -197,7 +299,7 @@ struct sp_outcome sp_view_give_plain(struct sp_view *view) {
     if (view->plain.base == 0)
         return sp_outcome_done();
     hide(view, extent);
-    struct sp_outcome outcome = sp_plain_give(&view->plain, view->address, view->size);
+    struct sp_outcome outcome = give_plain(view);
     if (!sp_is_done(outcome))
         show(view, extent);
     return outcome;

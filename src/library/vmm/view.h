@@ -16,18 +16,24 @@
 // Neither waits for the device. The caller sees to it that nothing runs on memory that it unmaps,
 // and that one thread at a time changes a view: the functions take no lock.
 //
-// A *plain* view is one of a device that does without virtual memory management (vmm/plain.h). It
-// has its memory from the beginning, and one extent: it is mapped whole, with no driver call. Its
-// memory is given back, which waits for the device, before it is unmapped or then. It isn't mapped
-// again.
+// A *plain* view is one of a device that does without virtual memory management. It has its memory
+// from the beginning, and one extent: it is mapped whole, with no driver call. Its memory is given
+// back, which waits for the device, before it is unmapped or then. It isn't mapped again.
+//
+// Plain memory is got by cuMemAlloc, in one piece for each view, at an address that the driver
+// chooses. So no piece is ever moved, extended, mapped a second time or cut. The view's address is
+// a multiple of the page map's page: where the driver gives another one, the piece is got with a
+// page more. The memory is that of a context, and ends with it. Then the driver may give the
+// addresses again, while the page map still holds those that are in use. A piece that would lie
+// there is set aside until another one was got, and given back.
 //
 //   view.mapped = sum of the sizes of view.extents, but for one whose memory has ended
+//   plain.base <= view.address, and the view's end <= plain.base + what was got
 #ifndef STREAMPOOL_VMM_VIEW_H
 #define STREAMPOOL_VMM_VIEW_H
 
 #include "base/list.h"
 #include "base/tree.h"
-#include "vmm/plain.h"
 #include "vmm/space.h"
 
 struct sp_view;
@@ -49,6 +55,13 @@ struct sp_extent {
 
 // The use for which a view's extents are created. RDMA is had only where the device can.
 enum sp_view_use { SP_VIEW_PLAIN, SP_VIEW_RDMA };
+
+struct sp_plain {
+    CUdeviceptr base; // as the driver gave it; 0: nothing
+    CUcontext context;
+    uint64_t context_id; // the caller's
+    bool lost;           // set by the caller: it has ended with its context
+};
 
 struct sp_view {
     struct sp_space *space;
@@ -117,13 +130,10 @@ struct sp_outcome sp_view_unmap(struct sp_view *view, struct sp_extent *extent);
 // that has an alias or can't be unmapped, and sets `*mapped` to the bytes that are left.
 void sp_view_unmap_back(struct sp_view *view, CUdeviceptr address, size_t *mapped);
 
-// The extent with the lowest address that is not below `address`, or null.
+// Return an extent, or null: the first one that does not begin below an address, the one behind
+// another, and the one that an address lies in.
 struct sp_extent *sp_view_extent_from(const struct sp_view *view, CUdeviceptr address);
-
-// The extent behind another one by address, or null.
 struct sp_extent *sp_view_extent_next(const struct sp_extent *extent);
-
-// The extent that an address lies in, or null in a hole.
 struct sp_extent *sp_view_extent_at(const struct sp_view *view, CUdeviceptr address);
 
 #endif

@@ -45,7 +45,7 @@ static void zeroed_memory_is_a_free_lock(void **state) {
 
 static void a_held_lock_is_not_had_by_trying(void **state) {
     (void)state;
-    sp_lock_init(&lock);
+    lock = (struct sp_lock){0};
     sp_lock_acquire(&lock);
     assert_false(sp_lock_try(&lock));
     sp_lock_release(&lock);
@@ -56,7 +56,7 @@ static void a_held_lock_is_not_had_by_trying(void **state) {
 static void many_threads_never_hold_it_together(void **state) {
     (void)state;
     pthread_t threads[THREADS];
-    sp_lock_init(&lock);
+    lock = (struct sp_lock){0};
     guarded = 0;
     for (int i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, count_up, NULL), 0);
@@ -70,7 +70,7 @@ static void many_threads_never_hold_it_together(void **state) {
 static void who_sleeps_on_a_lock_has_it_when_its_holder_gives_way(void **state) {
     (void)state;
     pthread_t thread;
-    sp_lock_init(&lock);
+    lock = (struct sp_lock){0};
     guarded = 0;
     sp_lock_acquire(&lock);
     sp_lock_give_way(&lock); // to nobody
@@ -88,7 +88,7 @@ static void every_sleeper_is_woken_after_a_release(void **state) {
     (void)state;
     enum { SLEEPERS = 3 };
     pthread_t threads[SLEEPERS];
-    sp_lock_init(&lock);
+    lock = (struct sp_lock){0};
     guarded = 0;
     sp_lock_acquire(&lock);
     for (int i = 0; i < SLEEPERS; i++)
@@ -116,7 +116,7 @@ static void count_and_release(int contended) {
 
 static void with_a_hook_a_contended_acquire_asks_it_until_the_lock_is_free(void **state) {
     (void)state;
-    sp_lock_init(&lock);
+    lock = (struct sp_lock){0};
     sp_lock_acquire(&lock);
     contended_calls = 0;
     sp_lock_set_hook(count_and_release);
@@ -158,7 +158,7 @@ static bool sleeps(pid_t thread) {
 static void with_a_hook_who_waits_long_sleeps(void **state) {
     (void)state;
     pthread_t thread;
-    sp_lock_init(&lock);
+    lock = (struct sp_lock){0};
     sp_lock_acquire(&lock);
     atomic_store(&waiter, 0);
     sp_lock_set_hook(wait_for_another);
@@ -175,7 +175,7 @@ static void with_schedule_points_each_acquire_calls_the_hook_first(void **state)
 #ifndef SP_SCHEDULE_POINTS
     skip();
 #endif
-    sp_lock_init(&lock);
+    lock = (struct sp_lock){0};
     schedule_points = 0;
     contended_calls = 0;
     sp_lock_set_hook(count_and_release);

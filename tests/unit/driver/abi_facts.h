@@ -22,7 +22,6 @@
     X(CUstream)                                                                                    \
     X(CUevent)                                                                                     \
     X(CUgraph)                                                                                     \
-    X(CUgraphExec)                                                                                 \
     X(CUgraphNode)                                                                                 \
     X(CUmemoryPool)                                                                                \
     X(CUhostFn)                                                                                    \

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/fork.h"
 #include "base/lock.h"
+#include "base/thread.h"
 #include "driver/driver.h"
 #include "fake_driver.h"
 #include "order/identity.h"

@@ -9,7 +9,6 @@
 #include "unit/outcomes.h"
 #include "unit/vmm/scripted_driver.h"
 #include "vmm/device.h"
-#include "vmm/plain.h"
 
 static struct sp_vmm_device device;
 

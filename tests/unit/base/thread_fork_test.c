@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "base/fork.h"
+#include "base/thread.h"
 #include "unit/base/child.h"
 
 struct seen {
