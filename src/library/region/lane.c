@@ -123,33 +123,27 @@ static void tell_by_address_locked(struct sp_pool *pool) {
         sp_store_relaxed(&SP_CONTAINER_OF(link, struct sp_lane, link)->by_address, true);
 }
 
-// Publishes a lane unless another thread was faster. Returns the one in the table, or null without
-// host memory.
-static struct sp_lane *add_locked(struct sp_pool *pool, struct sp_lane *lane) {
-    struct sp_lane_table *table = table_for_locked(pool, lane->stream->slot);
-    if (!table)
-        return NULL;
-    struct sp_lane *known = sp_load_relaxed(&table->lanes[lane->stream->slot]);
-    if (known)
-        return known;
-    if (sp_pool_is_deterministic(pool))
-        sp_progress_set_strict(lane->stream);
-    sp_list_push_back(&pool->lanes.list, &lane->link);
-    if (sp_stream_is_legacy(lane->stream->handle))
-        sp_list_push_back(&pool->lanes.legacy, &lane->legacy_link);
-    sp_add_relaxed(&pool->lanes.count, 1);
-    tell_by_address_locked(pool);
-    sp_held_deal(pool);
-    sp_store_release(&table->lanes[lane->stream->slot], lane);
-    return lane;
-}
-
+// Publishes a lane unless another thread was faster.
 struct sp_lane *sp_lane_make(struct sp_pool *pool, struct sp_stream *stream) {
-    struct sp_lane *made = new_lane(pool, stream);
+    struct sp_lane *made = new_lane(pool, stream), *lane = NULL;
     if (!made)
         return NULL;
     sp_lock_acquire(&pool->lock);
-    struct sp_lane *lane = add_locked(pool, made);
+    struct sp_lane_table *table = table_for_locked(pool, stream->slot);
+    if (table)
+        lane = sp_load_relaxed(&table->lanes[stream->slot]);
+    if (table && !lane) {
+        lane = made;
+        if (sp_pool_is_deterministic(pool))
+            sp_progress_set_strict(stream);
+        sp_list_push_back(&pool->lanes.list, &lane->link);
+        if (sp_stream_is_legacy(stream->handle))
+            sp_list_push_back(&pool->lanes.legacy, &lane->legacy_link);
+        sp_add_relaxed(&pool->lanes.count, 1);
+        tell_by_address_locked(pool);
+        sp_held_deal(pool);
+        sp_store_release(&table->lanes[stream->slot], lane);
+    }
     sp_lock_release(&pool->lock);
     if (lane != made)
         give_spare(made);

@@ -59,23 +59,6 @@ struct sp_block *sp_lost_drop(struct sp_pool *pool, struct sp_block *block) {
 
 // ------------------------------------------------------------------------------------------ losing
 
-// Notes that the memory of a segment has ended. A block in no tier is live, or is dropped when it
-// comes to be put into one.
-static void note_locked(struct sp_segment *segment) {
-    struct sp_region *region = &segment->pool->regions[segment->kind];
-    sp_view_lose(&segment->view);
-    segment->is_lost = true;
-    region->rows_from = 0; // it may lie there
-    region->mapped -= segment->view.mapped;
-    sp_add_relaxed(&segment->pool->lost, 1);
-    for (struct sp_block *block = segment->chain.first; block; block = block->next) {
-        if (!block->tier)
-            continue;
-        sp_tier_remove(block);
-        block = sp_lost_drop(segment->pool, block);
-    }
-}
-
 // Closes the lost segments that have nothing live.
 static void close_whole(struct sp_pool *pool) {
     struct sp_list whole = {&whole, &whole}, *next;
@@ -96,7 +79,8 @@ static void close_whole(struct sp_pool *pool) {
         sp_segment_close(SP_CONTAINER_OF(next, struct sp_segment, link));
 }
 
-// Most memory of a pool is of one context, so the last answer mostly holds for the next segment.
+// Most memory of a pool is of one context, so the last answer mostly holds for the next segment. A
+// block in no tier is live, or is dropped when it comes to be put into one.
 void sp_lost_find(struct sp_pool *pool) {
     const struct sp_plain *asked = NULL;
     bool gone = false;
@@ -114,7 +98,17 @@ void sp_lost_find(struct sp_pool *pool) {
             if (!gone)
                 continue;
             sp_lock_acquire(&pool->lock);
-            note_locked(segment);
+            sp_view_lose(&segment->view);
+            segment->is_lost = true;
+            pool->regions[kind].rows_from = 0; // it may lie there
+            pool->regions[kind].mapped -= segment->view.mapped;
+            sp_add_relaxed(&pool->lost, 1);
+            for (struct sp_block *block = segment->chain.first; block; block = block->next) {
+                if (!block->tier)
+                    continue;
+                sp_tier_remove(block);
+                block = sp_lost_drop(pool, block);
+            }
             sp_lock_release(&pool->lock);
         }
     }

@@ -38,10 +38,6 @@ static uint64_t least_size(const struct sp_pool *pool) {
     return sp_round_up(SP_SEGMENT_MIN, pool->device->vmm.granule);
 }
 
-static struct sp_tier *holes_of(const struct sp_segment *segment) {
-    return &segment->pool->regions[segment->kind].holes;
-}
-
 struct sp_segment *sp_segment_to_extend(const struct sp_region *region) {
     const struct sp_list *head = &region->segments;
     struct sp_segment *last = SP_LIST_AT(head->prev, head, struct sp_segment, link);
@@ -99,9 +95,8 @@ static struct sp_outcome open_plain(struct sp_segment *segment, uint64_t bytes,
     return sp_view_open_plain(&segment->view, &pool->device->space, context, id, bytes);
 }
 
-// Makes a segment, of a plain device where the caller wants its `hole`, for a stream or none.
-static struct sp_outcome add(struct sp_pool *pool, enum sp_region_kind kind, uint64_t bytes,
-                             const struct sp_stream *stream, struct sp_block **hole) {
+struct sp_outcome sp_segment_add(struct sp_pool *pool, enum sp_region_kind kind, uint64_t bytes,
+                                 const struct sp_stream *stream, struct sp_block **hole) {
     struct sp_segment *segment = new_segment(pool, kind);
     if (!segment)
         return sp_outcome_of(SP_NO_HOST_MEMORY);
@@ -123,20 +118,10 @@ static struct sp_outcome add(struct sp_pool *pool, enum sp_region_kind kind, uin
         pool->next_rank += bytes;
         *hole = segment->chain.first;
     } else {
-        sp_tier_insert(holes_of(segment), segment->chain.first);
+        sp_segment_insert_hole(segment->chain.first);
     }
     sp_lock_release(&pool->lock);
     return sp_outcome_done();
-}
-
-struct sp_outcome sp_segment_add(struct sp_pool *pool, enum sp_region_kind kind, uint64_t bytes) {
-    return add(pool, kind, bytes, NULL, NULL);
-}
-
-struct sp_outcome sp_segment_add_plain(struct sp_pool *pool, enum sp_region_kind kind,
-                                       uint64_t bytes, const struct sp_stream *stream,
-                                       struct sp_block **hole) {
-    return add(pool, kind, bytes, stream, hole);
 }
 
 void sp_segment_note_loss(struct sp_segment *segment) {
@@ -165,7 +150,7 @@ struct sp_outcome sp_segment_extend(struct sp_segment *segment, uint64_t bytes) 
     sp_lock_acquire(&segment->pool->lock);
     struct sp_block *added = more > 0 ? sp_chain_extend(&segment->chain, more) : NULL;
     if (added)
-        sp_tier_insert(holes_of(segment), added);
+        sp_segment_insert_hole(added);
     else if (more == 0)
         segment->extends = false;
     sp_lock_release(&segment->pool->lock);
@@ -177,27 +162,6 @@ struct sp_outcome sp_segment_extend(struct sp_segment *segment, uint64_t bytes) 
 
 // ----------------------------------------------------------------------------------------- shorter
 
-// Cuts the hole at the segment's end. Returns the size that is left, 0 when it has nothing else:
-// then it is in no list. Address space behind a fixed block is of no use.
-static uint64_t cut_locked(struct sp_segment *segment) {
-    struct sp_chain *chain = &segment->chain;
-    struct sp_block *last = sp_chain_last(chain);
-    uint64_t reach = last->address - chain->address;
-    uint64_t most =
-        segment->kind == SP_REGION_FIXED ? reach : sp_max(least_size(segment->pool), 2 * reach);
-    if (sp_block_state(last) != SP_BLOCK_HOLE || (reach > 0 && chain->size <= most))
-        return chain->size;
-    sp_tier_remove(last);
-    if (reach == 0) {
-        sp_list_remove(&segment->link);
-        return 0;
-    }
-    last = sp_chain_shrink(chain, chain->size - most);
-    if (last)
-        sp_tier_insert(holes_of(segment), last);
-    return most;
-}
-
 void sp_segment_close(struct sp_segment *segment) {
     sp_segment_note_loss(segment);
     sp_chain_close(&segment->chain);
@@ -205,16 +169,28 @@ void sp_segment_close(struct sp_segment *segment) {
     free_segment(segment);
 }
 
+// The hole at its end is cut, where that is long. Address space behind a fixed block is of no use.
 void sp_segment_tidy(struct sp_segment *segment) {
+    struct sp_chain *chain = &segment->chain;
     if (!sp_is_done(sp_view_unmap_stuck(&segment->view)))
         return; // it stands in a hole
     sp_lock_acquire(&segment->pool->lock);
-    uint64_t left = cut_locked(segment);
+    struct sp_block *last = sp_chain_last(chain);
+    uint64_t reach = last->address - chain->address;
+    uint64_t most =
+        segment->kind == SP_REGION_FIXED ? reach : sp_max(least_size(segment->pool), 2 * reach);
+    bool cuts = sp_block_state(last) == SP_BLOCK_HOLE && (reach == 0 || chain->size > most);
+    if (cuts)
+        sp_tier_remove(last);
+    if (cuts && reach == 0)
+        sp_list_remove(&segment->link);
+    else if (cuts && (last = sp_chain_shrink(chain, chain->size - most)))
+        sp_segment_insert_hole(last);
     sp_lock_release(&segment->pool->lock);
-    if (left == 0)
+    if (cuts && reach == 0)
         sp_segment_close(segment);
-    else if (left < segment->view.size)
-        sp_view_shrink(&segment->view, left);
+    else if (cuts)
+        sp_view_shrink(&segment->view, most);
 }
 
 void sp_segment_close_all(struct sp_pool *pool) {

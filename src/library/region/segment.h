@@ -34,15 +34,18 @@ struct sp_segment *sp_segment_to_extend(const struct sp_region *region);
 // UINT64_MAX. The pool's lock is held.
 uint64_t sp_segment_room_behind(const struct sp_block *block);
 
-// Adds a segment with a hole of `bytes` (a multiple of the granule) or more.
-struct sp_outcome sp_segment_add(struct sp_pool *pool, enum sp_region_kind kind, uint64_t bytes);
+// Puts a hole among those of its region. The pool's lock is held.
+static inline void sp_segment_insert_hole(struct sp_block *hole) {
+    const struct sp_segment *segment = sp_segment_of(hole);
+    sp_tier_insert(&segment->pool->regions[segment->kind].holes, hole);
+}
 
-// Adds a segment of a plain device: `bytes` (a multiple of the granule) of memory, all of it a hole
-// that is set aside (BUSY, and in no tier) until it is mapped. SP_NOT_SUPPORTED for a request of a
-// stream that can't use it, and where the pool lets in peers.
-struct sp_outcome sp_segment_add_plain(struct sp_pool *pool, enum sp_region_kind kind,
-                                       uint64_t bytes, const struct sp_stream *stream,
-                                       struct sp_block **hole);
+// Adds a segment with a hole of `bytes` (a multiple of the granule) or more. Where the caller wants
+// its `hole` it is one of a plain device: `bytes` of memory, all of it a hole that is set aside
+// (BUSY, and in no tier) until it is mapped. Then SP_NOT_SUPPORTED for a request of a stream that
+// can't use it, and where the pool lets in peers.
+struct sp_outcome sp_segment_add(struct sp_pool *pool, enum sp_region_kind kind, uint64_t bytes,
+                                 const struct sp_stream *stream, struct sp_block **hole);
 
 // Finds out if the memory of a plain device has ended with its context. Any lock may be held.
 void sp_segment_note_loss(struct sp_segment *segment);

@@ -38,23 +38,18 @@ static void keep_mapped(struct sp_pool *pool, struct sp_plan *plan, uint64_t map
     sp_lock_release(&pool->lock);
 }
 
-static struct sp_outcome map_amount(struct sp_pool *pool, struct sp_plan *plan, uint64_t *mapped) {
-    struct sp_view *view = &sp_segment_of(plan->hole)->view;
-    uint64_t extent =
-        sp_growth_extent(pool, sp_segment_of(plan->hole)->kind, plan->amount, plan->ahead);
-    uint64_t begin = sp_time_now();
-    struct sp_outcome outcome =
-        sp_view_map_pieces(view, plan->hole->address, plan->amount, extent, mapped);
-    sp_pool_add(pool, SP_STATISTIC_GrowthTime, sp_time_now() - begin);
-    return outcome;
-}
-
 // Maps the amount, or only what is needed if the device hasn't got more.
 static struct sp_outcome map(struct sp_pool *pool, struct sp_plan *plan) {
+    struct sp_segment *segment = sp_segment_of(plan->hole);
+    struct sp_outcome outcome;
     uint64_t mapped = 0;
-    struct sp_outcome outcome = map_amount(pool, plan, &mapped);
-    if (mapped == 0 && sp_outcome_lacks_memory(outcome) && sp_plan_reduce(pool, plan))
-        outcome = map_amount(pool, plan, &mapped);
+    do {
+        uint64_t extent = sp_growth_extent(pool, segment->kind, plan->amount, plan->ahead);
+        uint64_t begin = sp_time_now();
+        outcome =
+            sp_view_map_pieces(&segment->view, plan->hole->address, plan->amount, extent, &mapped);
+        sp_pool_add(pool, SP_STATISTIC_GrowthTime, sp_time_now() - begin);
+    } while (mapped == 0 && sp_outcome_lacks_memory(outcome) && sp_plan_reduce(pool, plan));
     if (!sp_is_done(outcome) && mapped > 0)
         keep_mapped(pool, plan, mapped);
     return outcome;

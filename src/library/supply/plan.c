@@ -78,17 +78,13 @@ uint64_t sp_plan_least(const struct sp_request *request) {
 
 // ----------------------------------------------------------------------------------- setting aside
 
-static void insert_hole(struct sp_pool *pool, struct sp_block *hole) {
-    sp_tier_insert(&pool->regions[sp_segment_of(hole)->kind].holes, hole);
-}
-
 // Puts everything of a plan back to where it was. This needs no host memory: holes have no fences
 // to join.
 static void undo_locked(struct sp_pool *pool, const struct sp_plan *plan) {
     if (plan->hole)
-        insert_hole(pool, plan->hole);
+        sp_segment_insert_hole(plan->hole);
     if (plan->rest)
-        insert_hole(pool, plan->rest);
+        sp_segment_insert_hole(plan->rest);
     if (plan->front.first) {
         sp_settle_insert(pool, plan->front.first);
         sp_in_flight_put(&pool->in_flight);
@@ -96,7 +92,7 @@ static void undo_locked(struct sp_pool *pool, const struct sp_plan *plan) {
 }
 
 // Cuts the hole as the picture in plan.h shows. False without host memory.
-static bool cut_locked(struct sp_pool *pool, struct sp_plan *plan, uint64_t size) {
+static bool cut_locked(struct sp_plan *plan, uint64_t size) {
     struct sp_block *first = plan->front.first ? plan->front.first : plan->hole;
     uint64_t used = size - plan->front.size;
     if (!sp_fence_set_reserve(&first->fences, 1))
@@ -105,7 +101,7 @@ static bool cut_locked(struct sp_pool *pool, struct sp_plan *plan, uint64_t size
         struct sp_block *remaining = sp_block_split(plan->hole, plan->amount);
         if (!remaining)
             return false;
-        insert_hole(pool, remaining);
+        sp_segment_insert_hole(remaining);
     }
     if (used < plan->amount) {
         plan->rest = sp_block_split(plan->hole, used);
@@ -146,28 +142,24 @@ static struct sp_outcome prepare_locked(const struct sp_request *request, struct
         sp_in_flight_take(&pool->in_flight);
         joined = sp_row_join(pool, plan->front, plan->front.size)->size == plan->front.size;
     }
-    if (joined && cut_locked(pool, plan, request->size))
+    if (joined && cut_locked(plan, request->size))
         return sp_outcome_done();
     undo_locked(pool, plan);
     return sp_outcome_of(SP_NO_HOST_MEMORY);
 }
 
-static struct sp_outcome prepare_once(const struct sp_request *request, struct sp_plan *plan) {
-    sp_lock_acquire(&request->pool->lock);
-    struct sp_outcome outcome = prepare_locked(request, plan);
-    sp_lock_release(&request->pool->lock);
-    return outcome;
-}
-
 // A segment that can't be extended isn't asked again, so this ends.
 static struct sp_outcome prepare(const struct sp_request *request, struct sp_plan *plan) {
-    struct sp_outcome outcome = prepare_once(request, plan);
-    while (outcome.cause == SP_TOO_SHORT) {
+    for (;;) {
+        sp_lock_acquire(&request->pool->lock);
+        struct sp_outcome outcome = prepare_locked(request, plan);
+        sp_lock_release(&request->pool->lock);
+        if (outcome.cause != SP_TOO_SHORT)
+            return outcome;
         outcome = sp_segment_extend(plan->behind, plan->amount);
-        if (sp_is_done(outcome))
-            outcome = prepare_once(request, plan);
+        if (!sp_is_done(outcome))
+            return outcome;
     }
-    return outcome;
 }
 
 // The plan where nothing joins: a segment of its own, whose memory is there already and only has to
@@ -184,10 +176,10 @@ static struct sp_outcome prepare_alone(const struct sp_request *request, struct 
     const struct sp_stream *stream = request->lane ? request->lane->stream : NULL;
     uint64_t begin = sp_time_now();
     struct sp_outcome outcome =
-        sp_segment_add_plain(pool, request->kind, plan->amount, stream, &plan->hole);
+        sp_segment_add(pool, request->kind, plan->amount, stream, &plan->hole);
     if (sp_outcome_lacks_memory(outcome) && plan->amount > bytes) {
         plan->amount = bytes;
-        outcome = sp_segment_add_plain(pool, request->kind, bytes, stream, &plan->hole);
+        outcome = sp_segment_add(pool, request->kind, bytes, stream, &plan->hole);
     }
     sp_pool_add(pool, SP_STATISTIC_GrowthTime, sp_time_now() - begin);
     if (!sp_is_done(outcome))
@@ -195,7 +187,7 @@ static struct sp_outcome prepare_alone(const struct sp_request *request, struct 
     plan->need = plan->amount;
     struct sp_segment *segment = sp_segment_of(plan->hole);
     sp_lock_acquire(&pool->lock);
-    bool cut = cut_locked(pool, plan, request->size);
+    bool cut = cut_locked(plan, request->size);
     sp_lock_release(&pool->lock);
     if (cut)
         return sp_outcome_done();
@@ -212,7 +204,7 @@ struct sp_outcome sp_plan_make(const struct sp_request *request, struct sp_plan 
         return outcome;
     uint64_t bytes = sp_round_up(request->size, pool->device->vmm.granule);
     uint64_t amount = sp_growth_amount(pool, request->kind, bytes);
-    outcome = sp_segment_add(pool, request->kind, sp_max(amount, bytes));
+    outcome = sp_segment_add(pool, request->kind, sp_max(amount, bytes), NULL, NULL);
     return sp_is_done(outcome) ? prepare(request, plan) : outcome;
 }
 
@@ -227,7 +219,7 @@ bool sp_plan_reduce(struct sp_pool *pool, struct sp_plan *plan) {
     else
         plan->rest = NULL;
     if (surplus)
-        insert_hole(pool, surplus);
+        sp_segment_insert_hole(surplus);
     sp_lock_release(&pool->lock);
     if (surplus)
         plan->amount = plan->need;
@@ -251,8 +243,7 @@ static struct sp_outcome set_hole_aside(struct sp_pool *pool, uint64_t bytes,
     }
     if (plan->hole) {
         sp_tier_remove(plan->hole);
-        outcome =
-            cut_locked(pool, plan, bytes) ? sp_outcome_done() : sp_outcome_of(SP_NO_HOST_MEMORY);
+        outcome = cut_locked(plan, bytes) ? sp_outcome_done() : sp_outcome_of(SP_NO_HOST_MEMORY);
         if (!sp_is_done(outcome))
             undo_locked(pool, plan);
     }
@@ -271,7 +262,7 @@ struct sp_outcome sp_plan_make_aside(struct sp_pool *pool, uint64_t bytes, struc
             outcome = set_hole_aside(pool, bytes, plan);
     }
     if (outcome.cause == SP_NO_HOLE) {
-        outcome = sp_segment_add(pool, SP_REGION_LARGE, bytes);
+        outcome = sp_segment_add(pool, SP_REGION_LARGE, bytes, NULL, NULL);
         if (sp_is_done(outcome))
             outcome = set_hole_aside(pool, bytes, plan);
     }
