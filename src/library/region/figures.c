@@ -121,10 +121,6 @@ void sp_figures_cover(struct sp_pool *pool, struct sp_lane *lane) {
         sp_lock_release(&figures->allowances);
 }
 
-void sp_figures_note_wanted(struct sp_pool *pool, uint64_t in_use) {
-    sp_atomic_raise(&pool->figures.grown_for, in_use);
-}
-
 uint64_t sp_figures_at_once(const struct sp_pool *pool) {
     uint64_t high = sp_load_relaxed(&pool->figures.used_high);
     uint64_t unlooked = sp_load_relaxed(&pool->figures.unlooked);

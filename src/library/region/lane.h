@@ -7,12 +7,10 @@
 //
 // Threads that allocate and free on one stream stand in each other's way at its lane's lock, and
 // each brings the lane's cache lines over from another processor. So a lane whose lock is contended
-// (sp_biased_lock_is_contended) is *crowded* and gets *shelves*: up to 15 further lanes, for small
-// blocks alone and without tiers, of which the lane itself is the first one. A thread allocates on
-// one shelf as long as it meets nobody there. A block is freed where its slab is. All shelves are
-// of one stream, so what was freed on any of them is had by rule 1. A thread whose shelf has
-// nothing takes free pages for a slab; where there are none it goes to a shelf that has free
-// blocks. So no pool grows beside what its shelves have free.
+// (sp_biased_lock_is_contended) is *crowded* and gets *shelves*, of which it is the first one: up
+// to 15 further lanes, for small blocks alone and without tiers. A block is freed where its slab
+// is. All shelves are of one stream, so what was freed on any of them is had by rule 1. How threads
+// part, and that no pool grows beside what its shelves have free, is in docs/notes/locks.md.
 //
 //   what a stream uses in a pool == the sum over its lane's shelves, likewise for each other figure
 #ifndef STREAMPOOL_REGION_LANE_H

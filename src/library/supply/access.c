@@ -48,22 +48,18 @@ static struct sp_outcome set_one(struct walk *walk, CUdeviceptr address, size_t 
     return sp_outcome_done();
 }
 
-static struct sp_outcome set_extent(struct walk *walk, const struct sp_extent *extent) {
-    struct sp_outcome outcome = set_one(walk, extent->address, extent->size);
-    SP_LIST_FOR_EACH_OF(const struct sp_alias_entry, entry, link, &extent->aliases) {
-        if (sp_is_done(outcome))
-            outcome = set_one(walk, entry->address, entry->size);
-    }
-    return outcome;
-}
-
 static struct sp_outcome set_all(struct walk *walk, const struct sp_pool *pool) {
     struct sp_outcome outcome = sp_outcome_done();
     for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
         SP_LIST_FOR_EACH_OF(const struct sp_segment, segment, link, &pool->regions[kind].segments) {
             struct sp_extent *extent = sp_view_extent_from(&segment->view, 0);
-            for (; extent && sp_is_done(outcome); extent = sp_view_extent_next(extent))
-                outcome = set_extent(walk, extent);
+            for (; extent && sp_is_done(outcome); extent = sp_view_extent_next(extent)) {
+                outcome = set_one(walk, extent->address, extent->size);
+                SP_LIST_FOR_EACH_OF(const struct sp_alias_entry, entry, link, &extent->aliases) {
+                    if (sp_is_done(outcome))
+                        outcome = set_one(walk, entry->address, entry->size);
+                }
+            }
         }
     }
     return outcome;
