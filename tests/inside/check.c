@@ -8,7 +8,6 @@
 #include "inside/tree.h"
 #include "region/device.h"
 #include "region/figures.h"
-#include "region/handle.h"
 #include "region/lane.h"
 #include "region/owner.h"
 #include "region/quick.h"

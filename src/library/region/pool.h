@@ -51,7 +51,7 @@ struct sp_segment {
     enum sp_region_kind kind;
     // As far as is known there is address space behind it; guarded by the pool's lock, as is.
     bool extends;
-    bool is_lost; // see region/lost.h; written under the map lock and the pool's
+    bool is_lost; // see region/segment.h; written under the map lock and the pool's
     struct sp_view view;
     struct sp_chain chain;
 };

@@ -3,7 +3,7 @@
 #include "region/device.h"
 #include "region/held.h"
 #include "region/lane.h"
-#include "region/lost.h"
+#include "region/segment.h"
 
 // The lane that all fences of a block are of, or null.
 static inline struct sp_lane *lane_of(const struct sp_pool *pool,

@@ -2,7 +2,7 @@
 
 #include "base/number.h"
 #include "region/device.h"
-#include "region/free_extents.h"
+#include "region/segment.h"
 #include "supply/grow.h"
 #include "supply/growth.h"
 

@@ -7,8 +7,6 @@
 #include "region/collect.h"
 #include "region/device.h"
 #include "region/figures.h"
-#include "region/free_extents.h"
-#include "region/lost.h"
 #include "region/retain.h"
 #include "region/segment.h"
 #include "region/settle.h"
@@ -239,7 +237,7 @@ bool sp_trim_await_giving(struct sp_device *device) {
 }
 
 // An extent is at least a granule, so a pool with less unused than that has none to release.
-// Lost memory (region/lost.h) goes in pieces of any size.
+// Lost memory (region/segment.h) goes in pieces of any size.
 static bool may_release(const struct sp_pool *pool) {
     return sp_load_relaxed(&pool->lost) > 0 ||
            sp_load_relaxed(&pool->reserved) >= sp_figures_used(pool) + pool->device->vmm.granule;
