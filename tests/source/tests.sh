@@ -76,6 +76,6 @@ read_covered
 for name in "${!needing[@]}"; do
     if [ -z "${tested[$name]:-}${listed[$name]:-}" ]; then complain "src/library/$name has no test, and no line in $covered"; fi
 done
-if [ ${#needing[@]} -lt 100 ]; then complain "only ${#needing[@]} modules are found"; fi
+if [ ${#needing[@]} -lt 90 ]; then complain "only ${#needing[@]} modules are found"; fi
 [ "$complaints" = 0 ] || exit 1
 echo "${#needing[@]} modules: $((${#needing[@]} - ${#listed[@]})) have tests of their names, ${#listed[@]} are covered by others"

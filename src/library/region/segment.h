@@ -94,10 +94,10 @@ struct sp_block *sp_lost_drop(struct sp_pool *pool, struct sp_block *block);
 
 // ------------------------------------------------------------------------------------ free extents
 
-// What could be made of free memory, by the extents that it lies in: whole ones can be released, or
-// mapped elsewhere, and the free ends of others can begin a stitched view, its `tail`, or end it,
-// its `front` (see the picture in supply/pieces.h). An extent is whole if all of it is free, in
-// however many blocks and whatever these wait for.
+// These tell what could be made of free memory, by the extents that it lies in: whole ones can be
+// released, or mapped elsewhere, and the free ends of others can begin a stitched view, its `tail`,
+// or end it, its `front` (see the picture in supply/pieces.h). An extent is whole if all of it is
+// free, in however many blocks and whatever these wait for.
 
 // The bytes of each part of a row.
 struct sp_free_extents {
