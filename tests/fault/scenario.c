@@ -7,7 +7,7 @@
 #include "inside/check.h"
 #include "process/runtime.h"
 #include "region/collect.h"
-#include "region/handle.h"
+#include "region/device.h"
 #include "region/stitch.h"
 #include "supply/defer.h"
 #include "support/check.h"

@@ -8,7 +8,6 @@
 #include "inside/tree.h"
 #include "region/device.h"
 #include "region/figures.h"
-#include "region/handle.h"
 #include "region/lane.h"
 #include "region/owner.h"
 #include "region/quick.h"
@@ -317,9 +316,14 @@ static bool check_lanes_tier(struct check *check, const struct sp_lane *lane,
     return true;
 }
 
-static size_t count_blocks(const struct sp_tier *tiers) {
+// A further shelf has no tiers.
+static int kinds_of(const struct sp_lane *lane) {
+    return lane->unfenced ? SP_REGION_COUNT : 0;
+}
+
+static size_t count_blocks(const struct sp_lane *lane, const struct sp_tier *tiers) {
     size_t count = 0;
-    for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
+    for (int kind = 0; kind < kinds_of(lane); kind++) {
         for (const struct sp_block *b = sp_tier_first(&tiers[kind]); b; b = sp_tier_next(b))
             count++;
     }
@@ -327,15 +331,15 @@ static size_t count_blocks(const struct sp_tier *tiers) {
 }
 
 static bool check_calendars(struct check *check, const struct sp_lane *lane) {
-    REQUIRE(check, inside_calendar_check(&lane->due) == count_blocks(lane->tiers),
+    REQUIRE(check, inside_calendar_check(&lane->due) == count_blocks(lane, lane->tiers),
             "a lane's calendar of what is due is not in order");
-    REQUIRE(check, inside_calendar_check(&lane->covered) == count_blocks(lane->unfenced),
+    REQUIRE(check, inside_calendar_check(&lane->covered) == count_blocks(lane, lane->unfenced),
             "a lane's calendar of what is covered is not in order");
     return true;
 }
 
 static bool check_lane(struct check *check, const struct sp_lane *lane, uint64_t *cached) {
-    for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
+    for (int kind = 0; kind < kinds_of(lane); kind++) {
         if (!check_lanes_tier(check, lane, &lane->tiers[kind]) ||
             !check_lanes_tier(check, lane, &lane->unfenced[kind]))
             return false;
@@ -357,8 +361,7 @@ static bool check_shelves(struct check *check, const struct sp_lane *lane, uint6
     for (; shelf; shelf = sp_load_relaxed(&shelf->next_shelf)) {
         REQUIRE(check, sp_lane_is(shelf, lane->pool, lane->stream), "a shelf is another lane's");
         REQUIRE(check,
-                shelf == lane || (sp_load_relaxed(&shelf->quick_used) == 0 &&
-                                  count_blocks(shelf->tiers) + count_blocks(shelf->unfenced) == 0),
+                shelf == lane || (sp_load_relaxed(&shelf->quick_used) == 0 && !shelf->unfenced),
                 "a further shelf has large blocks");
         if (!check_lane(check, shelf, cached))
             return false;

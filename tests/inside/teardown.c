@@ -10,7 +10,7 @@
 #include "process/given_up.h"
 #include "process/reclaim.h"
 #include "process/runtime.h"
-#include "region/handle.h"
+#include "region/device.h"
 #include "region/segment.h"
 #include "supply/defer.h"
 

@@ -8,7 +8,7 @@
 #include "inside/check.h"
 #include "model/ledger.h"
 #include "process/runtime.h"
-#include "region/handle.h"
+#include "region/device.h"
 #include "supply/defer.h"
 #include "support/check.h"
 #include "support/device.h"

@@ -8,7 +8,7 @@
 #include "random/ordering.h"
 #include "random/reserved.h"
 #include "random/work.h"
-#include "region/handle.h"
+#include "region/device.h"
 #include "region/lane.h"
 #include "support/check.h"
 #include "support/device.h"

@@ -4,7 +4,7 @@
 
 #include "base/number.h"
 #include "process/runtime.h"
-#include "region/handle.h"
+#include "region/device.h"
 #include "region/pool.h"
 #include "supply/trim.h"
 #include "support/check.h"

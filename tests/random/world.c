@@ -11,7 +11,7 @@
 #include "random/operations.h"
 #include "random/space.h"
 #include "random/work.h"
-#include "region/handle.h"
+#include "region/device.h"
 #include "region/pool.h"
 #include "supply/growth.h"
 #include "support/check.h"

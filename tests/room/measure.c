@@ -2,7 +2,7 @@
 
 #include <inttypes.h>
 
-#include "region/handle.h"
+#include "region/device.h"
 #include "support/check.h"
 #include "support/device.h"
 #include "support/pools.h"

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "region/collect.h"
-#include "region/handle.h"
+#include "region/device.h"
 #include "region/stitch.h"
 #include "stress/crew.h"
 #include "stress/rows.h"

@@ -1,6 +1,6 @@
 // Rows of threads in one process.
 #include "process/runtime.h"
-#include "region/handle.h"
+#include "region/device.h"
 #include "stress/crew.h"
 #include "stress/rows.h"
 #include "support/check.h"

@@ -5,7 +5,7 @@
 
 #include "order/resolve.h"
 #include "process/runtime.h"
-#include "region/handle.h"
+#include "region/device.h"
 
 // The stream of a `_ptsz` variant, in which stream 0 is the calling thread's default stream.
 static inline CUstream sp_api_per_thread(CUstream stream) {

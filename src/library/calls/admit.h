@@ -2,7 +2,7 @@
 //
 // A stream of another context of the device can't use it, and no pool has any that lets other
 // devices in. A reset of the device takes it: then nothing that the pool had before is given to
-// anybody (region/lost.h).
+// anybody (region/segment.h).
 //
 // A miss asks. So that a hit needn't, a stream that was admitted marks its slot for good
 // (order/registry.h), and what others free goes to no quick list (calls/release.c).

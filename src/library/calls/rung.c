@@ -19,7 +19,6 @@
 #include "region/settle.h"
 #include "supply/grow.h"
 #include "supply/growth.h"
-#include "supply/plan.h"
 #include "supply/remap.h"
 #include "supply/trim.h"
 
@@ -365,7 +364,7 @@ static bool would_go_beyond(const struct sp_request *request) {
     if (room >= sp_round_up(request->size, pool->device->vmm.granule))
         return false;
     sp_lock_acquire(&pool->lock);
-    uint64_t least = sp_plan_least(request);
+    uint64_t least = sp_grow_least(request);
     sp_lock_release(&pool->lock);
     return least > room;
 }

@@ -53,7 +53,7 @@ enum sp_block_state {
     SP_BLOCK_STITCHED, // memory, part of a live or cached block that lies at another address; see
                        // region/stitch.h
     SP_BLOCK_VACANT,   // address space of a stitched view in which no block lies
-    SP_BLOCK_LOST,     // in no index: its memory ended with its context; see region/lost.h
+    SP_BLOCK_LOST,     // in no index: its memory ended with its context; see region/segment.h
 };
 
 struct sp_chain;

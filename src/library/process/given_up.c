@@ -7,7 +7,6 @@
 #include "process/promises.h"
 #include "region/device.h"
 #include "region/figures.h"
-#include "region/handle.h"
 #include "region/lane.h"
 #include "region/segment.h"
 #include "supply/defer.h"

@@ -10,7 +10,6 @@
 #include "region/ask.h"
 #include "region/device.h"
 #include "region/figures.h"
-#include "region/handle.h"
 #include "region/held.h"
 #include "region/lane.h"
 #include "region/retain.h"

@@ -17,7 +17,7 @@ bool sp_reclaim_until(struct sp_device *device, CUcontext context, size_t bytes,
 bool sp_reclaim_could_have(struct sp_device *device, CUcontext context, size_t bytes);
 
 // Gives addresses back that the device's pools have no memory at any more: buries zombies whose
-// work has completed, and what a reset has taken (region/lost.h). True when there was something.
+// work has completed, and what a reset has taken (region/segment.h). True when there was something.
 bool sp_reclaim_addresses(struct sp_device *device);
 
 // ------------------------------------------------------------------------------------- giving way

@@ -9,23 +9,12 @@
 
 // -------------------------------------------------------------------------------------- lazy lanes
 
+// Asks so many of the pool's lanes, or all, from a slot on: those that have freed something, and
+// nothing stands behind it. Slots from the number of streams on have no lane.
+//
 // A stream that is idle needs no event: what it has freed is complete. A record on a legacy stream
 // that is busy would make the later work of all blocking streams wait for what they have pending,
 // so that is for who needs an event and can't do with an answer.
-static struct sp_outcome ask_or_record(struct sp_lane *lane, bool may_ask) {
-    bool complete = false;
-    struct sp_outcome outcome =
-        may_ask ? sp_synchronize_ask(lane->stream, &complete) : sp_outcome_done();
-    if (!sp_is_done(outcome) || complete)
-        return outcome;
-    if (may_ask && sp_stream_is_legacy(lane->stream->handle))
-        return sp_outcome_done();
-    sp_lane_record(lane);
-    return sp_outcome_done();
-}
-
-// Asks so many of the pool's lanes, or all, from a slot on: those that have freed something, and
-// nothing stands behind it. Slots from the number of streams on have no lane.
 static struct sp_outcome ask_lanes(struct sp_pool *pool, uint32_t from, uint32_t count,
                                    const struct sp_lane *caller, bool may_ask) {
     const struct sp_lane_table *table = sp_load_acquire(&pool->lane_table);
@@ -40,7 +29,13 @@ static struct sp_outcome ask_lanes(struct sp_pool *pool, uint32_t from, uint32_t
             !sp_borrow_stream(lane->stream, caller ? caller->stream : NULL,
                               sp_held_is_promised(pool)))
             continue;
-        first = sp_outcome_first(first, ask_or_record(lane, may_ask));
+        bool complete = false;
+        struct sp_outcome asked =
+            may_ask ? sp_synchronize_ask(lane->stream, &complete) : sp_outcome_done();
+        bool records = !may_ask || !sp_stream_is_legacy(lane->stream->handle);
+        if (sp_is_done(asked) && !complete && records)
+            sp_lane_record(lane);
+        first = sp_outcome_first(first, asked);
         sp_borrow_end(lane->stream);
     }
     return first;

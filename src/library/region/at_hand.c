@@ -47,8 +47,6 @@ static struct sp_slab *usable_slab_locked(struct sp_lane *lane, unsigned class_i
     return NULL;
 }
 
-// An action that is owed for memory of a slab is owed for each of its blocks until it is done. So
-// it is told by the slab's last number, as if the lane's stream had freed a block there just now.
 void sp_at_hand_note_owed_locked(struct sp_lane *lane, struct sp_slab *slab,
                                  const struct sp_fence_set *fences) {
     if (!sp_stream_acts(lane->stream) ||
@@ -61,24 +59,21 @@ void sp_at_hand_note_owed_locked(struct sp_lane *lane, struct sp_slab *slab,
     sp_atomic_raise(&lane->stream->freed, sequence);
 }
 
-static void accept_locked(struct sp_lane *lane, struct sp_slab *slab) {
-    sp_registry_note_acquired(lane->stream, &slab->foreign);
-    sp_at_hand_note_owed_locked(lane, slab, &slab->foreign);
-    bool listed = sp_slab_has_free(slab);
-    sp_slab_accept_returned(slab);
-    sp_list_remove(&slab->returned_link);
-    if (!listed)
-        sp_list_push_front(&lane->slabs[slab->class_index], &slab->link);
-}
-
 // The slab keeps the fences that are pending: whoever gets its run needs them.
 void sp_at_hand_accept_returned_locked(struct sp_lane *lane, const struct sp_request *request,
                                        unsigned class_index) {
     SP_LIST_FOR_EACH_SAFE(link, &lane->returned_slabs[class_index]) {
         struct sp_slab *slab = SP_CONTAINER_OF(link, struct sp_slab, returned_link);
-        if (is_return_complete(lane, slab) ||
-            sp_request_rule(request, &slab->foreign) <= request->reach)
-            accept_locked(lane, slab);
+        if (!is_return_complete(lane, slab) &&
+            sp_request_rule(request, &slab->foreign) > request->reach)
+            continue;
+        bool listed = sp_slab_has_free(slab);
+        sp_registry_note_acquired(lane->stream, &slab->foreign);
+        sp_at_hand_note_owed_locked(lane, slab, &slab->foreign);
+        sp_slab_accept_returned(slab);
+        sp_list_remove(&slab->returned_link);
+        if (!listed)
+            sp_list_push_front(&lane->slabs[class_index], &slab->link);
     }
 }
 

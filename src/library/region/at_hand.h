@@ -164,14 +164,6 @@ static inline unsigned sp_at_hand_count_freed_locked(struct sp_lane *lane, uint6
     return sp_held_count_freed_locked(lane, sequence, address, bytes);
 }
 
-// Counts a slab of which a block was freed, unless it was counted under the number.
-static inline unsigned sp_at_hand_count_slab_locked(struct sp_lane *lane, uint64_t sequence,
-                                                    const struct sp_slab *slab, uint32_t bytes) {
-    if (SP_LIKELY(bytes == 0 && !sp_load_relaxed(&lane->looks)))
-        return 0;
-    return sp_at_hand_count_freed_locked(lane, sequence, slab->address, bytes);
-}
-
 // Unlinks an empty slab whose class has another one to allocate from.
 bool sp_at_hand_detach_slab_locked(struct sp_slab *slab);
 static inline unsigned sp_at_hand_slab_left_locked(const struct sp_lane *lane,
@@ -202,8 +194,9 @@ static SP_HOT struct sp_put sp_at_hand_put_small_locked(struct sp_lane *lane, st
         sp_list_push_front(&lane->slabs[slab->class_index], &slab->link); // it was full
     struct sp_put put = {.requested = sp_slab_put(slab, index)};
     put.left = sp_at_hand_slab_left_locked(lane, slab);
-    put.left |=
-        sp_at_hand_count_slab_locked(lane, sequence, slab, sp_at_hand_stamp_locked(slab, sequence));
+    uint32_t bytes = sp_at_hand_stamp_locked(slab, sequence);
+    if (SP_UNLIKELY(bytes > 0 || sp_load_relaxed(&lane->looks)))
+        put.left |= sp_at_hand_count_freed_locked(lane, sequence, slab->address, bytes);
     return put;
 }
 

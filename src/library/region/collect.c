@@ -36,15 +36,15 @@ void sp_collect_flush_detached(struct sp_pool *pool, struct sp_block *blocks,
     sp_in_flight_put(&pool->in_flight);
 }
 
-// Takes blocks from the front of a bin, up to so many. Returns where the list of them ends.
-static struct sp_block **detach_front(struct sp_quick_bin *bin, struct sp_block **list,
+// Takes blocks from the front of a chain, up to so many. Returns where the list of them ends.
+static struct sp_block **detach_front(struct sp_block **head, struct sp_block **list,
                                       unsigned *left) {
-    *list = bin->head;
+    *list = *head;
     while (*list && *left > 0) {
         list = &(*list)->quick_next;
         (*left)--;
     }
-    bin->head = *list;
+    *head = *list;
     *list = NULL;
     return list;
 }
@@ -55,7 +55,7 @@ struct sp_block *sp_collect_detach_locked(struct sp_lane *lane) {
     unsigned left = SP_DETACHED_AT_ONCE;
     while (sp_load_relaxed(&lane->quick_used) && left > 0) {
         unsigned index = sp_log2_floor(sp_load_relaxed(&lane->quick_used));
-        end = detach_front(&lane->quick[index], end, &left);
+        end = detach_front(&lane->quick[index].head, end, &left);
         if (!lane->quick[index].head)
             sp_quick_note_empty(lane, index);
     }
@@ -70,7 +70,7 @@ struct sp_block *sp_collect_detach_other_locked(struct sp_lane *lane, uint64_t s
     if (!bin->head || bin->size == size)
         return NULL;
     sp_in_flight_take(&lane->pool->in_flight);
-    detach_front(bin, &blocks, &left);
+    detach_front(&bin->head, &blocks, &left);
     if (!bin->head)
         sp_quick_note_empty(lane, index);
     return blocks;
@@ -84,9 +84,7 @@ static struct sp_block *detach_surplus_locked(struct sp_lane *lane) {
         unsigned left = SP_DETACHED_AT_ONCE;
         for (unsigned kept = 0; *list && kept < SP_QUICK_BLOCKS; kept++)
             list = &(*list)->quick_next;
-        struct sp_quick_bin behind = {.head = *list};
-        detach_front(&behind, &blocks, &left);
-        *list = behind.head;
+        detach_front(list, &blocks, &left);
     }
     if (blocks)
         sp_in_flight_take(&lane->pool->in_flight);

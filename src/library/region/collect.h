@@ -39,11 +39,10 @@ struct sp_block *sp_collect_detach_other_locked(struct sp_lane *lane, uint64_t s
 enum { SP_QUICK_BLOCKS = 2048 };
 void sp_collect_shorten(struct sp_lane *lane, struct sp_pool *pool, const struct sp_stream *stream);
 
-// Puts such a chain, or none, into the regions. The second with the pool's lock held.
+// Put such a chain, or none, into the regions; the second with the pool's lock held. The third
+// one's is in flight, and then no more.
 void sp_collect_flush(struct sp_pool *pool, struct sp_block *blocks, sp_settle_how *insert);
 void sp_collect_flush_locked(struct sp_pool *pool, struct sp_block *blocks, sp_settle_how *insert);
-
-// Puts such a chain, or none, into the regions: it is in flight no more.
 void sp_collect_flush_detached(struct sp_pool *pool, struct sp_block *blocks,
                                sp_settle_how *insert);
 

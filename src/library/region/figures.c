@@ -5,10 +5,6 @@
 
 // A pool's lanes by slot. One that is added meanwhile may be missed: nothing was used on it when
 // the walk began.
-static struct sp_lane *lane_at(const struct sp_lane_table *table, uint32_t slot) {
-    return sp_load_acquire(&table->lanes[slot]);
-}
-
 static const struct sp_lane_table *lanes_of(const struct sp_pool *pool) {
     static const struct sp_lane_table none = {NULL, 0};
     const struct sp_lane_table *table = sp_load_acquire(&pool->lane_table);
@@ -19,30 +15,26 @@ uint64_t sp_figures_used(const struct sp_pool *pool) {
     const struct sp_lane_table *table = lanes_of(pool);
     uint64_t sum = 0;
     for (uint32_t slot = 0; slot < table->count; slot++) {
-        const struct sp_lane *lane = lane_at(table, slot);
+        const struct sp_lane *lane = sp_load_acquire(&table->lanes[slot]);
         for (; lane; lane = sp_load_acquire(&lane->next_shelf))
             sum += sp_load_relaxed(&lane->used);
     }
     return sum;
 }
 
-static uint64_t used_lately(const struct sp_pool *pool) {
-    uint64_t used = sp_load_relaxed(&pool->figures.used_lately);
-    uint64_t high = sp_load_relaxed(&pool->figures.used_high);
-    return sp_min(used, high);
-}
-
 // Two threads that come here at once may both look.
 uint64_t sp_figures_used_lately(struct sp_pool *pool) {
+    struct sp_figures *figures = &pool->figures;
     uint32_t lanes = sp_load_relaxed(&pool->lanes.count);
-    uint32_t calls = sp_load_relaxed(&pool->figures.used_calls);
+    uint32_t calls = sp_load_relaxed(&figures->used_calls);
     if (lanes > SP_LANES_AT_ONCE && calls > 0) {
-        sp_store_relaxed(&pool->figures.used_calls, calls - 1);
-        return used_lately(pool);
+        sp_store_relaxed(&figures->used_calls, calls - 1);
+        uint64_t lately = sp_load_relaxed(&figures->used_lately);
+        return sp_min(lately, sp_load_relaxed(&figures->used_high));
     }
     uint64_t used = sp_figures_used(pool);
-    sp_store_relaxed(&pool->figures.used_lately, used);
-    sp_store_relaxed(&pool->figures.used_calls, lanes / SP_LANES_AT_ONCE);
+    sp_store_relaxed(&figures->used_lately, used);
+    sp_store_relaxed(&figures->used_calls, lanes / SP_LANES_AT_ONCE);
     return used;
 }
 
@@ -50,7 +42,7 @@ bool sp_figures_any_used(struct sp_pool *pool) {
     const struct sp_lane_table *table = lanes_of(pool);
     bool used = false;
     for (uint32_t slot = 0; slot < table->count && !used; slot++) {
-        struct sp_lane *lane = lane_at(table, slot);
+        struct sp_lane *lane = sp_load_acquire(&table->lanes[slot]);
         for (; lane && !used; lane = sp_load_acquire(&lane->next_shelf)) {
             sp_biased_lock_acquire(&lane->lock);
             used = sp_load_relaxed(&lane->used) != 0;
@@ -62,36 +54,22 @@ bool sp_figures_any_used(struct sp_pool *pool) {
 
 // -------------------------------------------------------------------------------------- allowances
 
-static uint64_t missing(const struct sp_lane *lane) {
-    uint64_t used = sp_load_relaxed(&lane->used);
-    uint64_t allowance = sp_load_relaxed(&lane->allowance);
-    return sp_excess(used, allowance);
-}
-
-// Takes up to `most` of what a shelf leaves unused of its allowance: without its lock that is a
-// hint.
-static uint64_t take_over_one(struct sp_lane *lane, uint64_t most) {
-    if (sp_load_relaxed(&lane->allowance) <= sp_load_relaxed(&lane->used))
-        return 0;
-    sp_biased_lock_acquire(&lane->lock);
-    uint64_t allowance = sp_load_relaxed(&lane->allowance);
-    uint64_t left = sp_excess(allowance, sp_load_relaxed(&lane->used));
-    uint64_t taken = sp_min(left, most);
-    sp_store_relaxed(&lane->allowance, allowance - taken);
-    sp_biased_lock_release(&lane->lock);
-    return taken;
-}
-
-// From the shelves of a lane, but for this one.
+// Takes up to `most` of what the shelves of a lane, but for this one, leave unused of their
+// allowances: without a shelf's lock that is a hint.
 static uint64_t take_over(struct sp_lane *lane, const struct sp_lane *but, uint64_t most) {
-    uint64_t taken = 0;
-    for (; lane && taken < most; lane = sp_load_acquire(&lane->next_shelf))
-        taken += lane != but ? take_over_one(lane, most - taken) : 0;
-    return taken;
-}
-
-static void allow_locked(struct sp_lane *lane, uint64_t more) {
-    sp_store_relaxed(&lane->allowance, sp_load_relaxed(&lane->allowance) + more);
+    uint64_t sum = 0;
+    for (; lane && sum < most; lane = sp_load_acquire(&lane->next_shelf)) {
+        if (lane == but || sp_load_relaxed(&lane->allowance) <= sp_load_relaxed(&lane->used))
+            continue;
+        sp_biased_lock_acquire(&lane->lock);
+        uint64_t allowance = sp_load_relaxed(&lane->allowance);
+        uint64_t left = sp_excess(allowance, sp_load_relaxed(&lane->used));
+        uint64_t taken = sp_min(left, most - sum);
+        sp_store_relaxed(&lane->allowance, allowance - taken);
+        sp_biased_lock_release(&lane->lock);
+        sum += taken;
+    }
+    return sum;
 }
 
 // From the others, the lane that was covered last before all: a program that goes round its streams
@@ -107,10 +85,11 @@ static uint64_t take_over_missing_locked(struct sp_pool *pool, struct sp_lane *l
         pool->figures.short_looks--;
         looks = SP_LANES_AT_ONCE;
     }
-    uint64_t wanted = missing(lane);
+    uint64_t wanted = sp_excess(sp_load_relaxed(&lane->used), sp_load_relaxed(&lane->allowance));
     uint64_t taken = 0;
     for (uint32_t i = 0; i < looks && taken < wanted; i++) {
-        struct sp_lane *other = lane_at(table, (pool->figures.covered_last + i) % table->count);
+        struct sp_lane *other =
+            sp_load_acquire(&table->lanes[(pool->figures.covered_last + i) % table->count]);
         if (other)
             taken += take_over(other, lane, wanted - taken);
     }
@@ -121,41 +100,25 @@ static uint64_t take_over_missing_locked(struct sp_pool *pool, struct sp_lane *l
     return taken;
 }
 
-// Allows the lane what was taken over, and raises the sum by what it lacks then.
-static uint64_t raise_high(struct sp_pool *pool, struct sp_lane *lane, uint64_t taken) {
-    sp_biased_lock_acquire(&lane->lock);
-    allow_locked(lane, taken);
-    uint64_t more = missing(lane);
-    if (more > 0) {
-        sp_add_relaxed(&pool->figures.used_high, more);
-        allow_locked(lane, more);
-    }
-    sp_biased_lock_release(&lane->lock);
-    return more;
-}
-
 // A lane that has to raise the sum, though it has looked at all others, shows that all of it is in
 // use.
-static void note_raised(struct sp_pool *pool, uint64_t more, bool looked) {
-    if (more > 0 && looked)
-        sp_store_relaxed(&pool->figures.unlooked, 0);
-    else if (more > 0)
-        sp_add_relaxed(&pool->figures.unlooked, more);
-}
-
 void sp_figures_cover(struct sp_pool *pool, struct sp_lane *lane) {
-    if (sp_lock_try(&pool->figures.allowances)) {
-        bool looked;
-        uint64_t taken = take_over_missing_locked(pool, lane, &looked);
-        note_raised(pool, raise_high(pool, lane, taken), looked);
-        sp_lock_release(&pool->figures.allowances);
-        return;
-    }
-    note_raised(pool, raise_high(pool, lane, 0), false);
-}
-
-void sp_figures_note_wanted(struct sp_pool *pool, uint64_t in_use) {
-    sp_atomic_raise(&pool->figures.grown_for, in_use);
+    struct sp_figures *figures = &pool->figures;
+    bool looked = false, may_look = sp_lock_try(&figures->allowances);
+    uint64_t taken = may_look ? take_over_missing_locked(pool, lane, &looked) : 0;
+    sp_biased_lock_acquire(&lane->lock);
+    uint64_t allowance = sp_load_relaxed(&lane->allowance) + taken;
+    uint64_t more = sp_excess(sp_load_relaxed(&lane->used), allowance);
+    if (more > 0)
+        sp_add_relaxed(&figures->used_high, more);
+    sp_store_relaxed(&lane->allowance, allowance + more);
+    sp_biased_lock_release(&lane->lock);
+    if (more > 0 && looked)
+        sp_store_relaxed(&figures->unlooked, 0);
+    else if (more > 0)
+        sp_add_relaxed(&figures->unlooked, more);
+    if (may_look)
+        sp_lock_release(&figures->allowances);
 }
 
 uint64_t sp_figures_at_once(const struct sp_pool *pool) {
@@ -169,7 +132,7 @@ void sp_figures_reset_used_high(struct sp_pool *pool) {
     uint64_t taken = 0;
     sp_lock_acquire(&pool->figures.allowances);
     for (uint32_t slot = 0; slot < table->count; slot++) {
-        struct sp_lane *lane = lane_at(table, slot);
+        struct sp_lane *lane = sp_load_acquire(&table->lanes[slot]);
         taken += lane ? take_over(lane, NULL, UINT64_MAX) : 0;
     }
     sp_subtract_relaxed(&pool->figures.used_high, taken);

@@ -1,27 +1,23 @@
-// A pool's four figures: how they are counted, here and in figures.c, the common
-// pair (region/at_hand.h), and nowhere else.
+// A pool's four figures: how they are counted, here and in figures.c, the common pair
+// (region/at_hand.h), and nowhere else. The reasons are in docs/notes/used-bytes.md.
 //
 // Reserved bytes change when something is mapped, so they are two numbers of the pool. Used bytes
 // change with each call, so they are counted where the call is anyway: in the lane that the block
-// was allocated on, under its lock, by whichever stream it is freed. That lane is the block's
-// *account*. What all lanes use is summed when somebody asks.
+// was allocated on, its *account*, under its lock, by whichever stream it is freed. What all lanes
+// use is summed when somebody asks.
 //
 // The highest sum there ever was can't be told from one lane. So each has an *allowance*: what it
-// may use with no look at the others.
+// may use with no look at the others, and raises the sum above used_high by nothing.
 //
 //   a lane's used  <= its allowance, whenever no call on it is under way
 //                     (each shelf of a crowded lane has a used and an allowance of its own)
 //   the sum of all allowances == used_high
 //
-// An allocation that its lane's allowance covers can't raise the sum above used_high, and writes
-// nothing that other lanes read. One that it doesn't cover takes over what others leave unused of
-// theirs; only what is missing then raises used_high. So while one thread at a time allocates,
-// used_high is exactly the highest sum. A thread that finds another one at this very thing doesn't
-// wait: it raises used_high at once, and then its lane keeps what it has come to need. So with
-// several threads used_high may count what one has freed while another allocated; but no lane's
-// allowance ever exceeds the most that the lane itself has used, so used_high never exceeds the sum
-// of those. It may also do so where more than 64 streams have used the pool, for an allocation
-// doesn't look at all of thousands of lanes each time.
+// An allocation that its lane's allowance doesn't cover takes over what others leave unused of
+// theirs; only what is missing then raises used_high. While one thread at a time allocates that is
+// exactly the highest sum. A thread that finds another one at this very thing doesn't wait: it
+// raises used_high at once. Nor does an allocation look at all of more than 64 lanes each time. So
+// used_high may be more then, but never more than the sum of the most that each lane has used.
 #ifndef STREAMPOOL_REGION_FIGURES_H
 #define STREAMPOOL_REGION_FIGURES_H
 
@@ -48,7 +44,9 @@ bool sp_figures_any_used(struct sp_pool *pool);
 uint64_t sp_figures_at_once(const struct sp_pool *pool);
 
 // Notes how much is in use, with what an allocation wants that the pool may have to grow for.
-void sp_figures_note_wanted(struct sp_pool *pool, uint64_t in_use);
+static inline void sp_figures_note_wanted(struct sp_pool *pool, uint64_t in_use) {
+    sp_atomic_raise(&pool->figures.grown_for, in_use);
+}
 
 // Returns how many bytes more the pool's limit lets it reserve.
 static inline uint64_t sp_figures_below_limit(const struct sp_pool *pool) {

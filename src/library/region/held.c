@@ -113,15 +113,6 @@ static bool has_room_locked(const struct sp_held *held, const struct sp_lane *la
     return held->taken != UINT64_MAX && size <= left && mine + size <= (mine + left) / 2;
 }
 
-// Null where the extent has no place. The one that it had may be another one's.
-static struct sp_held_extent *place_locked(struct sp_held *held,
-                                           const struct sp_space_extent *extent) {
-    if (extent->held == 0)
-        return NULL;
-    struct sp_held_extent *place = &held->extents[extent->held - 1];
-    return place->lanes > 0 && sp_load_relaxed(&place->address) == extent->address ? place : NULL;
-}
-
 // Null where the lane has no room for it.
 static struct sp_held_extent *make_place_locked(struct sp_held *held, const struct sp_lane *lane,
                                                 struct sp_space_extent *extent) {
@@ -142,9 +133,9 @@ static struct sp_held_extent *make_place_locked(struct sp_held *held, const stru
 
 static bool hold_locked(struct sp_held *held, struct sp_lane *lane,
                         struct sp_space_extent *extent) {
-    struct sp_held_extent *place = place_locked(held, extent);
-    if (!place)
-        place = make_place_locked(held, lane, extent);
+    struct sp_held_extent *place = extent->held > 0 ? &held->extents[extent->held - 1] : NULL;
+    if (!place || place->lanes == 0 || sp_load_relaxed(&place->address) != extent->address)
+        place = make_place_locked(held, lane, extent); // the one that it had may be another one's
     if (!place)
         return false;
     uint64_t bit = UINT64_C(1) << (place - held->extents);
@@ -261,14 +252,6 @@ static bool may_leave(struct sp_lane *lane, enum sp_held_share share, uint64_t a
     return false;
 }
 
-// A stream that was forgotten and is known again may have its lane open, from the next free on.
-static void open_again_locked(struct sp_lane *lane) {
-    lane->learned = atomic_load(&lane->stream->handle_use.learned);
-    sp_lock_acquire(&lane->pool->lock);
-    sp_held_deal(lane->pool);
-    sp_lock_release(&lane->pool->lock);
-}
-
 bool sp_held_add_locked(struct sp_lane *lane, uint64_t sequence, uint64_t address, uint64_t bytes) {
     bool changed = sp_load_relaxed(&lane->looks) && atomic_exchange(&lane->looks, false);
     enum sp_held_share share = (enum sp_held_share)atomic_load(&lane->share);
@@ -283,8 +266,14 @@ bool sp_held_add_locked(struct sp_lane *lane, uint64_t sequence, uint64_t addres
     if (bytes == 0)
         return share != SP_HELD_NOTHING || !sp_held_back_here(lane);
     bool may = may_leave(lane, share, address, bytes);
-    if (!may && lane->learned != atomic_load(&lane->stream->handle_use.learned))
-        open_again_locked(lane);
+    if (!may && lane->learned != atomic_load(&lane->stream->handle_use.learned)) {
+        // The stream was forgotten and is known again: it may have its lane open from the next
+        // free on.
+        lane->learned = atomic_load(&lane->stream->handle_use.learned);
+        sp_lock_acquire(&lane->pool->lock);
+        sp_held_deal(lane->pool);
+        sp_lock_release(&lane->pool->lock);
+    }
     lane->uncounted = lane->uncounted || !may || share != SP_HELD_SOME; // an event may fail
     return may;
 }

@@ -97,8 +97,7 @@ bool sp_held_add_locked(struct sp_lane *lane, uint64_t sequence, uint64_t addres
 
 // A put leaves these things to do, once the lane's lock is given back.
 enum sp_left {
-    SP_LEFT_RECORD =
-        1, // the lane holds back more than it may: an event is to stand behind the free
+    SP_LEFT_RECORD = 1,  // an event behind the free, as the lane would hold back more than it may
     SP_LEFT_SHORTEN = 2, // its quick lists may have become long
     SP_LEFT_SLAB = 4,    // the slab is empty and unlinked: its run goes back to the region
     SP_LEFT_BLOCK = 8,   // the large block is BUSY: the quick lists have no place for it

@@ -51,10 +51,6 @@ bool sp_in_flight_is_any(const struct sp_pool *pool) {
     return sp_load_relaxed(&pool->in_flight.taken) != put;
 }
 
-bool sp_in_flight_is_ruled_out(void) {
-    return sp_biased_lock_threads() <= 1;
-}
-
 void sp_in_flight_await(const struct sp_pool *pool, unsigned *pauses) {
     while (*pauses > 0 && sp_in_flight_is_any(pool))
         sp_lock_pause(SP_IN_FLIGHT_PAUSES - (*pauses)--);

@@ -1,10 +1,10 @@
 // Memory in flight: free, and in no list.
 //
 // A thread that moves free memory from a lane to the regions, makes a slab, or looks whether pieces
-// can be put together holds that memory for a moment with no lock held. Another thread that looks
-// everywhere meanwhile finds nothing of it. And while a thread looks at one lane after the other,
-// a block may be freed where it has looked, and another one taken where it has not. So a look that
-// found nothing says that nothing is there only if all was still meanwhile:
+// can be put together holds that memory for a moment with no lock held, and another thread that
+// looks everywhere finds nothing of it. Or a block is freed where it has looked, and another one
+// taken where it has not. So a look that found nothing says that nothing is there only if all was
+// still meanwhile (docs/notes/locks.md):
 //
 //   no free memory was in flight, and nothing was allocated or freed
 //
@@ -48,12 +48,14 @@ struct sp_stillness {
 struct sp_stillness sp_in_flight_begin_look(struct sp_pool *pool);
 bool sp_in_flight_end_look(struct sp_pool *pool, const struct sp_stillness *begin);
 
-// True when some memory is in flight now.
-bool sp_in_flight_is_any(const struct sp_pool *pool);
-
 // True as long as one thread alone has used the library, or another one came when that had ended:
 // then all is still.
-bool sp_in_flight_is_ruled_out(void);
+static inline bool sp_in_flight_is_ruled_out(void) {
+    return sp_biased_lock_threads() <= 1;
+}
+
+// True when some memory is in flight now.
+bool sp_in_flight_is_any(const struct sp_pool *pool);
 
 // Waits while memory is in flight, up to `pauses`, which count down to 0: some tens of
 // milliseconds for SP_IN_FLIGHT_PAUSES of them.

@@ -14,8 +14,8 @@ enum { FIRST_TABLE = 64 };
 // Lanes that no pool uses. They are never given back to the system: see sp_lane_is.
 static struct {
     struct sp_lock lock;
-    struct sp_list lanes; // linked by `link`
-} spare = {.lanes = {&spare.lanes, &spare.lanes}};
+    struct sp_list lanes[2]; // linked by `link`; those with tiers are the second
+} spare = {.lanes = {{&spare.lanes[0], &spare.lanes[0]}, {&spare.lanes[1], &spare.lanes[1]}}};
 
 static void give_spare(struct sp_lane *lane) {
     sp_biased_lock_acquire(&lane->lock);
@@ -25,7 +25,7 @@ static void give_spare(struct sp_lane *lane) {
     sp_store_relaxed(&lane->puts, NULL);
     sp_biased_lock_release(&lane->lock);
     sp_lock_acquire(&spare.lock);
-    sp_list_push_front(&spare.lanes, &lane->link);
+    sp_list_push_front(&spare.lanes[lane->unfenced != NULL], &lane->link);
     sp_lock_release(&spare.lock);
 }
 
@@ -70,22 +70,25 @@ static void init_locked(struct sp_lane *lane, struct sp_pool *pool, struct sp_st
     sp_list_init(&lane->owned_slabs);
     sp_list_init(&lane->link);
     sp_list_init(&lane->legacy_link);
-    for (int i = 0; i < SP_REGION_COUNT; i++) {
+    for (int i = 0; i < SP_REGION_COUNT && lane->unfenced; i++) {
         sp_tier_init_with_calendar(&lane->tiers[i], &lane->due);
         sp_tier_init_with_calendar(&lane->unfenced[i], &lane->covered);
     }
 }
 
-static struct sp_lane *new_lane(struct sp_pool *pool, struct sp_stream *stream) {
+static struct sp_lane *new_lane(struct sp_pool *pool, struct sp_stream *stream, bool has_tiers) {
+    size_t tiers = has_tiers ? sizeof(struct sp_tier[2 * SP_REGION_COUNT]) : 0;
+    size_t size = sp_round_up(sizeof(struct sp_lane) + tiers, _Alignof(struct sp_lane));
     sp_lock_acquire(&spare.lock);
-    struct sp_list *link = sp_list_pop_front(&spare.lanes);
+    struct sp_list *link = sp_list_pop_front(&spare.lanes[has_tiers]);
     sp_lock_release(&spare.lock);
     struct sp_lane *lane = link ? SP_CONTAINER_OF(link, struct sp_lane, link) : NULL;
     if (!lane) {
-        lane = aligned_alloc(_Alignof(struct sp_lane), sizeof *lane);
+        lane = aligned_alloc(_Alignof(struct sp_lane), size);
         if (!lane)
             return NULL;
-        memset(lane, 0, sizeof *lane);
+        memset(lane, 0, size);
+        lane->unfenced = has_tiers ? &lane->tiers[SP_REGION_COUNT] : NULL;
     }
     sp_biased_lock_acquire(&lane->lock);
     init_locked(lane, pool, stream);
@@ -123,33 +126,27 @@ static void tell_by_address_locked(struct sp_pool *pool) {
         sp_store_relaxed(&SP_CONTAINER_OF(link, struct sp_lane, link)->by_address, true);
 }
 
-// Publishes a lane unless another thread was faster. Returns the one in the table, or null without
-// host memory.
-static struct sp_lane *add_locked(struct sp_pool *pool, struct sp_lane *lane) {
-    struct sp_lane_table *table = table_for_locked(pool, lane->stream->slot);
-    if (!table)
-        return NULL;
-    struct sp_lane *known = sp_load_relaxed(&table->lanes[lane->stream->slot]);
-    if (known)
-        return known;
-    if (sp_pool_is_deterministic(pool))
-        sp_progress_set_strict(lane->stream);
-    sp_list_push_back(&pool->lanes.list, &lane->link);
-    if (sp_stream_is_legacy(lane->stream->handle))
-        sp_list_push_back(&pool->lanes.legacy, &lane->legacy_link);
-    sp_add_relaxed(&pool->lanes.count, 1);
-    tell_by_address_locked(pool);
-    sp_held_deal(pool);
-    sp_store_release(&table->lanes[lane->stream->slot], lane);
-    return lane;
-}
-
+// Publishes a lane unless another thread was faster.
 struct sp_lane *sp_lane_make(struct sp_pool *pool, struct sp_stream *stream) {
-    struct sp_lane *made = new_lane(pool, stream);
+    struct sp_lane *made = new_lane(pool, stream, true), *lane = NULL;
     if (!made)
         return NULL;
     sp_lock_acquire(&pool->lock);
-    struct sp_lane *lane = add_locked(pool, made);
+    struct sp_lane_table *table = table_for_locked(pool, stream->slot);
+    if (table)
+        lane = sp_load_relaxed(&table->lanes[stream->slot]);
+    if (table && !lane) {
+        lane = made;
+        if (sp_pool_is_deterministic(pool))
+            sp_progress_set_strict(stream);
+        sp_list_push_back(&pool->lanes.list, &lane->link);
+        if (sp_stream_is_legacy(stream->handle))
+            sp_list_push_back(&pool->lanes.legacy, &lane->legacy_link);
+        sp_add_relaxed(&pool->lanes.count, 1);
+        tell_by_address_locked(pool);
+        sp_held_deal(pool);
+        sp_store_release(&table->lanes[stream->slot], lane);
+    }
     sp_lock_release(&pool->lock);
     if (lane != made)
         give_spare(made);
@@ -164,7 +161,7 @@ struct sp_lane *sp_lane_make_shelf(struct sp_lane *lane) {
         sp_load_relaxed(&lane->stream->acts))
         return lane;
     struct sp_lane *shelf = sp_lane_shelf(lane, pool);
-    struct sp_lane *made = shelf ? NULL : new_lane(pool, lane->stream);
+    struct sp_lane *made = shelf ? NULL : new_lane(pool, lane->stream, false);
     if (!made)
         return shelf ? shelf : lane;
     struct sp_lane *_Atomic *place = &lane->shelves[sp_this_thread->shelf % SP_SHELVES];

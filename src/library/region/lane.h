@@ -7,12 +7,10 @@
 //
 // Threads that allocate and free on one stream stand in each other's way at its lane's lock, and
 // each brings the lane's cache lines over from another processor. So a lane whose lock is contended
-// (sp_biased_lock_is_contended) is *crowded* and gets *shelves*: up to 15 further lanes, for small
-// blocks alone, of which the lane itself is the first one. A thread allocates on one shelf as long
-// as it meets nobody there. A block is freed where its slab is. All shelves are of one stream, so
-// what was freed on any of them is had by rule 1. A thread whose shelf has nothing takes free pages
-// for a slab; where there are none it goes to a shelf that has free blocks. So no pool grows beside
-// what its shelves have free.
+// (sp_biased_lock_is_contended) is *crowded* and gets *shelves*, of which it is the first one: up
+// to 15 further lanes, for small blocks alone and without tiers. A block is freed where its slab
+// is. All shelves are of one stream, so what was freed on any of them is had by rule 1. How threads
+// part, and that no pool grows beside what its shelves have free, is in docs/notes/locks.md.
 //
 //   what a stream uses in a pool == the sum over its lane's shelves, likewise for each other figure
 #ifndef STREAMPOOL_REGION_LANE_H
@@ -79,10 +77,6 @@ struct sp_lane {
     // Guarded by the pool's lock:
     struct sp_list link;        // in pool.lanes.list
     struct sp_list legacy_link; // in pool.lanes.legacy, if its stream is one
-    // All fences are of this stream, and an event stands behind each.
-    struct sp_tier tiers[SP_REGION_COUNT];
-    // Likewise, and no event did when they were last looked through.
-    struct sp_tier unfenced[SP_REGION_COUNT];
     struct sp_calendar due;     // of `tiers`: what is known complete
     struct sp_calendar covered; // of `unfenced`: what has an event behind it
     // So often in a row the stream was made to wait instead of a growth, and what `misses` was at
@@ -92,6 +86,11 @@ struct sp_lane {
     // Guarded by the device's lock, of a pool that was given up; see process/given_up.h:
     struct sp_tree_node awaited; // in device.awaited
     uint64_t awaits;             // the number of the stream, or 0: it is in no tree
+    // Guarded by the pool's lock, by region. All fences are of this stream, and an event stands
+    // behind each of `tiers`; behind those of `unfenced` none did when they were last looked
+    // through. A further shelf has no tiers, which are most of a lane's memory: then it is null.
+    struct sp_tier *unfenced;
+    struct sp_tier tiers[];
 };
 
 // Lanes by stream slot. A larger table replaces a full one and keeps it, for readers take no lock.

@@ -7,24 +7,11 @@
 //   lane     is what one stream has in one pool: slabs, a quick list of large blocks as they were
 //            freed, and the tiers of the memory that was last freed on it.
 //
-// Locks, in the order in which they are taken:
-//
-//   pool.watch.telling  who is told of growths: held while an observer runs; see tell/explain.h.
-//   device.lock   the list of the device's pools. Never held across a driver call.
-//   device.gives  trims of a plain device's pools (supply/trim.h): held while the driver waits.
-//   pool.map_lock mapping and unmapping: held across those driver calls, so by one thread at a time
-//                 for each pool. Whoever finds memory without them never waits for it. The reaper
-//                 alone gives it back after each extent or view, and makes way for others that want
-//                 it.
-//   allowances    who may take what over from another lane's; see region/figures.h.
-//   lane.lock     the slabs, quick lists and counts of one lane. Held for a few instructions, or
-//                 while a large block is taken near at hand; never across a driver call, never
-//                 together with another lane's.
-//   pool.lock     chains, tiers, and the lane table's growth. Short, or given back now and then;
-//                 never across a driver call.
-//   device.holders_lock  the lists of pools that have memory. For a few instructions.
-//   device.space.finding  extents by address, and those that are held; see region/held.h. Likewise.
-//   the worker's  its queue; see base/worker.h. Nothing is taken while it is held.
+// docs/notes/locks.md has all locks in the order in which they are taken. Of them the map lock is
+// held across driver calls that map and unmap, so by one thread at a time for each pool; whoever
+// finds memory without these never waits for it. The reaper alone gives it back after each extent
+// or view, and makes way for others that want it. A lane's lock and the pool's are held for a few
+// instructions, or given back now and then, and never across a driver call.
 //
 // A malloc or free that finds what it wants in its lane takes lane.lock alone, and writes no cache
 // line that another stream's does: what is written often stands in lines of its own, apart from
@@ -64,7 +51,7 @@ struct sp_segment {
     enum sp_region_kind kind;
     // As far as is known there is address space behind it; guarded by the pool's lock, as is.
     bool extends;
-    bool is_lost; // see region/lost.h; written under the map lock and the pool's
+    bool is_lost; // see region/segment.h; written under the map lock and the pool's
     struct sp_view view;
     struct sp_chain chain;
 };

@@ -3,7 +3,7 @@
 #include "base/number.h"
 #include "region/device.h"
 #include "region/figures.h"
-#include "region/free_extents.h"
+#include "region/segment.h"
 
 // Returns the bytes that are neither ready nor missing: live, held by a lane, or pending. No
 // request needs memory that a trim has set aside.

@@ -49,14 +49,10 @@ void sp_retain_forget(struct sp_pool *pool);
 // Sets the delay.
 void sp_retain_set_delay(struct sp_pool *pool, uint64_t synchronizes);
 
-// Notes that so many bytes were primed. The pool's lock is held.
+// With the pool's lock held: notes that so many bytes were primed, or that no more than so many of
+// these are wanted still; and tells whether the pool's free memory is what was mapped ahead.
 void sp_retain_primed(struct sp_pool *pool, uint64_t bytes);
-
-// Notes that no more than so many bytes of what was primed are wanted still. The pool's lock is
-// held.
 void sp_retain_no_more_than(struct sp_pool *pool, uint64_t bytes);
-
-// Tells whether the pool's free memory is what was mapped ahead. The pool's lock is held.
 bool sp_retain_is_primed(const struct sp_pool *pool);
 
 #endif

@@ -1,8 +1,10 @@
 #include "region/segment.h"
 
 #include "base/number.h"
+#include "base/page_map.h"
 #include "order/context.h"
 #include "region/device.h"
+#include "region/figures.h"
 
 #include <stdlib.h>
 
@@ -36,10 +38,6 @@ static void free_segment(struct sp_segment *segment) {
 
 static uint64_t least_size(const struct sp_pool *pool) {
     return sp_round_up(SP_SEGMENT_MIN, pool->device->vmm.granule);
-}
-
-static struct sp_tier *holes_of(const struct sp_segment *segment) {
-    return &segment->pool->regions[segment->kind].holes;
 }
 
 struct sp_segment *sp_segment_to_extend(const struct sp_region *region) {
@@ -99,9 +97,8 @@ static struct sp_outcome open_plain(struct sp_segment *segment, uint64_t bytes,
     return sp_view_open_plain(&segment->view, &pool->device->space, context, id, bytes);
 }
 
-// Makes a segment, of a plain device where the caller wants its `hole`, for a stream or none.
-static struct sp_outcome add(struct sp_pool *pool, enum sp_region_kind kind, uint64_t bytes,
-                             const struct sp_stream *stream, struct sp_block **hole) {
+struct sp_outcome sp_segment_add(struct sp_pool *pool, enum sp_region_kind kind, uint64_t bytes,
+                                 const struct sp_stream *stream, struct sp_block **hole) {
     struct sp_segment *segment = new_segment(pool, kind);
     if (!segment)
         return sp_outcome_of(SP_NO_HOST_MEMORY);
@@ -123,20 +120,10 @@ static struct sp_outcome add(struct sp_pool *pool, enum sp_region_kind kind, uin
         pool->next_rank += bytes;
         *hole = segment->chain.first;
     } else {
-        sp_tier_insert(holes_of(segment), segment->chain.first);
+        sp_segment_insert_hole(segment->chain.first);
     }
     sp_lock_release(&pool->lock);
     return sp_outcome_done();
-}
-
-struct sp_outcome sp_segment_add(struct sp_pool *pool, enum sp_region_kind kind, uint64_t bytes) {
-    return add(pool, kind, bytes, NULL, NULL);
-}
-
-struct sp_outcome sp_segment_add_plain(struct sp_pool *pool, enum sp_region_kind kind,
-                                       uint64_t bytes, const struct sp_stream *stream,
-                                       struct sp_block **hole) {
-    return add(pool, kind, bytes, stream, hole);
 }
 
 void sp_segment_note_loss(struct sp_segment *segment) {
@@ -165,7 +152,7 @@ struct sp_outcome sp_segment_extend(struct sp_segment *segment, uint64_t bytes) 
     sp_lock_acquire(&segment->pool->lock);
     struct sp_block *added = more > 0 ? sp_chain_extend(&segment->chain, more) : NULL;
     if (added)
-        sp_tier_insert(holes_of(segment), added);
+        sp_segment_insert_hole(added);
     else if (more == 0)
         segment->extends = false;
     sp_lock_release(&segment->pool->lock);
@@ -177,27 +164,6 @@ struct sp_outcome sp_segment_extend(struct sp_segment *segment, uint64_t bytes) 
 
 // ----------------------------------------------------------------------------------------- shorter
 
-// Cuts the hole at the segment's end. Returns the size that is left, 0 when it has nothing else:
-// then it is in no list. Address space behind a fixed block is of no use.
-static uint64_t cut_locked(struct sp_segment *segment) {
-    struct sp_chain *chain = &segment->chain;
-    struct sp_block *last = sp_chain_last(chain);
-    uint64_t reach = last->address - chain->address;
-    uint64_t most =
-        segment->kind == SP_REGION_FIXED ? reach : sp_max(least_size(segment->pool), 2 * reach);
-    if (sp_block_state(last) != SP_BLOCK_HOLE || (reach > 0 && chain->size <= most))
-        return chain->size;
-    sp_tier_remove(last);
-    if (reach == 0) {
-        sp_list_remove(&segment->link);
-        return 0;
-    }
-    last = sp_chain_shrink(chain, chain->size - most);
-    if (last)
-        sp_tier_insert(holes_of(segment), last);
-    return most;
-}
-
 void sp_segment_close(struct sp_segment *segment) {
     sp_segment_note_loss(segment);
     sp_chain_close(&segment->chain);
@@ -205,16 +171,28 @@ void sp_segment_close(struct sp_segment *segment) {
     free_segment(segment);
 }
 
+// The hole at its end is cut, where that is long. Address space behind a fixed block is of no use.
 void sp_segment_tidy(struct sp_segment *segment) {
+    struct sp_chain *chain = &segment->chain;
     if (!sp_is_done(sp_view_unmap_stuck(&segment->view)))
         return; // it stands in a hole
     sp_lock_acquire(&segment->pool->lock);
-    uint64_t left = cut_locked(segment);
+    struct sp_block *last = sp_chain_last(chain);
+    uint64_t reach = last->address - chain->address;
+    uint64_t most =
+        segment->kind == SP_REGION_FIXED ? reach : sp_max(least_size(segment->pool), 2 * reach);
+    bool cuts = sp_block_state(last) == SP_BLOCK_HOLE && (reach == 0 || chain->size > most);
+    if (cuts)
+        sp_tier_remove(last);
+    if (cuts && reach == 0)
+        sp_list_remove(&segment->link);
+    else if (cuts && (last = sp_chain_shrink(chain, chain->size - most)))
+        sp_segment_insert_hole(last);
     sp_lock_release(&segment->pool->lock);
-    if (left == 0)
+    if (cuts && reach == 0)
         sp_segment_close(segment);
-    else if (left < segment->view.size)
-        sp_view_shrink(&segment->view, left);
+    else if (cuts)
+        sp_view_shrink(&segment->view, most);
 }
 
 void sp_segment_close_all(struct sp_pool *pool) {
@@ -225,4 +203,164 @@ void sp_segment_close_all(struct sp_pool *pool) {
     }
     sp_store_relaxed(&pool->lost, 0);
     sp_store_relaxed(&pool->lost_whole, 0);
+}
+
+// ------------------------------------------------------------------------------------- lost memory
+
+static bool is_dropped(const struct sp_block *block) {
+    return block && sp_block_state(block) == SP_BLOCK_LOST;
+}
+
+// The first byte of the pages that nothing lies in any more, with what is dropped before the block.
+static uint64_t pages_from(const struct sp_block *block) {
+    const struct sp_block *prev = block->prev;
+    if (!is_dropped(prev))
+        return sp_round_up(block->address, SP_PAGE_SIZE);
+    uint64_t whole = sp_round_up(prev->address, SP_PAGE_SIZE);
+    return sp_max(whole, sp_round_down(block->address, SP_PAGE_SIZE));
+}
+
+static uint64_t pages_until(const struct sp_block *block) {
+    uint64_t end = sp_block_end(block);
+    if (!is_dropped(block->next))
+        return sp_round_down(end, SP_PAGE_SIZE);
+    uint64_t whole = sp_round_down(sp_block_end(block->next), SP_PAGE_SIZE);
+    return sp_min(whole, sp_round_up(end, SP_PAGE_SIZE));
+}
+
+static bool is_whole(const struct sp_segment *segment) {
+    return is_dropped(segment->chain.first) && !segment->chain.first->next;
+}
+
+// A page that several blocks lie in is forgotten with the last of them. One that was forgotten may
+// be somebody else's, so it is never touched again. Dropped blocks have no fences, so to join them
+// needs no memory.
+struct sp_block *sp_lost_drop(struct sp_pool *pool, struct sp_block *block) {
+    struct sp_segment *segment = sp_segment_of(block);
+    uint64_t from = pages_from(block), until = pages_until(block);
+    segment->view.mapped -= block->size;
+    sp_figures_reserved_subtract(pool, block->size);
+    if (from < until)
+        sp_page_map_drop(from, until - from);
+    sp_fence_set_clear(&block->fences);
+    sp_block_set_state(block, SP_BLOCK_LOST);
+    if (is_dropped(block->next))
+        sp_block_absorb_next(block);
+    if (is_dropped(block->prev)) {
+        block = block->prev;
+        sp_block_absorb_next(block);
+    }
+    if (is_whole(segment))
+        sp_add_relaxed(&pool->lost_whole, 1);
+    return block;
+}
+
+// Closes the lost segments that have nothing live.
+static void close_whole(struct sp_pool *pool) {
+    struct sp_list whole = {&whole, &whole}, *next;
+    sp_lock_acquire(&pool->lock);
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
+        SP_LIST_FOR_EACH_SAFE(link, &pool->regions[kind].segments) {
+            const struct sp_segment *segment = SP_CONTAINER_OF(link, struct sp_segment, link);
+            if (!segment->is_lost || !is_whole(segment))
+                continue;
+            sp_list_remove(link);
+            sp_list_push_back(&whole, link);
+            sp_subtract_relaxed(&pool->lost, 1);
+        }
+    }
+    sp_store_relaxed(&pool->lost_whole, 0);
+    sp_lock_release(&pool->lock);
+    while ((next = sp_list_pop_front(&whole)))
+        sp_segment_close(SP_CONTAINER_OF(next, struct sp_segment, link));
+}
+
+// Most memory of a pool is of one context, so the last answer mostly holds for the next segment. A
+// block in no tier is live, or is dropped when it comes to be put into one.
+void sp_lost_find(struct sp_pool *pool) {
+    const struct sp_plain *asked = NULL;
+    bool gone = false;
+    if (!sp_vmm_provider(&pool->device->vmm)->is_of_context)
+        return;
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
+        SP_LIST_FOR_EACH_OF(struct sp_segment, segment, link, &pool->regions[kind].segments) {
+            const struct sp_plain *plain = &segment->view.plain;
+            if (!segment->view.provider->is_of_context || segment->is_lost)
+                continue;
+            if (!asked || plain->context != asked->context ||
+                plain->context_id != asked->context_id)
+                gone = sp_context_is_gone(plain->context, plain->context_id);
+            asked = plain;
+            if (!gone)
+                continue;
+            sp_lock_acquire(&pool->lock);
+            sp_view_lose(&segment->view);
+            segment->is_lost = true;
+            pool->regions[kind].rows_from = 0; // it may lie there
+            pool->regions[kind].mapped -= segment->view.mapped;
+            sp_add_relaxed(&pool->lost, 1);
+            for (struct sp_block *block = segment->chain.first; block; block = block->next) {
+                if (!block->tier)
+                    continue;
+                sp_tier_remove(block);
+                block = sp_lost_drop(pool, block);
+            }
+            sp_lock_release(&pool->lock);
+        }
+    }
+    if (sp_load_relaxed(&pool->lost_whole) > 0)
+        close_whole(pool);
+}
+
+// ------------------------------------------------------------------------------------ free extents
+
+struct sp_free_extents sp_free_extents_between(const struct sp_block *first,
+                                               const struct sp_block *last) {
+    const struct sp_view *view = &sp_segment_of(first)->view;
+    uint64_t begin = first->address, end = sp_block_end(last);
+    const struct sp_extent *low = sp_view_extent_at(view, begin);
+    const struct sp_extent *high = sp_view_extent_at(view, end - 1);
+    struct sp_free_extents parts = {0};
+    if (low->address < begin && low->address + low->size <= end)
+        parts.tail = low->address + low->size - begin;
+    if (high->address >= begin && high->address + high->size > end)
+        parts.front = end - high->address;
+    const struct sp_extent *extent = sp_view_extent_from(view, begin);
+    for (; extent && extent->address + extent->size <= end; extent = sp_view_extent_next(extent))
+        parts.whole += extent->size;
+    return parts;
+}
+
+bool sp_free_extents_has_released(const struct sp_block *first, const struct sp_block *last) {
+    const struct sp_view *view = &sp_segment_of(first)->view;
+    const struct sp_extent *extent = sp_view_extent_at(view, first->address);
+    while (extent && extent->address < sp_block_end(last) && !extent->handle_released)
+        extent = sp_view_extent_next(extent);
+    return extent && extent->address < sp_block_end(last);
+}
+
+void sp_free_extents_each_ready(const struct sp_pool *pool, sp_free_extents_visit *visit,
+                                void *context) {
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
+        struct sp_block *block =
+            sp_tier_best_fit(&pool->regions[kind].ready, pool->device->vmm.granule);
+        for (; block; block = sp_tier_next(block)) {
+            struct sp_extent *extent =
+                sp_view_extent_from(&sp_segment_of(block)->view, block->address);
+            for (; extent && extent->address + extent->size <= sp_block_end(block);
+                 extent = sp_view_extent_next(extent))
+                visit(context, block, extent);
+        }
+    }
+}
+
+static void add_size(void *sum, const struct sp_block *block, struct sp_extent *extent) {
+    (void)block;
+    *(uint64_t *)sum += extent->size;
+}
+
+uint64_t sp_free_extents_ready_bytes(const struct sp_pool *pool) {
+    uint64_t sum = 0;
+    sp_free_extents_each_ready(pool, add_size, &sum);
+    return sum;
 }

@@ -34,15 +34,18 @@ struct sp_segment *sp_segment_to_extend(const struct sp_region *region);
 // UINT64_MAX. The pool's lock is held.
 uint64_t sp_segment_room_behind(const struct sp_block *block);
 
-// Adds a segment with a hole of `bytes` (a multiple of the granule) or more.
-struct sp_outcome sp_segment_add(struct sp_pool *pool, enum sp_region_kind kind, uint64_t bytes);
+// Puts a hole among those of its region. The pool's lock is held.
+static inline void sp_segment_insert_hole(struct sp_block *hole) {
+    const struct sp_segment *segment = sp_segment_of(hole);
+    sp_tier_insert(&segment->pool->regions[segment->kind].holes, hole);
+}
 
-// Adds a segment of a plain device: `bytes` (a multiple of the granule) of memory, all of it a hole
-// that is set aside (BUSY, and in no tier) until it is mapped. SP_NOT_SUPPORTED for a request of a
-// stream that can't use it, and where the pool lets in peers.
-struct sp_outcome sp_segment_add_plain(struct sp_pool *pool, enum sp_region_kind kind,
-                                       uint64_t bytes, const struct sp_stream *stream,
-                                       struct sp_block **hole);
+// Adds a segment with a hole of `bytes` (a multiple of the granule) or more. Where the caller wants
+// its `hole` it is one of a plain device: `bytes` of memory, all of it a hole that is set aside
+// (BUSY, and in no tier) until it is mapped. Then SP_NOT_SUPPORTED for a request of a stream that
+// can't use it, and where the pool lets in peers.
+struct sp_outcome sp_segment_add(struct sp_pool *pool, enum sp_region_kind kind, uint64_t bytes,
+                                 const struct sp_stream *stream, struct sp_block **hole);
 
 // Finds out if the memory of a plain device has ended with its context. Any lock may be held.
 void sp_segment_note_loss(struct sp_segment *segment);
@@ -60,5 +63,70 @@ void sp_segment_close(struct sp_segment *segment);
 
 // Closes all segments at a pool's end, when no memory is mapped. No lock is held.
 void sp_segment_close_all(struct sp_pool *pool);
+
+// ------------------------------------------------------------------------------------- lost memory
+
+// Lost memory: that of a plain device (vmm/view.h) whose context was reset or destroyed.
+//
+// A segment whose memory has ended so is *lost*. Nothing of it is free any more: what was is
+// dropped. A live block stays what it is, so that it is found when it is freed; then it is dropped,
+// too. Nothing is ever taken from a lost segment, so a block that was handed out before the segment
+// was known to be lost is dropped wherever it would be put into a tier.
+//
+// The driver may give the addresses to somebody else, another pool or this one. So the page map
+// forgets what is dropped, page by page. New memory that lies where a page isn't forgotten yet is
+// not used (vmm/view.h).
+//
+// A trim asks what is lost, and so does a miss that finds the primary context to be another one
+// than before. So no request is served from memory that was lost before it began. Before a request
+// is refused, all pools of the device are asked: what they have lost, new memory can't lie at.
+//
+//   reserved = what is mapped + what of lost segments isn't dropped
+
+// Asks whether the contexts of the pool's memory are gone, once each, takes note of what is lost,
+// and closes the segments that have nothing else. The map lock is held, and nobody is giving memory
+// of the pool back to the driver.
+void sp_lost_find(struct sp_pool *pool);
+
+// Buries a block of a lost segment that is BUSY or handed back, and in no index. Returns the block
+// that it became part of. The pool's lock is held.
+struct sp_block *sp_lost_drop(struct sp_pool *pool, struct sp_block *block);
+
+// ------------------------------------------------------------------------------------ free extents
+
+// These tell what could be made of free memory, by the extents that it lies in: whole ones can be
+// released, or mapped elsewhere, and the free ends of others can begin a stitched view, its `tail`,
+// or end it, its `front` (see the picture in supply/pieces.h). An extent is whole if all of it is
+// free, in however many blocks and whatever these wait for.
+
+// The bytes of each part of a row.
+struct sp_free_extents {
+    uint64_t whole;
+    uint64_t tail, front;
+};
+
+// Returns the parts of the row from one block to another. The map lock and the pool's lock are
+// held.
+struct sp_free_extents sp_free_extents_between(const struct sp_block *first,
+                                               const struct sp_block *last);
+
+// Tells whether one of the row's extents can't be mapped again, since its handle was released
+// already, in a trim that the driver didn't let end. The pool's lock is held.
+bool sp_free_extents_has_released(const struct sp_block *first, const struct sp_block *last);
+
+// Calls `visit` for each extent that lies wholly in a ready block. However many blocks there are
+// that are smaller than an extent, none is looked at. The pool's lock is held, as in the next.
+typedef void sp_free_extents_visit(void *context, const struct sp_block *block,
+                                   struct sp_extent *extent);
+void sp_free_extents_each_ready(const struct sp_pool *pool, sp_free_extents_visit *visit,
+                                void *context);
+
+// Returns the bytes of these.
+uint64_t sp_free_extents_ready_bytes(const struct sp_pool *pool);
+
+// Tells whether a block is in no use, whatever it waits for. The pool's lock is held.
+static inline bool sp_free_extents_is_free(const struct sp_block *block) {
+    return block->tier && block->tier->state == SP_BLOCK_FREE;
+}
 
 #endif

@@ -3,21 +3,12 @@
 #include "region/device.h"
 #include "region/held.h"
 #include "region/lane.h"
-#include "region/lost.h"
+#include "region/segment.h"
 
 // The lane that all fences of a block are of, or null.
 static inline struct sp_lane *lane_of(const struct sp_pool *pool,
                                       const struct sp_fence_set *fences) {
     return fences->count == 1 ? sp_lane_find(pool, sp_fence_set_at(fences, 0)->slot) : NULL;
-}
-
-// Memory with no event behind it never joins memory with one: others could have that, and the
-// fences of a block are those of all that has joined it. A lazy lane has no need to tell them
-// apart: whoever wants its memory can have an event recorded.
-static inline struct sp_tier *tier_of_lane(struct sp_lane *lane, enum sp_region_kind kind,
-                                           uint64_t sequence) {
-    bool fenced = sequence <= lane->covered.now || sp_held_is_lazy(lane);
-    return fenced ? &lane->tiers[kind] : &lane->unfenced[kind];
 }
 
 // Returns the tier for a block that is no lane's.
@@ -34,13 +25,18 @@ static struct sp_tier *tier_of_region(struct sp_pool *pool, enum sp_region_kind 
 }
 
 // The tier that a block with these fences belongs to: ready without any; a lane's when all are of
-// its stream.
+// its stream. Memory with no event behind it never joins memory with one: others could have that,
+// and the fences of a block are those of all that has joined it. A lazy lane has no need to tell
+// them apart: whoever wants its memory can have an event recorded.
 static inline struct sp_tier *tier_for(struct sp_pool *pool, enum sp_region_kind kind,
                                        const struct sp_fence_set *fences, struct sp_lane *lane) {
     if (sp_fence_set_empty(fences))
         return &pool->regions[kind].ready;
-    return lane ? tier_of_lane(lane, kind, sp_fence_set_at(fences, 0)->sequence)
-                : tier_of_region(pool, kind, fences);
+    if (!lane)
+        return tier_of_region(pool, kind, fences);
+    bool fenced =
+        sp_fence_set_at(fences, 0)->sequence <= lane->covered.now || sp_held_is_lazy(lane);
+    return fenced ? &lane->tiers[kind] : &lane->unfenced[kind];
 }
 
 static inline void note_size(struct sp_pool *pool, const struct sp_lane *lane,
@@ -75,45 +71,12 @@ SP_APART static struct sp_block *insert_beside_late(struct sp_pool *pool, struct
     return sp_tier_insert(tier, block);
 }
 
-static inline bool may_have_late(const struct sp_pool *pool, const struct sp_tier *tier,
-                                 const struct sp_block *block, const struct sp_lane *lane) {
-    enum sp_region_kind kind = sp_segment_of(block)->kind;
-    return lane
-               ? SP_UNLIKELY(sp_calendar_is_behind(&lane->covered)) && tier == &lane->unfenced[kind]
-               : tier == &pool->regions[kind].unfenced;
-}
-
 // A neighbour that is complete doesn't wait for the block that is put beside it.
 static inline void reinsert_complete(struct sp_pool *pool, const struct sp_tier *tier,
                                      struct sp_block *neighbour) {
     if (neighbour && neighbour->tier == tier &&
         SP_UNLIKELY(sp_pool_knows(pool, *sp_fence_set_at(&neighbour->fences, 0))))
         reinsert(pool, neighbour);
-}
-
-// A block whose fences have been pruned, and the lane that they are of. What lies among the
-// unfenced blocks and has an event behind it by now is moved before another one can join it.
-static inline struct sp_block *insert_pruned(struct sp_pool *pool, struct sp_block *block,
-                                             struct sp_lane *lane) {
-    if (lane)
-        sp_settle_fenced(lane);
-    struct sp_tier *tier = tier_for(pool, sp_segment_of(block)->kind, &block->fences, lane);
-    if (lane) {
-        reinsert_complete(pool, tier, block->prev);
-        reinsert_complete(pool, tier, block->next);
-    }
-    struct sp_block *inserted = may_have_late(pool, tier, block, lane)
-                                    ? insert_beside_late(pool, tier, block)
-                                    : sp_tier_insert(tier, block);
-    note_size(pool, lane, inserted);
-    return inserted;
-}
-
-struct sp_block *sp_settle_insert(struct sp_pool *pool, struct sp_block *block) {
-    if (SP_UNLIKELY(sp_segment_of(block)->is_lost))
-        return sp_lost_drop(pool, block);
-    sp_fence_set_prune(&block->fences, sp_pool_measure(pool));
-    return insert_pruned(pool, block, lane_of(pool, &block->fences));
 }
 
 // The neighbour as ready memory that a block of a lane may swallow, or null. What is swallowed is
@@ -130,25 +93,47 @@ static struct sp_block *swallowable(const struct sp_lane *lane, const struct sp_
     return lies_there ? neighbour : NULL;
 }
 
-struct sp_block *sp_settle_insert_and_swallow(struct sp_pool *pool, struct sp_block *block) {
+// A block among the unfenced ones that has an event behind it by now is moved before another one
+// can join it.
+static inline struct sp_block *insert(struct sp_pool *pool, struct sp_block *block, bool swallows) {
+    enum sp_region_kind kind = sp_segment_of(block)->kind;
     if (SP_UNLIKELY(sp_segment_of(block)->is_lost))
         return sp_lost_drop(pool, block);
     sp_fence_set_prune(&block->fences, sp_pool_measure(pool));
     struct sp_lane *lane = lane_of(pool, &block->fences);
-    if (!lane)
-        return insert_pruned(pool, block, NULL);
-    struct sp_block *next = swallowable(lane, block, block->next);
+    struct sp_block *next = lane && swallows ? swallowable(lane, block, block->next) : NULL;
     if (next) {
         sp_tier_remove(next);
         sp_block_absorb_next(block); // ready memory has no fences, so this needs no memory
     }
-    struct sp_block *prev = swallowable(lane, block, block->prev);
+    struct sp_block *prev = lane && swallows ? swallowable(lane, block, block->prev) : NULL;
     if (prev) {
         sp_tier_remove(prev);
         sp_block_absorb_next(prev); // one fence has its place in the set itself
         block = prev;
     }
-    return insert_pruned(pool, block, lane);
+    if (lane)
+        sp_settle_fenced(lane);
+    struct sp_tier *tier = tier_for(pool, kind, &block->fences, lane);
+    bool may_have_late = tier == &pool->regions[kind].unfenced;
+    if (lane) {
+        reinsert_complete(pool, tier, block->prev);
+        reinsert_complete(pool, tier, block->next);
+        may_have_late =
+            SP_UNLIKELY(sp_calendar_is_behind(&lane->covered)) && tier == &lane->unfenced[kind];
+    }
+    struct sp_block *inserted =
+        may_have_late ? insert_beside_late(pool, tier, block) : sp_tier_insert(tier, block);
+    note_size(pool, lane, inserted);
+    return inserted;
+}
+
+struct sp_block *sp_settle_insert(struct sp_pool *pool, struct sp_block *block) {
+    return insert(pool, block, false);
+}
+
+struct sp_block *sp_settle_insert_and_swallow(struct sp_pool *pool, struct sp_block *block) {
+    return insert(pool, block, true);
 }
 
 // ---------------------------------------------------------------------------------------- settling

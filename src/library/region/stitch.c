@@ -35,24 +35,6 @@ static bool are_usable(const struct sp_request *request, const struct sp_chain *
     return !block || block->address >= home + size;
 }
 
-// Cuts what stands before `address` off a BUSY block and frees it. Returns the rest, or null
-// without host memory.
-static struct sp_block *cut_front(struct sp_pool *pool, struct sp_block *block, uint64_t address) {
-    if (block->address == address)
-        return block;
-    struct sp_block *rest = sp_block_split(block, address - block->address);
-    if (rest)
-        sp_settle_insert(pool, block);
-    return rest;
-}
-
-static bool cut_back(struct sp_pool *pool, struct sp_block *block, uint64_t size) {
-    struct sp_block *rest = block->size > size ? sp_block_split(block, size) : NULL;
-    if (rest)
-        sp_settle_insert(pool, rest);
-    return block->size <= size;
-}
-
 // Joins the free neighbours behind a BUSY block to it until it reaches `end`.
 static bool join_until(struct sp_block *block, uint64_t end) {
     while (sp_block_end(block) < end) {
@@ -67,7 +49,7 @@ static bool join_until(struct sp_block *block, uint64_t end) {
     return true;
 }
 
-// Pages are stitched whole.
+// Pages are stitched whole. What stands before the part and behind it is free still.
 struct sp_block *sp_stitch_take_home(const struct sp_request *request, struct sp_chain *chain,
                                      uint64_t home, uint64_t wanted) {
     struct sp_pool *pool = request->pool;
@@ -81,10 +63,16 @@ struct sp_block *sp_stitch_take_home(const struct sp_request *request, struct sp
         sp_settle_insert(pool, block);
         return NULL;
     }
-    struct sp_block *exact = cut_front(pool, block, home);
-    if (exact && cut_back(pool, exact, size))
-        return exact;
-    sp_settle_insert(pool, exact ? exact : block);
+    struct sp_block *part =
+        block->address < home ? sp_block_split(block, home - block->address) : block;
+    if (part && part != block)
+        sp_settle_insert(pool, block);
+    struct sp_block *rest = part && part->size > size ? sp_block_split(part, size) : NULL;
+    if (rest)
+        sp_settle_insert(pool, rest);
+    if (part && part->size == size)
+        return part;
+    sp_settle_insert(pool, part ? part : block);
     return NULL;
 }
 
@@ -100,24 +88,17 @@ static void vacate(struct sp_block *block) {
         sp_block_absorb_next(block->prev);
 }
 
-// Gives the block the fences of all its pieces, and room for one more.
+// Gives the block the fences of all its pieces, and room for one more. Giving back mustn't fail, so
+// each piece has room for what the block can carry then: what it carries now, or the fence of the
+// one stream in whose quick list it was, and in either case one free more.
 static bool gather_fences(struct sp_block *block, struct sp_block *const *pieces, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        if (!sp_fence_set_join(&block->fences, &pieces[i]->fences))
-            return false;
-    }
-    return sp_fence_set_reserve(&block->fences, 1);
-}
-
-// Giving back mustn't fail, so each piece has room for what the block can carry then: what it
-// carries now, or the fence of the one stream in whose quick list it was, and in either case one
-// free more.
-static bool make_room(const struct sp_block *block, struct sp_block *const *pieces, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        if (!sp_fence_set_reserve(&pieces[i]->fences, block->fences.count + 2))
-            return false;
-    }
-    return true;
+    bool all = true;
+    for (size_t i = 0; all && i < count; i++)
+        all = sp_fence_set_join(&block->fences, &pieces[i]->fences);
+    all = all && sp_fence_set_reserve(&block->fences, 1);
+    for (size_t i = 0; all && i < count; i++)
+        all = sp_fence_set_reserve(&pieces[i]->fences, block->fences.count + 2);
+    return all;
 }
 
 struct sp_block *sp_stitch_begin(struct sp_stitch *stitch, uint64_t address, uint64_t size,
@@ -127,7 +108,7 @@ struct sp_block *sp_stitch_begin(struct sp_stitch *stitch, uint64_t address, uin
     struct sp_block *block =
         vacant->address < address ? sp_block_split(vacant, address - vacant->address) : vacant;
     bool cut = block && (block->size <= size || sp_block_split(block, size));
-    if (!cut || !gather_fences(block, pieces, count) || !make_room(block, pieces, count)) {
+    if (!cut || !gather_fences(block, pieces, count)) {
         vacate(sp_chain_find(&stitch->segment.chain, address));
         return NULL;
     }
@@ -153,12 +134,6 @@ bool sp_stitch_reserve(struct sp_block *block, uint32_t extra) {
     return true;
 }
 
-static void note_fences(struct sp_stitch *stitch, const struct sp_fence_set *fences) {
-    sp_fence_set_prune(&stitch->used, sp_pool_measure(stitch->segment.pool));
-    if (!sp_fence_set_join(&stitch->used, fences))
-        stitch->used_more = true;
-}
-
 uint64_t sp_stitch_end(struct sp_pool *pool, struct sp_block *block) {
     struct sp_stitch *stitch = sp_stitch_view_of(block);
     uint64_t size = block->size;
@@ -167,11 +142,13 @@ uint64_t sp_stitch_end(struct sp_pool *pool, struct sp_block *block) {
          i < stitch->count && stitch->runs[i].address < end; i++) {
         struct part part = part_of(&stitch->runs[i], block->address, end);
         struct sp_block *piece = sp_chain_find(stitch->runs[i].chain, part.home);
-        sp_fence_set_join(&piece->fences, &block->fences); // there is room: see make_room
+        sp_fence_set_join(&piece->fences, &block->fences); // there is room: see gather_fences
         piece->is_foreign = block->is_foreign;
         sp_settle_insert(pool, piece);
     }
-    note_fences(stitch, &block->fences);
+    sp_fence_set_prune(&stitch->used, sp_pool_measure(pool));
+    if (!sp_fence_set_join(&stitch->used, &block->fences))
+        stitch->used_more = true;
     stitch->blocks--;
     vacate(block);
     return size;
@@ -274,19 +251,16 @@ static void make_zombie(struct sp_pool *pool, struct sp_stitch *stitch) {
 }
 
 // A view without a valid run holds no block, and will never serve one again.
-static void invalidate(struct sp_stitch *stitch, struct sp_run *run) {
-    stitch->valid_count -= run->valid;
-    if (stitch->kept)
-        stitch->segment.pool->kept.mapping_count -= run->valid;
-    run->valid = false;
-    if (stitch->kept && stitch->valid_count == 0)
-        make_zombie(stitch->segment.pool, stitch);
-}
-
 void sp_stitch_invalidate(struct sp_extent *extent) {
     SP_LIST_FOR_EACH_OF(const struct sp_alias_entry, entry, link, &extent->aliases) {
         struct sp_stitch *stitch = entry->alias->owner;
-        invalidate(stitch, &stitch->runs[entry - entry->alias->entries]);
+        struct sp_run *run = &stitch->runs[entry - entry->alias->entries];
+        stitch->valid_count -= run->valid;
+        if (stitch->kept)
+            stitch->segment.pool->kept.mapping_count -= run->valid;
+        run->valid = false;
+        if (stitch->kept && stitch->valid_count == 0)
+            make_zombie(stitch->segment.pool, stitch);
     }
 }
 

@@ -48,22 +48,18 @@ static struct sp_outcome set_one(struct walk *walk, CUdeviceptr address, size_t 
     return sp_outcome_done();
 }
 
-static struct sp_outcome set_extent(struct walk *walk, const struct sp_extent *extent) {
-    struct sp_outcome outcome = set_one(walk, extent->address, extent->size);
-    SP_LIST_FOR_EACH_OF(const struct sp_alias_entry, entry, link, &extent->aliases) {
-        if (sp_is_done(outcome))
-            outcome = set_one(walk, entry->address, entry->size);
-    }
-    return outcome;
-}
-
 static struct sp_outcome set_all(struct walk *walk, const struct sp_pool *pool) {
     struct sp_outcome outcome = sp_outcome_done();
     for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
         SP_LIST_FOR_EACH_OF(const struct sp_segment, segment, link, &pool->regions[kind].segments) {
             struct sp_extent *extent = sp_view_extent_from(&segment->view, 0);
-            for (; extent && sp_is_done(outcome); extent = sp_view_extent_next(extent))
-                outcome = set_extent(walk, extent);
+            for (; extent && sp_is_done(outcome); extent = sp_view_extent_next(extent)) {
+                outcome = set_one(walk, extent->address, extent->size);
+                SP_LIST_FOR_EACH_OF(const struct sp_alias_entry, entry, link, &extent->aliases) {
+                    if (sp_is_done(outcome))
+                        outcome = set_one(walk, entry->address, entry->size);
+                }
+            }
         }
     }
     return outcome;
@@ -96,28 +92,11 @@ static struct sp_outcome change_locked(struct sp_pool *pool, const struct change
 
 // ---------------------------------------------------------------------------------------- checking
 
-static poolError_t check_peer(const struct sp_pool *pool, int peer, enum poolMemAccessFlags flags) {
-    bool possible = false;
-    if (flags == poolMemAccessFlagsProtNone)
-        return poolSuccess;
-    struct sp_outcome outcome = sp_access_is_possible(&pool->device->vmm, peer, &possible);
-    if (!sp_is_done(outcome))
-        return sp_fail_outcome(outcome, "asking whether a device can access another's memory");
-    if (!possible)
-        return sp_fail(poolErrorInvalidDevice,
-                       "device %d can't access memory of device %d (cuDeviceCanAccessPeer)", peer,
-                       pool->device->vmm.ordinal);
-    return sp_vmm_provider(&pool->device->vmm)->lets_peers_in
-               ? poolSuccess
-               : sp_fail(poolErrorNotSupported,
-                         "device %d has no virtual memory management, so access to one pool can't "
-                         "be given; cuCtxEnablePeerAccess lets device %d in to all of its memory",
-                         pool->device->vmm.ordinal, peer);
-}
-
 static poolError_t check(const struct sp_pool *pool, const struct poolMemAccessDesc *desc) {
     const struct poolMemLocation *location = &desc->location;
-    int own = pool->device->vmm.ordinal;
+    const struct sp_vmm_device *device = &pool->device->vmm;
+    int own = device->ordinal, peer = location->id;
+    bool possible = false;
     if (location->type != poolMemLocationTypeDevice)
         return sp_fail(poolErrorInvalidValue, "%d is not a location that can be given access",
                        (int)location->type);
@@ -125,16 +104,28 @@ static poolError_t check(const struct sp_pool *pool, const struct poolMemAccessD
         desc->flags != poolMemAccessFlagsProtReadWrite)
         return sp_fail(poolErrorInvalidValue, "%d is not one of poolMemAccessFlags",
                        (int)desc->flags);
-    if (!sp_device_exists(location->id))
-        return sp_fail(poolErrorInvalidDevice, "there is no device %d", location->id);
-    if (location->id != own)
-        return check_peer(pool, location->id, desc->flags);
-    if (desc->flags == poolMemAccessFlagsProtNone)
+    if (!sp_device_exists(peer))
+        return sp_fail(poolErrorInvalidDevice, "there is no device %d", peer);
+    if (peer == own && desc->flags == poolMemAccessFlagsProtNone)
         return sp_fail(poolErrorInvalidDevice,
                        "device %d can't be denied the memory of its own pool", own);
-    if (desc->flags == poolMemAccessFlagsProtRead)
+    if (peer == own && desc->flags == poolMemAccessFlagsProtRead)
         return sp_fail(poolErrorNotSupported, "device %d writes to the memory of its own pool",
                        own);
+    if (peer == own || desc->flags == poolMemAccessFlagsProtNone)
+        return poolSuccess;
+    struct sp_outcome outcome = sp_access_is_possible(device, peer, &possible);
+    if (!sp_is_done(outcome))
+        return sp_fail_outcome(outcome, "asking whether a device can access another's memory");
+    if (!possible)
+        return sp_fail(poolErrorInvalidDevice,
+                       "device %d can't access memory of device %d (cuDeviceCanAccessPeer)", peer,
+                       own);
+    if (!sp_vmm_provider(device)->lets_peers_in)
+        return sp_fail(poolErrorNotSupported,
+                       "device %d has no virtual memory management, so access to one pool can't "
+                       "be given; cuCtxEnablePeerAccess lets device %d in to all of its memory",
+                       own, peer);
     return poolSuccess;
 }
 

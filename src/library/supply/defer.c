@@ -30,17 +30,6 @@ bool sp_defer_trim(struct sp_pool *pool) {
 
 // ----------------------------------------------------------------------------------------- burying
 
-static struct sp_stitch *stitch_at(struct sp_list *link) {
-    return SP_CONTAINER_OF(link, struct sp_stitch, by_use);
-}
-
-// Tells whether all work through a zombie has completed, and forgets what of it has. One whose
-// fences found no host memory is never over.
-static bool is_over(struct sp_stitch *stitch) {
-    sp_fence_set_prune(&stitch->used, sp_pool_measure(stitch->segment.pool));
-    return sp_fence_set_empty(&stitch->used) && !stitch->used_more;
-}
-
 static void close_stitch(struct sp_stitch *stitch) {
     sp_fence_set_clear(&stitch->used);
     sp_chain_close(&stitch->segment.chain);
@@ -65,13 +54,16 @@ struct sp_outcome sp_defer_bury_view(struct sp_pool *pool, struct sp_stitch *sti
 struct sp_outcome sp_defer_bury_one(struct sp_pool *pool, bool *buried) {
     struct sp_stitch *stitch = NULL;
     sp_lock_acquire(&pool->lock);
-    SP_LIST_FOR_EACH_SAFE(link, &pool->kept.zombies) {
-        if (!is_over(stitch_at(link)))
-            continue;
-        stitch = stitch_at(link);
-        sp_list_remove(link);
-        sp_subtract_relaxed(&pool->kept.zombie_count, 1);
+    SP_LIST_FOR_EACH_OF(struct sp_stitch, zombie, by_use, &pool->kept.zombies) {
+        sp_fence_set_prune(&zombie->used, sp_pool_measure(pool));
+        if (!sp_fence_set_empty(&zombie->used) || zombie->used_more)
+            continue; // one whose fences found no host memory never goes
+        stitch = zombie;
         break;
+    }
+    if (stitch) {
+        sp_list_remove(&stitch->by_use);
+        sp_subtract_relaxed(&pool->kept.zombie_count, 1);
     }
     sp_lock_release(&pool->lock);
     struct sp_outcome outcome = stitch ? sp_defer_bury_view(pool, stitch) : sp_outcome_done();
@@ -97,17 +89,14 @@ struct sp_outcome sp_defer_bury_all(struct sp_pool *pool, size_t *buried) {
     return outcome;
 }
 
-static void close_list(struct sp_list *list) {
-    while (!sp_list_empty(list)) {
-        struct sp_stitch *stitch = stitch_at(sp_list_pop_front(list));
+void sp_defer_bury_at_end(struct sp_pool *pool) {
+    struct sp_list *link;
+    while ((link = sp_list_pop_front(&pool->kept.views)) ||
+           (link = sp_list_pop_front(&pool->kept.zombies))) {
+        struct sp_stitch *stitch = SP_CONTAINER_OF(link, struct sp_stitch, by_use);
         sp_alias_unmap_all(stitch->alias);
         close_stitch(stitch);
     }
-}
-
-void sp_defer_bury_at_end(struct sp_pool *pool) {
-    close_list(&pool->kept.views);
-    close_list(&pool->kept.zombies);
 }
 
 void sp_defer_bury(struct sp_pool *pool) {

@@ -1,6 +1,6 @@
 // Growing: mapping new memory.
 //
-// A plan says where (supply/plan.h), and what is set aside for it. The pool's lock is given back,
+// A plan says where, and what is set aside for it. The pool's lock is given back,
 // the driver is called, and the result is published, which can't fail any more. The map lock, held
 // all the while, keeps other mappers out.
 #ifndef STREAMPOOL_SUPPLY_GROW_H
@@ -26,5 +26,8 @@ void sp_grow_count(struct sp_pool *pool, const struct sp_block *block, uint64_t 
 
 // Unmaps such a block again. The map lock is held.
 void sp_grow_back(struct sp_pool *pool, struct sp_block *block);
+
+// The least that a growth for the request would map now. The pool's lock is held.
+uint64_t sp_grow_least(const struct sp_request *request);
 
 #endif

@@ -152,22 +152,18 @@ static uint64_t growth_unit(struct sp_pool *pool, enum sp_region_kind kind, uint
     return sp_round_up(unit, granule);
 }
 
-// Rounds up to an eighth of the power of two that is in it, so to at most an eighth more.
-static uint64_t size_class(uint64_t bytes) {
-    uint64_t step = SP_PLAIN_GRANULE;
-    while (step * 16 <= bytes)
-        step *= 2;
-    return sp_round_up(bytes, step);
-}
-
 uint64_t sp_growth_amount(struct sp_pool *pool, enum sp_region_kind kind, uint64_t need) {
     uint64_t room = sp_figures_below_limit(pool);
     uint64_t unit = growth_unit(pool, kind, need);
     uint64_t granule = granule_of(pool);
     uint64_t bounded = sp_round_down(sp_growth_room(pool, need), granule);
     uint64_t amount = sp_max(need, sp_min(unit, bounded));
-    if (!sp_vmm_provider(&pool->device->vmm)->divides && kind != SP_REGION_FIXED)
-        amount = size_class(amount);
+    if (!sp_vmm_provider(&pool->device->vmm)->divides && kind != SP_REGION_FIXED) {
+        uint64_t step = SP_PLAIN_GRANULE; // an eighth of the power of two that is in it
+        while (step * 16 <= amount)
+            step *= 2;
+        amount = sp_round_up(amount, step);
+    }
     return amount > room ? sp_round_down(room, granule) : amount;
 }
 

@@ -2,9 +2,9 @@
 
 #include "base/number.h"
 #include "region/device.h"
-#include "region/free_extents.h"
+#include "region/segment.h"
+#include "supply/grow.h"
 #include "supply/growth.h"
-#include "supply/plan.h"
 
 #include <stdlib.h>
 
@@ -260,7 +260,7 @@ static bool is_worth_it(const struct sp_request *request, const struct choice *c
         return false;
     if ((waits || request->sources & 1U << SP_REGION_PAGES) && !held)
         return missing < request->size;
-    uint64_t otherwise = sp_plan_least(request);
+    uint64_t otherwise = sp_grow_least(request);
     return missing < otherwise - otherwise / SP_SAVING_SHARE;
 }
 

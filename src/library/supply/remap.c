@@ -37,17 +37,6 @@ static void free_plan(struct plan *plan) {
 
 // ----------------------------------------------------------------------------------- setting aside
 
-static size_t count_extents(const struct plan *plan) {
-    size_t count = 0;
-    for (size_t i = 0; i < plan->pieces.count; i++) {
-        const struct sp_piece *piece = &plan->pieces.list[i];
-        struct sp_extent *extent = sp_view_extent_at(&piece->segment->view, piece->begin);
-        for (; extent && extent->address < piece->end; extent = sp_view_extent_next(extent))
-            count++;
-    }
-    return count;
-}
-
 // Gives the old memory back. The new one is given back otherwise.
 static void give_back_locked(struct sp_pool *pool, const struct plan *plan) {
     for (size_t i = 0; i < plan->extent_count; i++) {
@@ -61,9 +50,7 @@ static bool set_piece_aside(const struct sp_request *request, struct plan *plan,
     struct sp_extent *extent = sp_view_extent_at(&piece->segment->view, piece->begin);
     for (; extent && extent->address < piece->end; extent = sp_view_extent_next(extent)) {
         uint64_t begin = sp_max(extent->address, piece->begin);
-        uint64_t end = extent->address + extent->size < piece->end ? extent->address + extent->size
-                                                                   : piece->end;
-        uint64_t size = end - begin;
+        uint64_t size = sp_min(extent->address + extent->size, piece->end) - begin;
         struct sp_block *block = sp_stitch_take_home(request, &piece->segment->chain, begin, size);
         if (!block)
             return false;
@@ -75,7 +62,13 @@ static bool set_piece_aside(const struct sp_request *request, struct plan *plan,
 
 // Sets the chosen pieces aside. New memory has as many extents as it has granules at most.
 static bool set_aside_locked(const struct sp_request *request, struct plan *plan) {
-    size_t count = count_extents(plan);
+    size_t count = 0;
+    for (size_t i = 0; i < plan->pieces.count; i++) {
+        const struct sp_piece *piece = &plan->pieces.list[i];
+        struct sp_extent *extent = sp_view_extent_at(&piece->segment->view, piece->begin);
+        for (; extent && extent->address < piece->end; extent = sp_view_extent_next(extent))
+            count++;
+    }
     if (count > plan->extents_max) {
         sp_request_tell(request, remap(request, poolGrowthRemapTooLong, count, 0));
         return false;
@@ -195,29 +188,25 @@ static struct sp_outcome make_stitch(struct sp_pool *pool, const struct plan *pl
     return sp_outcome_done();
 }
 
-// Counts the new memory. The surplus of its last extent is free memory.
-static void publish_fresh_locked(struct sp_pool *pool, const struct sp_request *request,
-                                 const struct plan *plan) {
-    if (!plan->fresh)
-        return;
-    sp_request_tell(request, remap(request, poolGrowthRemapUsed, 0, 0));
-    sp_request_tell(request, growth(request, plan->fresh, plan->fresh_size,
-                                    request->size - plan->pieces.missing));
-    sp_grow_count(pool, plan->fresh, plan->fresh_size);
-    if (plan->fresh_size > plan->pieces.missing)
-        sp_settle_insert(
-            pool, sp_chain_find(plan->fresh->chain, plan->fresh->address + plan->pieces.missing));
-}
-
-// Takes the block in the new view. Without host memory nothing is published.
+// Takes the block in the new view, and counts the new memory. The surplus of its last extent is
+// free memory. Without host memory nothing is published.
 static struct sp_outcome publish(const struct sp_request *request, const struct plan *plan,
                                  struct sp_stitch *stitch, struct sp_block **block) {
     struct sp_pool *pool = request->pool;
     uint64_t offset = plan->blocks[0]->address - plan->extents[0]->address;
+    uint64_t missing = plan->pieces.missing;
     sp_lock_acquire(&pool->lock);
     *block = sp_stitch_begin(stitch, stitch->alias->address + offset, request->size, plan->blocks);
+    if (*block && plan->fresh) {
+        sp_request_tell(request, remap(request, poolGrowthRemapUsed, 0, 0));
+        sp_request_tell(request,
+                        growth(request, plan->fresh, plan->fresh_size, request->size - missing));
+        sp_grow_count(pool, plan->fresh, plan->fresh_size);
+        if (plan->fresh_size > missing)
+            sp_settle_insert(pool,
+                             sp_chain_find(plan->fresh->chain, plan->fresh->address + missing));
+    }
     if (*block) {
-        publish_fresh_locked(pool, request, plan);
         sp_stitch_keep(pool, stitch);
         sp_stitch_limit_kept(pool, pool->kept.views_max, pool->kept.mappings_max);
         sp_retain_note_use(pool);
@@ -265,28 +254,24 @@ static struct sp_outcome stitch_mapping(const struct sp_request *request, struct
     return outcome;
 }
 
-static struct sp_block *take_kept(const struct sp_request *request) {
-    sp_lock_acquire(&request->pool->lock);
-    struct sp_block *block = sp_stitch_take_kept(request);
-    if (block)
-        sp_retain_note_use(request->pool);
-    sp_lock_release(&request->pool->lock);
-    return block;
-}
-
 struct sp_outcome sp_remap(struct sp_request *request, uint64_t time_max, struct sp_block **block) {
-    *block = take_kept(request);
+    struct sp_pool *pool = request->pool;
+    struct plan plan = {.extents_max = time_max / SP_REMAP_TIME_EACH};
+    sp_lock_acquire(&pool->lock);
+    *block = sp_stitch_take_kept(request);
+    if (*block)
+        sp_retain_note_use(pool);
+    sp_lock_release(&pool->lock);
     if (*block) {
-        sp_pool_count(request->pool, SP_STATISTIC_KeptViewsUsed);
+        sp_pool_count(pool, SP_STATISTIC_KeptViewsUsed);
         return sp_outcome_done();
     }
-    struct plan plan = {.extents_max = time_max / SP_REMAP_TIME_EACH};
-    sp_pool_begin_mapping(request->pool);
+    sp_pool_begin_mapping(pool);
     struct sp_outcome outcome =
         prepare(request, &plan, block) ? stitch_mapping(request, &plan, block) : sp_outcome_done();
-    sp_pool_end_mapping(request->pool);
+    sp_pool_end_mapping(pool);
     free_plan(&plan);
-    sp_defer_bury(request->pool); // those that can be buried by now
+    sp_defer_bury(pool); // those that can be buried by now
     return outcome;
 }
 

@@ -7,8 +7,6 @@
 #include "region/collect.h"
 #include "region/device.h"
 #include "region/figures.h"
-#include "region/free_extents.h"
-#include "region/lost.h"
 #include "region/retain.h"
 #include "region/segment.h"
 #include "region/settle.h"
@@ -30,25 +28,11 @@ struct victim {
 struct victims {
     struct victim *list;
     size_t count;
-    size_t capacity;
 };
 
 // A trim takes all extents that have to go, or as many as somebody else needs, or the first that
 // would go.
 enum aim { ALL, NEEDED, FIRST };
-
-static bool push(struct victims *victims, struct victim victim) {
-    if (victims->count == victims->capacity) {
-        size_t capacity = victims->capacity ? victims->capacity * 2 : 64;
-        struct victim *list = realloc(victims->list, capacity * sizeof *list);
-        if (!list)
-            return false;
-        victims->list = list;
-        victims->capacity = capacity;
-    }
-    victims->list[victims->count++] = victim;
-    return true;
-}
 
 // Cuts an extent out of the ready block that it lies in. What stands before it and behind it stays
 // ready, and all of the block without host memory.
@@ -56,7 +40,6 @@ static void set_aside(struct sp_pool *pool, struct sp_extent *extent, uint64_t m
                       struct victims *victims) {
     const struct sp_segment *segment = SP_CONTAINER_OF(extent->view, struct sp_segment, view);
     struct sp_block *block = sp_chain_find(&segment->chain, extent->address);
-    struct sp_block *behind = NULL;
     sp_tier_remove(block);
     sp_stitch_invalidate(extent);
     if (block->address < extent->address) {
@@ -66,11 +49,12 @@ static void set_aside(struct sp_pool *pool, struct sp_extent *extent, uint64_t m
         if (!block)
             return;
     }
-    if (block->size > extent->size)
-        behind = sp_block_split(block, extent->size);
-    if (block->size > extent->size || !push(victims, (struct victim){block, extent, map_back})) {
+    struct sp_block *behind =
+        block->size > extent->size ? sp_block_split(block, extent->size) : NULL;
+    if (block->size > extent->size) {
         sp_settle_insert(pool, block);
     } else {
+        victims->list[victims->count++] = (struct victim){block, extent, map_back};
         pool->retain.leaving += extent->size;
     }
     if (behind)
@@ -96,6 +80,7 @@ static int compare_size(const void *key, const struct sp_tree_node *node) {
 // the tree holds no more than the best so far: the worker chooses one at a time.
 struct choice {
     struct sp_tree extents;
+    size_t count; // of these
     uint64_t excess;
     bool is_of_one;
 };
@@ -118,7 +103,9 @@ static void add(void *context, const struct sp_block *block, struct sp_extent *e
         if (!goes_before(extent, kept, choice->excess))
             return;
         sp_tree_remove(&choice->extents, &kept->by_size);
+        choice->count--;
     }
+    choice->count++;
     sp_tree_insert(&choice->extents, &extent->by_size);
 }
 
@@ -130,14 +117,15 @@ static struct sp_extent *last_of_at_most(const struct sp_tree *extents, uint64_t
 
 // Sets extents of `excess` bytes together aside, one by one as goes_before() says. What the last
 // one has too much is mapped anew. Where that can't be, it stays, unless it is needed. Without host
-// memory they are fewer.
+// memory they are fewer, or none.
 static void choose(struct sp_pool *pool, uint64_t excess, enum aim aim, struct victims *victims) {
     bool divides = sp_vmm_provider(&pool->device->vmm)->divides;
     struct choice choice = {.excess = excess, .is_of_one = aim == FIRST};
     struct sp_tree *extents = &choice.extents;
     sp_tree_init(extents, compare_extents);
     sp_free_extents_each_ready(pool, add, &choice);
-    while (excess > 0 && !sp_tree_empty(extents)) {
+    victims->list = malloc(choice.count * sizeof *victims->list);
+    while (victims->list && excess > 0 && !sp_tree_empty(extents)) {
         struct sp_extent *extent = last_of_at_most(extents, excess);
         if (!extent && (divides || aim == NEEDED))
             extent = last_of_at_most(extents, extent_of(sp_tree_first(extents))->size);
@@ -177,7 +165,7 @@ static void put_locked(struct sp_pool *pool, struct sp_block *block, bool is_map
     if (is_mapped)
         sp_settle_insert(pool, block);
     else
-        sp_tier_insert(&pool->regions[sp_segment_of(block)->kind].holes, block);
+        sp_segment_insert_hole(block);
 }
 
 // Releases an extent and maps its first `kept` bytes anew, if there is host memory to tell them
@@ -249,7 +237,7 @@ bool sp_trim_await_giving(struct sp_device *device) {
 }
 
 // An extent is at least a granule, so a pool with less unused than that has none to release.
-// Lost memory (region/lost.h) goes in pieces of any size.
+// Lost memory (region/segment.h) goes in pieces of any size.
 static bool may_release(const struct sp_pool *pool) {
     return sp_load_relaxed(&pool->lost) > 0 ||
            sp_load_relaxed(&pool->reserved) >= sp_figures_used(pool) + pool->device->vmm.granule;

@@ -33,7 +33,7 @@ void sp_trim_end_giving(struct sp_lock *gives);
 // that. No lock is held.
 bool sp_trim_await_giving(struct sp_device *device);
 
-// Takes note of what a reset of the device has taken of the pool's memory (region/lost.h), and
+// Takes note of what a reset of the device has taken of the pool's memory (region/segment.h), and
 // drops what was freed of that. True when something was dropped. No lock is held.
 bool sp_trim_lost(struct sp_pool *pool);
 

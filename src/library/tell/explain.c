@@ -4,7 +4,7 @@
 #include "base/options.h"
 #include "base/thread.h"
 #include "region/figures.h"
-#include "region/free_extents.h"
+#include "region/segment.h"
 #include "tell/room.h"
 #include "tell/text.h"
 #include "tell/walk.h"

@@ -2,7 +2,6 @@
 
 #include "base/page_map.h"
 #include "region/device.h"
-#include "region/handle.h"
 #include "region/owner.h"
 
 enum look { LOOK_FREE, LOOK_LIVE, LOOK_AGAIN };

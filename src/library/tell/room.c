@@ -3,7 +3,6 @@
 #include "base/number.h"
 #include "order/indirect.h"
 #include "region/device.h"
-#include "region/free_extents.h"
 #include "region/lane.h"
 #include "region/segment.h"
 #include "region/settle.h"

@@ -4,7 +4,7 @@
 #include "order/context.h"
 #include "region/device.h"
 #include "region/figures.h"
-#include "supply/plan.h"
+#include "supply/grow.h"
 #include "tell/walk.h"
 
 #include <string.h>
@@ -33,7 +33,7 @@ static uint64_t look_through(struct sp_shortage *shortage, struct sp_pool *pool)
     sp_lock_acquire(&pool->lock);
     sp_room_look(request, pool, SP_WALK_ALL, is_own ? shortage->rooms : shortage->others);
     if (is_own)
-        shortage->least = sp_plan_least(request);
+        shortage->least = sp_grow_least(request);
     uint64_t reserved = sp_load_relaxed(&pool->reserved);
     sp_lock_release(&pool->lock);
     sp_pool_end_mapping(pool);

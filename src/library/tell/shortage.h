@@ -29,7 +29,7 @@ struct sp_shortage {
     // The device, and its other pools:
     bool knows_device;
     uint64_t on_device; // free
-    bool has_lost;      // blocks of before a reset are in use (region/lost.h)
+    bool has_lost;      // blocks of before a reset are in use (region/segment.h)
     uint64_t others_reserved, others_free;
     struct sp_room others[SP_PART_SETS];
 };

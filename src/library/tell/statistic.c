@@ -2,8 +2,8 @@
 
 #include "base/number.h"
 #include "region/device.h"
-#include "region/free_extents.h"
 #include "region/lane.h"
+#include "region/segment.h"
 #include "region/stitch.h"
 #include "tell/room.h"
 #include "tell/walk.h"

@@ -8,7 +8,7 @@
 #include "fault/host_memory.h"
 #include "process/given_up.h"
 #include "process/life.h"
-#include "region/handle.h"
+#include "region/device.h"
 #include "region/held.h"
 #include "region/owner.h"
 #include "supply/growth.h"

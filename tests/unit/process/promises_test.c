@@ -9,7 +9,7 @@
 
 #include "order/stream_cache.h"
 #include "process/promises.h"
-#include "region/handle.h"
+#include "region/device.h"
 #include "unit/fixture/pool.h"
 
 // What the driver is asked in a pair, by what the program has promised; and that a promise which is

@@ -9,7 +9,7 @@
 #include "order/poll.h"
 #include "process/reclaim.h"
 #include "region/collect.h"
-#include "region/handle.h"
+#include "region/device.h"
 #include "region/settle.h"
 #include "supply/growth.h"
 #include "supply/trim.h"

@@ -408,5 +408,5 @@ int main(void) {
         lost_test(a_pool_that_is_destroyed_after_a_reset_goes_at_once),
         lost_test(threads_go_on_after_resets),
     };
-    return cmocka_run_group_tests_name("region_lost", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("region_segment_lost", tests, NULL, NULL);
 }
