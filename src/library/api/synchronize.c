@@ -3,7 +3,6 @@
 #include "order/learn.h"
 #include "order/poll.h"
 #include "order/resolve.h"
-#include "order/stream_cache.h"
 #include "process/observe.h"
 #include "process/promises.h"
 #include "process/reclaim.h"

@@ -243,8 +243,8 @@ static struct sp_outcome act(struct sp_stream *stream, enum sp_owed owed) {
     return sp_is_done(outcome) ? before_reuse(stream) : outcome;
 }
 
-static void set_destroyed(struct sp_stream *stream, uint64_t word) {
-    (void)word;
+static void set_destroyed(struct sp_stream *stream, const struct sp_stream_name *name) {
+    (void)name;
     sp_lock_acquire(&stream->lock);
     stream->chain.orphaned = true;
     sp_lock_release(&stream->lock);

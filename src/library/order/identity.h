@@ -46,8 +46,8 @@ struct sp_identity {
     struct sp_outcome (*synchronize)(struct sp_stream *stream, CUstream handle);
     struct sp_outcome (*query)(struct sp_stream *stream, CUstream handle, bool *complete);
 
-    // Says that the stream was destroyed; `word` is the first word of its name from before.
-    void (*set_destroyed)(struct sp_stream *stream, uint64_t word);
+    // Says that the stream was destroyed that had the name.
+    void (*set_destroyed)(struct sp_stream *stream, const struct sp_stream_name *name);
 
     // Tell contexts apart: see order/context.h. The second tells 0 for a context of which no stream
     // was ever met, where that is known. The third is false when the driver doesn't say.

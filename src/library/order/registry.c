@@ -224,14 +224,7 @@ static void set_gone_locked(struct sp_stream *stream) {
         sp_list_push_back(&lists[sort_of(stream)].slots, &stream->links.unused);
 }
 
-void sp_registry_set_gone(struct sp_stream *stream, uint64_t word) {
-    sp_lock_acquire(&sp_registry.lock);
-    if (sp_stream_word(stream, 0) == word)
-        set_gone_locked(stream);
-    sp_lock_release(&sp_registry.lock);
-}
-
-void sp_registry_set_threadless(struct sp_stream *stream, const struct sp_stream_name *name) {
+void sp_registry_set_gone(struct sp_stream *stream, const struct sp_stream_name *name) {
     sp_lock_acquire(&sp_registry.lock);
     if (sp_stream_has_name(stream, name))
         set_gone_locked(stream);
@@ -274,8 +267,7 @@ static struct sp_stream *used_slot(struct sp_registry_known *context, enum sp_sl
         stream = take_spent(&sp_registry.ended[sort]);
     if (!stream)
         return NULL;
-    struct sp_stream_name name = {
-        {sp_stream_word(stream, 0), sp_stream_word(stream, 1), sp_stream_word(stream, 2)}};
+    struct sp_stream_name name = sp_stream_name_of(stream);
     struct sp_stream **link = name_bucket(&name);
     while (*link && *link != stream)
         link = &(*link)->links.next_by_name;

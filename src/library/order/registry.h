@@ -41,7 +41,7 @@ struct sp_stream_description {
 struct sp_stream *sp_registry_find(const struct sp_stream_name *name);
 
 // Returns a stream that is told by the handle with no question, or that some thread has borrowed
-// (see order/stream_cache.h), or null.
+// (see order/resolve.h), or null.
 struct sp_stream *sp_registry_find_in_use_by(CUstream handle);
 
 // Adds the stream unless another thread has been faster. Returns the one in the registry, or null
@@ -53,14 +53,11 @@ struct sp_stream *sp_registry_add(const struct sp_stream_description *fresh);
 void sp_registry_note_acquired(struct sp_stream *stream, const struct sp_fence_set *fences);
 void sp_registry_note_acquired_locked(struct sp_stream *stream, const struct sp_fence_set *fences);
 
-// Says that the identified stream with this first word of its name was destroyed: once all of it
-// has completed, its slot is given to another. A slot that is another stream's by now is left
-// alone.
-void sp_registry_set_gone(struct sp_stream *stream, uint64_t word);
-
-// Says that the thread whose default stream this is has ended. The stream may be anonymous, since
-// its name has a number of the thread's, which no other thread gets.
-void sp_registry_set_threadless(struct sp_stream *stream, const struct sp_stream_name *name);
+// Says that the stream of this name was destroyed, or that the thread has ended whose default
+// stream it is: once all of it has completed, its slot is given to another. A slot that is another
+// stream's by now is left alone. An anonymous stream may be a thread's: its name has a number of
+// the thread's then, which no other thread gets.
+void sp_registry_set_gone(struct sp_stream *stream, const struct sp_stream_name *name);
 
 // Finds up to `most` streams that are gone, of the context and sort of a new one, and have events
 // to be asked. Returns their number. It looks at no more than `most` streams.

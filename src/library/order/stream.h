@@ -74,7 +74,7 @@ struct sp_stream_queued {
 // Threads that name the stream by its handle, with no question to the driver.
 struct sp_stream_handle_use {
     _Atomic bool was_cached;    // by whatever thread
-    _Atomic uint32_t borrowers; // see order/stream_cache.h
+    _Atomic uint32_t borrowers; // see order/resolve.h
     _Atomic uint32_t learned;   // so often a thread has made it known
 };
 
@@ -175,6 +175,12 @@ static inline bool sp_stream_has_name(const struct sp_stream *stream,
             return false;
     }
     return true;
+}
+
+// The name of a stream whose slot stays its own meanwhile.
+static inline struct sp_stream_name sp_stream_name_of(const struct sp_stream *stream) {
+    return (struct sp_stream_name){
+        {sp_stream_word(stream, 0), sp_stream_word(stream, 1), sp_stream_word(stream, 2)}};
 }
 
 static inline enum sp_stream_kind sp_stream_kind_of(const struct sp_stream *stream) {

@@ -51,6 +51,12 @@ static inline void order_behind(struct sp_stream *later, struct sp_stream *earli
     sp_mark_release(between);
 }
 
+// What a call that destroys streams says behind the driver's.
+static inline void say_destroyed(struct sp_stream *stream) {
+    struct sp_stream_name name = sp_stream_name_of(stream);
+    sp_identity_of(stream)->set_destroyed(stream, &name);
+}
+
 static inline bool is_complete(const struct sp_stream *stream, uint64_t sequence) {
     return sp_progress_is_complete((struct sp_fence){stream->slot, sequence});
 }

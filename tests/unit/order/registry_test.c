@@ -3,7 +3,6 @@
 
 #include "order/identity.h"
 #include "order/resolve.h"
-#include "order/stream_cache.h"
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,7 +35,7 @@ static void gone_streams_that_nobody_can_ask_stand_in_nobodys_way(void **state) 
         struct sp_stream *mute = known_stream();
         free_on(mute);
         simulated_destroy(mute->handle);
-        sp_identity_of(mute)->set_destroyed(mute, mute->key.word[0]);
+        say_destroyed(mute);
     }
     for (int i = 0; i < OTHERS; i++) {
         struct sp_stream *stream = known_stream();
@@ -134,15 +133,20 @@ static void a_threads_slot_is_none_of_a_created_streams(void **state) {
     assert_ptr_equal(known(CU_STREAM_PER_THREAD), by.own);
 }
 
+// The thread keeps the list of its default streams.
+static void forget_by_thread(void) {
+    *sp_stream_cache = (struct sp_stream_cache){.defaults = sp_stream_cache->defaults};
+}
+
 // As in a destructor of the program's that comes behind the library's own.
 static void a_threads_stream_that_is_named_again_is_not_gone(void **state) {
     (void)state;
     struct sp_stream *own = known(CU_STREAM_PER_THREAD);
-    struct sp_stream_name name = {{own->key.word[0], own->key.word[1], own->key.word[2]}};
+    struct sp_stream_name name = sp_stream_name_of(own);
     assert_done(sp_synchronize_context());
-    sp_registry_set_threadless(own, &name);
+    sp_registry_set_gone(own, &name);
     assert_true(atomic_load(&own->gone));
-    sp_stream_cache_forget_by_thread();
+    forget_by_thread();
     assert_ptr_equal(known(CU_STREAM_PER_THREAD), own);
     assert_false(atomic_load(&own->gone));
     struct visit other = {.context = simulated_context()};
@@ -154,10 +158,10 @@ static void a_threads_stream_that_is_named_again_is_not_gone(void **state) {
 static void a_threads_stream_whose_slot_is_anothers_by_now_gets_one_of_its_own(void **state) {
     (void)state;
     struct sp_stream *own = known(CU_STREAM_PER_THREAD);
-    struct sp_stream_name name = {{own->key.word[0], own->key.word[1], own->key.word[2]}};
+    struct sp_stream_name name = sp_stream_name_of(own);
     assert_done(sp_synchronize_context());
-    sp_registry_set_threadless(own, &name);
-    sp_stream_cache_forget_by_thread();
+    sp_registry_set_gone(own, &name);
+    forget_by_thread();
     struct visit other = {.context = simulated_context()};
     visit_and_end(&other);
     assert_ptr_equal(other.own, own);
