@@ -1,6 +1,6 @@
 // The calls that synchronise, query, record and wait, and those that end a stream or an event.
 #include "api/api.h"
-#include "order/learn.h"
+#include "order/event.h"
 #include "order/poll.h"
 #include "order/resolve.h"
 #include "process/observe.h"

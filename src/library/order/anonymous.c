@@ -19,7 +19,6 @@
 #include "base/thread.h"
 #include "order/context.h"
 #include "order/identity.h"
-#include "order/learn.h"
 #include "order/mark.h"
 #include "order/poll.h"
 #include "order/resolve.h"
@@ -269,7 +268,7 @@ static struct sp_outcome wait_unmarked(struct sp_stream *stream, struct sp_fence
     if (sp_is_done(outcome))
         outcome = after_wait(stream);
     if (sp_is_done(outcome))
-        sp_learn_join(stream, (struct sp_fence){fence.slot, chain.end.sequence});
+        sp_progress_run_after(stream, (struct sp_fence){fence.slot, chain.end.sequence});
     return outcome;
 }
 

@@ -2,7 +2,6 @@
 // never used again. A name stands for one stream, so what a call learns is true of it alone.
 #include "order/context.h"
 #include "order/identity.h"
-#include "order/learn.h"
 #include "order/mark.h"
 #include "order/poll.h"
 #include "order/registry.h"
@@ -58,7 +57,7 @@ static struct sp_outcome act(struct sp_stream *stream, enum sp_owed owed) {
                                                          : act_by_mark(stream, owed);
 }
 
-// -------------------------------------------------------------------------- synchronises, queries
+// --------------------------------------------------------------------------- synchronises, queries
 
 // A view holds what there was of a stream when it was synchronised or queried. The mark stands
 // behind all frees of a blocking stream; it is null where there is nothing to mark, or where none
@@ -71,7 +70,7 @@ struct view {
 
 static void look_at(struct sp_stream *stream, struct view *view) {
     *view = (struct view){0};
-    sp_learn_copy_clock(stream, &view->clock);
+    sp_progress_copy_clock(stream, &view->clock);
     view->sequence = sp_progress_close(stream);
 }
 

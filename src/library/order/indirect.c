@@ -3,7 +3,7 @@
 #include "base/fork.h"
 #include "base/thread.h"
 #include "order/identity.h"
-#include "order/learn.h"
+#include "order/mark.h"
 
 #include <stdlib.h>
 
@@ -41,7 +41,7 @@ typedef struct sp_outcome recording(const struct sp_stream *stream, CUevent even
 static void join(struct sp_stream *stream, const struct sp_snapshot *snapshot) {
     for (uint32_t slot = 0; slot < snapshot->count; slot++) {
         if (snapshot->numbers[slot] > 0 && slot != stream->slot)
-            sp_learn_join(stream, (struct sp_fence){slot, snapshot->numbers[slot]});
+            sp_progress_run_after(stream, (struct sp_fence){slot, snapshot->numbers[slot]});
     }
 }
 

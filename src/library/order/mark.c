@@ -373,3 +373,41 @@ struct sp_outcome sp_mark_record_freed(struct sp_stream *stream) {
     sp_store_release(&stream->freed, sp_load_relaxed(&stream->sequence));
     return record_and_release(stream, NULL);
 }
+
+// ----------------------------------------------------------------------------------------- waiting
+
+// The stream has a reference to the mark until the next wait.
+struct sp_outcome sp_mark_wait(struct sp_stream *stream, struct sp_mark *mark) {
+    if (sp_mark_is_own(stream, mark))
+        return sp_outcome_done();
+    struct sp_outcome outcome = sp_private_event_wait_relaxed(stream, mark->event);
+    if (sp_is_done(outcome))
+        outcome = sp_identity_of(stream)->after_wait(stream);
+    if (!sp_is_done(outcome))
+        return outcome;
+    sp_lock_acquire(&stream->lock);
+    sp_progress_run_after_locked(stream, (struct sp_fence){mark->stream->slot, mark->sequence});
+    sp_fence_set_join(&stream->clock, &mark->clock);
+    struct sp_mark *before = stream->marks.waited_for;
+    sp_mark_acquire(mark);
+    stream->marks.waited_for = mark;
+    sp_lock_release(&stream->lock);
+    sp_mark_release(before);
+    return outcome;
+}
+
+// Where nothing can be waited for any more, the work may have been found complete while no pool
+// went by synchronises alone, as the taker's pool does by now.
+struct sp_outcome sp_mark_wait_for_fence(struct sp_stream *stream, struct sp_fence fence) {
+    struct sp_mark *mark = sp_mark_covering(sp_stream_at(fence.slot), fence.sequence);
+    if (mark) {
+        struct sp_outcome outcome = sp_mark_wait(stream, mark);
+        sp_mark_release(mark);
+        return outcome;
+    }
+    if (sp_progress_is_past(fence))
+        return sp_outcome_done();
+    struct sp_outcome outcome = sp_identity_of(stream)->wait_unmarked(stream, fence);
+    bool was_complete = outcome.cause == SP_NO_EVENT && sp_progress_is_complete(fence);
+    return was_complete ? sp_outcome_done() : outcome;
+}

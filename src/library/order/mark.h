@@ -2,14 +2,14 @@
 //
 // A *mark* is (event, the number that its record closed, the stream's clock as it was then). It is
 // never changed once it is published, and counted: a stream keeps some, from the oldest pending one
-// to the newest, and a user's event keeps the one that stands before its record (order/learn.h).
+// to the newest, and a user's event keeps the one that stands before its record (order/event.h).
 // Two things can be learned from a mark:
 //
 //   complete   Its event was found complete: then so are all frees up to its number, and all that
 //              its clock holds (order/poll.h).
 //   ordered    A stream waits for its event: then that stream runs after all frees up to its
 //              number, and after all that its clock holds. This is joined to the waiting stream's
-//              clock (order/learn.h).
+//              clock, once the driver has taken the wait.
 #ifndef STREAMPOOL_ORDER_MARK_H
 #define STREAMPOOL_ORDER_MARK_H
 
@@ -101,7 +101,18 @@ struct sp_outcome sp_mark_anew(struct sp_stream *stream, struct sp_mark **mark);
 // was one before; the free is noted whether the record can be made or not.
 struct sp_outcome sp_mark_record_freed(struct sp_stream *stream);
 
-// ------------------------------------------------------------------ with the stream's lock held
+// ----------------------------------------------------------------------------------------- waiting
+
+// Makes the stream wait for a mark, and joins it to the stream's clock. Like a record, a wait is
+// made only inside a call that was given the stream.
+struct sp_outcome sp_mark_wait(struct sp_stream *stream, struct sp_mark *mark);
+
+// Makes the stream wait for a fence: for the oldest mark that covers it, or the chain of an
+// anonymous stream. Nothing is done when the fence is complete. SP_NO_EVENT when none stands behind
+// it.
+struct sp_outcome sp_mark_wait_for_fence(struct sp_stream *stream, struct sp_fence fence);
+
+// --------------------------------------------------------------------- with the stream's lock held
 
 // The newest mark, or null. The second is null also if something was freed or joined since.
 struct sp_mark *sp_mark_newest_locked(const struct sp_stream *stream);
@@ -111,7 +122,7 @@ struct sp_mark *sp_mark_current_locked(const struct sp_stream *stream);
 // may. Drops from its clock what is over.
 bool sp_mark_has_nothing_locked(struct sp_stream *stream);
 
-// ---------------------------------------------------------------------------------------- keeping
+// ----------------------------------------------------------------------------------------- keeping
 
 void sp_mark_acquire(struct sp_mark *mark);
 void sp_mark_release(struct sp_mark *mark);

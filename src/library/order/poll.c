@@ -136,7 +136,7 @@ struct sp_outcome sp_poll_current_context(void) {
     return sp_is_done(outcome) && context ? poll_context(context, id) : outcome;
 }
 
-// ----------------------------------------------------- the program's own synchronises and queries
+// ------------------------------------------------------ the program's own synchronises and queries
 
 struct sp_outcome sp_synchronize_stream(struct sp_stream *stream, CUstream handle) {
     return sp_identity_of(stream)->synchronize(stream, handle);
@@ -186,8 +186,7 @@ struct sp_outcome sp_synchronize_context(void) {
     return outcome;
 }
 
-// ---------------------------------------------------------------------------------- ahead of a
-// call
+// --------------------------------------------------------------------------------- ahead of a call
 
 void sp_synchronize_ahead_of_stream(CUstream handle) {
     (void)sp_outcome_of_driver(sp_driver->cuStreamSynchronize(handle), "cuStreamSynchronize");

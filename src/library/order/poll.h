@@ -35,7 +35,7 @@ struct sp_outcome sp_poll_confirm_mark(struct sp_mark *mark);
 // Waits for one mark, as a synchronise waits.
 struct sp_outcome sp_poll_await_mark(struct sp_mark *mark);
 
-// ----------------------------------------------------- the program's own synchronises and queries
+// ------------------------------------------------------ the program's own synchronises and queries
 //
 // A synchronise shows what depends on the program alone, so it counts as synchronised; a query
 // shows what depends on the device as well, and counts as found.

@@ -12,7 +12,7 @@ struct sp_registry sp_registry;
 struct sp_stream *_Atomic sp_stream_chunks[SP_STREAM_CHUNKS];
 _Atomic uint32_t sp_stream_slot_count;
 
-// -------------------------------------------------------------------------------- what is pending
+// --------------------------------------------------------------------------------- what is pending
 
 // The slot's next stream gets the lanes, so what their pools take for complete decides.
 static bool (*measure_of(const struct sp_stream *stream))(struct sp_fence fence) {
@@ -50,7 +50,7 @@ static bool is_spent(struct sp_stream *stream) {
     return spent;
 }
 
-// ------------------------------------------------------------------------- slots to be used again
+// -------------------------------------------------------------------------- slots to be used again
 
 static enum sp_slot_sort sort_of_handle(CUstream handle) {
     if (!sp_stream_is_default(handle))

@@ -40,8 +40,7 @@ bool sp_end_some_gone_contexts(const struct sp_stream *alive) {
     return end_those_gone(names, sp_registry_name_contexts(names, LOOKS, alive, false));
 }
 
-// ----------------------------------------------------------------------- what a thread has, and
-// its end
+// ------------------------------------------------------------------ what a thread has, and its end
 //
 // The end of a thread takes the thread's own default streams along. The driver tells nobody of it,
 // and no call with such a stream comes any more. So each thread keeps a list of its default
@@ -129,8 +128,7 @@ static void end_with_thread(struct sp_stream_cache *mine, struct sp_stream *stre
     }
 }
 
-// ------------------------------------------------------------------------------------ by its
-// handle
+// ----------------------------------------------------------------------------------- by its handle
 
 static _Atomic bool has_handles; // any handle
 
@@ -242,7 +240,7 @@ struct sp_outcome sp_resolve_id(CUstream handle, uint64_t id, struct sp_stream *
     return sp_resolve_name(handle, &(struct sp_stream_name){{id, 0, 0}}, stream);
 }
 
-// --------------------------------------------------------------------------------- legacy streams
+// ---------------------------------------------------------------------------------- legacy streams
 
 // The legacy streams that this thread has named last, by the id of the context that was current
 // then. A context has one such stream as long as it lives, so its id, which the driver tells in two
@@ -337,7 +335,7 @@ void sp_borrow_end(struct sp_stream *stream) {
         give_back(stream);
 }
 
-// --------------------------------------------------------------------------------------- the end
+// ----------------------------------------------------------------------------------------- the end
 
 // By the driver, or by who stands in for it.
 static CUresult (*_Atomic destroyer)(CUstream stream);

@@ -82,7 +82,7 @@ struct sp_stream_handle_use {
 struct sp_stream_marks {
     struct sp_mark *recent[SP_STREAM_MARKS]; // those that no synchronise is known to have passed
     uint32_t recent_count;                   // of them: the first ones, the oldest first
-    struct sp_mark *waited_for;              // of another stream; see order/learn.h
+    struct sp_mark *waited_for;              // of another stream; see order/event.c
     struct sp_mark *spares;                  // with an event each, to be recorded again
     _Atomic uint32_t spare_count;            // written under the lock
     uint32_t epoch;                          // counts the contexts that the slot has lost
@@ -229,7 +229,7 @@ static inline uint32_t sp_stream_count(void) {
     return sp_load_acquire(&sp_stream_slot_count);
 }
 
-// -------------------------------------------------------------------------------- foreign memory
+// ---------------------------------------------------------------------------------- foreign memory
 //
 // Memory of the driver's own allocators is freed through the driver.
 

@@ -4,7 +4,6 @@
 #define STREAMPOOL_TESTS_UNIT_KNOWN_H
 
 #include "order/identity.h"
-#include "order/learn.h"
 #include "order/mark.h"
 #include "order/poll.h"
 #include "order/resolve.h"
@@ -47,7 +46,7 @@ static inline struct sp_mark *mark_on(struct sp_stream *stream) {
 // What poolEventRecord and poolStreamWaitEvent do between two streams.
 static inline void order_behind(struct sp_stream *later, struct sp_stream *earlier) {
     struct sp_mark *between = mark_on(earlier);
-    assert_done(sp_learn_wait_mark(later, between));
+    assert_done(sp_mark_wait(later, between));
     sp_mark_release(between);
 }
 
@@ -69,7 +68,7 @@ static inline bool is_synchronized(const struct sp_stream *stream, uint64_t sequ
 static inline bool runs_after(struct sp_stream *stream, const struct sp_stream *other,
                               uint64_t sequence) {
     struct sp_fence_set clock = {0};
-    sp_learn_copy_clock(stream, &clock);
+    sp_progress_copy_clock(stream, &clock);
     bool after = sp_fence_set_number(&clock, other->slot) >= sequence;
     sp_fence_set_clear(&clock);
     return after;

@@ -70,7 +70,7 @@ static void a_mark_from_before_a_join_does_not_serve_after_it(void **state) {
     free_behind_work_on(b);
     assert_done(sp_mark_stream(a, &of_a));
     assert_done(sp_mark_stream(b, &first));
-    assert_done(sp_learn_wait_mark(b, of_a));
+    assert_done(sp_mark_wait(b, of_a));
     assert_done(sp_mark_stream(b, &second));
     assert_ptr_not_equal(first, second);
     assert_int_equal(sp_fence_set_number(&first->clock, a->slot), 0);
@@ -345,7 +345,7 @@ static void a_record_behind_a_free_tells_what_the_stream_runs_after(void **state
     struct sp_stream *second = known_stream();
     uint64_t sequence = free_behind_work_on(first);
     assert_done(sp_mark_record(first));
-    assert_done(sp_learn_wait_fence(second, (struct sp_fence){first->slot, sequence}));
+    assert_done(sp_mark_wait_for_fence(second, (struct sp_fence){first->slot, sequence}));
     assert_done(sp_mark_record_freed(second));
     struct sp_mark *mark = sp_mark_covering(second, freed(second));
     assert_int_equal(sp_fence_set_number(&mark->clock, first->slot), sequence);

@@ -298,7 +298,7 @@ static void a_used_slot_starts_with_an_empty_clock_and_no_marks(void **state) {
         return;
     uint64_t sequence = free_behind_work_on(before);
     assert_done(sp_mark_stream(before, &mark));
-    assert_done(sp_learn_wait_mark(old, mark));
+    assert_done(sp_mark_wait(old, mark));
     sp_mark_release(mark);
     free_on(old);
     assert_done(sp_mark_record(old));

@@ -1,4 +1,4 @@
-#include "order/learn.h"
+#include "order/event.h"
 
 #include "order/context.h"
 #include "order/identity.h"
@@ -7,65 +7,7 @@
 
 #include <stdlib.h>
 
-void sp_learn_copy_clock(struct sp_stream *stream, struct sp_fence_set *clock) {
-    sp_lock_acquire(&stream->lock);
-    sp_fence_set_join(clock, &stream->clock);
-    sp_lock_release(&stream->lock);
-}
-
-static void join_locked(struct sp_stream *stream, struct sp_fence fence) {
-    sp_fence_set_prune(&stream->clock, sp_progress_is_past);
-    sp_fence_set_add(&stream->clock, fence);
-    stream->clock_version++;
-}
-
-void sp_learn_join(struct sp_stream *stream, struct sp_fence fence) {
-    sp_lock_acquire(&stream->lock);
-    join_locked(stream, fence);
-    sp_lock_release(&stream->lock);
-}
-
-// Joins what the mark stands for, and notes the wait. The stream has a reference to the mark until
-// the next wait.
-static void learn_mark(struct sp_stream *stream, struct sp_mark *mark) {
-    sp_lock_acquire(&stream->lock);
-    join_locked(stream, (struct sp_fence){mark->stream->slot, mark->sequence});
-    sp_fence_set_join(&stream->clock, &mark->clock);
-    struct sp_mark *before = stream->marks.waited_for;
-    sp_mark_acquire(mark);
-    stream->marks.waited_for = mark;
-    sp_lock_release(&stream->lock);
-    sp_mark_release(before);
-}
-
-struct sp_outcome sp_learn_wait_mark(struct sp_stream *stream, struct sp_mark *mark) {
-    if (sp_mark_is_own(stream, mark))
-        return sp_outcome_done();
-    struct sp_outcome outcome = sp_private_event_wait_relaxed(stream, mark->event);
-    if (sp_is_done(outcome))
-        outcome = sp_identity_of(stream)->after_wait(stream);
-    if (sp_is_done(outcome))
-        learn_mark(stream, mark);
-    return outcome;
-}
-
-// Where nothing can be waited for any more, the work may have been found complete while no pool
-// went by synchronises alone, as the taker's pool does by now.
-struct sp_outcome sp_learn_wait_fence(struct sp_stream *stream, struct sp_fence fence) {
-    struct sp_mark *mark = sp_mark_covering(sp_stream_at(fence.slot), fence.sequence);
-    if (mark) {
-        struct sp_outcome outcome = sp_learn_wait_mark(stream, mark);
-        sp_mark_release(mark);
-        return outcome;
-    }
-    if (sp_progress_is_past(fence))
-        return sp_outcome_done();
-    struct sp_outcome outcome = sp_identity_of(stream)->wait_unmarked(stream, fence);
-    bool was_complete = outcome.cause == SP_NO_EVENT && sp_progress_is_complete(fence);
-    return was_complete ? sp_outcome_done() : outcome;
-}
-
-// ------------------------------------------------------------------------ what a record would say
+// ------------------------------------------------------------------------- what a record would say
 //
 // A record covers what the stream has freed, and what it runs after. A mark of its own covers all
 // of that, and costs a record of a private event. But often there are marks that do so already: the
@@ -143,7 +85,7 @@ static void put_in_order(struct sp_mark **marks) {
     }
 }
 
-// --------------------------------------------------------------------------- the table of events
+// ----------------------------------------------------------------------------- the table of events
 
 // By the record of an event that is new to the table, and of one that is there.
 enum { SWEPT_FOR_NEW = 16, SWEPT_AGAIN = 2 };
@@ -429,7 +371,7 @@ struct sp_outcome sp_event_wait(CUevent event, struct sp_stream *stream, CUstrea
         sp_driver->cuStreamWaitEvent(handle, event, flags), "cuStreamWaitEvent");
     for (int i = 0; i < SP_EQUIVALENT_MARKS && sp_is_done(outcome); i++) {
         if (marks[i] && may_wait_for(stream, marks[i]) && sp_is_done(sp_resolve_capture(handle)))
-            sp_learn_wait_mark(stream, marks[i]);
+            sp_mark_wait(stream, marks[i]);
     }
     release_marks(marks);
     return outcome;
