@@ -19,21 +19,10 @@
 // So a record is due where something was freed since the newest mark, or the stream has waited for
 // several others since, or for one in another context.
 
-// A look at whether a mark covers one fence after another, by rising slots.
-struct look {
-    const struct sp_mark *mark; // or null
-    struct sp_fence_walk walk;
-};
-
-static struct look look_at(const struct sp_mark *mark) {
-    return (struct look){mark, {mark ? &mark->clock : NULL, 0}};
-}
-
-// Whoever waits for the mark runs after the fence.
-static bool covers(struct look *look, struct sp_fence fence) {
-    const struct sp_mark *mark = look->mark;
+// Whoever waits for the mark, which may be null, runs after the fence.
+static bool covers(const struct sp_mark *mark, struct sp_fence fence) {
     return mark && ((mark->stream->slot == fence.slot && mark->sequence >= fence.sequence) ||
-                    sp_fence_walk_to(&look->walk, fence.slot) >= fence.sequence);
+                    sp_fence_set_covers(&mark->clock, fence));
 }
 
 // Its own frees are covered by its own mark alone.
@@ -45,12 +34,11 @@ static bool covers_frees(const struct sp_stream *stream, const struct sp_mark *o
 
 // A stream needn't be told that it runs after its own frees.
 static bool cover_all_locked(const struct sp_stream *stream, struct sp_mark *const *marks) {
-    struct look own = look_at(marks[0]), waited_for = look_at(marks[1]);
     if (!covers_frees(stream, marks[0]))
         return false;
     for (uint32_t i = 0; i < stream->clock.count; i++) {
         struct sp_fence fence = *sp_fence_set_at(&stream->clock, i);
-        if (fence.slot != stream->slot && !covers(&own, fence) && !covers(&waited_for, fence))
+        if (fence.slot != stream->slot && !covers(marks[0], fence) && !covers(marks[1], fence))
             return false;
     }
     return true;
@@ -230,38 +218,25 @@ static enum equivalent find_equivalent(CUevent event, struct sp_stream *stream,
     return is_due ? NONE : is_same ? SAME : FOUND;
 }
 
-// Where the event is known already, its entry takes over the references.
-static bool note_again(CUevent event, struct sp_stream *stream, struct sp_mark *const *marks) {
-    struct sp_mark *before[SP_EQUIVALENT_MARKS] = {NULL, NULL};
+// Takes over the caller's references. Without host memory a new event is not noted.
+static void note(CUevent event, struct sp_stream *stream, struct sp_mark *const *marks) {
+    struct sp_event_entry *dropped = NULL;
+    struct sp_mark *before[SP_EQUIVALENT_MARKS];
     sp_lock_acquire(&sp_events.lock);
     struct sp_event_entry *entry = *find_locked(event);
-    for (int i = 0; i < SP_EQUIVALENT_MARKS && entry; i++)
-        before[i] = entry->marks[i];
+    if (!entry && (entry = calloc(1, sizeof *entry))) {
+        entry->event = event;
+        sweep_some_locked(SWEPT_FOR_NEW, &dropped);
+        if (sp_events.count >= sp_events.bucket_count)
+            grow_locked();
+        link_locked(entry);
+    }
+    for (int i = 0; i < SP_EQUIVALENT_MARKS; i++)
+        before[i] = entry ? entry->marks[i] : marks[i];
     if (entry)
         set_entry(entry, stream, marks);
     sp_lock_release(&sp_events.lock);
     release_marks(before);
-    return entry;
-}
-
-// Takes over the caller's references. Without host memory the event is not noted.
-static void note_new(CUevent event, struct sp_stream *stream, struct sp_mark *const *marks) {
-    struct sp_event_entry *entry = malloc(sizeof *entry);
-    struct sp_event_entry *dropped = NULL;
-    if (!entry) {
-        release_marks(marks);
-        return;
-    }
-    entry->event = event;
-    set_entry(entry, stream, marks);
-    sp_lock_acquire(&sp_events.lock);
-    sweep_some_locked(SWEPT_FOR_NEW, &dropped);
-    if (*find_locked(event)) // another thread has recorded it, too
-        unlink_locked(find_locked(event), &dropped);
-    if (sp_events.count >= sp_events.bucket_count)
-        grow_locked();
-    link_locked(entry);
-    sp_lock_release(&sp_events.lock);
     release(dropped);
 }
 
@@ -278,8 +253,8 @@ static struct sp_outcome record_known(CUevent event, struct sp_stream *stream, C
     struct sp_outcome outcome = record(event, handle);
     if (!sp_is_done(outcome))
         release_marks(marks);
-    else if (equivalent != SAME && !note_again(event, stream, marks))
-        note_new(event, stream, marks);
+    else if (equivalent != SAME)
+        note(event, stream, marks);
     return outcome;
 }
 
@@ -306,9 +281,8 @@ static bool may_wait_for(const struct sp_stream *stream, const struct sp_mark *m
            is_of_current_context(mark);
 }
 
-// `ordered_until` is what the stream's clock tells of the fence's stream.
-static bool knows(const struct sp_stream *stream, struct sp_fence fence, uint64_t ordered_until) {
-    return fence.sequence <= ordered_until ||
+static bool knows_locked(const struct sp_stream *stream, struct sp_fence fence) {
+    return sp_fence_set_covers(&stream->clock, fence) ||
            (fence.slot == stream->slot && fence.sequence >= stream->first) ||
            sp_progress_is_past(fence);
 }
@@ -317,18 +291,14 @@ static bool knows(const struct sp_stream *stream, struct sp_fence fence, uint64_
 // the mark stands for, as far as that is not complete. A number of the mark's own stream says
 // nothing that its latest free before it doesn't.
 static bool learns_nothing(struct sp_stream *stream, const struct sp_mark *mark) {
-    struct sp_fence freed = {mark->stream->slot, mark->freed};
     if (sp_mark_is_own(stream, mark))
         return true;
     sp_lock_acquire(&stream->lock);
-    struct sp_fence_walk walk = {.set = &stream->clock};
-    bool knows_it = knows(stream, freed, sp_fence_set_number(&stream->clock, freed.slot));
-    for (uint32_t i = 0; i < mark->clock.count && knows_it; i++) {
-        struct sp_fence fence = *sp_fence_set_at(&mark->clock, i);
-        knows_it = knows(stream, fence, sp_fence_walk_to(&walk, fence.slot));
-    }
+    bool knows = knows_locked(stream, (struct sp_fence){mark->stream->slot, mark->freed});
+    for (uint32_t i = 0; i < mark->clock.count && knows; i++)
+        knows = knows_locked(stream, *sp_fence_set_at(&mark->clock, i));
     sp_lock_release(&stream->lock);
-    return knows_it;
+    return knows;
 }
 
 // Sets the marks of an event that a stream would learn of, or null; the references are the
@@ -383,7 +353,7 @@ struct sp_outcome sp_event_wait(CUevent event, struct sp_stream *stream, CUstrea
 // Sets the stream that the event was recorded in, or null.
 // A mark's stream is in the current context, or what the mark tells is left for later, since
 // nothing else is certain to be alive.
-static struct sp_outcome learn_from(CUevent event, struct sp_outcome (*ask)(struct sp_mark *mark),
+static struct sp_outcome learn_from(CUevent event, enum sp_knowledge how,
                                     struct sp_stream **stream) {
     struct sp_mark *marks[SP_EQUIVALENT_MARKS] = {NULL, NULL};
     struct sp_outcome outcome = sp_outcome_done();
@@ -399,7 +369,7 @@ static struct sp_outcome learn_from(CUevent event, struct sp_outcome (*ask)(stru
     for (int i = 0; i < SP_EQUIVALENT_MARKS; i++) {
         if (sp_is_done(outcome) && marks[i] && !is_over(marks[i]) &&
             is_of_current_context(marks[i]))
-            outcome = ask(marks[i]);
+            outcome = sp_poll_mark(marks[i], how);
     }
     release_marks(marks);
     return outcome;
@@ -408,13 +378,13 @@ static struct sp_outcome learn_from(CUevent event, struct sp_outcome (*ask)(stru
 struct sp_outcome sp_event_synchronize(CUevent event, struct sp_stream **stream) {
     struct sp_outcome outcome =
         sp_outcome_of_driver(sp_driver->cuEventSynchronize(event), "cuEventSynchronize");
-    return sp_is_done(outcome) ? learn_from(event, sp_poll_confirm_mark, stream) : outcome;
+    return sp_is_done(outcome) ? learn_from(event, SP_SYNCHRONIZED, stream) : outcome;
 }
 
 struct sp_outcome sp_event_query(CUevent event, struct sp_stream **stream, bool *complete) {
     struct sp_outcome outcome =
         sp_outcome_of_query(sp_driver->cuEventQuery(event), "cuEventQuery", complete);
-    return *complete ? learn_from(event, sp_poll_mark, stream) : outcome;
+    return *complete ? learn_from(event, SP_FOUND, stream) : outcome;
 }
 
 struct sp_outcome sp_event_destroy(CUevent event) {

@@ -75,20 +75,6 @@ bool sp_fence_set_add(struct sp_fence_set *set, struct sp_fence fence);
 // Returns the number of the stream's fence; 0 when there is none.
 uint64_t sp_fence_set_number(const struct sp_fence_set *set, uint32_t slot);
 
-// A walk tells the same of slots that rise from call to call, so all of these together look at each
-// fence once. The set stays as it is meanwhile.
-struct sp_fence_walk {
-    const struct sp_fence_set *set;
-    uint32_t at;
-};
-static inline uint64_t sp_fence_walk_to(struct sp_fence_walk *walk, uint32_t slot) {
-    const struct sp_fence_set *set = walk->set;
-    while (walk->at < set->count && sp_fence_set_at(set, walk->at)->slot < slot)
-        walk->at++;
-    const struct sp_fence *fence = walk->at < set->count ? sp_fence_set_at(set, walk->at) : NULL;
-    return fence && fence->slot == slot ? fence->sequence : 0;
-}
-
 // True when the set has a fence of the same stream and of the same number or a later one.
 static inline bool sp_fence_set_covers(const struct sp_fence_set *set, struct sp_fence fence) {
     return sp_fence_set_number(set, fence.slot) >= fence.sequence;

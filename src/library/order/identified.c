@@ -114,9 +114,8 @@ static struct sp_outcome synchronize(struct sp_stream *stream, CUstream handle) 
     return outcome;
 }
 
-static bool has_pending_frees(const struct sp_stream *stream, const struct view *view) {
-    return view->mark &&
-           !sp_progress_is_complete((struct sp_fence){stream->slot, view->mark->sequence});
+static bool has_pending_frees(const struct view *view) {
+    return view->mark && view->mark->sequence > sp_progress_completed(view->mark->stream);
 }
 
 // A stream whose own work is pending gets no mark; but where a pool goes by synchronises alone,
@@ -129,13 +128,12 @@ static struct sp_outcome query(struct sp_stream *stream, CUstream handle, bool *
     if (*complete) {
         publish_answer(stream, &view, SP_FOUND);
         mark_frees(stream, &view);
-        for (int i = 0; i < SP_SYNCHRONIZE_QUESTIONS && sp_is_done(outcome); i++) {
-            if (!has_pending_frees(stream, &view))
-                break;
-            outcome = sp_poll_mark(view.mark);
+        *complete = !has_pending_frees(&view);
+        for (int i = 0; i < SP_SYNCHRONIZE_QUESTIONS && sp_is_done(outcome) && !*complete; i++) {
+            outcome = sp_poll_mark(view.mark, SP_FOUND);
+            *complete = !has_pending_frees(&view);
         }
         sp_mark_drop_passed(stream);
-        *complete = !has_pending_frees(stream, &view);
     } else if (sp_is_done(outcome) && sp_load_relaxed(&stream->strict)) {
         mark_frees(stream, &view);
     }

@@ -111,8 +111,8 @@ static inline struct sp_outcome sp_identity_at_free(struct sp_stream *stream, ui
 uint64_t sp_anonymous_chain_end(struct sp_stream *stream);
 
 // Asks the chain of a stream, of which a synchronise is known to have passed the record that closed
-// this number. It does nothing for the number 0.
-struct sp_outcome sp_anonymous_confirm(struct sp_stream *stream, uint64_t sequence);
+// this number, or waits for it. It does nothing for the number 0.
+struct sp_outcome sp_anonymous_confirm(struct sp_stream *stream, uint64_t sequence, bool waits);
 
 enum { SP_SENTINEL_BUCKETS = 64 };
 

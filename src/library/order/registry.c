@@ -70,6 +70,8 @@ static void init_lists(struct sp_slot_list lists[SP_SLOT_SORTS]) {
     }
 }
 
+// Takes one of the first slots of which nothing is pending, or none. The others that it looks at go
+// behind all that are there.
 static struct sp_stream *take_spent_of(struct sp_list *slots, struct sp_slot_list *list) {
     for (int i = 0; i < LOOKS && !sp_list_empty(slots); i++) {
         struct sp_stream *stream =
@@ -81,13 +83,6 @@ static struct sp_stream *take_spent_of(struct sp_list *slots, struct sp_slot_lis
         sp_list_push_back(is_mute ? &list->mute : &list->slots, &stream->links.unused);
     }
     return NULL;
-}
-
-// Takes one of the first slots of which nothing is pending, or none. The others that it looks at go
-// behind all that are there.
-static struct sp_stream *take_spent(struct sp_slot_list *list) {
-    struct sp_stream *stream = take_spent_of(&list->slots, list);
-    return stream ? stream : take_spent_of(&list->mute, list);
 }
 
 // ------------------------------------------------------------------------------------------- names
@@ -262,9 +257,13 @@ static struct sp_stream *new_slot(const struct sp_stream_description *fresh) {
 // The marks of the slot's last stream leave their events to the next one, which is of the same
 // context. One that isn't complete says what the old stream ran after, and the new one doesn't.
 static struct sp_stream *used_slot(struct sp_registry_known *context, enum sp_slot_sort sort) {
-    struct sp_stream *stream = take_spent(&context->unused[sort]);
-    if (!stream)
-        stream = take_spent(&sp_registry.ended[sort]);
+    struct sp_stream *stream = NULL;
+    struct sp_slot_list *lists[] = {&context->unused[sort], &sp_registry.ended[sort]};
+    for (int i = 0; i < 2 && !stream; i++) {
+        stream = take_spent_of(&lists[i]->slots, lists[i]);
+        if (!stream)
+            stream = take_spent_of(&lists[i]->mute, lists[i]);
+    }
     if (!stream)
         return NULL;
     struct sp_stream_name name = sp_stream_name_of(stream);
@@ -381,36 +380,21 @@ struct sp_stream *sp_registry_add(const struct sp_stream_description *fresh) {
 
 // --------------------------------------------------------------------------------------- questions
 
-static int find_pending_in(struct sp_list *slots, struct sp_stream **pending, int most) {
+int sp_registry_find_pending(struct sp_stream_description *fresh, struct sp_stream **pending,
+                             int most) {
     int count = 0, looks = 0;
-    SP_LIST_FOR_EACH_OF(struct sp_stream, stream, links.unused, slots) {
-        if (looks++ == most)
-            break;
+    sp_lock_acquire(&sp_registry.lock);
+    struct sp_registry_known *context = find_context_locked(fresh->context, fresh->context_id);
+    fresh->device = context ? context->device : -1;
+    struct sp_list *gone = context ? &context->unused[sort_of_handle(fresh->handle)].slots : NULL;
+    for (struct sp_list *link = gone; gone && looks < most && link->next != gone; looks++) {
+        link = link->next;
+        struct sp_stream *stream = SP_CONTAINER_OF(link, struct sp_stream, links.unused);
         if (sp_progress_has_pending_events(stream))
             pending[count++] = stream;
     }
-    return count;
-}
-
-int sp_registry_find_pending(const struct sp_stream_description *fresh, struct sp_stream **pending,
-                             int most) {
-    int count = 0;
-    sp_lock_acquire(&sp_registry.lock);
-    struct sp_registry_known *context = find_context_locked(fresh->context, fresh->context_id);
-    if (context)
-        count =
-            find_pending_in(&context->unused[sort_of_handle(fresh->handle)].slots, pending, most);
     sp_lock_release(&sp_registry.lock);
     return count;
-}
-
-int sp_registry_device(const struct sp_stream_description *fresh) {
-    sp_lock_acquire(&sp_registry.lock);
-    const struct sp_registry_known *context =
-        find_context_locked(fresh->context, fresh->context_id);
-    int device = context ? context->device : -1;
-    sp_lock_release(&sp_registry.lock);
-    return device;
 }
 
 uint32_t sp_registry_context_count(void) {

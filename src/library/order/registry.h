@@ -59,9 +59,11 @@ void sp_registry_note_acquired_locked(struct sp_stream *stream, const struct sp_
 // the thread's then, which no other thread gets.
 void sp_registry_set_gone(struct sp_stream *stream, const struct sp_stream_name *name);
 
-// Finds up to `most` streams that are gone, of the context and sort of a new one, and have events
-// to be asked. Returns their number. It looks at no more than `most` streams.
-int sp_registry_find_pending(const struct sp_stream_description *fresh, struct sp_stream **pending,
+// Looks at what is known of a new stream's context before the stream is added: sets its device if
+// it has streams here already, else -1, and finds up to `most` streams that are gone, of the new
+// one's sort, and have events to be asked. Returns their number. It looks at no more than `most`
+// streams.
+int sp_registry_find_pending(struct sp_stream_description *fresh, struct sp_stream **pending,
                              int most);
 
 // ---------------------------------------------------------------------------------------- contexts
@@ -71,9 +73,6 @@ struct sp_registry_context {
     CUcontext handle;
     uint64_t id;
 };
-
-// Returns the device of a new stream's context if that has streams here already, else -1.
-int sp_registry_device(const struct sp_stream_description *fresh);
 
 // The number of contexts that are taken for alive.
 uint32_t sp_registry_context_count(void);

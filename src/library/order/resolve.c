@@ -172,16 +172,6 @@ void sp_stream_cache_forget_handles(void) {
 
 // -------------------------------------------------------------------------------------- describing
 
-// Where a context comes to many, some may have gone that nobody has asked about.
-static struct sp_outcome find_device(struct sp_stream_description *fresh) {
-    fresh->device = sp_registry_device(fresh);
-    if (fresh->device >= 0)
-        return sp_outcome_done();
-    if (sp_registry_context_count() >= LOOKS)
-        sp_end_some_gone_contexts(NULL);
-    return sp_context_device(fresh->context, &fresh->device);
-}
-
 // The name of an anonymous stream may be that of a blocking one, so it acts whatever its kind.
 static struct sp_outcome describe(CUstream handle, struct sp_stream_description *fresh) {
     unsigned int flags = 0;
@@ -201,11 +191,14 @@ static struct sp_outcome describe(CUstream handle, struct sp_stream_description 
     else
         fresh->kind = flags & CU_STREAM_NON_BLOCKING ? SP_STREAM_NON_BLOCKING : SP_STREAM_BLOCKING;
     fresh->acts = !fresh->identified || fresh->kind != SP_STREAM_NON_BLOCKING;
-    return find_device(fresh);
+    return outcome;
 }
 
 // ------------------------------------------------------------------------------------------ adding
 
+// Where a context comes to many, some may have gone that nobody has asked about. One that is known
+// is alive: its new stream was just passed to us. What the driver says of the events of those that
+// are gone, others will know.
 static struct sp_outcome add(CUstream handle, const struct sp_stream_name *name,
                              struct sp_stream **stream) {
     struct sp_stream_description fresh = {.name = *name};
@@ -213,9 +206,14 @@ static struct sp_outcome add(CUstream handle, const struct sp_stream_name *name,
     struct sp_outcome outcome = describe(handle, &fresh);
     if (!sp_is_done(outcome))
         return outcome;
-    // The context is alive: its new stream was just passed to us. What the driver says of the
-    // events of those that are gone, others will know.
     int count = sp_registry_find_pending(&fresh, pending, LOOKS);
+    if (fresh.device < 0) {
+        if (sp_registry_context_count() >= LOOKS)
+            sp_end_some_gone_contexts(NULL);
+        outcome = sp_context_device(fresh.context, &fresh.device);
+        if (!sp_is_done(outcome))
+            return outcome;
+    }
     for (int i = 0; i < count; i++)
         sp_poll_stream(pending[i]);
     *stream = sp_registry_add(&fresh);

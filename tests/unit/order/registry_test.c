@@ -283,22 +283,22 @@ static void streams_are_asked_by_turns(void **state) {
     uint64_t sequences[CROWD];
     pending_crowd(crowd, sequences);
     uint64_t asked = simcudaCallCount("cuEventQuery");
-    assert_done(sp_poll_some_of(crowd[0]));
+    assert_done(sp_poll_some_of(crowd[0], SP_POLL_SOME));
     uint64_t questions = simcudaCallCount("cuEventQuery") - asked;
     assert_true(questions >= SP_POLL_SOME && questions <= 2 * SP_POLL_SOME);
     for (int i = 0; i < CROWD; i++)
         simulated_finish(crowd[i]->handle);
     for (int i = 0; i < CROWD / SP_POLL_SOME; i++)
-        assert_done(sp_poll_some_of(crowd[0]));
+        assert_done(sp_poll_some_of(crowd[0], SP_POLL_SOME));
     for (int i = 0; i < CROWD; i++)
         assert_true(is_complete(crowd[i], sequences[i]));
     asked = simcudaCallCount("cuEventQuery");
-    assert_done(sp_poll_some_of(crowd[0]));
+    assert_done(sp_poll_some_of(crowd[0], SP_POLL_SOME));
     assert_int_equal(simcudaCallCount("cuEventQuery"), asked); // nobody is left
     uint64_t again = free_behind_work_on(crowd[0]);
     assert_done(sp_mark_record(crowd[0]));
     simulated_finish(crowd[0]->handle);
-    assert_done(sp_poll_some_of(crowd[1]));
+    assert_done(sp_poll_some_of(crowd[1], SP_POLL_SOME));
     assert_true(is_complete(crowd[0], again));
 }
 
@@ -310,17 +310,17 @@ static void a_question_may_end_at_the_first_stream_that_is_busy(void **state) {
     pending_crowd(crowd, sequences);
     for (int i = 0; i < CROWD; i++) {
         uint64_t asked = simcudaCallCount("cuEventQuery");
-        assert_done(sp_poll_until_busy_of(crowd[0]));
+        assert_done(sp_poll_some_of(crowd[0], 1));
         assert_in_range(simcudaCallCount("cuEventQuery") - asked, 1, 2);
     }
     simulated_finish(crowd[0]->handle);
     simulated_finish(crowd[1]->handle);
     simulated_finish(crowd[3]->handle);
-    assert_done(sp_poll_until_busy_of(crowd[0]));
+    assert_done(sp_poll_some_of(crowd[0], 1));
     assert_true(is_complete(crowd[0], sequences[0]));
     assert_true(is_complete(crowd[1], sequences[1]));
     assert_false(is_complete(crowd[3], sequences[3])); // 2 is busy
-    assert_done(sp_poll_until_busy_of(crowd[0]));
+    assert_done(sp_poll_some_of(crowd[0], 1));
     assert_true(is_complete(crowd[3], sequences[3]));
 }
 
@@ -334,7 +334,7 @@ static void a_turn_asks_no_stream_of_another_context(void **state) {
     struct sp_stream *here = known_stream();
     uint64_t asked = simcudaCallCount("cuEventQuery");
     for (int i = 0; i < CROWD; i++)
-        assert_done(sp_poll_some_of(here));
+        assert_done(sp_poll_some_of(here, SP_POLL_SOME));
     assert_int_equal(simcudaCallCount("cuEventQuery"), asked);
     end_context(context);
 }
