@@ -55,7 +55,7 @@ SP_COLD static void uncount_record(struct sp_lane *lane, const struct sp_stream 
 }
 
 void sp_release_record(struct sp_lane *lane, struct sp_stream *stream) {
-    if (!sp_is_done(sp_mark_record_freed(stream)))
+    if (!sp_is_done(sp_mark_anew(stream, true, NULL)))
         uncount_record(lane, stream);
 }
 

@@ -88,33 +88,26 @@ static struct sp_outcome look_at(CUcontext context, uint64_t *id, bool *alive) {
     return outcome;
 }
 
-// Makes a sentinel in the context, which is the current one.
-static struct sp_outcome make_here(CUcontext context, uint64_t before, uint64_t *id) {
-    void *memory = NULL;
-    struct sp_outcome outcome = sp_outcome_of_driver(
-        sp_driver->cuMemHostAlloc(&memory, SENTINEL_SIZE, 0), "cuMemHostAlloc");
-    if (!sp_is_done(outcome))
-        return outcome;
-    outcome = number_of(memory, id);
-    if (sp_is_done(outcome))
-        outcome = *id ? keep(context, before, &memory, id) : sp_outcome_of(SP_NOT_SUPPORTED);
-    if (memory)
-        (void)sp_outcome_of_driver(sp_driver->cuMemFreeHost(memory), "cuMemFreeHost");
-    return outcome;
-}
-
 // The first time, and when the handle stood for another context before, that gets a sentinel, and
 // the driver may wait for work of the device.
 static struct sp_outcome context_id(CUcontext context, uint64_t *id) {
     bool alive;
+    void *memory = NULL;
     struct sp_outcome outcome = look_at(context, id, &alive);
+    uint64_t before = *id;
+    if (sp_is_done(outcome) && !alive)
+        outcome = sp_context_enter(context);
     if (!sp_is_done(outcome) || alive)
         return outcome;
-    outcome = sp_context_enter(context);
-    if (!sp_is_done(outcome))
-        return outcome;
     CUstreamCaptureMode mode = sp_capture_mode_relax();
-    outcome = make_here(context, *id, id);
+    outcome = sp_outcome_of_driver(sp_driver->cuMemHostAlloc(&memory, SENTINEL_SIZE, 0),
+                                   "cuMemHostAlloc");
+    if (sp_is_done(outcome))
+        outcome = number_of(memory, id);
+    if (sp_is_done(outcome))
+        outcome = *id ? keep(context, before, &memory, id) : sp_outcome_of(SP_NOT_SUPPORTED);
+    if (memory)
+        (void)sp_outcome_of_driver(sp_driver->cuMemFreeHost(memory), "cuMemFreeHost");
     sp_capture_mode_restore(mode);
     sp_context_leave();
     return outcome;

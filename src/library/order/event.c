@@ -25,16 +25,11 @@ static bool covers(const struct sp_mark *mark, struct sp_fence fence) {
                     sp_fence_set_covers(&mark->clock, fence));
 }
 
-// Its own frees are covered by its own mark alone.
-static bool covers_frees(const struct sp_stream *stream, const struct sp_mark *own) {
-    struct sp_fence last = {stream->slot, atomic_load(&stream->freed)};
-    return last.sequence < stream->first || (own && own->freed >= last.sequence) ||
-           sp_progress_is_past(last);
-}
-
-// A stream needn't be told that it runs after its own frees.
+// A stream needn't be told that it runs after its own frees, which its own mark alone covers.
 static bool cover_all_locked(const struct sp_stream *stream, struct sp_mark *const *marks) {
-    if (!covers_frees(stream, marks[0]))
+    struct sp_fence last = {stream->slot, atomic_load(&stream->freed)};
+    if (last.sequence >= stream->first && !(marks[0] && marks[0]->freed >= last.sequence) &&
+        !sp_progress_is_past(last))
         return false;
     for (uint32_t i = 0; i < stream->clock.count; i++) {
         struct sp_fence fence = *sp_fence_set_at(&stream->clock, i);
@@ -240,30 +235,20 @@ static void note(CUevent event, struct sp_stream *stream, struct sp_mark *const 
     release(dropped);
 }
 
-static struct sp_outcome record(CUevent event, CUstream handle) {
-    return sp_outcome_of_driver(sp_driver->cuEventRecord(event, handle), "cuEventRecord");
-}
-
 // The marks come before the record.
-static struct sp_outcome record_known(CUevent event, struct sp_stream *stream, CUstream handle) {
+struct sp_outcome sp_event_record(CUevent event, struct sp_stream *stream, CUstream handle) {
     struct sp_mark *marks[SP_EQUIVALENT_MARKS] = {NULL, NULL};
-    enum equivalent equivalent = find_equivalent(event, stream, marks);
+    enum equivalent equivalent = stream ? find_equivalent(event, stream, marks) : SAME;
     if (equivalent == NONE)
         sp_mark_stream(stream, &marks[0]);
-    struct sp_outcome outcome = record(event, handle);
+    struct sp_outcome outcome =
+        sp_outcome_of_driver(sp_driver->cuEventRecord(event, handle), "cuEventRecord");
     if (!sp_is_done(outcome))
         release_marks(marks);
+    else if (!stream)
+        forget(event);
     else if (equivalent != SAME)
         note(event, stream, marks);
-    return outcome;
-}
-
-struct sp_outcome sp_event_record(CUevent event, struct sp_stream *stream, CUstream handle) {
-    if (stream)
-        return record_known(event, stream, handle);
-    struct sp_outcome outcome = record(event, handle);
-    if (sp_is_done(outcome))
-        forget(event);
     return outcome;
 }
 

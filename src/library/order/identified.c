@@ -28,7 +28,7 @@ static bool context_is_gone(CUcontext context, uint64_t id) {
 static struct sp_outcome act_by_mark(struct sp_stream *stream, enum sp_owed owed) {
     struct sp_mark *mark = NULL;
     struct sp_outcome outcome =
-        owed == SP_OWED_OWN ? sp_mark_stream(stream, &mark) : sp_mark_anew(stream, &mark);
+        owed == SP_OWED_OWN ? sp_mark_stream(stream, &mark) : sp_mark_anew(stream, false, &mark);
     if (!sp_is_done(outcome) || !mark)
         return outcome;
     outcome = sp_private_event_wait_relaxed(stream, mark->event);

@@ -37,14 +37,6 @@ static struct sp_outcome ask(const struct sp_stream *stream, sp_snapshot_filter 
 
 typedef struct sp_outcome recording(const struct sp_stream *stream, CUevent event);
 
-// Says that the stream runs after all that was closed.
-static void join(struct sp_stream *stream, const struct sp_snapshot *snapshot) {
-    for (uint32_t slot = 0; slot < snapshot->count; slot++) {
-        if (snapshot->numbers[slot] > 0 && slot != stream->slot)
-            sp_progress_run_after(stream, (struct sp_fence){slot, snapshot->numbers[slot]});
-    }
-}
-
 static struct sp_outcome wait_behind(struct sp_stream *stream, sp_snapshot_filter *is_about,
                                      recording *record) {
     CUevent event;
@@ -61,8 +53,10 @@ static struct sp_outcome wait_behind(struct sp_stream *stream, sp_snapshot_filte
     if (sp_is_done(outcome))
         outcome = sp_private_event_wait(stream->handle, event);
     sp_capture_mode_restore(mode);
-    if (sp_is_done(outcome))
-        join(stream, &snapshot);
+    for (uint32_t slot = 0; sp_is_done(outcome) && slot < snapshot.count; slot++) {
+        if (snapshot.numbers[slot] > 0 && slot != stream->slot)
+            sp_progress_run_after(stream, (struct sp_fence){slot, snapshot.numbers[slot]});
+    }
     sp_progress_end_snapshot(&snapshot);
     sp_private_event_destroy(event);
     return outcome;

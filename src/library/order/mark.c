@@ -157,13 +157,8 @@ struct sp_mark *sp_mark_current_locked(const struct sp_stream *stream) {
                                                                                         : NULL;
 }
 
-static void prune_locked(struct sp_stream *stream) {
-    if (stream->clock.count > 0)
-        sp_fence_set_prune(&stream->clock, sp_progress_is_past);
-}
-
 bool sp_mark_has_nothing_locked(struct sp_stream *stream) {
-    prune_locked(stream);
+    sp_fence_set_prune(&stream->clock, sp_progress_is_past);
     struct sp_fence last = {stream->slot, atomic_load(&stream->freed)};
     return (last.sequence < stream->first || sp_progress_is_past(last)) && stream->clock.count == 0;
 }
@@ -350,28 +345,18 @@ struct sp_outcome sp_mark_stream(struct sp_stream *stream, struct sp_mark **want
     return spare ? record_and_publish(stream, spare, wanted) : record_new(stream, wanted);
 }
 
-// The caller holds the stream's lock, which is given back here.
-static inline struct sp_outcome record_and_release(struct sp_stream *stream,
-                                                   struct sp_mark **wanted) {
-    prune_locked(stream);
+// No free has a number above the open one, which stays that while the lock is held. So it is noted
+// by a store, and another thread that notes its own at the same time raises it to no more.
+struct sp_outcome sp_mark_anew(struct sp_stream *stream, bool freed, struct sp_mark **wanted) {
+    if (wanted)
+        *wanted = NULL;
+    sp_lock_acquire(&stream->lock);
+    if (freed)
+        sp_store_release(&stream->freed, sp_load_relaxed(&stream->sequence));
+    sp_fence_set_prune(&stream->clock, sp_progress_is_past);
     struct sp_mark *spare = begin_spare_locked(stream);
     sp_lock_release(&stream->lock);
     return spare ? record_and_publish(stream, spare, wanted) : record_new(stream, wanted);
-}
-
-struct sp_outcome sp_mark_anew(struct sp_stream *stream, struct sp_mark **mark) {
-    *mark = NULL;
-    sp_lock_acquire(&stream->lock);
-    return record_and_release(stream, mark);
-}
-
-struct sp_outcome sp_mark_record_freed(struct sp_stream *stream) {
-    sp_lock_acquire(&stream->lock);
-    // No free has a number above the open one, which stays that while the lock is held. So it is
-    // noted by a store, and another thread that notes its own at the same time raises it to no
-    // more.
-    sp_store_release(&stream->freed, sp_load_relaxed(&stream->sequence));
-    return record_and_release(stream, NULL);
 }
 
 // ----------------------------------------------------------------------------------------- waiting

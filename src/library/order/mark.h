@@ -19,10 +19,8 @@
 // ---------------------------------------------------------------------------------- private events
 //
 // The driver's calls on events that nobody else can touch, which are all that order is learned
-// from.
-//
-// Under the default capture mode a query, or a record in another stream, would invalidate a capture
-// elsewhere in the process. So these calls are made in the relaxed mode (context.h), which the
+// from. Under the default capture mode a query, or a record in another stream, would invalidate a
+// capture elsewhere in the process: so they are made in the relaxed mode (context.h), which the
 // caller enters and leaves.
 
 // An event belongs to the stream's context, which need not be the current one.
@@ -92,14 +90,10 @@ static inline struct sp_outcome sp_mark_record(struct sp_stream *stream) {
     return sp_mark_stream(stream, NULL);
 }
 
-// Records a mark on an identified stream, whether there is anything to mark or not. The reference
-// is the caller's.
-struct sp_outcome sp_mark_anew(struct sp_stream *stream, struct sp_mark **mark);
-
-// Records a mark behind a free on an identified stream, and notes the free: so there is something
-// to mark, and nobody is asked whether. The number that the free was stamped with is an open one or
-// was one before; the free is noted whether the record can be made or not.
-struct sp_outcome sp_mark_record_freed(struct sp_stream *stream);
+// Records a mark on an identified stream, whether there is anything to mark or not. With `freed` it
+// is behind a free, which is noted, too, whether the record can be made or not: the number that the
+// free was stamped with is an open one or was one before. The reference is as above.
+struct sp_outcome sp_mark_anew(struct sp_stream *stream, bool freed, struct sp_mark **wanted);
 
 // ----------------------------------------------------------------------------------------- waiting
 

@@ -34,9 +34,6 @@ struct sp_outcome sp_poll_await_mark(struct sp_mark *mark);
 
 // ------------------------------------------------------ the program's own synchronises and queries
 //
-// A synchronise shows what depends on the program alone, so it counts as synchronised; a query
-// shows what depends on the device as well, and counts as found.
-//
 // An answer of a blocking stream itself shows that its work is complete, and all that it has waited
 // for. It shows nothing of the legacy stream's work, which a free on it comes behind all the same:
 // see order/action.h. An event behind the free does: that of a mark, or the chain of an anonymous

@@ -34,7 +34,7 @@ static inline bool sp_progress_has_pending_events(const struct sp_stream *stream
 }
 
 // Returns the number that a free of an identified stream gets. It is to be noted before the memory
-// can be found, or by the free's own record: see sp_mark_record_freed().
+// can be found, or by the free's own record: see sp_mark_anew().
 static inline uint64_t sp_progress_number(const struct sp_stream *stream) {
     return sp_load_acquire(&stream->sequence);
 }

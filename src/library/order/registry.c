@@ -159,14 +159,8 @@ static struct sp_registry_known *find_context_locked(CUcontext handle, uint64_t 
 
 // ----------------------------------------------------------------------------------------- the end
 
-// A thread that has told its own default stream by the handle might do so again, as long as it
-// lives.
-static bool may_be_told_again(const struct sp_stream *stream) {
-    return sort_of(stream) == SP_SLOT_PER_THREAD &&
-           sp_load_relaxed(&stream->handle_use.was_cached) && !sp_load_relaxed(&stream->gone);
-}
-
-// The stream's context was destroyed: its work has completed, and its events are gone.
+// The stream's context was destroyed: its work has completed, and its events are gone. A thread
+// that has told its own default stream by the handle might do so again, as long as it lives.
 static void end_stream_locked(struct sp_stream *stream) {
     sp_mark_drop_events(stream);
     sp_lock_acquire(&stream->lock);
@@ -181,7 +175,10 @@ static void end_stream_locked(struct sp_stream *stream) {
     unlink_handle(stream);
     sp_list_remove(&stream->links.of_context);
     sp_list_remove(&stream->links.unused);
-    if (!may_be_told_again(stream) && !sp_load_relaxed(&stream->bound_to_context))
+    bool may_be_told_again = sort_of(stream) == SP_SLOT_PER_THREAD &&
+                             sp_load_relaxed(&stream->handle_use.was_cached) &&
+                             !sp_load_relaxed(&stream->gone);
+    if (!may_be_told_again && !sp_load_relaxed(&stream->bound_to_context))
         sp_list_push_back(&sp_registry.ended[sort_of(stream)].slots, &stream->links.unused);
 }
 

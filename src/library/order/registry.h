@@ -1,13 +1,12 @@
 // The registry: all streams that were ever met, by name, by handle and by context.
 //
-// A stream has a *slot*, a small number that fences name it by. The slot of one that is gone is
-// used again, so there are as many slots as streams were alive, or had work pending, at a time:
+// The slot of one that is gone is used again, so there are as many slots as streams were alive, or
+// had work pending, at a time:
 //
 //   gone    The stream was destroyed through the library, its handle came back with another id, or
 //           the thread whose default stream it is has ended. Its slot goes to the next stream of
 //           the same context, once nothing of it is pending: neither what it freed nor what it was
-//           given while that was pending, for the memory that came of it lies about in the stream's
-//           lanes.
+//           given while that was pending, which lies about in the stream's lanes.
 //   ended   The stream's context was destroyed or reset: that completed its work and took its
 //           events along. Its slot goes to the next stream of any context, but where memory in its
 //           lanes has ended with the context (vmm/plain.h): then it is used no more.

@@ -234,25 +234,12 @@ struct sp_outcome sp_resolve_name(CUstream handle, const struct sp_stream_name *
     return sp_outcome_done();
 }
 
-struct sp_outcome sp_resolve_id(CUstream handle, uint64_t id, struct sp_stream **stream) {
-    return sp_resolve_name(handle, &(struct sp_stream_name){{id, 0, 0}}, stream);
-}
-
 // ---------------------------------------------------------------------------------- legacy streams
 
 // The legacy streams that this thread has named last, by the id of the context that was current
 // then. A context has one such stream as long as it lives, so its id, which the driver tells in two
 // thirds of the time, stands for the stream's. Green contexts, too, have an id each: see the
 // conformance program's group gpu. The driver counts ids one by one.
-static unsigned place_of(unsigned long long context_id) {
-    return context_id % SP_STREAM_CACHE_LEGACIES;
-}
-
-static bool is_legacy_of(const struct sp_legacy *legacy, unsigned long long context_id) {
-    return legacy->stream && legacy->context_id == context_id &&
-           sp_stream_word(legacy->stream, 0) == legacy->id;
-}
-
 // The stream is asked for its own id. It is kept where the context's is known, which is never 0.
 static struct sp_outcome ask_for_legacy(CUstream handle, unsigned long long context_id,
                                         struct sp_stream **stream) {
@@ -260,10 +247,11 @@ static struct sp_outcome ask_for_legacy(CUstream handle, unsigned long long cont
     struct sp_outcome outcome =
         sp_outcome_of_driver(sp_driver->cuStreamGetId(handle, &id), "cuStreamGetId");
     if (sp_is_done(outcome))
-        outcome = sp_resolve_id(handle, id, stream);
+        outcome = sp_resolve_name(handle, &(struct sp_stream_name){{id}}, stream);
     struct sp_stream_cache *own = sp_is_done(outcome) && context_id != 0 ? own_tables() : NULL;
     if (own)
-        own->legacies[place_of(context_id)] = (struct sp_legacy){context_id, id, *stream};
+        own->legacies[context_id % SP_STREAM_CACHE_LEGACIES] =
+            (struct sp_legacy){context_id, id, *stream};
     return outcome;
 }
 
@@ -271,8 +259,11 @@ SP_APART struct sp_outcome sp_resolve_legacy(CUstream handle, struct sp_stream *
     unsigned long long context_id = 0;
     if (sp_driver->cuCtxGetId(NULL, &context_id) != CUDA_SUCCESS)
         context_id = 0;
-    const struct sp_legacy *legacy = &sp_stream_cache->legacies[place_of(context_id)];
-    if (SP_UNLIKELY(context_id == 0 || !is_legacy_of(legacy, context_id)))
+    const struct sp_legacy *legacy =
+        &sp_stream_cache->legacies[context_id % SP_STREAM_CACHE_LEGACIES];
+    bool is_it = context_id != 0 && legacy->stream && legacy->context_id == context_id &&
+                 sp_stream_word(legacy->stream, 0) == legacy->id;
+    if (SP_UNLIKELY(!is_it))
         return ask_for_legacy(handle, context_id, stream);
     *stream = legacy->stream;
     return sp_outcome_done();

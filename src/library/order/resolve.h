@@ -14,14 +14,13 @@
 // Each thread has two small tables. One is by name: an entry is good if the stream's key is the
 // name looked for. The other is by handle, for a program that promises to destroy its streams
 // through the library: there a handle tells the stream with no driver call. Who a default stream is
-// depends on the current context, so a default handle is only to be believed, and to be cached,
-// of a program that promises to have one context. A thread's own default stream has the same handle
-// in every thread, but each thread has its own table. The slot of a default stream is given to
-// another stream only when its thread has ended or its context is gone.
+// depends on the current context, and on the thread, which has its own table: so a default handle
+// is only believed, and cached, of a program that promises to have one context, and its slot goes
+// to another stream only when its thread has ended or its context is gone.
 //
 // The tables aren't in thread-local memory, of which a library that is loaded into a running
-// program gets little: each thread has a pointer there. A thread that has nothing to cache, or
-// no host memory for it, points to tables that stay empty.
+// program gets little: each thread has a pointer there, to tables that stay empty if it has nothing
+// to cache, or no host memory for it.
 
 enum { SP_STREAM_CACHE_NAMES = 32, SP_STREAM_CACHE_HANDLES = 16, SP_STREAM_CACHE_LEGACIES = 4 };
 
@@ -73,9 +72,6 @@ void sp_stream_cache_forget_handles(void);
 struct sp_outcome sp_resolve_name(CUstream handle, const struct sp_stream_name *name,
                                   struct sp_stream **stream);
 
-// Finds an identified stream by its id, likewise.
-struct sp_outcome sp_resolve_id(CUstream handle, uint64_t id, struct sp_stream **stream);
-
 // Finds the legacy stream of the current context, where streams are identified.
 struct sp_outcome sp_resolve_legacy(CUstream handle, struct sp_stream **stream);
 
@@ -104,20 +100,19 @@ static inline struct sp_outcome sp_resolve_stream(CUstream handle, struct sp_str
         return sp_outcome_of_code(code, "cuStreamGetId");
     struct sp_stream *known = sp_stream_cache->by_name[id % SP_STREAM_CACHE_NAMES];
     if (SP_UNLIKELY(!known || sp_load_acquire(&known->key.word[0]) != id))
-        return sp_resolve_id(handle, id, stream);
+        return sp_resolve_name(handle, &(struct sp_stream_name){{id}}, stream);
     *stream = known;
     return sp_outcome_done();
 }
 
 // --------------------------------------------------------------------------------------- borrowing
 //
-// A *borrowed* stream is passed to the driver outside of any call that was given it. Nothing else
-// does that: the stream could be destroyed meanwhile, or be capturing. It is for programs that
-// promise that none of their streams ever captures, and that each is destroyed through the library,
-// which then waits until it is given back. While somebody who sees them all says that no stream
-// captures, the second is enough (process/promises.h). The legacy stream of a context is never
-// destroyed without it, and is that of the current context: it can be borrowed where the context is
-// certain to be alive, and while it is, the context is the current one.
+// A *borrowed* stream is passed to the driver outside of any call that was given it. It could be
+// destroyed meanwhile, or be capturing: so nothing else does that, and programs promise for it that
+// none of their streams ever captures, and that each is destroyed through the library, which then
+// waits until it is given back. While somebody who sees them all says that no stream captures, the
+// second is enough (process/promises.h). The legacy stream of a context is never destroyed without
+// it: it can be borrowed where the context is certain to be alive, which then is the current one.
 
 // True when streams of this kind can be borrowed, if their program promises that: those that more
 // than one thread can name, and whose frees leave something to be recorded.
