@@ -244,7 +244,7 @@ static void set_destroyed(struct sp_stream *stream, const struct sp_stream_name 
     sp_lock_release(&stream->lock);
 }
 
-// ----------------------------------------------------------------------------------------- waiting
+// --------------------------------------------------------------------------------- waiting, asking
 
 // The order that a stream has learned is not true of a later stream with its handle, but for what
 // stands before the last record of its chain, which that one will wait for.
@@ -266,8 +266,6 @@ static struct sp_outcome wait_unmarked(struct sp_stream *stream, struct sp_fence
         sp_progress_run_after(stream, (struct sp_fence){fence.slot, end.sequence});
     return outcome;
 }
-
-// ------------------------------------------------------------------------------------------ asking
 
 static struct sp_outcome poll_unmarked(struct sp_stream *stream) {
     struct sp_mark end = end_of_chain(stream);

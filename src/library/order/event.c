@@ -39,23 +39,20 @@ static bool cover_all_locked(const struct sp_stream *stream, struct sp_mark *con
     return true;
 }
 
-// A mark of another context is waited for only where that is certain to be alive. So who waits for
-// this stream would learn less of it than of a mark that this stream makes.
-static struct sp_mark *waited_for_locked(const struct sp_stream *stream) {
-    struct sp_mark *mark = stream->marks.waited_for;
-    return mark && sp_stream_is_of(mark->stream, stream->context, stream->context_id) ? mark : NULL;
-}
-
 // Finds the marks that are equivalent to a record, both null where there is nothing to cover. False
-// when a record is due.
+// when a record is due. A mark of another context is waited for only where that is certain to be
+// alive: so who waits for this stream would learn less of it than of a mark that this stream makes.
 static bool find_equivalent_locked(struct sp_stream *stream, struct sp_mark **marks) {
     marks[0] = sp_mark_current_locked(stream);
     marks[1] = NULL;
     if (marks[0] || sp_mark_has_nothing_locked(stream))
         return true;
+    struct sp_mark *waited_for = stream->marks.waited_for;
+    if (!waited_for || !sp_stream_is_of(waited_for->stream, stream->context, stream->context_id))
+        return false;
     marks[0] = sp_mark_newest_locked(stream);
-    marks[1] = waited_for_locked(stream);
-    return marks[1] && cover_all_locked(stream, marks);
+    marks[1] = waited_for;
+    return cover_all_locked(stream, marks);
 }
 
 // Two streams that wait for the same two marks find them in the same order, which is also
@@ -168,15 +165,6 @@ static void forget(CUevent event) {
     release(dropped);
 }
 
-static void set_entry(struct sp_event_entry *entry, struct sp_stream *stream,
-                      struct sp_mark *const *marks) {
-    entry->stream = stream;
-    entry->name = sp_stream_word(stream, 0);
-    entry->knower = NULL;
-    for (int i = 0; i < SP_EQUIVALENT_MARKS; i++)
-        entry->marks[i] = marks[i];
-}
-
 static struct sp_stream *stream_of(const struct sp_event_entry *entry) {
     return sp_stream_word(entry->stream, 0) == entry->name ? entry->stream : NULL;
 }
@@ -226,10 +214,16 @@ static void note(CUevent event, struct sp_stream *stream, struct sp_mark *const 
             grow_locked();
         link_locked(entry);
     }
-    for (int i = 0; i < SP_EQUIVALENT_MARKS; i++)
+    for (int i = 0; i < SP_EQUIVALENT_MARKS; i++) {
         before[i] = entry ? entry->marks[i] : marks[i];
-    if (entry)
-        set_entry(entry, stream, marks);
+        if (entry)
+            entry->marks[i] = marks[i];
+    }
+    if (entry) {
+        entry->stream = stream;
+        entry->name = sp_stream_word(stream, 0);
+        entry->knower = NULL;
+    }
     sp_lock_release(&sp_events.lock);
     release_marks(before);
     release(dropped);

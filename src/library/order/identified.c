@@ -6,8 +6,6 @@
 #include "order/poll.h"
 #include "order/registry.h"
 
-// ---------------------------------------------------------------------------------------- contexts
-
 static struct sp_outcome context_id(CUcontext context, uint64_t *id) {
     unsigned long long value = 0;
     struct sp_outcome outcome =
@@ -140,8 +138,6 @@ static struct sp_outcome query(struct sp_stream *stream, CUstream handle, bool *
     close_view(&view);
     return outcome;
 }
-
-// ----------------------------------------------------------------------------------- the interface
 
 static struct sp_outcome note_freed(struct sp_stream *stream, uint64_t *sequence) {
     sp_atomic_raise(&stream->freed, *sequence);

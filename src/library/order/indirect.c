@@ -170,8 +170,6 @@ static uint64_t time_in(uint64_t nanoseconds) {
     return nanoseconds < UINT64_MAX - now ? now + nanoseconds : UINT64_MAX;
 }
 
-// --------------------------------------------------------------------------------- the synchronise
-
 static struct sp_outcome synchronize_and_publish(struct wait *wait) {
     struct sp_outcome outcome = sp_context_enter(wait->context);
     if (!sp_is_done(outcome))
@@ -199,8 +197,6 @@ static struct wait *new_wait(const struct sp_stream *stream) {
     free(wait);
     return NULL;
 }
-
-// -------------------------------------------------------------------------------------- the thread
 
 static void *run(void *argument) {
     struct wait *wait = argument;
@@ -240,8 +236,6 @@ static bool is_under_way_locked(const struct sp_stream *stream) {
     }
     return false;
 }
-
-// ----------------------------------------------------------------------------------------- waiting
 
 // A synchronise that is under way already has closed its numbers before: it may know less than is
 // asked for.

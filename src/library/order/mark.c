@@ -130,20 +130,15 @@ void sp_mark_trim_spares(struct sp_stream *stream) {
 
 // The epoch tells marks of before that their events are gone.
 void sp_mark_drop_events(struct sp_stream *stream) {
+    struct sp_mark *spare;
     sp_lock_acquire(&stream->lock);
     stream->marks.epoch++;
-    struct sp_mark *spares = stream->marks.spares;
-    stream->marks.spares = NULL;
-    atomic_store(&stream->marks.spare_count, 0);
+    while ((spare = take_spare_locked(stream)))
+        free_mark(spare);
     sp_lock_release(&stream->lock);
-    while (spares) {
-        struct sp_mark *next = spares->next_spare;
-        free_mark(spares);
-        spares = next;
-    }
 }
 
-// -------------------------------------------------------------------------- the newest of a stream
+// ------------------------------------------------------------------- the marks that a stream keeps
 
 struct sp_mark *sp_mark_newest_locked(const struct sp_stream *stream) {
     uint32_t count = stream->marks.recent_count;

@@ -153,17 +153,3 @@ struct sp_outcome sp_synchronize_context(void) {
     sp_progress_end_snapshot(&snapshot);
     return outcome;
 }
-
-// --------------------------------------------------------------------------------- ahead of a call
-
-void sp_synchronize_ahead_of_stream(CUstream handle) {
-    (void)sp_outcome_of_driver(sp_driver->cuStreamSynchronize(handle), "cuStreamSynchronize");
-}
-
-void sp_synchronize_ahead_of_event(CUevent event) {
-    (void)sp_outcome_of_driver(sp_driver->cuEventSynchronize(event), "cuEventSynchronize");
-}
-
-void sp_synchronize_ahead_of_context(void) {
-    (void)sp_outcome_of_driver(sp_driver->cuCtxSynchronize(), "cuCtxSynchronize");
-}

@@ -62,9 +62,15 @@ struct sp_outcome sp_synchronize_context(void);
 
 // Wait by the driver's call alone, ahead of a synchronise that will find no more to wait for:
 // nothing is learned, and an error is left for it.
-void sp_synchronize_ahead_of_stream(CUstream handle);
-void sp_synchronize_ahead_of_event(CUevent event);
-void sp_synchronize_ahead_of_context(void);
+static inline void sp_synchronize_ahead_of_stream(CUstream handle) {
+    (void)sp_outcome_of_driver(sp_driver->cuStreamSynchronize(handle), "cuStreamSynchronize");
+}
+static inline void sp_synchronize_ahead_of_event(CUevent event) {
+    (void)sp_outcome_of_driver(sp_driver->cuEventSynchronize(event), "cuEventSynchronize");
+}
+static inline void sp_synchronize_ahead_of_context(void) {
+    (void)sp_outcome_of_driver(sp_driver->cuCtxSynchronize(), "cuCtxSynchronize");
+}
 
 // An event of an idle stream is complete a microsecond after its record, so a query asks it so
 // often.

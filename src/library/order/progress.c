@@ -116,8 +116,6 @@ void sp_progress_publish_clock(const struct sp_fence_set *clock, enum sp_knowled
     }
 }
 
-// ------------------------------------------------------------------------------------ many streams
-
 static bool is_about_it(const struct sp_stream *stream, CUcontext context, uint64_t id,
                         sp_snapshot_filter *is_about) {
     return sp_stream_is_of(stream, context, id) && (!is_about || is_about(stream));

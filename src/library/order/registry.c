@@ -19,7 +19,10 @@ static bool (*measure_of(const struct sp_stream *stream))(struct sp_fence fence)
     return sp_load_relaxed(&stream->strict) ? sp_progress_is_synchronized : sp_progress_is_complete;
 }
 
-void sp_registry_note_acquired_locked(struct sp_stream *stream, const struct sp_fence_set *fences) {
+void sp_registry_note_acquired(struct sp_stream *stream, const struct sp_fence_set *fences) {
+    if (sp_fence_set_empty(fences))
+        return;
+    sp_lock_acquire(&stream->lock);
     bool (*is_complete)(struct sp_fence fence) = measure_of(stream);
     sp_fence_set_prune(&stream->acquired.clock, is_complete);
     for (uint32_t i = 0; i < fences->count; i++) {
@@ -28,13 +31,6 @@ void sp_registry_note_acquired_locked(struct sp_stream *stream, const struct sp_
             !sp_fence_set_add(&stream->acquired.clock, fence))
             stream->acquired.has_more = true;
     }
-}
-
-void sp_registry_note_acquired(struct sp_stream *stream, const struct sp_fence_set *fences) {
-    if (sp_fence_set_empty(fences))
-        return;
-    sp_lock_acquire(&stream->lock);
-    sp_registry_note_acquired_locked(stream, fences);
     sp_lock_release(&stream->lock);
 }
 
@@ -85,7 +81,7 @@ static struct sp_stream *take_spent_of(struct sp_list *slots, struct sp_slot_lis
     return NULL;
 }
 
-// ------------------------------------------------------------------------------------------- names
+// -------------------------------------------------------------------------------------- the tables
 
 static struct sp_stream **name_bucket(const struct sp_stream_name *name) {
     return &sp_registry.by_name[sp_hash(name->word[0] ^ (name->word[1] >> 4) ^ name->word[2]) %
@@ -111,8 +107,6 @@ struct sp_stream *sp_registry_find(const struct sp_stream_name *name) {
     return stream;
 }
 
-// ----------------------------------------------------------------------------------------- handles
-
 static struct sp_stream **handle_bucket(CUstream handle) {
     return &sp_registry.by_handle[sp_hash((uintptr_t)handle) % SP_REGISTRY_BUCKETS];
 }
@@ -137,8 +131,6 @@ struct sp_stream *sp_registry_find_in_use_by(CUstream handle) {
     sp_lock_release(&sp_registry.lock);
     return stream;
 }
-
-// ---------------------------------------------------------------------------------------- contexts
 
 static struct sp_registry_known **context_bucket(CUcontext handle) {
     return &sp_registry.contexts[sp_hash((uintptr_t)handle) % SP_REGISTRY_CONTEXTS];

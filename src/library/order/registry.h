@@ -47,10 +47,8 @@ struct sp_stream *sp_registry_find_in_use_by(CUstream handle);
 // without host memory.
 struct sp_stream *sp_registry_add(const struct sp_stream_description *fresh);
 
-// Says that the stream was given memory with these fences. The second is called with the stream's
-// lock held.
+// Says that the stream was given memory with these fences.
 void sp_registry_note_acquired(struct sp_stream *stream, const struct sp_fence_set *fences);
-void sp_registry_note_acquired_locked(struct sp_stream *stream, const struct sp_fence_set *fences);
 
 // Says that the stream of this name was destroyed, or that the thread has ended whose default
 // stream it is: once all of it has completed, its slot is given to another. A slot that is another

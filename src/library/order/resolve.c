@@ -170,7 +170,7 @@ void sp_stream_cache_forget_handles(void) {
         forget_handle_of(sp_stream_at(slot));
 }
 
-// -------------------------------------------------------------------------------------- describing
+// ------------------------------------------------------------------------------------------ adding
 
 // The name of an anonymous stream may be that of a blocking one, so it acts whatever its kind.
 static struct sp_outcome describe(CUstream handle, struct sp_stream_description *fresh) {
@@ -193,8 +193,6 @@ static struct sp_outcome describe(CUstream handle, struct sp_stream_description 
     fresh->acts = !fresh->identified || fresh->kind != SP_STREAM_NON_BLOCKING;
     return outcome;
 }
-
-// ------------------------------------------------------------------------------------------ adding
 
 // Where a context comes to many, some may have gone that nobody has asked about. One that is known
 // is alive: its new stream was just passed to us. What the driver says of the events of those that
@@ -240,6 +238,7 @@ struct sp_outcome sp_resolve_name(CUstream handle, const struct sp_stream_name *
 // then. A context has one such stream as long as it lives, so its id, which the driver tells in two
 // thirds of the time, stands for the stream's. Green contexts, too, have an id each: see the
 // conformance program's group gpu. The driver counts ids one by one.
+//
 // The stream is asked for its own id. It is kept where the context's is known, which is never 0.
 static struct sp_outcome ask_for_legacy(CUstream handle, unsigned long long context_id,
                                         struct sp_stream **stream) {
