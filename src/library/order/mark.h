@@ -78,13 +78,13 @@ static inline bool sp_mark_is_own(const struct sp_stream *stream, const struct s
     return mark->stream == stream && mark->sequence >= stream->first;
 }
 
-// --------------------------------------------------------------------------------------- recording
-
+// --------------------------------------------------------------------------- recording and waiting
+//
 // These are called only inside a call that was given the stream.
 
 // Records a mark behind all frees so far, or finds that the newest one stands there. Null when
 // there is nothing to mark: the stream never freed anything and is ordered behind nothing. The
-// reference is the caller's; `mark` is null for one who needs none in hand.
+// reference is the caller's; `wanted` is null for one who needs none in hand.
 struct sp_outcome sp_mark_stream(struct sp_stream *stream, struct sp_mark **wanted);
 static inline struct sp_outcome sp_mark_record(struct sp_stream *stream) {
     return sp_mark_stream(stream, NULL);
@@ -95,10 +95,7 @@ static inline struct sp_outcome sp_mark_record(struct sp_stream *stream) {
 // free was stamped with is an open one or was one before. The reference is as above.
 struct sp_outcome sp_mark_anew(struct sp_stream *stream, bool freed, struct sp_mark **wanted);
 
-// ----------------------------------------------------------------------------------------- waiting
-
-// Makes the stream wait for a mark, and joins it to the stream's clock. Like a record, a wait is
-// made only inside a call that was given the stream.
+// Makes the stream wait for a mark, and joins it to the stream's clock.
 struct sp_outcome sp_mark_wait(struct sp_stream *stream, struct sp_mark *mark);
 
 // Makes the stream wait for a fence: for the oldest mark that covers it, or the chain of an

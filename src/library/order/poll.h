@@ -24,7 +24,7 @@ struct sp_outcome sp_poll_current_context(void);
 enum { SP_POLL_SOME = 8 };
 struct sp_outcome sp_poll_some_of(const struct sp_stream *of, int busy_most);
 
-// Asks one mark. It is SP_SYNCHRONIZED where a synchronise is known to have passed its event.
+// Asks one mark. `how` is SP_SYNCHRONIZED where a synchronise is known to have passed its event.
 // The caller of the second has relaxed the capture mode.
 struct sp_outcome sp_poll_mark(struct sp_mark *mark, enum sp_knowledge how);
 struct sp_outcome sp_poll_mark_relaxed(struct sp_mark *mark, enum sp_knowledge how);

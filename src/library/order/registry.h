@@ -52,8 +52,8 @@ void sp_registry_note_acquired(struct sp_stream *stream, const struct sp_fence_s
 
 // Says that the stream of this name was destroyed, or that the thread has ended whose default
 // stream it is: once all of it has completed, its slot is given to another. A slot that is another
-// stream's by now is left alone. An anonymous stream may be a thread's: its name has a number of
-// the thread's then, which no other thread gets.
+// stream's by now is left alone. An anonymous stream may be a thread's, whose name has a number
+// that no other thread gets.
 void sp_registry_set_gone(struct sp_stream *stream, const struct sp_stream_name *name);
 
 // Looks at what is known of a new stream's context before the stream is added: sets its device if
