@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "order/context.h"
+#include "order/event.h"
 #include "order/identity.h"
 #include "order/indirect.h"
-#include "order/learn.h"
 #include "order/mark.h"
 #include "order/registry.h"
 

@@ -3,7 +3,6 @@
 #include "base/thread.h"
 #include "driver/driver.h"
 #include "order/resolve.h"
-#include "order/stream_cache.h"
 #include "process/promises.h"
 #include "process/reclaim.h"
 #include "process/runtime.h"

@@ -3,7 +3,7 @@
 #include "api/interpose.h"
 #include "calls/free.h"
 #include "calls/malloc.h"
-#include "order/stream_cache.h"
+#include "order/resolve.h"
 #include "process/observe.h"
 #include "process/promises.h"
 #include "region/held.h"

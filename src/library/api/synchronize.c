@@ -1,9 +1,8 @@
 // The calls that synchronise, query, record and wait, and those that end a stream or an event.
 #include "api/api.h"
-#include "order/learn.h"
+#include "order/event.h"
 #include "order/poll.h"
 #include "order/resolve.h"
-#include "order/stream_cache.h"
 #include "process/observe.h"
 #include "process/promises.h"
 #include "process/reclaim.h"

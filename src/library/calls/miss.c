@@ -169,7 +169,7 @@ static struct sp_outcome take_returned(const struct sp_miss *miss, uint64_t *add
     if (sp_end_some_gone_contexts(stream))
         *address = take_learned(miss, SP_STATISTIC_ReuseComplete);
     if (!*address && !(miss->flags & poolMallocSameStreamOnly) && sp_pool_may_ask(miss->pool) &&
-        sp_is_done(sp_poll_some_of(stream)))
+        sp_is_done(sp_poll_some_of(stream, SP_POLL_SOME)))
         *address = take_learned(miss, SP_STATISTIC_ReuseFoundComplete);
     return sp_outcome_done();
 }
@@ -272,7 +272,7 @@ static struct sp_outcome look_after_others(const struct sp_miss *miss, uint64_t 
     if (!ask || atomic_exchange_explicit(&pool->lanes.asks, true, memory_order_relaxed))
         return sp_outcome_done();
     sp_ask_some_lazy_lanes(pool, miss->lane);
-    sp_poll_until_busy_of(miss->lane->stream);
+    sp_poll_some_of(miss->lane->stream, 1);
     sp_store_relaxed(&pool->lanes.asks, false);
     sp_lock_acquire(&pool->lock);
     sp_settle_part(pool);

@@ -44,7 +44,7 @@ void sp_release_count(struct sp_release *release) {
 
 // A record that couldn't be made is counted no more. The lane may be another pool's by now.
 void sp_release_record(struct sp_lane *lane, struct sp_stream *stream) {
-    if (sp_is_done(sp_mark_record_freed(stream)))
+    if (sp_is_done(sp_mark_anew(stream, true, NULL)))
         return;
     sp_biased_lock_acquire(&lane->lock);
     if (lane->stream == stream && sp_load_relaxed(&lane->records) > 0)

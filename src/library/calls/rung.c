@@ -96,7 +96,7 @@ struct sp_outcome sp_rung_found_complete(struct sp_request *request, struct sp_b
     uint64_t before = sp_progress_news();
     struct sp_outcome outcome = sp_ask_some_lazy_lanes(request->pool, request->lane);
     if (sp_is_done(outcome))
-        outcome = sp_poll_some_of(request->lane->stream);
+        outcome = sp_poll_some_of(request->lane->stream, SP_POLL_SOME);
     if (sp_progress_news() != before)
         request->found = SP_RULE_FOUND_COMPLETE;
     if (sp_is_done(outcome))

@@ -32,21 +32,17 @@ enum sp_owed sp_action_owed_for_own(const struct sp_stream *taker, uint64_t sequ
                                                                           : SP_OWED_OWN;
 }
 
-// An event behind the other stream's free is no action of this one.
-static enum sp_owed owed_for_others(const struct sp_stream *taker, struct sp_fence fence,
-                                    bool (*is_complete)(struct sp_fence fence)) {
-    return sp_action_is_legacy_ordered(taker, fence) && !is_complete(fence) ? SP_OWED_OTHERS
-                                                                            : SP_OWED_NONE;
-}
-
 enum sp_owed sp_action_owed_for(const struct sp_stream *taker, const struct sp_fence_set *fences,
                                 bool (*is_complete)(struct sp_fence fence)) {
     enum sp_owed dearest = SP_OWED_NONE;
     for (uint32_t i = 0; i < fences->count; i++) {
         struct sp_fence fence = *sp_fence_set_at(fences, i);
-        enum sp_owed owed = fence.slot == taker->slot
-                                ? sp_action_owed_for_own(taker, fence.sequence, is_complete)
-                                : owed_for_others(taker, fence, is_complete);
+        enum sp_owed owed = SP_OWED_NONE;
+        if (fence.slot == taker->slot)
+            owed = sp_action_owed_for_own(taker, fence.sequence, is_complete);
+        else if (sp_action_is_legacy_ordered(taker, fence) && !is_complete(fence))
+            owed =
+                SP_OWED_OTHERS; // an event behind the other stream's free is no action of this one
         if (owed > dearest)
             dearest = owed;
     }

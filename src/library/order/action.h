@@ -8,24 +8,23 @@
 //
 //   - A query or a synchronise of a blocking stream answers at once while work runs on the legacy
 //     stream that the blocking stream's next action would wait for. So an answer about the stream
-//     itself says nothing of what was freed on it; the event of a mark behind the free does: see
-//     order/identified.c.
+//     itself says nothing of what was freed on it; the event of a mark behind the free does.
 //   - A program that allocates on a stream may synchronise the stream, by whichever library, and
 //     use the memory from anywhere; or allocate on the legacy stream, and use the memory on a
 //     blocking stream. Neither waits for the work that the memory was freed behind, unless an
 //     action of the allocation's stream stands behind that work.
 //
 // So a stream that takes part in this order *acts*: an allocation on it *owes* an action where its
-// memory may carry work that the stream has no action behind. A non-blocking stream never owes one.
+// memory may carry work that the stream has no action behind.
 //
 // On a blocking stream the action is the record of a mark and a wait for it: a synchronise of the
 // stream passes over a record that only the legacy stream's work keeps pending, and waits for a
 // wait that is. (It waits for the record of an event with timing or for blocking waits as well; the
 // one costs twice as much, the other an interrupt for each.) On the legacy stream any record is
-// one, and nobody waits for it: so one event serves for all, and nothing else is kept. The legacy
-// stream owes whatever streams the library knows: a program may allocate and free on it alone, and
-// compute on blocking streams that no call ever names. An anonymous stream acts, since its name may
-// be that of a blocking one.
+// one, and nobody waits for it: so one event serves for all. The legacy stream owes whatever
+// streams the library knows: a program may allocate and free on it alone, and compute on blocking
+// streams that no call ever names. An anonymous stream acts, since its name may be that of a
+// blocking one.
 #ifndef STREAMPOOL_ORDER_ACTION_H
 #define STREAMPOOL_ORDER_ACTION_H
 

@@ -19,7 +19,6 @@
 #include "base/thread.h"
 #include "order/context.h"
 #include "order/identity.h"
-#include "order/learn.h"
 #include "order/mark.h"
 #include "order/poll.h"
 #include "order/resolve.h"
@@ -89,33 +88,26 @@ static struct sp_outcome look_at(CUcontext context, uint64_t *id, bool *alive) {
     return outcome;
 }
 
-// Makes a sentinel in the context, which is the current one.
-static struct sp_outcome make_here(CUcontext context, uint64_t before, uint64_t *id) {
-    void *memory = NULL;
-    struct sp_outcome outcome = sp_outcome_of_driver(
-        sp_driver->cuMemHostAlloc(&memory, SENTINEL_SIZE, 0), "cuMemHostAlloc");
-    if (!sp_is_done(outcome))
-        return outcome;
-    outcome = number_of(memory, id);
-    if (sp_is_done(outcome))
-        outcome = *id ? keep(context, before, &memory, id) : sp_outcome_of(SP_NOT_SUPPORTED);
-    if (memory)
-        (void)sp_outcome_of_driver(sp_driver->cuMemFreeHost(memory), "cuMemFreeHost");
-    return outcome;
-}
-
 // The first time, and when the handle stood for another context before, that gets a sentinel, and
 // the driver may wait for work of the device.
 static struct sp_outcome context_id(CUcontext context, uint64_t *id) {
     bool alive;
+    void *memory = NULL;
     struct sp_outcome outcome = look_at(context, id, &alive);
+    uint64_t before = *id;
+    if (sp_is_done(outcome) && !alive)
+        outcome = sp_context_enter(context);
     if (!sp_is_done(outcome) || alive)
         return outcome;
-    outcome = sp_context_enter(context);
-    if (!sp_is_done(outcome))
-        return outcome;
     CUstreamCaptureMode mode = sp_capture_mode_relax();
-    outcome = make_here(context, *id, id);
+    outcome = sp_outcome_of_driver(sp_driver->cuMemHostAlloc(&memory, SENTINEL_SIZE, 0),
+                                   "cuMemHostAlloc");
+    if (sp_is_done(outcome))
+        outcome = number_of(memory, id);
+    if (sp_is_done(outcome))
+        outcome = *id ? keep(context, before, &memory, id) : sp_outcome_of(SP_NOT_SUPPORTED);
+    if (memory)
+        (void)sp_outcome_of_driver(sp_driver->cuMemFreeHost(memory), "cuMemFreeHost");
     sp_capture_mode_restore(mode);
     sp_context_leave();
     return outcome;
@@ -169,16 +161,19 @@ static struct sp_outcome look_at_kind(struct sp_stream *stream) {
 
 // --------------------------------------------------------------------------------------- the chain
 
-struct chain {
-    CUevent event; // null until something was freed
-    struct sp_stream_chain end;
-};
-
-static struct chain chain_of(struct sp_stream *stream) {
+// The end of the stream's chain, as a mark that has no clock. Its event is null until something was
+// freed.
+static struct sp_mark end_of_chain(struct sp_stream *stream) {
     sp_lock_acquire(&stream->lock);
-    struct chain chain = {sp_load_acquire(&stream->event), stream->chain};
+    struct sp_mark end = {.event = sp_load_acquire(&stream->event),
+                          .stream = stream,
+                          .sequence = stream->chain.sequence};
     sp_lock_release(&stream->lock);
-    return chain;
+    return end;
+}
+
+static bool is_pending(const struct sp_mark *end) {
+    return end->event && end->sequence > sp_progress_completed(end->stream);
 }
 
 // Puts all work of the stream so far in front of its chain's end, and tells the number that this
@@ -220,19 +215,18 @@ static struct sp_outcome before_reuse(struct sp_stream *stream) {
     struct sp_outcome outcome = look_at_kind(stream);
     if (!sp_is_done(outcome))
         return outcome;
-    struct chain chain = chain_of(stream);
-    bool is_pending = chain.event && chain.end.sequence > sp_progress_completed(stream);
-    if (is_pending)
-        outcome = sp_private_event_wait_relaxed(stream, chain.event);
+    struct sp_mark end = end_of_chain(stream);
+    if (is_pending(&end))
+        outcome = sp_private_event_wait_relaxed(stream, end.event);
     if (sp_is_done(outcome))
-        sp_atomic_raise(&stream->acted, chain.end.sequence);
+        sp_atomic_raise(&stream->acted, end.sequence);
     return outcome;
 }
 
 // An event that didn't wait for the chain would say nothing of the frees of earlier streams with
 // the handle.
 static struct sp_outcome before_record(struct sp_stream *stream) {
-    CUevent event = chain_of(stream).event;
+    CUevent event = sp_load_acquire(&stream->event);
     return event ? sp_private_event_wait(stream->handle, event) : sp_outcome_done();
 }
 
@@ -243,14 +237,14 @@ static struct sp_outcome act(struct sp_stream *stream, enum sp_owed owed) {
     return sp_is_done(outcome) ? before_reuse(stream) : outcome;
 }
 
-static void set_destroyed(struct sp_stream *stream, uint64_t word) {
-    (void)word;
+static void set_destroyed(struct sp_stream *stream, const struct sp_stream_name *name) {
+    (void)name;
     sp_lock_acquire(&stream->lock);
     stream->chain.orphaned = true;
     sp_lock_release(&stream->lock);
 }
 
-// ----------------------------------------------------------------------------------------- waiting
+// --------------------------------------------------------------------------------- waiting, asking
 
 // The order that a stream has learned is not true of a later stream with its handle, but for what
 // stands before the last record of its chain, which that one will wait for.
@@ -262,58 +256,36 @@ static struct sp_outcome after_wait(struct sp_stream *stream) {
 // The chain covers every free that there was when it was recorded last, of whichever stream with
 // the handle.
 static struct sp_outcome wait_unmarked(struct sp_stream *stream, struct sp_fence fence) {
-    struct chain chain = chain_of(sp_stream_at(fence.slot));
-    if (!chain.event || chain.end.sequence < fence.sequence)
+    struct sp_mark end = end_of_chain(sp_stream_at(fence.slot));
+    if (!end.event || end.sequence < fence.sequence)
         return sp_outcome_of(SP_NO_EVENT);
-    struct sp_outcome outcome = sp_private_event_wait_relaxed(stream, chain.event);
+    struct sp_outcome outcome = sp_private_event_wait_relaxed(stream, end.event);
     if (sp_is_done(outcome))
         outcome = after_wait(stream);
     if (sp_is_done(outcome))
-        sp_learn_join(stream, (struct sp_fence){fence.slot, chain.end.sequence});
+        sp_progress_run_after(stream, (struct sp_fence){fence.slot, end.sequence});
     return outcome;
 }
 
-// ------------------------------------------------------------------------------------------ asking
-
 static struct sp_outcome poll_unmarked(struct sp_stream *stream) {
-    bool complete = false;
-    struct chain chain = chain_of(stream);
-    if (!chain.event || chain.end.sequence <= sp_progress_completed(stream))
-        return sp_outcome_done();
-    struct sp_outcome outcome = sp_private_event_query(chain.event, &complete);
-    if (complete)
-        sp_progress_publish(stream, chain.end.sequence, SP_FOUND);
-    return outcome;
+    struct sp_mark end = end_of_chain(stream);
+    return is_pending(&end) ? sp_poll_mark_relaxed(&end, SP_FOUND) : sp_outcome_done();
 }
 
 uint64_t sp_anonymous_chain_end(struct sp_stream *stream) {
-    struct chain chain = chain_of(stream);
-    return chain.end.orphaned ? 0 : chain.end.sequence;
+    sp_lock_acquire(&stream->lock);
+    uint64_t end = stream->chain.orphaned ? 0 : stream->chain.sequence;
+    sp_lock_release(&stream->lock);
+    return end;
 }
 
-struct sp_outcome sp_anonymous_confirm(struct sp_stream *stream, uint64_t sequence) {
-    bool complete = false;
-    CUevent chain = chain_of(stream).event;
-    if (!chain || sp_progress_is_synchronized((struct sp_fence){stream->slot, sequence}))
+// Another thread may have recorded the chain anew: then that is asked, or waited for, too.
+struct sp_outcome sp_anonymous_confirm(struct sp_stream *stream, uint64_t sequence, bool waits) {
+    struct sp_mark end = end_of_chain(stream);
+    end.sequence = sequence;
+    if (!end.event || sp_progress_is_synchronized((struct sp_fence){stream->slot, sequence}))
         return sp_outcome_done();
-    CUstreamCaptureMode mode = sp_capture_mode_relax();
-    struct sp_outcome outcome = sp_private_event_query(chain, &complete);
-    sp_capture_mode_restore(mode);
-    if (complete)
-        sp_progress_publish(stream, sequence, SP_SYNCHRONIZED);
-    return outcome;
-}
-
-// Waits for the chain, as a synchronise waits. Another thread may have recorded the chain anew:
-// then this waits for that, too.
-static struct sp_outcome await_chain(struct sp_stream *stream, uint64_t sequence) {
-    struct sp_outcome outcome = sp_anonymous_confirm(stream, sequence);
-    CUevent chain = chain_of(stream).event;
-    if (!sp_is_done(outcome) || !chain ||
-        sp_progress_is_synchronized((struct sp_fence){stream->slot, sequence}))
-        return outcome;
-    outcome = sp_private_event_await(chain);
-    return sp_is_done(outcome) ? sp_anonymous_confirm(stream, sequence) : outcome;
+    return waits ? sp_poll_await_mark(&end) : sp_poll_mark(&end, SP_SYNCHRONIZED);
 }
 
 // A synchronise says nothing about the work of an earlier stream with the same handle; the chain
@@ -325,8 +297,8 @@ static struct sp_outcome synchronize(struct sp_stream *stream, CUstream handle) 
         sp_outcome_of_driver(sp_driver->cuStreamSynchronize(handle), "cuStreamSynchronize");
     if (!sp_is_done(outcome))
         return outcome;
-    outcome = sp_stream_kind_of(stream) == SP_STREAM_BLOCKING ? await_chain(stream, end)
-                                                              : sp_anonymous_confirm(stream, end);
+    bool is_blocking = sp_stream_kind_of(stream) == SP_STREAM_BLOCKING;
+    outcome = sp_anonymous_confirm(stream, end, is_blocking);
     sp_poll_stream(stream);
     sp_mark_trim_spares(stream);
     return outcome;

@@ -70,11 +70,9 @@ bool sp_context_is_current(CUcontext context, uint64_t id);
 
 // -------------------------------------------------------------------------------- primary contexts
 //
-// The library makes a primary context current where a program has none, or has memory in one. The
-// runtime's calls on a default stream work in a program that never heard of contexts: without a
-// current one they retain the primary context of the thread's device, make it current in the
-// thread, and go on. So does the library. A device's context is retained once for the process, and
-// stays so until that ends. One that was reset meanwhile, which takes all references back, is
+// The library makes a primary context current where a program has none, or has memory in one, as
+// the runtime's calls on a default stream do. A device's context is retained once for the process,
+// and stays so until that ends. One that was reset meanwhile, which takes all references back, is
 // retained anew.
 //
 // All of it is thread safe. The lock is held across the driver's calls, which may take as long as

@@ -61,7 +61,8 @@ bool sp_fence_set_add(struct sp_fence_set *set, struct sp_fence fence) {
     return true;
 }
 
-static uint32_t count_unknown(const struct sp_fence_set *set, const struct sp_fence_set *from) {
+// They are merged from the end on, so that what the set has moves only once.
+bool sp_fence_set_join_any(struct sp_fence_set *set, const struct sp_fence_set *from) {
     uint32_t unknown = 0, index = 0;
     for (uint32_t i = 0; i < from->count; i++) {
         uint32_t slot = sp_fence_set_at(from, i)->slot;
@@ -69,11 +70,8 @@ static uint32_t count_unknown(const struct sp_fence_set *set, const struct sp_fe
             index++;
         unknown += !is_at(set, index, slot);
     }
-    return unknown;
-}
-
-// From the end on, so that what the set has moves only once.
-static void merge(struct sp_fence_set *set, const struct sp_fence_set *from, uint32_t unknown) {
+    if (!sp_fence_set_reserve(set, unknown))
+        return false;
     uint32_t own = set->count, others = from->count, to = own + unknown;
     set->count = to;
     while (others > 0) {
@@ -88,13 +86,6 @@ static void merge(struct sp_fence_set *set, const struct sp_fence_set *from, uin
             highest = last;
         *sp_fence_set_at(set, to) = highest;
     }
-}
-
-bool sp_fence_set_join_any(struct sp_fence_set *set, const struct sp_fence_set *from) {
-    uint32_t unknown = count_unknown(set, from);
-    if (!sp_fence_set_reserve(set, unknown))
-        return false;
-    merge(set, from, unknown);
     return true;
 }
 

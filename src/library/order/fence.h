@@ -1,18 +1,14 @@
 // Fences say at which points of which streams a piece of memory was last used; and the reuse rule,
 // which streams may take it.
 //
-// A *fence* is (stream slot, sequence number). A *fence set* holds at most one fence for each
-// stream, the latest; memory gathers several when its pieces were freed on different streams, or
-// when it is freed on one stream while an older fence of another is pending. A *clock* is such a
-// set, too: for each other stream, the latest number that the clock's owner is known to run after.
-// Entries that are known to be complete may be dropped from it at any time, for they say nothing:
-// so a clock is no larger than the number of streams with work pending. Without host memory it says
-// less than it might, and nothing that isn't so. Plain values: nothing here knows a driver or a
-// lock.
-//
-// A stream's sequence number advances at the points from which the host, or another stream, can
-// learn something: at each record of an event and each synchronise. All frees between two such
-// points carry the same number, for nobody could ever tell them apart; see order/stream.h.
+// A *fence* is (stream slot, sequence number): see order/stream.h. A *fence set* holds at most one
+// fence for each stream, the latest; memory gathers several when its pieces were freed on different
+// streams, or when it is freed on one stream while an older fence of another is pending. A *clock*
+// is such a set, too: for each other stream, the latest number that the clock's owner is known to
+// run after. Entries that are known to be complete may be dropped from it at any time, for they say
+// nothing: so a clock is no larger than the number of streams with work pending. Without host
+// memory it says less than it might, and nothing that isn't so. Plain values: nothing here knows a
+// driver or a lock.
 //
 //   fences[i].slot < fences[i + 1].slot; the first SP_FENCE_INLINE stand in the set itself;
 //   count <= SP_FENCE_INLINE + capacity
@@ -75,20 +71,6 @@ bool sp_fence_set_add(struct sp_fence_set *set, struct sp_fence fence);
 // Returns the number of the stream's fence; 0 when there is none.
 uint64_t sp_fence_set_number(const struct sp_fence_set *set, uint32_t slot);
 
-// A walk tells the same of slots that rise from call to call, so all of these together look at each
-// fence once. The set stays as it is meanwhile.
-struct sp_fence_walk {
-    const struct sp_fence_set *set;
-    uint32_t at;
-};
-static inline uint64_t sp_fence_walk_to(struct sp_fence_walk *walk, uint32_t slot) {
-    const struct sp_fence_set *set = walk->set;
-    while (walk->at < set->count && sp_fence_set_at(set, walk->at)->slot < slot)
-        walk->at++;
-    const struct sp_fence *fence = walk->at < set->count ? sp_fence_set_at(set, walk->at) : NULL;
-    return fence && fence->slot == slot ? fence->sequence : 0;
-}
-
 // True when the set has a fence of the same stream and of the same number or a later one.
 static inline bool sp_fence_set_covers(const struct sp_fence_set *set, struct sp_fence fence) {
     return sp_fence_set_number(set, fence.slot) >= fence.sequence;
@@ -137,10 +119,9 @@ static inline void sp_fence_set_prune(struct sp_fence_set *set,
 // ---------------------------------------------------------------------------------- the reuse rule
 //
 // It says whether a stream may take memory that carries a fence, and is a pure function over plain
-// values, which its caller gathers. The rules are numbered as in docs/stream-order.md, and a lower
-// number is cheaper: the rule for a piece of memory is the dearest that one of its fences needs.
-// Rules 1 and 2 hold under every policy. Rule 4 is rule 2 after a question: the caller asks the
-// event, and decides again.
+// values. The rules are numbered as in docs/stream-order.md, and a lower number is cheaper: the
+// rule for a piece of memory is the dearest that one of its fences needs. Rules 1 and 2 hold under
+// every policy. Rule 4 is rule 2 after a question: the caller asks, and decides again.
 
 enum sp_rule {
     SP_RULE_SAME_STREAM = 1,    // the fence is of the taking stream, in its present incarnation

@@ -2,12 +2,9 @@
 // never used again. A name stands for one stream, so what a call learns is true of it alone.
 #include "order/context.h"
 #include "order/identity.h"
-#include "order/learn.h"
 #include "order/mark.h"
 #include "order/poll.h"
 #include "order/registry.h"
-
-// ---------------------------------------------------------------------------------------- contexts
 
 static struct sp_outcome context_id(CUcontext context, uint64_t *id) {
     unsigned long long value = 0;
@@ -29,7 +26,7 @@ static bool context_is_gone(CUcontext context, uint64_t id) {
 static struct sp_outcome act_by_mark(struct sp_stream *stream, enum sp_owed owed) {
     struct sp_mark *mark = NULL;
     struct sp_outcome outcome =
-        owed == SP_OWED_OWN ? sp_mark_stream(stream, &mark) : sp_mark_anew(stream, &mark);
+        owed == SP_OWED_OWN ? sp_mark_stream(stream, &mark) : sp_mark_anew(stream, false, &mark);
     if (!sp_is_done(outcome) || !mark)
         return outcome;
     outcome = sp_private_event_wait_relaxed(stream, mark->event);
@@ -58,7 +55,7 @@ static struct sp_outcome act(struct sp_stream *stream, enum sp_owed owed) {
                                                          : act_by_mark(stream, owed);
 }
 
-// -------------------------------------------------------------------------- synchronises, queries
+// --------------------------------------------------------------------------- synchronises, queries
 
 // A view holds what there was of a stream when it was synchronised or queried. The mark stands
 // behind all frees of a blocking stream; it is null where there is nothing to mark, or where none
@@ -71,7 +68,7 @@ struct view {
 
 static void look_at(struct sp_stream *stream, struct view *view) {
     *view = (struct view){0};
-    sp_learn_copy_clock(stream, &view->clock);
+    sp_progress_copy_clock(stream, &view->clock);
     view->sequence = sp_progress_close(stream);
 }
 
@@ -115,9 +112,8 @@ static struct sp_outcome synchronize(struct sp_stream *stream, CUstream handle) 
     return outcome;
 }
 
-static bool has_pending_frees(const struct sp_stream *stream, const struct view *view) {
-    return view->mark &&
-           !sp_progress_is_complete((struct sp_fence){stream->slot, view->mark->sequence});
+static bool has_pending_frees(const struct view *view) {
+    return view->mark && view->mark->sequence > sp_progress_completed(view->mark->stream);
 }
 
 // A stream whose own work is pending gets no mark; but where a pool goes by synchronises alone,
@@ -130,21 +126,18 @@ static struct sp_outcome query(struct sp_stream *stream, CUstream handle, bool *
     if (*complete) {
         publish_answer(stream, &view, SP_FOUND);
         mark_frees(stream, &view);
-        for (int i = 0; i < SP_SYNCHRONIZE_QUESTIONS && sp_is_done(outcome); i++) {
-            if (!has_pending_frees(stream, &view))
-                break;
-            outcome = sp_poll_mark(view.mark);
+        *complete = !has_pending_frees(&view);
+        for (int i = 0; i < SP_SYNCHRONIZE_QUESTIONS && sp_is_done(outcome) && !*complete; i++) {
+            outcome = sp_poll_mark(view.mark, SP_FOUND);
+            *complete = !has_pending_frees(&view);
         }
         sp_mark_drop_passed(stream);
-        *complete = !has_pending_frees(stream, &view);
     } else if (sp_is_done(outcome) && sp_load_relaxed(&stream->strict)) {
         mark_frees(stream, &view);
     }
     close_view(&view);
     return outcome;
 }
-
-// ----------------------------------------------------------------------------------- the interface
 
 static struct sp_outcome note_freed(struct sp_stream *stream, uint64_t *sequence) {
     sp_atomic_raise(&stream->freed, *sequence);

@@ -1,9 +1,10 @@
 // Identity: how a stream, and a context, is told from an earlier one with the same handle.
 //
-// The answer depends on the driver. The folder and the pool ask through this interface, which has
-// two implementations, and nothing else asks which one it is:
+// The answer depends on the driver. The folder and the pool ask through this interface, and nothing
+// else asks which of its implementations it is:
 //
-//   sp_identified   drivers from CUDA 12.0, with cuStreamGetId and cuCtxGetId: order/identified.c
+//   sp_identified   drivers from CUDA 12.0, whose ids tell incarnations, contexts and per-thread
+//                   default streams apart: order/identified.c
 //   sp_anonymous    drivers before, where a name may stand for several streams: order/anonymous.c
 //
 // The hot calls below decide by a branch, and cost an identified stream no call.
@@ -46,8 +47,8 @@ struct sp_identity {
     struct sp_outcome (*synchronize)(struct sp_stream *stream, CUstream handle);
     struct sp_outcome (*query)(struct sp_stream *stream, CUstream handle, bool *complete);
 
-    // Says that the stream was destroyed; `word` is the first word of its name from before.
-    void (*set_destroyed)(struct sp_stream *stream, uint64_t word);
+    // Says that the stream was destroyed that had the name.
+    void (*set_destroyed)(struct sp_stream *stream, const struct sp_stream_name *name);
 
     // Tell contexts apart: see order/context.h. The second tells 0 for a context of which no stream
     // was ever met, where that is known. The third is false when the driver doesn't say.
@@ -89,19 +90,13 @@ static inline struct sp_outcome sp_identity_before_record(struct sp_stream *stre
     return stream->identified ? sp_outcome_done() : sp_anonymous.before_record(stream);
 }
 
-// True in the common case, in which a free makes no call and can't fail: an identified stream has
-// freed something under the number already.
-static inline bool sp_identity_is_noted(const struct sp_stream *stream, uint64_t *sequence) {
-    *sequence = sp_progress_number(stream);
-    return stream->identified && sp_load_relaxed(&stream->freed) >= *sequence;
-}
-
 // Tells the sequence number of memory that is freed now, and notes it. It is called before anything
-// is changed, since it may fail.
+// is changed, since it may fail. In the common case it makes no call and can't: an identified
+// stream has freed something under the number already.
 static inline struct sp_outcome sp_identity_at_free(struct sp_stream *stream, uint64_t *sequence) {
-    return sp_identity_is_noted(stream, sequence)
-               ? sp_outcome_done()
-               : sp_identity_of(stream)->note_freed(stream, sequence);
+    *sequence = sp_progress_number(stream);
+    bool is_noted = stream->identified && sp_load_relaxed(&stream->freed) >= *sequence;
+    return is_noted ? sp_outcome_done() : sp_identity_of(stream)->note_freed(stream, sequence);
 }
 
 // ------------------------------------------------------------------- of anonymous.c, for its tests
@@ -111,8 +106,8 @@ static inline struct sp_outcome sp_identity_at_free(struct sp_stream *stream, ui
 uint64_t sp_anonymous_chain_end(struct sp_stream *stream);
 
 // Asks the chain of a stream, of which a synchronise is known to have passed the record that closed
-// this number. It does nothing for the number 0.
-struct sp_outcome sp_anonymous_confirm(struct sp_stream *stream, uint64_t sequence);
+// this number, or waits for it. It does nothing for the number 0.
+struct sp_outcome sp_anonymous_confirm(struct sp_stream *stream, uint64_t sequence, bool waits);
 
 enum { SP_SENTINEL_BUCKETS = 64 };
 

@@ -2,7 +2,7 @@
 
 #include "base/thread.h"
 #include "order/identity.h"
-#include "order/learn.h"
+#include "order/mark.h"
 
 #include <stdlib.h>
 
@@ -36,14 +36,6 @@ static struct sp_outcome ask(const struct sp_stream *stream, sp_snapshot_filter 
 
 typedef struct sp_outcome recording(const struct sp_stream *stream, CUevent event);
 
-// Says that the stream runs after all that was closed.
-static void join(struct sp_stream *stream, const struct sp_snapshot *snapshot) {
-    for (uint32_t slot = 0; slot < snapshot->count; slot++) {
-        if (snapshot->numbers[slot] > 0 && slot != stream->slot)
-            sp_learn_join(stream, (struct sp_fence){slot, snapshot->numbers[slot]});
-    }
-}
-
 static struct sp_outcome wait_behind(struct sp_stream *stream, sp_snapshot_filter *is_about,
                                      recording *record) {
     CUevent event;
@@ -60,8 +52,10 @@ static struct sp_outcome wait_behind(struct sp_stream *stream, sp_snapshot_filte
     if (sp_is_done(outcome))
         outcome = sp_private_event_wait(stream->handle, event);
     sp_capture_mode_restore(mode);
-    if (sp_is_done(outcome))
-        join(stream, &snapshot);
+    for (uint32_t slot = 0; sp_is_done(outcome) && slot < snapshot.count; slot++) {
+        if (snapshot.numbers[slot] > 0 && slot != stream->slot)
+            sp_progress_run_after(stream, (struct sp_fence){slot, snapshot.numbers[slot]});
+    }
     sp_progress_end_snapshot(&snapshot);
     sp_private_event_destroy(event);
     return outcome;
@@ -74,7 +68,8 @@ bool sp_indirect_is_seen_by_legacy(const struct sp_stream *stream) {
            sp_stream_kind_of(stream) != SP_STREAM_NON_BLOCKING;
 }
 
-// The legacy stream tells of a blocking stream that captures, and leaves the capture as it is.
+// The legacy stream is that of the current context. It tells of a blocking stream that captures,
+// and leaves the capture as it is.
 static bool may_pass_legacy(void) {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
     return sp_driver->cuStreamIsCapturing(CU_STREAM_LEGACY, &status) == CUDA_SUCCESS &&
@@ -83,43 +78,38 @@ static bool may_pass_legacy(void) {
 
 // A capture may begin between two questions.
 static struct sp_outcome query_legacy(const struct sp_stream *stream, bool *complete) {
-    (void)stream;
-    struct sp_outcome outcome = sp_outcome_done();
+    struct sp_outcome outcome = sp_context_enter(stream->context);
+    if (!sp_is_done(outcome))
+        return outcome;
     CUstreamCaptureMode mode = sp_capture_mode_relax();
     for (int i = 0; i < QUESTIONS && sp_is_done(outcome) && !*complete && may_pass_legacy(); i++)
         outcome = sp_outcome_of_query(sp_driver->cuStreamQuery(CU_STREAM_LEGACY), "cuStreamQuery",
                                       complete);
     sp_capture_mode_restore(mode);
+    sp_context_leave();
     return outcome;
 }
 
 static struct sp_outcome record_legacy(const struct sp_stream *stream, CUevent event) {
-    (void)stream;
-    return may_pass_legacy() ? sp_private_event_record(event, CU_STREAM_LEGACY)
-                             : sp_outcome_of(SP_CAPTURES);
-}
-
-// The legacy stream is that of the current context.
-struct sp_outcome sp_indirect_ask_legacy(struct sp_stream *stream) {
-    if (sp_identity_records_each_free(stream))
-        return sp_outcome_done();
     struct sp_outcome outcome = sp_context_enter(stream->context);
     if (!sp_is_done(outcome))
         return outcome;
-    outcome = ask(stream, sp_indirect_is_seen_by_legacy, query_legacy);
+    outcome = may_pass_legacy() ? sp_private_event_record(event, CU_STREAM_LEGACY)
+                                : sp_outcome_of(SP_CAPTURES);
     sp_context_leave();
     return outcome;
+}
+
+struct sp_outcome sp_indirect_ask_legacy(struct sp_stream *stream) {
+    return sp_identity_records_each_free(stream)
+               ? sp_outcome_done()
+               : ask(stream, sp_indirect_is_seen_by_legacy, query_legacy);
 }
 
 struct sp_outcome sp_indirect_wait_legacy(struct sp_stream *stream) {
-    if (sp_identity_records_each_free(stream))
-        return sp_outcome_of(SP_NOT_SUPPORTED);
-    struct sp_outcome outcome = sp_context_enter(stream->context);
-    if (!sp_is_done(outcome))
-        return outcome;
-    outcome = wait_behind(stream, sp_indirect_is_seen_by_legacy, record_legacy);
-    sp_context_leave();
-    return outcome;
+    return sp_identity_records_each_free(stream)
+               ? sp_outcome_of(SP_NOT_SUPPORTED)
+               : wait_behind(stream, sp_indirect_is_seen_by_legacy, record_legacy);
 }
 
 // ------------------------------------------------------------------------------------- the context
@@ -179,8 +169,6 @@ static uint64_t time_in(uint64_t nanoseconds) {
     return nanoseconds < UINT64_MAX - now ? now + nanoseconds : UINT64_MAX;
 }
 
-// --------------------------------------------------------------------------------- the synchronise
-
 static struct sp_outcome synchronize_and_publish(struct wait *wait) {
     struct sp_outcome outcome = sp_context_enter(wait->context);
     if (!sp_is_done(outcome))
@@ -208,8 +196,6 @@ static struct wait *new_wait(const struct sp_stream *stream) {
     free(wait);
     return NULL;
 }
-
-// -------------------------------------------------------------------------------------- the thread
 
 static void *run(void *argument) {
     struct wait *wait = argument;
@@ -250,8 +236,6 @@ static bool is_under_way_locked(const struct sp_stream *stream) {
     return false;
 }
 
-// ----------------------------------------------------------------------------------------- waiting
-
 // A synchronise that is under way already has closed its numbers before: it may know less than is
 // asked for.
 static struct sp_outcome await_own_locked(const struct sp_stream *stream, uint64_t end) {
@@ -278,26 +262,23 @@ static struct sp_outcome await_own_locked(const struct sp_stream *stream, uint64
     return outcome;
 }
 
-static struct sp_outcome await_by_thread(const struct sp_stream *stream, uint64_t nanoseconds) {
-    uint64_t end = time_in(nanoseconds);
-    pthread_mutex_lock(&sp_context_waits.lock);
-    if (!sp_context_waits.is_ready)
-        sp_context_waits.is_ready =
-            sp_thread_init_condition(&sp_context_waits.ended) && atexit(wait_at_exit) == 0;
-    struct sp_outcome outcome =
-        sp_context_waits.is_ready ? await_own_locked(stream, end) : sp_outcome_done();
-    pthread_mutex_unlock(&sp_context_waits.lock);
-    return outcome;
-}
-
 struct sp_outcome sp_indirect_await_context(const struct sp_stream *stream, uint64_t nanoseconds) {
-    if (nanoseconds == 0)
-        return sp_outcome_done();
-    if (!sp_driver_is_scheduled())
-        return await_by_thread(stream, nanoseconds);
-    struct wait *wait = new_wait(stream);
-    struct sp_outcome outcome = wait ? synchronize_and_publish(wait) : sp_outcome_done();
-    if (wait)
+    uint64_t end = time_in(nanoseconds);
+    struct sp_outcome outcome = sp_outcome_done();
+    if (nanoseconds > 0 && sp_driver_is_scheduled()) {
+        struct wait *wait = new_wait(stream);
+        if (!wait)
+            return outcome;
+        outcome = synchronize_and_publish(wait);
         free_wait(wait);
+    } else if (nanoseconds > 0) {
+        pthread_mutex_lock(&sp_context_waits.lock);
+        if (!sp_context_waits.is_ready)
+            sp_context_waits.is_ready =
+                sp_thread_init_condition(&sp_context_waits.ended) && atexit(wait_at_exit) == 0;
+        if (sp_context_waits.is_ready)
+            outcome = await_own_locked(stream, end);
+        pthread_mutex_unlock(&sp_context_waits.lock);
+    }
     return outcome;
 }

@@ -1,7 +1,7 @@
 // Indirect questions, and waits, for streams that no call names any more, and that left no event
-// behind what they freed. They were destroyed by the driver's own call, or were the default stream
-// of a thread that has ended, or the program just doesn't use them. Nobody may pass their handles
-// to the driver. Their memory is asked about in other ways, before an allocation is refused:
+// behind what they freed: they were destroyed by the driver's own call, or their thread has ended,
+// or the program just doesn't use them. Nobody may pass their handles to the driver. Their memory
+// is asked about in other ways, before an allocation is refused:
 //
 //   the legacy stream   A query of it sees all work of its context's blocking streams, per-thread
 //                       streams among them, also of those that are gone (measured on an H200).
@@ -33,15 +33,12 @@ struct sp_outcome sp_indirect_ask_legacy(struct sp_stream *stream);
 // context captures. SP_NOT_SUPPORTED before CUDA 12.5.
 struct sp_outcome sp_indirect_ask_context(struct sp_stream *stream);
 
-// Makes the stream wait for an event behind all that the streams that the legacy stream sees were
-// given so far, and joins that to its clock. Later work of blocking streams waits for it, too.
-// SP_CAPTURES, and nothing was done, beside a blocking stream that captures; SP_NOT_SUPPORTED where
-// the legacy stream isn't asked.
+// Make the stream wait for an event behind all that the streams which the legacy stream sees, or
+// all streams of the context, were given so far, and join that to its clock. Later work of blocking
+// streams waits for the first one, too, which is SP_CAPTURES, and nothing was done, beside a
+// blocking stream that captures, and SP_NOT_SUPPORTED where the legacy stream isn't asked. The
+// second is called where sp_indirect_ask_context() may be, and fails as that.
 struct sp_outcome sp_indirect_wait_legacy(struct sp_stream *stream);
-
-// Makes the stream wait for an event behind all that the context's streams were given so far, and
-// joins that to its clock. It is called only where sp_indirect_ask_context() may be, and fails as
-// that.
 struct sp_outcome sp_indirect_wait_context(struct sp_stream *stream);
 
 // ----------------------------------------------------------------------------------- context waits

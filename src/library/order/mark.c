@@ -130,20 +130,15 @@ void sp_mark_trim_spares(struct sp_stream *stream) {
 
 // The epoch tells marks of before that their events are gone.
 void sp_mark_drop_events(struct sp_stream *stream) {
+    struct sp_mark *spare;
     sp_lock_acquire(&stream->lock);
     stream->marks.epoch++;
-    struct sp_mark *spares = stream->marks.spares;
-    stream->marks.spares = NULL;
-    atomic_store(&stream->marks.spare_count, 0);
+    while ((spare = take_spare_locked(stream)))
+        free_mark(spare);
     sp_lock_release(&stream->lock);
-    while (spares) {
-        struct sp_mark *next = spares->next_spare;
-        free_mark(spares);
-        spares = next;
-    }
 }
 
-// -------------------------------------------------------------------------- the newest of a stream
+// ------------------------------------------------------------------- the marks that a stream keeps
 
 struct sp_mark *sp_mark_newest_locked(const struct sp_stream *stream) {
     uint32_t count = stream->marks.recent_count;
@@ -157,13 +152,8 @@ struct sp_mark *sp_mark_current_locked(const struct sp_stream *stream) {
                                                                                         : NULL;
 }
 
-static void prune_locked(struct sp_stream *stream) {
-    if (stream->clock.count > 0)
-        sp_fence_set_prune(&stream->clock, sp_progress_is_past);
-}
-
 bool sp_mark_has_nothing_locked(struct sp_stream *stream) {
-    prune_locked(stream);
+    sp_fence_set_prune(&stream->clock, sp_progress_is_past);
     struct sp_fence last = {stream->slot, atomic_load(&stream->freed)};
     return (last.sequence < stream->first || sp_progress_is_past(last)) && stream->clock.count == 0;
 }
@@ -350,26 +340,54 @@ struct sp_outcome sp_mark_stream(struct sp_stream *stream, struct sp_mark **want
     return spare ? record_and_publish(stream, spare, wanted) : record_new(stream, wanted);
 }
 
-// The caller holds the stream's lock, which is given back here.
-static inline struct sp_outcome record_and_release(struct sp_stream *stream,
-                                                   struct sp_mark **wanted) {
-    prune_locked(stream);
+// No free has a number above the open one, which stays that while the lock is held. So it is noted
+// by a store, and another thread that notes its own at the same time raises it to no more.
+struct sp_outcome sp_mark_anew(struct sp_stream *stream, bool freed, struct sp_mark **wanted) {
+    if (wanted)
+        *wanted = NULL;
+    sp_lock_acquire(&stream->lock);
+    if (freed)
+        sp_store_release(&stream->freed, sp_load_relaxed(&stream->sequence));
+    sp_fence_set_prune(&stream->clock, sp_progress_is_past);
     struct sp_mark *spare = begin_spare_locked(stream);
     sp_lock_release(&stream->lock);
     return spare ? record_and_publish(stream, spare, wanted) : record_new(stream, wanted);
 }
 
-struct sp_outcome sp_mark_anew(struct sp_stream *stream, struct sp_mark **mark) {
-    *mark = NULL;
+// ----------------------------------------------------------------------------------------- waiting
+
+// The stream has a reference to the mark until the next wait.
+struct sp_outcome sp_mark_wait(struct sp_stream *stream, struct sp_mark *mark) {
+    if (sp_mark_is_own(stream, mark))
+        return sp_outcome_done();
+    struct sp_outcome outcome = sp_private_event_wait_relaxed(stream, mark->event);
+    if (sp_is_done(outcome))
+        outcome = sp_identity_of(stream)->after_wait(stream);
+    if (!sp_is_done(outcome))
+        return outcome;
     sp_lock_acquire(&stream->lock);
-    return record_and_release(stream, mark);
+    sp_progress_run_after_locked(stream, (struct sp_fence){mark->stream->slot, mark->sequence});
+    sp_fence_set_join(&stream->clock, &mark->clock);
+    struct sp_mark *before = stream->marks.waited_for;
+    sp_mark_acquire(mark);
+    stream->marks.waited_for = mark;
+    sp_lock_release(&stream->lock);
+    sp_mark_release(before);
+    return outcome;
 }
 
-struct sp_outcome sp_mark_record_freed(struct sp_stream *stream) {
-    sp_lock_acquire(&stream->lock);
-    // No free has a number above the open one, which stays that while the lock is held. So it is
-    // noted by a store, and another thread that notes its own at the same time raises it to no
-    // more.
-    sp_store_release(&stream->freed, sp_load_relaxed(&stream->sequence));
-    return record_and_release(stream, NULL);
+// Where nothing can be waited for any more, the work may have been found complete while no pool
+// went by synchronises alone, as the taker's pool does by now.
+struct sp_outcome sp_mark_wait_for_fence(struct sp_stream *stream, struct sp_fence fence) {
+    struct sp_mark *mark = sp_mark_covering(sp_stream_at(fence.slot), fence.sequence);
+    if (mark) {
+        struct sp_outcome outcome = sp_mark_wait(stream, mark);
+        sp_mark_release(mark);
+        return outcome;
+    }
+    if (sp_progress_is_past(fence))
+        return sp_outcome_done();
+    struct sp_outcome outcome = sp_identity_of(stream)->wait_unmarked(stream, fence);
+    bool was_complete = outcome.cause == SP_NO_EVENT && sp_progress_is_complete(fence);
+    return was_complete ? sp_outcome_done() : outcome;
 }

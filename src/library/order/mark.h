@@ -2,14 +2,14 @@
 //
 // A *mark* is (event, the number that its record closed, the stream's clock as it was then). It is
 // never changed once it is published, and counted: a stream keeps some, from the oldest pending one
-// to the newest, and a user's event keeps the one that stands before its record (order/learn.h).
+// to the newest, and a user's event keeps the one that stands before its record (order/event.h).
 // Two things can be learned from a mark:
 //
 //   complete   Its event was found complete: then so are all frees up to its number, and all that
 //              its clock holds (order/poll.h).
 //   ordered    A stream waits for its event: then that stream runs after all frees up to its
 //              number, and after all that its clock holds. This is joined to the waiting stream's
-//              clock (order/learn.h).
+//              clock, once the driver has taken the wait.
 #ifndef STREAMPOOL_ORDER_MARK_H
 #define STREAMPOOL_ORDER_MARK_H
 
@@ -19,10 +19,8 @@
 // ---------------------------------------------------------------------------------- private events
 //
 // The driver's calls on events that nobody else can touch, which are all that order is learned
-// from.
-//
-// Under the default capture mode a query, or a record in another stream, would invalidate a capture
-// elsewhere in the process. So these calls are made in the relaxed mode (context.h), which the
+// from. Under the default capture mode a query, or a record in another stream, would invalidate a
+// capture elsewhere in the process: so they are made in the relaxed mode (context.h), which the
 // caller enters and leaves.
 
 // An event belongs to the stream's context, which need not be the current one.
@@ -80,28 +78,32 @@ static inline bool sp_mark_is_own(const struct sp_stream *stream, const struct s
     return mark->stream == stream && mark->sequence >= stream->first;
 }
 
-// --------------------------------------------------------------------------------------- recording
-
+// --------------------------------------------------------------------------- recording and waiting
+//
 // These are called only inside a call that was given the stream.
 
 // Records a mark behind all frees so far, or finds that the newest one stands there. Null when
 // there is nothing to mark: the stream never freed anything and is ordered behind nothing. The
-// reference is the caller's; `mark` is null for one who needs none in hand.
+// reference is the caller's; `wanted` is null for one who needs none in hand.
 struct sp_outcome sp_mark_stream(struct sp_stream *stream, struct sp_mark **wanted);
 static inline struct sp_outcome sp_mark_record(struct sp_stream *stream) {
     return sp_mark_stream(stream, NULL);
 }
 
-// Records a mark on an identified stream, whether there is anything to mark or not. The reference
-// is the caller's.
-struct sp_outcome sp_mark_anew(struct sp_stream *stream, struct sp_mark **mark);
+// Records a mark on an identified stream, whether there is anything to mark or not. With `freed` it
+// is behind a free, which is noted, too, whether the record can be made or not: the number that the
+// free was stamped with is an open one or was one before. The reference is as above.
+struct sp_outcome sp_mark_anew(struct sp_stream *stream, bool freed, struct sp_mark **wanted);
 
-// Records a mark behind a free on an identified stream, and notes the free: so there is something
-// to mark, and nobody is asked whether. The number that the free was stamped with is an open one or
-// was one before; the free is noted whether the record can be made or not.
-struct sp_outcome sp_mark_record_freed(struct sp_stream *stream);
+// Makes the stream wait for a mark, and joins it to the stream's clock.
+struct sp_outcome sp_mark_wait(struct sp_stream *stream, struct sp_mark *mark);
 
-// ------------------------------------------------------------------ with the stream's lock held
+// Makes the stream wait for a fence: for the oldest mark that covers it, or the chain of an
+// anonymous stream. Nothing is done when the fence is complete. SP_NO_EVENT when none stands behind
+// it.
+struct sp_outcome sp_mark_wait_for_fence(struct sp_stream *stream, struct sp_fence fence);
+
+// --------------------------------------------------------------------- with the stream's lock held
 
 // The newest mark, or null. The second is null also if something was freed or joined since.
 struct sp_mark *sp_mark_newest_locked(const struct sp_stream *stream);
@@ -111,7 +113,7 @@ struct sp_mark *sp_mark_current_locked(const struct sp_stream *stream);
 // may. Drops from its clock what is over.
 bool sp_mark_has_nothing_locked(struct sp_stream *stream);
 
-// ---------------------------------------------------------------------------------------- keeping
+// ----------------------------------------------------------------------------------------- keeping
 
 void sp_mark_acquire(struct sp_mark *mark);
 void sp_mark_release(struct sp_mark *mark);

@@ -1,9 +1,6 @@
 #include "order/poll.h"
 
-#include "order/context.h"
-#include "order/identity.h"
-
-static struct sp_outcome ask_mark(struct sp_mark *mark, enum sp_knowledge how) {
+struct sp_outcome sp_poll_mark_relaxed(struct sp_mark *mark, enum sp_knowledge how) {
     bool complete = false;
     struct sp_outcome outcome = sp_private_event_query(mark->event, &complete);
     if (!complete)
@@ -13,29 +10,21 @@ static struct sp_outcome ask_mark(struct sp_mark *mark, enum sp_knowledge how) {
     return sp_outcome_done();
 }
 
-static struct sp_outcome ask_relaxed(struct sp_mark *mark, enum sp_knowledge how) {
+struct sp_outcome sp_poll_mark(struct sp_mark *mark, enum sp_knowledge how) {
     CUstreamCaptureMode mode = sp_capture_mode_relax();
-    struct sp_outcome outcome = ask_mark(mark, how);
+    struct sp_outcome outcome = sp_poll_mark_relaxed(mark, how);
     sp_capture_mode_restore(mode);
     return outcome;
 }
 
-struct sp_outcome sp_poll_confirm_mark(struct sp_mark *mark) {
-    return ask_relaxed(mark, SP_SYNCHRONIZED);
-}
-
-struct sp_outcome sp_poll_mark(struct sp_mark *mark) {
-    return ask_relaxed(mark, SP_FOUND);
-}
-
 // Nearly always the event is complete already.
 struct sp_outcome sp_poll_await_mark(struct sp_mark *mark) {
-    struct sp_outcome outcome = sp_poll_confirm_mark(mark);
+    struct sp_outcome outcome = sp_poll_mark(mark, SP_SYNCHRONIZED);
     if (!sp_is_done(outcome) ||
         sp_progress_is_synchronized((struct sp_fence){mark->stream->slot, mark->sequence}))
         return outcome;
     outcome = sp_private_event_await(mark->event);
-    return sp_is_done(outcome) ? sp_poll_confirm_mark(mark) : outcome;
+    return sp_is_done(outcome) ? sp_poll_mark(mark, SP_SYNCHRONIZED) : outcome;
 }
 
 // ---------------------------------------------------------------------------- streams and contexts
@@ -57,7 +46,7 @@ static struct sp_outcome poll_marks(struct sp_stream *stream, struct sp_mark *co
     for (size_t asked = 0; complete < pending && sp_is_done(outcome); asked++) {
         size_t next = asked < 2 ? ends[asked] : (complete + pending) / 2;
         if (!is_complete(marks[next]))
-            outcome = ask_mark(marks[next], SP_FOUND);
+            outcome = sp_poll_mark_relaxed(marks[next], SP_FOUND);
         if (is_complete(marks[next]))
             complete = next + 1;
         else
@@ -88,18 +77,15 @@ static struct sp_outcome poll_context(CUcontext context, uint64_t id) {
     struct sp_outcome first = sp_outcome_done();
     uint32_t count = sp_stream_count();
     for (uint32_t slot = 0; slot < count; slot++) {
-        struct sp_stream *stream = sp_stream_at(slot);
-        if (!sp_stream_is_of(stream, context, id))
-            continue;
-        struct sp_outcome outcome = sp_poll_stream(stream);
-        first = sp_outcome_first(first, outcome);
+        if (sp_stream_is_of(sp_stream_at(slot), context, id))
+            first = sp_outcome_first(first, sp_poll_stream(sp_stream_at(slot)));
     }
     return first;
 }
 
 // A stream that another thread is asking just now doesn't come up here, nor one that was asked,
 // before all are put back.
-static struct sp_outcome poll_queued(const struct sp_stream *of, int busy_most) {
+struct sp_outcome sp_poll_some_of(const struct sp_stream *of, int busy_most) {
     struct sp_stream *asked[SP_POLL_SOME];
     struct sp_outcome first = sp_outcome_done();
     int count = 0, busy = 0;
@@ -108,21 +94,12 @@ static struct sp_outcome poll_queued(const struct sp_stream *of, int busy_most) 
         struct sp_stream *stream = asked[count++];
         if (!sp_stream_is_of(stream, of->context, of->context_id))
             continue;
-        struct sp_outcome outcome = sp_poll_stream(stream);
-        first = sp_outcome_first(first, outcome);
+        first = sp_outcome_first(first, sp_poll_stream(stream));
         busy += sp_progress_has_pending_events(stream);
     }
     for (int i = 0; i < count; i++)
         sp_progress_put_back(asked[i]);
     return first;
-}
-
-struct sp_outcome sp_poll_some_of(const struct sp_stream *of) {
-    return poll_queued(of, SP_POLL_SOME);
-}
-
-struct sp_outcome sp_poll_until_busy_of(const struct sp_stream *of) {
-    return poll_queued(of, 1);
 }
 
 struct sp_outcome sp_poll_context_of(const struct sp_stream *stream) {
@@ -136,15 +113,7 @@ struct sp_outcome sp_poll_current_context(void) {
     return sp_is_done(outcome) && context ? poll_context(context, id) : outcome;
 }
 
-// ----------------------------------------------------- the program's own synchronises and queries
-
-struct sp_outcome sp_synchronize_stream(struct sp_stream *stream, CUstream handle) {
-    return sp_identity_of(stream)->synchronize(stream, handle);
-}
-
-struct sp_outcome sp_synchronize_query(struct sp_stream *stream, CUstream handle, bool *complete) {
-    return sp_identity_of(stream)->query(stream, handle, complete);
-}
+// ------------------------------------------------------ the program's own synchronises and queries
 
 struct sp_outcome sp_synchronize_ask(struct sp_stream *stream, bool *complete) {
     CUstreamCaptureMode mode = sp_capture_mode_relax();
@@ -164,8 +133,6 @@ struct sp_outcome sp_synchronize_await(struct sp_stream *stream) {
     return outcome;
 }
 
-// ------------------------------------------------------------------------------------- the context
-
 // A context's synchronise covers all of its streams, those destroyed since included.
 struct sp_outcome sp_synchronize_context(void) {
     CUcontext context = NULL;
@@ -176,27 +143,13 @@ struct sp_outcome sp_synchronize_context(void) {
         return outcome;
     bool closed = sp_progress_close_many(&snapshot, context, id, NULL);
     outcome = sp_outcome_of_driver(sp_driver->cuCtxSynchronize(), "cuCtxSynchronize");
-    if (sp_is_done(outcome) && closed)
+    if (sp_is_done(outcome) && closed) {
         sp_progress_publish_many(&snapshot, SP_SYNCHRONIZED);
-    for (uint32_t slot = 0; sp_is_done(outcome) && closed && slot < snapshot.count; slot++) {
-        if (snapshot.numbers[slot] > 0)
-            sp_mark_drop_passed(sp_stream_at(slot));
+        for (uint32_t slot = 0; slot < snapshot.count; slot++) {
+            if (snapshot.numbers[slot] > 0)
+                sp_mark_drop_passed(sp_stream_at(slot));
+        }
     }
     sp_progress_end_snapshot(&snapshot);
     return outcome;
-}
-
-// ---------------------------------------------------------------------------------- ahead of a
-// call
-
-void sp_synchronize_ahead_of_stream(CUstream handle) {
-    (void)sp_outcome_of_driver(sp_driver->cuStreamSynchronize(handle), "cuStreamSynchronize");
-}
-
-void sp_synchronize_ahead_of_event(CUevent event) {
-    (void)sp_outcome_of_driver(sp_driver->cuEventSynchronize(event), "cuEventSynchronize");
-}
-
-void sp_synchronize_ahead_of_context(void) {
-    (void)sp_outcome_of_driver(sp_driver->cuCtxSynchronize(), "cuCtxSynchronize");
 }

@@ -7,6 +7,7 @@
 #ifndef STREAMPOOL_ORDER_POLL_H
 #define STREAMPOOL_ORDER_POLL_H
 
+#include "order/identity.h"
 #include "order/mark.h"
 
 // Asks the marks and the chain of one stream.
@@ -18,27 +19,20 @@ struct sp_outcome sp_poll_context_of(const struct sp_stream *stream);
 // Asks all streams of the current context.
 struct sp_outcome sp_poll_current_context(void);
 
-// Asks a few streams of the stream's context, by turns: all of them where there are no more.
+// Asks a few streams of the stream's context, by turns: all of them where there are no more; and up
+// to so many that have something pending. Where the device is busy most questions would be in vain.
 enum { SP_POLL_SOME = 8 };
-struct sp_outcome sp_poll_some_of(const struct sp_stream *of);
+struct sp_outcome sp_poll_some_of(const struct sp_stream *of, int busy_most);
 
-// Does so up to the first that has something pending. Where the device is busy that is one
-// question, and most would be in vain.
-struct sp_outcome sp_poll_until_busy_of(const struct sp_stream *of);
-
-// Asks one mark.
-struct sp_outcome sp_poll_mark(struct sp_mark *mark);
-
-// Asks one mark whose event a synchronise is known to have passed.
-struct sp_outcome sp_poll_confirm_mark(struct sp_mark *mark);
+// Asks one mark. `how` is SP_SYNCHRONIZED where a synchronise is known to have passed its event.
+// The caller of the second has relaxed the capture mode.
+struct sp_outcome sp_poll_mark(struct sp_mark *mark, enum sp_knowledge how);
+struct sp_outcome sp_poll_mark_relaxed(struct sp_mark *mark, enum sp_knowledge how);
 
 // Waits for one mark, as a synchronise waits.
 struct sp_outcome sp_poll_await_mark(struct sp_mark *mark);
 
-// ----------------------------------------------------- the program's own synchronises and queries
-//
-// A synchronise shows what depends on the program alone, so it counts as synchronised; a query
-// shows what depends on the device as well, and counts as found.
+// ------------------------------------------------------ the program's own synchronises and queries
 //
 // An answer of a blocking stream itself shows that its work is complete, and all that it has waited
 // for. It shows nothing of the legacy stream's work, which a free on it comes behind all the same:
@@ -47,8 +41,13 @@ struct sp_outcome sp_poll_await_mark(struct sp_mark *mark);
 
 // These make the driver's call with `handle`, which is what the caller named the stream by. The
 // answer to a query is `complete`, unless it fails.
-struct sp_outcome sp_synchronize_stream(struct sp_stream *stream, CUstream handle);
-struct sp_outcome sp_synchronize_query(struct sp_stream *stream, CUstream handle, bool *complete);
+static inline struct sp_outcome sp_synchronize_stream(struct sp_stream *stream, CUstream handle) {
+    return sp_identity_of(stream)->synchronize(stream, handle);
+}
+static inline struct sp_outcome sp_synchronize_query(struct sp_stream *stream, CUstream handle,
+                                                     bool *complete) {
+    return sp_identity_of(stream)->query(stream, handle, complete);
+}
 
 // Asks as sp_synchronize_query() does, for the library itself, inside a call that was made with the
 // stream: no capture is touched by it.
@@ -63,9 +62,15 @@ struct sp_outcome sp_synchronize_context(void);
 
 // Wait by the driver's call alone, ahead of a synchronise that will find no more to wait for:
 // nothing is learned, and an error is left for it.
-void sp_synchronize_ahead_of_stream(CUstream handle);
-void sp_synchronize_ahead_of_event(CUevent event);
-void sp_synchronize_ahead_of_context(void);
+static inline void sp_synchronize_ahead_of_stream(CUstream handle) {
+    (void)sp_outcome_of_driver(sp_driver->cuStreamSynchronize(handle), "cuStreamSynchronize");
+}
+static inline void sp_synchronize_ahead_of_event(CUevent event) {
+    (void)sp_outcome_of_driver(sp_driver->cuEventSynchronize(event), "cuEventSynchronize");
+}
+static inline void sp_synchronize_ahead_of_context(void) {
+    (void)sp_outcome_of_driver(sp_driver->cuCtxSynchronize(), "cuCtxSynchronize");
+}
 
 // An event of an idle stream is complete a microsecond after its record, so a query asks it so
 // often.

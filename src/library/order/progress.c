@@ -37,6 +37,26 @@ void sp_progress_set_strict(struct sp_stream *stream) {
     sp_store_relaxed(&stream->strict, true);
 }
 
+// --------------------------------------------------------------------------------------- the clock
+
+void sp_progress_run_after_locked(struct sp_stream *stream, struct sp_fence fence) {
+    sp_fence_set_prune(&stream->clock, sp_progress_is_past);
+    sp_fence_set_add(&stream->clock, fence);
+    stream->clock_version++;
+}
+
+void sp_progress_run_after(struct sp_stream *stream, struct sp_fence fence) {
+    sp_lock_acquire(&stream->lock);
+    sp_progress_run_after_locked(stream, fence);
+    sp_lock_release(&stream->lock);
+}
+
+void sp_progress_copy_clock(struct sp_stream *stream, struct sp_fence_set *clock) {
+    sp_lock_acquire(&stream->lock);
+    sp_fence_set_join(clock, &stream->clock);
+    sp_lock_release(&stream->lock);
+}
+
 // -------------------------------------------------------------------------------------------- news
 
 uint64_t sp_progress_news_by(enum sp_knowledge how) {
@@ -96,8 +116,6 @@ void sp_progress_publish_clock(const struct sp_fence_set *clock, enum sp_knowled
     }
 }
 
-// ------------------------------------------------------------------------------------ many streams
-
 static bool is_about_it(const struct sp_stream *stream, CUcontext context, uint64_t id,
                         sp_snapshot_filter *is_about) {
     return sp_stream_is_of(stream, context, id) && (!is_about || is_about(stream));
@@ -133,8 +151,7 @@ void sp_progress_publish_many(const struct sp_snapshot *snapshot, enum sp_knowle
     }
 }
 
-// -------------------------------------------------------------------------------------------
-// queues
+// ------------------------------------------------------------------------------------------ queues
 
 enum { QUEUES = 64 };
 

@@ -2,9 +2,9 @@
 //
 // All that the folder does with a stream comes down to the numbers here:
 //
-//   mark.h      records of private events behind a stream's frees
+//   mark.h      records of private events behind a stream's frees, and waits for them
 //   identity.h  who a stream is, and the event behind the frees of one that can't be told
-//   learn.h     waits, the order between streams that they teach, and what a record says of it
+//   event.h     the program's own events, which tell of marks
 //   poll.h      questions, the program's own synchronises and queries, and what those have shown
 //   resolve.h   the beginning of a stream, and its end, by itself, with its thread or its context
 //
@@ -34,7 +34,7 @@ static inline bool sp_progress_has_pending_events(const struct sp_stream *stream
 }
 
 // Returns the number that a free of an identified stream gets. It is to be noted before the memory
-// can be found, or by the free's own record: see sp_mark_record_freed().
+// can be found, or by the free's own record: see sp_mark_anew().
 static inline uint64_t sp_progress_number(const struct sp_stream *stream) {
     return sp_load_acquire(&stream->sequence);
 }
@@ -76,6 +76,15 @@ void sp_progress_set_strict(struct sp_stream *stream);
 
 // Is true once a stream was said to be strict.
 extern __attribute__((visibility("hidden"))) _Atomic bool sp_progress_any_strict;
+
+// --------------------------------------------------------------------------------------- the clock
+
+// Says that the stream runs after a fence. It is for callers that have made it so.
+void sp_progress_run_after(struct sp_stream *stream, struct sp_fence fence);
+void sp_progress_run_after_locked(struct sp_stream *stream, struct sp_fence fence);
+
+// Copies what the stream runs after into an empty clock. Without host memory the copy says less.
+void sp_progress_copy_clock(struct sp_stream *stream, struct sp_fence_set *clock);
 
 // -------------------------------------------------------------------------------------- publishing
 

@@ -12,14 +12,17 @@ struct sp_registry sp_registry;
 struct sp_stream *_Atomic sp_stream_chunks[SP_STREAM_CHUNKS];
 _Atomic uint32_t sp_stream_slot_count;
 
-// -------------------------------------------------------------------------------- what is pending
+// --------------------------------------------------------------------------------- what is pending
 
 // The slot's next stream gets the lanes, so what their pools take for complete decides.
 static bool (*measure_of(const struct sp_stream *stream))(struct sp_fence fence) {
     return sp_load_relaxed(&stream->strict) ? sp_progress_is_synchronized : sp_progress_is_complete;
 }
 
-void sp_registry_note_acquired_locked(struct sp_stream *stream, const struct sp_fence_set *fences) {
+void sp_registry_note_acquired(struct sp_stream *stream, const struct sp_fence_set *fences) {
+    if (sp_fence_set_empty(fences))
+        return;
+    sp_lock_acquire(&stream->lock);
     bool (*is_complete)(struct sp_fence fence) = measure_of(stream);
     sp_fence_set_prune(&stream->acquired.clock, is_complete);
     for (uint32_t i = 0; i < fences->count; i++) {
@@ -28,13 +31,6 @@ void sp_registry_note_acquired_locked(struct sp_stream *stream, const struct sp_
             !sp_fence_set_add(&stream->acquired.clock, fence))
             stream->acquired.has_more = true;
     }
-}
-
-void sp_registry_note_acquired(struct sp_stream *stream, const struct sp_fence_set *fences) {
-    if (sp_fence_set_empty(fences))
-        return;
-    sp_lock_acquire(&stream->lock);
-    sp_registry_note_acquired_locked(stream, fences);
     sp_lock_release(&stream->lock);
 }
 
@@ -50,7 +46,7 @@ static bool is_spent(struct sp_stream *stream) {
     return spent;
 }
 
-// ------------------------------------------------------------------------- slots to be used again
+// -------------------------------------------------------------------------- slots to be used again
 
 static enum sp_slot_sort sort_of_handle(CUstream handle) {
     if (!sp_stream_is_default(handle))
@@ -70,6 +66,8 @@ static void init_lists(struct sp_slot_list lists[SP_SLOT_SORTS]) {
     }
 }
 
+// Takes one of the first slots of which nothing is pending, or none. The others that it looks at go
+// behind all that are there.
 static struct sp_stream *take_spent_of(struct sp_list *slots, struct sp_slot_list *list) {
     for (int i = 0; i < LOOKS && !sp_list_empty(slots); i++) {
         struct sp_stream *stream =
@@ -83,14 +81,7 @@ static struct sp_stream *take_spent_of(struct sp_list *slots, struct sp_slot_lis
     return NULL;
 }
 
-// Takes one of the first slots of which nothing is pending, or none. The others that it looks at go
-// behind all that are there.
-static struct sp_stream *take_spent(struct sp_slot_list *list) {
-    struct sp_stream *stream = take_spent_of(&list->slots, list);
-    return stream ? stream : take_spent_of(&list->mute, list);
-}
-
-// ------------------------------------------------------------------------------------------- names
+// -------------------------------------------------------------------------------------- the tables
 
 static struct sp_stream **name_bucket(const struct sp_stream_name *name) {
     return &sp_registry.by_name[sp_hash(name->word[0] ^ (name->word[1] >> 4) ^ name->word[2]) %
@@ -115,8 +106,6 @@ struct sp_stream *sp_registry_find(const struct sp_stream_name *name) {
     sp_lock_release(&sp_registry.lock);
     return stream;
 }
-
-// ----------------------------------------------------------------------------------------- handles
 
 static struct sp_stream **handle_bucket(CUstream handle) {
     return &sp_registry.by_handle[sp_hash((uintptr_t)handle) % SP_REGISTRY_BUCKETS];
@@ -143,8 +132,6 @@ struct sp_stream *sp_registry_find_in_use_by(CUstream handle) {
     return stream;
 }
 
-// ---------------------------------------------------------------------------------------- contexts
-
 static struct sp_registry_known **context_bucket(CUcontext handle) {
     return &sp_registry.contexts[sp_hash((uintptr_t)handle) % SP_REGISTRY_CONTEXTS];
 }
@@ -164,14 +151,8 @@ static struct sp_registry_known *find_context_locked(CUcontext handle, uint64_t 
 
 // ----------------------------------------------------------------------------------------- the end
 
-// A thread that has told its own default stream by the handle might do so again, as long as it
-// lives.
-static bool may_be_told_again(const struct sp_stream *stream) {
-    return sort_of(stream) == SP_SLOT_PER_THREAD &&
-           sp_load_relaxed(&stream->handle_use.was_cached) && !sp_load_relaxed(&stream->gone);
-}
-
-// The stream's context was destroyed: its work has completed, and its events are gone.
+// The stream's context was destroyed: its work has completed, and its events are gone. A thread
+// that has told its own default stream by the handle might do so again, as long as it lives.
 static void end_stream_locked(struct sp_stream *stream) {
     sp_mark_drop_events(stream);
     sp_lock_acquire(&stream->lock);
@@ -186,7 +167,10 @@ static void end_stream_locked(struct sp_stream *stream) {
     unlink_handle(stream);
     sp_list_remove(&stream->links.of_context);
     sp_list_remove(&stream->links.unused);
-    if (!may_be_told_again(stream) && !sp_load_relaxed(&stream->bound_to_context))
+    bool may_be_told_again = sort_of(stream) == SP_SLOT_PER_THREAD &&
+                             sp_load_relaxed(&stream->handle_use.was_cached) &&
+                             !sp_load_relaxed(&stream->gone);
+    if (!may_be_told_again && !sp_load_relaxed(&stream->bound_to_context))
         sp_list_push_back(&sp_registry.ended[sort_of(stream)].slots, &stream->links.unused);
 }
 
@@ -224,14 +208,7 @@ static void set_gone_locked(struct sp_stream *stream) {
         sp_list_push_back(&lists[sort_of(stream)].slots, &stream->links.unused);
 }
 
-void sp_registry_set_gone(struct sp_stream *stream, uint64_t word) {
-    sp_lock_acquire(&sp_registry.lock);
-    if (sp_stream_word(stream, 0) == word)
-        set_gone_locked(stream);
-    sp_lock_release(&sp_registry.lock);
-}
-
-void sp_registry_set_threadless(struct sp_stream *stream, const struct sp_stream_name *name) {
+void sp_registry_set_gone(struct sp_stream *stream, const struct sp_stream_name *name) {
     sp_lock_acquire(&sp_registry.lock);
     if (sp_stream_has_name(stream, name))
         set_gone_locked(stream);
@@ -269,13 +246,16 @@ static struct sp_stream *new_slot(const struct sp_stream_description *fresh) {
 // The marks of the slot's last stream leave their events to the next one, which is of the same
 // context. One that isn't complete says what the old stream ran after, and the new one doesn't.
 static struct sp_stream *used_slot(struct sp_registry_known *context, enum sp_slot_sort sort) {
-    struct sp_stream *stream = take_spent(&context->unused[sort]);
-    if (!stream)
-        stream = take_spent(&sp_registry.ended[sort]);
+    struct sp_stream *stream = NULL;
+    struct sp_slot_list *lists[] = {&context->unused[sort], &sp_registry.ended[sort]};
+    for (int i = 0; i < 2 && !stream; i++) {
+        stream = take_spent_of(&lists[i]->slots, lists[i]);
+        if (!stream)
+            stream = take_spent_of(&lists[i]->mute, lists[i]);
+    }
     if (!stream)
         return NULL;
-    struct sp_stream_name name = {
-        {sp_stream_word(stream, 0), sp_stream_word(stream, 1), sp_stream_word(stream, 2)}};
+    struct sp_stream_name name = sp_stream_name_of(stream);
     struct sp_stream **link = name_bucket(&name);
     while (*link && *link != stream)
         link = &(*link)->links.next_by_name;
@@ -389,36 +369,21 @@ struct sp_stream *sp_registry_add(const struct sp_stream_description *fresh) {
 
 // --------------------------------------------------------------------------------------- questions
 
-static int find_pending_in(struct sp_list *slots, struct sp_stream **pending, int most) {
+int sp_registry_find_pending(struct sp_stream_description *fresh, struct sp_stream **pending,
+                             int most) {
     int count = 0, looks = 0;
-    SP_LIST_FOR_EACH_OF(struct sp_stream, stream, links.unused, slots) {
-        if (looks++ == most)
-            break;
+    sp_lock_acquire(&sp_registry.lock);
+    struct sp_registry_known *context = find_context_locked(fresh->context, fresh->context_id);
+    fresh->device = context ? context->device : -1;
+    struct sp_list *gone = context ? &context->unused[sort_of_handle(fresh->handle)].slots : NULL;
+    for (struct sp_list *link = gone; gone && looks < most && link->next != gone; looks++) {
+        link = link->next;
+        struct sp_stream *stream = SP_CONTAINER_OF(link, struct sp_stream, links.unused);
         if (sp_progress_has_pending_events(stream))
             pending[count++] = stream;
     }
-    return count;
-}
-
-int sp_registry_find_pending(const struct sp_stream_description *fresh, struct sp_stream **pending,
-                             int most) {
-    int count = 0;
-    sp_lock_acquire(&sp_registry.lock);
-    struct sp_registry_known *context = find_context_locked(fresh->context, fresh->context_id);
-    if (context)
-        count =
-            find_pending_in(&context->unused[sort_of_handle(fresh->handle)].slots, pending, most);
     sp_lock_release(&sp_registry.lock);
     return count;
-}
-
-int sp_registry_device(const struct sp_stream_description *fresh) {
-    sp_lock_acquire(&sp_registry.lock);
-    const struct sp_registry_known *context =
-        find_context_locked(fresh->context, fresh->context_id);
-    int device = context ? context->device : -1;
-    sp_lock_release(&sp_registry.lock);
-    return device;
 }
 
 uint32_t sp_registry_context_count(void) {

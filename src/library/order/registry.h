@@ -1,13 +1,12 @@
 // The registry: all streams that were ever met, by name, by handle and by context.
 //
-// A stream has a *slot*, a small number that fences name it by. The slot of one that is gone is
-// used again, so there are as many slots as streams were alive, or had work pending, at a time:
+// The slot of one that is gone is used again, so there are as many slots as streams were alive, or
+// had work pending, at a time:
 //
 //   gone    The stream was destroyed through the library, its handle came back with another id, or
 //           the thread whose default stream it is has ended. Its slot goes to the next stream of
 //           the same context, once nothing of it is pending: neither what it freed nor what it was
-//           given while that was pending, for the memory that came of it lies about in the stream's
-//           lanes.
+//           given while that was pending, which lies about in the stream's lanes.
 //   ended   The stream's context was destroyed or reset: that completed its work and took its
 //           events along. Its slot goes to the next stream of any context, but where memory in its
 //           lanes has ended with the context (vmm/view.h): then it is used no more.
@@ -41,30 +40,27 @@ struct sp_stream_description {
 struct sp_stream *sp_registry_find(const struct sp_stream_name *name);
 
 // Returns a stream that is told by the handle with no question, or that some thread has borrowed
-// (see order/stream_cache.h), or null.
+// (see order/resolve.h), or null.
 struct sp_stream *sp_registry_find_in_use_by(CUstream handle);
 
 // Adds the stream unless another thread has been faster. Returns the one in the registry, or null
 // without host memory.
 struct sp_stream *sp_registry_add(const struct sp_stream_description *fresh);
 
-// Says that the stream was given memory with these fences. The second is called with the stream's
-// lock held.
+// Says that the stream was given memory with these fences.
 void sp_registry_note_acquired(struct sp_stream *stream, const struct sp_fence_set *fences);
-void sp_registry_note_acquired_locked(struct sp_stream *stream, const struct sp_fence_set *fences);
 
-// Says that the identified stream with this first word of its name was destroyed: once all of it
-// has completed, its slot is given to another. A slot that is another stream's by now is left
-// alone.
-void sp_registry_set_gone(struct sp_stream *stream, uint64_t word);
+// Says that the stream of this name was destroyed, or that the thread has ended whose default
+// stream it is: once all of it has completed, its slot is given to another. A slot that is another
+// stream's by now is left alone. An anonymous stream may be a thread's, whose name has a number
+// that no other thread gets.
+void sp_registry_set_gone(struct sp_stream *stream, const struct sp_stream_name *name);
 
-// Says that the thread whose default stream this is has ended. The stream may be anonymous, since
-// its name has a number of the thread's, which no other thread gets.
-void sp_registry_set_threadless(struct sp_stream *stream, const struct sp_stream_name *name);
-
-// Finds up to `most` streams that are gone, of the context and sort of a new one, and have events
-// to be asked. Returns their number. It looks at no more than `most` streams.
-int sp_registry_find_pending(const struct sp_stream_description *fresh, struct sp_stream **pending,
+// Looks at what is known of a new stream's context before the stream is added: sets its device if
+// it has streams here already, else -1, and finds up to `most` streams that are gone, of the new
+// one's sort, and have events to be asked. Returns their number. It looks at no more than `most`
+// streams.
+int sp_registry_find_pending(struct sp_stream_description *fresh, struct sp_stream **pending,
                              int most);
 
 // ---------------------------------------------------------------------------------------- contexts
@@ -74,9 +70,6 @@ struct sp_registry_context {
     CUcontext handle;
     uint64_t id;
 };
-
-// Returns the device of a new stream's context if that has streams here already, else -1.
-int sp_registry_device(const struct sp_stream_description *fresh);
 
 // The number of contexts that are taken for alive.
 uint32_t sp_registry_context_count(void);

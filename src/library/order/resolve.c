@@ -40,25 +40,26 @@ bool sp_end_some_gone_contexts(const struct sp_stream *alive) {
     return end_those_gone(names, sp_registry_name_contexts(names, LOOKS, alive, false));
 }
 
-// ---------------------------------------------------------------------------------- ended threads
+// ------------------------------------------------------------------ what a thread has, and its end
 //
-// The end of a thread takes the thread's own default streams along.
-//
-// The driver tells nobody of it, and no call with such a stream comes any more. So each thread
-// keeps a list of its default streams, one for each context in which it has used one, and its end
-// says that they are gone: see order/registry.h. No driver call is made then, for the driver's own
-// state of the thread may be gone already. A thread that uses one still later, in a destructor of
-// the program's, finds it again if nobody has its slot.
+// The end of a thread takes the thread's own default streams along. The driver tells nobody of it,
+// and no call with such a stream comes any more. So each thread keeps a list of its default
+// streams, one for each context in which it has used one, and its end says that they are gone: see
+// order/registry.h. No driver call is made then, for the driver's own state of the thread may be
+// gone already. A thread that uses one still later, in a destructor of the program's, finds it
+// again if nobody has its slot, and gets tables once more.
 
-// A thread's list is the value of the key.
-struct own {
-    struct own *next;
+struct sp_own_default {
+    struct sp_own_default *next;
     struct sp_stream *stream;
     struct sp_stream_name name;
 };
 
+static struct sp_stream_cache nothing; // is never written
+_Thread_local struct sp_stream_cache *sp_stream_cache = &nothing;
+
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_key_t key;
+static pthread_key_t key; // of a thread that has tables of its own
 static bool has_key;
 
 // The program's own destructors, which may use the streams, come in the first round. So this acts
@@ -66,18 +67,19 @@ static bool has_key;
 // since a lock taken there leaves state of its own behind, and the thread sanitizer takes none.
 enum { ROUND = 2 };
 
-static void end_thread(void *list) {
+static void end_thread(void *tables) {
     static _Thread_local uint8_t rounds;
-    struct own *mine = list;
+    struct sp_stream_cache *mine = tables;
     if (++rounds < ROUND && pthread_setspecific(key, mine) == 0)
         return;
-    sp_stream_cache_forget_by_thread();
-    while (mine) {
-        struct own *own = mine;
-        mine = own->next;
-        sp_registry_set_threadless(own->stream, &own->name);
+    sp_stream_cache = &nothing;
+    while (mine->defaults) {
+        struct sp_own_default *own = mine->defaults;
+        mine->defaults = own->next;
+        sp_registry_set_gone(own->stream, &own->name);
         free(own);
     }
+    free(mine);
 }
 
 static void make_key(void) {
@@ -90,17 +92,27 @@ __attribute__((destructor)) static void delete_key(void) {
         pthread_key_delete(key);
 }
 
-// Notes that the stream is the calling thread's own default stream of some context; it may be noted
-// already. Without host memory it stays for good; but once a thread has a list, its head can be set
-// without. Streams whose slots other streams have ended with their contexts, and are forgotten.
-static void end_with_thread(struct sp_stream *stream, const struct sp_stream_name *name) {
+// Returns the calling thread's own tables, to be written; null without host memory.
+static struct sp_stream_cache *own_tables(void) {
+    if (sp_stream_cache != &nothing)
+        return sp_stream_cache;
     pthread_once(&once, make_key);
-    if (!has_key)
-        return;
+    struct sp_stream_cache *made = has_key ? calloc(1, sizeof *made) : NULL;
+    if (!made || pthread_setspecific(key, made) != 0) {
+        free(made);
+        return NULL;
+    }
+    return sp_stream_cache = made;
+}
+
+// Notes that the stream is the calling thread's own default stream of some context; it may be noted
+// already. Without host memory it stays for good. Streams whose slots other streams have ended with
+// their contexts, and are forgotten.
+static void end_with_thread(struct sp_stream_cache *mine, struct sp_stream *stream,
+                            const struct sp_stream_name *name) {
     bool is_noted = false;
-    struct own *mine = pthread_getspecific(key);
-    for (struct own **link = &mine; *link;) {
-        struct own *own = *link;
+    for (struct sp_own_default **link = &mine->defaults; *link;) {
+        struct sp_own_default *own = *link;
         if (sp_stream_has_name(own->stream, &own->name)) {
             is_noted |= own->stream == stream;
             link = &own->next;
@@ -109,26 +121,56 @@ static void end_with_thread(struct sp_stream *stream, const struct sp_stream_nam
             free(own);
         }
     }
-    struct own *own = is_noted ? NULL : malloc(sizeof *own);
+    struct sp_own_default *own = is_noted ? NULL : malloc(sizeof *own);
     if (own) {
-        *own = (struct own){mine, stream, *name};
-        mine = own;
+        *own = (struct sp_own_default){mine->defaults, stream, *name};
+        mine->defaults = own;
     }
-    if (pthread_setspecific(key, mine) != 0)
-        free(own);
 }
 
-// -------------------------------------------------------------------------------------- describing
+// ----------------------------------------------------------------------------------- by its handle
 
-// Where a context comes to many, some may have gone that nobody has asked about.
-static struct sp_outcome find_device(struct sp_stream_description *fresh) {
-    fresh->device = sp_registry_device(fresh);
-    if (fresh->device >= 0)
-        return sp_outcome_done();
-    if (sp_registry_context_count() >= LOOKS)
-        sp_end_some_gone_contexts(NULL);
-    return sp_context_device(fresh->context, &fresh->device);
+static _Atomic bool has_handles; // any handle
+
+void sp_stream_cache_add(struct sp_stream *stream, CUstream handle) {
+    uintptr_t name = (uintptr_t)sp_stream_proper_handle(handle);
+    if (!sp_load_relaxed(&has_handles))
+        atomic_store(&has_handles, true);
+    if (sp_load_relaxed(&stream->known_as) != name) {
+        sp_store_relaxed(&stream->handle_use.was_cached, true);
+        sp_store_release(&stream->known_as, name);
+        atomic_fetch_add(&stream->handle_use.learned, 1);
+    }
+    struct sp_stream_cache *own = own_tables();
+    if (own)
+        own->by_handle[sp_hash(name) % SP_STREAM_CACHE_HANDLES] = stream;
 }
+
+// A thread that borrows the stream from here on finds that it isn't known.
+static void forget_handle_of(struct sp_stream *stream) {
+    sp_stream_forget_handle(stream);
+    for (unsigned round = 0; atomic_load(&stream->handle_use.borrowers) != 0; round++)
+        sp_lock_pause(round);
+}
+
+// A default stream can't be destroyed.
+void sp_stream_cache_forget_handle(CUstream handle, struct sp_stream *of) {
+    struct sp_stream *in_use;
+    if (!atomic_load(&has_handles) || sp_stream_is_default(handle))
+        return;
+    while ((in_use = sp_registry_find_in_use_by(handle)))
+        forget_handle_of(in_use);
+    if (of)
+        forget_handle_of(of);
+}
+
+void sp_stream_cache_forget_handles(void) {
+    uint32_t count = atomic_load(&has_handles) ? sp_stream_count() : 0;
+    for (uint32_t slot = 0; slot < count; slot++)
+        forget_handle_of(sp_stream_at(slot));
+}
+
+// ------------------------------------------------------------------------------------------ adding
 
 // The name of an anonymous stream may be that of a blocking one, so it acts whatever its kind.
 static struct sp_outcome describe(CUstream handle, struct sp_stream_description *fresh) {
@@ -149,11 +191,12 @@ static struct sp_outcome describe(CUstream handle, struct sp_stream_description 
     else
         fresh->kind = flags & CU_STREAM_NON_BLOCKING ? SP_STREAM_NON_BLOCKING : SP_STREAM_BLOCKING;
     fresh->acts = !fresh->identified || fresh->kind != SP_STREAM_NON_BLOCKING;
-    return find_device(fresh);
+    return outcome;
 }
 
-// ------------------------------------------------------------------------------------------ adding
-
+// Where a context comes to many, some may have gone that nobody has asked about. One that is known
+// is alive: its new stream was just passed to us. What the driver says of the events of those that
+// are gone, others will know.
 static struct sp_outcome add(CUstream handle, const struct sp_stream_name *name,
                              struct sp_stream **stream) {
     struct sp_stream_description fresh = {.name = *name};
@@ -161,9 +204,14 @@ static struct sp_outcome add(CUstream handle, const struct sp_stream_name *name,
     struct sp_outcome outcome = describe(handle, &fresh);
     if (!sp_is_done(outcome))
         return outcome;
-    // The context is alive: its new stream was just passed to us. What the driver says of the
-    // events of those that are gone, others will know.
     int count = sp_registry_find_pending(&fresh, pending, LOOKS);
+    if (fresh.device < 0) {
+        if (sp_registry_context_count() >= LOOKS)
+            sp_end_some_gone_contexts(NULL);
+        outcome = sp_context_device(fresh.context, &fresh.device);
+        if (!sp_is_done(outcome))
+            return outcome;
+    }
     for (int i = 0; i < count; i++)
         sp_poll_stream(pending[i]);
     *stream = sp_registry_add(&fresh);
@@ -176,33 +224,21 @@ struct sp_outcome sp_resolve_name(CUstream handle, const struct sp_stream_name *
     struct sp_outcome outcome = *stream ? sp_outcome_done() : add(handle, name, stream);
     if (!sp_is_done(outcome))
         return outcome;
-    if (handle == CU_STREAM_PER_THREAD)
-        end_with_thread(*stream, name);
-    struct sp_stream_cache *own = sp_stream_cache_own();
+    struct sp_stream_cache *own = own_tables();
+    if (own && handle == CU_STREAM_PER_THREAD)
+        end_with_thread(own, *stream, name);
     if (own)
         own->by_name[sp_stream_cache_place(name)] = *stream;
     return sp_outcome_done();
 }
 
-struct sp_outcome sp_resolve_id(CUstream handle, uint64_t id, struct sp_stream **stream) {
-    return sp_resolve_name(handle, &(struct sp_stream_name){{id, 0, 0}}, stream);
-}
-
-// --------------------------------------------------------------------------------- legacy streams
+// ---------------------------------------------------------------------------------- legacy streams
 
 // The legacy streams that this thread has named last, by the id of the context that was current
 // then. A context has one such stream as long as it lives, so its id, which the driver tells in two
 // thirds of the time, stands for the stream's. Green contexts, too, have an id each: see the
 // conformance program's group gpu. The driver counts ids one by one.
-static unsigned place_of(unsigned long long context_id) {
-    return context_id % SP_STREAM_CACHE_LEGACIES;
-}
-
-static bool is_legacy_of(const struct sp_legacy *legacy, unsigned long long context_id) {
-    return legacy->stream && legacy->context_id == context_id &&
-           sp_stream_word(legacy->stream, 0) == legacy->id;
-}
-
+//
 // The stream is asked for its own id. It is kept where the context's is known, which is never 0.
 static struct sp_outcome ask_for_legacy(CUstream handle, unsigned long long context_id,
                                         struct sp_stream **stream) {
@@ -210,11 +246,11 @@ static struct sp_outcome ask_for_legacy(CUstream handle, unsigned long long cont
     struct sp_outcome outcome =
         sp_outcome_of_driver(sp_driver->cuStreamGetId(handle, &id), "cuStreamGetId");
     if (sp_is_done(outcome))
-        outcome = sp_resolve_id(handle, id, stream);
-    struct sp_stream_cache *own =
-        sp_is_done(outcome) && context_id != 0 ? sp_stream_cache_own() : NULL;
+        outcome = sp_resolve_name(handle, &(struct sp_stream_name){{id}}, stream);
+    struct sp_stream_cache *own = sp_is_done(outcome) && context_id != 0 ? own_tables() : NULL;
     if (own)
-        own->legacies[place_of(context_id)] = (struct sp_legacy){context_id, id, *stream};
+        own->legacies[context_id % SP_STREAM_CACHE_LEGACIES] =
+            (struct sp_legacy){context_id, id, *stream};
     return outcome;
 }
 
@@ -222,14 +258,72 @@ SP_APART struct sp_outcome sp_resolve_legacy(CUstream handle, struct sp_stream *
     unsigned long long context_id = 0;
     if (sp_driver->cuCtxGetId(NULL, &context_id) != CUDA_SUCCESS)
         context_id = 0;
-    const struct sp_legacy *legacy = &sp_stream_cache->legacies[place_of(context_id)];
-    if (SP_UNLIKELY(context_id == 0 || !is_legacy_of(legacy, context_id)))
+    const struct sp_legacy *legacy =
+        &sp_stream_cache->legacies[context_id % SP_STREAM_CACHE_LEGACIES];
+    bool is_it = context_id != 0 && legacy->stream && legacy->context_id == context_id &&
+                 sp_stream_word(legacy->stream, 0) == legacy->id;
+    if (SP_UNLIKELY(!is_it))
         return ask_for_legacy(handle, context_id, stream);
     *stream = legacy->stream;
     return sp_outcome_done();
 }
 
-// --------------------------------------------------------------------------------------- the end
+// --------------------------------------------------------------------------------------- borrowing
+
+static bool is_legacy(const struct sp_stream *stream) {
+    return sp_stream_kind_of(stream) == SP_STREAM_LEGACY;
+}
+
+bool sp_borrow_is_possible(const struct sp_stream *stream) {
+    return !sp_identity_records_each_free(stream) && (is_legacy(stream) || !stream->is_default);
+}
+
+_Atomic bool sp_borrow_allowed;
+static _Atomic uint32_t borrowed; // streams that are borrowed by their handles
+
+// Whoever suspends it says so first, and then looks for borrowers.
+void sp_borrow_suspend(void) {
+    atomic_store(&sp_borrow_allowed, false);
+    for (unsigned round = 0; atomic_load(&borrowed) != 0; round++)
+        sp_lock_pause(round);
+}
+
+void sp_borrow_allow(void) {
+    atomic_store(&sp_borrow_allowed, true);
+}
+
+static void give_back(struct sp_stream *stream) {
+    atomic_fetch_sub(&stream->handle_use.borrowers, 1);
+    atomic_fetch_sub(&borrowed, 1);
+}
+
+// A thread that destroys the stream takes the handle back first, and then looks for borrowers.
+static bool borrow_by_handle(struct sp_stream *stream, bool is_promised) {
+    atomic_fetch_add(&borrowed, 1);
+    atomic_fetch_add(&stream->handle_use.borrowers, 1);
+    if ((is_promised || atomic_load(&sp_borrow_allowed)) && atomic_load(&stream->known_as) != 0)
+        return true;
+    give_back(stream);
+    return false;
+}
+
+bool sp_borrow_stream(struct sp_stream *stream, const struct sp_stream *callers, bool is_promised) {
+    if (!is_legacy(stream))
+        return borrow_by_handle(stream, is_promised);
+    bool is_alive = (callers && sp_stream_is_of(stream, callers->context, callers->context_id)) ||
+                    sp_context_is_current(stream->context, stream->context_id);
+    return is_alive && sp_driver->cuCtxPushCurrent(stream->context) == CUDA_SUCCESS;
+}
+
+void sp_borrow_end(struct sp_stream *stream) {
+    CUcontext popped;
+    if (is_legacy(stream))
+        sp_driver->cuCtxPopCurrent(&popped);
+    else
+        give_back(stream);
+}
+
+// ----------------------------------------------------------------------------------------- the end
 
 // By the driver, or by who stands in for it.
 static CUresult (*_Atomic destroyer)(CUstream stream);
@@ -242,7 +336,7 @@ void sp_end_set_destroyer(CUresult (*destroy)(CUstream stream)) {
 // no reason to keep the stream. Once the driver has destroyed it, another thread may find a new
 // stream at the handle, and that one may be given the slot.
 struct sp_outcome sp_end_stream(struct sp_stream *stream, CUstream handle) {
-    uint64_t word = stream ? sp_stream_word(stream, 0) : 0;
+    struct sp_stream_name name = stream ? sp_stream_name_of(stream) : (struct sp_stream_name){{0}};
     CUresult (*destroy)(CUstream) = destroyer;
     if (stream)
         sp_mark_record(stream);
@@ -252,6 +346,6 @@ struct sp_outcome sp_end_stream(struct sp_stream *stream, CUstream handle) {
     if (!sp_is_done(outcome))
         return outcome;
     if (stream)
-        sp_identity_of(stream)->set_destroyed(stream, word);
+        sp_identity_of(stream)->set_destroyed(stream, &name);
     return outcome;
 }

@@ -2,33 +2,24 @@
 // after.
 //
 // Every stream that a call has named has a *slot* in one table for the process. A slot is never
-// moved and never freed, so a fence can name it by number and a thread can keep a pointer to it. A
-// slot stands for one incarnation of a stream: the driver gives a new stream the handle of the one
-// just destroyed, so a handle alone says nothing. There are two sorts of streams:
-//
-//   identified   The driver has cuStreamGetId (12.0). The id tells incarnations, contexts and
-//                per-thread default streams apart, and is all that is looked up.
-//   anonymous    The driver has no such call. A name made of context id, handle and, for a
-//                per-thread stream, host thread stands for a stream and for every later stream with
-//                its handle. See order/anonymous.c.
-//
-// The slot of a stream that is gone is used again once everything that the stream did has
-// completed: see order/registry.h. Sequence numbers go on counting there, so an old fence of the
-// slot stays complete.
+// moved and never freed, so a fence can name it by number and a thread can keep a pointer to it. It
+// stands for one incarnation of a stream, since the driver gives a new stream the handle of the one
+// just destroyed, and is used again as order/registry.h says. Sequence numbers go on counting
+// there, so an old fence of the slot stays complete.
 //
 // Sequence numbers. `sequence` is the number that a free gets. Each act that could tell somebody
 // how far the stream has come closes it: the act takes the number n and opens n + 1, then makes the
 // driver call, and when that has succeeded a point behind every free with a number up to n is
 // known. So equal numbers mean frees that nobody can tell apart, and the common free writes nothing
 // here that others read often. `completed` is the highest number up to which the host knows that
-// all work is done; it only grows, and only a completed driver call raises it. `synchronized` is
-// the highest number that a synchronise has shown to be complete: it depends on the program, and
-// not on how fast the device was.
+// all work is done; only a completed driver call raises it. `synchronized` is the highest number
+// that a synchronise has shown to be complete: it depends on the program, and not on how fast the
+// device was.
 //
 //   synchronized <= completed < sequence; first <= sequence; the numbers of marks are < sequence
 //
-// Locks. The registry's lock guards its table. Each stream's own lock guards its marks, its clock
-// and its chain, and a number is closed under it. No lock is held across a driver call. Numbers are
+// The registry's lock guards its table. Each stream's own lock guards its marks, its clock and its
+// chain, and a number is closed under it. No lock is held across a driver call. Numbers are
 // atomics.
 #ifndef STREAMPOOL_ORDER_STREAM_H
 #define STREAMPOOL_ORDER_STREAM_H
@@ -44,7 +35,7 @@
 enum sp_stream_kind { SP_STREAM_NON_BLOCKING, SP_STREAM_BLOCKING, SP_STREAM_LEGACY };
 
 // A stream's name is what it is looked up by: (id, 0, 0) of an identified stream; (context id,
-// handle, thread number or 0) of an anonymous one.
+// handle, thread number or 0) of an anonymous one. See order/identity.h.
 struct sp_stream_name {
     uint64_t word[3];
 };
@@ -74,7 +65,7 @@ struct sp_stream_queued {
 // Threads that name the stream by its handle, with no question to the driver.
 struct sp_stream_handle_use {
     _Atomic bool was_cached;    // by whatever thread
-    _Atomic uint32_t borrowers; // see order/stream_cache.h
+    _Atomic uint32_t borrowers; // see order/resolve.h
     _Atomic uint32_t learned;   // so often a thread has made it known
 };
 
@@ -82,7 +73,7 @@ struct sp_stream_handle_use {
 struct sp_stream_marks {
     struct sp_mark *recent[SP_STREAM_MARKS]; // those that no synchronise is known to have passed
     uint32_t recent_count;                   // of them: the first ones, the oldest first
-    struct sp_mark *waited_for;              // of another stream; see order/learn.h
+    struct sp_mark *waited_for;              // of another stream; see order/event.c
     struct sp_mark *spares;                  // with an event each, to be recorded again
     _Atomic uint32_t spare_count;            // written under the lock
     uint32_t epoch;                          // counts the contexts that the slot has lost
@@ -177,6 +168,12 @@ static inline bool sp_stream_has_name(const struct sp_stream *stream,
     return true;
 }
 
+// The name of a stream whose slot stays its own meanwhile.
+static inline struct sp_stream_name sp_stream_name_of(const struct sp_stream *stream) {
+    return (struct sp_stream_name){
+        {sp_stream_word(stream, 0), sp_stream_word(stream, 1), sp_stream_word(stream, 2)}};
+}
+
 static inline enum sp_stream_kind sp_stream_kind_of(const struct sp_stream *stream) {
     return (enum sp_stream_kind)sp_load_relaxed(&stream->kind);
 }
@@ -223,7 +220,7 @@ static inline uint32_t sp_stream_count(void) {
     return sp_load_acquire(&sp_stream_slot_count);
 }
 
-// -------------------------------------------------------------------------------- foreign memory
+// ---------------------------------------------------------------------------------- foreign memory
 //
 // Memory of the driver's own allocators is freed through the driver.
 

@@ -3,7 +3,6 @@
 
 #include "base/thread.h"
 #include "order/resolve.h"
-#include "order/stream_cache.h"
 #include "region/ask.h"
 #include "region/device.h"
 #include "region/fail.h"

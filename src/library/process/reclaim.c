@@ -111,7 +111,7 @@ static void await_frees_to(struct sp_pool *pool, CUcontext context, uint64_t id)
             continue;
         // Events of a context that is current stay as long as the call.
         if (sp_is_done(sp_private_event_await(mark->event)))
-            sp_poll_mark(mark);
+            sp_poll_mark(mark, SP_FOUND);
         sp_mark_release(mark);
     }
 }

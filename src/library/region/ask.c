@@ -4,7 +4,7 @@
 #include "order/context.h"
 #include "order/indirect.h"
 #include "order/poll.h"
-#include "order/stream_cache.h"
+#include "order/resolve.h"
 #include "region/device.h"
 
 // -------------------------------------------------------------------------------------- lazy lanes

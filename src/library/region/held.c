@@ -2,7 +2,7 @@
 
 #include "base/cold.h"
 #include "base/number.h"
-#include "order/stream_cache.h"
+#include "order/resolve.h"
 #include "region/collect.h"
 #include "region/device.h"
 

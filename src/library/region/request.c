@@ -1,7 +1,7 @@
 #include "region/request.h"
 
 #include "order/action.h"
-#include "order/learn.h"
+#include "order/mark.h"
 #include "region/device.h"
 #include "region/lane.h"
 #include "region/settle.h"
@@ -32,7 +32,7 @@ void sp_request_open(struct sp_request *request, struct sp_pool *pool, struct sp
     if (sp_load_relaxed(&pool->attributes.growth_beyond_use) != UINT64_MAX &&
         !(flags & poolMallocNoGrowth) && request->policies & SP_POLICY_INSERT)
         request->bound = SP_BOUND_HOLDS;
-    sp_learn_copy_clock(lane->stream, &request->clock);
+    sp_progress_copy_clock(lane->stream, &request->clock);
 }
 
 void sp_request_close(struct sp_request *request) {
@@ -41,7 +41,7 @@ void sp_request_close(struct sp_request *request) {
 
 void sp_request_refresh(struct sp_request *request) {
     sp_fence_set_clear(&request->clock);
-    sp_learn_copy_clock(request->lane->stream, &request->clock);
+    sp_progress_copy_clock(request->lane->stream, &request->clock);
 }
 
 CUcontext sp_request_context(const struct sp_request *request) {
@@ -126,7 +126,7 @@ struct sp_outcome sp_request_wait_for(struct sp_request *request,
         ordered.policies |= SP_POLICY_OWN_ORDER;
         if (decide(&ordered, fence) <= SP_RULE_ORDERED)
             continue;
-        struct sp_outcome outcome = sp_learn_wait_fence(request->lane->stream, fence);
+        struct sp_outcome outcome = sp_mark_wait_for_fence(request->lane->stream, fence);
         if (!sp_is_done(outcome))
             return outcome;
         request->waits++;

@@ -8,7 +8,7 @@
 #include <pthread.h>
 
 #include "fault/host_memory.h"
-#include "order/stream_cache.h"
+#include "order/resolve.h"
 #include "unit/dropin/noted.h"
 
 // Which streams are known by their handles where the drop-in's notes are taken, and what the driver

@@ -4,7 +4,6 @@
 #define STREAMPOOL_TESTS_UNIT_KNOWN_H
 
 #include "order/identity.h"
-#include "order/learn.h"
 #include "order/mark.h"
 #include "order/poll.h"
 #include "order/resolve.h"
@@ -47,8 +46,14 @@ static inline struct sp_mark *mark_on(struct sp_stream *stream) {
 // What poolEventRecord and poolStreamWaitEvent do between two streams.
 static inline void order_behind(struct sp_stream *later, struct sp_stream *earlier) {
     struct sp_mark *between = mark_on(earlier);
-    assert_done(sp_learn_wait_mark(later, between));
+    assert_done(sp_mark_wait(later, between));
     sp_mark_release(between);
+}
+
+// What a call that destroys streams says behind the driver's.
+static inline void say_destroyed(struct sp_stream *stream) {
+    struct sp_stream_name name = sp_stream_name_of(stream);
+    sp_identity_of(stream)->set_destroyed(stream, &name);
 }
 
 static inline bool is_complete(const struct sp_stream *stream, uint64_t sequence) {
@@ -63,7 +68,7 @@ static inline bool is_synchronized(const struct sp_stream *stream, uint64_t sequ
 static inline bool runs_after(struct sp_stream *stream, const struct sp_stream *other,
                               uint64_t sequence) {
     struct sp_fence_set clock = {0};
-    sp_learn_copy_clock(stream, &clock);
+    sp_progress_copy_clock(stream, &clock);
     bool after = sp_fence_set_number(&clock, other->slot) >= sequence;
     sp_fence_set_clear(&clock);
     return after;

@@ -70,7 +70,7 @@ static void a_mark_from_before_a_join_does_not_serve_after_it(void **state) {
     free_behind_work_on(b);
     assert_done(sp_mark_stream(a, &of_a));
     assert_done(sp_mark_stream(b, &first));
-    assert_done(sp_learn_wait_mark(b, of_a));
+    assert_done(sp_mark_wait(b, of_a));
     assert_done(sp_mark_stream(b, &second));
     assert_ptr_not_equal(first, second);
     assert_int_equal(sp_fence_set_number(&first->clock, a->slot), 0);
@@ -322,7 +322,7 @@ static void a_record_behind_a_free_notes_the_free_and_covers_it(void **state) {
     struct sp_stream *stream = known_stream();
     simulated_work(stream->handle);
     uint64_t sequence = sp_progress_number(stream);
-    assert_done(sp_mark_record_freed(stream));
+    assert_done(sp_mark_anew(stream, true, NULL));
     assert_int_equal(freed(stream), sequence);
     assert_int_equal(sp_progress_number(stream), sequence + 1);
     uint64_t records = simcudaCallCount("cuEventRecord");
@@ -345,13 +345,13 @@ static void a_record_behind_a_free_tells_what_the_stream_runs_after(void **state
     struct sp_stream *second = known_stream();
     uint64_t sequence = free_behind_work_on(first);
     assert_done(sp_mark_record(first));
-    assert_done(sp_learn_wait_fence(second, (struct sp_fence){first->slot, sequence}));
-    assert_done(sp_mark_record_freed(second));
+    assert_done(sp_mark_wait_for_fence(second, (struct sp_fence){first->slot, sequence}));
+    assert_done(sp_mark_anew(second, true, NULL));
     struct sp_mark *mark = sp_mark_covering(second, freed(second));
     assert_int_equal(sp_fence_set_number(&mark->clock, first->slot), sequence);
     sp_mark_release(mark);
     assert_done(sp_synchronize_stream(first, first->handle));
-    assert_done(sp_mark_record_freed(second));
+    assert_done(sp_mark_anew(second, true, NULL));
     mark = sp_mark_covering(second, freed(second));
     assert_int_equal(mark->clock.count, 0); // a synchronise has shown it
     sp_mark_release(mark);
@@ -369,7 +369,7 @@ static void a_free_whose_record_failed_is_noted_and_the_next_record_covers_it(vo
             simcudaFailCall("cuEventRecord", 1, simcudaFaultOnce, CUDA_ERROR_LAUNCH_FAILED);
         else
             host_memory_enter(1, false);
-        struct sp_outcome outcome = sp_mark_record_freed(stream);
+        struct sp_outcome outcome = sp_mark_anew(stream, true, NULL);
         host_memory_leave(&failed);
         assert_int_equal(outcome.cause, i == 0 ? SP_DRIVER_FAILED : SP_NO_HOST_MEMORY);
         assert_int_equal(freed(stream), sequence);
@@ -387,16 +387,16 @@ static void a_mark_that_another_keeps_is_not_recorded_again(void **state) {
     enum { MANY = 20 };
     struct sp_mark *kept = NULL;
     struct sp_stream *stream = known_stream();
-    assert_done(sp_mark_record_freed(stream)); // which stays, for it is the oldest
+    assert_done(sp_mark_anew(stream, true, NULL)); // which stays, for it is the oldest
     uint64_t sequence = free_behind_work_on(stream);
     assert_done(sp_mark_stream(stream, &kept));
     for (int i = 0; i < MANY; i++)
-        assert_done(sp_mark_record_freed(stream));
+        assert_done(sp_mark_anew(stream, true, NULL));
     assert_int_equal(kept->sequence, sequence);
     assert_int_equal(live_events(), SP_STREAM_MARKS + 2);
     sp_mark_release(kept);
     for (int i = 0; i < MANY; i++)
-        assert_done(sp_mark_record_freed(stream));
+        assert_done(sp_mark_anew(stream, true, NULL));
     assert_int_equal(live_events(), SP_STREAM_MARKS + 2);
     assert_int_equal(sp_progress_number(stream), sequence + 1 + 2 * MANY);
 }

@@ -134,7 +134,7 @@ static void a_synchronise_completes_nothing_that_was_freed_while_it_waited(void 
     if (stream->identified)
         return;
     simulated_finish(stream->handle);
-    assert_done(sp_anonymous_confirm(stream, end));
+    assert_done(sp_anonymous_confirm(stream, end, false));
     assert_true(is_synchronized(stream, before));
     assert_false(is_synchronized(stream, meanwhile));
 }
@@ -167,9 +167,9 @@ static void a_chain_that_can_not_be_asked_is_an_error_and_publishes_nothing(void
     if (stream->identified)
         return;
     simcudaFailCall("cuEventQuery", 1, simcudaFaultOnce, CUDA_ERROR_UNKNOWN);
-    assert_of_driver(sp_anonymous_confirm(stream, sequence), CUDA_ERROR_UNKNOWN);
+    assert_of_driver(sp_anonymous_confirm(stream, sequence, false), CUDA_ERROR_UNKNOWN);
     assert_false(is_synchronized(stream, sequence));
-    assert_done(sp_anonymous_confirm(stream, sequence));
+    assert_done(sp_anonymous_confirm(stream, sequence, false));
     assert_true(is_synchronized(stream, sequence));
 }
 

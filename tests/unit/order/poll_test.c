@@ -167,7 +167,7 @@ static void what_a_stream_came_to_run_after_later_is_not_complete_with_its_mark(
     uint64_t of_b = free_on(b);
     struct sp_mark *early = mark_on(b);
     order_behind(b, a);
-    assert_done(sp_poll_mark(early));
+    assert_done(sp_poll_mark(early, SP_FOUND));
     assert_true(is_complete(b, of_b));
     assert_false(is_complete(a, of_a));
     sp_mark_release(early);

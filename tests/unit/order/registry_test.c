@@ -3,7 +3,6 @@
 
 #include "order/identity.h"
 #include "order/resolve.h"
-#include "order/stream_cache.h"
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,7 +35,7 @@ static void gone_streams_that_nobody_can_ask_stand_in_nobodys_way(void **state) 
         struct sp_stream *mute = known_stream();
         free_on(mute);
         simulated_destroy(mute->handle);
-        sp_identity_of(mute)->set_destroyed(mute, mute->key.word[0]);
+        say_destroyed(mute);
     }
     for (int i = 0; i < OTHERS; i++) {
         struct sp_stream *stream = known_stream();
@@ -134,15 +133,20 @@ static void a_threads_slot_is_none_of_a_created_streams(void **state) {
     assert_ptr_equal(known(CU_STREAM_PER_THREAD), by.own);
 }
 
+// The thread keeps the list of its default streams.
+static void forget_by_thread(void) {
+    *sp_stream_cache = (struct sp_stream_cache){.defaults = sp_stream_cache->defaults};
+}
+
 // As in a destructor of the program's that comes behind the library's own.
 static void a_threads_stream_that_is_named_again_is_not_gone(void **state) {
     (void)state;
     struct sp_stream *own = known(CU_STREAM_PER_THREAD);
-    struct sp_stream_name name = {{own->key.word[0], own->key.word[1], own->key.word[2]}};
+    struct sp_stream_name name = sp_stream_name_of(own);
     assert_done(sp_synchronize_context());
-    sp_registry_set_threadless(own, &name);
+    sp_registry_set_gone(own, &name);
     assert_true(atomic_load(&own->gone));
-    sp_stream_cache_forget_by_thread();
+    forget_by_thread();
     assert_ptr_equal(known(CU_STREAM_PER_THREAD), own);
     assert_false(atomic_load(&own->gone));
     struct visit other = {.context = simulated_context()};
@@ -154,10 +158,10 @@ static void a_threads_stream_that_is_named_again_is_not_gone(void **state) {
 static void a_threads_stream_whose_slot_is_anothers_by_now_gets_one_of_its_own(void **state) {
     (void)state;
     struct sp_stream *own = known(CU_STREAM_PER_THREAD);
-    struct sp_stream_name name = {{own->key.word[0], own->key.word[1], own->key.word[2]}};
+    struct sp_stream_name name = sp_stream_name_of(own);
     assert_done(sp_synchronize_context());
-    sp_registry_set_threadless(own, &name);
-    sp_stream_cache_forget_by_thread();
+    sp_registry_set_gone(own, &name);
+    forget_by_thread();
     struct visit other = {.context = simulated_context()};
     visit_and_end(&other);
     assert_ptr_equal(other.own, own);
@@ -279,22 +283,22 @@ static void streams_are_asked_by_turns(void **state) {
     uint64_t sequences[CROWD];
     pending_crowd(crowd, sequences);
     uint64_t asked = simcudaCallCount("cuEventQuery");
-    assert_done(sp_poll_some_of(crowd[0]));
+    assert_done(sp_poll_some_of(crowd[0], SP_POLL_SOME));
     uint64_t questions = simcudaCallCount("cuEventQuery") - asked;
     assert_true(questions >= SP_POLL_SOME && questions <= 2 * SP_POLL_SOME);
     for (int i = 0; i < CROWD; i++)
         simulated_finish(crowd[i]->handle);
     for (int i = 0; i < CROWD / SP_POLL_SOME; i++)
-        assert_done(sp_poll_some_of(crowd[0]));
+        assert_done(sp_poll_some_of(crowd[0], SP_POLL_SOME));
     for (int i = 0; i < CROWD; i++)
         assert_true(is_complete(crowd[i], sequences[i]));
     asked = simcudaCallCount("cuEventQuery");
-    assert_done(sp_poll_some_of(crowd[0]));
+    assert_done(sp_poll_some_of(crowd[0], SP_POLL_SOME));
     assert_int_equal(simcudaCallCount("cuEventQuery"), asked); // nobody is left
     uint64_t again = free_behind_work_on(crowd[0]);
     assert_done(sp_mark_record(crowd[0]));
     simulated_finish(crowd[0]->handle);
-    assert_done(sp_poll_some_of(crowd[1]));
+    assert_done(sp_poll_some_of(crowd[1], SP_POLL_SOME));
     assert_true(is_complete(crowd[0], again));
 }
 
@@ -306,17 +310,17 @@ static void a_question_may_end_at_the_first_stream_that_is_busy(void **state) {
     pending_crowd(crowd, sequences);
     for (int i = 0; i < CROWD; i++) {
         uint64_t asked = simcudaCallCount("cuEventQuery");
-        assert_done(sp_poll_until_busy_of(crowd[0]));
+        assert_done(sp_poll_some_of(crowd[0], 1));
         assert_in_range(simcudaCallCount("cuEventQuery") - asked, 1, 2);
     }
     simulated_finish(crowd[0]->handle);
     simulated_finish(crowd[1]->handle);
     simulated_finish(crowd[3]->handle);
-    assert_done(sp_poll_until_busy_of(crowd[0]));
+    assert_done(sp_poll_some_of(crowd[0], 1));
     assert_true(is_complete(crowd[0], sequences[0]));
     assert_true(is_complete(crowd[1], sequences[1]));
     assert_false(is_complete(crowd[3], sequences[3])); // 2 is busy
-    assert_done(sp_poll_until_busy_of(crowd[0]));
+    assert_done(sp_poll_some_of(crowd[0], 1));
     assert_true(is_complete(crowd[3], sequences[3]));
 }
 
@@ -330,7 +334,7 @@ static void a_turn_asks_no_stream_of_another_context(void **state) {
     struct sp_stream *here = known_stream();
     uint64_t asked = simcudaCallCount("cuEventQuery");
     for (int i = 0; i < CROWD; i++)
-        assert_done(sp_poll_some_of(here));
+        assert_done(sp_poll_some_of(here, SP_POLL_SOME));
     assert_int_equal(simcudaCallCount("cuEventQuery"), asked);
     end_context(context);
 }

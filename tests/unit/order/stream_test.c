@@ -275,7 +275,7 @@ static void the_slot_of_a_gone_stream_is_used_again_once_all_of_it_is_complete(v
     if (!old->identified)
         return;
     simulated_destroy(handle);
-    sp_identity_of(old)->set_destroyed(old, old->key.word[0]);
+    say_destroyed(old);
     struct sp_stream *meanwhile = known_stream();
     assert_ptr_not_equal(meanwhile, old);
     uint32_t count = sp_stream_count();
@@ -298,7 +298,7 @@ static void a_used_slot_starts_with_an_empty_clock_and_no_marks(void **state) {
         return;
     uint64_t sequence = free_behind_work_on(before);
     assert_done(sp_mark_stream(before, &mark));
-    assert_done(sp_learn_wait_mark(old, mark));
+    assert_done(sp_mark_wait(old, mark));
     sp_mark_release(mark);
     free_on(old);
     assert_done(sp_mark_record(old));
@@ -306,7 +306,7 @@ static void a_used_slot_starts_with_an_empty_clock_and_no_marks(void **state) {
     simulated_finish(before->handle);
     assert_complete(sp_synchronize_query, old, old->handle);
     simulated_destroy(old->handle);
-    sp_identity_of(old)->set_destroyed(old, old->key.word[0]);
+    say_destroyed(old);
     struct sp_stream *young = known_stream();
     assert_ptr_equal(young, old);
     assert_false(runs_after(young, before, sequence));
@@ -339,7 +339,7 @@ static void a_gone_stream_of_another_context_keeps_its_slot(void **state) {
     CUcontext context = NULL;
     struct sp_stream *old = known_stream();
     simulated_destroy(old->handle);
-    sp_identity_of(old)->set_destroyed(old, old->key.word[0]);
+    say_destroyed(old);
     assert_done(sp_synchronize_context());
     assert_int_equal(sp_driver->cuCtxCreate(&context, 0, 0), CUDA_SUCCESS);
     struct sp_stream *elsewhere = known(simulated_blocking_stream());
@@ -357,7 +357,7 @@ static void streams_that_come_and_go_need_no_more_slots_than_there_are_at_a_time
         assert_done(sp_mark_record(stream));
         assert_done(sp_synchronize_stream(stream, stream->handle));
         simulated_destroy(stream->handle);
-        sp_identity_of(stream)->set_destroyed(stream, stream->key.word[0]);
+        say_destroyed(stream);
     }
     assert_true(sp_stream_count() <= 2);
     assert_true(live_events() <= 2 * (SP_STREAM_MARKS + 2));

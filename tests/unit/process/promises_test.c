@@ -7,7 +7,7 @@
 
 #include <pthread.h>
 
-#include "order/stream_cache.h"
+#include "order/resolve.h"
 #include "process/promises.h"
 #include "region/device.h"
 #include "unit/fixture/pool.h"

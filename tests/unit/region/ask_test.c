@@ -9,7 +9,7 @@
 #include <sched.h>
 #include <semaphore.h>
 
-#include "order/stream_cache.h"
+#include "order/resolve.h"
 #include "region/lane.h"
 #include "unit/fixture/pool.h"
 #include "unit/stepping.h"

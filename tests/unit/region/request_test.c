@@ -6,7 +6,6 @@
 #include <cmocka.h>
 
 #include "order/identity.h"
-#include "order/learn.h"
 #include "order/mark.h"
 #include "region/request.h"
 #include "unit/fixture/pool.h"
@@ -53,7 +52,7 @@ static enum sp_rule rule_of(CUstream taker, unsigned int flags, struct sp_fence 
 static void order(CUstream b, CUstream a) {
     struct sp_mark *mark = NULL;
     assert_done(sp_mark_stream(fixture_stream(a), &mark));
-    assert_done(sp_learn_wait_mark(fixture_stream(b), mark));
+    assert_done(sp_mark_wait(fixture_stream(b), mark));
     sp_mark_release(mark);
 }
 

@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "order/stream_cache.h"
+#include "order/resolve.h"
 #include "unit/order/known.h"
 #include "unit/stepping.h"
 

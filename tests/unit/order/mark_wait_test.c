@@ -17,7 +17,7 @@ static void a_stream_that_waits_for_a_mark_runs_after_the_frees_before_it(void *
     struct sp_mark *between = mark_on(a);
     uint64_t after = free_behind_work_on(a);
     assert_false(runs_after(b, a, before));
-    assert_done(sp_learn_wait_mark(b, between));
+    assert_done(sp_mark_wait(b, between));
     assert_true(runs_after(b, a, before));
     assert_false(runs_after(b, a, after));
     assert_false(runs_after(a, b, 1));
@@ -32,7 +32,7 @@ static void a_wait_that_fails_publishes_nothing(void **state) {
     uint64_t sequence = free_behind_work_on(a);
     struct sp_mark *between = mark_on(a);
     simcudaFailCall("cuStreamWaitEvent", 1, simcudaFaultOnce, CUDA_ERROR_LAUNCH_FAILED);
-    assert_of_driver(sp_learn_wait_mark(b, between), CUDA_ERROR_LAUNCH_FAILED);
+    assert_of_driver(sp_mark_wait(b, between), CUDA_ERROR_LAUNCH_FAILED);
     assert_false(runs_after(b, a, sequence));
     sp_mark_release(between);
 }
@@ -43,7 +43,7 @@ static void a_stream_waits_for_no_mark_of_its_own(void **state) {
     free_behind_work_on(a);
     struct sp_mark *own = mark_on(a);
     uint64_t waits = simcudaCallCount("cuStreamWaitEvent");
-    assert_done(sp_learn_wait_mark(a, own));
+    assert_done(sp_mark_wait(a, own));
     assert_int_equal(simcudaCallCount("cuStreamWaitEvent"), waits);
     sp_mark_release(own);
 }
@@ -74,7 +74,7 @@ static void a_mark_hands_on_the_order_of_its_record_and_no_later_one(void **stat
     struct sp_mark *between = mark_on(a);
     order_behind(a, c);
     assert_true(runs_after(a, c, of_c));
-    assert_done(sp_learn_wait_mark(b, between));
+    assert_done(sp_mark_wait(b, between));
     assert_false(runs_after(b, c, of_c));
     sp_mark_release(between);
 }
@@ -87,8 +87,8 @@ static void a_later_wait_for_an_earlier_mark_takes_nothing_back(void **state) {
     struct sp_mark *early = mark_on(a);
     uint64_t sequence = free_behind_work_on(a);
     struct sp_mark *late = mark_on(a);
-    assert_done(sp_learn_wait_mark(b, late));
-    assert_done(sp_learn_wait_mark(b, early));
+    assert_done(sp_mark_wait(b, late));
+    assert_done(sp_mark_wait(b, early));
     assert_true(runs_after(b, a, sequence));
     sp_mark_release(early);
     sp_mark_release(late);
@@ -123,14 +123,14 @@ static void without_host_memory_a_stream_knows_less_and_nothing_wrong(void **sta
     struct sp_mark *between = mark_on(a);
     free_on(b); // an anonymous stream has its chain by now
     host_memory_enter(1, true);
-    struct sp_outcome outcome = sp_learn_wait_mark(b, between);
+    struct sp_outcome outcome = sp_mark_wait(b, between);
     host_memory_leave(&failed);
     assert_done(outcome);
     assert_true(failed > 0);
     assert_false(runs_after(b, a, sequence));
-    assert_done(sp_learn_wait_mark(b, between));
+    assert_done(sp_mark_wait(b, between));
     host_memory_enter(1, true);
-    sp_learn_copy_clock(b, &clock);
+    sp_progress_copy_clock(b, &clock);
     host_memory_leave(&failed);
     assert_int_equal(sp_fence_set_number(&clock, a->slot), 0);
     sp_fence_set_clear(&clock);

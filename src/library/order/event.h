@@ -1,9 +1,4 @@
-// Learning of order: a stream that waits for a mark runs after what the mark stands for. And who
-// tells of marks: the program's own events.
-//
-// The wait comes first and is learned from only when the driver has taken it. What is learned is
-// joined to the stream's clock. A wait is made only inside a call that was given the waiting
-// stream.
+// The program's own events, which tell of marks.
 //
 // A user's event is no evidence by itself: it may be recorded again by a call that we don't see, in
 // a graph or by another process, or be destroyed and its handle come back. So a record here first
@@ -15,29 +10,13 @@
 // The table holds one entry for each event that was recorded here, until it is destroyed here or
 // there is nothing to learn from it any more: each record looks at some of them. Its lock is never
 // held across a driver call.
-#ifndef STREAMPOOL_ORDER_LEARN_H
-#define STREAMPOOL_ORDER_LEARN_H
-
-#include "order/mark.h"
-
-// Makes the stream wait for a mark, and joins it to the stream's clock.
-struct sp_outcome sp_learn_wait_mark(struct sp_stream *stream, struct sp_mark *mark);
-
-// Makes the stream wait for a fence: for the oldest mark that covers it, or the chain of an
-// anonymous stream. Nothing is done when the fence is complete. SP_NO_EVENT when none stands behind
-// it.
-struct sp_outcome sp_learn_wait_fence(struct sp_stream *stream, struct sp_fence fence);
-
-// Says that the stream runs after a fence. It is for callers that have made it so.
-void sp_learn_join(struct sp_stream *stream, struct sp_fence fence);
-
-// Copies what the stream runs after into an empty clock. Without host memory the copy says less.
-void sp_learn_copy_clock(struct sp_stream *stream, struct sp_fence_set *clock);
-
-// ----------------------------------------------------------------------------------- users' events
 //
 // `stream` is the one behind the handle, or null when that is capturing: then there is nothing to
 // learn, and even to ask the driver who the stream is would invalidate the capture.
+#ifndef STREAMPOOL_ORDER_EVENT_H
+#define STREAMPOOL_ORDER_EVENT_H
+
+#include "order/mark.h"
 
 // Records the event in the stream. A mark that can't be made where the user's own record succeeds
 // is no failure of the call.
@@ -67,7 +46,7 @@ struct sp_event_entry {
     CUevent event;
     struct sp_stream *stream; // in which it was recorded
     uint64_t name;            // the first word of its key: the slot may be another stream's by now
-    // Those that its record stands behind, equivalent to it: see learn.c.
+    // Those that its record stands behind, equivalent to it: see event.c.
     struct sp_mark *marks[SP_EQUIVALENT_MARKS];
     // An identified stream that has nothing to learn of the marks, or null; and its name.
     const struct sp_stream *knower;

@@ -1,4 +1,4 @@
-#include "order/learn.h"
+#include "order/event.h"
 
 #include "order/context.h"
 #include "order/identity.h"
@@ -7,65 +7,7 @@
 
 #include <stdlib.h>
 
-void sp_learn_copy_clock(struct sp_stream *stream, struct sp_fence_set *clock) {
-    sp_lock_acquire(&stream->lock);
-    sp_fence_set_join(clock, &stream->clock);
-    sp_lock_release(&stream->lock);
-}
-
-static void join_locked(struct sp_stream *stream, struct sp_fence fence) {
-    sp_fence_set_prune(&stream->clock, sp_progress_is_past);
-    sp_fence_set_add(&stream->clock, fence);
-    stream->clock_version++;
-}
-
-void sp_learn_join(struct sp_stream *stream, struct sp_fence fence) {
-    sp_lock_acquire(&stream->lock);
-    join_locked(stream, fence);
-    sp_lock_release(&stream->lock);
-}
-
-// Joins what the mark stands for, and notes the wait. The stream has a reference to the mark until
-// the next wait.
-static void learn_mark(struct sp_stream *stream, struct sp_mark *mark) {
-    sp_lock_acquire(&stream->lock);
-    join_locked(stream, (struct sp_fence){mark->stream->slot, mark->sequence});
-    sp_fence_set_join(&stream->clock, &mark->clock);
-    struct sp_mark *before = stream->marks.waited_for;
-    sp_mark_acquire(mark);
-    stream->marks.waited_for = mark;
-    sp_lock_release(&stream->lock);
-    sp_mark_release(before);
-}
-
-struct sp_outcome sp_learn_wait_mark(struct sp_stream *stream, struct sp_mark *mark) {
-    if (sp_mark_is_own(stream, mark))
-        return sp_outcome_done();
-    struct sp_outcome outcome = sp_private_event_wait_relaxed(stream, mark->event);
-    if (sp_is_done(outcome))
-        outcome = sp_identity_of(stream)->after_wait(stream);
-    if (sp_is_done(outcome))
-        learn_mark(stream, mark);
-    return outcome;
-}
-
-// Where nothing can be waited for any more, the work may have been found complete while no pool
-// went by synchronises alone, as the taker's pool does by now.
-struct sp_outcome sp_learn_wait_fence(struct sp_stream *stream, struct sp_fence fence) {
-    struct sp_mark *mark = sp_mark_covering(sp_stream_at(fence.slot), fence.sequence);
-    if (mark) {
-        struct sp_outcome outcome = sp_learn_wait_mark(stream, mark);
-        sp_mark_release(mark);
-        return outcome;
-    }
-    if (sp_progress_is_past(fence))
-        return sp_outcome_done();
-    struct sp_outcome outcome = sp_identity_of(stream)->wait_unmarked(stream, fence);
-    bool was_complete = outcome.cause == SP_NO_EVENT && sp_progress_is_complete(fence);
-    return was_complete ? sp_outcome_done() : outcome;
-}
-
-// ------------------------------------------------------------------------ what a record would say
+// ------------------------------------------------------------------------- what a record would say
 //
 // A record covers what the stream has freed, and what it runs after. A mark of its own covers all
 // of that, and costs a record of a private event. But often there are marks that do so already: the
@@ -77,60 +19,40 @@ struct sp_outcome sp_learn_wait_fence(struct sp_stream *stream, struct sp_fence 
 // So a record is due where something was freed since the newest mark, or the stream has waited for
 // several others since, or for one in another context.
 
-// A look at whether a mark covers one fence after another, by rising slots.
-struct look {
-    const struct sp_mark *mark; // or null
-    struct sp_fence_walk walk;
-};
-
-static struct look look_at(const struct sp_mark *mark) {
-    return (struct look){mark, {mark ? &mark->clock : NULL, 0}};
-}
-
-// Whoever waits for the mark runs after the fence.
-static bool covers(struct look *look, struct sp_fence fence) {
-    const struct sp_mark *mark = look->mark;
+// Whoever waits for the mark, which may be null, runs after the fence.
+static bool covers(const struct sp_mark *mark, struct sp_fence fence) {
     return mark && ((mark->stream->slot == fence.slot && mark->sequence >= fence.sequence) ||
-                    sp_fence_walk_to(&look->walk, fence.slot) >= fence.sequence);
+                    sp_fence_set_covers(&mark->clock, fence));
 }
 
-// Its own frees are covered by its own mark alone.
-static bool covers_frees(const struct sp_stream *stream, const struct sp_mark *own) {
-    struct sp_fence last = {stream->slot, atomic_load(&stream->freed)};
-    return last.sequence < stream->first || (own && own->freed >= last.sequence) ||
-           sp_progress_is_past(last);
-}
-
-// A stream needn't be told that it runs after its own frees.
+// A stream needn't be told that it runs after its own frees, which its own mark alone covers.
 static bool cover_all_locked(const struct sp_stream *stream, struct sp_mark *const *marks) {
-    struct look own = look_at(marks[0]), waited_for = look_at(marks[1]);
-    if (!covers_frees(stream, marks[0]))
+    struct sp_fence last = {stream->slot, atomic_load(&stream->freed)};
+    if (last.sequence >= stream->first && !(marks[0] && marks[0]->freed >= last.sequence) &&
+        !sp_progress_is_past(last))
         return false;
     for (uint32_t i = 0; i < stream->clock.count; i++) {
         struct sp_fence fence = *sp_fence_set_at(&stream->clock, i);
-        if (fence.slot != stream->slot && !covers(&own, fence) && !covers(&waited_for, fence))
+        if (fence.slot != stream->slot && !covers(marks[0], fence) && !covers(marks[1], fence))
             return false;
     }
     return true;
 }
 
-// A mark of another context is waited for only where that is certain to be alive. So who waits for
-// this stream would learn less of it than of a mark that this stream makes.
-static struct sp_mark *waited_for_locked(const struct sp_stream *stream) {
-    struct sp_mark *mark = stream->marks.waited_for;
-    return mark && sp_stream_is_of(mark->stream, stream->context, stream->context_id) ? mark : NULL;
-}
-
 // Finds the marks that are equivalent to a record, both null where there is nothing to cover. False
-// when a record is due.
+// when a record is due. A mark of another context is waited for only where that is certain to be
+// alive: so who waits for this stream would learn less of it than of a mark that this stream makes.
 static bool find_equivalent_locked(struct sp_stream *stream, struct sp_mark **marks) {
     marks[0] = sp_mark_current_locked(stream);
     marks[1] = NULL;
     if (marks[0] || sp_mark_has_nothing_locked(stream))
         return true;
+    struct sp_mark *waited_for = stream->marks.waited_for;
+    if (!waited_for || !sp_stream_is_of(waited_for->stream, stream->context, stream->context_id))
+        return false;
     marks[0] = sp_mark_newest_locked(stream);
-    marks[1] = waited_for_locked(stream);
-    return marks[1] && cover_all_locked(stream, marks);
+    marks[1] = waited_for;
+    return cover_all_locked(stream, marks);
 }
 
 // Two streams that wait for the same two marks find them in the same order, which is also
@@ -143,7 +65,7 @@ static void put_in_order(struct sp_mark **marks) {
     }
 }
 
-// --------------------------------------------------------------------------- the table of events
+// ----------------------------------------------------------------------------- the table of events
 
 // By the record of an event that is new to the table, and of one that is there.
 enum { SWEPT_FOR_NEW = 16, SWEPT_AGAIN = 2 };
@@ -243,15 +165,6 @@ static void forget(CUevent event) {
     release(dropped);
 }
 
-static void set_entry(struct sp_event_entry *entry, struct sp_stream *stream,
-                      struct sp_mark *const *marks) {
-    entry->stream = stream;
-    entry->name = sp_stream_word(stream, 0);
-    entry->knower = NULL;
-    for (int i = 0; i < SP_EQUIVALENT_MARKS; i++)
-        entry->marks[i] = marks[i];
-}
-
 static struct sp_stream *stream_of(const struct sp_event_entry *entry) {
     return sp_stream_word(entry->stream, 0) == entry->name ? entry->stream : NULL;
 }
@@ -288,65 +201,48 @@ static enum equivalent find_equivalent(CUevent event, struct sp_stream *stream,
     return is_due ? NONE : is_same ? SAME : FOUND;
 }
 
-// Where the event is known already, its entry takes over the references.
-static bool note_again(CUevent event, struct sp_stream *stream, struct sp_mark *const *marks) {
-    struct sp_mark *before[SP_EQUIVALENT_MARKS] = {NULL, NULL};
+// Takes over the caller's references. Without host memory a new event is not noted.
+static void note(CUevent event, struct sp_stream *stream, struct sp_mark *const *marks) {
+    struct sp_event_entry *dropped = NULL;
+    struct sp_mark *before[SP_EQUIVALENT_MARKS];
     sp_lock_acquire(&sp_events.lock);
     struct sp_event_entry *entry = *find_locked(event);
-    for (int i = 0; i < SP_EQUIVALENT_MARKS && entry; i++)
-        before[i] = entry->marks[i];
-    if (entry)
-        set_entry(entry, stream, marks);
+    if (!entry && (entry = calloc(1, sizeof *entry))) {
+        entry->event = event;
+        sweep_some_locked(SWEPT_FOR_NEW, &dropped);
+        if (sp_events.count >= sp_events.bucket_count)
+            grow_locked();
+        link_locked(entry);
+    }
+    for (int i = 0; i < SP_EQUIVALENT_MARKS; i++) {
+        before[i] = entry ? entry->marks[i] : marks[i];
+        if (entry)
+            entry->marks[i] = marks[i];
+    }
+    if (entry) {
+        entry->stream = stream;
+        entry->name = sp_stream_word(stream, 0);
+        entry->knower = NULL;
+    }
     sp_lock_release(&sp_events.lock);
     release_marks(before);
-    return entry;
-}
-
-// Takes over the caller's references. Without host memory the event is not noted.
-static void note_new(CUevent event, struct sp_stream *stream, struct sp_mark *const *marks) {
-    struct sp_event_entry *entry = malloc(sizeof *entry);
-    struct sp_event_entry *dropped = NULL;
-    if (!entry) {
-        release_marks(marks);
-        return;
-    }
-    entry->event = event;
-    set_entry(entry, stream, marks);
-    sp_lock_acquire(&sp_events.lock);
-    sweep_some_locked(SWEPT_FOR_NEW, &dropped);
-    if (*find_locked(event)) // another thread has recorded it, too
-        unlink_locked(find_locked(event), &dropped);
-    if (sp_events.count >= sp_events.bucket_count)
-        grow_locked();
-    link_locked(entry);
-    sp_lock_release(&sp_events.lock);
     release(dropped);
 }
 
-static struct sp_outcome record(CUevent event, CUstream handle) {
-    return sp_outcome_of_driver(sp_driver->cuEventRecord(event, handle), "cuEventRecord");
-}
-
 // The marks come before the record.
-static struct sp_outcome record_known(CUevent event, struct sp_stream *stream, CUstream handle) {
+struct sp_outcome sp_event_record(CUevent event, struct sp_stream *stream, CUstream handle) {
     struct sp_mark *marks[SP_EQUIVALENT_MARKS] = {NULL, NULL};
-    enum equivalent equivalent = find_equivalent(event, stream, marks);
+    enum equivalent equivalent = stream ? find_equivalent(event, stream, marks) : SAME;
     if (equivalent == NONE)
         sp_mark_stream(stream, &marks[0]);
-    struct sp_outcome outcome = record(event, handle);
+    struct sp_outcome outcome =
+        sp_outcome_of_driver(sp_driver->cuEventRecord(event, handle), "cuEventRecord");
     if (!sp_is_done(outcome))
         release_marks(marks);
-    else if (equivalent != SAME && !note_again(event, stream, marks))
-        note_new(event, stream, marks);
-    return outcome;
-}
-
-struct sp_outcome sp_event_record(CUevent event, struct sp_stream *stream, CUstream handle) {
-    if (stream)
-        return record_known(event, stream, handle);
-    struct sp_outcome outcome = record(event, handle);
-    if (sp_is_done(outcome))
+    else if (!stream)
         forget(event);
+    else if (equivalent != SAME)
+        note(event, stream, marks);
     return outcome;
 }
 
@@ -364,9 +260,8 @@ static bool may_wait_for(const struct sp_stream *stream, const struct sp_mark *m
            is_of_current_context(mark);
 }
 
-// `ordered_until` is what the stream's clock tells of the fence's stream.
-static bool knows(const struct sp_stream *stream, struct sp_fence fence, uint64_t ordered_until) {
-    return fence.sequence <= ordered_until ||
+static bool knows_locked(const struct sp_stream *stream, struct sp_fence fence) {
+    return sp_fence_set_covers(&stream->clock, fence) ||
            (fence.slot == stream->slot && fence.sequence >= stream->first) ||
            sp_progress_is_past(fence);
 }
@@ -375,18 +270,14 @@ static bool knows(const struct sp_stream *stream, struct sp_fence fence, uint64_
 // the mark stands for, as far as that is not complete. A number of the mark's own stream says
 // nothing that its latest free before it doesn't.
 static bool learns_nothing(struct sp_stream *stream, const struct sp_mark *mark) {
-    struct sp_fence freed = {mark->stream->slot, mark->freed};
     if (sp_mark_is_own(stream, mark))
         return true;
     sp_lock_acquire(&stream->lock);
-    struct sp_fence_walk walk = {.set = &stream->clock};
-    bool knows_it = knows(stream, freed, sp_fence_set_number(&stream->clock, freed.slot));
-    for (uint32_t i = 0; i < mark->clock.count && knows_it; i++) {
-        struct sp_fence fence = *sp_fence_set_at(&mark->clock, i);
-        knows_it = knows(stream, fence, sp_fence_walk_to(&walk, fence.slot));
-    }
+    bool knows = knows_locked(stream, (struct sp_fence){mark->stream->slot, mark->freed});
+    for (uint32_t i = 0; i < mark->clock.count && knows; i++)
+        knows = knows_locked(stream, *sp_fence_set_at(&mark->clock, i));
     sp_lock_release(&stream->lock);
-    return knows_it;
+    return knows;
 }
 
 // Sets the marks of an event that a stream would learn of, or null; the references are the
@@ -429,7 +320,7 @@ struct sp_outcome sp_event_wait(CUevent event, struct sp_stream *stream, CUstrea
         sp_driver->cuStreamWaitEvent(handle, event, flags), "cuStreamWaitEvent");
     for (int i = 0; i < SP_EQUIVALENT_MARKS && sp_is_done(outcome); i++) {
         if (marks[i] && may_wait_for(stream, marks[i]) && sp_is_done(sp_resolve_capture(handle)))
-            sp_learn_wait_mark(stream, marks[i]);
+            sp_mark_wait(stream, marks[i]);
     }
     release_marks(marks);
     return outcome;
@@ -441,7 +332,7 @@ struct sp_outcome sp_event_wait(CUevent event, struct sp_stream *stream, CUstrea
 // Sets the stream that the event was recorded in, or null.
 // A mark's stream is in the current context, or what the mark tells is left for later, since
 // nothing else is certain to be alive.
-static struct sp_outcome learn_from(CUevent event, struct sp_outcome (*ask)(struct sp_mark *mark),
+static struct sp_outcome learn_from(CUevent event, enum sp_knowledge how,
                                     struct sp_stream **stream) {
     struct sp_mark *marks[SP_EQUIVALENT_MARKS] = {NULL, NULL};
     struct sp_outcome outcome = sp_outcome_done();
@@ -457,7 +348,7 @@ static struct sp_outcome learn_from(CUevent event, struct sp_outcome (*ask)(stru
     for (int i = 0; i < SP_EQUIVALENT_MARKS; i++) {
         if (sp_is_done(outcome) && marks[i] && !is_over(marks[i]) &&
             is_of_current_context(marks[i]))
-            outcome = ask(marks[i]);
+            outcome = sp_poll_mark(marks[i], how);
     }
     release_marks(marks);
     return outcome;
@@ -466,13 +357,13 @@ static struct sp_outcome learn_from(CUevent event, struct sp_outcome (*ask)(stru
 struct sp_outcome sp_event_synchronize(CUevent event, struct sp_stream **stream) {
     struct sp_outcome outcome =
         sp_outcome_of_driver(sp_driver->cuEventSynchronize(event), "cuEventSynchronize");
-    return sp_is_done(outcome) ? learn_from(event, sp_poll_confirm_mark, stream) : outcome;
+    return sp_is_done(outcome) ? learn_from(event, SP_SYNCHRONIZED, stream) : outcome;
 }
 
 struct sp_outcome sp_event_query(CUevent event, struct sp_stream **stream, bool *complete) {
     struct sp_outcome outcome =
         sp_outcome_of_query(sp_driver->cuEventQuery(event), "cuEventQuery", complete);
-    return *complete ? learn_from(event, sp_poll_mark, stream) : outcome;
+    return *complete ? learn_from(event, SP_FOUND, stream) : outcome;
 }
 
 struct sp_outcome sp_event_destroy(CUevent event) {

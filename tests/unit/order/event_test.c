@@ -7,7 +7,7 @@
 
 #include "fault/host_memory.h"
 #include "inside/order.h"
-#include "order/learn.h"
+#include "order/event.h"
 #include "unit/order/known.h"
 #include "unit/outcomes.h"
 

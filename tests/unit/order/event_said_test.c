@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "inside/order.h"
-#include "order/learn.h"
+#include "order/event.h"
 #include "unit/order/known.h"
 #include "unit/outcomes.h"
 
