@@ -440,3 +440,12 @@ enum sp_region_kind sp_find_other_kind(const struct sp_request *request, int i) 
     };
     return others[request->kind][i];
 }
+
+bool sp_find_would(struct sp_request *dry) {
+    bool found = best_alone(dry) || sp_row_would(dry);
+    for (int i = 0; !found && dry->kind != SP_REGION_FIXED && i < SP_FIND_OTHERS; i++) {
+        struct sp_request other = sp_find_put_to(dry, sp_find_other_kind(dry, i));
+        found = best_alone(&other) || sp_row_would(&other);
+    }
+    return found;
+}

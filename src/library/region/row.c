@@ -152,10 +152,18 @@ struct sp_block *sp_row_join(struct sp_pool *pool, struct sp_row row, uint64_t s
     return row.first;
 }
 
+// A request that looks at all rows leaves nothing behind, and so may only ask.
+static struct sp_row choose(struct sp_request *request) {
+    struct sp_row none = {NULL, 0};
+    return sp_row_is_possible(request) ? best_of_rows(request) : none;
+}
+
+bool sp_row_would(struct sp_request *dry) {
+    return choose(dry).first != NULL;
+}
+
 struct sp_block *sp_row_take_aside(struct sp_request *request) {
-    if (!sp_row_is_possible(request))
-        return NULL;
-    struct sp_row row = best_of_rows(request);
+    struct sp_row row = choose(request);
     if (!row.first)
         return NULL;
     struct sp_block *block =

@@ -34,6 +34,9 @@ struct sp_row sp_row_up_to(const struct sp_request *request, struct sp_block *la
 // bytes. Without host memory it is fewer, so the caller looks at the size again.
 struct sp_block *sp_row_join(struct sp_pool *pool, struct sp_row row, uint64_t size);
 
+// True when a dry request (region/request.h) would take a row.
+bool sp_row_would(struct sp_request *dry);
+
 // Takes the best row within reach out of the tiers, joined to one block that is BUSY and at least
 // as large as asked for. Null when there is none.
 struct sp_block *sp_row_take_aside(struct sp_request *request);

@@ -30,10 +30,6 @@
 // Returns the segment of a region that may be extended, or null. The pool's lock is held.
 struct sp_segment *sp_segment_to_extend(const struct sp_region *region);
 
-// Returns the address space that a growth can have behind a block: that of the hole there, or
-// UINT64_MAX. The pool's lock is held.
-uint64_t sp_segment_room_behind(const struct sp_block *block);
-
 // Adds a segment with a hole of `bytes` (a multiple of the granule) or more.
 struct sp_outcome sp_segment_add(struct sp_pool *pool, enum sp_region_kind kind, uint64_t bytes);
 

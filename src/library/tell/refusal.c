@@ -19,10 +19,10 @@ static bool fits_ordered(const struct sp_shortage *shortage, unsigned parts) {
 
 // ----------------------------------------------------------------------------------------- to wait
 
-static bool is_of_current_context(const struct sp_room *room) {
-    const struct sp_stream *holder = room->holder;
+static bool is_of_current_context(struct sp_room room) {
+    const struct sp_stream *holder = room.holder;
     return !holder ||
-           (!room->several_contexts && sp_context_is_current(holder->context, holder->context_id));
+           (!room.several_contexts && sp_context_is_current(holder->context, holder->context_id));
 }
 
 // A synchronise gives back what is free: that is no loss where as much can be mapped anew.
@@ -35,17 +35,18 @@ static void say_to_keep(const struct sp_shortage *shortage, struct sp_text *text
 
 static const char with_each_context[] = " with each context current that holds some of it back";
 
-// A synchronise of the device is one of the current context.
-static const char *in_contexts_of(const struct sp_room *room) {
-    if (is_of_current_context(room))
-        return "";
-    return room->several_contexts ? with_each_context : " with that context current";
-}
-
 static void say_device(const struct sp_shortage *shortage, const char *where,
                        struct sp_text *text) {
     sp_text_add(text, "poolDeviceSynchronize%s makes it available", where);
     say_to_keep(shortage, text);
+}
+
+// A synchronise of the device is one of the current context.
+static void say_device_for(const struct sp_shortage *shortage, unsigned parts,
+                           struct sp_text *text) {
+    struct sp_room room = sp_shortage_room(shortage, parts);
+    const char *where = room.several_contexts ? with_each_context : " with that context current";
+    say_device(shortage, is_of_current_context(room) ? "" : where, text);
 }
 
 // A stream that was destroyed can't be synchronised, nor a per-thread one by any other thread. The
@@ -60,16 +61,15 @@ static bool can_be_synchronized(const struct sp_stream *stream) {
 
 // Names a stream where it alone holds all of it back, and nothing else is needed.
 static void advise_wait(const struct sp_shortage *shortage, unsigned part, struct sp_text *text) {
-    const struct sp_room *room = &shortage->rooms[part];
-    unsigned unused = room->stays_mine ? SP_READY : SP_READY | part;
-    bool is_enough = sp_shortage_fits(shortage, SP_HERE | part, unused, 0);
-    if (!is_enough || !room->holder || room->several || !can_be_synchronized(room->holder)) {
-        unsigned needed = is_enough ? part : SP_HERE | part;
-        say_device(shortage, in_contexts_of(&shortage->rooms[needed]), text);
+    struct sp_room room = sp_shortage_room(shortage, part);
+    unsigned ready = room.stays_mine ? SP_READY : SP_READY | part;
+    bool is_enough = sp_shortage_fits(shortage, SP_HERE | part, ready, 0);
+    if (!is_enough || !room.holder || room.several || !can_be_synchronized(room.holder)) {
+        say_device_for(shortage, is_enough ? part : SP_HERE | part, text);
         return;
     }
     sp_text_add(text, "poolStreamSynchronize of %s makes it available",
-                sp_text_stream(room->holder).text);
+                sp_text_stream(room.holder).text);
     say_to_keep(shortage, text);
 }
 
@@ -122,28 +122,30 @@ static void say_context_fence(const struct sp_shortage *shortage, struct sp_text
 static void advise_for_others(const struct sp_shortage *shortage, struct sp_text *text) {
     const struct sp_pool *pool = shortage->request->pool;
     unsigned parts = sp_shortage_is_near(shortage, SP_PENDING) ? SP_HERE | SP_PENDING : SP_HERE;
-    bool is_current = is_of_current_context(&shortage->rooms[SP_ALL]) &&
-                      is_of_current_context(&shortage->others[SP_ALL]);
+    bool is_current = is_of_current_context(sp_shortage_room(shortage, SP_ALL)) &&
+                      is_of_current_context(sp_shortage_others(shortage, SP_ALL));
     sp_text_add(text, "other pools of the device hold %s that are free and may still be in use: ",
                 sp_text_bytes(shortage->others_free).text);
     say_device(shortage, is_current ? "" : with_each_context, text);
     if (shortage->lack == SP_LACK_DEVICE && !sp_pool_is_deterministic(pool) &&
         sp_load_relaxed(&pool->attributes.host_wait_max) == 0 &&
-        sp_shortage_fits(shortage, parts, parts, shortage->others[SP_READY | SP_PENDING].whole))
+        sp_shortage_fits(shortage, parts, parts,
+                         sp_shortage_others(shortage, SP_READY | SP_PENDING).whole))
         sp_text_add(text, ", or HostWaitMax lets an allocation wait for it");
 }
 
 // ----------------------------------------------------------------------------------------- to grow
 
-// Other threads may have freed memory since the request was refused.
-static void advise_larger_limit(const struct sp_shortage *shortage, struct sp_text *text) {
-    if (shortage->least > shortage->left_to_limit)
-        sp_text_add(text, "a pool with a maxSize that is larger by %s has room for it",
-                    sp_text_bytes(shortage->least - shortage->left_to_limit).text);
-    else
-        sp_text_add(text, "the limit leaves enough for that by now: another try may do");
-    if (shortage->on_device < shortage->least)
-        sp_text_add(text, ", once the device has as much free");
+// The least that the ladder would grow by. At last the stream waits for pieces beside new memory,
+// if it may; and whole extents go that are ready, or, where nothing joins, that are by a wait on
+// the host.
+static uint64_t growth_at_last(const struct sp_shortage *shortage) {
+    const struct sp_request *request = shortage->request;
+    bool joins = sp_vmm_provider(&request->pool->device->vmm)->joins;
+    bool waits = request->policies & SP_POLICY_INSERT && sp_shortage_is_near(shortage, SP_PENDING);
+    struct sp_missing missing = sp_shortage_missing(
+        shortage, waits ? SP_HERE | SP_PENDING : SP_HERE, joins ? SP_READY : SP_HERE);
+    return sp_min(missing.beside, missing.anew);
 }
 
 static void say_who_has_the_device(const struct sp_shortage *shortage, struct sp_text *text) {
@@ -160,7 +162,7 @@ static void say_who_has_the_device(const struct sp_shortage *shortage, struct sp
 // Other pools give back what a request needs as a whole, and not what it lacks beside free memory.
 // True when that was told.
 static bool advise_trims(const struct sp_shortage *shortage, struct sp_text *text) {
-    if (shortage->lack != SP_LACK_DEVICE || !sp_shortage_fits_after_trims(shortage, SP_ALL))
+    if (!sp_shortage_fits_after_trims(shortage, SP_ALL))
         return false;
     sp_text_add(text, "poolMemPoolTrimTo of other pools of the device gives back what is missing");
     if (!sp_shortage_fits_after_trims(shortage, SP_READY))
@@ -169,7 +171,8 @@ static bool advise_trims(const struct sp_shortage *shortage, struct sp_text *tex
 }
 
 static void advise_for_full_device(const struct sp_shortage *shortage, struct sp_text *text) {
-    uint64_t whole = shortage->rooms[SP_ALL].whole + shortage->others[SP_ALL].whole;
+    uint64_t whole = sp_shortage_room(shortage, SP_ALL).whole;
+    whole += sp_shortage_others(shortage, SP_ALL).whole;
     if (shortage->on_device >= shortage->least)
         sp_text_add(text, "the device has enough free for that by now: another try may do");
     else if (!shortage->knows_device && whole > 0)
@@ -180,14 +183,29 @@ static void advise_for_full_device(const struct sp_shortage *shortage, struct sp
         say_who_has_the_device(shortage, text);
 }
 
+// Other threads may have freed memory since the request was refused.
+static void advise_larger_limit(const struct sp_shortage *shortage, struct sp_text *text) {
+    uint64_t growth = growth_at_last(shortage);
+    if (growth > shortage->left_to_limit) {
+        sp_text_add(text, "a pool with a maxSize that is larger by %s has room for it%s",
+                    sp_text_bytes(growth - shortage->left_to_limit).text,
+                    shortage->on_device < growth ? ", once the device has as much free" : "");
+    } else if (shortage->on_device < growth) {
+        advise_for_full_device(shortage, text);
+    } else {
+        sp_text_add(text, "the limit leaves enough for that by now: another try may do");
+    }
+}
+
 // Without the flag the pool could grow by what the device has.
 static bool could_grow(const struct sp_shortage *shortage) {
-    return shortage->lack == SP_LACK_FLAG && shortage->least <= sp_shortage_growth(shortage, 0);
+    return shortage->lack == SP_LACK_FLAG &&
+           growth_at_last(shortage) <= sp_shortage_growth(shortage, 0);
 }
 
 // Priming maps one free block, which isn't fixed, where there is room for all of it.
 static void advise_growth_ahead(const struct sp_shortage *shortage, struct sp_text *text) {
-    if (shortage->least > shortage->left_to_limit)
+    if (growth_at_last(shortage) > shortage->left_to_limit)
         advise_larger_limit(shortage, text);
     else if (shortage->request->kind != SP_REGION_FIXED &&
              shortage->needed <= sp_shortage_growth(shortage, 0))
@@ -231,13 +249,15 @@ static void advise_another_try(const struct sp_shortage *shortage, struct sp_tex
 
 // Tells that free memory which isn't fixed can't be had for a fixed block. True when that was told.
 static bool advise_not_fixed(const struct sp_shortage *shortage, struct sp_text *text) {
-    const struct sp_room *here = &shortage->rooms[SP_HERE];
-    if (shortage->request->kind != SP_REGION_FIXED)
+    struct sp_request movable = *shortage->request;
+    if (movable.kind != SP_REGION_FIXED)
         return false;
-    if (here->other_row >= shortage->request->size)
+    movable.kind = SP_REGION_LARGE;
+    movable.sources = 1U << SP_REGION_LARGE;
+    if (sp_shortage_finds(&movable, SP_HERE))
         sp_text_add(text, "without poolMallocFixed a free piece of the pool is large enough");
-    else if (sp_shortage_stitched(here) >= shortage->request->size &&
-             sp_device_defragmentation(shortage->request->pool) != poolDefragmentNever)
+    else if (sp_device_defragmentation(movable.pool) != poolDefragmentNever &&
+             sp_shortage_beside_pieces(&movable, SP_HERE) == 0)
         sp_text_add(text,
                     "without poolMallocFixed the pool could map its free pieces side by side");
     else
@@ -247,10 +267,9 @@ static bool advise_not_fixed(const struct sp_shortage *shortage, struct sp_text 
 
 static void advise_for_pieces(const struct sp_shortage *shortage, struct sp_text *text) {
     const struct sp_request *request = shortage->request;
-    uint64_t stitched = sp_shortage_stitched(&shortage->rooms[SP_HERE]);
-    bool is_enough = request->kind == SP_REGION_LARGE && stitched >= request->size;
-    if (is_enough && sp_vmm_provider(&request->pool->device->vmm)->joins &&
-        sp_device_defragmentation(request->pool) == poolDefragmentNever)
+    if (sp_vmm_provider(&request->pool->device->vmm)->joins &&
+        sp_device_defragmentation(request->pool) == poolDefragmentNever &&
+        sp_shortage_beside_pieces(request, SP_HERE) == 0)
         sp_text_add(text, "Defragmentation lets the pool map its free pieces side by side");
     else if (advise_not_fixed(shortage, text))
         return;
@@ -271,16 +290,18 @@ static void say_advice(const struct sp_shortage *shortage, struct sp_text *text)
         sp_text_add(text, "it is the host that has no memory left, and not the device");
     else if (fits_ordered(shortage, 0))
         advise_another_try(shortage, text);
-    else if (fits_completed(shortage, SP_PENDING) && shortage->rooms[SP_PENDING].bytes > 0)
+    else if (sp_shortage_room(shortage, SP_PENDING).bytes > 0 &&
+             fits_completed(shortage, SP_PENDING))
         advise_for_pending(shortage, text);
-    else if (fits_completed(shortage, SP_UNFENCED) && shortage->rooms[SP_UNFENCED].bytes > 0) {
+    else if (sp_shortage_room(shortage, SP_UNFENCED).bytes > 0 &&
+             fits_completed(shortage, SP_UNFENCED)) {
         advise_wait(shortage, SP_UNFENCED, text);
         say_context_fence(shortage, text);
     } else if (fits_completed(shortage, SP_ALL))
-        say_device(shortage, in_contexts_of(&shortage->rooms[SP_ALL]), text);
-    else if (sp_shortage_fits(shortage, SP_ALL, SP_ALL, shortage->others[SP_ALL].whole))
+        say_device_for(shortage, SP_ALL, text);
+    else if (sp_shortage_fits(shortage, SP_ALL, SP_ALL, sp_shortage_others(shortage, SP_ALL).whole))
         advise_for_others(shortage, text);
-    else if (shortage->rooms[SP_HERE].bytes >= shortage->request->size)
+    else if (sp_shortage_room(shortage, SP_HERE).bytes >= shortage->request->size)
         advise_for_pieces(shortage, text);
     else
         advise_for_growth(shortage, text);
@@ -307,24 +328,25 @@ static void say_cause(const struct sp_shortage *shortage, const char *call, stru
     }
 }
 
-static void say_held(const struct sp_room *room, const char *how, struct sp_text *text) {
-    sp_text_add(text, " %s", sp_text_bytes(room->bytes).text);
-    if (room->most)
-        sp_text_add(text, " (%s %s %s)", sp_text_bytes(room->most_bytes).text, how,
-                    sp_text_stream(room->most).text);
+static void say_held(const struct sp_shortage *shortage, enum sp_part part, const char *how,
+                     struct sp_text *text) {
+    struct sp_room_most most = sp_shortage_most(shortage, part);
+    sp_text_add(text, " %s", sp_text_bytes(sp_shortage_room(shortage, part).bytes).text);
+    if (most.stream)
+        sp_text_add(text, " (%s %s %s)", sp_text_bytes(most.bytes).text, how,
+                    sp_text_stream(most.stream).text);
 }
 
 static void say_figures(const struct sp_shortage *shortage, struct sp_text *text) {
-    const struct sp_room *all = &shortage->rooms[SP_ALL], *here = &shortage->rooms[SP_HERE];
-    bool is_own = shortage->request->kind == SP_REGION_FIXED || here->row > here->other_row;
+    struct sp_room all = sp_shortage_room(shortage, SP_ALL);
+    struct sp_room here = sp_shortage_room(shortage, SP_HERE);
     sp_text_add(text, "; in use %s of %s reserved, free here %s (largest piece %s), pending",
                 sp_text_bytes(shortage->used).text, sp_text_bytes(shortage->reserved).text,
-                sp_text_bytes(here->useful).text,
-                sp_text_bytes(is_own ? here->row : here->other_row).text);
-    say_held(&shortage->rooms[SP_PENDING], "behind", text);
+                sp_text_bytes(here.useful).text, sp_text_bytes(here.largest).text);
+    say_held(shortage, SP_PENDING, "behind", text);
     sp_text_add(text, ", unfenced");
-    say_held(&shortage->rooms[SP_UNFENCED], "of", text);
-    sp_text_add(text, ", pinned in pieces %s", sp_text_bytes(all->bytes - all->whole).text);
+    say_held(shortage, SP_UNFENCED, "of", text);
+    sp_text_add(text, ", pinned in pieces %s", sp_text_bytes(all.bytes - all.whole).text);
     if (shortage->knows_device)
         sp_text_add(text, ", free on the device %s", sp_text_bytes(shortage->on_device).text);
 }

@@ -4,6 +4,8 @@
 #include "order/context.h"
 #include "region/device.h"
 #include "region/figures.h"
+#include "region/find.h"
+#include "supply/pieces.h"
 #include "supply/plan.h"
 #include "tell/walk.h"
 
@@ -25,19 +27,14 @@ static enum sp_lack lack_of(struct sp_outcome lacking) {
     }
 }
 
-// Looks through a pool. Returns what it has reserved.
-static uint64_t look_through(struct sp_shortage *shortage, struct sp_pool *pool) {
-    const struct sp_request *request = shortage->request;
-    bool is_own = pool == request->pool;
+static void begin_look(struct sp_pool *pool) {
     sp_pool_begin_mapping(pool);
     sp_lock_acquire(&pool->lock);
-    sp_room_look(request, pool, SP_WALK_ALL, is_own ? shortage->rooms : shortage->others);
-    if (is_own)
-        shortage->least = sp_plan_least(request);
-    uint64_t reserved = sp_load_relaxed(&pool->reserved);
+}
+
+static void end_look(struct sp_pool *pool) {
     sp_lock_release(&pool->lock);
     sp_pool_end_mapping(pool);
-    return reserved;
 }
 
 // The addresses of lost blocks that are in use, in whichever pool, are not to be had. Where nobody
@@ -51,7 +48,10 @@ struct sp_shortage sp_shortage_look(const struct sp_request *request, struct sp_
     for (struct sp_pool *any = NULL; (any = sp_device_next_pool(pool->device, any));)
         shortage.has_lost |= sp_load_relaxed(&any->lost) > sp_load_relaxed(&any->lost_whole);
     shortage.needed = sp_round_up(request->size, granule);
-    shortage.reserved = look_through(&shortage, pool);
+    begin_look(pool);
+    shortage.least = sp_plan_least(request);
+    shortage.reserved = sp_load_relaxed(&pool->reserved);
+    end_look(pool);
     shortage.left_to_limit = sp_round_down(pool->limit - shortage.reserved, granule);
     shortage.used = sp_figures_used(pool);
     shortage.knows_device = context != NULL;
@@ -61,14 +61,13 @@ struct sp_shortage sp_shortage_look(const struct sp_request *request, struct sp_
     return shortage;
 }
 
-// Pools that take from each other while the walk goes on are met with the same memory twice.
 void sp_shortage_look_at_others(struct sp_shortage *shortage) {
     struct sp_device *device = shortage->request->pool->device;
     struct sp_pool *pool = NULL;
     while ((pool = sp_device_next_pool(device, pool))) {
         if (pool == shortage->request->pool)
             continue;
-        uint64_t reserved = look_through(shortage, pool);
+        uint64_t reserved = sp_load_relaxed(&pool->reserved);
         uint64_t used = sp_figures_used(pool);
         shortage->others_reserved += reserved;
         shortage->others_free += sp_excess(reserved, used);
@@ -76,6 +75,38 @@ void sp_shortage_look_at_others(struct sp_shortage *shortage) {
     uint64_t most = sp_excess(device->vmm.total_memory, shortage->reserved);
     shortage->others_reserved = sp_min(shortage->others_reserved, most);
     shortage->others_free = sp_min(shortage->others_free, shortage->others_reserved);
+    shortage->sees_others = true;
+}
+
+static void add_room(struct sp_room *room, const struct sp_shortage *shortage, struct sp_pool *pool,
+                     unsigned parts) {
+    begin_look(pool);
+    sp_room_add(room, shortage->request, pool, SP_WALK_ALL, parts);
+    end_look(pool);
+}
+
+struct sp_room sp_shortage_room(const struct sp_shortage *shortage, unsigned parts) {
+    struct sp_room room = {0};
+    add_room(&room, shortage, shortage->request->pool, parts);
+    return room;
+}
+
+struct sp_room_most sp_shortage_most(const struct sp_shortage *shortage, enum sp_part part) {
+    begin_look(shortage->request->pool);
+    struct sp_room_most most = sp_room_most(shortage->request, SP_WALK_ALL, part);
+    end_look(shortage->request->pool);
+    return most;
+}
+
+// Pools that take from each other while the walk goes on are met with the same memory twice.
+struct sp_room sp_shortage_others(const struct sp_shortage *shortage, unsigned parts) {
+    struct sp_room room = {0};
+    struct sp_pool *own = shortage->request->pool, *pool = NULL;
+    while (shortage->sees_others && (pool = sp_device_next_pool(own->device, pool))) {
+        if (pool != own)
+            add_room(&room, shortage, pool, parts);
+    }
+    return room;
 }
 
 // ----------------------------------------------------------------------------------- what would do
@@ -89,62 +120,66 @@ uint64_t sp_shortage_growth(const struct sp_shortage *shortage, uint64_t given_b
     return sp_min(on_device, shortage->left_to_limit);
 }
 
-static uint64_t in_granules(const struct sp_shortage *shortage, uint64_t bytes) {
-    return sp_round_up(bytes, shortage->request->pool->device->vmm.granule);
+bool sp_shortage_finds(const struct sp_request *request, unsigned reach) {
+    struct sp_request dry = sp_request_pretend(request, reach);
+    begin_look(request->pool);
+    bool finds = sp_find_would(&dry);
+    end_look(request->pool);
+    return finds;
+}
+
+uint64_t sp_shortage_beside_pieces(const struct sp_request *request, unsigned reach) {
+    struct sp_request dry = sp_request_pretend(request, reach);
+    struct sp_pieces pieces;
+    begin_look(request->pool);
+    bool chosen = request->kind == SP_REGION_LARGE && sp_pieces_choose(&dry, &pieces);
+    end_look(request->pool);
+    if (!chosen)
+        return UINT64_MAX;
+    sp_pieces_free(&pieces);
+    return sp_round_up(pieces.missing, request->pool->device->vmm.granule);
+}
+
+struct sp_missing sp_shortage_missing(const struct sp_shortage *shortage, unsigned reach,
+                                      unsigned ready) {
+    const struct sp_request *request = shortage->request;
+    struct sp_request beside_ready = sp_request_pretend(request, SP_HERE | ready);
+    struct sp_missing missing = {0, 0};
+    if (sp_shortage_finds(request, reach))
+        return missing;
+    begin_look(request->pool);
+    missing.beside = sp_plan_least(&beside_ready);
+    end_look(request->pool);
+    if (sp_device_defragmentation(request->pool) != poolDefragmentNever)
+        missing.beside = sp_min(missing.beside, sp_shortage_beside_pieces(request, reach));
+    missing.anew = sp_excess(shortage->needed, sp_shortage_room(shortage, ready).whole);
+    return missing;
 }
 
 // Others give back for the whole of a request, and never for what saves some of it.
-static bool fits_by_growth(const struct sp_shortage *shortage, const struct sp_room *unused,
-                           uint64_t given_back) {
-    if (!sp_shortage_may_grow(shortage))
-        return false;
-    uint64_t beside_unused = in_granules(shortage, shortage->request->size - unused->before_hole);
-    return beside_unused <= sp_shortage_growth(shortage, 0) ||
-           unused->whole + sp_shortage_growth(shortage, given_back) >= shortage->needed;
-}
-
-// Part of a stitched view is new memory if whole extents or a tail save any of it, as nothing else
-// is left: see supply/pieces.c.
-static bool fits_stitched(const struct sp_shortage *shortage, const struct sp_room *reached,
-                          uint64_t given_back) {
-    const struct sp_request *request = shortage->request;
-    if (request->kind != SP_REGION_LARGE ||
-        sp_device_defragmentation(request->pool) == poolDefragmentNever)
-        return false;
-    uint64_t size = request->size, stitched = sp_shortage_stitched(reached);
-    if (stitched >= size)
-        return true;
-    uint64_t missing = in_granules(shortage, size - reached->stitchable - reached->tail);
-    return sp_shortage_may_grow(shortage) && missing < size &&
-           in_granules(shortage, size - stitched) <= sp_shortage_growth(shortage, given_back);
-}
-
-// A fixed block is cut from fixed memory. Others take what is within reach of other regions, too.
-bool sp_shortage_fits(const struct sp_shortage *shortage, unsigned reach, unsigned unused,
+bool sp_shortage_fits(const struct sp_shortage *shortage, unsigned reach, unsigned ready,
                       uint64_t given_back) {
-    const struct sp_room *rooms = shortage->rooms;
-    const struct sp_request *request = shortage->request;
-    bool fits_in_row =
-        rooms[reach].row >= request->size ||
-        (request->kind != SP_REGION_FIXED && rooms[reach].other_row >= request->size);
-    return fits_in_row || fits_stitched(shortage, &rooms[reach], 0) ||
-           fits_by_growth(shortage, &rooms[unused], given_back);
+    struct sp_missing missing = sp_shortage_missing(shortage, reach, ready);
+    return missing.beside == 0 || (sp_shortage_may_grow(shortage) &&
+                                   (missing.beside <= sp_shortage_growth(shortage, 0) ||
+                                    missing.anew <= sp_shortage_growth(shortage, given_back)));
 }
 
 bool sp_shortage_fits_after_trims(const struct sp_shortage *shortage, unsigned parts) {
-    uint64_t whole = shortage->others[parts].whole;
-    return whole > 0 && (shortage->least <= sp_shortage_growth(shortage, whole) ||
-                         fits_stitched(shortage, &shortage->rooms[SP_HERE | parts], whole));
+    struct sp_shortage after = *shortage;
+    uint64_t given_back = sp_shortage_others(shortage, parts).whole;
+    after.on_device += given_back;
+    return given_back > 0 && sp_shortage_fits(&after, SP_HERE | parts, SP_HERE | parts, 0);
 }
 
 bool sp_shortage_fits_anew(const struct sp_shortage *shortage) {
-    uint64_t growth = sp_shortage_growth(shortage, shortage->others[SP_ALL].whole);
-    return shortage->rooms[SP_ALL].whole + growth >= shortage->needed;
+    uint64_t given_back = sp_shortage_others(shortage, SP_ALL).whole;
+    return sp_shortage_room(shortage, SP_ALL).whole + sp_shortage_growth(shortage, given_back) >=
+           shortage->needed;
 }
 
 bool sp_shortage_is_near(const struct sp_shortage *shortage, unsigned parts) {
-    const struct sp_room *room = &shortage->rooms[parts];
-    if (!room->holder)
-        return true;
-    return !room->several_contexts && sp_request_shares_context(shortage->request, room->holder);
+    struct sp_room room = sp_shortage_room(shortage, parts);
+    return !room.holder ||
+           (!room.several_contexts && sp_request_shares_context(shortage->request, room.holder));
 }
