@@ -5,7 +5,7 @@
 #include "base/thread.h"
 #include "region/figures.h"
 #include "region/free_extents.h"
-#include "tell/room.h"
+#include "tell/shortage.h"
 #include "tell/text.h"
 #include "tell/walk.h"
 
@@ -76,7 +76,7 @@ static void note_free_locked(const struct sp_request *request) {
     struct poolMemPoolGrowth *growth = request->watched;
     struct tally tally = {.request = request};
     unsigned own = SP_WALK_KIND(request->kind);
-    struct sp_room here = {0};
+    struct sp_room here = {0}, pending = {0}, unfenced = {0};
     struct sp_pool *pool = request->pool;
     growth->reservedBefore = sp_load_relaxed(&pool->reserved);
     growth->used = sp_figures_used(pool);
@@ -87,14 +87,14 @@ static void note_free_locked(const struct sp_request *request) {
                     growth->unfencedWhole + growth->unfencedPinned + growth->listedFree +
                     growth->listedPending + growth->otherKinds;
     growth->slack = sp_excess(growth->reservedBefore, told);
-    sp_room_add(&here, request, pool, own, SP_HERE);
+    sp_shortage_add_room(&here, request, pool, own, SP_HERE);
+    sp_shortage_add_room(&pending, request, pool, own, SP_PENDING);
+    sp_shortage_add_room(&unfenced, request, pool, own, SP_UNFENCED);
     growth->largestPiece = here.largest;
-    struct sp_room_most pending = sp_room_most(request, own, SP_PENDING);
-    struct sp_room_most unfenced = sp_room_most(request, own, SP_UNFENCED);
-    growth->pendingStream = handle_of(pending.stream);
-    growth->pendingStreamBytes = pending.bytes;
-    growth->unfencedStream = handle_of(unfenced.stream);
-    growth->unfencedStreamBytes = unfenced.bytes;
+    growth->pendingStream = handle_of(pending.most);
+    growth->pendingStreamBytes = pending.most_bytes;
+    growth->unfencedStream = handle_of(unfenced.most);
+    growth->unfencedStreamBytes = unfenced.most_bytes;
 }
 
 // -------------------------------------------------------------------------------------- the growth

@@ -16,7 +16,7 @@
 
 #include "region/owner.h"
 #include "supply/remap.h"
-#include "tell/room.h"
+#include "tell/shortage.h"
 #include "unit/fixture/scattered.h"
 
 static struct poolMemPoolGrowth told; // the last growth
