@@ -165,9 +165,9 @@ static uint64_t growth_at_last(const struct sp_shortage *shortage) {
     const struct sp_request *request = shortage->request;
     bool joins = sp_vmm_provider(&request->pool->device->vmm)->joins;
     bool waits = request->policies & SP_POLICY_INSERT && is_near(shortage, SP_PENDING);
-    struct sp_missing missing = sp_shortage_missing(
-        shortage, waits ? SP_HERE | SP_PENDING : SP_HERE, joins ? SP_READY : SP_HERE);
-    return sp_min(missing.beside, missing.anew);
+    unsigned reach = waits ? SP_HERE | SP_PENDING : SP_HERE;
+    struct sp_climb climb = sp_shortage_climb(request, reach, joins ? SP_READY : SP_HERE);
+    return sp_min(climb.beside, climb.anew);
 }
 
 static void say_who_has_the_device(const struct sp_shortage *shortage, struct sp_text *text) {
@@ -250,12 +250,13 @@ static void advise_for_pieces(const struct sp_shortage *shortage, struct sp_text
         movable.sources = 1U << SP_REGION_LARGE;
     }
     bool may_join = sp_device_defragmentation(pool) != poolDefragmentNever;
-    bool would_join = sp_shortage_beside_pieces(&movable, SP_HERE) == 0;
-    if (!is_fixed && !may_join && would_join && sp_vmm_provider(&pool->device->vmm)->joins)
+    bool joins = sp_vmm_provider(&pool->device->vmm)->joins;
+    struct sp_climb climb = sp_shortage_climb(&movable, SP_HERE, SP_READY);
+    if (!is_fixed && joins && !may_join && climb.pieces == 0)
         sp_text_add(text, "Defragmentation lets the pool map its free pieces side by side");
-    else if (is_fixed && sp_shortage_finds(&movable, SP_HERE))
+    else if (is_fixed && climb.finds)
         sp_text_add(text, "without poolMallocFixed a free piece of the pool is large enough");
-    else if (is_fixed && may_join && would_join)
+    else if (is_fixed && may_join && climb.pieces == 0)
         sp_text_add(text,
                     "without poolMallocFixed the pool could map its free pieces side by side");
     else if (could_grow(shortage))

@@ -266,47 +266,37 @@ uint64_t sp_shortage_growth(const struct sp_shortage *shortage, uint64_t given_b
     return sp_min(on_device, shortage->left_to_limit);
 }
 
-bool sp_shortage_finds(const struct sp_request *request, unsigned reach) {
+struct sp_climb sp_shortage_climb(const struct sp_request *request, unsigned reach,
+                                  unsigned ready) {
+    struct sp_pool *pool = request->pool;
     struct sp_request dry = sp_request_pretend(request, reach);
-    begin_look(request->pool);
-    bool finds = sp_find_would(&dry);
-    end_look(request->pool);
-    return finds;
-}
-
-uint64_t sp_shortage_beside_pieces(const struct sp_request *request, unsigned reach) {
-    struct sp_request dry = sp_request_pretend(request, reach);
-    struct sp_pieces pieces;
-    begin_look(request->pool);
-    bool chosen = request->kind == SP_REGION_LARGE && sp_pieces_choose(&dry, &pieces);
-    end_look(request->pool);
-    if (!chosen)
-        return UINT64_MAX;
-    sp_pieces_free(&pieces);
-    return sp_round_up(pieces.missing, request->pool->device->vmm.granule);
-}
-
-struct sp_missing sp_shortage_missing(const struct sp_shortage *shortage, unsigned reach,
-                                      unsigned ready) {
-    const struct sp_request *request = shortage->request;
     struct sp_request beside_ready = sp_request_pretend(request, SP_HERE | ready);
-    struct sp_missing missing = {0, 0};
-    if (sp_shortage_finds(request, reach))
-        return missing;
-    begin_look(request->pool);
-    missing.beside = sp_plan_least(&beside_ready);
-    end_look(request->pool);
-    if (sp_device_defragmentation(request->pool) != poolDefragmentNever)
-        missing.beside = sp_min(missing.beside, sp_shortage_beside_pieces(request, reach));
-    missing.anew = sp_excess(shortage->needed, sp_shortage_room(shortage, ready).whole);
-    return missing;
+    bool may_join = sp_device_defragmentation(pool) != poolDefragmentNever;
+    size_t granule = pool->device->vmm.granule;
+    struct sp_climb climb = {.pieces = UINT64_MAX};
+    struct sp_pieces pieces;
+    struct sp_room room = {0};
+    begin_look(pool);
+    climb.finds = sp_find_would(&dry);
+    if (!climb.finds) {
+        if (request->kind == SP_REGION_LARGE && sp_pieces_choose(&dry, &pieces)) {
+            climb.pieces = sp_round_up(pieces.missing, granule);
+            sp_pieces_free(&pieces);
+        }
+        uint64_t least = sp_plan_least(&beside_ready);
+        climb.beside = may_join ? sp_min(least, climb.pieces) : least;
+        sp_shortage_add_room(&room, request, pool, SP_WALK_ALL, ready);
+        climb.anew = sp_excess(sp_round_up(request->size, granule), room.whole);
+    }
+    end_look(pool);
+    return climb;
 }
 
 // Others give back for the whole of a request, and never for what saves some of it.
 bool sp_shortage_fits(const struct sp_shortage *shortage, unsigned reach, unsigned ready,
                       uint64_t given_back) {
-    struct sp_missing missing = sp_shortage_missing(shortage, reach, ready);
-    return missing.beside == 0 || (sp_shortage_may_grow(shortage) &&
-                                   (missing.beside <= sp_shortage_growth(shortage, 0) ||
-                                    missing.anew <= sp_shortage_growth(shortage, given_back)));
+    struct sp_climb climb = sp_shortage_climb(shortage->request, reach, ready);
+    return climb.beside == 0 || (sp_shortage_may_grow(shortage) &&
+                                 (climb.beside <= sp_shortage_growth(shortage, 0) ||
+                                  climb.anew <= sp_shortage_growth(shortage, given_back)));
 }

@@ -66,18 +66,15 @@ void sp_shortage_look_at_others(struct sp_shortage *shortage);
 struct sp_room sp_shortage_room(const struct sp_shortage *shortage, unsigned parts);
 struct sp_room sp_shortage_others(const struct sp_shortage *shortage, unsigned parts);
 
-// A dry climb of a request that could take the parts of `reach`. True when it would find memory in
-// one piece; and the new memory that it would lack beside pieces, UINT64_MAX where there are none.
-bool sp_shortage_finds(const struct sp_request *request, unsigned reach);
-uint64_t sp_shortage_beside_pieces(const struct sp_request *request, unsigned reach);
-
-// The least new memory that the request would be served with, if the parts of `ready` were ready as
-// well: beside what is free, and in the place of what the pool gives back of them.
-struct sp_missing {
-    uint64_t beside, anew;
+// A dry climb: what the request would come to if it could take the parts of `reach`, and if those
+// of `ready` were ready as well. Memory in one piece is found, or new memory is missing.
+struct sp_climb {
+    bool finds;
+    uint64_t pieces; // missing beside pieces, which Defragmentation may forbid; UINT64_MAX: all
+    uint64_t beside; // the least that is missing beside what is free
+    uint64_t anew;   // and in the place of whole extents that the pool gives back
 };
-struct sp_missing sp_shortage_missing(const struct sp_shortage *shortage, unsigned reach,
-                                      unsigned ready);
+struct sp_climb sp_shortage_climb(const struct sp_request *request, unsigned reach, unsigned ready);
 
 // Returns what the pool could grow by, if other pools gave so many bytes back.
 uint64_t sp_shortage_growth(const struct sp_shortage *shortage, uint64_t given_back);
