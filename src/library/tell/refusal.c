@@ -35,9 +35,8 @@ static bool fits_anew(const struct sp_shortage *shortage) {
 // True when it would be served once nobody used these parts, and other pools were trimmed.
 static bool fits_after_trims(const struct sp_shortage *shortage, unsigned parts) {
     struct sp_shortage after = *shortage;
-    uint64_t given_back = sp_shortage_others(shortage, parts).whole;
-    after.on_device += given_back;
-    return given_back > 0 && fits_completed(&after, parts);
+    after.on_device += sp_shortage_others(shortage, parts).whole;
+    return fits_completed(&after, parts);
 }
 
 // ----------------------------------------------------------------------------------------- to wait
