@@ -5,16 +5,6 @@
 #include "region/device.h"
 #include "supply/trim.h"
 
-static void add_others(struct sp_shortage *shortage) {
-    struct sp_pool *own = shortage->request->pool;
-    struct sp_pool *pool = NULL;
-    while ((pool = sp_device_next_pool(own->device, pool))) {
-        if (pool != own)
-            sp_collect_all(pool);
-    }
-    sp_shortage_look_at_others(shortage);
-}
-
 struct sp_shortage sp_sight_shortage(const struct sp_request *request, struct sp_outcome lacking,
                                      size_t asked) {
     struct sp_device *device = request->pool->device;
@@ -23,8 +13,11 @@ struct sp_shortage sp_sight_shortage(const struct sp_request *request, struct sp
         sp_trim_lost(pool);
     sp_collect_all(request->pool);
     struct sp_shortage shortage = sp_shortage_look(request, lacking, asked);
-    if (shortage.on_device < shortage.needed)
-        add_others(&shortage);
+    if (shortage.on_device < shortage.needed) {
+        while ((pool = sp_device_next_pool(device, pool)))
+            sp_collect_all(pool);
+        sp_shortage_look_at_others(&shortage);
+    }
     sp_given_up_reap(device); // what was destroyed while the walks stood on it
     return shortage;
 }

@@ -193,9 +193,9 @@ struct sp_outcome sp_wait_for_own(struct sp_request *request, struct sp_block **
     if (sp_vmm_provider(&request->pool->device->vmm)->joins || sp_is_done(request->growth))
         return sp_outcome_done();
     struct sp_shortage shortage = sp_sight_shortage(request, request->growth, request->size);
-    bool fits_once_complete =
-        shortage.rooms[SP_MINE].bytes > 0 &&
-        sp_shortage_fits(&shortage, SP_READY, SP_HERE, shortage.others[SP_READY].whole);
+    bool fits_once_complete = sp_shortage_room(&shortage, SP_MINE).bytes > 0 &&
+                              sp_shortage_fits(&shortage, SP_HERE, SP_HERE,
+                                               sp_shortage_others(&shortage, SP_READY).whole);
     return fits_once_complete ? sp_synchronize_await(request->lane->stream) : sp_outcome_done();
 }
 

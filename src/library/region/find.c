@@ -430,3 +430,11 @@ bool sp_find_other_region(const struct sp_request *request, int i, struct sp_req
         other->size = sp_round_up(request->size, SP_PAGE_SIZE);
     return true;
 }
+
+bool sp_find_would(struct sp_request *dry) {
+    struct sp_request other;
+    bool found = choose_block(dry) || sp_row_choose(dry).first;
+    for (int i = 0; !found && sp_find_other_region(dry, i, &other); i++)
+        found = choose_block(&other) || sp_row_choose(&other).first;
+    return found;
+}

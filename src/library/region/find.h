@@ -58,6 +58,10 @@ bool sp_find_other_region(const struct sp_request *request, int i, struct sp_req
 // cheapest wait. Null when there is none.
 struct sp_block *sp_find_aside(struct sp_request *request);
 
+// With the pool's lock held: true when a dry request (region/request.h) would find memory in its
+// own region, or in one that it is put to. It takes nothing.
+bool sp_find_would(struct sp_request *dry);
+
 // Cuts a BUSY block that is in no index to `size` bytes, puts the rest where its fences say, and
 // makes it live. False without host memory; then the block is as it was.
 bool sp_find_cut(struct sp_pool *pool, struct sp_block *block, uint64_t size);

@@ -3,8 +3,14 @@
 #include "order/action.h"
 #include "order/mark.h"
 #include "region/device.h"
+#include "region/segment.h"
 #include "region/lane.h"
 #include "region/settle.h"
+
+// Up to which rule its policies let a request have memory without a wait.
+static enum sp_rule own_reach(const struct sp_request *request) {
+    return request->policies & SP_POLICY_FOLLOW ? SP_RULE_ORDERED : SP_RULE_COMPLETE;
+}
 
 // A request that can't grow waits anyhow, so it isn't held back.
 void sp_request_open(struct sp_request *request, struct sp_pool *pool, struct sp_lane *lane,
@@ -14,21 +20,19 @@ void sp_request_open(struct sp_request *request, struct sp_pool *pool, struct sp
                                    .kind = kind,
                                    .size = size,
                                    .flags = flags,
-                                   .reach = SP_RULE_COMPLETE,
                                    .found = SP_RULE_COMPLETE,
                                    .took = SP_RULE_NONE,
                                    .sources = 1U << kind,
                                    .looks = SP_REQUEST_LOOKS,
                                    .unit = 1};
     if (!(flags & poolMallocSameStreamOnly)) {
-        if (sp_pool_policy(pool, poolMemPoolReuseFollowEventDependencies)) {
-            request->reach = SP_RULE_ORDERED;
+        if (sp_pool_policy(pool, poolMemPoolReuseFollowEventDependencies))
             request->policies = SP_POLICY_FOLLOW;
-        }
         if (!(flags & poolMallocNoInsertedWaits) &&
             sp_pool_policy(pool, poolMemPoolReuseAllowInternalDependencies))
             request->policies |= SP_POLICY_INSERT;
     }
+    request->reach = own_reach(request);
     if (sp_load_relaxed(&pool->attributes.growth_beyond_use) != UINT64_MAX &&
         !(flags & poolMallocNoGrowth) && request->policies & SP_POLICY_INSERT)
         request->bound = SP_BOUND_HOLDS;
@@ -104,17 +108,47 @@ bool sp_request_reaches_lanes_before_alone(const struct sp_request *request) {
     return request->reach == SP_RULE_ORDERED && !sp_stream_is_legacy(request->lane->stream->handle);
 }
 
-bool sp_request_usable(const struct sp_request *request, const struct sp_block *block) {
-    const struct sp_tier *tier = block->tier;
-    if (!tier || tier->state != SP_BLOCK_FREE)
-        return false;
+// In the ready tier or the lane's own.
+static inline bool is_at_hand(const struct sp_request *request, const struct sp_block *block) {
     enum sp_region_kind kind = sp_segment_of(block)->kind;
-    if (tier == &request->pool->regions[kind].ready ||
-        (request->lane &&
-         (tier == &request->lane->tiers[kind] || tier == &request->lane->unfenced[kind])))
+    return block->tier == &request->pool->regions[kind].ready ||
+           (request->lane && (block->tier == &request->lane->tiers[kind] ||
+                              block->tier == &request->lane->unfenced[kind]));
+}
+
+bool sp_request_usable(const struct sp_request *request, const struct sp_block *block) {
+    if (!block->tier || block->tier->state != SP_BLOCK_FREE)
+        return false;
+    if (is_at_hand(request, block))
         return true;
-    return sp_request_reaches_others(request) &&
-           sp_request_rule(request, &block->fences) <= request->reach;
+    if (!sp_request_reaches_others(request))
+        return false;
+    if (request->pretends)
+        return request->pretends & sp_request_part(request, block);
+    return sp_request_rule(request, &block->fences) <= request->reach;
+}
+
+unsigned sp_request_part(const struct sp_request *request, const struct sp_block *block) {
+    if (!sp_free_extents_is_free(block))
+        return 0;
+    if (sp_settle_is_complete(request->pool, &block->fences))
+        return SP_READY;
+    enum sp_rule reach = request->pretends ? own_reach(request) : request->reach;
+    if (is_at_hand(request, block) || sp_request_rule(request, &block->fences) <= reach)
+        return SP_MINE;
+    return sp_settle_is_unfenced(request->pool, block) ? SP_UNFENCED : SP_PENDING;
+}
+
+// No rule says what it reaches, so no search is cut short by one.
+struct sp_request sp_request_pretend(const struct sp_request *request, unsigned parts) {
+    struct sp_request dry = *request;
+    dry.pretends = parts;
+    dry.reach = SP_RULE_NONE;
+    dry.bound = SP_BOUND_NONE;
+    dry.looks = SP_REQUEST_LOOKS_ALL;
+    dry.sources |= 1U << SP_REGION_PAGES;
+    dry.flags &= ~(unsigned)poolMallocNoGrowth;
+    return dry;
 }
 
 // A fence that the clock tells of needs no second wait, whatever the policy on events is.

@@ -27,6 +27,16 @@ enum sp_policy { SP_POLICY_FOLLOW = 1, SP_POLICY_INSERT = 2, SP_POLICY_OWN_ORDER
 // end.
 enum sp_left_out { SP_LEFT_OUT_LANES = 1, SP_LEFT_OUT_MOST_LANES = 2, SP_LEFT_OUT_ROWS = 4 };
 
+// The parts of free memory, as a request sees them. The first two are *here*: it may have them now.
+enum sp_part {
+    SP_READY = 1,    // nobody uses it any more
+    SP_MINE = 2,     // work may still use it, but the stream may have it by its order
+    SP_PENDING = 4,  // work may still use it, and an event tells when that ends
+    SP_UNFENCED = 8, // likewise, but no event stands behind it yet
+    SP_HERE = SP_READY | SP_MINE,
+    SP_ALL = 15,
+};
+
 struct sp_request;
 
 // A listener notes a growth on its way, if somebody watches the pool; see tell/explain.h.
@@ -58,6 +68,7 @@ struct sp_request {
     enum sp_rule found; // 4 once a question has shown something to be complete; else 2
     unsigned sources;   // a bit for each region that a remap takes pieces of
     unsigned left_out;  // enum sp_left_out
+    unsigned pretends;  // enum sp_part: of a dry one (sp_request_pretend), else 0
     unsigned looks;     // at blocks in rows that are left to it, or SP_REQUEST_LOOKS_ALL
     uint64_t unit;      // a run that is had from other memory begins and ends with whole pages
     uint32_t waits;     // that were inserted for it
@@ -141,6 +152,15 @@ bool sp_request_reaches_lanes_before_alone(const struct sp_request *request);
 
 // With the pool's lock held: true when the block is free and within the request's reach.
 bool sp_request_usable(const struct sp_request *request, const struct sp_block *block);
+
+// With the pool's lock held: the part of a block of the request's pool, whatever the request
+// pretends. 0 for one that isn't free.
+unsigned sp_request_part(const struct sp_request *request, const struct sp_block *block);
+
+// Returns a *dry* request: one that is asked about, and never served. It pretends to have `parts`
+// within reach, which are what is here and maybe more, has the patience and the sources of the
+// ladder's last rungs, and may grow. It shares the request's clock, so it isn't closed.
+struct sp_request sp_request_pretend(const struct sp_request *request, unsigned parts);
 
 // Makes the stream wait for every fence that is in the way. SP_NO_EVENT when none stands behind
 // one any more.

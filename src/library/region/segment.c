@@ -46,16 +46,6 @@ struct sp_segment *sp_segment_to_extend(const struct sp_region *region) {
     return last && last->extends ? last : NULL;
 }
 
-uint64_t sp_segment_room_behind(const struct sp_block *block) {
-    const struct sp_segment *segment = sp_segment_of(block);
-    const struct sp_block *next = block->next;
-    bool is_hole = next && sp_block_state(next) == SP_BLOCK_HOLE;
-    bool is_end = !next || (is_hole && !next->next);
-    if (is_end && sp_segment_to_extend(&segment->pool->regions[segment->kind]) == segment)
-        return UINT64_MAX;
-    return is_hole ? next->size : 0;
-}
-
 // ---------------------------------------------------------------------------------- a segment more
 
 // The first segment of a pool is small, but of a device's default pool and the one that the program

@@ -30,10 +30,6 @@
 // Returns the segment of a region that may be extended, or null. The pool's lock is held.
 struct sp_segment *sp_segment_to_extend(const struct sp_region *region);
 
-// Returns the address space that a growth can have behind a block: that of the hole there, or
-// UINT64_MAX. The pool's lock is held.
-uint64_t sp_segment_room_behind(const struct sp_block *block);
-
 // Puts a hole among those of its region. The pool's lock is held.
 static inline void sp_segment_insert_hole(struct sp_block *hole) {
     const struct sp_segment *segment = sp_segment_of(hole);

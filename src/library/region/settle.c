@@ -266,3 +266,10 @@ bool sp_settle_is_unfenced(const struct sp_pool *pool, const struct sp_block *bl
     return block->tier == &pool->regions[kind].unfenced ||
            (lane && block->tier == &lane->unfenced[kind]);
 }
+
+bool sp_settle_is_complete(const struct sp_pool *pool, const struct sp_fence_set *fences) {
+    uint32_t i = 0;
+    while (i < fences->count && sp_pool_knows(pool, *sp_fence_set_at(fences, i)))
+        i++;
+    return i == fences->count;
+}

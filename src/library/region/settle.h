@@ -56,4 +56,8 @@ static inline void sp_settle_fenced(struct sp_lane *lane) {
 // True when a free block stands among those that no event stood behind.
 bool sp_settle_is_unfenced(const struct sp_pool *pool, const struct sp_block *block);
 
+// True when nobody uses memory with these fences any more, as far as the pool knows: it is ready
+// once it is settled. Needs no lock but one that guards the fences.
+bool sp_settle_is_complete(const struct sp_pool *pool, const struct sp_fence_set *fences);
+
 #endif

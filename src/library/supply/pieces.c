@@ -41,6 +41,11 @@ static uint64_t tail(const struct candidate *candidate) {
     return sp_excess(candidate->last, candidate->begin);
 }
 
+// The free end of an extent that is partly used.
+static uint64_t tail_before_whole(const struct candidate *candidate) {
+    return tail(candidate) - whole(candidate);
+}
+
 // The part of the front that lies in the extent behind the whole ones, so that it is there even
 // when those are used.
 static uint64_t front_behind_whole(const struct candidate *candidate) {
@@ -126,12 +131,6 @@ static void add_rows_of(const struct sp_request *request, struct choice *choice,
         add_rows_at(request, choice, &segment->chain, end, seen);
 }
 
-static void add_rows_in(const struct sp_request *request, struct choice *choice,
-                        enum sp_region_kind kind) {
-    SP_LIST_FOR_EACH_OF(struct sp_segment, segment, link, &request->pool->regions[kind].segments)
-        add_rows_of(request, choice, segment);
-}
-
 // Puts the largest whole extents first, for each costs a call; then the most of them; then goes by
 // address, so that equal pools choose alike.
 static int compare_candidates(const void *a, const void *b) {
@@ -164,23 +163,13 @@ static struct candidate *best_last(const struct choice *choice, uint64_t size) {
     return best;
 }
 
-// Returns the candidate with the longest free tail of an extent that is partly used.
-static struct candidate *best_begin(const struct choice *choice) {
+// Returns the candidate that has most of such a part, or null: none has any.
+typedef uint64_t part_of(const struct candidate *candidate);
+static struct candidate *longest(const struct choice *choice, part_of *part) {
     struct candidate *best = NULL;
     for (size_t i = 0; i < choice->candidate_count; i++) {
         struct candidate *candidate = &choice->candidates[i];
-        uint64_t gain = tail(candidate) - whole(candidate);
-        if (gain > 0 && (!best || gain > tail(best) - whole(best)))
-            best = candidate;
-    }
-    return best;
-}
-
-static struct candidate *longest_front_behind_whole(const struct choice *choice) {
-    struct candidate *best = NULL;
-    for (size_t i = 0; i < choice->candidate_count; i++) {
-        struct candidate *candidate = &choice->candidates[i];
-        if (front_behind_whole(candidate) > (best ? front_behind_whole(best) : 0))
+        if (part(candidate) > (best ? part(best) : 0))
             best = candidate;
     }
     return best;
@@ -190,7 +179,7 @@ static struct candidate *longest_front_behind_whole(const struct choice *choice)
 // that saves a granule.
 static void end_with_front(struct choice *choice) {
     struct sp_pieces *pieces = &choice->pieces;
-    struct candidate *last = longest_front_behind_whole(choice);
+    struct candidate *last = longest(choice, front_behind_whole);
     uint64_t left = pieces->missing;
     uint64_t front = last ? front_behind_whole(last) : 0;
     uint64_t missing = front < left ? sp_round_up(left - front, choice->granule) : 0;
@@ -233,7 +222,7 @@ static void choose_behind(struct choice *choice, struct candidate *begin, uint64
         use(choice, middle, middle->first, middle->last);
     }
     // The front behind whole extents that stand in the middle, where that is long enough.
-    struct candidate *last = left > 0 ? longest_front_behind_whole(choice) : NULL;
+    struct candidate *last = left > 0 ? longest(choice, front_behind_whole) : NULL;
     if (last && front_behind_whole(last) >= left) {
         use(choice, last, last->last, last->last + left);
         left = 0;
@@ -264,27 +253,26 @@ static bool is_worth_it(const struct sp_request *request, const struct choice *c
     return missing < otherwise - otherwise / SP_SAVING_SHARE;
 }
 
-static void choose(struct choice *choice, uint64_t size) {
-    qsort(choice->candidates, choice->candidate_count, sizeof *choice->candidates,
-          compare_candidates);
-    choose_behind(choice, NULL, size);
-    struct candidate *begin = choice->pieces.missing > 0 ? best_begin(choice) : NULL;
-    if (begin)
-        choose_behind(choice, begin, size);
-}
-
 bool sp_pieces_choose(const struct sp_request *request, struct sp_pieces *pieces) {
     struct choice choice = {0};
     bool chosen = false;
     for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
-        if (request->sources & 1U << kind)
-            add_rows_in(request, &choice, (enum sp_region_kind)kind);
+        SP_LIST_FOR_EACH_OF(struct sp_segment, segment, link,
+                            &request->pool->regions[kind].segments)
+            if (request->sources & 1U << kind)
+                add_rows_of(request, &choice, segment);
     }
     choice.granule = request->pool->device->vmm.granule;
     if (!choice.failed && choice.candidate_count > 0)
         choice.pieces.list = malloc((choice.candidate_count + 1) * sizeof *choice.pieces.list);
     if (choice.pieces.list) {
-        choose(&choice, request->size);
+        qsort(choice.candidates, choice.candidate_count, sizeof *choice.candidates,
+              compare_candidates);
+        choose_behind(&choice, NULL, request->size);
+        struct candidate *begin =
+            choice.pieces.missing > 0 ? longest(&choice, tail_before_whole) : NULL;
+        if (begin)
+            choose_behind(&choice, begin, request->size);
         chosen = is_worth_it(request, &choice);
         if (chosen && choice.pieces.missing > 0)
             end_with_front(&choice);

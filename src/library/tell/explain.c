@@ -5,7 +5,7 @@
 #include "base/thread.h"
 #include "region/figures.h"
 #include "region/segment.h"
-#include "tell/room.h"
+#include "tell/shortage.h"
 #include "tell/text.h"
 #include "tell/walk.h"
 
@@ -14,7 +14,7 @@
 // To its chain such a block is taken, or at home stitched.
 static void add_listed(void *context, const struct sp_block *block) {
     const struct sp_request *request = context;
-    bool here = sp_room_is_here(request, &block->fences);
+    bool here = sp_request_rule(request, &block->fences) <= request->reach;
     *(here ? &request->watched->listedFree : &request->watched->listedPending) += block->size;
 }
 
@@ -38,7 +38,7 @@ struct tally {
 static void add_piece(void *context, const struct sp_extent *extent, const struct sp_block *block,
                       uint64_t bytes) {
     struct tally *tally = context;
-    unsigned part = sp_room_part(tally->request, block);
+    unsigned part = sp_request_part(tally->request, block);
     (void)extent;
     if (part & SP_HERE)
         tally->here += bytes;
@@ -76,7 +76,7 @@ static void note_free_locked(const struct sp_request *request) {
     struct poolMemPoolGrowth *growth = request->watched;
     struct tally tally = {.request = request};
     unsigned own = SP_WALK_KIND(request->kind);
-    struct sp_room rooms[SP_PART_SETS] = {0};
+    struct sp_room here = {0}, pending = {0}, unfenced = {0};
     struct sp_pool *pool = request->pool;
     growth->reservedBefore = sp_load_relaxed(&pool->reserved);
     growth->used = sp_figures_used(pool);
@@ -87,12 +87,14 @@ static void note_free_locked(const struct sp_request *request) {
                     growth->unfencedWhole + growth->unfencedPinned + growth->listedFree +
                     growth->listedPending + growth->otherKinds;
     growth->slack = sp_excess(growth->reservedBefore, told);
-    sp_room_look(request, pool, own, rooms);
-    growth->largestPiece = rooms[SP_HERE].row;
-    growth->pendingStream = handle_of(rooms[SP_PENDING].most);
-    growth->pendingStreamBytes = rooms[SP_PENDING].most_bytes;
-    growth->unfencedStream = handle_of(rooms[SP_UNFENCED].most);
-    growth->unfencedStreamBytes = rooms[SP_UNFENCED].most_bytes;
+    sp_shortage_add_room(&here, request, pool, own, SP_HERE);
+    sp_shortage_add_room(&pending, request, pool, own, SP_PENDING);
+    sp_shortage_add_room(&unfenced, request, pool, own, SP_UNFENCED);
+    growth->largestPiece = here.largest;
+    growth->pendingStream = handle_of(pending.most);
+    growth->pendingStreamBytes = pending.most_bytes;
+    growth->unfencedStream = handle_of(unfenced.most);
+    growth->unfencedStreamBytes = unfenced.most_bytes;
 }
 
 // -------------------------------------------------------------------------------------- the growth

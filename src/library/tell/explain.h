@@ -2,7 +2,7 @@
 // observer that the program has set, and to the log, where the environment asks for it.
 //
 // A request that climbs the ladder of a watched pool has a struct to be filled in. Whoever is about
-// to map memory for it has the pool looked through before anything is set aside (tell/room.h),
+// to map memory for it has the pool looked through before anything is set aside (tell/shortage.h),
 // which moves nothing, and what was mapped noted afterwards. A remap that is refused is noted where
 // that happens.
 //

@@ -6,6 +6,14 @@
 #include "region/lane.h"
 #include "tell/text.h"
 
+// True when the stream can wait for these parts, and the host can: none but streams of its context
+// hold them back.
+static bool is_near(const struct sp_shortage *shortage, unsigned parts) {
+    struct sp_room room = sp_shortage_room(shortage, parts);
+    return !room.holder ||
+           (!room.several_contexts && sp_request_shares_context(shortage->request, room.holder));
+}
+
 // True when the request would be served if nobody used these parts any more, either.
 static bool fits_completed(const struct sp_shortage *shortage, unsigned parts) {
     return sp_shortage_fits(shortage, SP_HERE | parts, SP_HERE | parts, 0);
@@ -14,38 +22,53 @@ static bool fits_completed(const struct sp_shortage *shortage, unsigned parts) {
 // True when it would be served if the stream ran after the users of these parts.
 static bool fits_ordered(const struct sp_shortage *shortage, unsigned parts) {
     bool fits = sp_shortage_fits(shortage, SP_HERE | parts, SP_READY, 0);
-    return fits && sp_shortage_is_near(shortage, parts);
+    return fits && is_near(shortage, parts);
+}
+
+// True when all of the request could be mapped anew, after all pools gave back what they have.
+static bool fits_anew(const struct sp_shortage *shortage) {
+    uint64_t given_back = sp_shortage_others(shortage, SP_ALL).whole;
+    return sp_shortage_room(shortage, SP_ALL).whole + sp_shortage_growth(shortage, given_back) >=
+           shortage->needed;
+}
+
+// True when it would be served once nobody used these parts, and other pools were trimmed.
+static bool fits_after_trims(const struct sp_shortage *shortage, unsigned parts) {
+    struct sp_shortage after = *shortage;
+    after.on_device += sp_shortage_others(shortage, parts).whole;
+    return fits_completed(&after, parts);
 }
 
 // ----------------------------------------------------------------------------------------- to wait
 
-static bool is_of_current_context(const struct sp_room *room) {
-    const struct sp_stream *holder = room->holder;
+static bool is_of_current_context(struct sp_room room) {
+    const struct sp_stream *holder = room.holder;
     return !holder ||
-           (!room->several_contexts && sp_context_is_current(holder->context, holder->context_id));
+           (!room.several_contexts && sp_context_is_current(holder->context, holder->context_id));
 }
 
 // A synchronise gives back what is free: that is no loss where as much can be mapped anew.
 static void say_to_keep(const struct sp_shortage *shortage, struct sp_text *text) {
     uint64_t threshold = sp_load_relaxed(&shortage->request->pool->attributes.release_threshold);
-    bool goes_for_good = !sp_shortage_may_grow(shortage) || !sp_shortage_fits_anew(shortage);
+    bool goes_for_good = !sp_shortage_may_grow(shortage) || !fits_anew(shortage);
     if (shortage->reserved > threshold && goes_for_good)
         sp_text_add(text, ", if ReleaseThreshold has the pool keep it");
 }
 
 static const char with_each_context[] = " with each context current that holds some of it back";
 
-// A synchronise of the device is one of the current context.
-static const char *in_contexts_of(const struct sp_room *room) {
-    if (is_of_current_context(room))
-        return "";
-    return room->several_contexts ? with_each_context : " with that context current";
-}
-
 static void say_device(const struct sp_shortage *shortage, const char *where,
                        struct sp_text *text) {
     sp_text_add(text, "poolDeviceSynchronize%s makes it available", where);
     say_to_keep(shortage, text);
+}
+
+// A synchronise of the device is one of the current context.
+static void say_device_for(const struct sp_shortage *shortage, unsigned parts,
+                           struct sp_text *text) {
+    struct sp_room room = sp_shortage_room(shortage, parts);
+    const char *where = room.several_contexts ? with_each_context : " with that context current";
+    say_device(shortage, is_of_current_context(room) ? "" : where, text);
 }
 
 // A stream that was destroyed can't be synchronised, nor a per-thread one by any other thread. The
@@ -60,39 +83,34 @@ static bool can_be_synchronized(const struct sp_stream *stream) {
 
 // Names a stream where it alone holds all of it back, and nothing else is needed.
 static void advise_wait(const struct sp_shortage *shortage, unsigned part, struct sp_text *text) {
-    const struct sp_room *room = &shortage->rooms[part];
-    unsigned unused = room->stays_mine ? SP_READY : SP_READY | part;
-    bool is_enough = sp_shortage_fits(shortage, SP_HERE | part, unused, 0);
-    if (!is_enough || !room->holder || room->several || !can_be_synchronized(room->holder)) {
-        unsigned needed = is_enough ? part : SP_HERE | part;
-        say_device(shortage, in_contexts_of(&shortage->rooms[needed]), text);
+    struct sp_room room = sp_shortage_room(shortage, part);
+    unsigned ready = room.stays_mine ? SP_READY : SP_READY | part;
+    bool is_enough = sp_shortage_fits(shortage, SP_HERE | part, ready, 0);
+    if (!is_enough || !room.holder || room.several || !can_be_synchronized(room.holder)) {
+        say_device_for(shortage, is_enough ? part : SP_HERE | part, text);
         return;
     }
     sp_text_add(text, "poolStreamSynchronize of %s makes it available",
-                sp_text_stream(room->holder).text);
+                sp_text_stream(room.holder).text);
     say_to_keep(shortage, text);
-}
-
-static void advise_host_wait(const struct sp_shortage *shortage, struct sp_text *text) {
-    uint64_t most = sp_load_relaxed(&shortage->request->pool->attributes.host_wait_max);
-    if (most == 0)
-        sp_text_add(text, "HostWaitMax lets an allocation wait for what is pending");
-    else
-        sp_text_add(text, "what is pending took longer than HostWaitMax (%.3f ms)",
-                    (double)most / 1e6);
 }
 
 static void advise_for_pending(const struct sp_shortage *shortage, struct sp_text *text) {
     const struct sp_pool *pool = shortage->request->pool;
+    uint64_t most = sp_load_relaxed(&pool->attributes.host_wait_max);
     bool ordered = fits_ordered(shortage, SP_PENDING);
     bool policy = sp_pool_policy(pool, poolMemPoolReuseAllowInternalDependencies);
     unsigned flags =
         shortage->request->flags & (poolMallocSameStreamOnly | poolMallocNoInsertedWaits);
+    bool host_waits = is_near(shortage, SP_PENDING) && !sp_pool_is_deterministic(pool);
     if (ordered && !policy && flags == 0)
         sp_text_add(text,
                     "ReuseAllowInternalDependencies lets the stream wait for what is pending");
-    else if (sp_shortage_is_near(shortage, SP_PENDING) && !sp_pool_is_deterministic(pool))
-        advise_host_wait(shortage, text);
+    else if (host_waits && most == 0)
+        sp_text_add(text, "HostWaitMax lets an allocation wait for what is pending");
+    else if (host_waits)
+        sp_text_add(text, "what is pending took longer than HostWaitMax (%.3f ms)",
+                    (double)most / 1e6);
     else if (ordered && policy && flags != 0)
         sp_text_add(text, "without %s the stream could wait for what is pending",
                     flags & poolMallocSameStreamOnly ? "poolMallocSameStreamOnly"
@@ -102,18 +120,21 @@ static void advise_for_pending(const struct sp_shortage *shortage, struct sp_tex
 }
 
 // Where the driver has no event of a context, the host waits instead of the stream.
-static void say_context_fence(const struct sp_shortage *shortage, struct sp_text *text) {
+static void advise_for_unfenced(const struct sp_shortage *shortage, struct sp_text *text) {
     const struct sp_pool *pool = shortage->request->pool;
     bool is_on = sp_load_relaxed(&pool->attributes.context_fence);
     uint64_t most = sp_load_relaxed(&pool->attributes.context_wait_max);
-    if (is_on || !sp_shortage_is_near(shortage, SP_UNFENCED))
+    advise_wait(shortage, SP_UNFENCED, text);
+    if (is_on || !is_near(shortage, SP_UNFENCED))
         return;
     if (!sp_indirect_needs_context_wait()) {
         if (fits_ordered(shortage, SP_UNFENCED) && shortage->request->policies & SP_POLICY_INSERT)
             sp_text_add(text, ", or ContextFence has the stream wait for it");
     } else if (sp_pool_may_ask(pool) && most > 0) {
-        sp_text_add(text, ", or ContextFence has the host wait for it");
-        sp_text_add(text, ", no longer than ContextWaitMax (%.3f ms)", (double)most / 1e6);
+        sp_text_add(text,
+                    ", or ContextFence has the host wait for it, no longer than ContextWaitMax "
+                    "(%.3f ms)",
+                    (double)most / 1e6);
     }
 }
 
@@ -121,29 +142,31 @@ static void say_context_fence(const struct sp_shortage *shortage, struct sp_text
 // streams that hold it back aren't named, so neither is their context.
 static void advise_for_others(const struct sp_shortage *shortage, struct sp_text *text) {
     const struct sp_pool *pool = shortage->request->pool;
-    unsigned parts = sp_shortage_is_near(shortage, SP_PENDING) ? SP_HERE | SP_PENDING : SP_HERE;
-    bool is_current = is_of_current_context(&shortage->rooms[SP_ALL]) &&
-                      is_of_current_context(&shortage->others[SP_ALL]);
+    unsigned parts = is_near(shortage, SP_PENDING) ? SP_HERE | SP_PENDING : SP_HERE;
+    bool is_current = is_of_current_context(sp_shortage_room(shortage, SP_ALL)) &&
+                      is_of_current_context(sp_shortage_others(shortage, SP_ALL));
     sp_text_add(text, "other pools of the device hold %s that are free and may still be in use: ",
                 sp_text_bytes(shortage->others_free).text);
     say_device(shortage, is_current ? "" : with_each_context, text);
     if (shortage->lack == SP_LACK_DEVICE && !sp_pool_is_deterministic(pool) &&
         sp_load_relaxed(&pool->attributes.host_wait_max) == 0 &&
-        sp_shortage_fits(shortage, parts, parts, shortage->others[SP_READY | SP_PENDING].whole))
+        sp_shortage_fits(shortage, parts, parts,
+                         sp_shortage_others(shortage, SP_READY | SP_PENDING).whole))
         sp_text_add(text, ", or HostWaitMax lets an allocation wait for it");
 }
 
 // ----------------------------------------------------------------------------------------- to grow
 
-// Other threads may have freed memory since the request was refused.
-static void advise_larger_limit(const struct sp_shortage *shortage, struct sp_text *text) {
-    if (shortage->least > shortage->left_to_limit)
-        sp_text_add(text, "a pool with a maxSize that is larger by %s has room for it",
-                    sp_text_bytes(shortage->least - shortage->left_to_limit).text);
-    else
-        sp_text_add(text, "the limit leaves enough for that by now: another try may do");
-    if (shortage->on_device < shortage->least)
-        sp_text_add(text, ", once the device has as much free");
+// The least that the ladder would grow by. At last the stream waits for pieces beside new memory,
+// if it may; and whole extents go that are ready, or, where nothing joins, that are by a wait on
+// the host.
+static uint64_t growth_at_last(const struct sp_shortage *shortage) {
+    const struct sp_request *request = shortage->request;
+    bool joins = sp_vmm_provider(&request->pool->device->vmm)->joins;
+    bool waits = request->policies & SP_POLICY_INSERT && is_near(shortage, SP_PENDING);
+    unsigned reach = waits ? SP_HERE | SP_PENDING : SP_HERE;
+    struct sp_climb climb = sp_shortage_climb(request, reach, joins ? SP_READY : SP_HERE);
+    return sp_min(climb.beside, climb.anew);
 }
 
 static void say_who_has_the_device(const struct sp_shortage *shortage, struct sp_text *text) {
@@ -160,16 +183,18 @@ static void say_who_has_the_device(const struct sp_shortage *shortage, struct sp
 // Other pools give back what a request needs as a whole, and not what it lacks beside free memory.
 // True when that was told.
 static bool advise_trims(const struct sp_shortage *shortage, struct sp_text *text) {
-    if (shortage->lack != SP_LACK_DEVICE || !sp_shortage_fits_after_trims(shortage, SP_ALL))
-        return false;
-    sp_text_add(text, "poolMemPoolTrimTo of other pools of the device gives back what is missing");
-    if (!sp_shortage_fits_after_trims(shortage, SP_READY))
-        sp_text_add(text, " after poolDeviceSynchronize");
-    return true;
+    bool helps = fits_after_trims(shortage, SP_ALL);
+    if (helps)
+        sp_text_add(text,
+                    "poolMemPoolTrimTo of other pools of the device gives back what is "
+                    "missing%s",
+                    fits_after_trims(shortage, SP_READY) ? "" : " after poolDeviceSynchronize");
+    return helps;
 }
 
 static void advise_for_full_device(const struct sp_shortage *shortage, struct sp_text *text) {
-    uint64_t whole = shortage->rooms[SP_ALL].whole + shortage->others[SP_ALL].whole;
+    uint64_t whole = sp_shortage_room(shortage, SP_ALL).whole;
+    whole += sp_shortage_others(shortage, SP_ALL).whole;
     if (shortage->on_device >= shortage->least)
         sp_text_add(text, "the device has enough free for that by now: another try may do");
     else if (!shortage->knows_device && whole > 0)
@@ -182,105 +207,92 @@ static void advise_for_full_device(const struct sp_shortage *shortage, struct sp
 
 // Without the flag the pool could grow by what the device has.
 static bool could_grow(const struct sp_shortage *shortage) {
-    return shortage->lack == SP_LACK_FLAG && shortage->least <= sp_shortage_growth(shortage, 0);
+    return shortage->lack == SP_LACK_FLAG &&
+           growth_at_last(shortage) <= sp_shortage_growth(shortage, 0);
 }
 
-// Priming maps one free block, which isn't fixed, where there is room for all of it.
-static void advise_growth_ahead(const struct sp_shortage *shortage, struct sp_text *text) {
-    if (shortage->least > shortage->left_to_limit)
-        advise_larger_limit(shortage, text);
-    else if (shortage->request->kind != SP_REGION_FIXED &&
+// Other threads may have freed memory since the request was refused. Priming maps one free block,
+// which isn't fixed, where there is room for all of it.
+static void advise_for_growth(const struct sp_shortage *shortage, struct sp_text *text) {
+    uint64_t growth = growth_at_last(shortage), left = shortage->left_to_limit;
+    bool is_forbidden = shortage->lack == SP_LACK_FLAG;
+    if (shortage->lack == SP_LACK_DRIVER)
+        sp_text_add(text,
+                    "the driver lacks memory for its own ends: poolMemPoolTrimTo gives some back");
+    else if (shortage->lack != SP_LACK_DEVICE && growth > left)
+        sp_text_add(text, "a pool with a maxSize that is larger by %s has room for it%s",
+                    sp_text_bytes(growth - left).text,
+                    shortage->on_device < growth ? ", once the device has as much free" : "");
+    else if (shortage->lack == SP_LACK_LIMIT && growth <= shortage->on_device)
+        sp_text_add(text, "the limit leaves enough for that by now: another try may do");
+    else if (is_forbidden && shortage->request->kind != SP_REGION_FIXED &&
              shortage->needed <= sp_shortage_growth(shortage, 0))
         sp_text_add(text, "poolMemPoolPrime takes memory from the device ahead of need");
     else if (could_grow(shortage))
         sp_text_add(text, "without poolMallocNoGrowth the pool could grow by it");
-    else if (sp_shortage_fits_anew(shortage))
+    else if (is_forbidden && fits_anew(shortage))
         sp_text_add(text,
                     "without poolMallocNoGrowth the pool could grow after poolDeviceSynchronize");
     else
         advise_for_full_device(shortage, text);
 }
 
-static void advise_for_growth(const struct sp_shortage *shortage, struct sp_text *text) {
-    switch (shortage->lack) {
-    case SP_LACK_FLAG:
-        advise_growth_ahead(shortage, text);
-        break;
-    case SP_LACK_LIMIT:
-        advise_larger_limit(shortage, text);
-        break;
-    case SP_LACK_DEVICE:
-        advise_for_full_device(shortage, text);
-        break;
-    default:
-        sp_text_add(text,
-                    "the driver lacks memory for its own ends: poolMemPoolTrimTo gives some back");
-    }
-}
-
-// Another thread has freed memory meanwhile, or the driver doesn't let the pool have what there is.
-static void advise_another_try(const struct sp_shortage *shortage, struct sp_text *text) {
-    bool is_refused = shortage->lack == SP_LACK_DEVICE && shortage->on_device >= shortage->least;
-    if (is_refused || shortage->lack == SP_LACK_DRIVER)
-        advise_for_growth(shortage, text);
-    else
-        sp_text_add(text, "what is free is enough for that by now: another try may do");
-}
-
 // ----------------------------------------------------------------------------------- to use pieces
 
-// Tells that free memory which isn't fixed can't be had for a fixed block. True when that was told.
-static bool advise_not_fixed(const struct sp_shortage *shortage, struct sp_text *text) {
-    const struct sp_room *here = &shortage->rooms[SP_HERE];
-    if (shortage->request->kind != SP_REGION_FIXED)
-        return false;
-    if (here->other_row >= shortage->request->size)
+// Free memory that isn't fixed can't be had for a fixed block.
+static void advise_for_pieces(const struct sp_shortage *shortage, struct sp_text *text) {
+    struct sp_request movable = *shortage->request;
+    const struct sp_pool *pool = movable.pool;
+    bool is_fixed = movable.kind == SP_REGION_FIXED;
+    if (is_fixed) {
+        movable.kind = SP_REGION_LARGE;
+        movable.sources = 1U << SP_REGION_LARGE;
+    }
+    bool may_join = sp_device_defragmentation(pool) != poolDefragmentNever;
+    bool joins = sp_vmm_provider(&pool->device->vmm)->joins;
+    struct sp_climb climb = sp_shortage_climb(&movable, SP_HERE, SP_READY);
+    if (!is_fixed && joins && !may_join && climb.pieces == 0)
+        sp_text_add(text, "Defragmentation lets the pool map its free pieces side by side");
+    else if (is_fixed && climb.finds)
         sp_text_add(text, "without poolMallocFixed a free piece of the pool is large enough");
-    else if (sp_shortage_stitched(here) >= shortage->request->size &&
-             sp_device_defragmentation(shortage->request->pool) != poolDefragmentNever)
+    else if (is_fixed && may_join && climb.pieces == 0)
         sp_text_add(text,
                     "without poolMallocFixed the pool could map its free pieces side by side");
-    else
-        return false;
-    return true;
-}
-
-static void advise_for_pieces(const struct sp_shortage *shortage, struct sp_text *text) {
-    const struct sp_request *request = shortage->request;
-    uint64_t stitched = sp_shortage_stitched(&shortage->rooms[SP_HERE]);
-    bool is_enough = request->kind == SP_REGION_LARGE && stitched >= request->size;
-    if (is_enough && sp_vmm_provider(&request->pool->device->vmm)->joins &&
-        sp_device_defragmentation(request->pool) == poolDefragmentNever)
-        sp_text_add(text, "Defragmentation lets the pool map its free pieces side by side");
-    else if (advise_not_fixed(shortage, text))
-        return;
     else if (could_grow(shortage))
-        advise_growth_ahead(shortage, text);
+        advise_for_growth(shortage, text);
     else if (!advise_trims(shortage, text))
         sp_text_add(text,
                     "what is free is in pieces beside blocks in use, so nothing but freeing helps");
 }
 
-// The first that helps: to wait for what is free, to use what lies in pieces, to grow.
+// The first that helps: to wait for what is free, to use what lies in pieces, to grow. Where what
+// is here is enough, another thread has freed memory meanwhile, or the driver doesn't let the pool
+// have what there is.
 static void say_advice(const struct sp_shortage *shortage, struct sp_text *text) {
+    bool fits = fits_ordered(shortage, 0);
+    bool is_refused = shortage->lack == SP_LACK_DRIVER ||
+                      (shortage->lack == SP_LACK_DEVICE && shortage->on_device >= shortage->least);
     if (shortage->has_lost)
         sp_text_add(text,
                     "new memory can't lie where blocks of before a reset of the device are in "
                     "use, so free these first; ");
     if (shortage->lack == SP_LACK_HOST)
         sp_text_add(text, "it is the host that has no memory left, and not the device");
-    else if (fits_ordered(shortage, 0))
-        advise_another_try(shortage, text);
-    else if (fits_completed(shortage, SP_PENDING) && shortage->rooms[SP_PENDING].bytes > 0)
+    else if (fits && is_refused)
+        advise_for_growth(shortage, text);
+    else if (fits)
+        sp_text_add(text, "what is free is enough for that by now: another try may do");
+    else if (sp_shortage_room(shortage, SP_PENDING).bytes > 0 &&
+             fits_completed(shortage, SP_PENDING))
         advise_for_pending(shortage, text);
-    else if (fits_completed(shortage, SP_UNFENCED) && shortage->rooms[SP_UNFENCED].bytes > 0) {
-        advise_wait(shortage, SP_UNFENCED, text);
-        say_context_fence(shortage, text);
-    } else if (fits_completed(shortage, SP_ALL))
-        say_device(shortage, in_contexts_of(&shortage->rooms[SP_ALL]), text);
-    else if (sp_shortage_fits(shortage, SP_ALL, SP_ALL, shortage->others[SP_ALL].whole))
+    else if (sp_shortage_room(shortage, SP_UNFENCED).bytes > 0 &&
+             fits_completed(shortage, SP_UNFENCED))
+        advise_for_unfenced(shortage, text);
+    else if (fits_completed(shortage, SP_ALL))
+        say_device_for(shortage, SP_ALL, text);
+    else if (sp_shortage_fits(shortage, SP_ALL, SP_ALL, sp_shortage_others(shortage, SP_ALL).whole))
         advise_for_others(shortage, text);
-    else if (shortage->rooms[SP_HERE].bytes >= shortage->request->size)
+    else if (sp_shortage_room(shortage, SP_HERE).bytes >= shortage->request->size)
         advise_for_pieces(shortage, text);
     else
         advise_for_growth(shortage, text);
@@ -302,29 +314,28 @@ static void say_cause(const struct sp_shortage *shortage, const char *call, stru
         sp_text_add(text, "out of host memory");
         break;
     default:
-        sp_text_add(text, "%s returned CUDA_ERROR_OUT_OF_MEMORY", call);
-        sp_text_add(text, " when the pool was to grow by %s", growth.text);
+        sp_text_add(text, "%s returned CUDA_ERROR_OUT_OF_MEMORY when the pool was to grow by %s",
+                    call, growth.text);
     }
 }
 
-static void say_held(const struct sp_room *room, const char *how, struct sp_text *text) {
-    sp_text_add(text, " %s", sp_text_bytes(room->bytes).text);
-    if (room->most)
-        sp_text_add(text, " (%s %s %s)", sp_text_bytes(room->most_bytes).text, how,
-                    sp_text_stream(room->most).text);
+static void say_held(struct sp_room room, const char *how, struct sp_text *text) {
+    sp_text_add(text, " %s", sp_text_bytes(room.bytes).text);
+    if (room.most)
+        sp_text_add(text, " (%s %s %s)", sp_text_bytes(room.most_bytes).text, how,
+                    sp_text_stream(room.most).text);
 }
 
 static void say_figures(const struct sp_shortage *shortage, struct sp_text *text) {
-    const struct sp_room *all = &shortage->rooms[SP_ALL], *here = &shortage->rooms[SP_HERE];
-    bool is_own = shortage->request->kind == SP_REGION_FIXED || here->row > here->other_row;
+    struct sp_room all = sp_shortage_room(shortage, SP_ALL);
+    struct sp_room here = sp_shortage_room(shortage, SP_HERE);
     sp_text_add(text, "; in use %s of %s reserved, free here %s (largest piece %s), pending",
                 sp_text_bytes(shortage->used).text, sp_text_bytes(shortage->reserved).text,
-                sp_text_bytes(here->useful).text,
-                sp_text_bytes(is_own ? here->row : here->other_row).text);
-    say_held(&shortage->rooms[SP_PENDING], "behind", text);
+                sp_text_bytes(here.useful).text, sp_text_bytes(here.largest).text);
+    say_held(sp_shortage_room(shortage, SP_PENDING), "behind", text);
     sp_text_add(text, ", unfenced");
-    say_held(&shortage->rooms[SP_UNFENCED], "of", text);
-    sp_text_add(text, ", pinned in pieces %s", sp_text_bytes(all->bytes - all->whole).text);
+    say_held(sp_shortage_room(shortage, SP_UNFENCED), "of", text);
+    sp_text_add(text, ", pinned in pieces %s", sp_text_bytes(all.bytes - all.whole).text);
     if (shortage->knows_device)
         sp_text_add(text, ", free on the device %s", sp_text_bytes(shortage->on_device).text);
 }

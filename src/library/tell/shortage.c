@@ -2,12 +2,167 @@
 
 #include "base/number.h"
 #include "order/context.h"
+#include "order/indirect.h"
 #include "region/device.h"
 #include "region/figures.h"
+#include "region/find.h"
+#include "region/segment.h"
+#include "region/settle.h"
 #include "supply/grow.h"
+#include "supply/pieces.h"
 #include "tell/walk.h"
 
 #include <string.h>
+
+// A look through one pool, the request's own or another.
+struct look {
+    const struct sp_request *request;
+    struct sp_pool *pool;
+    unsigned parts;
+    struct sp_room *room;
+    const struct sp_block *first,
+        *last; // the neighbours of these parts that were met last, or null
+};
+
+static bool is_own(const struct look *look) {
+    return look->pool == look->request->pool;
+}
+
+// --------------------------------------------------------------------------------------- the parts
+
+// A wait on the host asks the events of the taker's context, and the legacy stream. A deterministic
+// pool goes by no answer.
+static bool is_had_by_wait(const struct look *look, const struct sp_block *block) {
+    bool is_had = !sp_pool_is_deterministic(look->pool);
+    for (uint32_t i = 0; is_had && i < block->fences.count; i++) {
+        struct sp_fence fence = *sp_fence_set_at(&block->fences, i);
+        const struct sp_stream *stream = sp_stream_at(fence.slot);
+        is_had = sp_pool_knows(look->pool, fence) ||
+                 (sp_request_shares_context(look->request, stream) &&
+                  (fence.sequence <= sp_pool_covered_of(look->pool, stream) ||
+                   sp_indirect_is_seen_by_legacy(stream)));
+    }
+    return is_had;
+}
+
+// 0 for a block that isn't free. Nothing of another pool is the stream's.
+static unsigned part_of(const struct look *look, const struct sp_block *block) {
+    if (is_own(look))
+        return sp_request_part(look->request, block);
+    if (!sp_free_extents_is_free(block))
+        return 0;
+    if (sp_settle_is_complete(look->pool, &block->fences))
+        return SP_READY;
+    return is_had_by_wait(look, block) ? SP_PENDING : SP_UNFENCED;
+}
+
+// ----------------------------------------------------------------------------- who holds them back
+
+// Other pools' memory is held back until it is complete; so is what the stream has by its order.
+static bool holds_back(const struct look *look, unsigned part, struct sp_fence fence) {
+    struct sp_fence_set alone = {.count = 1, .some = {fence}};
+    if (!is_own(look) || part == SP_MINE)
+        return !sp_pool_knows(look->pool, fence);
+    return sp_request_rule(look->request, &alone) > look->request->reach;
+}
+
+static void note_holders(const struct look *look, unsigned part, const struct sp_block *block) {
+    struct sp_room *room = look->room;
+    for (uint32_t i = 0; i < block->fences.count; i++) {
+        struct sp_fence fence = *sp_fence_set_at(&block->fences, i);
+        const struct sp_stream *stream = sp_stream_at(fence.slot);
+        if (!holds_back(look, part, fence)) {
+            room->stays_mine = room->stays_mine || !sp_pool_knows(look->pool, fence);
+            continue;
+        }
+        const struct sp_stream *one = room->holder ? room->holder : stream;
+        room->holder = one;
+        room->several = room->several || one != stream;
+        room->several_contexts =
+            room->several_contexts || !sp_stream_is_of(stream, one->context, one->context_id);
+    }
+}
+
+// The memory that streams hold back, of those whose slots are from `from` on. Others are left to
+// further walks, so that none needs host memory.
+enum { SLOTS_AT_ONCE = 256 };
+struct charges {
+    const struct look *look;
+    uint32_t from;
+    uint64_t bytes[SLOTS_AT_ONCE];
+};
+
+// Unfenced memory is charged to those streams alone that have no event behind it.
+static void charge_block(void *context, const struct sp_block *block) {
+    struct charges *charges = context;
+    const struct look *look = charges->look;
+    struct sp_room *room = look->room;
+    unsigned part = part_of(look, block);
+    for (uint32_t i = 0; part == look->parts && i < block->fences.count; i++) {
+        struct sp_fence fence = *sp_fence_set_at(&block->fences, i);
+        const struct sp_stream *stream = sp_stream_at(fence.slot);
+        if (fence.slot - charges->from >= SLOTS_AT_ONCE || !sp_lane_find(look->pool, fence.slot) ||
+            !holds_back(look, part, fence) ||
+            (part == SP_UNFENCED && fence.sequence <= sp_pool_covered_of(look->pool, stream)))
+            continue;
+        uint64_t *sum = &charges->bytes[fence.slot - charges->from];
+        *sum += block->size;
+        if (*sum > room->most_bytes) {
+            room->most = stream;
+            room->most_bytes = *sum;
+        }
+    }
+}
+
+// ----------------------------------------------------------------------------- what they amount to
+
+// Fixed blocks aren't cut from another region, but whole extents make room for them. Pages that are
+// cut from one end at a page's boundary.
+static void add_neighbours(const struct look *look) {
+    struct sp_room *room = look->room;
+    if (!look->first)
+        return;
+    uint64_t begin = look->first->address, end = sp_block_end(look->last);
+    uint64_t whole = sp_free_extents_between(look->first, look->last).whole;
+    enum sp_region_kind wanted = look->request->kind;
+    bool is_other = sp_segment_of(look->last)->kind != wanted;
+    room->bytes += end - begin;
+    room->whole += whole;
+    room->useful += is_other && wanted == SP_REGION_FIXED ? whole : end - begin;
+    if (is_other && wanted == SP_REGION_PAGES)
+        end = sp_round_down(end, SP_PAGE_SIZE);
+    if (!is_other || wanted != SP_REGION_FIXED)
+        sp_raise(&room->largest, sp_excess(end, begin));
+}
+
+static void look_at_block(void *context, const struct sp_block *block) {
+    struct look *look = context;
+    unsigned part = part_of(look, block) & look->parts;
+    if (part && look->last && look->last->next == block) {
+        look->last = block;
+    } else if (part) {
+        add_neighbours(look);
+        look->first = look->last = block;
+    }
+    if (part)
+        note_holders(look, part, block);
+}
+
+void sp_shortage_add_room(struct sp_room *room, const struct sp_request *request,
+                          struct sp_pool *pool, unsigned kinds, unsigned parts) {
+    static const struct sp_walk_visitor looks = {.block = look_at_block};
+    static const struct sp_walk_visitor charging = {.block = charge_block};
+    struct look look = {request, pool, parts, room, NULL, NULL};
+    bool is_held = is_own(&look) && (parts == SP_PENDING || parts == SP_UNFENCED);
+    sp_walk_pool(pool, kinds, &looks, &look);
+    add_neighbours(&look);
+    for (uint32_t from = 0; is_held && from < sp_lane_slots(pool); from += SLOTS_AT_ONCE) {
+        struct charges charges = {.look = &look, .from = from};
+        sp_walk_pool(pool, kinds, &charging, &charges);
+    }
+}
+
+// ---------------------------------------------------------------------------------- the shortage
 
 static enum sp_lack lack_of(struct sp_outcome lacking) {
     switch (lacking.cause) {
@@ -25,19 +180,14 @@ static enum sp_lack lack_of(struct sp_outcome lacking) {
     }
 }
 
-// Looks through a pool. Returns what it has reserved.
-static uint64_t look_through(struct sp_shortage *shortage, struct sp_pool *pool) {
-    const struct sp_request *request = shortage->request;
-    bool is_own = pool == request->pool;
+static void begin_look(struct sp_pool *pool) {
     sp_pool_begin_mapping(pool);
     sp_lock_acquire(&pool->lock);
-    sp_room_look(request, pool, SP_WALK_ALL, is_own ? shortage->rooms : shortage->others);
-    if (is_own)
-        shortage->least = sp_grow_least(request);
-    uint64_t reserved = sp_load_relaxed(&pool->reserved);
+}
+
+static void end_look(struct sp_pool *pool) {
     sp_lock_release(&pool->lock);
     sp_pool_end_mapping(pool);
-    return reserved;
 }
 
 // The addresses of lost blocks that are in use, in whichever pool, are not to be had. Where nobody
@@ -51,7 +201,10 @@ struct sp_shortage sp_shortage_look(const struct sp_request *request, struct sp_
     for (struct sp_pool *any = NULL; (any = sp_device_next_pool(pool->device, any));)
         shortage.has_lost |= sp_load_relaxed(&any->lost) > sp_load_relaxed(&any->lost_whole);
     shortage.needed = sp_round_up(request->size, granule);
-    shortage.reserved = look_through(&shortage, pool);
+    begin_look(pool);
+    shortage.least = sp_grow_least(request);
+    shortage.reserved = sp_load_relaxed(&pool->reserved);
+    end_look(pool);
     shortage.left_to_limit = sp_round_down(pool->limit - shortage.reserved, granule);
     shortage.used = sp_figures_used(pool);
     shortage.knows_device = context != NULL;
@@ -61,14 +214,13 @@ struct sp_shortage sp_shortage_look(const struct sp_request *request, struct sp_
     return shortage;
 }
 
-// Pools that take from each other while the walk goes on are met with the same memory twice.
 void sp_shortage_look_at_others(struct sp_shortage *shortage) {
     struct sp_device *device = shortage->request->pool->device;
     struct sp_pool *pool = NULL;
     while ((pool = sp_device_next_pool(device, pool))) {
         if (pool == shortage->request->pool)
             continue;
-        uint64_t reserved = look_through(shortage, pool);
+        uint64_t reserved = sp_load_relaxed(&pool->reserved);
         uint64_t used = sp_figures_used(pool);
         shortage->others_reserved += reserved;
         shortage->others_free += sp_excess(reserved, used);
@@ -76,6 +228,31 @@ void sp_shortage_look_at_others(struct sp_shortage *shortage) {
     uint64_t most = sp_excess(device->vmm.total_memory, shortage->reserved);
     shortage->others_reserved = sp_min(shortage->others_reserved, most);
     shortage->others_free = sp_min(shortage->others_free, shortage->others_reserved);
+    shortage->sees_others = true;
+}
+
+static void add_room(struct sp_room *room, const struct sp_shortage *shortage, struct sp_pool *pool,
+                     unsigned parts) {
+    begin_look(pool);
+    sp_shortage_add_room(room, shortage->request, pool, SP_WALK_ALL, parts);
+    end_look(pool);
+}
+
+struct sp_room sp_shortage_room(const struct sp_shortage *shortage, unsigned parts) {
+    struct sp_room room = {0};
+    add_room(&room, shortage, shortage->request->pool, parts);
+    return room;
+}
+
+// Pools that take from each other while the walk goes on are met with the same memory twice.
+struct sp_room sp_shortage_others(const struct sp_shortage *shortage, unsigned parts) {
+    struct sp_room room = {0};
+    struct sp_pool *own = shortage->request->pool, *pool = NULL;
+    while (shortage->sees_others && (pool = sp_device_next_pool(own->device, pool))) {
+        if (pool != own)
+            add_room(&room, shortage, pool, parts);
+    }
+    return room;
 }
 
 // ----------------------------------------------------------------------------------- what would do
@@ -89,62 +266,37 @@ uint64_t sp_shortage_growth(const struct sp_shortage *shortage, uint64_t given_b
     return sp_min(on_device, shortage->left_to_limit);
 }
 
-static uint64_t in_granules(const struct sp_shortage *shortage, uint64_t bytes) {
-    return sp_round_up(bytes, shortage->request->pool->device->vmm.granule);
+struct sp_climb sp_shortage_climb(const struct sp_request *request, unsigned reach,
+                                  unsigned ready) {
+    struct sp_pool *pool = request->pool;
+    struct sp_request dry = sp_request_pretend(request, reach);
+    struct sp_request beside_ready = sp_request_pretend(request, SP_HERE | ready);
+    bool may_join = sp_device_defragmentation(pool) != poolDefragmentNever;
+    size_t granule = pool->device->vmm.granule;
+    struct sp_climb climb = {.pieces = UINT64_MAX};
+    struct sp_pieces pieces;
+    struct sp_room room = {0};
+    begin_look(pool);
+    climb.finds = sp_find_would(&dry);
+    if (!climb.finds) {
+        if (request->kind == SP_REGION_LARGE && sp_pieces_choose(&dry, &pieces)) {
+            climb.pieces = sp_round_up(pieces.missing, granule);
+            sp_pieces_free(&pieces);
+        }
+        uint64_t least = sp_grow_least(&beside_ready);
+        climb.beside = may_join ? sp_min(least, climb.pieces) : least;
+        sp_shortage_add_room(&room, request, pool, SP_WALK_ALL, ready);
+        climb.anew = sp_excess(sp_round_up(request->size, granule), room.whole);
+    }
+    end_look(pool);
+    return climb;
 }
 
 // Others give back for the whole of a request, and never for what saves some of it.
-static bool fits_by_growth(const struct sp_shortage *shortage, const struct sp_room *unused,
-                           uint64_t given_back) {
-    if (!sp_shortage_may_grow(shortage))
-        return false;
-    uint64_t beside_unused = in_granules(shortage, shortage->request->size - unused->before_hole);
-    return beside_unused <= sp_shortage_growth(shortage, 0) ||
-           unused->whole + sp_shortage_growth(shortage, given_back) >= shortage->needed;
-}
-
-// Part of a stitched view is new memory if whole extents or a tail save any of it, as nothing else
-// is left: see supply/pieces.c.
-static bool fits_stitched(const struct sp_shortage *shortage, const struct sp_room *reached,
-                          uint64_t given_back) {
-    const struct sp_request *request = shortage->request;
-    if (request->kind != SP_REGION_LARGE ||
-        sp_device_defragmentation(request->pool) == poolDefragmentNever)
-        return false;
-    uint64_t size = request->size, stitched = sp_shortage_stitched(reached);
-    if (stitched >= size)
-        return true;
-    uint64_t missing = in_granules(shortage, size - reached->stitchable - reached->tail);
-    return sp_shortage_may_grow(shortage) && missing < size &&
-           in_granules(shortage, size - stitched) <= sp_shortage_growth(shortage, given_back);
-}
-
-// A fixed block is cut from fixed memory. Others take what is within reach of other regions, too.
-bool sp_shortage_fits(const struct sp_shortage *shortage, unsigned reach, unsigned unused,
+bool sp_shortage_fits(const struct sp_shortage *shortage, unsigned reach, unsigned ready,
                       uint64_t given_back) {
-    const struct sp_room *rooms = shortage->rooms;
-    const struct sp_request *request = shortage->request;
-    bool fits_in_row =
-        rooms[reach].row >= request->size ||
-        (request->kind != SP_REGION_FIXED && rooms[reach].other_row >= request->size);
-    return fits_in_row || fits_stitched(shortage, &rooms[reach], 0) ||
-           fits_by_growth(shortage, &rooms[unused], given_back);
-}
-
-bool sp_shortage_fits_after_trims(const struct sp_shortage *shortage, unsigned parts) {
-    uint64_t whole = shortage->others[parts].whole;
-    return whole > 0 && (shortage->least <= sp_shortage_growth(shortage, whole) ||
-                         fits_stitched(shortage, &shortage->rooms[SP_HERE | parts], whole));
-}
-
-bool sp_shortage_fits_anew(const struct sp_shortage *shortage) {
-    uint64_t growth = sp_shortage_growth(shortage, shortage->others[SP_ALL].whole);
-    return shortage->rooms[SP_ALL].whole + growth >= shortage->needed;
-}
-
-bool sp_shortage_is_near(const struct sp_shortage *shortage, unsigned parts) {
-    const struct sp_room *room = &shortage->rooms[parts];
-    if (!room->holder)
-        return true;
-    return !room->several_contexts && sp_request_shares_context(shortage->request, room->holder);
+    struct sp_climb climb = sp_shortage_climb(shortage->request, reach, ready);
+    return climb.beside == 0 || (sp_shortage_may_grow(shortage) &&
+                                 (climb.beside <= sp_shortage_growth(shortage, 0) ||
+                                  climb.anew <= sp_shortage_growth(shortage, given_back)));
 }

@@ -4,8 +4,8 @@
 #include "region/device.h"
 #include "region/lane.h"
 #include "region/segment.h"
+#include "region/settle.h"
 #include "region/stitch.h"
-#include "tell/room.h"
 #include "tell/walk.h"
 
 const struct sp_statistic_entry sp_statistic_entries[] = {
@@ -97,9 +97,8 @@ static void add_extent(void *context, const struct sp_extent *extent) {
     memory->unused = 0;
 }
 
-static void add_segment(void *context, const struct sp_segment *segment) {
-    struct memory *memory = context;
-    memory->address_space += segment->view.size;
+static void add_addresses(void *context, const struct sp_block *block) {
+    ((struct memory *)context)->address_space += block->size;
 }
 
 static uint64_t add_views(const struct sp_list *views) {
@@ -142,7 +141,7 @@ static uint64_t largest_without_growth(const struct sp_pool *pool) {
 
 static void add_listed(void *context, const struct sp_block *block) {
     struct memory *memory = context;
-    memory->pending += sp_room_is_complete(memory->pool, &block->fences) ? 0 : block->size;
+    memory->pending += sp_settle_is_complete(memory->pool, &block->fences) ? 0 : block->size;
 }
 
 static void add_free(void *context, const struct sp_block *block) {
@@ -175,7 +174,7 @@ static uint64_t gauge_locked(const struct sp_pool *pool, enum poolMemPoolAttr at
     case poolMemPoolStatZombies:
         return sp_load_relaxed(&pool->kept.zombie_count);
     case poolMemPoolStatAddressSpace:
-        return look_through(pool, (struct sp_walk_visitor){.segment = add_segment}).address_space +
+        return look_through(pool, (struct sp_walk_visitor){.block = add_addresses}).address_space +
                add_views(&pool->kept.views) + add_views(&pool->kept.zombies);
     case poolMemPoolStatLargestFree:
         return if_a_page(largest_ready(pool, SP_REGION_LARGE));

@@ -51,19 +51,7 @@ void sp_tell_note_destroyed(struct sp_pool *pool) {
     sp_lock_release(&lock);
 }
 
-static bool visit_destroyed(void (*visit)(const struct sp_tell_pool *, void *), void *data) {
-    if (!sp_lock_try_for(&lock, SP_SECOND))
-        return false;
-    struct sp_tell_pool told = destroyed[1];
-    sp_lock_release(&lock);
-    told.kind = SP_TELL_DESTROYED;
-    told.device = -1;
-    if (told.count > 0)
-        visit(&told, data);
-    return true;
-}
-
-// ---------------------------------------------------------------------------------- living pools
+// --------------------------------------------------------------------------------------- all pools
 
 // Reading takes the pool's lock.
 static bool visit_pool(struct sp_pool *pool, void (*visit)(const struct sp_tell_pool *, void *),
@@ -88,7 +76,15 @@ bool sp_tell_visit(void (*visit)(const struct sp_tell_pool *pool, void *data), v
             whole = whole && visit_pool(pool, visit, data);
         sp_lock_release(&device->lock);
     }
-    return whole && visit_destroyed(visit, data);
+    if (!whole || !sp_lock_try_for(&lock, SP_SECOND))
+        return false;
+    struct sp_tell_pool told = destroyed[1];
+    sp_lock_release(&lock);
+    told.kind = SP_TELL_DESTROYED;
+    told.device = -1;
+    if (told.count > 0)
+        visit(&told, data);
+    return true;
 }
 
 // ----------------------------------------------------------------------------- summaries in words

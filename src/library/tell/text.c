@@ -87,32 +87,23 @@ static void say_free(struct sp_text *text, const struct poolMemPoolGrowth *growt
 }
 
 static void say_remap(struct sp_text *text, const struct poolMemPoolGrowth *growth) {
-    switch (growth->remap) {
-    case poolGrowthRemapUsed:
+    static const char *const reasons[] = {
+        [poolGrowthRemapWrongKind] = "never of this kind",
+        [poolGrowthRemapForbidden] = "Defragmentation forbids it",
+        [poolGrowthRemapFilling] = "the pool is filling",
+        [poolGrowthRemapNoPieces] = "no pieces",
+    };
+    if (growth->remap == poolGrowthRemapUsed)
         sp_text_add(text, "; remapped beside new memory");
-        break;
-    case poolGrowthRemapWrongKind:
-        sp_text_add(text, "; not remapped: never of this kind");
-        break;
-    case poolGrowthRemapForbidden:
-        sp_text_add(text, "; not remapped: Defragmentation forbids it");
-        break;
-    case poolGrowthRemapFilling:
-        sp_text_add(text, "; not remapped: the pool is filling");
-        break;
-    case poolGrowthRemapNoPieces:
-        sp_text_add(text, "; not remapped: no pieces");
-        break;
-    case poolGrowthRemapSavesLittle:
+    else if (growth->remap == poolGrowthRemapSavesLittle)
         sp_text_add(text, "; not remapped: %.1f would be new", mib(growth->remapMissing));
-        break;
-    case poolGrowthRemapTooLong:
+    else if (growth->remap == poolGrowthRemapTooLong)
         sp_text_add(text, "; not remapped: %" PRIu64 " extents take longer than RemapTimeMax",
                     growth->remapExtents);
-        break;
-    default:
-        sp_text_add(text, "; not remapped: no memory for it");
-    }
+    else
+        sp_text_add(text, "; not remapped: %s",
+                    growth->remap < poolGrowthRemapFailed ? reasons[growth->remap]
+                                                          : "no memory for it");
 }
 
 void sp_text_growth(struct sp_text *text, const struct poolMemPoolGrowth *growth) {

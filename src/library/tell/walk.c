@@ -19,8 +19,6 @@ static void walk_segment(const struct sp_segment *segment, const struct sp_walk_
         if (visitor->extent)
             visitor->extent(context, extent);
     }
-    if (visitor->segment)
-        visitor->segment(context, segment);
 }
 
 void sp_walk_pool(const struct sp_pool *pool, unsigned kinds, const struct sp_walk_visitor *visitor,

@@ -1,9 +1,8 @@
 // A walk leads a visitor through a pool. All that only tells goes by it.
 //
 // A visitor has a function for each thing that it looks at, and null for the others. Of a segment
-// it is shown the blocks, by address, then the extents, and at last the segment. Before an extent
-// it is shown the *pieces* of it, which are the blocks as far as they lie in it; a visitor of
-// pieces is one of extents, too.
+// it is shown the blocks, by address, and then the extents. Before an extent it is shown the
+// *pieces* of it, which are the blocks as far as they lie in it.
 #ifndef STREAMPOOL_TELL_WALK_H
 #define STREAMPOOL_TELL_WALK_H
 
@@ -14,7 +13,6 @@ struct sp_walk_visitor {
     void (*piece)(void *context, const struct sp_extent *extent, const struct sp_block *block,
                   uint64_t bytes);
     void (*extent)(void *context, const struct sp_extent *extent);
-    void (*segment)(void *context, const struct sp_segment *segment);
 };
 
 // Sets of kinds of regions.

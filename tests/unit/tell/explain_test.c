@@ -16,7 +16,7 @@
 
 #include "region/owner.h"
 #include "supply/remap.h"
-#include "tell/room.h"
+#include "tell/shortage.h"
 #include "unit/fixture/scattered.h"
 
 static struct poolMemPoolGrowth told; // the last growth
@@ -232,11 +232,11 @@ static void what_is_known_to_be_complete_is_ready_before_it_is_settled(void **st
     sp_request_open(&request, fixture_inside(pool), fixture_lane(pool, b), SP_REGION_LARGE, EXTENT,
                     0);
     const struct sp_block *block = sp_chain_find(chain, address);
-    assert_int_equal(sp_room_part(&request, block), SP_PENDING);
+    assert_int_equal(sp_request_part(&request, block), SP_PENDING);
     simulated_finish(a);
     assert_int_equal(poolStreamQuery(a), poolSuccess);
     assert_ptr_equal(block->tier, &fixture_lane(pool, a)->tiers[SP_REGION_LARGE]);
-    assert_int_equal(sp_room_part(&request, block), SP_READY);
+    assert_int_equal(sp_request_part(&request, block), SP_READY);
     sp_request_close(&request);
 }
 

@@ -10,7 +10,7 @@
 
 #include "unit/fixture/advice.h"
 
-enum { SEEDS = 250 };
+enum { SEEDS = 400 };
 
 static unsigned refused;
 

@@ -205,6 +205,91 @@ static void a_request_that_may_not_grow_beyond_the_limit_is_told_of_that(void **
     advises("a pool with a maxSize that is larger by 16.0 MiB has room for it");
 }
 
+static void expect_it_is_enough(size_t limit, size_t size, CUstream stream) {
+    _Atomic size_t *limit_now = &fixture_inside(pool)->limit;
+    *limit_now = limit - MIB(2);
+    refuse(size, stream, 0);
+    *limit_now = limit;
+    assert_non_null(fixture_malloc(pool, size, stream));
+}
+
+// Nothing of the pool is beside a hole.
+static void a_larger_limit_counts_what_can_be_given_back(void **state) {
+    (void)state;
+    fill_with(EXTENT);
+    drop_every_other(a);
+    fixture_set_flag(pool, poolMemPoolAttrDefragmentation, poolDefragmentNever);
+    refuse(MIB(40), a, 0);
+    says("to grow by 40.0 MiB would take the pool beyond its limit of 64.0 MiB");
+    advises("a pool with a maxSize that is larger by 8.0 MiB has room for it");
+    expect_it_is_enough(MIB(72), MIB(40), a);
+}
+
+static void so_it_does_what_the_stream_would_wait_for(void **state) {
+    (void)state;
+    fill_with(EXTENT);
+    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, 0);
+    simulated_work(a);
+    drop_every_other(a);
+    refuse(MIB(40), b, 0);
+    says("free here 0 bytes (largest piece 0 bytes), pending 32.0 MiB");
+    advises("a pool with a maxSize that is larger by 8.0 MiB has room for it");
+    refuse(MIB(40), b, poolMallocNoInsertedWaits);
+    advises("a pool with a maxSize that is larger by 40.0 MiB has room for it");
+    expect_it_is_enough(MIB(72), MIB(40), b);
+}
+
+// Each of these could be had in one piece, of two free blocks side by side, or as what new memory
+// continues.
+static void neighbours_of_which_one_is_pending_are_told(void **state) {
+    (void)state;
+    fill_with(HALF);
+    fixture_set_flag(pool, poolMemPoolAttrDefragmentation, poolDefragmentNever);
+    drop(0, a);
+    fixture_synchronize(a);
+    simulated_work(b);
+    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, 0);
+    drop(1, b);
+    refuse(EXTENT, a, poolMallocNoInsertedWaits | poolMallocNoGrowth);
+    advises("HostWaitMax lets an allocation wait for what is pending");
+    simulated_finish(b);
+    assert_non_null(fixture_malloc(pool, EXTENT, a)); // which is what it would wait for
+}
+
+static void so_are_neighbours_among_pages(void **state) {
+    (void)state;
+    enum { COUNT = POOL / KIB(32), EACH = MIB(2) / KIB(32) };
+    static void *small[COUNT];
+    for (size_t i = 0; i < COUNT; i++)
+        small[i] = fixture_malloc(pool, KIB(32), a);
+    fixture_set_flag(pool, poolMemPoolAttrDefragmentation, poolDefragmentNever);
+    for (size_t i = 0; i < EACH; i++)
+        fixture_free(small[i], a);
+    fixture_synchronize(a);
+    simulated_work(b);
+    for (size_t i = EACH; i < 2 * EACH; i++)
+        fixture_free(small[i], b);
+    assert_done(sp_mark_record(fixture_stream(b)));
+    refuse(MIB(3), a, poolMallocNoInsertedWaits | poolMallocNoGrowth);
+    advises("HostWaitMax lets an allocation wait for what is pending");
+    simulated_finish(b);
+    assert_non_null(fixture_malloc(pool, MIB(3), a));
+}
+
+static void pending_memory_that_new_memory_would_continue_is_told(void **state) {
+    (void)state;
+    fixture_set_flag(pool, poolMemPoolAttrDefragmentation, poolDefragmentNever);
+    fixture_malloc(pool, MIB(40), a);
+    fixture_free(fixture_malloc(pool, MIB(16), a), a);
+    fixture_synchronize(a);
+    fixture_malloc(pool, MIB(8), a);
+    free_behind_work(fixture_malloc(pool, MIB(8), b), b, 0);
+    refuse(MIB(12), a, poolMallocNoInsertedWaits);
+    advises("HostWaitMax lets an allocation wait for what is pending");
+    simulated_finish(b);
+    assert_non_null(fixture_malloc(pool, MIB(12), a));
+}
+
 // Two halves of each extent are free, though not to the same streams.
 static void pieces_that_share_an_extent_that_nobody_uses_are_not_pinned(void **state) {
     (void)state;
@@ -347,6 +432,11 @@ int main(void) {
         TEST(a_small_block_waits_on_the_host_once_and_for_no_slab_beside_a_free_page),
         TEST(a_fixed_block_has_no_use_for_pinned_pieces),
         TEST(a_request_that_may_not_grow_beyond_the_limit_is_told_of_that),
+        TEST(a_larger_limit_counts_what_can_be_given_back),
+        TEST(so_it_does_what_the_stream_would_wait_for),
+        TEST(neighbours_of_which_one_is_pending_are_told),
+        TEST(so_are_neighbours_among_pages),
+        TEST(pending_memory_that_new_memory_would_continue_is_told),
         TEST(pieces_that_share_an_extent_that_nobody_uses_are_not_pinned),
         TEST(the_gauge_counts_what_is_pinned_by_extents),
         TEST(of_what_is_not_fixed_whole_extents_alone_are_free_to_a_fixed_block),

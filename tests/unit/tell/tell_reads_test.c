@@ -1,5 +1,6 @@
 // What only tells moves nothing: in scenes that are drawn by lot, each call of tell/ leaves every
-// byte of the pools, their lanes, segments and blocks as it was, but for locks.
+// byte of the pools, their lanes, segments and blocks as it was, but for locks and for bounds that
+// a search leaves for the next one.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -71,6 +72,8 @@ static void add_pool(struct bytes *bytes, const struct sp_pool *pool) {
     static struct sp_pool copy;
     memcpy(&copy, pool, sizeof copy);
     copy.figures.allowances = copy.map_lock = copy.lock = copy.watch.telling = (struct sp_lock){0};
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++)
+        copy.regions[kind].lanes_most = 0; // what a search has found out
     add(bytes, &copy, sizeof copy);
     for (int kind = 0; kind < SP_REGION_COUNT; kind++)
         add_segments(bytes, &pool->regions[kind]);
