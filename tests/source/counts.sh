@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# counts.sh CHECKOUT: how large the library is, by the figures of docs/design.md ("How large it is").
+# counts.sh CHECKOUT: how large the library is, by the figures of CONTRIBUTING.md ("How large it is").
 #
 # Each row of that table is a figure and its limit. It fails when a figure is above its limit: then the change is to be made
 # smaller, or the limit is raised, which a reader of the change sees. It fails, too, when a figure is more than a twentieth below:
@@ -69,7 +69,7 @@ cut -d' ' -f2 "$work/functions" > "$work/lengths"
 } > "$work/counted"
 
 limit_of() {  # FIGURE
-    sed -n "/^## How large it is/,/^## /s/^| $1 | \([0-9,]*\) |\$/\1/p" docs/design.md | tr -d ,
+    sed -n "/^## How large it is/,/^## /s/^| $1 | \([0-9,]*\) |\$/\1/p" CONTRIBUTING.md | tr -d ,
 }
 
 failed=0
@@ -77,13 +77,13 @@ while IFS='|' read -r figure counted; do
     limit=$(limit_of "$figure")
     printf '%-36s %7d of %s\n' "$figure" "$counted" "${limit:-nothing}"
     if [ -z "$limit" ]; then
-        echo "  docs/design.md has no row for it"
+        echo "  CONTRIBUTING.md has no row for it"
         failed=1
     elif [ "$counted" -gt "$limit" ]; then
-        echo "  is above its limit in docs/design.md"
+        echo "  is above its limit in CONTRIBUTING.md"
         failed=1
     elif [ $((counted * 20)) -lt $((limit * 19)) ]; then
-        echo "  is far below its limit in docs/design.md: lower that"
+        echo "  is far below its limit in CONTRIBUTING.md: lower that"
         failed=1
     fi
 done < "$work/counted"

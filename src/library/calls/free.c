@@ -98,8 +98,8 @@ SP_APART poolError_t sp_free_finish(struct sp_lane *lane, uintptr_t owner, struc
 
 // ----------------------------------------------------------------- by the lane's stream, once more
 
-// Frees a block of an anonymous stream, whose free point was an event; or one that was live a
-// moment ago.
+// Frees a block of an anonymous stream, whose free point was an event; or tries once more, to tell
+// the error.
 static poolError_t put_own(void *pointer, uintptr_t owner, struct sp_lane *lane,
                            struct sp_stream *stream, uint64_t sequence) {
     struct sp_put put = {.left = SP_LEFT_ALL};
@@ -186,7 +186,7 @@ static poolError_t free_small(void *pointer, struct sp_release *release) {
 // A live block has room for one more fence, so this fails for a free behind several streams alone:
 // the block is live again then. It makes room in the block, and where that borrows memory in that,
 // too: giving back mustn't fail.
-static bool make_room(struct sp_release *release) {
+static bool reserve_fences(struct sp_release *release) {
     struct sp_lane *account = release->account;
     struct sp_block *block = release->block;
     if (release->count <= 1)
@@ -223,7 +223,7 @@ static poolError_t free_large(void *pointer, struct sp_release *release) {
     sp_biased_lock_release(&release->account->lock);
     if (!claimed)
         return not_live(pointer);
-    if (!make_room(release))
+    if (!reserve_fences(release))
         return out_of_host_memory();
     release->address = address;
     release->requested = block->requested;

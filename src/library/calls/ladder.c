@@ -121,7 +121,7 @@ static struct sp_outcome climb(struct sp_request *request, unsigned parts,
     return outcome;
 }
 
-// Nothing can be waited for with a limit, so it is asked again and again: the events that are there
+// The driver has no wait with a limit, so it is asked again and again: the events that are there
 // first, which costs least.
 static struct sp_outcome wait_on_host(struct sp_request *request, struct sp_block **block) {
     enum { PAUSE_NS = 50000 };

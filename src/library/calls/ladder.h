@@ -8,7 +8,7 @@
 // something to be complete leads to NEWS: the rungs at which it may be found, which ask nothing and
 // make nobody wait. POLL is climbed again and again while the host waits, FREE alone.
 enum sp_ladder_parts {
-    SP_LADDER_ONCE = 1,
+    SP_LADDER_ONCE = 1, // on the first climb alone
     SP_LADDER_NEWS = 2,
     SP_LADDER_QUESTION = 4, // about all that may be pending
     SP_LADDER_EVENTS = 8,   // the stream waits for events that are there

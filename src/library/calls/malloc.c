@@ -39,7 +39,8 @@ static enum sp_owed owed_for(const struct sp_stream *stream, uint64_t address) {
     return owed;
 }
 
-// Unless the pool has become another one meanwhile. With the action that is owed.
+// Makes the action that is owed, and returns the address; or gives the block back, where the pool
+// has become another one meanwhile or the action fails.
 SP_APART poolError_t sp_malloc_hand_over(struct sp_pool *pool, poolMemPool_t handle,
                                          struct sp_stream *stream, uint64_t address,
                                          enum sp_owed owed, void **pointer) {
@@ -61,8 +62,7 @@ SP_APART poolError_t sp_malloc_hand_over(struct sp_pool *pool, poolMemPool_t han
     return error;
 }
 
-// ---------------------------------------------------------------------------- large, the first
-// look
+// ------------------------------------------------------------------------- large: the first look
 
 struct look {
     bool made;     // else there is no lane for that, or it is due to ask
@@ -109,10 +109,10 @@ static uint64_t look_once(struct sp_pool *pool, struct sp_lane *lane,
 // ready, or that a few other lanes have and the stream runs after. Every so many misses the lane
 // goes the long way instead, on which it looks after the others.
 //
-// Where nothing fits, the lane may have it on both sides of where its last event stands: what has
-// no event behind it doesn't join what has. Or another lane offers it. The pool may be at its end,
-// and its struct another one's: a record that this one counts does no harm. A plain device first
-// looks if the stream can use its memory.
+// Where nothing fits, the lane may have it in neighbours of which one has an event behind it, and
+// the other doesn't: an event makes them one. Or another lane offers it. The pool may be at its
+// end, and its struct another one's: a record that this one counts does no harm. A plain device
+// first looks if the stream can use its memory.
 static uint64_t look_first(struct sp_pool *pool, struct sp_stream *stream, size_t size,
                            unsigned int flags) {
     struct sp_lane *lane = sp_lane_find(pool, stream->slot);

@@ -117,7 +117,7 @@ struct sp_outcome sp_rung_collected(struct sp_request *request, struct sp_block 
     bool whole = false;
     for (uint64_t parts = sp_request_patience(request); !*block && !whole && parts > 0; parts--) {
         whole = sp_collect_part(request->pool, &at);
-        *block = whole ? sp_find(request) : sp_find_at_hand(request);
+        *block = whole ? sp_find(request) : sp_find_own_or_ready(request);
     }
     note_collected(request, whole);
     return sp_outcome_done();

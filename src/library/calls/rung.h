@@ -1,4 +1,4 @@
-// The rungs of the ladder that climb no further: each tries one way to memory.
+// The rungs of the ladder that don't climb it again: each tries one way to memory.
 //
 // A rung that has nothing sets null, which is no failure; the next one is tried then. None is
 // called with a lock held.

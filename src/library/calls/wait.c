@@ -100,8 +100,8 @@ struct sp_outcome sp_wait_in_other_region(struct sp_request *request, struct sp_
 }
 
 // Takes memory that the stream has been made to wait for: it is ordered, and needs no further wait.
-static struct sp_outcome take_ordered(struct sp_request *request, enum sp_statistic counts,
-                                      struct sp_block **block) {
+static struct sp_outcome take_behind_context(struct sp_request *request, enum sp_statistic counts,
+                                             struct sp_block **block) {
     enum sp_rule reach = request->reach;
     sp_pool_count(request->pool, counts);
     sp_request_refresh(request);
@@ -151,13 +151,13 @@ struct sp_outcome sp_wait_behind_legacy(struct sp_request *request, struct sp_bl
     if (!any_lane_of(request, request->pool, is_unasked) ||
         !sp_is_done(sp_indirect_wait_legacy(request->lane->stream)))
         return sp_outcome_done();
-    return take_ordered(request, SP_STATISTIC_LegacyFences, block);
+    return take_behind_context(request, SP_STATISTIC_LegacyFences, block);
 }
 
 struct sp_outcome sp_wait_behind_context(struct sp_request *request, struct sp_block **block) {
     if (!trusts_context(request) || !sp_is_done(sp_indirect_wait_context(request->lane->stream)))
         return sp_outcome_done(); // this driver can't: the request goes on without
-    return take_ordered(request, SP_STATISTIC_ContextFences, block);
+    return take_behind_context(request, SP_STATISTIC_ContextFences, block);
 }
 
 static bool is_unfenced(const struct sp_request *request, const struct sp_lane *lane) {

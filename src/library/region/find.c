@@ -23,28 +23,23 @@ static inline struct sp_block *better_of(struct sp_block *best, const struct sp_
 
 // The best fit of the lane's own memory and the ready one. Among equals its own, and of that the
 // one with no event behind it: nobody else can have that.
-static struct sp_block *best_at_hand(const struct sp_lane *lane, enum sp_region_kind kind,
-                                     uint64_t size) {
+static struct sp_block *best_own_or_ready(const struct sp_lane *lane, enum sp_region_kind kind,
+                                          uint64_t size) {
     struct sp_block *best = better_of(NULL, &lane->unfenced[kind], size);
     best = better_of(best, &lane->tiers[kind], size);
     return better_of(best, &lane->pool->regions[kind].ready, size);
 }
 
-static inline bool is_at_hand(const struct sp_lane *lane, enum sp_region_kind kind,
-                              const struct sp_block *block) {
-    return block->tier == &lane->pool->regions[kind].ready || block->tier == &lane->tiers[kind] ||
-           block->tier == &lane->unfenced[kind];
+static bool is_large_own_or_ready(void *context, const struct sp_block *block) {
+    const struct sp_lane *lane = context;
+    return sp_request_is_own_or_ready(lane->pool, lane, SP_REGION_LARGE, block);
 }
 
-static bool is_large_at_hand(void *lane, const struct sp_block *block) {
-    return is_at_hand(lane, SP_REGION_LARGE, block);
-}
-
-// The lowest large block of the same that fits, in the oldest segment that has one. Null also after
-// so many looks at others' blocks in vain.
-static struct sp_block *lowest_at_hand(struct sp_lane *lane, uint64_t size) {
+// The lowest large block of own and ready memory that fits, in the oldest segment that has one.
+// Null also after so many looks at others' blocks in vain.
+static struct sp_block *lowest_own_or_ready(struct sp_lane *lane, uint64_t size) {
     struct sp_lowest_search search = {
-        .size = size, .takes = is_large_at_hand, .context = lane, .looks = 128};
+        .size = size, .takes = is_large_own_or_ready, .context = lane, .looks = 128};
     struct sp_block *lowest = NULL;
     SP_LIST_FOR_EACH_OF(struct sp_segment, segment, link,
                         &lane->pool->regions[SP_REGION_LARGE].segments) {
@@ -56,19 +51,19 @@ static struct sp_block *lowest_at_hand(struct sp_lane *lane, uint64_t size) {
 
 // Chooses of the lane's own memory and the ready one. A search by address looks at others' blocks,
 // too, so it is made only where there is enough.
-static struct sp_block *choose_at_hand(struct sp_lane *lane, enum sp_region_kind kind,
-                                       uint64_t size) {
+static struct sp_block *choose_own_or_ready(struct sp_lane *lane, enum sp_region_kind kind,
+                                            uint64_t size) {
     if (lane->unfenced[kind].bytes < size && lane->tiers[kind].bytes < size &&
         lane->pool->regions[kind].ready.bytes < size)
         return NULL;
     struct sp_block *lowest = NULL;
     if (kind == SP_REGION_LARGE && sp_load_relaxed(&lane->by_address))
-        lowest = lowest_at_hand(lane, size);
-    return lowest ? lowest : best_at_hand(lane, kind, size);
+        lowest = lowest_own_or_ready(lane, size);
+    return lowest ? lowest : best_own_or_ready(lane, kind, size);
 }
 
 // By which rule the stream has what was at hand: it carries a fence of the stream's slot, or none.
-static enum sp_rule rule_at_hand(const struct sp_lane *lane, const struct sp_block *block) {
+static enum sp_rule rule_of_own_or_ready(const struct sp_lane *lane, const struct sp_block *block) {
     return !sp_fence_set_empty(&block->fences) &&
                    sp_fence_set_at(&block->fences, 0)->sequence >= lane->stream->first
                ? SP_RULE_SAME_STREAM
@@ -77,8 +72,8 @@ static enum sp_rule rule_at_hand(const struct sp_lane *lane, const struct sp_blo
 
 // ------------------------------------------------------------------------------------ of others
 
-// Any of a tier's blocks may be within reach. Of one stream's those with the lowest numbers are
-// before all others: no rule allows a higher number and not a lower one.
+// Any of a tier's blocks may be within reach. Where the earliest one of one stream isn't, no later
+// one is.
 static bool may_reach(const struct sp_request *request, const struct sp_tier *tier,
                       const struct sp_block *block) {
     struct sp_fence_set earliest = {.count = 1};
@@ -238,17 +233,17 @@ static inline struct sp_block *choose_block(const struct sp_request *request) {
         best = cheapest_wait(request);
     if (best)
         return best;
-    if (request->unit > 1) { // whole pages are looked for, likewise
+    if (request->unit > 1) { // whole pages must fit, so each block is looked at
         best = better_in_reach(request, &lane->unfenced[request->kind], best);
         best = better_in_reach(request, &lane->tiers[request->kind], best);
         best = better_in_reach(request, &lane->pool->regions[request->kind].ready, best);
     } else {
-        best = choose_at_hand(lane, request->kind, request->size);
+        best = choose_own_or_ready(lane, request->kind, request->size);
     }
     return best ? best : best_of_others(request);
 }
 
-// Chooses one block, or a row of several where none is large enough. Nothing has changed as yet.
+// Chooses one block, or a row of several where none is large enough. None is taken as yet.
 static inline struct sp_row choose(struct sp_request *request) {
     struct sp_block *block = choose_block(request);
     if (!block && sp_row_is_possible(request) && sp_row_learn_all(request))
@@ -314,7 +309,8 @@ static inline struct sp_block *take_front(struct sp_pool *pool, struct sp_block 
 static inline struct sp_block *take(struct sp_request *request, struct sp_row row) {
     struct sp_pool *pool = request->pool;
     bool is_one = row.first && row.size == row.first->size && request->unit == 1;
-    bool at_hand = is_one && is_at_hand(request->lane, request->kind, row.first);
+    bool own_or_ready =
+        is_one && sp_request_is_own_or_ready(pool, request->lane, request->kind, row.first);
     struct sp_block *block =
         is_one ? take_front(pool, row.first, request->size) : set_aside(request, row);
     if (block && is_one) {
@@ -325,8 +321,8 @@ static inline struct sp_block *take(struct sp_request *request, struct sp_row ro
     }
     if (block) {
         sp_retain_note_use(pool);
-        sp_request_took_locked(request, at_hand ? rule_at_hand(request->lane, block)
-                                                : sp_request_rule(request, &block->fences));
+        sp_request_took_locked(request, own_or_ready ? rule_of_own_or_ready(request->lane, block)
+                                                     : sp_request_rule(request, &block->fences));
     }
     return block;
 }
@@ -340,9 +336,9 @@ struct sp_block *sp_find_locked(struct sp_request *request) {
     return take(request, choose(request));
 }
 
-struct sp_block *sp_find_at_hand(struct sp_request *request) {
+struct sp_block *sp_find_own_or_ready(struct sp_request *request) {
     sp_lock_acquire(&request->pool->lock);
-    struct sp_block *block = choose_at_hand(request->lane, request->kind, request->size);
+    struct sp_block *block = choose_own_or_ready(request->lane, request->kind, request->size);
     if (block)
         block = take(request, (struct sp_row){block, block->size});
     sp_lock_release(&request->pool->lock);
@@ -397,10 +393,10 @@ struct sp_found sp_find_first_locked(struct sp_lane *lane, uint64_t size, unsign
     if (by_address)
         sp_settle_lanes_part(lane->pool); // what others have may be complete, and lie lower
     if (sp_load_relaxed(&lane->quick_used) == 0) {
-        struct sp_block *chosen = choose_at_hand(lane, SP_REGION_LARGE, size);
+        struct sp_block *chosen = choose_own_or_ready(lane, SP_REGION_LARGE, size);
         found.unfenced = lane->unfenced[SP_REGION_LARGE].bytes > 0;
         if (chosen) {
-            found.rule = rule_at_hand(lane, chosen);
+            found.rule = rule_of_own_or_ready(lane, chosen);
             found.block = sp_tier_take(chosen, size); // one fence at most, so there is room
         } else if (!found.unfenced && by_address) {
             chosen = choose_ordered(lane, size, flags, &found.rule);

@@ -31,7 +31,7 @@ struct sp_block *sp_find_locked(struct sp_request *request);
 
 // Takes memory out of the ready tier and the lane's own as it is, in one block. Takes the pool's
 // lock.
-struct sp_block *sp_find_at_hand(struct sp_request *request);
+struct sp_block *sp_find_own_or_ready(struct sp_request *request);
 
 // A first look returns a block that is BUSY, or null, and the rule by which the stream has it.
 struct sp_found {

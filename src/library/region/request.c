@@ -3,8 +3,8 @@
 #include "order/action.h"
 #include "order/mark.h"
 #include "region/device.h"
-#include "region/segment.h"
 #include "region/lane.h"
+#include "region/segment.h"
 #include "region/settle.h"
 
 // Up to which rule its policies let a request have memory without a wait.
@@ -108,18 +108,16 @@ bool sp_request_reaches_lanes_before_alone(const struct sp_request *request) {
     return request->reach == SP_RULE_ORDERED && !sp_stream_is_legacy(request->lane->stream->handle);
 }
 
-// In the ready tier or the lane's own.
-static inline bool is_at_hand(const struct sp_request *request, const struct sp_block *block) {
-    enum sp_region_kind kind = sp_segment_of(block)->kind;
-    return block->tier == &request->pool->regions[kind].ready ||
-           (request->lane && (block->tier == &request->lane->tiers[kind] ||
-                              block->tier == &request->lane->unfenced[kind]));
+// Its stream has it at once, whatever the fences are.
+static inline bool is_at_once(const struct sp_request *request, const struct sp_block *block) {
+    return sp_request_is_own_or_ready(request->pool, request->lane, sp_segment_of(block)->kind,
+                                      block);
 }
 
 bool sp_request_usable(const struct sp_request *request, const struct sp_block *block) {
     if (!block->tier || block->tier->state != SP_BLOCK_FREE)
         return false;
-    if (is_at_hand(request, block))
+    if (is_at_once(request, block))
         return true;
     if (!sp_request_reaches_others(request))
         return false;
@@ -134,7 +132,7 @@ unsigned sp_request_part(const struct sp_request *request, const struct sp_block
     if (sp_settle_is_complete(request->pool, &block->fences))
         return SP_READY;
     enum sp_rule reach = request->pretends ? own_reach(request) : request->reach;
-    if (is_at_hand(request, block) || sp_request_rule(request, &block->fences) <= reach)
+    if (is_at_once(request, block) || sp_request_rule(request, &block->fences) <= reach)
         return SP_MINE;
     return sp_settle_is_unfenced(request->pool, block) ? SP_UNFENCED : SP_PENDING;
 }

@@ -63,7 +63,7 @@ struct sp_request {
     uint64_t size;
     unsigned int flags; // poolMallocSameStreamOnly, ...
     enum sp_bound bound;
-    enum sp_rule reach; // the dearest rule by which memory may be taken now: 2, 3 or 5
+    enum sp_rule reach; // the dearest rule by which memory may be taken now
     unsigned policies;  // enum sp_policy: by which rules it may be
     enum sp_rule found; // 4 once a question has shown something to be complete; else 2
     unsigned sources;   // a bit for each region that a remap takes pieces of
@@ -149,6 +149,14 @@ bool sp_request_reaches_others(const struct sp_request *request);
 // True when, of the other lanes, only those of streams that the request's stream runs after can
 // have anything for it, and those of legacy streams.
 bool sp_request_reaches_lanes_before_alone(const struct sp_request *request);
+
+// True when a block lies in a pool's ready tier or in the lane's own; the lane may be null.
+static inline bool sp_request_is_own_or_ready(const struct sp_pool *pool,
+                                              const struct sp_lane *lane, enum sp_region_kind kind,
+                                              const struct sp_block *block) {
+    return block->tier == &pool->regions[kind].ready ||
+           (lane && (block->tier == &lane->tiers[kind] || block->tier == &lane->unfenced[kind]));
+}
 
 // With the pool's lock held: true when the block is free and within the request's reach.
 bool sp_request_usable(const struct sp_request *request, const struct sp_block *block);
