@@ -65,8 +65,6 @@ static struct sp_outcome set_all(struct walk *walk, const struct sp_pool *pool) 
     return outcome;
 }
 
-// -------------------------------------------------------------------------------------- the change
-
 // A mapping that can't be put back lets a peer in that the pool doesn't name, or keeps one out
 // until the next change, which sets each mapping again whatever the pool says.
 static struct sp_outcome change_locked(struct sp_pool *pool, const struct change *change) {
@@ -89,8 +87,6 @@ static struct sp_outcome change_locked(struct sp_pool *pool, const struct change
                        change->descriptors[i].flags);
     return sp_outcome_done();
 }
-
-// ---------------------------------------------------------------------------------------- checking
 
 static poolError_t check(const struct sp_pool *pool, const struct poolMemAccessDesc *desc) {
     const struct poolMemLocation *location = &desc->location;
@@ -128,8 +124,6 @@ static poolError_t check(const struct sp_pool *pool, const struct poolMemAccessD
                        own, peer);
     return poolSuccess;
 }
-
-// --------------------------------------------------------------------------------------- the calls
 
 // The last of several entries for one device counts.
 poolError_t sp_access_change(struct sp_pool *pool, const struct poolMemAccessDesc *list,

@@ -128,34 +128,29 @@ static uint64_t extent_of_pool(const struct sp_pool *pool, uint64_t bytes) {
     return size;
 }
 
-// Returns how much one growth maps when less is needed. The segments of the fixed region have one
-// extent each and grow by nothing else. Pages grow with what they hold, so that a program with few
-// small blocks holds few.
+// One growth maps a unit when less is needed. The segments of the fixed region have one extent each
+// and grow by nothing else. Pages grow with what they hold, so that a program with few small blocks
+// holds few.
 //
 // The large region grows by a whole extent as long as the pool may have one that it doesn't need
 // yet, else by as much as it may have. A request that is large enough for an extent of its own gets
 // just that. Where there are many pools, none may have more than its share of a quarter of the
 // device before it needs it. A few thousand that need little would fill the device otherwise.
-static uint64_t growth_unit(struct sp_pool *pool, enum sp_region_kind kind, uint64_t need) {
-    uint64_t granule = granule_of(pool);
-    if (kind == SP_REGION_FIXED || (kind == SP_REGION_LARGE && need >= SP_EXTENT_OWN_MIN))
-        return 0;
-    if (kind == SP_REGION_PAGES) {
-        uint64_t unit = sp_round_up(pool->regions[kind].mapped / 8, granule);
-        return sp_max(granule, sp_min(unit, SP_GROWTH_UNIT));
-    }
-    uint64_t unit = extent_of_pool(pool, sp_load_relaxed(&pool->reserved));
-    uint32_t pools = sp_load_relaxed(&pool->device->holders_in_use);
-    uint64_t fair = pools < SP_MANY_POOLS ? UINT64_MAX : pool->device->vmm.total_memory / 4 / pools;
-    while (unit > granule && (unit > room_at_ease(pool, unit) || unit > fair))
-        unit /= 2;
-    return sp_round_up(unit, granule);
-}
-
 uint64_t sp_growth_amount(struct sp_pool *pool, enum sp_region_kind kind, uint64_t need) {
     uint64_t room = sp_figures_below_limit(pool);
-    uint64_t unit = growth_unit(pool, kind, need);
-    uint64_t granule = granule_of(pool);
+    uint64_t granule = granule_of(pool), unit = 0;
+    if (kind == SP_REGION_PAGES) {
+        unit = sp_min(sp_round_up(pool->regions[kind].mapped / 8, granule), SP_GROWTH_UNIT);
+        unit = sp_max(granule, unit);
+    } else if (kind == SP_REGION_LARGE && need < SP_EXTENT_OWN_MIN) {
+        uint32_t pools = sp_load_relaxed(&pool->device->holders_in_use);
+        uint64_t fair =
+            pools < SP_MANY_POOLS ? UINT64_MAX : pool->device->vmm.total_memory / 4 / pools;
+        unit = extent_of_pool(pool, sp_load_relaxed(&pool->reserved));
+        while (unit > granule && (unit > room_at_ease(pool, unit) || unit > fair))
+            unit /= 2;
+        unit = sp_round_up(unit, granule);
+    }
     uint64_t bounded = sp_round_down(sp_growth_room(pool, need), granule);
     uint64_t amount = sp_max(need, sp_min(unit, bounded));
     if (!sp_vmm_provider(&pool->device->vmm)->divides && kind != SP_REGION_FIXED) {

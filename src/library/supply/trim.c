@@ -309,37 +309,30 @@ struct sp_outcome sp_trim_for_program(struct sp_pool *pool, size_t keep) {
     return sp_trim_to(pool, keep);
 }
 
-// The pool was synchronised: with a release delay an interval ends, before what was in use is made
-// ready, and another begins.
-static void note_synchronize(struct sp_pool *pool) {
-    if (!sp_retain_has_delay(pool)) {
-        make_ready(pool);
-        return;
-    }
-    sp_lock_acquire(&pool->lock);
-    sp_retain_end_interval(pool);
-    sp_lock_release(&pool->lock);
-    make_ready(pool);
-    sp_lock_acquire(&pool->lock);
-    sp_settle_all(pool);
-    sp_retain_begin_interval(pool);
-    sp_lock_release(&pool->lock);
-}
-
+// An interval of the release delay ends, before what was in use is made ready, and another begins.
+// Each synchronise counts for that, however soon the worker comes.
 void sp_trim_at_synchronize(struct sp_pool *pool) {
     size_t buried;
     if (!sp_defer_serves(pool))
         sp_defer_bury_all(pool, &buried);
-    if (sp_load_relaxed(&pool->reserved) <= sp_retain_at_least(pool) ||
-        !(may_release(pool) || sp_retain_has_delay(pool)))
-        return;
     bool delays = sp_retain_has_delay(pool);
-    if (delays)
-        note_synchronize(pool); // each counts, however soon the worker comes
+    if (sp_load_relaxed(&pool->reserved) <= sp_retain_at_least(pool) ||
+        !(may_release(pool) || delays))
+        return;
+    if (delays) {
+        sp_lock_acquire(&pool->lock);
+        sp_retain_end_interval(pool);
+        sp_lock_release(&pool->lock);
+        make_ready(pool);
+        sp_lock_acquire(&pool->lock);
+        sp_settle_all(pool);
+        sp_retain_begin_interval(pool);
+        sp_lock_release(&pool->lock);
+    }
     if (sp_defer_trim(pool))
         return;
     if (!delays)
-        note_synchronize(pool);
+        make_ready(pool);
     release_ready(pool, NULL, ALL);
 }
 

@@ -30,11 +30,6 @@ static void describe_place(struct poolPointerAttributes *attributes, uint64_t ba
     attributes->extents = sp_page_map_count_pieces(base, size);
 }
 
-// The reads that follow come behind all that came before.
-static void end_of_reads(void) {
-    atomic_thread_fence(memory_order_acquire);
-}
-
 // ------------------------------------------------------------------------------------------- slabs
 
 // The bytes that were asked for with a slab's block, or 0 where it isn't live. A slab sets a
@@ -64,7 +59,7 @@ static enum look look_in_slab(struct poolPointerAttributes *attributes, uintptr_
         return LOOK_FREE;
     describe_place(attributes, begin + index * class->block_size, class->block_size);
     attributes->requestedSize = asked;
-    end_of_reads();
+    atomic_thread_fence(memory_order_acquire); // what follows is read behind all of that
     bool is_same = sp_load_plain(&slab->address) == begin && sp_load_plain(&slab->owner) == lane &&
                    asked_for(slab, index) == asked && sp_owner_of(address) == owner;
     return is_same ? LOOK_LIVE : LOOK_AGAIN;
@@ -83,7 +78,7 @@ static enum look look_at_block(struct poolPointerAttributes *attributes, struct 
         return LOOK_FREE;
     describe_place(attributes, begin, size);
     attributes->requestedSize = requested;
-    end_of_reads();
+    atomic_thread_fence(memory_order_acquire); // what follows is read behind all of that
     bool is_same = sp_load_plain(&block->address) == begin && sp_load_plain(&block->size) == size &&
                    sp_load_plain(&block->requested) == requested &&
                    sp_owner_block_lane(block) == lane;

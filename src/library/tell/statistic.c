@@ -151,18 +151,6 @@ static void add_free(void *context, const struct sp_block *block) {
         add_listed(context, block);
 }
 
-// A lane's lock is taken before the pool's, so the two sums are not of one moment when other
-// threads use the pool.
-static uint64_t pending_bytes(struct sp_pool *pool) {
-    static const struct sp_walk_visitor sum = {.block = add_free};
-    struct memory memory = {.pool = pool};
-    sp_lock_acquire(&pool->lock);
-    sp_walk_pool(pool, SP_WALK_ALL, &sum, &memory);
-    sp_lock_release(&pool->lock);
-    sp_walk_lists(pool, add_listed, &memory);
-    return memory.pending;
-}
-
 // ------------------------------------------------------------------------------------------ gauges
 
 static uint64_t gauge_locked(const struct sp_pool *pool, enum poolMemPoolAttr attribute) {
@@ -192,7 +180,8 @@ static uint64_t gauge_locked(const struct sp_pool *pool, enum poolMemPoolAttr at
 }
 
 // A record that a lane had counted when counting began anew, and that failed then, would leave less
-// than none.
+// than none. Of pending memory a part lies in lanes, whose locks are taken before the pool's: so
+// its two parts are not of one moment when other threads use the pool.
 bool sp_statistic_read(struct sp_pool *pool, enum poolMemPoolAttr attribute, uint64_t *value) {
     enum sp_statistic statistic = sp_statistic_of(attribute);
     if (!sp_statistic_name(attribute))
@@ -202,7 +191,13 @@ bool sp_statistic_read(struct sp_pool *pool, enum poolMemPoolAttr attribute, uin
             sp_load_relaxed(&pool->statistics[statistic]) + sp_statistic_of_lanes(pool, statistic);
         *value = (int64_t)count < 0 ? 0 : count;
     } else if (attribute == poolMemPoolStatPendingBytes) {
-        *value = pending_bytes(pool);
+        static const struct sp_walk_visitor sum = {.block = add_free};
+        struct memory memory = {.pool = pool};
+        sp_lock_acquire(&pool->lock);
+        sp_walk_pool(pool, SP_WALK_ALL, &sum, &memory);
+        sp_lock_release(&pool->lock);
+        sp_walk_lists(pool, add_listed, &memory);
+        *value = memory.pending;
     } else {
         sp_lock_acquire(&pool->map_lock);
         sp_lock_acquire(&pool->lock);

@@ -25,11 +25,6 @@ static bool is_plain(const struct sp_view *view) {
 
 // ----------------------------------------------------------------------------------- plain memory
 
-static CUstreamCaptureMode exchange_mode(CUstreamCaptureMode mode) {
-    sp_driver->cuThreadExchangeStreamCaptureMode(&mode);
-    return mode;
-}
-
 static struct sp_outcome allocate(CUdeviceptr *base, size_t size) {
     return sp_outcome_of_driver(sp_driver->cuMemAlloc(base, size), "cuMemAlloc");
 }
@@ -77,14 +72,15 @@ static struct sp_outcome allocate_elsewhere(CUdeviceptr *base, size_t size) {
 static struct sp_outcome enter(CUcontext context, CUstreamCaptureMode *mode) {
     struct sp_outcome outcome =
         sp_outcome_of_driver(sp_driver->cuCtxPushCurrent(context), "cuCtxPushCurrent");
+    *mode = CU_STREAM_CAPTURE_MODE_RELAXED;
     if (sp_is_done(outcome))
-        *mode = exchange_mode(CU_STREAM_CAPTURE_MODE_RELAXED);
+        sp_driver->cuThreadExchangeStreamCaptureMode(mode);
     return outcome;
 }
 
 static void leave(CUstreamCaptureMode mode) {
     CUcontext popped;
-    exchange_mode(mode);
+    sp_driver->cuThreadExchangeStreamCaptureMode(&mode);
     sp_driver->cuCtxPopCurrent(&popped);
 }
 
