@@ -359,8 +359,6 @@ struct sp_outcome sp_grow(struct sp_request *request, struct sp_block **block) {
     return outcome;
 }
 
-// --------------------------------------------------------------------------- growing ahead of need
-
 struct sp_outcome sp_grow_ahead(struct sp_pool *pool, uint64_t bytes) {
     struct sp_request nobodys = {
         .pool = pool, .kind = SP_REGION_LARGE, .unit = 1, .size = bytes, .reach = SP_RULE_COMPLETE};

@@ -97,17 +97,29 @@ static bool choose_locked(const struct sp_request *request, struct plan *plan) {
     return chosen;
 }
 
-// -------------------------------------------------------------------------------------- new memory
-
-// Cuts the new memory by extents; what is left of the last one is the block behind. False without
-// host memory.
-static bool cut_fresh_locked(struct plan *plan, struct sp_block *block, uint64_t left) {
+// Maps what is missing, and cuts it by extents; what is left of the last one is the block behind.
+static struct sp_outcome add_fresh(const struct sp_request *request, struct plan *plan) {
+    struct sp_pool *pool = request->pool;
+    uint64_t left = plan->pieces.missing;
+    if (left == 0)
+        return sp_outcome_done();
+    sp_growth_note(pool, request->size);
+    struct sp_outcome outcome = sp_grow_aside(pool, left, &plan->fresh);
+    if (!sp_is_done(outcome)) {
+        plan->fresh = NULL;
+        return outcome;
+    }
+    struct sp_block *block = plan->fresh;
     struct sp_extent *extent = sp_view_extent_at(&sp_segment_of(block)->view, block->address);
+    plan->fresh_size = block->size;
+    sp_lock_acquire(&pool->lock);
     for (; left > 0; extent = sp_view_extent_next(extent)) {
         uint64_t size = sp_min(extent->size, left);
         struct sp_block *rest = size < block->size ? sp_block_split(block, size) : NULL;
-        if (size < block->size && !rest)
-            return false;
+        if (size < block->size && !rest) {
+            outcome = sp_outcome_of(SP_NO_HOST_MEMORY);
+            break;
+        }
         size_t at = plan->new_at + plan->new_count++;
         size_t behind = plan->extent_count++ - at;
         memmove(&plan->extents[at + 1], &plan->extents[at], behind * sizeof plan->extents[0]);
@@ -117,24 +129,8 @@ static bool cut_fresh_locked(struct plan *plan, struct sp_block *block, uint64_t
         left -= size;
         block = rest;
     }
-    return true;
-}
-
-static struct sp_outcome add_fresh(const struct sp_request *request, struct plan *plan) {
-    struct sp_pool *pool = request->pool;
-    if (plan->pieces.missing == 0)
-        return sp_outcome_done();
-    sp_growth_note(pool, request->size);
-    struct sp_outcome outcome = sp_grow_aside(pool, plan->pieces.missing, &plan->fresh);
-    if (!sp_is_done(outcome)) {
-        plan->fresh = NULL;
-        return outcome;
-    }
-    plan->fresh_size = plan->fresh->size;
-    sp_lock_acquire(&pool->lock);
-    bool cut = cut_fresh_locked(plan, plan->fresh, plan->pieces.missing);
     sp_lock_release(&pool->lock);
-    return cut ? sp_outcome_done() : sp_outcome_of(SP_NO_HOST_MEMORY);
+    return outcome;
 }
 
 // ---------------------------------------------------------------------------------------- the view

@@ -71,22 +71,17 @@ static void say_device_for(const struct sp_shortage *shortage, unsigned parts,
     say_device(shortage, is_of_current_context(room) ? "" : where, text);
 }
 
-// A stream that was destroyed can't be synchronised, nor a per-thread one by any other thread. The
-// legacy stream is that of the current context.
-static bool can_be_synchronized(const struct sp_stream *stream) {
-    bool is_gone = sp_load_relaxed(&stream->gone);
-    if (sp_stream_handle_now(stream) == CU_STREAM_PER_THREAD || is_gone)
-        return false;
-    return !sp_stream_is_legacy(sp_stream_handle_now(stream)) ||
-           sp_context_is_current(stream->context, stream->context_id);
-}
-
-// Names a stream where it alone holds all of it back, and nothing else is needed.
+// Names a stream where it alone holds all of it back, and nothing else is needed. One that was
+// destroyed can't be synchronised, nor a per-thread one by any other thread. The legacy stream is
+// that of the current context.
 static void advise_wait(const struct sp_shortage *shortage, unsigned part, struct sp_text *text) {
     struct sp_room room = sp_shortage_room(shortage, part);
     unsigned ready = room.stays_mine ? SP_READY : SP_READY | part;
     bool is_enough = sp_shortage_fits(shortage, SP_HERE | part, ready, 0);
-    if (!is_enough || !room.holder || room.several || !can_be_synchronized(room.holder)) {
+    CUstream handle = room.holder ? sp_stream_handle_now(room.holder) : NULL;
+    if (!is_enough || !room.holder || room.several || handle == CU_STREAM_PER_THREAD ||
+        sp_load_relaxed(&room.holder->gone) ||
+        (sp_stream_is_legacy(handle) && !is_of_current_context(room))) {
         say_device_for(shortage, is_enough ? part : SP_HERE | part, text);
         return;
     }

@@ -20,15 +20,12 @@ struct look {
     struct sp_pool *pool;
     unsigned parts;
     struct sp_room *room;
-    const struct sp_block *first,
-        *last; // the neighbours of these parts that were met last, or null
+    const struct sp_block *first, *last; // the last neighbours of these parts, or null
 };
 
 static bool is_own(const struct look *look) {
     return look->pool == look->request->pool;
 }
-
-// --------------------------------------------------------------------------------------- the parts
 
 // 0 for a block that isn't free. Nothing of another pool is the stream's. A wait on the host brings
 // what it asks about: the events of the taker's context, and the legacy stream. A deterministic

@@ -49,7 +49,6 @@ uint64_t sp_statistic_of_lanes(struct sp_pool *pool, enum sp_statistic statistic
 // The memory of a pool.
 struct memory {
     const struct sp_pool *pool;
-    uint64_t address_space;
     uint64_t extents;
     uint64_t pinned, pending;
     uint64_t unused; // of the extent that is looked at
@@ -97,14 +96,15 @@ static void add_extent(void *context, const struct sp_extent *extent) {
     memory->unused = 0;
 }
 
-static void add_addresses(void *context, const struct sp_block *block) {
-    ((struct memory *)context)->address_space += block->size;
-}
-
-static uint64_t add_views(const struct sp_list *views) {
+static uint64_t address_space(const struct sp_pool *pool) {
     uint64_t sum = 0;
-    SP_LIST_FOR_EACH_OF(struct sp_stitch, stitch, by_use, views)
-        sum += stitch->alias->size;
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++)
+        SP_LIST_FOR_EACH_OF(const struct sp_segment, segment, link, &pool->regions[kind].segments)
+            sum += segment->chain.size;
+    SP_LIST_FOR_EACH_OF(const struct sp_stitch, kept, by_use, &pool->kept.views)
+        sum += kept->alias->size;
+    SP_LIST_FOR_EACH_OF(const struct sp_stitch, zombie, by_use, &pool->kept.zombies)
+        sum += zombie->alias->size;
     return sum;
 }
 
@@ -137,8 +137,6 @@ static uint64_t largest_without_growth(const struct sp_pool *pool) {
     return largest;
 }
 
-// ---------------------------------------------------------------------------------- pending memory
-
 static void add_listed(void *context, const struct sp_block *block) {
     struct memory *memory = context;
     memory->pending += sp_settle_is_complete(memory->pool, &block->fences) ? 0 : block->size;
@@ -151,8 +149,6 @@ static void add_free(void *context, const struct sp_block *block) {
         add_listed(context, block);
 }
 
-// ------------------------------------------------------------------------------------------ gauges
-
 static uint64_t gauge_locked(const struct sp_pool *pool, enum poolMemPoolAttr attribute) {
     switch (attribute) {
     case poolMemPoolStatKeptViews:
@@ -162,8 +158,7 @@ static uint64_t gauge_locked(const struct sp_pool *pool, enum poolMemPoolAttr at
     case poolMemPoolStatZombies:
         return sp_load_relaxed(&pool->kept.zombie_count);
     case poolMemPoolStatAddressSpace:
-        return look_through(pool, (struct sp_walk_visitor){.block = add_addresses}).address_space +
-               add_views(&pool->kept.views) + add_views(&pool->kept.zombies);
+        return address_space(pool);
     case poolMemPoolStatLargestFree:
         return if_a_page(largest_ready(pool, SP_REGION_LARGE));
     case poolMemPoolStatLargestRemapped:

@@ -34,8 +34,6 @@ void sp_tell_add(struct sp_tell_pool *sum, const struct sp_tell_pool *pool) {
         sum->statistics[i] += pool->statistics[i];
 }
 
-// ------------------------------------------------------------------------------- destroyed pools
-
 void sp_tell_keep_destroyed(void) {
     sp_store_relaxed(&keeps_destroyed, true);
 }
@@ -50,8 +48,6 @@ void sp_tell_note_destroyed(struct sp_pool *pool) {
     sp_tell_add(&destroyed[told.reserved_high > 0], &told);
     sp_lock_release(&lock);
 }
-
-// --------------------------------------------------------------------------------------- all pools
 
 bool sp_tell_visit(void (*visit)(const struct sp_tell_pool *pool, void *data), void *data) {
     struct sp_device *device = NULL;
@@ -82,9 +78,6 @@ bool sp_tell_visit(void (*visit)(const struct sp_tell_pool *pool, void *data), v
     return true;
 }
 
-// ----------------------------------------------------------------------------- summaries in words
-
-// An amount in the largest unit of which there is one at least.
 static struct sp_tell_words in_units(double amount, double step, const char *const *units,
                                      size_t count) {
     struct sp_tell_words words;

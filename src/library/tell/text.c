@@ -33,18 +33,16 @@ struct sp_words sp_text_stream(const struct sp_stream *stream) {
     const char *where =
         sp_context_is_current(stream->context, stream->context_id) ? "" : " of another context";
     CUstream handle = sp_stream_handle_now(stream);
-    if (handle == CU_STREAM_PER_THREAD)
-        snprintf(words.text, sizeof words.text, "a per-thread default stream%s", where);
-    else if (sp_stream_is_legacy(handle))
-        snprintf(words.text, sizeof words.text, "the legacy stream%s", where);
-    else if (sp_load_relaxed(&stream->gone))
-        snprintf(words.text, sizeof words.text, "a stream that was destroyed%s", where);
+    const char *kind = handle == CU_STREAM_PER_THREAD   ? "a per-thread default stream"
+                       : sp_stream_is_legacy(handle)    ? "the legacy stream"
+                       : sp_load_relaxed(&stream->gone) ? "a stream that was destroyed"
+                                                        : NULL;
+    if (kind)
+        snprintf(words.text, sizeof words.text, "%s%s", kind, where);
     else
         snprintf(words.text, sizeof words.text, "stream %p%s", (void *)handle, where);
     return words;
 }
-
-// ----------------------------------------------------------------------------- a growth, in words
 
 static double mib(uint64_t bytes) {
     return (double)bytes / (double)(1 << 20);

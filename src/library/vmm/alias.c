@@ -86,6 +86,6 @@ struct sp_outcome sp_alias_unmap_all(struct sp_alias *alias) {
 }
 
 void sp_alias_close(struct sp_alias *alias) {
-    sp_space_give(alias->space, alias->address, alias->size);
+    sp_space_give(alias->space, alias->address, alias->size, true);
     free(alias);
 }

@@ -127,16 +127,13 @@ static bool adjacent(const struct sp_span *low, const struct sp_span *high) {
     return low && high && low->range == high->range && low->address + low->size == high->address;
 }
 
-// Takes a neighbour of the given piece out of the trees and makes the two one span. The node
-// becomes spare.
+// Makes a neighbour and the given piece one span, which is in no tree. The node becomes spare.
 static void absorb(struct sp_spans *spans, struct sp_span *given, struct sp_span *neighbour) {
     remove_span(spans, neighbour);
     given->address = sp_min(given->address, neighbour->address);
     given->size += neighbour->size;
     sp_list_push_front(&spans->spare, &neighbour->link);
 }
-
-// ----------------------------------------------------------------------------------------- ranges
 
 // Reserves a range of space->range_size bytes and its part of the page map, both or neither. Where
 // the system refuses, it tries half as many again and again, down to `least`.
@@ -253,9 +250,10 @@ size_t sp_space_extend(struct sp_space *space, CUdeviceptr end, size_t least, si
 
 // Makes the bytes one span with the free ones that touch them in their range. Where none does there
 // is a spare node: fewer spans are free than could be.
-static void give_locked(struct sp_space *space, CUdeviceptr address, size_t size) {
+void sp_space_give(struct sp_space *space, CUdeviceptr address, size_t size, bool is_all) {
     struct sp_spans *free = &space->free;
     struct sp_span given = {.address = address, .size = size};
+    sp_lock_acquire(&space->lock);
     SP_LIST_FOR_EACH_OF(const struct sp_span, range, link, &space->ranges) {
         if (address - range->address < range->size)
             given.range = range->address;
@@ -268,18 +266,8 @@ static void give_locked(struct sp_space *space, CUdeviceptr address, size_t size
     if (adjacent(prev, &given))
         absorb(free, &given, prev);
     insert_span(free, use_spare(free, given.address, given.size, given.range));
-}
-
-void sp_space_give(struct sp_space *space, CUdeviceptr address, size_t size) {
-    sp_lock_acquire(&space->lock);
-    give_locked(space, address, size);
-    drop_spare(&space->free);
-    sp_lock_release(&space->lock);
-}
-
-void sp_space_give_end(struct sp_space *space, CUdeviceptr address, size_t size) {
-    sp_lock_acquire(&space->lock);
-    give_locked(space, address, size);
+    if (is_all)
+        drop_spare(free);
     sp_lock_release(&space->lock);
 }
 
