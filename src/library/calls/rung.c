@@ -266,8 +266,10 @@ struct sp_outcome sp_rung_grown_after_trim(struct sp_request *request, struct sp
     struct sp_device *device = request->pool->device;
     struct sp_outcome outcome = sp_outcome_done();
     uint64_t reserved = sp_device_reserved(device);
-    bool buried = sp_reclaim_addresses(device); // for new memory to lie at
-    bool gone = sp_trim_await_giving(device);   // what other threads were giving back
+    bool buried = sp_reclaim_addresses(device);           // for new memory to lie at
+    struct sp_lock *gives = sp_trim_begin_giving(device); // waits for what others are giving back
+    sp_trim_end_giving(gives);
+    bool gone = gives != NULL;
     for (size_t i = 0; i < sizeof more / sizeof more[0] && sp_is_done(outcome) && !*block; i++) {
         bool made = make_room(request, more[i]) || sp_device_reserved(device) < reserved;
         if (!made && !buried && !gone)

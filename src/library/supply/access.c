@@ -1,11 +1,9 @@
 // A mapping gets the access that the pool allows when it is made (vmm/device.h). A change walks all
 // mappings that there are.
 //
-// The map lock keeps mappers out meanwhile, so no mapping is missed: what is mapped before the
-// change is walked, and what is mapped after it gets what the pool says by then. The walk goes
-// through the extents where they are at home, and from each to its aliases: those of kept views, of
-// live stitched blocks, and of zombies. When the driver refuses one mapping, those before it get
-// back what they had.
+// The map lock keeps mappers out meanwhile, so no mapping is missed. The walk goes through the
+// extents where they are at home, and from each to its aliases, also those of zombies. When the
+// driver refuses one mapping, those before it get back what they had.
 #include "supply/access.h"
 
 #include "base/log.h"
@@ -23,8 +21,6 @@ struct change {
     CUmemAccessDesc descriptors[SP_ACCESS_DEVICES];
     size_t count;
 };
-
-// ---------------------------------------------------------------------------------------- the walk
 
 // A walk sets the access of the first `most` mappings, in the order in which it finds them. One
 // that `undoes` another leaves no mapping out, and counts those that the driver refuses.
@@ -65,8 +61,6 @@ static struct sp_outcome set_all(struct walk *walk, const struct sp_pool *pool) 
     return outcome;
 }
 
-// -------------------------------------------------------------------------------------- the change
-
 // A mapping that can't be put back lets a peer in that the pool doesn't name, or keeps one out
 // until the next change, which sets each mapping again whatever the pool says.
 static struct sp_outcome change_locked(struct sp_pool *pool, const struct change *change) {
@@ -89,8 +83,6 @@ static struct sp_outcome change_locked(struct sp_pool *pool, const struct change
                        change->descriptors[i].flags);
     return sp_outcome_done();
 }
-
-// ---------------------------------------------------------------------------------------- checking
 
 static poolError_t check(const struct sp_pool *pool, const struct poolMemAccessDesc *desc) {
     const struct poolMemLocation *location = &desc->location;
@@ -128,8 +120,6 @@ static poolError_t check(const struct sp_pool *pool, const struct poolMemAccessD
                        own, peer);
     return poolSuccess;
 }
-
-// --------------------------------------------------------------------------------------- the calls
 
 // The last of several entries for one device counts.
 poolError_t sp_access_change(struct sp_pool *pool, const struct poolMemAccessDesc *list,

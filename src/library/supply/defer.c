@@ -20,9 +20,7 @@ bool sp_defer_trim(struct sp_pool *pool) {
     if (!sp_load_relaxed(&pool->attributes.trim_by_reaper) || !sp_defer_serves(pool))
         return false;
     atomic_store(&pool->deferred.synchronized, true);
-    if (atomic_exchange(&pool->deferred.trim_due, true))
-        return true;
-    if (sp_defer_call(pool))
+    if (atomic_exchange(&pool->deferred.trim_due, true) || sp_defer_call(pool))
         return true;
     atomic_store(&pool->deferred.trim_due, false);
     return false;

@@ -2,13 +2,11 @@
 //
 // A pool has a task (base/worker.h). Whoever leaves something sets a flag of the pool, or adds to
 // its zombies, and calls for the task; a visit finds out what there is to do (process/life.c).
-// So memory that waits to be released is free memory until then, and an allocation takes it back by
-// taking it.
+// So memory that waits to be released is free until then, and an allocation may take it.
 //
-// The worker doesn't serve some pools. Then the calling threads do the same work, at the points at
-// which they do it with the pool's attribute off. These are deterministic pools, whose doings must
-// not depend on how fast a thread is; and all pools while the simulated driver schedules the
-// threads, for it doesn't know the worker.
+// The worker serves no deterministic pool, whose doings must not depend on how fast a thread is,
+// and none while the simulated driver schedules the threads, for it doesn't know the worker. There
+// the calling threads do the same work, where they do it with the pool's attribute off.
 //
 // A view that is no longer kept is a zombie (region/stitch.h). Once all work through it has
 // completed it is *buried*: unmapped, and its address space given back, with the map lock held and

@@ -223,20 +223,6 @@ static struct sp_outcome prepare_alone(const struct sp_request *request, struct 
     return sp_outcome_of(SP_NO_HOST_MEMORY);
 }
 
-// Makes a plan and sets its blocks aside, in address space that is got for it if need be.
-static struct sp_outcome make_plan(const struct sp_request *request, struct plan *plan) {
-    struct sp_pool *pool = request->pool;
-    if (!sp_vmm_provider(&pool->device->vmm)->joins)
-        return prepare_alone(request, plan);
-    struct sp_outcome outcome = prepare(request, plan);
-    if (outcome.cause != SP_NO_HOLE)
-        return outcome;
-    uint64_t bytes = sp_round_up(request->size, pool->device->vmm.granule);
-    uint64_t amount = sp_growth_amount(pool, request->kind, bytes);
-    outcome = sp_segment_add(pool, request->kind, sp_max(amount, bytes), NULL, NULL);
-    return sp_is_done(outcome) ? prepare(request, plan) : outcome;
-}
-
 // Gives back what is to be mapped beyond the need. False when all of it is needed, or without host
 // memory.
 static bool reduce(struct sp_pool *pool, struct plan *plan) {
@@ -317,13 +303,21 @@ static struct sp_block *publish_locked(struct sp_pool *pool, const struct plan *
     return block;
 }
 
-// Plans and maps; what is left is to publish. Where the device refuses, it may get another provider
-// by that.
+// Plans, in address space that is got for it if need be, and maps; what is left is to publish.
+// Where the device refuses, it may get another provider by that.
 static struct sp_outcome map_for(const struct sp_request *request, struct plan *plan) {
     struct sp_pool *pool = request->pool;
     struct sp_vmm_device *device = &pool->device->vmm;
     const struct sp_vmm_provider *provider = sp_vmm_provider(device);
-    struct sp_outcome outcome = make_plan(request, plan);
+    struct sp_outcome outcome =
+        provider->joins ? prepare(request, plan) : prepare_alone(request, plan);
+    if (outcome.cause == SP_NO_HOLE) {
+        uint64_t bytes = sp_round_up(request->size, device->granule);
+        uint64_t amount = sp_growth_amount(pool, request->kind, bytes);
+        outcome = sp_segment_add(pool, request->kind, sp_max(amount, bytes), NULL, NULL);
+        if (sp_is_done(outcome))
+            outcome = prepare(request, plan);
+    }
     if (sp_is_done(outcome)) {
         struct sp_segment *segment = sp_segment_of(plan->hole);
         outcome = map(pool, plan);
@@ -337,39 +331,33 @@ static struct sp_outcome map_for(const struct sp_request *request, struct plan *
     return outcome;
 }
 
-static struct sp_outcome grow_mapping(struct sp_request *request, struct sp_block **block) {
+struct sp_outcome sp_grow(struct sp_request *request, struct sp_block **block) {
     struct sp_pool *pool = request->pool;
+    struct sp_outcome outcome = sp_outcome_done();
     struct plan plan;
+    sp_pool_begin_mapping(pool);
     *block = sp_find(request); // another thread may have grown while this one waited
-    if (*block)
-        return sp_outcome_done();
-    if (request->listener) { // before anything is set aside
-        sp_request_tell(request, begin(request));
+    if (!*block) {
+        if (request->listener) { // before anything is set aside
+            sp_request_tell(request, begin(request));
+            sp_lock_acquire(&pool->lock);
+            sp_request_tell(request, look(request));
+            sp_lock_release(&pool->lock);
+        }
+        if (request->kind == SP_REGION_LARGE)
+            sp_growth_note(pool, request->size);
+        outcome = map_for(request, &plan);
+    }
+    if (!*block && sp_is_done(outcome)) {
         sp_lock_acquire(&pool->lock);
-        sp_request_tell(request, look(request));
+        sp_request_tell(request, growth(request, plan.hole, plan.amount, plan.front.size));
+        *block = publish_locked(pool, &plan);
+        sp_request_took_locked(request, SP_RULE_NONE);
         sp_lock_release(&pool->lock);
     }
-    if (request->kind == SP_REGION_LARGE)
-        sp_growth_note(pool, request->size);
-    struct sp_outcome outcome = map_for(request, &plan);
-    if (!sp_is_done(outcome))
-        return outcome;
-    sp_lock_acquire(&pool->lock);
-    sp_request_tell(request, growth(request, plan.hole, plan.amount, plan.front.size));
-    *block = publish_locked(pool, &plan);
-    sp_request_took_locked(request, SP_RULE_NONE);
-    sp_lock_release(&pool->lock);
-    return sp_outcome_done();
-}
-
-struct sp_outcome sp_grow(struct sp_request *request, struct sp_block **block) {
-    sp_pool_begin_mapping(request->pool);
-    struct sp_outcome outcome = grow_mapping(request, block);
-    sp_pool_end_mapping(request->pool);
+    sp_pool_end_mapping(pool);
     return outcome;
 }
-
-// --------------------------------------------------------------------------- growing ahead of need
 
 struct sp_outcome sp_grow_ahead(struct sp_pool *pool, uint64_t bytes) {
     struct sp_request nobodys = {
@@ -408,34 +396,28 @@ static struct sp_outcome set_hole_aside(struct sp_pool *pool, uint64_t bytes, st
     return outcome;
 }
 
-// Makes a plan for `bytes` in a hole that has as much, with no block in front of it.
-static struct sp_outcome plan_aside(struct sp_pool *pool, uint64_t bytes, struct plan *plan) {
-    struct sp_outcome outcome = set_hole_aside(pool, bytes, plan);
-    sp_lock_acquire(&pool->lock);
-    struct sp_segment *segment = sp_segment_to_extend(&pool->regions[SP_REGION_LARGE]);
-    sp_lock_release(&pool->lock);
-    if (outcome.cause == SP_NO_HOLE && segment) {
-        outcome = sp_segment_extend(segment, bytes);
-        if (sp_is_done(outcome))
-            outcome = set_hole_aside(pool, bytes, plan);
-    }
-    if (outcome.cause == SP_NO_HOLE) {
-        outcome = sp_segment_add(pool, SP_REGION_LARGE, bytes, NULL, NULL);
-        if (sp_is_done(outcome))
-            outcome = set_hole_aside(pool, bytes, plan);
-    }
-    return outcome;
-}
-
 struct sp_outcome sp_grow_aside(struct sp_pool *pool, uint64_t bytes, struct sp_block **block) {
     struct plan plan;
     uint64_t amount = sp_round_up(bytes, pool->device->vmm.granule);
     if (amount > sp_figures_below_limit(pool))
         return sp_outcome_of(SP_BEYOND_LIMIT);
-    struct sp_outcome outcome = plan_aside(pool, amount, &plan);
+    struct sp_outcome outcome = set_hole_aside(pool, amount, &plan);
+    sp_lock_acquire(&pool->lock);
+    struct sp_segment *segment = sp_segment_to_extend(&pool->regions[SP_REGION_LARGE]);
+    sp_lock_release(&pool->lock);
+    if (outcome.cause == SP_NO_HOLE && segment) {
+        outcome = sp_segment_extend(segment, amount);
+        if (sp_is_done(outcome))
+            outcome = set_hole_aside(pool, amount, &plan);
+    }
+    if (outcome.cause == SP_NO_HOLE) {
+        outcome = sp_segment_add(pool, SP_REGION_LARGE, amount, NULL, NULL);
+        if (sp_is_done(outcome))
+            outcome = set_hole_aside(pool, amount, &plan);
+    }
     if (!sp_is_done(outcome))
         return outcome;
-    struct sp_segment *segment = sp_segment_of(plan.hole);
+    segment = sp_segment_of(plan.hole);
     outcome = map(pool, &plan);
     if (!sp_is_done(outcome))
         undo(pool, &plan, segment);

@@ -1,8 +1,8 @@
 // Growing: mapping new memory.
 //
-// A plan says where, and what is set aside for it. The pool's lock is given back,
-// the driver is called, and the result is published, which can't fail any more. The map lock, held
-// all the while, keeps other mappers out.
+// A plan says where, and what is set aside for it. The pool's lock is given back, the driver is
+// called, and the result is published, which can't fail any more. The map lock keeps other mappers
+// out all the while.
 #ifndef STREAMPOOL_SUPPLY_GROW_H
 #define STREAMPOOL_SUPPLY_GROW_H
 
@@ -18,7 +18,8 @@ struct sp_outcome sp_grow(struct sp_request *request, struct sp_block **block);
 struct sp_outcome sp_grow_ahead(struct sp_pool *pool, uint64_t bytes);
 
 // For a caller who holds the map lock. Maps `bytes` (rounded up to the granule) more as one large
-// block that is BUSY, and neither counted nor published yet.
+// block that is BUSY, and neither counted nor published yet. Callers need exactly these bytes: a
+// remap puts the front of an old extent behind them.
 struct sp_outcome sp_grow_aside(struct sp_pool *pool, uint64_t bytes, struct sp_block **block);
 
 // Counts `bytes` of such a block as reserved. The pool's lock is held.

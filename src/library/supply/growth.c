@@ -29,8 +29,7 @@ static uint64_t known_need(struct sp_pool *pool, uint64_t size) {
 }
 
 // Returns how many bytes the pool may grow by to hold what it needs and so much `more`, or no more
-// than GrowthBeyondUse allows. Memory is mapped in granules, so a small pool may hold as much as it
-// always may.
+// than GrowthBeyondUse allows. Memory is mapped in granules, so a small pool has its slack anyway.
 static uint64_t room_for(const struct sp_pool *pool, uint64_t need, uint64_t more) {
     uint64_t percent = sp_load_relaxed(&pool->attributes.growth_beyond_use);
     uint64_t share, allowed = UINT64_MAX - need;
@@ -46,15 +45,9 @@ uint64_t sp_growth_room(struct sp_pool *pool, uint64_t size) {
     return room_for(pool, known_need(pool, size), UINT64_MAX);
 }
 
-// Returns how many bytes the pool may grow by without going far beyond the need, if `size` bytes
-// more are in use now.
-static uint64_t room_at_ease(struct sp_pool *pool, uint64_t size) {
-    uint64_t need = known_need(pool, size);
-    return room_for(pool, need, sp_max(need / SP_SLACK_SHARE, SP_SLACK_MIN));
-}
-
 bool sp_growth_is_due(struct sp_pool *pool, uint64_t size) {
-    return size <= room_at_ease(pool, size);
+    uint64_t need = known_need(pool, size);
+    return size <= room_for(pool, need, sp_max(need / SP_SLACK_SHARE, SP_SLACK_MIN));
 }
 
 // ------------------------------------------------------------------------------- what is foreseen
@@ -95,10 +88,9 @@ bool sp_growth_is_foreseen(struct sp_pool *pool, uint64_t size) {
         return false;
     uint64_t need = known_need(pool, size);
     struct sp_rise_point now = look_at_rise(pool, &rise);
-    uint64_t more = sp_excess(now.used_high, rise.before.used_high);
-    more = more / SP_RISE_DENOMINATOR * SP_RISE_NUMERATOR;
-    more = sp_min(more, need / SP_RISE_SHARE);
-    return size <= room_for(pool, need, more);
+    uint64_t rises_by = sp_excess(now.used_high, rise.before.used_high);
+    uint64_t more = rises_by / SP_RISE_DENOMINATOR * SP_RISE_NUMERATOR;
+    return size <= room_for(pool, need, sp_min(more, need / SP_RISE_SHARE));
 }
 
 void sp_growth_note(struct sp_pool *pool, uint64_t size) {
@@ -116,8 +108,7 @@ void sp_growth_note(struct sp_pool *pool, uint64_t size) {
 
 // Returns the size of extents that befits a pool of so many bytes. A call costs about the same for
 // a large extent as for a small one, but only whole free extents can be mapped again elsewhere; so
-// an extent is a small part of the pool, rounded up: to a granule where several streams share it,
-// else to a power of two.
+// an extent is a small part of the pool, rounded up.
 static uint64_t extent_of_pool(const struct sp_pool *pool, uint64_t bytes) {
     uint64_t part = bytes / SP_EXTENTS_OF_POOL;
     uint64_t size = SP_EXTENT_MIN;
@@ -128,34 +119,27 @@ static uint64_t extent_of_pool(const struct sp_pool *pool, uint64_t bytes) {
     return size;
 }
 
-// Returns how much one growth maps when less is needed. The segments of the fixed region have one
-// extent each and grow by nothing else. Pages grow with what they hold, so that a program with few
-// small blocks holds few.
-//
-// The large region grows by a whole extent as long as the pool may have one that it doesn't need
-// yet, else by as much as it may have. A request that is large enough for an extent of its own gets
-// just that. Where there are many pools, none may have more than its share of a quarter of the
-// device before it needs it. A few thousand that need little would fill the device otherwise.
-static uint64_t growth_unit(struct sp_pool *pool, enum sp_region_kind kind, uint64_t need) {
-    uint64_t granule = granule_of(pool);
-    if (kind == SP_REGION_FIXED || (kind == SP_REGION_LARGE && need >= SP_EXTENT_OWN_MIN))
-        return 0;
-    if (kind == SP_REGION_PAGES) {
-        uint64_t unit = sp_round_up(pool->regions[kind].mapped / 8, granule);
-        return sp_max(granule, sp_min(unit, SP_GROWTH_UNIT));
-    }
-    uint64_t unit = extent_of_pool(pool, sp_load_relaxed(&pool->reserved));
-    uint32_t pools = sp_load_relaxed(&pool->device->holders_in_use);
-    uint64_t fair = pools < SP_MANY_POOLS ? UINT64_MAX : pool->device->vmm.total_memory / 4 / pools;
-    while (unit > granule && (unit > room_at_ease(pool, unit) || unit > fair))
-        unit /= 2;
-    return sp_round_up(unit, granule);
-}
-
+// A growth maps a unit where less is needed. The segments of the fixed region have one extent each
+// and grow by nothing else. Pages grow with what they hold, so that a program with few small blocks
+// holds few. The large region grows by a whole extent as long as the pool may have one that it
+// doesn't need yet, else by as much as it may have. A request that is large enough for an extent of
+// its own gets just that. Where there are many pools, none may have more than its share of a
+// quarter of the device before it needs it: a few thousand would fill the device otherwise.
 uint64_t sp_growth_amount(struct sp_pool *pool, enum sp_region_kind kind, uint64_t need) {
     uint64_t room = sp_figures_below_limit(pool);
-    uint64_t unit = growth_unit(pool, kind, need);
-    uint64_t granule = granule_of(pool);
+    uint64_t granule = granule_of(pool), unit = 0;
+    if (kind == SP_REGION_PAGES) {
+        unit = sp_min(sp_round_up(pool->regions[kind].mapped / 8, granule), SP_GROWTH_UNIT);
+        unit = sp_max(granule, unit);
+    } else if (kind == SP_REGION_LARGE && need < SP_EXTENT_OWN_MIN) {
+        uint32_t pools = sp_load_relaxed(&pool->device->holders_in_use);
+        uint64_t fair =
+            pools < SP_MANY_POOLS ? UINT64_MAX : pool->device->vmm.total_memory / 4 / pools;
+        unit = extent_of_pool(pool, sp_load_relaxed(&pool->reserved));
+        while (unit > granule && (!sp_growth_is_due(pool, unit) || unit > fair))
+            unit /= 2;
+        unit = sp_round_up(unit, granule);
+    }
     uint64_t bounded = sp_round_down(sp_growth_room(pool, need), granule);
     uint64_t amount = sp_max(need, sp_min(unit, bounded));
     if (!sp_vmm_provider(&pool->device->vmm)->divides && kind != SP_REGION_FIXED) {
@@ -168,10 +152,10 @@ uint64_t sp_growth_amount(struct sp_pool *pool, enum sp_region_kind kind, uint64
 }
 
 // The pages of slabs lie in small extents: a stream that frees a small block holds all of one.
-// An extent of the large region has the size that befits the pool, or that of a part of the
-// request, whichever is more. It is the whole request where that is no larger than extents are
-// anyway. A request that is larger than all that the pool has gets one extent: the pool mostly
-// consists of it from then on. Memory for requests to come doesn't, for they will divide it.
+// An extent of the large region has the size that befits the pool, or that of a part of the amount,
+// whichever is more. It is the whole amount where that is no larger than extents are anyway, and
+// where it is more than all that the pool has: the pool mostly consists of it from then on. Not so
+// memory for requests to come, for they will divide it.
 uint64_t sp_growth_extent(const struct sp_pool *pool, enum sp_region_kind kind, uint64_t amount,
                           bool ahead) {
     uint64_t reserved = sp_load_relaxed(&pool->reserved);

@@ -19,7 +19,7 @@
 
 // How the large region grows; see docs/notes/growth.md for what was tried. Extents lie between the
 // bounds: this part of the pool, rounded up to a power of two (to a granule where several streams
-// share the pool), but never less than that part of the request.
+// share the pool), but never less than that part of what the growth maps.
 #define SP_EXTENT_MIN         ((uint64_t)4 << 20)
 #define SP_EXTENT_MAX         ((uint64_t)1 << 30)
 #define SP_EXTENTS_OF_POOL    64
@@ -51,18 +51,17 @@
 bool sp_growth_is_due(struct sp_pool *pool, uint64_t size);
 
 // Tells whether a pool that several streams share may hold `size` bytes more because its program
-// will soon need them: the most that was in use at once is rising, and it would hold no more than
-// where that leads. What it grows by it needs then anyway, and has no time spent on remaps before.
-// Each call notes where the need stands, so it is asked at each miss that may grow.
-// Misses are counted and no clock is read. False in a pool of very many lanes. No lock is held.
+// will soon need them: the most that was in use at once is rising, and leads as far. So no time is
+// spent on remaps before. Each call notes where the need stands, so it is asked at each miss that
+// may grow. Misses are counted and no clock is read. False in a pool of very many lanes. No lock is
+// held.
 bool sp_growth_is_foreseen(struct sp_pool *pool, uint64_t size);
 
 // Notes that the pool is about to grow for a large block of `size` bytes. If several streams share
 // the pool, and it holds more than its program needs, and that need has rested, then its free
-// memory lies in pieces. From then on its lanes ask the others at each miss (see calls/miss.h).
-// Not so in a pool that has a limit, or has found no more memory. Lanes that ask less often know
-// what is complete by chance, and place their blocks by chance. No lock of the pool's but the map
-// lock is held.
+// memory lies in pieces. From then on its lanes ask the others at each miss (see calls/miss.h), as
+// they know by chance what is complete otherwise, and place their blocks by chance. Not so in a
+// pool that has a limit, or has found no more memory. Only the map lock is held.
 void sp_growth_note(struct sp_pool *pool, uint64_t size);
 
 // Returns how many bytes the pool may grow by within the attribute GrowthBeyondUse, for a request
@@ -75,8 +74,9 @@ uint64_t sp_growth_room(struct sp_pool *pool, uint64_t size);
 // freed.
 uint64_t sp_growth_amount(struct sp_pool *pool, enum sp_region_kind kind, uint64_t need);
 
-// Returns the size of the extents that `amount` bytes are made of. `ahead` says that they are for
-// requests to come.
+// Returns the size of the extents that `amount` bytes are made of. The amount stands for the size
+// of the request, also where a growth maps more than that, or less beside free memory. `ahead` says
+// that it is for requests to come.
 uint64_t sp_growth_extent(const struct sp_pool *pool, enum sp_region_kind kind, uint64_t amount,
                           bool ahead);
 

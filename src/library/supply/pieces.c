@@ -150,8 +150,7 @@ static void use(struct choice *choice, struct candidate *candidate, uint64_t beg
     choice->pieces.list[choice->pieces.count++] = (struct sp_piece){candidate->segment, begin, end};
 }
 
-// Returns the candidate whose front fits best. It is asked for again and again while a request is
-// longer than any, so that costs nothing.
+// Returns the candidate whose front fits best. To ask costs nothing where none is long enough.
 static struct candidate *best_last(const struct choice *choice, uint64_t size) {
     struct candidate *best = NULL;
     for (size_t i = 0; i < choice->candidate_count && size <= choice->longest_front; i++) {
@@ -233,11 +232,8 @@ static void choose_behind(struct choice *choice, struct candidate *begin, uint64
 
 // Where the free memory is not enough, it is put together with new memory if that saves much of
 // what growing alone would take; a call's time is not spent on little. The front behind the new
-// memory doesn't count: what it saves is welcome, but with it nearly everything would be worth a
-// remap.
-//
-// All of it is welcome where nothing else is left, and so is memory that is had by waiting: growing
-// alone was tried before.
+// memory doesn't count: with it nearly everything would be worth a remap. All of it is welcome
+// where nothing else is left, and so is memory that is had by waiting: growing alone was tried.
 static bool is_worth_it(const struct sp_request *request, const struct choice *choice) {
     bool waits = request->policies & SP_POLICY_OWN_ORDER || request->reach == SP_RULE_MADE_ORDERED;
     bool held = request->bound == SP_BOUND_HOLDS;

@@ -45,21 +45,6 @@ static void give_back_locked(struct sp_pool *pool, const struct plan *plan) {
     }
 }
 
-static bool set_piece_aside(const struct sp_request *request, struct plan *plan,
-                            const struct sp_piece *piece) {
-    struct sp_extent *extent = sp_view_extent_at(&piece->segment->view, piece->begin);
-    for (; extent && extent->address < piece->end; extent = sp_view_extent_next(extent)) {
-        uint64_t begin = sp_max(extent->address, piece->begin);
-        uint64_t size = sp_min(extent->address + extent->size, piece->end) - begin;
-        struct sp_block *block = sp_stitch_take_home(request, &piece->segment->chain, begin, size);
-        if (!block)
-            return false;
-        plan->extents[plan->extent_count] = extent;
-        plan->blocks[plan->extent_count++] = block;
-    }
-    return true;
-}
-
 // Sets the chosen pieces aside. New memory has as many extents as it has granules at most.
 static bool set_aside_locked(const struct sp_request *request, struct plan *plan) {
     size_t count = 0;
@@ -79,9 +64,19 @@ static bool set_aside_locked(const struct sp_request *request, struct plan *plan
     if (!plan->extents || !plan->blocks)
         return false;
     for (size_t i = 0; i < plan->pieces.count; i++) {
-        if (!set_piece_aside(request, plan, &plan->pieces.list[i])) {
-            give_back_locked(request->pool, plan);
-            return false;
+        const struct sp_piece *piece = &plan->pieces.list[i];
+        struct sp_extent *extent = sp_view_extent_at(&piece->segment->view, piece->begin);
+        for (; extent && extent->address < piece->end; extent = sp_view_extent_next(extent)) {
+            uint64_t begin = sp_max(extent->address, piece->begin);
+            uint64_t size = sp_min(extent->address + extent->size, piece->end) - begin;
+            struct sp_block *block =
+                sp_stitch_take_home(request, &piece->segment->chain, begin, size);
+            if (!block) {
+                give_back_locked(request->pool, plan);
+                return false;
+            }
+            plan->extents[plan->extent_count] = extent;
+            plan->blocks[plan->extent_count++] = block;
         }
         if (i + 1 == plan->pieces.before_new)
             plan->new_at = plan->extent_count;
@@ -102,31 +97,29 @@ static bool choose_locked(const struct sp_request *request, struct plan *plan) {
     return chosen;
 }
 
-// Takes memory that others freed while this thread waited for the map lock, or sets aside what a
-// view can be made of.
-static bool prepare(struct sp_request *request, struct plan *plan, struct sp_block **block) {
-    unsigned looks = request->looks;
-    sp_request_tell(request, begin(request));
-    sp_lock_acquire(&request->pool->lock);
-    request->looks = SP_REQUEST_LOOKS_ALL; // a row that is enough by itself is mapped already
-    *block = sp_find_locked(request);
-    request->looks = looks;
-    bool prepared = !*block && choose_locked(request, plan) && set_aside_locked(request, plan);
-    sp_lock_release(&request->pool->lock);
-    return prepared;
-}
-
-// -------------------------------------------------------------------------------------- new memory
-
-// Cuts the new memory by extents; what is left of the last one is the block behind. False without
-// host memory.
-static bool cut_fresh_locked(struct plan *plan, struct sp_block *block, uint64_t left) {
+// Maps what is missing, and cuts it by extents; what is left of the last one is the block behind.
+static struct sp_outcome add_fresh(const struct sp_request *request, struct plan *plan) {
+    struct sp_pool *pool = request->pool;
+    uint64_t left = plan->pieces.missing;
+    if (left == 0)
+        return sp_outcome_done();
+    sp_growth_note(pool, request->size);
+    struct sp_outcome outcome = sp_grow_aside(pool, left, &plan->fresh);
+    if (!sp_is_done(outcome)) {
+        plan->fresh = NULL;
+        return outcome;
+    }
+    struct sp_block *block = plan->fresh;
     struct sp_extent *extent = sp_view_extent_at(&sp_segment_of(block)->view, block->address);
+    plan->fresh_size = block->size;
+    sp_lock_acquire(&pool->lock);
     for (; left > 0; extent = sp_view_extent_next(extent)) {
         uint64_t size = sp_min(extent->size, left);
         struct sp_block *rest = size < block->size ? sp_block_split(block, size) : NULL;
-        if (size < block->size && !rest)
-            return false;
+        if (size < block->size && !rest) {
+            outcome = sp_outcome_of(SP_NO_HOST_MEMORY);
+            break;
+        }
         size_t at = plan->new_at + plan->new_count++;
         size_t behind = plan->extent_count++ - at;
         memmove(&plan->extents[at + 1], &plan->extents[at], behind * sizeof plan->extents[0]);
@@ -136,24 +129,8 @@ static bool cut_fresh_locked(struct plan *plan, struct sp_block *block, uint64_t
         left -= size;
         block = rest;
     }
-    return true;
-}
-
-static struct sp_outcome add_fresh(const struct sp_request *request, struct plan *plan) {
-    struct sp_pool *pool = request->pool;
-    if (plan->pieces.missing == 0)
-        return sp_outcome_done();
-    sp_growth_note(pool, request->size);
-    struct sp_outcome outcome = sp_grow_aside(pool, plan->pieces.missing, &plan->fresh);
-    if (!sp_is_done(outcome)) {
-        plan->fresh = NULL;
-        return outcome;
-    }
-    plan->fresh_size = plan->fresh->size;
-    sp_lock_acquire(&pool->lock);
-    bool cut = cut_fresh_locked(plan, plan->fresh, plan->pieces.missing);
     sp_lock_release(&pool->lock);
-    return cut ? sp_outcome_done() : sp_outcome_of(SP_NO_HOST_MEMORY);
+    return outcome;
 }
 
 // ---------------------------------------------------------------------------------------- the view
@@ -254,8 +231,12 @@ static struct sp_outcome stitch_mapping(const struct sp_request *request, struct
     return outcome;
 }
 
+// Where no kept view will do, it takes memory that others freed while this thread waited for the
+// map lock, or sets aside what a view can be made of.
 struct sp_outcome sp_remap(struct sp_request *request, uint64_t time_max, struct sp_block **block) {
     struct sp_pool *pool = request->pool;
+    struct sp_outcome outcome = sp_outcome_done();
+    unsigned looks = request->looks;
     struct plan plan = {.extents_max = time_max / SP_REMAP_TIME_EACH};
     sp_lock_acquire(&pool->lock);
     *block = sp_stitch_take_kept(request);
@@ -267,8 +248,15 @@ struct sp_outcome sp_remap(struct sp_request *request, uint64_t time_max, struct
         return sp_outcome_done();
     }
     sp_pool_begin_mapping(pool);
-    struct sp_outcome outcome =
-        prepare(request, &plan, block) ? stitch_mapping(request, &plan, block) : sp_outcome_done();
+    sp_request_tell(request, begin(request));
+    sp_lock_acquire(&pool->lock);
+    request->looks = SP_REQUEST_LOOKS_ALL; // a row that is enough by itself is mapped already
+    *block = sp_find_locked(request);
+    request->looks = looks;
+    bool prepared = !*block && choose_locked(request, &plan) && set_aside_locked(request, &plan);
+    sp_lock_release(&pool->lock);
+    if (prepared)
+        outcome = stitch_mapping(request, &plan, block);
     sp_pool_end_mapping(pool);
     free_plan(&plan);
     sp_defer_bury(pool); // those that can be buried by now
@@ -276,22 +264,6 @@ struct sp_outcome sp_remap(struct sp_request *request, uint64_t time_max, struct
 }
 
 // ------------------------------------------------------------------------------------ behind waits
-
-// Sets pieces aside that are had by waiting. No stream is made to wait for what the limit then
-// forbids.
-static bool prepare_pending(const struct sp_request *request, struct plan *plan) {
-    struct sp_pool *pool = request->pool;
-    sp_pool_begin_mapping(pool);
-    sp_request_tell(request, begin(request));
-    sp_lock_acquire(&pool->lock);
-    uint64_t room = sp_figures_below_limit(pool);
-    bool prepared = choose_locked(request, plan) &&
-                    sp_round_up(plan->pieces.missing, pool->device->vmm.granule) <= room &&
-                    set_aside_locked(request, plan);
-    sp_lock_release(&pool->lock);
-    sp_pool_end_mapping(pool);
-    return prepared;
-}
 
 // Waits for all pieces together, so that each stream is waited for once.
 static struct sp_outcome wait_for_pieces(struct sp_request *request, const struct plan *plan) {
@@ -308,26 +280,37 @@ static struct sp_outcome wait_for_pieces(struct sp_request *request, const struc
 }
 
 // A wait can block, so the map lock is given back for it: what is set aside stays so, and its
-// extents with it. A request that could grow as well takes no longer for it than any other such
-// one.
+// extents with it. No stream is made to wait for what the limit then forbids. A request that could
+// grow as well takes no longer for it than any other such one.
 struct sp_outcome sp_remap_behind_waits(struct sp_request *request, struct sp_block **block) {
+    struct sp_pool *pool = request->pool;
     bool held = request->bound == SP_BOUND_HOLDS;
-    uint64_t time_max = sp_load_relaxed(&request->pool->attributes.remap_time_max);
+    uint64_t time_max = sp_load_relaxed(&pool->attributes.remap_time_max);
     struct plan plan = {.extents_max = held ? time_max / SP_REMAP_TIME_EACH : SIZE_MAX};
     struct sp_outcome outcome = sp_outcome_done();
     int least = held ? (int)poolDefragmentBeforeGrowth : (int)poolDefragmentUnderPressure;
-    bool may =
-        request->kind == SP_REGION_LARGE && sp_device_defragmentation(request->pool) >= least;
-    if (may && prepare_pending(request, &plan)) {
+    bool prepared = false;
+    if (request->kind == SP_REGION_LARGE && sp_device_defragmentation(pool) >= least) {
+        sp_pool_begin_mapping(pool);
+        sp_request_tell(request, begin(request));
+        sp_lock_acquire(&pool->lock);
+        uint64_t room = sp_figures_below_limit(pool);
+        prepared = choose_locked(request, &plan) &&
+                   sp_round_up(plan.pieces.missing, pool->device->vmm.granule) <= room &&
+                   set_aside_locked(request, &plan);
+        sp_lock_release(&pool->lock);
+        sp_pool_end_mapping(pool);
+    }
+    if (prepared) {
         outcome = wait_for_pieces(request, &plan);
-        sp_pool_begin_mapping(request->pool);
+        sp_pool_begin_mapping(pool);
         if (sp_is_done(outcome))
             outcome = stitch_mapping(request, &plan, block);
         else
-            undo(request->pool, &plan, NULL);
-        sp_pool_end_mapping(request->pool);
+            undo(pool, &plan, NULL);
+        sp_pool_end_mapping(pool);
     }
     free_plan(&plan);
-    sp_defer_bury(request->pool); // of views that are not kept for this one
+    sp_defer_bury(pool); // of views that are not kept for this one
     return sp_outcome_lacks_memory(outcome) ? sp_outcome_done() : outcome;
 }

@@ -1,10 +1,9 @@
 // Remapping: free memory in pieces, made one block by mapping its extents a second time.
 //
 // Under the pool's lock the pieces are chosen (supply/pieces.h) and set aside (BUSY), cut as they
-// will be needed; the lock is given back, the driver is called, and the result is published. What
-// becomes of the pieces is said in region/stitch.h. The map lock keeps other mappers out. It is
-// held all the while, but not while a stream is made to wait for the pieces, which stay set aside.
-// A request that finds memory without mapping never waits.
+// will be needed; the lock is given back, the driver is called, and the result is published. The
+// map lock keeps other mappers out, but not while a stream is made to wait for the pieces, which
+// stay set aside. A request that finds memory without mapping never waits.
 #ifndef STREAMPOOL_SUPPLY_REMAP_H
 #define STREAMPOOL_SUPPLY_REMAP_H
 

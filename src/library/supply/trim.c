@@ -230,12 +230,6 @@ void sp_trim_end_giving(struct sp_lock *gives) {
         sp_lock_release(gives);
 }
 
-bool sp_trim_await_giving(struct sp_device *device) {
-    struct sp_lock *gives = sp_trim_begin_giving(device);
-    sp_trim_end_giving(gives);
-    return gives != NULL;
-}
-
 // An extent is at least a granule, so a pool with less unused than that has none to release.
 // Lost memory (region/segment.h) goes in pieces of any size.
 static bool may_release(const struct sp_pool *pool) {
@@ -249,7 +243,6 @@ static void make_ready(struct sp_pool *pool) {
     sp_collect_all(pool);
 }
 
-// Does so, and takes the map lock.
 static struct sp_outcome release_ready(struct sp_pool *pool, const size_t *keep, enum aim aim) {
     struct sp_lock *gives = sp_trim_begin_giving(pool->device);
     sp_pool_begin_mapping(pool);
@@ -283,13 +276,12 @@ bool sp_trim_lost(struct sp_pool *pool) {
 static struct sp_outcome trim(struct sp_pool *pool, size_t keep, enum aim aim) {
     size_t rounded, buried;
     struct sp_outcome first = sp_defer_bury_all(pool, &buried);
-    struct sp_outcome outcome = sp_outcome_done();
     if (sp_checked_round_up(keep, pool->device->vmm.granule, &rounded) &&
         sp_load_relaxed(&pool->reserved) > rounded && may_release(pool)) {
         make_ready(pool);
-        outcome = release_ready(pool, &rounded, aim);
+        first = sp_outcome_first(first, release_ready(pool, &rounded, aim));
     }
-    return sp_is_done(first) ? outcome : first;
+    return first;
 }
 
 struct sp_outcome sp_trim_to(struct sp_pool *pool, size_t keep) {
@@ -297,8 +289,7 @@ struct sp_outcome sp_trim_to(struct sp_pool *pool, size_t keep) {
 }
 
 struct sp_outcome sp_trim_by(struct sp_pool *pool, uint64_t bytes) {
-    uint64_t reserved = sp_load_relaxed(&pool->reserved);
-    return trim(pool, sp_excess(reserved, bytes), NEEDED);
+    return trim(pool, sp_excess(sp_load_relaxed(&pool->reserved), bytes), NEEDED);
 }
 
 struct sp_outcome sp_trim_for_program(struct sp_pool *pool, size_t keep) {
@@ -309,37 +300,30 @@ struct sp_outcome sp_trim_for_program(struct sp_pool *pool, size_t keep) {
     return sp_trim_to(pool, keep);
 }
 
-// The pool was synchronised: with a release delay an interval ends, before what was in use is made
-// ready, and another begins.
-static void note_synchronize(struct sp_pool *pool) {
-    if (!sp_retain_has_delay(pool)) {
-        make_ready(pool);
-        return;
-    }
-    sp_lock_acquire(&pool->lock);
-    sp_retain_end_interval(pool);
-    sp_lock_release(&pool->lock);
-    make_ready(pool);
-    sp_lock_acquire(&pool->lock);
-    sp_settle_all(pool);
-    sp_retain_begin_interval(pool);
-    sp_lock_release(&pool->lock);
-}
-
+// An interval of the release delay ends, before what was in use is made ready, and another begins.
+// Each synchronise counts for that, however soon the worker comes.
 void sp_trim_at_synchronize(struct sp_pool *pool) {
     size_t buried;
     if (!sp_defer_serves(pool))
         sp_defer_bury_all(pool, &buried);
-    if (sp_load_relaxed(&pool->reserved) <= sp_retain_at_least(pool) ||
-        !(may_release(pool) || sp_retain_has_delay(pool)))
-        return;
     bool delays = sp_retain_has_delay(pool);
-    if (delays)
-        note_synchronize(pool); // each counts, however soon the worker comes
+    if (sp_load_relaxed(&pool->reserved) <= sp_retain_at_least(pool) ||
+        !(may_release(pool) || delays))
+        return;
+    if (delays) {
+        sp_lock_acquire(&pool->lock);
+        sp_retain_end_interval(pool);
+        sp_lock_release(&pool->lock);
+        make_ready(pool);
+        sp_lock_acquire(&pool->lock);
+        sp_settle_all(pool);
+        sp_retain_begin_interval(pool);
+        sp_lock_release(&pool->lock);
+    }
     if (sp_defer_trim(pool))
         return;
     if (!delays)
-        note_synchronize(pool);
+        make_ready(pool);
     release_ready(pool, NULL, ALL);
 }
 

@@ -3,13 +3,11 @@
 //
 // Under the pool's lock the extents that lie wholly in ready memory are sorted by size. As many as
 // are to go are chosen, the largest that fit first, and cut out of the tiers (BUSY). Then, without
-// the lock, each is unmapped and becomes a hole. An extent that the driver doesn't take stays what
-// it was, ready memory. On a plain device a release waits for all work of the device.
+// the lock, each is unmapped and becomes a hole. One that the driver doesn't take stays ready.
 //
-// Extents differ in size, so taking them whole can overshoot. What is kept must be at least what
-// was asked to be kept, as with CUDA's pool; so when the last extent is larger than what is still
-// to go, it goes and the difference is mapped anew. On a plain device (vmm/device.h) nothing can be
-// mapped anew, and such an extent stays.
+// What is kept must be at least what was asked to be kept, as with CUDA's pool; so when the last
+// extent is larger than what is still to go, it goes and the difference is mapped anew. On a plain
+// device (vmm/device.h) nothing can be mapped anew, and such an extent stays.
 #ifndef STREAMPOOL_SUPPLY_TRIM_H
 #define STREAMPOOL_SUPPLY_TRIM_H
 
@@ -23,15 +21,11 @@ struct sp_outcome sp_trim_to(struct sp_pool *pool, size_t keep);
 // (vmm/device.h) of more, where none is as small. Buries zombies, too.
 struct sp_outcome sp_trim_by(struct sp_pool *pool, uint64_t bytes);
 
-// On a plain device a trim gives the map lock back while the driver waits. So that one thread at a
-// time trims pools of the device, it holds device.gives, which this takes and returns; null, and
-// nothing taken, on another device.
+// On a plain device a trim gives the map lock back while the driver waits for all work. So that one
+// thread at a time trims pools of the device, it holds device.gives, which this takes and returns;
+// null on another device.
 struct sp_lock *sp_trim_begin_giving(struct sp_device *device);
 void sp_trim_end_giving(struct sp_lock *gives);
-
-// Waits until memory that is being given back has gone. False on a device where nobody waits for
-// that. No lock is held.
-bool sp_trim_await_giving(struct sp_device *device);
 
 // Takes note of what a reset of the device has taken of the pool's memory (region/segment.h), and
 // drops what was freed of that. True when something was dropped. No lock is held.
@@ -44,13 +38,11 @@ void sp_trim_at_synchronize(struct sp_pool *pool);
 // Trims the pool for the program, which then needs no more than `keep` of what it had primed.
 struct sp_outcome sp_trim_for_program(struct sp_pool *pool, size_t keep);
 
-// Releases one extent of what a trim to the threshold would release now, and tells how many bytes
-// that was, 0 for none. The pool was `synchronized` since the last time. The map lock is held, and
-// device.gives as above.
+// Releases one extent of what a trim to the threshold would release now, and tells its bytes, or 0.
+// The pool was `synchronized` since the last time. The map lock is held, and device.gives as above.
 struct sp_outcome sp_trim_one(struct sp_pool *pool, bool synchronized, uint64_t *released);
 
-// Releases whole free extents of `bytes` or more together, if there are as many; else does nothing.
-// True when something was released.
+// Releases whole free extents of `bytes` or more together; false, and nothing, if there is less.
 bool sp_trim_make_room(struct sp_pool *pool, size_t bytes);
 
 // Returns the bytes that a trim to 0 would release now.

@@ -9,8 +9,6 @@
 #include "tell/text.h"
 #include "tell/walk.h"
 
-// -------------------------------------------------------------------------- what lies in lists
-
 // To its chain such a block is taken, or at home stitched.
 static void add_listed(void *context, const struct sp_block *block) {
     const struct sp_request *request = context;
@@ -66,10 +64,6 @@ static void add_other_kind(void *context, const struct sp_block *block) {
     growth->otherKinds += sp_free_extents_is_free(block) ? block->size : 0;
 }
 
-static CUstream handle_of(const struct sp_stream *stream) {
-    return stream ? sp_stream_handle_now(stream) : NULL;
-}
-
 static void note_free_locked(const struct sp_request *request) {
     static const struct sp_walk_visitor tallies = {.piece = add_piece, .extent = add_extent};
     static const struct sp_walk_visitor others = {.block = add_other_kind};
@@ -91,9 +85,9 @@ static void note_free_locked(const struct sp_request *request) {
     sp_shortage_add_room(&pending, request, pool, own, SP_PENDING);
     sp_shortage_add_room(&unfenced, request, pool, own, SP_UNFENCED);
     growth->largestPiece = here.largest;
-    growth->pendingStream = handle_of(pending.most);
+    growth->pendingStream = pending.most ? sp_stream_handle_now(pending.most) : NULL;
     growth->pendingStreamBytes = pending.most_bytes;
-    growth->unfencedStream = handle_of(unfenced.most);
+    growth->unfencedStream = unfenced.most ? sp_stream_handle_now(unfenced.most) : NULL;
     growth->unfencedStreamBytes = unfenced.most_bytes;
 }
 

@@ -3,8 +3,7 @@
 //
 // A request that climbs the ladder of a watched pool has a struct to be filled in. Whoever is about
 // to map memory for it has the pool looked through before anything is set aside (tell/shortage.h),
-// which moves nothing, and what was mapped noted afterwards. A remap that is refused is noted where
-// that happens.
+// and what was mapped, or refused, noted afterwards.
 //
 // A thread tells one growth at a time: what grows while an observer runs isn't told. The lock
 // `telling` is taken with no other lock held. It guards the observer.

@@ -6,8 +6,6 @@
 
 enum look { LOOK_FREE, LOOK_LIVE, LOOK_AGAIN };
 
-// ------------------------------------------------------------------------------------------- lanes
-
 // The pool of a live block stays; its handle doesn't, if the pool was destroyed. False for a lane
 // that is nobody's by now.
 static bool describe_lane(struct poolPointerAttributes *attributes, struct sp_lane *lane) {
@@ -29,13 +27,6 @@ static void describe_place(struct poolPointerAttributes *attributes, uint64_t ba
     attributes->size = size;
     attributes->extents = sp_page_map_count_pieces(base, size);
 }
-
-// The reads that follow come behind all that came before.
-static void end_of_reads(void) {
-    atomic_thread_fence(memory_order_acquire);
-}
-
-// ------------------------------------------------------------------------------------------- slabs
 
 // The bytes that were asked for with a slab's block, or 0 where it isn't live. A slab sets a
 // block's bit in one word before it takes that in another one away, and notes what was asked for
@@ -64,13 +55,11 @@ static enum look look_in_slab(struct poolPointerAttributes *attributes, uintptr_
         return LOOK_FREE;
     describe_place(attributes, begin + index * class->block_size, class->block_size);
     attributes->requestedSize = asked;
-    end_of_reads();
+    atomic_thread_fence(memory_order_acquire); // what follows is read behind all of that
     bool is_same = sp_load_plain(&slab->address) == begin && sp_load_plain(&slab->owner) == lane &&
                    asked_for(slab, index) == asked && sp_owner_of(address) == owner;
     return is_same ? LOOK_LIVE : LOOK_AGAIN;
 }
-
-// ------------------------------------------------------------------------------------ large blocks
 
 static enum look look_at_block(struct poolPointerAttributes *attributes, struct sp_block *block,
                                uint64_t address) {
@@ -83,7 +72,7 @@ static enum look look_at_block(struct poolPointerAttributes *attributes, struct 
         return LOOK_FREE;
     describe_place(attributes, begin, size);
     attributes->requestedSize = requested;
-    end_of_reads();
+    atomic_thread_fence(memory_order_acquire); // what follows is read behind all of that
     bool is_same = sp_load_plain(&block->address) == begin && sp_load_plain(&block->size) == size &&
                    sp_load_plain(&block->requested) == requested &&
                    sp_owner_block_lane(block) == lane;
@@ -118,19 +107,12 @@ static struct sp_block *find_block(uint64_t address) {
     return block;
 }
 
-// -------------------------------------------------------------------------------------------- both
-
-static struct poolPointerAttributes nothing_known(enum poolPointerState state) {
-    return (struct poolPointerAttributes){.state = state, .device = -1};
-}
-
 void sp_pointer_look(struct poolPointerAttributes *attributes, uint64_t address) {
+    struct poolPointerAttributes found = {.state = poolPointerForeign, .device = -1};
     enum look seen = LOOK_FREE;
-    struct poolPointerAttributes found = nothing_known(poolPointerForeign);
-    if (!sp_page_map_has(address)) {
-        *attributes = found;
+    *attributes = found;
+    if (!sp_page_map_has(address))
         return;
-    }
     do {
         uintptr_t owner = sp_owner_of(address);
         struct sp_block *block = sp_owner_slab(owner) ? NULL : find_block(address);
@@ -138,5 +120,7 @@ void sp_pointer_look(struct poolPointerAttributes *attributes, uint64_t address)
                : block              ? look_at_block(&found, block, address)
                                     : LOOK_FREE;
     } while (seen == LOOK_AGAIN);
-    *attributes = seen == LOOK_LIVE ? found : nothing_known(poolPointerFree);
+    attributes->state = poolPointerFree;
+    if (seen == LOOK_LIVE)
+        *attributes = found;
 }

@@ -71,22 +71,17 @@ static void say_device_for(const struct sp_shortage *shortage, unsigned parts,
     say_device(shortage, is_of_current_context(room) ? "" : where, text);
 }
 
-// A stream that was destroyed can't be synchronised, nor a per-thread one by any other thread. The
-// legacy stream is that of the current context.
-static bool can_be_synchronized(const struct sp_stream *stream) {
-    bool is_gone = sp_load_relaxed(&stream->gone);
-    if (sp_stream_handle_now(stream) == CU_STREAM_PER_THREAD || is_gone)
-        return false;
-    return !sp_stream_is_legacy(sp_stream_handle_now(stream)) ||
-           sp_context_is_current(stream->context, stream->context_id);
-}
-
-// Names a stream where it alone holds all of it back, and nothing else is needed.
+// Names a stream where it alone holds all of it back, and nothing else is needed. One that was
+// destroyed can't be synchronised, nor a per-thread one by any other thread. The legacy stream is
+// that of the current context.
 static void advise_wait(const struct sp_shortage *shortage, unsigned part, struct sp_text *text) {
     struct sp_room room = sp_shortage_room(shortage, part);
     unsigned ready = room.stays_mine ? SP_READY : SP_READY | part;
     bool is_enough = sp_shortage_fits(shortage, SP_HERE | part, ready, 0);
-    if (!is_enough || !room.holder || room.several || !can_be_synchronized(room.holder)) {
+    CUstream handle = room.holder ? sp_stream_handle_now(room.holder) : NULL;
+    if (!is_enough || !room.holder || room.several || handle == CU_STREAM_PER_THREAD ||
+        sp_load_relaxed(&room.holder->gone) ||
+        (sp_stream_is_legacy(handle) && !is_of_current_context(room))) {
         say_device_for(shortage, is_enough ? part : SP_HERE | part, text);
         return;
     }
@@ -169,17 +164,6 @@ static uint64_t growth_at_last(const struct sp_shortage *shortage) {
     return sp_min(climb.beside, climb.anew);
 }
 
-static void say_who_has_the_device(const struct sp_shortage *shortage, struct sp_text *text) {
-    uint64_t total = shortage->request->pool->device->vmm.total_memory;
-    uint64_t known = shortage->on_device + shortage->reserved + shortage->others_reserved;
-    sp_text_add(text, "nothing but freeing helps: other pools of the device hold %s",
-                sp_text_bytes(shortage->others_reserved).text);
-    if (shortage->others_free > 0)
-        sp_text_add(text, " (%s of it free)", sp_text_bytes(shortage->others_free).text);
-    if (shortage->knows_device && known < total)
-        sp_text_add(text, ", and what isn't of any pool %s", sp_text_bytes(total - known).text);
-}
-
 // Other pools give back what a request needs as a whole, and not what it lacks beside free memory.
 // True when that was told.
 static bool advise_trims(const struct sp_shortage *shortage, struct sp_text *text) {
@@ -193,6 +177,8 @@ static bool advise_trims(const struct sp_shortage *shortage, struct sp_text *tex
 }
 
 static void advise_for_full_device(const struct sp_shortage *shortage, struct sp_text *text) {
+    uint64_t total = shortage->request->pool->device->vmm.total_memory;
+    uint64_t known = shortage->on_device + shortage->reserved + shortage->others_reserved;
     uint64_t whole = sp_shortage_room(shortage, SP_ALL).whole;
     whole += sp_shortage_others(shortage, SP_ALL).whole;
     if (shortage->on_device >= shortage->least)
@@ -201,8 +187,14 @@ static void advise_for_full_device(const struct sp_shortage *shortage, struct sp
         sp_text_add(text,
                     "nobody knows what the device has free: another try after "
                     "poolDeviceSynchronize may do");
-    else if (!advise_trims(shortage, text))
-        say_who_has_the_device(shortage, text);
+    else if (!advise_trims(shortage, text)) {
+        sp_text_add(text, "nothing but freeing helps: other pools of the device hold %s",
+                    sp_text_bytes(shortage->others_reserved).text);
+        if (shortage->others_free > 0)
+            sp_text_add(text, " (%s of it free)", sp_text_bytes(shortage->others_free).text);
+        if (shortage->knows_device && known < total)
+            sp_text_add(text, ", and what isn't of any pool %s", sp_text_bytes(total - known).text);
+    }
 }
 
 // Without the flag the pool could grow by what the device has.
@@ -326,29 +318,25 @@ static void say_held(struct sp_room room, const char *how, struct sp_text *text)
                     sp_text_stream(room.most).text);
 }
 
-static void say_figures(const struct sp_shortage *shortage, struct sp_text *text) {
-    struct sp_room all = sp_shortage_room(shortage, SP_ALL);
-    struct sp_room here = sp_shortage_room(shortage, SP_HERE);
-    sp_text_add(text, "; in use %s of %s reserved, free here %s (largest piece %s), pending",
-                sp_text_bytes(shortage->used).text, sp_text_bytes(shortage->reserved).text,
-                sp_text_bytes(here.useful).text, sp_text_bytes(here.largest).text);
-    say_held(sp_shortage_room(shortage, SP_PENDING), "behind", text);
-    sp_text_add(text, ", unfenced");
-    say_held(sp_shortage_room(shortage, SP_UNFENCED), "of", text);
-    sp_text_add(text, ", pinned in pieces %s", sp_text_bytes(all.bytes - all.whole).text);
-    if (shortage->knows_device)
-        sp_text_add(text, ", free on the device %s", sp_text_bytes(shortage->on_device).text);
-}
-
 poolError_t sp_refusal_tell(const struct sp_shortage *shortage, struct sp_outcome lacking) {
     struct sp_text text = {.length = 0};
+    struct sp_room all = sp_shortage_room(shortage, SP_ALL);
+    struct sp_room here = sp_shortage_room(shortage, SP_HERE);
     size_t asked = shortage->asked;
     sp_text_add(&text, "no room for %zu bytes", asked);
     if (asked >= (size_t)1 << 20)
         sp_text_add(&text, " (%s)", sp_text_bytes(asked).text);
     sp_text_add(&text, ": ");
     say_cause(shortage, lacking.entry_point, &text);
-    say_figures(shortage, &text);
+    sp_text_add(&text, "; in use %s of %s reserved, free here %s (largest piece %s), pending",
+                sp_text_bytes(shortage->used).text, sp_text_bytes(shortage->reserved).text,
+                sp_text_bytes(here.useful).text, sp_text_bytes(here.largest).text);
+    say_held(sp_shortage_room(shortage, SP_PENDING), "behind", &text);
+    sp_text_add(&text, ", unfenced");
+    say_held(sp_shortage_room(shortage, SP_UNFENCED), "of", &text);
+    sp_text_add(&text, ", pinned in pieces %s", sp_text_bytes(all.bytes - all.whole).text);
+    if (shortage->knows_device)
+        sp_text_add(&text, ", free on the device %s", sp_text_bytes(shortage->on_device).text);
     sp_text_add(&text, "; ");
     say_advice(shortage, &text);
     sp_fail(poolErrorMemoryAllocation, "%s", text.buffer);

@@ -20,19 +20,23 @@ struct look {
     struct sp_pool *pool;
     unsigned parts;
     struct sp_room *room;
-    const struct sp_block *first,
-        *last; // the neighbours of these parts that were met last, or null
+    const struct sp_block *first, *last; // the last neighbours of these parts, or null
 };
 
 static bool is_own(const struct look *look) {
     return look->pool == look->request->pool;
 }
 
-// --------------------------------------------------------------------------------------- the parts
-
-// A wait on the host asks the events of the taker's context, and the legacy stream. A deterministic
+// 0 for a block that isn't free. Nothing of another pool is the stream's. A wait on the host brings
+// what it asks about: the events of the taker's context, and the legacy stream. A deterministic
 // pool goes by no answer.
-static bool is_had_by_wait(const struct look *look, const struct sp_block *block) {
+static unsigned part_of(const struct look *look, const struct sp_block *block) {
+    if (is_own(look))
+        return sp_request_part(look->request, block);
+    if (!sp_free_extents_is_free(block))
+        return 0;
+    if (sp_settle_is_complete(look->pool, &block->fences))
+        return SP_READY;
     bool is_had = !sp_pool_is_deterministic(look->pool);
     for (uint32_t i = 0; is_had && i < block->fences.count; i++) {
         struct sp_fence fence = *sp_fence_set_at(&block->fences, i);
@@ -42,18 +46,7 @@ static bool is_had_by_wait(const struct look *look, const struct sp_block *block
                   (fence.sequence <= sp_pool_covered_of(look->pool, stream) ||
                    sp_indirect_is_seen_by_legacy(stream)));
     }
-    return is_had;
-}
-
-// 0 for a block that isn't free. Nothing of another pool is the stream's.
-static unsigned part_of(const struct look *look, const struct sp_block *block) {
-    if (is_own(look))
-        return sp_request_part(look->request, block);
-    if (!sp_free_extents_is_free(block))
-        return 0;
-    if (sp_settle_is_complete(look->pool, &block->fences))
-        return SP_READY;
-    return is_had_by_wait(look, block) ? SP_PENDING : SP_UNFENCED;
+    return is_had ? SP_PENDING : SP_UNFENCED;
 }
 
 // ----------------------------------------------------------------------------- who holds them back
@@ -64,23 +57,6 @@ static bool holds_back(const struct look *look, unsigned part, struct sp_fence f
     if (!is_own(look) || part == SP_MINE)
         return !sp_pool_knows(look->pool, fence);
     return sp_request_rule(look->request, &alone) > look->request->reach;
-}
-
-static void note_holders(const struct look *look, unsigned part, const struct sp_block *block) {
-    struct sp_room *room = look->room;
-    for (uint32_t i = 0; i < block->fences.count; i++) {
-        struct sp_fence fence = *sp_fence_set_at(&block->fences, i);
-        const struct sp_stream *stream = sp_stream_at(fence.slot);
-        if (!holds_back(look, part, fence)) {
-            room->stays_mine = room->stays_mine || !sp_pool_knows(look->pool, fence);
-            continue;
-        }
-        const struct sp_stream *one = room->holder ? room->holder : stream;
-        room->holder = one;
-        room->several = room->several || one != stream;
-        room->several_contexts =
-            room->several_contexts || !sp_stream_is_of(stream, one->context, one->context_id);
-    }
 }
 
 // The memory that streams hold back, of those whose slots are from `from` on. Others are left to
@@ -137,6 +113,7 @@ static void add_neighbours(const struct look *look) {
 
 static void look_at_block(void *context, const struct sp_block *block) {
     struct look *look = context;
+    struct sp_room *room = look->room;
     unsigned part = part_of(look, block) & look->parts;
     if (part && look->last && look->last->next == block) {
         look->last = block;
@@ -144,8 +121,18 @@ static void look_at_block(void *context, const struct sp_block *block) {
         add_neighbours(look);
         look->first = look->last = block;
     }
-    if (part)
-        note_holders(look, part, block);
+    for (uint32_t i = 0; part && i < block->fences.count; i++) {
+        struct sp_fence fence = *sp_fence_set_at(&block->fences, i);
+        const struct sp_stream *stream = sp_stream_at(fence.slot);
+        if (!holds_back(look, part, fence)) {
+            room->stays_mine |= !sp_pool_knows(look->pool, fence);
+            continue;
+        }
+        const struct sp_stream *one = room->holder ? room->holder : stream;
+        room->holder = one;
+        room->several |= one != stream;
+        room->several_contexts |= !sp_stream_is_of(stream, one->context, one->context_id);
+    }
 }
 
 void sp_shortage_add_room(struct sp_room *room, const struct sp_request *request,
@@ -164,22 +151,6 @@ void sp_shortage_add_room(struct sp_room *room, const struct sp_request *request
 
 // ---------------------------------------------------------------------------------- the shortage
 
-static enum sp_lack lack_of(struct sp_outcome lacking) {
-    switch (lacking.cause) {
-    case SP_NO_HOST_MEMORY:
-        return SP_LACK_HOST;
-    case SP_BEYOND_LIMIT:
-        return SP_LACK_LIMIT;
-    case SP_FORBIDDEN:
-        return SP_LACK_FLAG;
-    default: // memory comes from the device by these calls: cuMemAlloc on a plain one
-        return strcmp(lacking.entry_point, "cuMemCreate") == 0 ||
-                       strcmp(lacking.entry_point, "cuMemAlloc") == 0
-                   ? SP_LACK_DEVICE
-                   : SP_LACK_DRIVER;
-    }
-}
-
 static void begin_look(struct sp_pool *pool) {
     sp_pool_begin_mapping(pool);
     sp_lock_acquire(&pool->lock);
@@ -190,14 +161,22 @@ static void end_look(struct sp_pool *pool) {
     sp_pool_end_mapping(pool);
 }
 
-// The addresses of lost blocks that are in use, in whichever pool, are not to be had. Where nobody
+// Memory comes from the device by cuMemCreate, and by cuMemAlloc on a plain one. The addresses of
+// lost blocks that are in use, in whichever pool, are not to be had. Where nobody
 // knows what the device has free, it has nothing if it has just said so, and else enough.
 struct sp_shortage sp_shortage_look(const struct sp_request *request, struct sp_outcome lacking,
                                     size_t asked) {
-    struct sp_shortage shortage = {.request = request, .lack = lack_of(lacking), .asked = asked};
+    struct sp_shortage shortage = {.request = request, .asked = asked};
     struct sp_pool *pool = request->pool;
     size_t granule = pool->device->vmm.granule;
     CUcontext context = sp_request_context(request);
+    shortage.lack = lacking.cause == SP_NO_HOST_MEMORY ? SP_LACK_HOST
+                    : lacking.cause == SP_BEYOND_LIMIT ? SP_LACK_LIMIT
+                    : lacking.cause == SP_FORBIDDEN    ? SP_LACK_FLAG
+                    : strcmp(lacking.entry_point, "cuMemCreate") == 0 ||
+                            strcmp(lacking.entry_point, "cuMemAlloc") == 0
+                        ? SP_LACK_DEVICE
+                        : SP_LACK_DRIVER;
     for (struct sp_pool *any = NULL; (any = sp_device_next_pool(pool->device, any));)
         shortage.has_lost |= sp_load_relaxed(&any->lost) > sp_load_relaxed(&any->lost_whole);
     shortage.needed = sp_round_up(request->size, granule);

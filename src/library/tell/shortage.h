@@ -5,9 +5,8 @@
 // Other pools can give back what nobody uses any more. They are looked through if the device has
 // too little. Of their memory that is called pending which a wait on the host brings.
 //
-// Nothing here moves anything: what the lanes of the pools hold was collected before
-// (calls/sight.h). The driver is asked for nothing but what the device has free. No lock is held
-// but where it says so.
+// Nothing here moves anything: what the lanes hold was collected before (calls/sight.h). The driver
+// is asked for nothing but what the device has free. No lock is held but where it says so.
 #ifndef STREAMPOOL_TELL_SHORTAGE_H
 #define STREAMPOOL_TELL_SHORTAGE_H
 
@@ -22,8 +21,7 @@ struct sp_room {
     const struct sp_stream *holder; // a stream that holds some of it back, or null
     bool several, several_contexts; // there are others, and some of other contexts
     bool stays_mine; // some of it is the stream's to have by its order once these are complete
-    const struct sp_stream
-        *most; // that holds back most of pending or unfenced memory alone, or null
+    const struct sp_stream *most; // holds back most of pending or unfenced memory alone, or null
     uint64_t most_bytes;
 };
 

@@ -49,7 +49,6 @@ uint64_t sp_statistic_of_lanes(struct sp_pool *pool, enum sp_statistic statistic
 // The memory of a pool.
 struct memory {
     const struct sp_pool *pool;
-    uint64_t address_space;
     uint64_t extents;
     uint64_t pinned, pending;
     uint64_t unused; // of the extent that is looked at
@@ -97,14 +96,15 @@ static void add_extent(void *context, const struct sp_extent *extent) {
     memory->unused = 0;
 }
 
-static void add_addresses(void *context, const struct sp_block *block) {
-    ((struct memory *)context)->address_space += block->size;
-}
-
-static uint64_t add_views(const struct sp_list *views) {
+static uint64_t address_space(const struct sp_pool *pool) {
     uint64_t sum = 0;
-    SP_LIST_FOR_EACH_OF(struct sp_stitch, stitch, by_use, views)
-        sum += stitch->alias->size;
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++)
+        SP_LIST_FOR_EACH_OF(const struct sp_segment, segment, link, &pool->regions[kind].segments)
+            sum += segment->chain.size;
+    SP_LIST_FOR_EACH_OF(const struct sp_stitch, kept, by_use, &pool->kept.views)
+        sum += kept->alias->size;
+    SP_LIST_FOR_EACH_OF(const struct sp_stitch, zombie, by_use, &pool->kept.zombies)
+        sum += zombie->alias->size;
     return sum;
 }
 
@@ -137,8 +137,6 @@ static uint64_t largest_without_growth(const struct sp_pool *pool) {
     return largest;
 }
 
-// ---------------------------------------------------------------------------------- pending memory
-
 static void add_listed(void *context, const struct sp_block *block) {
     struct memory *memory = context;
     memory->pending += sp_settle_is_complete(memory->pool, &block->fences) ? 0 : block->size;
@@ -151,20 +149,6 @@ static void add_free(void *context, const struct sp_block *block) {
         add_listed(context, block);
 }
 
-// A lane's lock is taken before the pool's, so the two sums are not of one moment when other
-// threads use the pool.
-static uint64_t pending_bytes(struct sp_pool *pool) {
-    static const struct sp_walk_visitor sum = {.block = add_free};
-    struct memory memory = {.pool = pool};
-    sp_lock_acquire(&pool->lock);
-    sp_walk_pool(pool, SP_WALK_ALL, &sum, &memory);
-    sp_lock_release(&pool->lock);
-    sp_walk_lists(pool, add_listed, &memory);
-    return memory.pending;
-}
-
-// ------------------------------------------------------------------------------------------ gauges
-
 static uint64_t gauge_locked(const struct sp_pool *pool, enum poolMemPoolAttr attribute) {
     switch (attribute) {
     case poolMemPoolStatKeptViews:
@@ -174,8 +158,7 @@ static uint64_t gauge_locked(const struct sp_pool *pool, enum poolMemPoolAttr at
     case poolMemPoolStatZombies:
         return sp_load_relaxed(&pool->kept.zombie_count);
     case poolMemPoolStatAddressSpace:
-        return look_through(pool, (struct sp_walk_visitor){.block = add_addresses}).address_space +
-               add_views(&pool->kept.views) + add_views(&pool->kept.zombies);
+        return address_space(pool);
     case poolMemPoolStatLargestFree:
         return if_a_page(largest_ready(pool, SP_REGION_LARGE));
     case poolMemPoolStatLargestRemapped:
@@ -192,7 +175,8 @@ static uint64_t gauge_locked(const struct sp_pool *pool, enum poolMemPoolAttr at
 }
 
 // A record that a lane had counted when counting began anew, and that failed then, would leave less
-// than none.
+// than none. Of pending memory a part lies in lanes, whose locks are taken before the pool's: so
+// its two parts are not of one moment when other threads use the pool.
 bool sp_statistic_read(struct sp_pool *pool, enum poolMemPoolAttr attribute, uint64_t *value) {
     enum sp_statistic statistic = sp_statistic_of(attribute);
     if (!sp_statistic_name(attribute))
@@ -202,7 +186,13 @@ bool sp_statistic_read(struct sp_pool *pool, enum poolMemPoolAttr attribute, uin
             sp_load_relaxed(&pool->statistics[statistic]) + sp_statistic_of_lanes(pool, statistic);
         *value = (int64_t)count < 0 ? 0 : count;
     } else if (attribute == poolMemPoolStatPendingBytes) {
-        *value = pending_bytes(pool);
+        static const struct sp_walk_visitor sum = {.block = add_free};
+        struct memory memory = {.pool = pool};
+        sp_lock_acquire(&pool->lock);
+        sp_walk_pool(pool, SP_WALK_ALL, &sum, &memory);
+        sp_lock_release(&pool->lock);
+        sp_walk_lists(pool, add_listed, &memory);
+        *value = memory.pending;
     } else {
         sp_lock_acquire(&pool->map_lock);
         sp_lock_acquire(&pool->lock);

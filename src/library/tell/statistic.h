@@ -1,9 +1,9 @@
 // Statistics: what a pool counts of its calls, and gauges, which tell how it stands. The public
 // header lists them. Nothing counts a gauge as it changes, so it is found by looking.
 //
-// Reading one moves nothing, so a program may do it often and still be served what it would have
-// been. Memory that lanes hold free is free, and so is memory whose work has completed: who reads
-// the largest block has that collected first (region/collect.h).
+// Reading one moves nothing, so a program may do it often and be served as without. Memory that
+// lanes hold free is free, and so is memory whose work has completed: who reads the largest block
+// has that collected first (region/collect.h).
 #ifndef STREAMPOOL_TELL_STATISTIC_H
 #define STREAMPOOL_TELL_STATISTIC_H
 

@@ -34,8 +34,6 @@ void sp_tell_add(struct sp_tell_pool *sum, const struct sp_tell_pool *pool) {
         sum->statistics[i] += pool->statistics[i];
 }
 
-// ------------------------------------------------------------------------------- destroyed pools
-
 void sp_tell_keep_destroyed(void) {
     sp_store_relaxed(&keeps_destroyed, true);
 }
@@ -51,29 +49,22 @@ void sp_tell_note_destroyed(struct sp_pool *pool) {
     sp_lock_release(&lock);
 }
 
-// --------------------------------------------------------------------------------------- all pools
-
-// Reading takes the pool's lock.
-static bool visit_pool(struct sp_pool *pool, void (*visit)(const struct sp_tell_pool *, void *),
-                       void *data) {
-    if (sp_load_relaxed(&pool->destroyed) || sp_load_relaxed(&pool->reserved_high) == 0)
-        return true;
-    if (!sp_lock_try_for(&pool->lock, SP_SECOND))
-        return false;
-    sp_lock_release(&pool->lock);
-    struct sp_tell_pool told = sp_tell_read(pool);
-    visit(&told, data);
-    return true;
-}
-
 bool sp_tell_visit(void (*visit)(const struct sp_tell_pool *pool, void *data), void *data) {
     struct sp_device *device = NULL;
     bool whole = true;
     while (whole && (device = sp_device_next(device))) {
         if (!sp_lock_try_for(&device->lock, SP_SECOND))
             return false;
-        SP_LIST_FOR_EACH_OF(struct sp_pool, pool, listing.link, &device->pools)
-            whole = whole && visit_pool(pool, visit, data);
+        SP_LIST_FOR_EACH_OF(struct sp_pool, pool, listing.link, &device->pools) {
+            if (sp_load_relaxed(&pool->destroyed) || sp_load_relaxed(&pool->reserved_high) == 0)
+                continue;
+            whole = sp_lock_try_for(&pool->lock, SP_SECOND); // reading takes it
+            if (!whole)
+                break;
+            sp_lock_release(&pool->lock);
+            struct sp_tell_pool told = sp_tell_read(pool);
+            visit(&told, data);
+        }
         sp_lock_release(&device->lock);
     }
     if (!whole || !sp_lock_try_for(&lock, SP_SECOND))
@@ -87,9 +78,6 @@ bool sp_tell_visit(void (*visit)(const struct sp_tell_pool *pool, void *data), v
     return true;
 }
 
-// ----------------------------------------------------------------------------- summaries in words
-
-// An amount in the largest unit of which there is one at least.
 static struct sp_tell_words in_units(double amount, double step, const char *const *units,
                                      size_t count) {
     struct sp_tell_words words;

@@ -33,34 +33,19 @@ struct sp_words sp_text_stream(const struct sp_stream *stream) {
     const char *where =
         sp_context_is_current(stream->context, stream->context_id) ? "" : " of another context";
     CUstream handle = sp_stream_handle_now(stream);
-    if (handle == CU_STREAM_PER_THREAD)
-        snprintf(words.text, sizeof words.text, "a per-thread default stream%s", where);
-    else if (sp_stream_is_legacy(handle))
-        snprintf(words.text, sizeof words.text, "the legacy stream%s", where);
-    else if (sp_load_relaxed(&stream->gone))
-        snprintf(words.text, sizeof words.text, "a stream that was destroyed%s", where);
+    const char *kind = handle == CU_STREAM_PER_THREAD   ? "a per-thread default stream"
+                       : sp_stream_is_legacy(handle)    ? "the legacy stream"
+                       : sp_load_relaxed(&stream->gone) ? "a stream that was destroyed"
+                                                        : NULL;
+    if (kind)
+        snprintf(words.text, sizeof words.text, "%s%s", kind, where);
     else
         snprintf(words.text, sizeof words.text, "stream %p%s", (void *)handle, where);
     return words;
 }
 
-// ----------------------------------------------------------------------------- a growth, in words
-
 static double mib(uint64_t bytes) {
     return (double)bytes / (double)(1 << 20);
-}
-
-static void say_growth(struct sp_text *text, const struct poolMemPoolGrowth *growth) {
-    const char *kind = growth->kind == poolGrowthPages   ? "pages"
-                       : growth->kind == poolGrowthFixed ? "a fixed block"
-                                                         : "a block";
-    sp_text_add(text, "pool %p grew by %.1f MiB in %" PRIu64 " extent%s to %.1f, for %s of %.1f",
-                (void *)growth->pool, mib(growth->mapped), growth->extents,
-                growth->extents == 1 ? "" : "s", mib(growth->reservedBefore + growth->mapped), kind,
-                mib(growth->wanted));
-    if (growth->fromFree > 0)
-        sp_text_add(text, " with %.1f of free memory", mib(growth->fromFree));
-    sp_text_add(text, " on stream %p; in use %.1f", (void *)growth->stream, mib(growth->used));
 }
 
 static void say_stream(struct sp_text *text, CUstream stream, uint64_t bytes) {
@@ -68,22 +53,6 @@ static void say_stream(struct sp_text *text, CUstream stream, uint64_t bytes) {
         sp_text_add(text, " (%.1f of stream %p)", mib(bytes), (void *)stream);
     else if (bytes > 0)
         sp_text_add(text, " (%.1f of a stream that is gone)", mib(bytes));
-}
-
-static void say_free(struct sp_text *text, const struct poolMemPoolGrowth *growth) {
-    sp_text_add(text, "; free here: whole %.1f, pinned %.1f, beside pending %.1f, largest %.1f",
-                mib(growth->freeWhole), mib(growth->freePinned), mib(growth->freeBesidePending),
-                mib(growth->largestPiece));
-    sp_text_add(text, "; pending: whole %.1f, pinned %.1f", mib(growth->pendingWhole),
-                mib(growth->pendingPinned));
-    say_stream(text, growth->pendingStream, growth->pendingStreamBytes);
-    sp_text_add(text, "; unfenced: whole %.1f, pinned %.1f", mib(growth->unfencedWhole),
-                mib(growth->unfencedPinned));
-    say_stream(text, growth->unfencedStream, growth->unfencedStreamBytes);
-    sp_text_add(text, "; listed: here %.1f, pending %.1f", mib(growth->listedFree),
-                mib(growth->listedPending));
-    sp_text_add(text, "; other kinds %.1f, slack %.1f", mib(growth->otherKinds),
-                mib(growth->slack));
 }
 
 static void say_remap(struct sp_text *text, const struct poolMemPoolGrowth *growth) {
@@ -109,16 +78,38 @@ static void say_remap(struct sp_text *text, const struct poolMemPoolGrowth *grow
 void sp_text_growth(struct sp_text *text, const struct poolMemPoolGrowth *growth) {
     struct poolMemPoolGrowth known = {0};
     memcpy(&known, growth, sp_min(growth->structSize, sizeof known));
-    say_growth(text, &known);
-    say_free(text, &known);
-    say_remap(text, &known);
-    if (!known.askedDriver)
+    growth = &known;
+    const char *kind = growth->kind == poolGrowthPages   ? "pages"
+                       : growth->kind == poolGrowthFixed ? "a fixed block"
+                                                         : "a block";
+    sp_text_add(text, "pool %p grew by %.1f MiB in %" PRIu64 " extent%s to %.1f, for %s of %.1f",
+                (void *)growth->pool, mib(growth->mapped), growth->extents,
+                growth->extents == 1 ? "" : "s", mib(growth->reservedBefore + growth->mapped), kind,
+                mib(growth->wanted));
+    if (growth->fromFree > 0)
+        sp_text_add(text, " with %.1f of free memory", mib(growth->fromFree));
+    sp_text_add(text, " on stream %p; in use %.1f", (void *)growth->stream, mib(growth->used));
+    sp_text_add(text, "; free here: whole %.1f, pinned %.1f, beside pending %.1f, largest %.1f",
+                mib(growth->freeWhole), mib(growth->freePinned), mib(growth->freeBesidePending),
+                mib(growth->largestPiece));
+    sp_text_add(text, "; pending: whole %.1f, pinned %.1f", mib(growth->pendingWhole),
+                mib(growth->pendingPinned));
+    say_stream(text, growth->pendingStream, growth->pendingStreamBytes);
+    sp_text_add(text, "; unfenced: whole %.1f, pinned %.1f", mib(growth->unfencedWhole),
+                mib(growth->unfencedPinned));
+    say_stream(text, growth->unfencedStream, growth->unfencedStreamBytes);
+    sp_text_add(text, "; listed: here %.1f, pending %.1f", mib(growth->listedFree),
+                mib(growth->listedPending));
+    sp_text_add(text, "; other kinds %.1f, slack %.1f", mib(growth->otherKinds),
+                mib(growth->slack));
+    say_remap(text, growth);
+    if (!growth->askedDriver)
         sp_text_add(text, "; driver not asked");
-    sp_text_add(text, known.afterWaits ? "; no wait would do"
-                      : known.mayWait  ? "; waits come later"
-                                       : "; no waits allowed");
-    if (known.cutShort)
+    sp_text_add(text, growth->afterWaits ? "; no wait would do"
+                      : growth->mayWait  ? "; waits come later"
+                                         : "; no waits allowed");
+    if (growth->cutShort)
         sp_text_add(text, "; not all looked at");
-    if (known.afterTrim)
+    if (growth->afterTrim)
         sp_text_add(text, "; after a trim");
 }

@@ -33,24 +33,6 @@ static struct sp_outcome new_alias(struct sp_space *space, struct sp_extent *con
     return sp_outcome_done();
 }
 
-static struct sp_outcome map_all(struct sp_alias *alias, const struct sp_access *access,
-                                 struct sp_extent *const *extents) {
-    for (size_t i = 0; i < alias->count; i++) {
-        struct sp_alias_entry *entry = &alias->entries[i];
-        struct sp_outcome outcome = sp_outcome_of_driver(
-            sp_driver->cuMemMap(entry->address, entry->size, 0, extents[i]->handle, 0), "cuMemMap");
-        if (!sp_is_done(outcome))
-            return outcome;
-        entry->extent = extents[i];
-        alias->mapped++;
-        sp_page_map_set_begin(entry->address, true);
-        sp_list_push_back(&extents[i]->aliases, &entry->link);
-        sp_space_note_extent(alias->space, &entry->in_space, entry->address, entry->size,
-                             &extents[i]->in_space);
-    }
-    return sp_access_give(access, alias->space->device, alias->address, alias->size);
-}
-
 struct sp_outcome sp_alias_open(struct sp_alias **opened, void *owner, struct sp_space *space,
                                 const struct sp_access *access, struct sp_extent *const *extents,
                                 size_t count) {
@@ -59,7 +41,21 @@ struct sp_outcome sp_alias_open(struct sp_alias **opened, void *owner, struct sp
         return outcome;
     struct sp_alias *alias = *opened;
     alias->owner = owner;
-    outcome = map_all(alias, access, extents);
+    for (size_t i = 0; i < count; i++) {
+        struct sp_alias_entry *entry = &alias->entries[i];
+        outcome = sp_outcome_of_driver(
+            sp_driver->cuMemMap(entry->address, entry->size, 0, extents[i]->handle, 0), "cuMemMap");
+        if (!sp_is_done(outcome))
+            break;
+        entry->extent = extents[i];
+        alias->mapped++;
+        sp_page_map_set_begin(entry->address, true);
+        sp_list_push_back(&extents[i]->aliases, &entry->link);
+        sp_space_note_extent(space, &entry->in_space, entry->address, entry->size,
+                             &extents[i]->in_space);
+    }
+    if (sp_is_done(outcome))
+        outcome = sp_access_give(access, space->device, alias->address, alias->size);
     if (!sp_is_done(outcome) && sp_is_done(sp_alias_unmap_all(alias))) {
         sp_alias_close(alias);
         *opened = NULL;
@@ -84,14 +80,12 @@ struct sp_outcome sp_alias_unmap(struct sp_alias_entry *entry) {
 
 struct sp_outcome sp_alias_unmap_all(struct sp_alias *alias) {
     struct sp_outcome first = sp_outcome_done();
-    for (size_t i = 0; i < alias->count; i++) {
-        struct sp_outcome outcome = sp_alias_unmap(&alias->entries[i]);
-        first = sp_outcome_first(first, outcome);
-    }
+    for (size_t i = 0; i < alias->count; i++)
+        first = sp_outcome_first(first, sp_alias_unmap(&alias->entries[i]));
     return first;
 }
 
 void sp_alias_close(struct sp_alias *alias) {
-    sp_space_give(alias->space, alias->address, alias->size);
+    sp_space_give(alias->space, alias->address, alias->size, true);
     free(alias);
 }

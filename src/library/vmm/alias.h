@@ -2,11 +2,8 @@
 //
 // The driver lets an extent be mapped at several addresses at once, also while work runs on it, and
 // the bytes are equal at all of them. An *alias* is a span onto which a list of extents is mapped
-// in order, so memory that lies in pieces in a view is contiguous there. Each of its mappings can
-// be unmapped alone. An extent knows all its mappings, as it can't be released while one stands.
-//
-// Mapping and unmapping wait for nothing. As with views, the caller sees to it that nothing runs on
-// memory that it unmaps, and that one thread at a time calls: the functions take no lock.
+// in order. Each of its mappings can be unmapped alone. An extent knows all its mappings, as it
+// can't be released while one stands. Waits and threads are as with views (vmm/view.h).
 //
 //   entries lie side by side from `address` on; alias.mapped = entries with an extent
 #ifndef STREAMPOOL_VMM_ALIAS_H

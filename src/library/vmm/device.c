@@ -25,8 +25,7 @@ CUmemAllocationProp sp_vmm_device_prop(const struct sp_vmm_device *device,
 // Asks what a device with virtual memory management can do. The unit of mappings is made a whole
 // number of pages of the page map, which finds a block by its page.
 static struct sp_outcome ask_vmm(CUdevice handle, struct sp_vmm_device *device) {
-    int exports_fd = 0;
-    int rdma = 0;
+    int exports_fd = 0, rdma = 0;
     CUmemAllocationProp prop = sp_vmm_device_prop(device, CU_MEM_HANDLE_TYPE_NONE);
     struct sp_outcome outcome =
         sp_outcome_of_driver(sp_driver->cuMemGetAllocationGranularity(
@@ -75,7 +74,6 @@ struct sp_outcome sp_vmm_device_open(int ordinal, struct sp_vmm_device *device) 
     return outcome;
 }
 
-// A device on which memory was mapped can do it, whatever one call says.
 bool sp_vmm_device_change_from(struct sp_vmm_device *device,
                                const struct sp_vmm_provider *provider) {
     int untried = SP_VMM_UNTRIED;

@@ -2,9 +2,8 @@
 //
 // A *provider* is a way to get memory from the driver. There are two. The virtual one creates
 // extents and maps them at addresses that the library has reserved. The plain one takes what
-// cuMemAlloc gives (both: vmm/view.h). All that the library does otherwise for one than for the
-// other follows from the facts below. Who depends on a fact asks for it by its name, and which
-// provider it is nobody asks but the files that get memory and give it back.
+// cuMemAlloc gives (both: vmm/view.h). Who does otherwise for one than for the other asks for one
+// of the facts below by its name; only the files that get memory and give it back ask which it is.
 //
 // A device whose attribute says that it has no virtual memory calls is *plain*. So is each device
 // where the environment says so. A driver may also say that it has them, and then refuse: such a
@@ -67,7 +66,7 @@ struct sp_outcome sp_vmm_device_open(int ordinal, struct sp_vmm_device *device);
     } while (0)
 
 // The driver refuses the memory that this provider asked for. Tells whether the device has another
-// provider by now, by which it may be had.
+// one by now.
 bool sp_vmm_device_change_from(struct sp_vmm_device *device,
                                const struct sp_vmm_provider *provider);
 
@@ -97,13 +96,12 @@ static inline void sp_access_note(struct sp_access *access, int ordinal, CUmemAc
 bool sp_access_has_peers(const struct sp_access *access);
 void sp_access_clear(struct sp_access *access);
 
-// Gives access to whole extents that were just mapped: to the device, and to the peers (null: there
-// are none). It is one driver call.
+// Gives access to whole extents that were just mapped, by one driver call: to the device, and to
+// the peers (null: there are none).
 struct sp_outcome sp_access_give(const struct sp_access *access, const struct sp_vmm_device *device,
                                  CUdeviceptr address, size_t size);
 
-// Sets these accesses for one mapping, or several side by side, and leaves all others. It is one
-// driver call.
+// Sets these accesses, and no others, for mappings that lie side by side, by one driver call.
 struct sp_outcome sp_access_set(CUdeviceptr address, size_t size,
                                 const CUmemAccessDesc *descriptors, size_t count);
 

@@ -127,8 +127,7 @@ static bool adjacent(const struct sp_span *low, const struct sp_span *high) {
     return low && high && low->range == high->range && low->address + low->size == high->address;
 }
 
-// Takes a neighbour of the given piece out of the trees and makes the two one span. The node
-// becomes spare.
+// Makes a neighbour and the given piece one span, which is in no tree. The node becomes spare.
 static void absorb(struct sp_spans *spans, struct sp_span *given, struct sp_span *neighbour) {
     remove_span(spans, neighbour);
     given->address = sp_min(given->address, neighbour->address);
@@ -136,37 +135,28 @@ static void absorb(struct sp_spans *spans, struct sp_span *given, struct sp_span
     sp_list_push_front(&spans->spare, &neighbour->link);
 }
 
-// ----------------------------------------------------------------------------------------- ranges
-
 // Reserves a range of space->range_size bytes and its part of the page map, both or neither. Where
 // the system refuses, it tries half as many again and again, down to `least`.
-static struct sp_outcome reserve_largest(const struct sp_space *space, size_t least,
-                                         CUdeviceptr *address, size_t *size) {
-    size_t granule = space->device->granule;
-    *size = sp_max(space->range_size, least);
-    for (;;) {
-        struct sp_outcome outcome = sp_outcome_of_driver(
-            sp_driver->cuMemAddressReserve(address, *size, granule, 0, 0), "cuMemAddressReserve");
-        if (sp_is_done(outcome) && !sp_page_map_add(*address, *size)) {
-            (void)sp_outcome_of_driver(sp_driver->cuMemAddressFree(*address, *size),
-                                       "cuMemAddressFree");
-            outcome = sp_outcome_of(SP_NO_HOST_MEMORY);
-        }
-        if (sp_is_done(outcome) || *size == least)
-            return outcome;
-        *size = sp_max(sp_round_up(*size / 2, granule), least);
-    }
-}
-
 static struct sp_outcome add_range(struct sp_space *space, size_t least) {
+    size_t granule = space->device->granule, size = sp_max(space->range_size, least);
     CUdeviceptr address = 0;
-    size_t size = 0;
+    struct sp_outcome outcome;
     struct sp_span *range = malloc(sizeof *range);
     if (!range || !add_spare(&space->free)) {
         free(range);
         return sp_outcome_of(SP_NO_HOST_MEMORY);
     }
-    struct sp_outcome outcome = reserve_largest(space, least, &address, &size);
+    for (;; size = sp_max(sp_round_up(size / 2, granule), least)) {
+        outcome = sp_outcome_of_driver(
+            sp_driver->cuMemAddressReserve(&address, size, granule, 0, 0), "cuMemAddressReserve");
+        if (sp_is_done(outcome) && !sp_page_map_add(address, size)) {
+            (void)sp_outcome_of_driver(sp_driver->cuMemAddressFree(address, size),
+                                       "cuMemAddressFree");
+            outcome = sp_outcome_of(SP_NO_HOST_MEMORY);
+        }
+        if (sp_is_done(outcome) || size == least)
+            break;
+    }
     if (!sp_is_done(outcome)) {
         free(range);
         drop_spare(&space->free);
@@ -182,48 +172,26 @@ static struct sp_outcome add_range(struct sp_space *space, size_t least) {
 
 // ----------------------------------------------------------------------------------------- taking
 
-// The wide span of at least `size` bytes with the lowest address, or that with the highest.
-static struct sp_span *outermost_wide(const struct sp_spans *spans, bool lowest, size_t size) {
-    struct sp_tree_node *node = lowest ? sp_tree_first(&spans->wide) : sp_tree_last(&spans->wide);
-    while (node && in_kind(node)->size < size)
-        node = lowest ? sp_tree_next(node) : sp_tree_prev(node);
-    return in_kind(node);
-}
-
-// The largest span, the one with the lowest address among wide ones of one size.
-static struct sp_span *largest_of(const struct sp_spans *spans) {
-    struct sp_span *found = in_kind(sp_tree_last(&spans->narrow));
-    for (struct sp_tree_node *n = sp_tree_first(&spans->wide); n; n = sp_tree_next(n)) {
-        if (!found || in_kind(n)->size > found->size)
-            found = in_kind(n);
-    }
-    return found;
-}
-
-// Returns a free span with `wanted` bytes that suits the place; else the largest, if it has
+// Returns a free span with `wanted` bytes that suits the place: the best fit of the narrow ones, or
+// the outermost wide one. Else the largest, the lowest among wide ones of one size, if it has
 // `least`; else null.
-static struct sp_span *choose(const struct sp_space *space, enum sp_span_place place, size_t least,
+static struct sp_span *choose(const struct sp_spans *free, enum sp_span_place place, size_t least,
                               size_t wanted) {
-    const struct sp_spans *free = &space->free;
-    struct sp_span *found = NULL;
-    if (place != SP_SPAN_ROOMY)
-        found = in_kind(sp_tree_lower_bound(&free->narrow, &wanted, compare_size));
-    if (!found && place != SP_SPAN_ROOMY)
-        found = outermost_wide(free, place == SP_SPAN_LOW, wanted);
-    if (!found)
-        found = largest_of(free);
+    bool is_high = place == SP_SPAN_HIGH;
+    struct sp_tree_node *node = NULL;
+    if (place != SP_SPAN_ROOMY) {
+        node = sp_tree_lower_bound(&free->narrow, &wanted, compare_size);
+        if (!node)
+            node = is_high ? sp_tree_last(&free->wide) : sp_tree_first(&free->wide);
+        while (node && in_kind(node)->size < wanted)
+            node = is_high ? sp_tree_prev(node) : sp_tree_next(node);
+    }
+    struct sp_span *found = in_kind(node ? node : sp_tree_last(&free->narrow));
+    for (node = node ? NULL : sp_tree_first(&free->wide); node; node = sp_tree_next(node)) {
+        if (!found || in_kind(node)->size > found->size)
+            found = in_kind(node);
+    }
     return found && found->size >= least ? found : NULL;
-}
-
-// Returns at which offset of a free span `size` bytes of it are taken.
-static size_t offset_in(const struct sp_space *space, const struct sp_span *span,
-                        enum sp_span_place place, size_t size) {
-    size_t granule = space->device->granule;
-    if (place == SP_SPAN_HIGH)
-        return span->size - size;
-    bool has_room =
-        span->size / ROOM_TIMES >= space->device->total_memory && span->size / 2 >= size;
-    return place == SP_SPAN_ROOMY && has_room ? sp_round_down(span->size / 2, granule) : 0;
 }
 
 // Takes `size` bytes at an offset out of a free span. With an offset it needs a spare node.
@@ -241,15 +209,20 @@ static void cut_out(struct sp_spans *free, struct sp_span *span, size_t offset, 
 
 struct sp_outcome sp_space_take(struct sp_space *space, enum sp_span_place place, size_t least,
                                 size_t wanted, CUdeviceptr *address, size_t *size) {
+    const struct sp_vmm_device *device = space->device;
     struct sp_outcome outcome = sp_outcome_of(SP_NO_HOST_MEMORY);
     sp_lock_acquire(&space->lock);
     if (add_spare(&space->free)) {
-        struct sp_span *span = choose(space, place, least, wanted);
+        struct sp_span *span = choose(&space->free, place, least, wanted);
         outcome = span ? sp_outcome_done() : add_range(space, least);
         if (sp_is_done(outcome)) {
-            span = span ? span : choose(space, place, least, wanted);
+            span = span ? span : choose(&space->free, place, least, wanted);
             *size = sp_min(span->size, wanted);
-            size_t offset = offset_in(space, span, place, *size);
+            size_t half = sp_round_down(span->size / 2, device->granule);
+            bool is_roomy = span->size / ROOM_TIMES >= device->total_memory && half >= *size;
+            size_t offset = place == SP_SPAN_HIGH                ? span->size - *size
+                            : place == SP_SPAN_ROOMY && is_roomy ? half
+                                                                 : 0;
             *address = span->address + offset;
             cut_out(&space->free, span, offset, *size);
         } else {
@@ -277,9 +250,10 @@ size_t sp_space_extend(struct sp_space *space, CUdeviceptr end, size_t least, si
 
 // Makes the bytes one span with the free ones that touch them in their range. Where none does there
 // is a spare node: fewer spans are free than could be.
-static void give_locked(struct sp_space *space, CUdeviceptr address, size_t size) {
+void sp_space_give(struct sp_space *space, CUdeviceptr address, size_t size, bool is_all) {
     struct sp_spans *free = &space->free;
     struct sp_span given = {.address = address, .size = size};
+    sp_lock_acquire(&space->lock);
     SP_LIST_FOR_EACH_OF(const struct sp_span, range, link, &space->ranges) {
         if (address - range->address < range->size)
             given.range = range->address;
@@ -292,18 +266,8 @@ static void give_locked(struct sp_space *space, CUdeviceptr address, size_t size
     if (adjacent(prev, &given))
         absorb(free, &given, prev);
     insert_span(free, use_spare(free, given.address, given.size, given.range));
-}
-
-void sp_space_give(struct sp_space *space, CUdeviceptr address, size_t size) {
-    sp_lock_acquire(&space->lock);
-    give_locked(space, address, size);
-    drop_spare(&space->free);
-    sp_lock_release(&space->lock);
-}
-
-void sp_space_give_end(struct sp_space *space, CUdeviceptr address, size_t size) {
-    sp_lock_acquire(&space->lock);
-    give_locked(space, address, size);
+    if (is_all)
+        drop_spare(free);
     sp_lock_release(&space->lock);
 }
 

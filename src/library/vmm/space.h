@@ -5,22 +5,18 @@
 // what is asked for. When the spans are used up, a further range is reserved. Ranges are kept until
 // the process ends, so that an address in one of them can always be looked up in the page map.
 //
-// The place of a span decides whether it can be extended later. Small spans lie together at low
-// addresses, so that few pages of the page map are touched. Spans that are never extended, which
-// are those of aliases, lie at high addresses. A span that is to grow lies where there is much room
-// behind it: in the middle of the largest free span, as long as both halves have room for the
-// device's memory twice.
+// Small spans lie together at low addresses, so that few pages of the page map are touched. Those
+// of aliases, which are never extended, lie at high addresses. A span that is to grow lies in the
+// middle of the largest free span, as long as both halves have room for the device's memory twice.
 //
 // All free spans stand in a tree by address. Those with fewer bytes than `wide_least` are *narrow*
-// and stand in a tree by size as well, for the best fit: a hundred thousand of them cost no more
-// than a few. The others are *wide*: a space has few of them, and they stand in a second tree by
-// address, for the first fit.
+// and stand in a tree by size as well, for the best fit: there may be a hundred thousand. The few
+// others are *wide*, and stand in a second tree by address, for the first fit.
 //
 // Each span that is handed out has the node with which it can be given back, so giving never fails.
 // Such a node is *spare*: it waits in a list until there is a span to free.
 //
 // The space also tells which extent is mapped at an address.
-//
 // `lock` guards the spans, and is held across cuMemAddressReserve, which waits for nothing.
 // `finding` guards the extents, and is taken behind any other lock.
 //
@@ -93,10 +89,9 @@ struct sp_outcome sp_space_take(struct sp_space *space, enum sp_span_place place
 // When fewer are free, returns 0 and changes nothing.
 size_t sp_space_extend(struct sp_space *space, CUdeviceptr end, size_t least, size_t wanted);
 
-// Give back a span, with all bytes that it has been extended by, and bytes at the end of one that
+// Gives all of a span back, with the bytes that it has been extended by, or the end of one that
 // stays. Nothing may be mapped there.
-void sp_space_give(struct sp_space *space, CUdeviceptr address, size_t size);
-void sp_space_give_end(struct sp_space *space, CUdeviceptr address, size_t size);
+void sp_space_give(struct sp_space *space, CUdeviceptr address, size_t size, bool is_all);
 
 // An extent was mapped somewhere, or was unmapped there. Its home is mapped for longer than all
 // else.

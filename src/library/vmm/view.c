@@ -25,11 +25,6 @@ static bool is_plain(const struct sp_view *view) {
 
 // ----------------------------------------------------------------------------------- plain memory
 
-static CUstreamCaptureMode exchange_mode(CUstreamCaptureMode mode) {
-    sp_driver->cuThreadExchangeStreamCaptureMode(&mode);
-    return mode;
-}
-
 static struct sp_outcome allocate(CUdeviceptr *base, size_t size) {
     return sp_outcome_of_driver(sp_driver->cuMemAlloc(base, size), "cuMemAlloc");
 }
@@ -38,8 +33,8 @@ static struct sp_outcome release(CUdeviceptr base) {
     return sp_outcome_of_driver(sp_driver->cuMemFree(base), "cuMemFree");
 }
 
-// Gets memory that begins with a page, or has a page more than is needed. The driver's addresses
-// are as a rule multiples of 2 MiB for sizes that are.
+// Gets memory that begins with a page, or has a page more than is needed. Mostly the driver's
+// addresses are multiples of 2 MiB for sizes that are.
 static struct sp_outcome allocate_pages(CUdeviceptr *base, size_t size) {
     struct sp_outcome outcome = allocate(base, size);
     if (!sp_is_done(outcome) || *base % SP_PAGE_SIZE == 0)
@@ -48,9 +43,8 @@ static struct sp_outcome allocate_pages(CUdeviceptr *base, size_t size) {
     return sp_is_done(outcome) ? allocate(base, size + SP_PAGE_SIZE) : outcome;
 }
 
-// Gets memory at addresses that the page map doesn't hold. It holds those of lost memory that is in
-// use, and for the driver these are free. A piece that lies there is given back only in the end, so
-// that the next one lies elsewhere.
+// Gets memory at addresses that the page map doesn't hold for lost memory. A piece that lies there
+// is given back only in the end, so that the next one lies elsewhere.
 static struct sp_outcome allocate_elsewhere(CUdeviceptr *base, size_t size) {
     CUdeviceptr *aside = NULL;
     size_t count = 0;
@@ -77,21 +71,21 @@ static struct sp_outcome allocate_elsewhere(CUdeviceptr *base, size_t size) {
 static struct sp_outcome enter(CUcontext context, CUstreamCaptureMode *mode) {
     struct sp_outcome outcome =
         sp_outcome_of_driver(sp_driver->cuCtxPushCurrent(context), "cuCtxPushCurrent");
+    *mode = CU_STREAM_CAPTURE_MODE_RELAXED;
     if (sp_is_done(outcome))
-        *mode = exchange_mode(CU_STREAM_CAPTURE_MODE_RELAXED);
+        sp_driver->cuThreadExchangeStreamCaptureMode(mode);
     return outcome;
 }
 
 static void leave(CUstreamCaptureMode mode) {
     CUcontext popped;
-    exchange_mode(mode);
+    sp_driver->cuThreadExchangeStreamCaptureMode(&mode);
     sp_driver->cuCtxPopCurrent(&popped);
 }
 
-// Gives the view's memory back, which waits for the device, unless it is lost. The page map comes
-// first: once the memory is free, the driver may give its address to anybody, another pool too. To
-// hold it again needs no memory, so that after a failure everything is as it was. Memory that is
-// lost is nobody's, and its address may be somebody else's by now.
+// Gives the view's memory back, unless it is lost: then its address may be somebody else's by now.
+// The page map comes first, as the driver may give the address of free memory to anybody, another
+// pool too. To hold it again needs no memory, so that after a failure everything is as it was.
 static struct sp_outcome give_plain(struct sp_view *view) {
     struct sp_plain *plain = &view->plain;
     CUstreamCaptureMode mode;
@@ -184,7 +178,7 @@ size_t sp_view_extend(struct sp_view *view, size_t least, size_t wanted) {
 }
 
 void sp_view_shrink(struct sp_view *view, size_t size) {
-    sp_space_give_end(view->space, view->address + size, view->size - size);
+    sp_space_give(view->space, view->address + size, view->size - size, false);
     view->size = size;
 }
 
@@ -196,7 +190,7 @@ void sp_view_close(struct sp_view *view) {
         return;
     }
     if (sp_is_done(sp_view_unmap_stuck(view))) {
-        sp_space_give(view->space, view->address, view->size);
+        sp_space_give(view->space, view->address, view->size, true);
         return;
     }
     sp_log_warn("%zu MiB of address space are lost: the driver doesn't unmap what is there",

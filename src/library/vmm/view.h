@@ -16,16 +16,12 @@
 // Neither waits for the device. The caller sees to it that nothing runs on memory that it unmaps,
 // and that one thread at a time changes a view: the functions take no lock.
 //
-// A *plain* view is one of a device that does without virtual memory management. It has its memory
-// from the beginning, and one extent: it is mapped whole, with no driver call. Its memory is given
-// back, which waits for the device, before it is unmapped or then. It isn't mapped again.
-//
-// Plain memory is got by cuMemAlloc, in one piece for each view, at an address that the driver
-// chooses. So no piece is ever moved, extended, mapped a second time or cut. The view's address is
-// a multiple of the page map's page: where the driver gives another one, the piece is got with a
-// page more. The memory is that of a context, and ends with it. Then the driver may give the
-// addresses again, while the page map still holds those that are in use. A piece that would lie
-// there is set aside until another one was got, and given back.
+// A *plain* view is one of a device that does without virtual memory management. Its memory is got
+// by cuMemAlloc, in one piece, at an address that the driver chooses. So it is never moved,
+// extended, mapped a second time or cut. It has one extent, which is mapped whole, with no driver
+// call, and only once. The memory is given back, which waits for the device, before the extent is
+// unmapped or then. It is that of a context, and ends with it. Then the driver may give the
+// addresses again, while the page map still holds those that are in use.
 //
 //   view.mapped = sum of the sizes of view.extents, but for one whose memory has ended
 //   plain.base <= view.address, and the view's end <= plain.base + what was got
@@ -88,12 +84,10 @@ struct sp_outcome sp_view_open(struct sp_view *view, struct sp_space *space,
 struct sp_outcome sp_view_open_plain(struct sp_view *view, struct sp_space *space,
                                      CUcontext context, uint64_t context_id, size_t size);
 
-// Adds at least `least` and at most `wanted` bytes of address space behind the view to it. Returns
-// how many. When fewer are free, returns 0 and changes nothing.
+// Adds address space behind the view to it, as sp_space_extend() does.
 size_t sp_view_extend(struct sp_view *view, size_t least, size_t wanted);
 
-// Gives the end of the span back and keeps its first `size` bytes. Nothing may be mapped or stuck
-// in that end.
+// Gives all but the first `size` bytes of the span back, where nothing may be mapped or stuck.
 void sp_view_shrink(struct sp_view *view, size_t size);
 
 // Unmaps all stuck extents, unless the driver still refuses that.
@@ -117,13 +111,11 @@ struct sp_outcome sp_view_map_pieces(struct sp_view *view, CUdeviceptr address, 
 // view's extent, and does so next where this succeeds; others may walk its extents meanwhile.
 struct sp_outcome sp_view_give_plain(struct sp_view *view);
 
-// Takes note that the memory of a plain view has ended with its context: there is no extent any
-// more, and nothing to be given back. `mapped` and the page map are left to the caller, who knows
-// what of it is in use.
+// Notes that the memory of a plain view has ended with its context, and its extent with it.
+// `mapped` and the page map are left to the caller, who knows what of it is in use.
 void sp_view_lose(struct sp_view *view);
 
-// Unmaps an extent, which has no aliases, and releases its memory. The extent is freed when that
-// succeeds.
+// Unmaps an extent, which has no aliases, releases its memory, and frees it.
 struct sp_outcome sp_view_unmap(struct sp_view *view, struct sp_extent *extent);
 
 // Unmaps the extents of the `*mapped` bytes from `address` on, the last one first. It stops at one

@@ -55,7 +55,7 @@ static struct span take(size_t least, size_t wanted) {
 }
 
 static void give(struct span span) {
-    sp_space_give(&space, span.address, span.size);
+    sp_space_give(&space, span.address, span.size, true);
 }
 
 static void nothing_is_reserved_before_something_is_taken(void **state) {
@@ -207,7 +207,7 @@ static void the_end_of_a_span_can_be_given_back(void **state) {
     init(8 * GRANULE);
     struct span span = take(4 * GRANULE, 4 * GRANULE);
     struct span last = take(4 * GRANULE, 4 * GRANULE);
-    sp_space_give_end(&space, span.address + GRANULE, 3 * GRANULE); // beside nothing free
+    sp_space_give(&space, span.address + GRANULE, 3 * GRANULE, false); // beside nothing free
     assert_true(inside_space_check(&space));
     assert_int_equal(take(3 * GRANULE, 3 * GRANULE).address, span.address + GRANULE);
     give((struct span){span.address + GRANULE, 3 * GRANULE});
@@ -286,7 +286,7 @@ static void random_takes_and_gives_never_overlap_and_lose_nothing(void **state) 
             one->size += sp_space_extend(&space, one->address + one->size, GRANULE, 2 * GRANULE);
         } else if (model.count > 0 && one->size > GRANULE && random_below(&seed, 4) == 0) {
             one->size -= GRANULE;
-            sp_space_give_end(&space, one->address + one->size, GRANULE);
+            sp_space_give(&space, one->address + one->size, GRANULE, false);
         } else if (model.count < HELD && random_below(&seed, 2) == 0) {
             size_t least = (1 + random_below(&seed, 3)) * GRANULE;
             size_t wanted = least + random_below(&seed, 4) * GRANULE;
