@@ -25,23 +25,13 @@ static bool covers(const struct sp_mark *mark, struct sp_fence fence) {
                     sp_fence_set_covers(&mark->clock, fence));
 }
 
-// A stream needn't be told that it runs after its own frees, which its own mark alone covers.
-static bool cover_all_locked(const struct sp_stream *stream, struct sp_mark *const *marks) {
-    struct sp_fence last = {stream->slot, atomic_load(&stream->freed)};
-    if (last.sequence >= stream->first && !(marks[0] && marks[0]->freed >= last.sequence) &&
-        !sp_progress_is_past(last))
-        return false;
-    for (uint32_t i = 0; i < stream->clock.count; i++) {
-        struct sp_fence fence = *sp_fence_set_at(&stream->clock, i);
-        if (fence.slot != stream->slot && !covers(marks[0], fence) && !covers(marks[1], fence))
-            return false;
-    }
-    return true;
-}
-
 // Finds the marks that are equivalent to a record, both null where there is nothing to cover. False
 // when a record is due. A mark of another context is waited for only where that is certain to be
 // alive: so who waits for this stream would learn less of it than of a mark that this stream makes.
+// A stream needn't be told that it runs after its own frees, which its own mark alone covers.
+//
+// Two streams that wait for the same two marks find them in the same order, which is also that of
+// the waits for them: it must not depend on addresses.
 static bool find_equivalent_locked(struct sp_stream *stream, struct sp_mark **marks) {
     marks[0] = sp_mark_current_locked(stream);
     marks[1] = NULL;
@@ -50,19 +40,20 @@ static bool find_equivalent_locked(struct sp_stream *stream, struct sp_mark **ma
     struct sp_mark *waited_for = stream->marks.waited_for;
     if (!waited_for || !sp_stream_is_of(waited_for->stream, stream->context, stream->context_id))
         return false;
-    marks[0] = sp_mark_newest_locked(stream);
-    marks[1] = waited_for;
-    return cover_all_locked(stream, marks);
-}
-
-// Two streams that wait for the same two marks find them in the same order, which is also
-// that of the waits for them: it must not depend on addresses.
-static void put_in_order(struct sp_mark **marks) {
-    struct sp_mark *first = marks[0];
-    if (marks[1] && (!first || marks[1]->stream->slot < first->stream->slot)) {
-        marks[0] = marks[1];
-        marks[1] = first;
+    struct sp_mark *newest = sp_mark_newest_locked(stream);
+    struct sp_fence last = {stream->slot, atomic_load(&stream->freed)};
+    if (last.sequence >= stream->first && !(newest && newest->freed >= last.sequence) &&
+        !sp_progress_is_past(last))
+        return false;
+    for (uint32_t i = 0; i < stream->clock.count; i++) {
+        struct sp_fence fence = *sp_fence_set_at(&stream->clock, i);
+        if (fence.slot != stream->slot && !covers(newest, fence) && !covers(waited_for, fence))
+            return false;
     }
+    bool comes_first = newest && newest->stream->slot <= waited_for->stream->slot;
+    marks[0] = comes_first ? newest : waited_for;
+    marks[1] = comes_first ? waited_for : newest;
+    return true;
 }
 
 // ----------------------------------------------------------------------------- the table of events
@@ -187,7 +178,6 @@ static enum equivalent find_equivalent(CUevent event, struct sp_stream *stream,
     const struct sp_event_entry *entry = *find_locked(event);
     sp_lock_acquire(&stream->lock);
     bool is_due = !find_equivalent_locked(stream, found);
-    put_in_order(found);
     bool is_same = entry && stream_of(entry) == stream && entry->marks[0] == found[0] &&
                    entry->marks[1] == found[1];
     for (int i = 0; i < SP_EQUIVALENT_MARKS && !is_due && !is_same; i++) {
@@ -252,14 +242,6 @@ static bool is_of_current_context(const struct sp_mark *mark) {
     return sp_context_is_current(mark->stream->context, mark->stream->context_id);
 }
 
-// The private event of a mark dies with its context, and the user's event may be a new one at the
-// handle of one that died along: so a mark is waited for only where its context is certain to be
-// alive.
-static bool may_wait_for(const struct sp_stream *stream, const struct sp_mark *mark) {
-    return sp_stream_is_of(mark->stream, stream->context, stream->context_id) ||
-           is_of_current_context(mark);
-}
-
 static bool knows_locked(const struct sp_stream *stream, struct sp_fence fence) {
     return sp_fence_set_covers(&stream->clock, fence) ||
            (fence.slot == stream->slot && fence.sequence >= stream->first) ||
@@ -308,8 +290,10 @@ static void recall_news(CUevent event, struct sp_stream *stream, struct sp_mark 
     sp_lock_release(&sp_events.lock);
 }
 
-// The event may have been recorded in a capture since, by a call that we don't see. Then the wait
-// has made the stream part of that capture, which a wait for an event outside of it would
+// The private event of a mark dies with its context, and the user's event may be a new one at the
+// handle of one that died along: so a mark is waited for only where its context is certain to be
+// alive. And the event may have been recorded in a capture since, by a call that we don't see. Then
+// the wait has made the stream part of that capture, which a wait for an event outside of it would
 // invalidate.
 struct sp_outcome sp_event_wait(CUevent event, struct sp_stream *stream, CUstream handle,
                                 unsigned int flags) {
@@ -319,8 +303,12 @@ struct sp_outcome sp_event_wait(CUevent event, struct sp_stream *stream, CUstrea
     struct sp_outcome outcome = sp_outcome_of_driver(
         sp_driver->cuStreamWaitEvent(handle, event, flags), "cuStreamWaitEvent");
     for (int i = 0; i < SP_EQUIVALENT_MARKS && sp_is_done(outcome); i++) {
-        if (marks[i] && may_wait_for(stream, marks[i]) && sp_is_done(sp_resolve_capture(handle)))
-            sp_mark_wait(stream, marks[i]);
+        struct sp_mark *mark = marks[i];
+        if (mark &&
+            (sp_stream_is_of(mark->stream, stream->context, stream->context_id) ||
+             is_of_current_context(mark)) &&
+            sp_is_done(sp_resolve_capture(handle)))
+            sp_mark_wait(stream, mark);
     }
     release_marks(marks);
     return outcome;

@@ -22,20 +22,6 @@ static bool context_is_gone(CUcontext context, uint64_t id) {
 
 // ------------------------------------------------------------------------------------------ acting
 
-// There is no mark where all that could be marked is complete by now.
-static struct sp_outcome act_by_mark(struct sp_stream *stream, enum sp_owed owed) {
-    struct sp_mark *mark = NULL;
-    struct sp_outcome outcome =
-        owed == SP_OWED_OWN ? sp_mark_stream(stream, &mark) : sp_mark_anew(stream, false, &mark);
-    if (!sp_is_done(outcome) || !mark)
-        return outcome;
-    outcome = sp_private_event_wait_relaxed(stream, mark->event);
-    if (sp_is_done(outcome))
-        sp_atomic_raise(&stream->acted, mark->sequence);
-    sp_mark_release(mark);
-    return outcome;
-}
-
 static struct sp_outcome act_by_record(struct sp_stream *stream) {
     CUevent event;
     struct sp_outcome outcome = sp_private_event_of(stream, &event);
@@ -50,9 +36,20 @@ static struct sp_outcome act_by_record(struct sp_stream *stream) {
     return outcome;
 }
 
+// There is no mark where all that could be marked is complete by now.
 static struct sp_outcome act(struct sp_stream *stream, enum sp_owed owed) {
-    return sp_stream_kind_of(stream) == SP_STREAM_LEGACY ? act_by_record(stream)
-                                                         : act_by_mark(stream, owed);
+    struct sp_mark *mark = NULL;
+    if (sp_stream_kind_of(stream) == SP_STREAM_LEGACY)
+        return act_by_record(stream);
+    struct sp_outcome outcome =
+        owed == SP_OWED_OWN ? sp_mark_stream(stream, &mark) : sp_mark_anew(stream, false, &mark);
+    if (!sp_is_done(outcome) || !mark)
+        return outcome;
+    outcome = sp_private_event_wait_relaxed(stream, mark->event);
+    if (sp_is_done(outcome))
+        sp_atomic_raise(&stream->acted, mark->sequence);
+    sp_mark_release(mark);
+    return outcome;
 }
 
 // --------------------------------------------------------------------------- synchronises, queries

@@ -26,20 +26,18 @@
 // True when the legacy stream would tell of what a stream has freed.
 bool sp_indirect_is_seen_by_legacy(const struct sp_stream *stream);
 
-// Asks the legacy stream, and publishes what is complete.
-struct sp_outcome sp_indirect_ask_legacy(struct sp_stream *stream);
+// The streams that are asked about: those that the legacy stream sees, or all of the context, which
+// is named only where nothing of it captures, and is SP_NOT_SUPPORTED before CUDA 12.5.
+enum sp_indirect { SP_INDIRECT_LEGACY, SP_INDIRECT_CONTEXT };
 
-// Asks the whole context, and publishes what is complete. It is called only where nothing of the
-// context captures. SP_NOT_SUPPORTED before CUDA 12.5.
-struct sp_outcome sp_indirect_ask_context(struct sp_stream *stream);
+// Asks, and publishes what is complete.
+struct sp_outcome sp_indirect_ask(struct sp_stream *stream, enum sp_indirect whom);
 
-// Make the stream wait for an event behind all that the streams which the legacy stream sees, or
-// all streams of the context, were given so far, and join that to its clock. Later work of blocking
-// streams waits for the first one, too, which is SP_CAPTURES, and nothing was done, beside a
-// blocking stream that captures, and SP_NOT_SUPPORTED where the legacy stream isn't asked. The
-// second is called where sp_indirect_ask_context() may be, and fails as that.
-struct sp_outcome sp_indirect_wait_legacy(struct sp_stream *stream);
-struct sp_outcome sp_indirect_wait_context(struct sp_stream *stream);
+// Makes the stream wait for an event behind all that the streams were given so far, and joins that
+// to its clock. Later work of blocking streams waits for the legacy stream's event, too. That is
+// SP_CAPTURES, and nothing was done, beside a blocking stream that captures, and SP_NOT_SUPPORTED
+// where the legacy stream isn't asked.
+struct sp_outcome sp_indirect_wait(struct sp_stream *stream, enum sp_indirect whom);
 
 // ----------------------------------------------------------------------------------- context waits
 //

@@ -188,22 +188,6 @@ static struct sp_mark *make_room_locked(struct sp_stream *stream) {
     return take_out_locked(stream, least);
 }
 
-// The stream keeps the mark, by a reference that it has already. It is the newest one, but for
-// threads that record at once.
-static void publish_mark(struct sp_stream *stream, struct sp_mark *mark) {
-    struct sp_mark **recent = stream->marks.recent;
-    sp_lock_acquire(&stream->lock);
-    if (stream->marks.recent_count == SP_STREAM_MARKS)
-        drop_locked(stream, make_room_locked(stream));
-    uint32_t at = stream->marks.recent_count++;
-    for (; at > 0 && recent[at - 1]->sequence > mark->sequence; at--)
-        recent[at] = recent[at - 1];
-    recent[at] = mark;
-    sp_progress_set_recorded_locked(stream, mark->sequence);
-    sp_lock_release(&stream->lock);
-    sp_progress_join_queue(stream);
-}
-
 void sp_mark_drop_until(struct sp_stream *stream, uint64_t until) {
     struct sp_mark *const *recent = stream->marks.recent;
     uint32_t passed = 0;
@@ -243,17 +227,6 @@ struct sp_mark *sp_mark_covering(struct sp_stream *stream, uint64_t sequence) {
     return found;
 }
 
-size_t sp_mark_acquire_all(struct sp_stream *stream, struct sp_mark **marks) {
-    sp_lock_acquire(&stream->lock);
-    uint32_t count = stream->marks.recent_count;
-    for (uint32_t i = 0; i < count; i++) {
-        marks[i] = stream->marks.recent[i];
-        sp_mark_acquire(marks[i]);
-    }
-    sp_lock_release(&stream->lock);
-    return count;
-}
-
 // --------------------------------------------------------------------------------------- recording
 
 // Settles, before the driver's call, what a record will stand for: the frees up to the number, and
@@ -288,22 +261,32 @@ static struct sp_outcome record_event(struct sp_stream *stream, struct sp_mark *
 }
 
 // Records the mark and has the stream keep it. It has one reference, and one more for a caller who
-// wants it.
+// wants it. It is the newest one, but for threads that record at once.
 static struct sp_outcome record_and_publish(struct sp_stream *stream, struct sp_mark *mark,
                                             struct sp_mark **wanted) {
+    struct sp_mark **recent = stream->marks.recent;
     sp_store_relaxed(&mark->references, wanted ? 2 : 1);
     struct sp_outcome outcome = record_event(stream, mark);
-    if (sp_is_done(outcome)) {
-        publish_mark(stream, mark);
-        if (wanted)
-            *wanted = mark;
-        if (sp_load_relaxed(&stream->marks.spare_count) > SPARE_MARKS_MAX)
-            sp_mark_trim_spares(stream);
-        return sp_outcome_done();
+    if (!sp_is_done(outcome)) {
+        sp_store_relaxed(&mark->references, 1);
+        sp_mark_release(mark);
+        return outcome;
     }
-    sp_store_relaxed(&mark->references, 1);
-    sp_mark_release(mark);
-    return outcome;
+    sp_lock_acquire(&stream->lock);
+    if (stream->marks.recent_count == SP_STREAM_MARKS)
+        drop_locked(stream, make_room_locked(stream));
+    uint32_t at = stream->marks.recent_count++;
+    for (; at > 0 && recent[at - 1]->sequence > mark->sequence; at--)
+        recent[at] = recent[at - 1];
+    recent[at] = mark;
+    sp_progress_set_recorded_locked(stream, mark->sequence);
+    sp_lock_release(&stream->lock);
+    sp_progress_join_queue(stream);
+    if (wanted)
+        *wanted = mark;
+    if (sp_load_relaxed(&stream->marks.spare_count) > SPARE_MARKS_MAX)
+        sp_mark_trim_spares(stream);
+    return sp_outcome_done();
 }
 
 // Records the first mark of a stream, or one more than it ever had at a time.

@@ -121,10 +121,6 @@ void sp_mark_release(struct sp_mark *mark);
 // Returns the oldest mark of a stream that covers a number, or null. The reference is the caller's.
 struct sp_mark *sp_mark_covering(struct sp_stream *stream, uint64_t sequence);
 
-// Puts all marks that the stream keeps into `marks`, which has room for SP_STREAM_MARKS, the oldest
-// first. Returns how many there are. The references are the caller's.
-size_t sp_mark_acquire_all(struct sp_stream *stream, struct sp_mark **marks);
-
 // Says that the stream keeps no mark up to a number any longer.
 void sp_mark_drop_until(struct sp_stream *stream, uint64_t until);
 

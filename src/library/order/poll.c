@@ -63,7 +63,13 @@ struct sp_outcome sp_poll_stream(struct sp_stream *stream) {
     if (!sp_progress_has_pending_events(stream))
         return sp_outcome_done();
     CUstreamCaptureMode mode = sp_capture_mode_relax();
-    size_t count = sp_mark_acquire_all(stream, marks);
+    sp_lock_acquire(&stream->lock);
+    size_t count = stream->marks.recent_count;
+    for (size_t i = 0; i < count; i++) {
+        marks[i] = stream->marks.recent[i];
+        sp_mark_acquire(marks[i]);
+    }
+    sp_lock_release(&stream->lock);
     struct sp_outcome unmarked = sp_identity_of(stream)->poll_unmarked(stream);
     struct sp_outcome outcome = poll_marks(stream, marks, count);
     for (size_t i = 0; i < count; i++)

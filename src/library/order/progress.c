@@ -59,12 +59,8 @@ void sp_progress_copy_clock(struct sp_stream *stream, struct sp_fence_set *clock
 
 // -------------------------------------------------------------------------------------------- news
 
-uint64_t sp_progress_news_by(enum sp_knowledge how) {
+uint64_t sp_progress_news(enum sp_knowledge how) {
     return sp_load_acquire(&all_news[how].count);
-}
-
-uint64_t sp_progress_news(void) {
-    return sp_load_acquire(&all_news[SP_FOUND].count);
 }
 
 bool sp_progress_news_of(enum sp_knowledge how, uint64_t number, uint32_t *slot) {

@@ -119,13 +119,11 @@ void sp_progress_end_snapshot(struct sp_snapshot *snapshot);
 // Says that the act has shown all of it to be complete.
 void sp_progress_publish_many(const struct sp_snapshot *snapshot, enum sp_knowledge how);
 
-// Return a number that changes whenever something becomes known to be complete, of any stream. The
-// second is SP_FOUND's.
-uint64_t sp_progress_news_by(enum sp_knowledge how);
-uint64_t sp_progress_news(void);
+// Returns a number that changes whenever something becomes known to be complete, of any stream.
+uint64_t sp_progress_news(enum sp_knowledge how);
 
-// Tells the slot of the stream that brought a piece of news, `number` in the order of
-// sp_progress_news_by(), from 0 on. False when that is no longer known, or not yet.
+// Tells the slot of the stream that brought a piece of news, `number` in that order, from 0 on.
+// False when that is no longer known, or not yet.
 bool sp_progress_news_of(enum sp_knowledge how, uint64_t number, uint32_t *slot);
 
 // Has `listener` called once, by the thread that brings the next news, which may hold locks of this

@@ -320,23 +320,18 @@ static struct sp_registry_known *context_of(const struct sp_stream_description *
 
 // A created stream with the handle of an earlier one in the same context shows that the earlier one
 // is gone. Anonymous streams with one handle have one name, so there is none to be found here.
-static void learn_of_the_gone_locked(const struct sp_stream_description *fresh) {
-    struct sp_stream *stream = *handle_bucket(fresh->handle);
-    while (stream) {
-        struct sp_stream *next = stream->links.next_by_handle;
-        if (stream->handle == fresh->handle &&
-            sp_stream_is_of(stream, fresh->context, fresh->context_id))
-            set_gone_locked(stream);
-        stream = next;
-    }
-}
-
 static struct sp_stream *add_locked(const struct sp_stream_description *fresh) {
     struct sp_stream *stream = find_locked(&fresh->name);
     struct sp_registry_known *context = stream ? NULL : context_of(fresh);
     if (!context)
         return stream;
-    learn_of_the_gone_locked(fresh);
+    struct sp_stream *next;
+    for (stream = *handle_bucket(fresh->handle); stream; stream = next) {
+        next = stream->links.next_by_handle;
+        if (stream->handle == fresh->handle &&
+            sp_stream_is_of(stream, fresh->context, fresh->context_id))
+            set_gone_locked(stream);
+    }
     stream = used_slot(context, sort_of_handle(fresh->handle));
     if (!stream)
         stream = new_slot(fresh);

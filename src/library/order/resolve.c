@@ -173,37 +173,30 @@ void sp_stream_cache_forget_handles(void) {
 // ------------------------------------------------------------------------------------------ adding
 
 // The name of an anonymous stream may be that of a blocking one, so it acts whatever its kind.
-static struct sp_outcome describe(CUstream handle, struct sp_stream_description *fresh) {
-    unsigned int flags = 0;
-    bool is_legacy = sp_stream_is_legacy(handle);
-    fresh->handle = handle;
-    fresh->identified = sp_identity_has_ids();
-    struct sp_outcome outcome = sp_context_of_stream(handle, &fresh->context);
-    if (sp_is_done(outcome))
-        outcome = sp_context_id(fresh->context, &fresh->context_id);
-    if (sp_is_done(outcome) && !is_legacy)
-        outcome =
-            sp_outcome_of_driver(sp_driver->cuStreamGetFlags(handle, &flags), "cuStreamGetFlags");
-    if (!sp_is_done(outcome))
-        return outcome;
-    if (is_legacy)
-        fresh->kind = SP_STREAM_LEGACY;
-    else
-        fresh->kind = flags & CU_STREAM_NON_BLOCKING ? SP_STREAM_NON_BLOCKING : SP_STREAM_BLOCKING;
-    fresh->acts = !fresh->identified || fresh->kind != SP_STREAM_NON_BLOCKING;
-    return outcome;
-}
-
+//
 // Where a context comes to many, some may have gone that nobody has asked about. One that is known
 // is alive: its new stream was just passed to us. What the driver says of the events of those that
 // are gone, others will know.
 static struct sp_outcome add(CUstream handle, const struct sp_stream_name *name,
                              struct sp_stream **stream) {
-    struct sp_stream_description fresh = {.name = *name};
+    struct sp_stream_description fresh = {
+        .name = *name, .handle = handle, .identified = sp_identity_has_ids()};
     struct sp_stream *pending[LOOKS];
-    struct sp_outcome outcome = describe(handle, &fresh);
+    unsigned int flags = 0;
+    bool is_legacy = sp_stream_is_legacy(handle);
+    struct sp_outcome outcome = sp_context_of_stream(handle, &fresh.context);
+    if (sp_is_done(outcome))
+        outcome = sp_context_id(fresh.context, &fresh.context_id);
+    if (sp_is_done(outcome) && !is_legacy)
+        outcome =
+            sp_outcome_of_driver(sp_driver->cuStreamGetFlags(handle, &flags), "cuStreamGetFlags");
     if (!sp_is_done(outcome))
         return outcome;
+    bool is_blocking = !(flags & CU_STREAM_NON_BLOCKING);
+    fresh.kind = is_legacy     ? SP_STREAM_LEGACY
+                 : is_blocking ? SP_STREAM_BLOCKING
+                               : SP_STREAM_NON_BLOCKING;
+    fresh.acts = !fresh.identified || fresh.kind != SP_STREAM_NON_BLOCKING;
     int count = sp_registry_find_pending(&fresh, pending, LOOKS);
     if (fresh.device < 0) {
         if (sp_registry_context_count() >= LOOKS)
@@ -298,21 +291,19 @@ static void give_back(struct sp_stream *stream) {
 }
 
 // A thread that destroys the stream takes the handle back first, and then looks for borrowers.
-static bool borrow_by_handle(struct sp_stream *stream, bool is_promised) {
+bool sp_borrow_stream(struct sp_stream *stream, const struct sp_stream *callers, bool is_promised) {
+    if (is_legacy(stream)) {
+        bool is_alive =
+            (callers && sp_stream_is_of(stream, callers->context, callers->context_id)) ||
+            sp_context_is_current(stream->context, stream->context_id);
+        return is_alive && sp_driver->cuCtxPushCurrent(stream->context) == CUDA_SUCCESS;
+    }
     atomic_fetch_add(&borrowed, 1);
     atomic_fetch_add(&stream->handle_use.borrowers, 1);
     if ((is_promised || atomic_load(&sp_borrow_allowed)) && atomic_load(&stream->known_as) != 0)
         return true;
     give_back(stream);
     return false;
-}
-
-bool sp_borrow_stream(struct sp_stream *stream, const struct sp_stream *callers, bool is_promised) {
-    if (!is_legacy(stream))
-        return borrow_by_handle(stream, is_promised);
-    bool is_alive = (callers && sp_stream_is_of(stream, callers->context, callers->context_id)) ||
-                    sp_context_is_current(stream->context, stream->context_id);
-    return is_alive && sp_driver->cuCtxPushCurrent(stream->context) == CUDA_SUCCESS;
 }
 
 void sp_borrow_end(struct sp_stream *stream) {
