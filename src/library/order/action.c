@@ -1,7 +1,5 @@
 #include "order/action.h"
 
-#include "order/identity.h"
-
 // An action of the stream stands behind its frees up to the number. On the legacy stream the record
 // of a mark is one, too.
 static bool has_acted(const struct sp_stream *stream, uint64_t sequence) {
@@ -42,8 +40,4 @@ enum sp_owed sp_action_owed_for(const struct sp_stream *taker, const struct sp_f
             dearest = owed;
     }
     return dearest;
-}
-
-struct sp_outcome sp_action_make(struct sp_stream *stream, enum sp_owed owed) {
-    return owed == SP_OWED_NONE ? sp_outcome_done() : sp_identity_of(stream)->act(stream, owed);
 }

@@ -68,8 +68,4 @@ enum sp_owed sp_action_owed_for_own(const struct sp_stream *taker, uint64_t sequ
 enum sp_owed sp_action_owed_for(const struct sp_stream *taker, const struct sp_fence_set *fences,
                                 bool (*is_complete)(struct sp_fence fence));
 
-// Makes the action that is owed. It is called only inside a call that was given the stream. It may
-// block where the stream's queue is full.
-struct sp_outcome sp_action_make(struct sp_stream *stream, enum sp_owed owed);
-
 #endif

@@ -104,22 +104,20 @@ static void release_marks(struct sp_mark *const *marks) {
 static void grow_locked(void) {
     size_t count = sp_events.bucket_count * 2;
     struct sp_event_entry **larger = calloc(count, sizeof *larger);
-    struct sp_event_entry *entries = NULL;
+    struct sp_event_entry **smaller = sp_events.buckets, *entry, *next;
     if (!larger)
         return;
-    for (size_t i = 0; i < sp_events.bucket_count; i++) {
-        while (sp_events.buckets[i])
-            unlink_locked(&sp_events.buckets[i], &entries);
-    }
-    if (sp_events.buckets != sp_events.first)
-        free(sp_events.buckets);
     sp_events.buckets = larger;
     sp_events.bucket_count = count;
-    while (entries) {
-        struct sp_event_entry *next = entries->next;
-        link_locked(entries);
-        entries = next;
+    sp_events.count = 0;
+    for (size_t i = 0; i < count / 2; i++) {
+        for (entry = smaller[i]; entry; entry = next) {
+            next = entry->next;
+            link_locked(entry);
+        }
     }
+    if (smaller != sp_events.first)
+        free(smaller);
 }
 
 // Sweeps a few buckets at each call, all in turn: what is over doesn't stay for long, and no call

@@ -153,6 +153,7 @@ static struct sp_outcome find_nothing(struct sp_stream *stream, struct sp_fence 
 }
 
 const struct sp_identity sp_identified = {
+    .before_record = need_nothing,
     .note_freed = note_freed,
     .after_wait = need_nothing,
     .wait_unmarked = find_nothing,

@@ -14,7 +14,7 @@
 #include "order/action.h"
 
 struct sp_identity {
-    // The first three are null for identified streams, whose callers do without.
+    // The first two are null for identified streams, whose callers do without.
     //
     // Finds the stream behind a handle that a caller has just passed to us; makes it known if it is
     // new. See order/resolve.h.
@@ -40,7 +40,8 @@ struct sp_identity {
     // Asks for what was freed and has no mark. The caller has relaxed the capture mode.
     struct sp_outcome (*poll_unmarked)(struct sp_stream *stream);
 
-    // Makes the action that is owed: see order/action.h.
+    // Makes the action that is owed (see order/action.h), inside a call that was given the stream.
+    // It may block where the stream's queue is full.
     struct sp_outcome (*act)(struct sp_stream *stream, enum sp_owed owed);
 
     // Make the program's own call with the stream, and learn from it: see order/poll.h.
@@ -84,10 +85,6 @@ static inline bool sp_identity_records_each_free(const struct sp_stream *stream)
 // Is called before the stream takes memory that it freed.
 static inline struct sp_outcome sp_identity_before_reuse(struct sp_stream *stream) {
     return stream->identified ? sp_outcome_done() : sp_anonymous.before_reuse(stream);
-}
-
-static inline struct sp_outcome sp_identity_before_record(struct sp_stream *stream) {
-    return stream->identified ? sp_outcome_done() : sp_anonymous.before_record(stream);
 }
 
 // Tells the sequence number of memory that is freed now, and notes it. It is called before anything

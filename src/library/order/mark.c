@@ -253,7 +253,7 @@ static struct sp_outcome record_event(struct sp_stream *stream, struct sp_mark *
     if (SP_LIKELY(sp_private_event_needs_no_mode(stream)))
         return sp_private_event_record(mark->event, stream->handle);
     CUstreamCaptureMode mode = sp_capture_mode_relax();
-    struct sp_outcome outcome = sp_identity_before_record(stream);
+    struct sp_outcome outcome = sp_identity_of(stream)->before_record(stream);
     if (sp_is_done(outcome))
         outcome = sp_private_event_record(mark->event, stream->handle);
     sp_capture_mode_restore(mode);

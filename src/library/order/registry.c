@@ -48,15 +48,10 @@ static bool is_spent(struct sp_stream *stream) {
 
 // -------------------------------------------------------------------------- slots to be used again
 
-static enum sp_slot_sort sort_of_handle(CUstream handle) {
+static enum sp_slot_sort sort_of(CUstream handle) {
     if (!sp_stream_is_default(handle))
         return SP_SLOT_CREATED;
     return sp_stream_is_legacy(handle) ? SP_SLOT_LEGACY : SP_SLOT_PER_THREAD;
-}
-
-// The handle of a slot's stream changes, its sort doesn't.
-static enum sp_slot_sort sort_of(const struct sp_stream *stream) {
-    return sort_of_handle(sp_stream_handle_now(stream));
 }
 
 static void init_lists(struct sp_slot_list lists[SP_SLOT_SORTS]) {
@@ -99,7 +94,7 @@ struct sp_stream *sp_registry_find(const struct sp_stream_name *name) {
     sp_lock_acquire(&sp_registry.lock);
     struct sp_stream *stream = find_locked(name);
     // A thread's own default stream is named by that thread alone, which has not ended then.
-    if (stream && sort_of(stream) == SP_SLOT_PER_THREAD && atomic_load(&stream->gone)) {
+    if (stream && sort_of(stream->handle) == SP_SLOT_PER_THREAD && atomic_load(&stream->gone)) {
         sp_list_remove(&stream->links.unused);
         atomic_store(&stream->gone, false);
     }
@@ -167,11 +162,11 @@ static void end_stream_locked(struct sp_stream *stream) {
     unlink_handle(stream);
     sp_list_remove(&stream->links.of_context);
     sp_list_remove(&stream->links.unused);
-    bool may_be_told_again = sort_of(stream) == SP_SLOT_PER_THREAD &&
+    bool may_be_told_again = sort_of(stream->handle) == SP_SLOT_PER_THREAD &&
                              sp_load_relaxed(&stream->handle_use.was_cached) &&
                              !sp_load_relaxed(&stream->gone);
     if (!may_be_told_again && !sp_load_relaxed(&stream->bound_to_context))
-        sp_list_push_back(&sp_registry.ended[sort_of(stream)].slots, &stream->links.unused);
+        sp_list_push_back(&sp_registry.ended[sort_of(stream->handle)].slots, &stream->links.unused);
 }
 
 static void end_context_locked(struct sp_registry_known *context) {
@@ -199,13 +194,13 @@ static void set_gone_locked(struct sp_stream *stream) {
     sp_stream_forget_handle(stream);
     if (atomic_exchange(&stream->gone, true))
         return;
-    if (sort_of(stream) == SP_SLOT_CREATED)
+    if (sort_of(stream->handle) == SP_SLOT_CREATED)
         unlink_handle(stream);
     struct sp_registry_known *context = find_context_locked(stream->context, stream->context_id);
     struct sp_slot_list *lists = context ? context->unused : sp_registry.ended;
     bool is_barred = !context && sp_load_relaxed(&stream->bound_to_context);
     if (!is_barred && sp_list_empty(&stream->links.unused))
-        sp_list_push_back(&lists[sort_of(stream)].slots, &stream->links.unused);
+        sp_list_push_back(&lists[sort_of(stream->handle)].slots, &stream->links.unused);
 }
 
 void sp_registry_set_gone(struct sp_stream *stream, const struct sp_stream_name *name) {
@@ -332,7 +327,7 @@ static struct sp_stream *add_locked(const struct sp_stream_description *fresh) {
             sp_stream_is_of(stream, fresh->context, fresh->context_id))
             set_gone_locked(stream);
     }
-    stream = used_slot(context, sort_of_handle(fresh->handle));
+    stream = used_slot(context, sort_of(fresh->handle));
     if (!stream)
         stream = new_slot(fresh);
     if (!stream)
@@ -342,7 +337,7 @@ static struct sp_stream *add_locked(const struct sp_stream_description *fresh) {
     struct sp_stream **same = name_bucket(&fresh->name);
     stream->links.next_by_name = *same;
     *same = stream;
-    if (sort_of(stream) == SP_SLOT_CREATED) {
+    if (sort_of(stream->handle) == SP_SLOT_CREATED) {
         same = handle_bucket(stream->handle);
         stream->links.next_by_handle = *same;
         *same = stream;
@@ -370,7 +365,7 @@ int sp_registry_find_pending(struct sp_stream_description *fresh, struct sp_stre
     sp_lock_acquire(&sp_registry.lock);
     struct sp_registry_known *context = find_context_locked(fresh->context, fresh->context_id);
     fresh->device = context ? context->device : -1;
-    struct sp_list *gone = context ? &context->unused[sort_of_handle(fresh->handle)].slots : NULL;
+    struct sp_list *gone = context ? &context->unused[sort_of(fresh->handle)].slots : NULL;
     for (struct sp_list *link = gone; gone && looks < most && link->next != gone; looks++) {
         link = link->next;
         struct sp_stream *stream = SP_CONTAINER_OF(link, struct sp_stream, links.unused);
