@@ -10,11 +10,11 @@
 // ------------------------------------------------------------------------- what a record would say
 //
 // A record covers what the stream has freed, and what it runs after. A mark of its own covers all
-// of that, and costs a record of a private event. But often there are marks that do so already: the
-// stream's newest one, for the frees; and for what the stream runs after since then, the mark of
-// another stream that it was made to wait for last. The program's event stands behind both. Whoever
-// waits for it waits for these two marks as well, and learns of each what is true of that mark
-// alone: so nothing depends on what became of the program's event meanwhile.
+// of that, and costs a record of a private event. But often two marks do so already: the stream's
+// newest one, for the frees; and for what the stream runs after since then, the mark of another
+// stream that it was made to wait for last. Whoever waits for the program's event, which stands
+// behind both, waits for these marks as well, and learns of each what is true of that alone: so
+// nothing depends on what became of the program's event meanwhile.
 //
 // So a record is due where something was freed since the newest mark, or the stream has waited for
 // several others since, or for one in another context.
@@ -74,7 +74,6 @@ static struct sp_event_entry **find_locked(CUevent event) {
     return link;
 }
 
-// Unlinks an entry and puts it in front of `dropped`.
 static void unlink_locked(struct sp_event_entry **link, struct sp_event_entry **dropped) {
     struct sp_event_entry *entry = *link;
     *link = entry->next;
@@ -120,8 +119,7 @@ static void grow_locked(void) {
         free(smaller);
 }
 
-// Sweeps a few buckets at each call, all in turn: what is over doesn't stay for long, and no call
-// takes long.
+// Sweeps a few buckets, all in turn: what is over doesn't stay for long, and no call takes long.
 static void sweep_some_locked(int count, struct sp_event_entry **dropped) {
     for (int i = 0; i < count; i++) {
         struct sp_event_entry **link =
@@ -246,9 +244,8 @@ static bool knows_locked(const struct sp_stream *stream, struct sp_fence fence) 
            sp_progress_is_past(fence);
 }
 
-// True when a wait for the mark would teach the stream nothing: by its clock it runs after all that
-// the mark stands for, as far as that is not complete. A number of the mark's own stream says
-// nothing that its latest free before it doesn't.
+// True when by its clock the stream runs after all that the mark stands for and isn't complete. A
+// number of the mark's own stream says nothing that its latest free before it doesn't.
 static bool learns_nothing(struct sp_stream *stream, const struct sp_mark *mark) {
     if (sp_mark_is_own(stream, mark))
         return true;
@@ -315,9 +312,8 @@ struct sp_outcome sp_event_wait(CUevent event, struct sp_stream *stream, CUstrea
 // ------------------------------------------------------------------------------------------ asking
 
 // The event has completed, so its marks have, if they still are what the table says: that is asked.
-// Sets the stream that the event was recorded in, or null.
-// A mark's stream is in the current context, or what the mark tells is left for later, since
-// nothing else is certain to be alive.
+// Sets the stream that the event was recorded in, or null. What marks of other contexts than the
+// current one tell is left for later, since nothing else is certain to be alive.
 static struct sp_outcome learn_from(CUevent event, enum sp_knowledge how,
                                     struct sp_stream **stream) {
     struct sp_mark *marks[SP_EQUIVALENT_MARKS] = {NULL, NULL};

@@ -109,10 +109,6 @@ static struct sp_outcome synchronize(struct sp_stream *stream, CUstream handle) 
     return outcome;
 }
 
-static bool has_pending_frees(const struct view *view) {
-    return view->mark && view->mark->sequence > sp_progress_completed(view->mark->stream);
-}
-
 // A stream whose own work is pending gets no mark; but where a pool goes by synchronises alone,
 // what is recorded depends on no answer.
 static struct sp_outcome query(struct sp_stream *stream, CUstream handle, bool *complete) {
@@ -123,10 +119,10 @@ static struct sp_outcome query(struct sp_stream *stream, CUstream handle, bool *
     if (*complete) {
         publish_answer(stream, &view, SP_FOUND);
         mark_frees(stream, &view);
-        *complete = !has_pending_frees(&view);
+        *complete = !view.mark || sp_mark_is_complete(view.mark);
         for (int i = 0; i < SP_SYNCHRONIZE_QUESTIONS && sp_is_done(outcome) && !*complete; i++) {
             outcome = sp_poll_mark(view.mark, SP_FOUND);
-            *complete = !has_pending_frees(&view);
+            *complete = sp_mark_is_complete(view.mark);
         }
         sp_mark_drop_passed(stream);
     } else if (sp_is_done(outcome) && sp_load_relaxed(&stream->strict)) {

@@ -140,11 +140,6 @@ struct sp_context_waits sp_context_waits = {
     .under_way = {&sp_context_waits.under_way, &sp_context_waits.under_way},
 };
 
-static uint64_t time_in(uint64_t nanoseconds) {
-    uint64_t now = sp_time_now();
-    return nanoseconds < UINT64_MAX - now ? now + nanoseconds : UINT64_MAX;
-}
-
 static struct sp_outcome synchronize_and_publish(struct wait *wait) {
     struct sp_outcome outcome = sp_context_enter(wait->context);
     if (!sp_is_done(outcome))
@@ -195,7 +190,7 @@ static bool await_end_of_one_locked(uint64_t end) {
 
 // The driver's own end comes behind it.
 static void wait_at_exit(void) {
-    uint64_t end = time_in(PATIENCE_AT_EXIT);
+    uint64_t end = sp_time_now() + PATIENCE_AT_EXIT;
     if (sp_fork_is_child())
         return;
     pthread_mutex_lock(&sp_context_waits.lock);
@@ -239,7 +234,8 @@ static struct sp_outcome await_own_locked(const struct sp_stream *stream, uint64
 }
 
 struct sp_outcome sp_indirect_await_context(const struct sp_stream *stream, uint64_t nanoseconds) {
-    uint64_t end = time_in(nanoseconds);
+    uint64_t now = sp_time_now();
+    uint64_t end = nanoseconds < UINT64_MAX - now ? now + nanoseconds : UINT64_MAX;
     struct sp_outcome outcome = sp_outcome_done();
     if (nanoseconds > 0 && sp_driver_is_scheduled()) {
         struct wait *wait = new_wait(stream);

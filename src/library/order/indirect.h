@@ -1,7 +1,6 @@
 // Indirect questions, and waits, for streams that no call names any more, and that left no event
-// behind what they freed: they were destroyed by the driver's own call, or their thread has ended,
-// or the program just doesn't use them. Nobody may pass their handles to the driver. Their memory
-// is asked about in other ways, before an allocation is refused:
+// behind what they freed: they or their thread may have ended, so nobody may pass their handles to
+// the driver. Their memory is asked about in other ways, before an allocation is refused:
 //
 //   the legacy stream   A query of it sees all work of its context's blocking streams, per-thread
 //                       streams among them, also of those that are gone (measured on an H200).
@@ -50,14 +49,12 @@ struct sp_outcome sp_indirect_wait(struct sp_stream *stream, enum sp_indirect wh
 // it made. While the simulated driver schedules the threads the calling one makes it, for the
 // driver knows of no other.
 
-// True when nothing but such a wait tells of the whole context.
 static inline bool sp_indirect_needs_context_wait(void) {
     return !sp_driver->cuCtxRecordEvent;
 }
 
 // Waits for all work of a stream's context, for so long at most, and publishes what is complete.
-// Returns the driver's failure; that the time was too short, or that the host had no thread or no
-// memory for it, is none. Nothing is done in no time.
+// That the time was too short, or the host had no thread or memory for it, is no failure.
 struct sp_outcome sp_indirect_await_context(const struct sp_stream *stream, uint64_t nanoseconds);
 
 // The waits that are under way, for indirect.c, and for tests that wait for their end.

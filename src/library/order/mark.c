@@ -88,8 +88,8 @@ static bool drop_reference(struct sp_mark *mark) {
     return atomic_fetch_sub_explicit(&mark->references, 1, memory_order_acq_rel) == 1;
 }
 
-// Drops the stream's own reference, to a mark that is in none of its entries any more. Others come
-// of the entries, under the lock, or of one that is there: so the only one stays the only one.
+// Drops the stream's own reference, to a mark that it keeps no longer. Others come of those that it
+// keeps, under the lock, or of one that is there: so the only one stays the only one.
 static void drop_locked(struct sp_stream *stream, struct sp_mark *mark) {
     if (sp_load_acquire(&mark->references) == 1 || drop_reference(mark))
         recycle_locked(stream, mark);
@@ -158,7 +158,6 @@ bool sp_mark_has_nothing_locked(struct sp_stream *stream) {
     return (last.sequence < stream->first || sp_progress_is_past(last)) && stream->clock.count == 0;
 }
 
-// Takes a mark out of the ones that are kept.
 static struct sp_mark *take_out_locked(struct sp_stream *stream, uint32_t index) {
     struct sp_mark **recent = stream->marks.recent;
     struct sp_mark *taken = recent[index];
@@ -168,10 +167,10 @@ static struct sp_mark *take_out_locked(struct sp_stream *stream, uint32_t index)
     return taken;
 }
 
-// Takes out the oldest mark if a synchronise has passed it. So of the others the same ones stay,
-// whenever a question came that would have dropped it. Else it takes out the mark that leaves the
-// least gap between its neighbours: what it covers is covered by the newer one of these. So the
-// oldest mark stays until it is complete, and the newest one too.
+// Takes out the oldest mark if a synchronise has passed it: so of the others the same ones stay,
+// whenever a question came that would have dropped it. Else the mark that leaves the least gap
+// between its neighbours: what it covers is covered by the newer one of these. So the oldest mark
+// stays until it is complete, and the newest one too.
 static struct sp_mark *make_room_locked(struct sp_stream *stream) {
     struct sp_mark *const *recent = stream->marks.recent;
     if (recent[0]->sequence <= sp_load_acquire(&stream->synchronized))

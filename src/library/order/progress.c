@@ -4,11 +4,10 @@
 
 // The streams that brought the latest news: (number, slot).
 enum { LATEST = 1024, SLOT_BITS = 20 };
-struct news {
+static struct news {
     _Atomic uint64_t count;
     _Atomic uint64_t latest[LATEST];
-};
-static struct news all_news[] = {[SP_SYNCHRONIZED] = {0}, [SP_FOUND] = {0}};
+} all_news[SP_FOUND + 1];
 
 static _Atomic(void (*)(void)) awaiting;
 _Atomic bool sp_progress_any_strict;

@@ -146,33 +146,31 @@ static struct sp_registry_known *find_context_locked(CUcontext handle, uint64_t 
 
 // ----------------------------------------------------------------------------------------- the end
 
-// The stream's context was destroyed: its work has completed, and its events are gone. A thread
-// that has told its own default stream by the handle might do so again, as long as it lives.
-static void end_stream_locked(struct sp_stream *stream) {
-    sp_mark_drop_events(stream);
-    sp_lock_acquire(&stream->lock);
-    atomic_store(&stream->event, NULL);
-    sp_fence_set_clear(&stream->clock);
-    sp_fence_set_clear(&stream->acquired.clock);
-    stream->acquired.has_more = false;
-    sp_lock_release(&stream->lock);
-    sp_progress_publish(stream, sp_progress_close(stream), SP_SYNCHRONIZED);
-    sp_mark_drop_all(stream);
-    sp_stream_forget_handle(stream);
-    unlink_handle(stream);
-    sp_list_remove(&stream->links.of_context);
-    sp_list_remove(&stream->links.unused);
-    bool may_be_told_again = sort_of(stream->handle) == SP_SLOT_PER_THREAD &&
-                             sp_load_relaxed(&stream->handle_use.was_cached) &&
-                             !sp_load_relaxed(&stream->gone);
-    if (!may_be_told_again && !sp_load_relaxed(&stream->bound_to_context))
-        sp_list_push_back(&sp_registry.ended[sort_of(stream->handle)].slots, &stream->links.unused);
-}
-
+// The context was destroyed: all work in it has completed, and its events are gone. A thread that
+// has told its own default stream by the handle might do so again, as long as it lives.
 static void end_context_locked(struct sp_registry_known *context) {
-    while (!sp_list_empty(&context->streams))
-        end_stream_locked(
-            SP_CONTAINER_OF(sp_list_first(&context->streams), struct sp_stream, links.of_context));
+    struct sp_list *first;
+    while ((first = sp_list_pop_front(&context->streams))) {
+        struct sp_stream *stream = SP_CONTAINER_OF(first, struct sp_stream, links.of_context);
+        sp_mark_drop_events(stream);
+        sp_lock_acquire(&stream->lock);
+        atomic_store(&stream->event, NULL);
+        sp_fence_set_clear(&stream->clock);
+        sp_fence_set_clear(&stream->acquired.clock);
+        stream->acquired.has_more = false;
+        sp_lock_release(&stream->lock);
+        sp_progress_publish(stream, sp_progress_close(stream), SP_SYNCHRONIZED);
+        sp_mark_drop_all(stream);
+        sp_stream_forget_handle(stream);
+        unlink_handle(stream);
+        sp_list_remove(&stream->links.unused);
+        enum sp_slot_sort sort = sort_of(stream->handle);
+        bool may_be_told_again = sort == SP_SLOT_PER_THREAD &&
+                                 sp_load_relaxed(&stream->handle_use.was_cached) &&
+                                 !sp_load_relaxed(&stream->gone);
+        if (!may_be_told_again && !sp_load_relaxed(&stream->bound_to_context))
+            sp_list_push_back(&sp_registry.ended[sort].slots, &stream->links.unused);
+    }
     struct sp_registry_known **link = context_bucket(context->handle);
     while (*link != context)
         link = &(*link)->next_in_bucket;
@@ -212,8 +210,8 @@ void sp_registry_set_gone(struct sp_stream *stream, const struct sp_stream_name 
 
 // ------------------------------------------------------------------------------------- new streams
 
-// Returns a slot that no stream ever had, or null without host memory, or when the table is full.
-// It is counted once it has been described. All streams of a slot are identified, or none is.
+// Returns a slot that no stream ever had, to be counted once it has been described; null without
+// host memory, or when the table is full. All streams of a slot are identified, or none is.
 static struct sp_stream *new_slot(const struct sp_stream_description *fresh) {
     uint32_t slot = sp_load_relaxed(&sp_stream_slot_count);
     uint32_t chunk = slot >> SP_STREAM_CHUNK_SHIFT;
@@ -290,8 +288,8 @@ static void describe(struct sp_stream *stream, const struct sp_stream_descriptio
         sp_store_release(&sp_stream_slot_count, stream->slot + 1);
 }
 
-// Returns the context of a new stream, and adds it if it is new. One with another id at the handle
-// was destroyed. Null without host memory.
+// Returns a new stream's context, which may be new; null without host memory. One with another id
+// at the handle was destroyed.
 static struct sp_registry_known *context_of(const struct sp_stream_description *fresh) {
     struct sp_registry_known *context = context_at_locked(fresh->context);
     if (context && context->id == fresh->context_id)

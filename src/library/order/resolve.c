@@ -105,9 +105,8 @@ static struct sp_stream_cache *own_tables(void) {
     return sp_stream_cache = made;
 }
 
-// Notes that the stream is the calling thread's own default stream of some context; it may be noted
-// already. Without host memory it stays for good. Streams whose slots other streams have ended with
-// their contexts, and are forgotten.
+// Notes that the stream is the thread's own default stream of some context, unless it is noted.
+// Without host memory it stays for good. Streams whose slots other streams have are forgotten.
 static void end_with_thread(struct sp_stream_cache *mine, struct sp_stream *stream,
                             const struct sp_stream_name *name) {
     bool is_noted = false;
@@ -230,9 +229,7 @@ struct sp_outcome sp_resolve_name(CUstream handle, const struct sp_stream_name *
 // The legacy streams that this thread has named last, by the id of the context that was current
 // then. A context has one such stream as long as it lives, so its id, which the driver tells in two
 // thirds of the time, stands for the stream's. Green contexts, too, have an id each: see the
-// conformance program's group gpu. The driver counts ids one by one.
-//
-// The stream is asked for its own id. It is kept where the context's is known, which is never 0.
+// conformance program's group gpu. The stream is kept where the context's id is known: never 0.
 static struct sp_outcome ask_for_legacy(CUstream handle, unsigned long long context_id,
                                         struct sp_stream **stream) {
     unsigned long long id = 0;
@@ -307,9 +304,8 @@ bool sp_borrow_stream(struct sp_stream *stream, const struct sp_stream *callers,
 }
 
 void sp_borrow_end(struct sp_stream *stream) {
-    CUcontext popped;
     if (is_legacy(stream))
-        sp_driver->cuCtxPopCurrent(&popped);
+        sp_context_leave();
     else
         give_back(stream);
 }

@@ -3,9 +3,8 @@
 //
 // Every stream that a call has named has a *slot* in one table for the process. A slot is never
 // moved and never freed, so a fence can name it by number and a thread can keep a pointer to it. It
-// stands for one incarnation of a stream, since the driver gives a new stream the handle of the one
-// just destroyed, and is used again as order/registry.h says. Sequence numbers go on counting
-// there, so an old fence of the slot stays complete.
+// stands for one incarnation of a stream, since handles come back, and is used again as
+// order/registry.h says. Sequence numbers go on counting, so an old fence of it stays complete.
 //
 // Sequence numbers. `sequence` is the number that a free gets. Each act that could tell somebody
 // how far the stream has come closes it: the act takes the number n and opens n + 1, then makes the
@@ -18,9 +17,8 @@
 //
 //   synchronized <= completed < sequence; first <= sequence; the numbers of marks are < sequence
 //
-// The registry's lock guards its table. Each stream's own lock guards its marks, its clock and its
-// chain, and a number is closed under it. No lock is held across a driver call. Numbers are
-// atomics.
+// Each stream's own lock guards its marks, its clock and its chain, and a number is closed under
+// it. No lock is held across a driver call. Numbers are atomics.
 #ifndef STREAMPOOL_ORDER_STREAM_H
 #define STREAMPOOL_ORDER_STREAM_H
 
@@ -34,8 +32,8 @@
 // A stream's kind says how it stands to the legacy default stream of its context.
 enum sp_stream_kind { SP_STREAM_NON_BLOCKING, SP_STREAM_BLOCKING, SP_STREAM_LEGACY };
 
-// A stream's name is what it is looked up by: (id, 0, 0) of an identified stream; (context id,
-// handle, thread number or 0) of an anonymous one. See order/identity.h.
+// A stream is looked up by (id, 0, 0) if it is identified, else by (context id, handle, thread
+// number or 0). See order/identity.h.
 struct sp_stream_name {
     uint64_t word[3];
 };
