@@ -145,8 +145,7 @@ static struct sp_outcome resolve(CUstream handle, struct sp_stream **stream) {
                                                          : sp_resolve_name(handle, &name, stream);
 }
 
-// A name under which there ever was a non-blocking stream counts as one: a fence doesn't say which
-// stream it was.
+// A name of which any stream was non-blocking counts as one: a fence doesn't say which it was.
 static struct sp_outcome look_at_kind(struct sp_stream *stream) {
     unsigned int flags = 0;
     if (sp_stream_kind_of(stream) != SP_STREAM_BLOCKING)
@@ -216,8 +215,7 @@ static struct sp_outcome before_reuse(struct sp_stream *stream) {
     return outcome;
 }
 
-// An event that didn't wait for the chain would say nothing of the frees of earlier streams with
-// the handle.
+// Without the wait the record says nothing of the frees of earlier streams with the handle.
 static struct sp_outcome before_record(struct sp_stream *stream) {
     CUevent event = sp_load_acquire(&stream->event);
     return event ? sp_private_event_wait(stream->handle, event) : sp_outcome_done();
@@ -246,8 +244,7 @@ static struct sp_outcome after_wait(struct sp_stream *stream) {
     return extend_chain(stream, &closed);
 }
 
-// The chain covers every free that there was when it was recorded last, of whichever stream with
-// the handle.
+// The chain covers every free before its last record, of whichever stream with the handle.
 static struct sp_outcome wait_unmarked(struct sp_stream *stream, struct sp_fence fence) {
     struct sp_mark end = end_of_chain(sp_stream_at(fence.slot));
     if (!end.event || end.sequence < fence.sequence)

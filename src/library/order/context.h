@@ -56,11 +56,9 @@ size_t sp_context_free_memory(CUcontext context);
 // are gone. The driver can be asked about any context that there ever was.
 bool sp_context_is_gone(CUcontext context, uint64_t id);
 
-// Tells the calling thread's current context, (null, 0) for none. The id is 0 too where no stream
-// of the context was ever met.
+// Tell the calling thread's current context, (null, 0) for none, and the second for one that is
+// gone, too: it has no work. The id is 0 too where no stream of the context was ever met.
 struct sp_outcome sp_context_current(CUcontext *context, uint64_t *id);
-
-// Likewise, but (null, 0) for one that is gone, too: it has no work.
 struct sp_outcome sp_context_current_alive(CUcontext *context, uint64_t *id);
 
 // True when this incarnation is the calling thread's current context.

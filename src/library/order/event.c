@@ -276,8 +276,7 @@ static void recall_news(CUevent event, struct sp_stream *stream, struct sp_mark 
         marks[i] = mark;
         sp_mark_acquire(mark);
     }
-    // A stream knows what it has learned as long as there is something to it; and no other stream
-    // gets the name of an identified one.
+    // A stream forgets only what is over, and no other one gets the name of an identified one.
     if (asked && !any && stream->identified) {
         entry->knower = stream;
         entry->knowers_name = sp_stream_word(stream, 0);

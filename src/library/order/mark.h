@@ -7,9 +7,8 @@
 //
 //   complete   Its event was found complete: then so are all frees up to its number, and all that
 //              its clock holds (order/poll.h).
-//   ordered    A stream waits for its event: then that stream runs after all frees up to its
-//              number, and after all that its clock holds. This is joined to the waiting stream's
-//              clock, once the driver has taken the wait.
+//   ordered    A stream waits for its event: then that runs after all of these. They are joined to
+//              the waiting stream's clock, once the driver has taken the wait.
 #ifndef STREAMPOOL_ORDER_MARK_H
 #define STREAMPOOL_ORDER_MARK_H
 

@@ -68,10 +68,9 @@ bool sp_progress_is_synchronized(struct sp_fence fence);
 bool sp_progress_is_past(struct sp_fence fence);
 uint64_t sp_progress_past(const struct sp_stream *stream);
 
-// Says that a pool that goes by synchronises alone has a lane for the stream.
+// Says that a pool that goes by synchronises alone has a lane for the stream; and whether one was
+// ever said to be so.
 void sp_progress_set_strict(struct sp_stream *stream);
-
-// Is true once a stream was said to be strict.
 extern __attribute__((visibility("hidden"))) _Atomic bool sp_progress_any_strict;
 
 // --------------------------------------------------------------------------------------- the clock
@@ -104,7 +103,7 @@ struct sp_snapshot {
 // A filter is true of the streams of the context that the act is about.
 typedef bool sp_snapshot_filter(const struct sp_stream *stream);
 
-// Closes the numbers and notes them, those of all streams of the context without a filter. False
+// Closes the numbers and notes them, without a filter those of all streams of the context. False
 // without host memory: then nothing was closed, and there is nothing to end.
 bool sp_progress_close_many(struct sp_snapshot *snapshot, CUcontext context, uint64_t id,
                             sp_snapshot_filter *is_about);
@@ -121,8 +120,8 @@ uint64_t sp_progress_news(enum sp_knowledge how);
 bool sp_progress_news_of(enum sp_knowledge how, uint64_t number, uint32_t *slot);
 
 // Has `listener` called once, by the thread that brings the next news, which may hold locks of this
-// folder. False when there are news since `seen` already; then it may be called all the same, or
-// not. There is one listener at a time.
+// folder. False when there are news since `seen` already; then it may be called all the same. There
+// is one listener at a time.
 bool sp_progress_await_news(uint64_t seen, void (*listener)(void));
 
 // ------------------------------------------------------------------------------------------ queues

@@ -61,8 +61,8 @@ static void init_lists(struct sp_slot_list lists[SP_SLOT_SORTS]) {
     }
 }
 
-// Takes one of the first slots of which nothing is pending, or none. The others that it looks at go
-// behind all that are there.
+// Takes one of the first slots with nothing pending, or none. Others that it looks at go to the
+// end.
 static struct sp_stream *take_spent_of(struct sp_list *slots, struct sp_slot_list *list) {
     for (int i = 0; i < LOOKS && !sp_list_empty(slots); i++) {
         struct sp_stream *stream =
@@ -311,8 +311,8 @@ static struct sp_registry_known *context_of(const struct sp_stream_description *
     return context;
 }
 
-// A created stream with the handle of an earlier one in the same context shows that the earlier one
-// is gone. Anonymous streams with one handle have one name, so there is none to be found here.
+// A created stream with the handle of an earlier one in the same context shows that this is gone.
+// Anonymous streams with one handle have one name, so there is none to be found here.
 static struct sp_stream *add_locked(const struct sp_stream_description *fresh) {
     struct sp_stream *stream = find_locked(&fresh->name);
     struct sp_registry_known *context = stream ? NULL : context_of(fresh);

@@ -12,8 +12,7 @@
 //           lanes has ended with the context (vmm/view.h): then it is used no more.
 //
 // A slot keeps its sort: created, legacy, or a thread's own default stream. Pools leave more to
-// lanes whose streams can be borrowed, and threads cache default streams by handles that all of
-// them share.
+// lanes whose streams can be borrowed, and threads cache default streams by handles that all share.
 //
 // A single lock guards all of it. The registry makes no driver call. Nothing here takes time in
 // proportion to the streams or contexts that there are, but what says so.

@@ -42,12 +42,11 @@ bool sp_end_some_gone_contexts(const struct sp_stream *alive) {
 
 // ------------------------------------------------------------------ what a thread has, and its end
 //
-// The end of a thread takes the thread's own default streams along. The driver tells nobody of it,
-// and no call with such a stream comes any more. So each thread keeps a list of its default
-// streams, one for each context in which it has used one, and its end says that they are gone: see
-// order/registry.h. No driver call is made then, for the driver's own state of the thread may be
-// gone already. A thread that uses one still later, in a destructor of the program's, finds it
-// again if nobody has its slot, and gets tables once more.
+// The end of a thread takes the thread's own default streams along, and the driver tells nobody. So
+// each thread keeps a list of those that it has used, one for each context, and its end says that
+// they are gone: see order/registry.h. No driver call is made then, for the driver's own state of
+// the thread may be gone already. A thread that uses one still later, in a destructor of the
+// program's, finds it again if nobody has its slot, and gets tables once more.
 
 struct sp_own_default {
     struct sp_own_default *next;
@@ -319,9 +318,8 @@ void sp_end_set_destroyer(CUresult (*destroy)(CUstream stream)) {
     destroyer = destroy;
 }
 
-// The mark comes first: afterwards the stream can't be recorded any more. That it can't be made is
-// no reason to keep the stream. Once the driver has destroyed it, another thread may find a new
-// stream at the handle, and that one may be given the slot.
+// The mark comes first; that it can't be made is no reason to keep the stream. Once the driver has
+// destroyed it, another thread may find a new stream at the handle, which may be given the slot.
 struct sp_outcome sp_end_stream(struct sp_stream *stream, CUstream handle) {
     struct sp_stream_name name = stream ? sp_stream_name_of(stream) : (struct sp_stream_name){{0}};
     CUresult (*destroy)(CUstream) = destroyer;

@@ -116,13 +116,11 @@ static inline struct sp_outcome sp_resolve_stream(CUstream handle, struct sp_str
 bool sp_borrow_is_possible(const struct sp_stream *stream);
 
 // True while created streams may be borrowed that are known by their handles, though no program has
-// promised that they never capture.
+// promised that they never capture. The others begin that; end it, and wait until none is borrowed.
 extern _Atomic bool sp_borrow_allowed;
 static inline bool sp_borrow_is_allowed(void) {
     return sp_load_relaxed(&sp_borrow_allowed);
 }
-
-// Begins that; ends it, and waits until none is borrowed.
 void sp_borrow_allow(void);
 void sp_borrow_suspend(void);
 
@@ -134,8 +132,7 @@ void sp_borrow_end(struct sp_stream *stream);
 
 // ----------------------------------------------------------------------------------------- the end
 
-// Marks what the stream freed, and destroys it. `stream` is the one behind the handle, or null when
-// that is capturing.
+// Marks what the stream freed, and destroys it. It is null when the handle's stream is capturing.
 struct sp_outcome sp_end_stream(struct sp_stream *stream, CUstream handle);
 
 // Has streams be destroyed by this function, in place of the driver's.
