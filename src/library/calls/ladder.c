@@ -102,7 +102,7 @@ static struct sp_outcome climb(struct sp_request *request, unsigned parts,
     struct sp_outcome outcome = sp_outcome_done();
     const struct rung *end = ladder + sizeof ladder / sizeof ladder[0];
     for (const struct rung *rung = ladder; rung < end && sp_is_done(outcome) && !*block; rung++) {
-        uint64_t before = sp_progress_news();
+        uint64_t before = sp_progress_news(SP_FOUND);
         if (!(rung->parts & parts) || (rung->when && !rung->when(request)))
             continue;
         if (rung->parts == QUESTION)
@@ -111,7 +111,7 @@ static struct sp_outcome climb(struct sp_request *request, unsigned parts,
         if (*block) {
             count_taken(rung, request, *block);
         } else if (rung->does == ASKS && sp_is_done(outcome)) {
-            bool news = sp_progress_news() != before;
+            bool news = sp_progress_news(SP_FOUND) != before;
             if (news)
                 request->found = SP_RULE_FOUND_COMPLETE;
             if (news || request->left_out & SP_LEFT_OUT_MOST_LANES)

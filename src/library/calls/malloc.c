@@ -48,7 +48,7 @@ SP_APART poolError_t sp_malloc_hand_over(struct sp_pool *pool, poolMemPool_t han
     if (SP_UNLIKELY(sp_at_hand_is_another_now(pool, handle))) {
         error = SP_MALLOC_GONE;
     } else if (owed != SP_OWED_NONE) {
-        struct sp_outcome outcome = sp_action_make(stream, owed);
+        struct sp_outcome outcome = sp_identity_of(stream)->act(stream, owed);
         if (sp_is_done(outcome))
             sp_pool_count(pool, SP_STATISTIC_EventsRecorded);
         else

@@ -93,11 +93,11 @@ struct sp_outcome sp_rung_of_gone_contexts(struct sp_request *request, struct sp
 
 // Memory that only a question can find.
 struct sp_outcome sp_rung_found_complete(struct sp_request *request, struct sp_block **block) {
-    uint64_t before = sp_progress_news();
+    uint64_t before = sp_progress_news(SP_FOUND);
     struct sp_outcome outcome = sp_ask_some_lazy_lanes(request->pool, request->lane);
     if (sp_is_done(outcome))
         outcome = sp_poll_some_of(request->lane->stream, SP_POLL_SOME);
-    if (sp_progress_news() != before)
+    if (sp_progress_news(SP_FOUND) != before)
         request->found = SP_RULE_FOUND_COMPLETE;
     if (sp_is_done(outcome))
         *block = sp_find(request);
@@ -308,7 +308,7 @@ struct sp_outcome sp_rung_looked_at_all(struct sp_request *request, struct sp_bl
 // A capture that begins between two questions is one more reason not to know.
 struct sp_outcome sp_rung_asked_legacy_stream(struct sp_request *request, struct sp_block **block) {
     (void)block;
-    struct sp_outcome outcome = sp_indirect_ask_legacy(request->lane->stream);
+    struct sp_outcome outcome = sp_indirect_ask(request->lane->stream, SP_INDIRECT_LEGACY);
     return outcome.code == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT ? sp_outcome_done() : outcome;
 }
 
@@ -346,7 +346,7 @@ struct sp_outcome sp_rung_asked_context(struct sp_request *request, struct sp_bl
     (void)block;
     if (!sp_load_relaxed(&request->pool->attributes.context_fence))
         return sp_outcome_done();
-    struct sp_outcome outcome = sp_indirect_ask_context(request->lane->stream);
+    struct sp_outcome outcome = sp_indirect_ask(request->lane->stream, SP_INDIRECT_CONTEXT);
     return sp_outcome_lacks_support(outcome) ? sp_outcome_done() : outcome;
 }
 

@@ -149,13 +149,14 @@ static bool is_unasked(const struct sp_request *request, const struct sp_lane *l
 
 struct sp_outcome sp_wait_behind_legacy(struct sp_request *request, struct sp_block **block) {
     if (!any_lane_of(request, request->pool, is_unasked) ||
-        !sp_is_done(sp_indirect_wait_legacy(request->lane->stream)))
+        !sp_is_done(sp_indirect_wait(request->lane->stream, SP_INDIRECT_LEGACY)))
         return sp_outcome_done();
     return take_behind_context(request, SP_STATISTIC_LegacyFences, block);
 }
 
 struct sp_outcome sp_wait_behind_context(struct sp_request *request, struct sp_block **block) {
-    if (!trusts_context(request) || !sp_is_done(sp_indirect_wait_context(request->lane->stream)))
+    if (!trusts_context(request) ||
+        !sp_is_done(sp_indirect_wait(request->lane->stream, SP_INDIRECT_CONTEXT)))
         return sp_outcome_done(); // this driver can't: the request goes on without
     return take_behind_context(request, SP_STATISTIC_ContextFences, block);
 }

@@ -1,17 +1,11 @@
 #include "order/action.h"
 
-#include "order/identity.h"
-
-// An event stands behind the fence, whoever waits for it.
-static bool is_recorded(const struct sp_stream *stream, uint64_t sequence) {
-    return sequence <= sp_load_acquire(&stream->recorded);
-}
-
 // An action of the stream stands behind its frees up to the number. On the legacy stream the record
 // of a mark is one, too.
 static bool has_acted(const struct sp_stream *stream, uint64_t sequence) {
     return sequence <= sp_load_acquire(&stream->acted) ||
-           (sp_stream_kind_of(stream) == SP_STREAM_LEGACY && is_recorded(stream, sequence));
+           (sp_stream_kind_of(stream) == SP_STREAM_LEGACY &&
+            sequence <= sp_load_acquire(&stream->recorded));
 }
 
 // The legacy stream also waits for work of a blocking stream that was destroyed meanwhile (measured
@@ -27,9 +21,9 @@ bool sp_action_is_legacy_ordered(const struct sp_stream *taker, struct sp_fence 
 // thread may have freed there since.
 enum sp_owed sp_action_owed_for_own(const struct sp_stream *taker, uint64_t sequence,
                                     bool (*is_complete)(struct sp_fence fence)) {
-    bool acted = has_acted(taker, sequence);
-    return acted || is_complete((struct sp_fence){taker->slot, sequence}) ? SP_OWED_NONE
-                                                                          : SP_OWED_OWN;
+    bool is_paid =
+        has_acted(taker, sequence) || is_complete((struct sp_fence){taker->slot, sequence});
+    return is_paid ? SP_OWED_NONE : SP_OWED_OWN;
 }
 
 enum sp_owed sp_action_owed_for(const struct sp_stream *taker, const struct sp_fence_set *fences,
@@ -41,14 +35,9 @@ enum sp_owed sp_action_owed_for(const struct sp_stream *taker, const struct sp_f
         if (fence.slot == taker->slot)
             owed = sp_action_owed_for_own(taker, fence.sequence, is_complete);
         else if (sp_action_is_legacy_ordered(taker, fence) && !is_complete(fence))
-            owed =
-                SP_OWED_OTHERS; // an event behind the other stream's free is no action of this one
+            owed = SP_OWED_OTHERS; // an event behind the other's free is no action of this one
         if (owed > dearest)
             dearest = owed;
     }
     return dearest;
-}
-
-struct sp_outcome sp_action_make(struct sp_stream *stream, enum sp_owed owed) {
-    return owed == SP_OWED_NONE ? sp_outcome_done() : sp_identity_of(stream)->act(stream, owed);
 }

@@ -4,17 +4,16 @@
 // and for every later stream with its handle. All that they free is *chained* through one event:
 // each free makes the stream wait for the event's last record and records it anew. So the event
 // stands behind every free there ever was under the name, and a stream that takes memory under the
-// name waits for it first. On one and the same stream such a wait costs nothing, on a recycled
-// handle it is what is right.
+// name waits for it first. On one and the same stream such a wait costs nothing.
 //
 // A context's id is that of its *sentinel*: a few bytes of pinned host memory that the library
 // allocates in a context when it first meets one of its streams. They belong to the context and go
 // with it. The driver numbers its allocations (the attribute CU_POINTER_ATTRIBUTE_BUFFER_ID) and no
 // number comes back, though handles and addresses do: so the sentinel's number is the context's id.
 // While the driver has that number for the address, the context is alive. When it has another one,
-// or knows no such memory, the context is gone. Any other answer tells nothing. On an H200 the
-// question costs 26 ns, needs no current context, and does no harm whatever has become of the
-// memory. Looking a sentinel up takes no lock, and no lock is held across a driver call.
+// or knows no such memory, the context is gone. Any other answer tells nothing. The question costs
+// 26 ns on an H200, needs no current context, and does no harm whatever has become of the memory.
+// Looking a sentinel up takes no lock, and no lock is held across a driver call.
 #include "base/number.h"
 #include "base/thread.h"
 #include "order/context.h"
@@ -146,8 +145,7 @@ static struct sp_outcome resolve(CUstream handle, struct sp_stream **stream) {
                                                          : sp_resolve_name(handle, &name, stream);
 }
 
-// A name under which there ever was a non-blocking stream counts as one: a fence doesn't say which
-// stream it was.
+// A name of which any stream was non-blocking counts as one: a fence doesn't say which it was.
 static struct sp_outcome look_at_kind(struct sp_stream *stream) {
     unsigned int flags = 0;
     if (sp_stream_kind_of(stream) != SP_STREAM_BLOCKING)
@@ -161,8 +159,7 @@ static struct sp_outcome look_at_kind(struct sp_stream *stream) {
 
 // --------------------------------------------------------------------------------------- the chain
 
-// The end of the stream's chain, as a mark that has no clock. Its event is null until something was
-// freed.
+// The end of the stream's chain, as a mark with no clock, and no event until something was freed.
 static struct sp_mark end_of_chain(struct sp_stream *stream) {
     sp_lock_acquire(&stream->lock);
     struct sp_mark end = {.event = sp_load_acquire(&stream->event),
@@ -172,12 +169,7 @@ static struct sp_mark end_of_chain(struct sp_stream *stream) {
     return end;
 }
 
-static bool is_pending(const struct sp_mark *end) {
-    return end->event && end->sequence > sp_progress_completed(end->stream);
-}
-
-// Puts all work of the stream so far in front of its chain's end, and tells the number that this
-// closed.
+// Puts all work of the stream so far in front of its chain's end. Tells the number that it closed.
 static struct sp_outcome extend_chain(struct sp_stream *stream, uint64_t *closed) {
     CUevent event = NULL;
     struct sp_outcome outcome = look_at_kind(stream);
@@ -216,15 +208,14 @@ static struct sp_outcome before_reuse(struct sp_stream *stream) {
     if (!sp_is_done(outcome))
         return outcome;
     struct sp_mark end = end_of_chain(stream);
-    if (is_pending(&end))
+    if (end.event && !sp_mark_is_complete(&end))
         outcome = sp_private_event_wait_relaxed(stream, end.event);
     if (sp_is_done(outcome))
         sp_atomic_raise(&stream->acted, end.sequence);
     return outcome;
 }
 
-// An event that didn't wait for the chain would say nothing of the frees of earlier streams with
-// the handle.
+// Without the wait the record says nothing of the frees of earlier streams with the handle.
 static struct sp_outcome before_record(struct sp_stream *stream) {
     CUevent event = sp_load_acquire(&stream->event);
     return event ? sp_private_event_wait(stream->handle, event) : sp_outcome_done();
@@ -253,8 +244,7 @@ static struct sp_outcome after_wait(struct sp_stream *stream) {
     return extend_chain(stream, &closed);
 }
 
-// The chain covers every free that there was when it was recorded last, of whichever stream with
-// the handle.
+// The chain covers every free before its last record, of whichever stream with the handle.
 static struct sp_outcome wait_unmarked(struct sp_stream *stream, struct sp_fence fence) {
     struct sp_mark end = end_of_chain(sp_stream_at(fence.slot));
     if (!end.event || end.sequence < fence.sequence)
@@ -269,7 +259,8 @@ static struct sp_outcome wait_unmarked(struct sp_stream *stream, struct sp_fence
 
 static struct sp_outcome poll_unmarked(struct sp_stream *stream) {
     struct sp_mark end = end_of_chain(stream);
-    return is_pending(&end) ? sp_poll_mark_relaxed(&end, SP_FOUND) : sp_outcome_done();
+    return end.event && !sp_mark_is_complete(&end) ? sp_poll_mark_relaxed(&end, SP_FOUND)
+                                                   : sp_outcome_done();
 }
 
 uint64_t sp_anonymous_chain_end(struct sp_stream *stream) {
@@ -288,9 +279,8 @@ struct sp_outcome sp_anonymous_confirm(struct sp_stream *stream, uint64_t sequen
     return waits ? sp_poll_await_mark(&end) : sp_poll_mark(&end, SP_SYNCHRONIZED);
 }
 
-// A synchronise says nothing about the work of an earlier stream with the same handle; the chain
-// does, and is asked. Where the same stream made the chain's last record the answer is certain, so
-// what it shows is what the synchronise has shown.
+// A synchronise says nothing about the work of an earlier stream with the handle; the chain does.
+// Where the same stream made its last record, what it answers is what the synchronise has shown.
 static struct sp_outcome synchronize(struct sp_stream *stream, CUstream handle) {
     uint64_t end = sp_anonymous_chain_end(stream);
     struct sp_outcome outcome =

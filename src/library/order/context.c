@@ -30,13 +30,12 @@ struct sp_outcome sp_context_device(CUcontext context, int *device) {
 
 size_t sp_context_free_memory(CUcontext context) {
     size_t free_bytes = 0, total;
-    if (!sp_is_done(sp_context_enter(context)))
+    struct sp_outcome outcome = sp_context_enter(context);
+    if (!sp_is_done(outcome))
         return 0;
-    if (!sp_is_done(
-            sp_outcome_of_driver(sp_driver->cuMemGetInfo(&free_bytes, &total), "cuMemGetInfo")))
-        free_bytes = 0;
+    outcome = sp_outcome_of_driver(sp_driver->cuMemGetInfo(&free_bytes, &total), "cuMemGetInfo");
     sp_context_leave();
-    return free_bytes;
+    return sp_is_done(outcome) ? free_bytes : 0;
 }
 
 struct sp_outcome sp_context_current(CUcontext *context, uint64_t *id) {
@@ -65,36 +64,28 @@ bool sp_context_is_current(CUcontext context, uint64_t id) {
 // -------------------------------------------------------------------------------- primary contexts
 
 // The id tells later whether it still is this one, so a context without one can't be kept.
-static struct sp_outcome retain_locked(struct sp_primary *primary, int ordinal) {
-    CUcontext context = NULL;
-    CUdevice device;
-    uint64_t id = 0;
-    struct sp_outcome outcome =
-        sp_outcome_of_driver(sp_driver->cuDeviceGet(&device, ordinal), "cuDeviceGet");
-    if (sp_is_done(outcome))
-        outcome = sp_outcome_of_driver(sp_driver->cuDevicePrimaryCtxRetain(&context, device),
-                                       "cuDevicePrimaryCtxRetain");
-    if (!sp_is_done(outcome))
-        return outcome;
-    outcome = sp_context_id(context, &id);
-    if (!sp_is_done(outcome)) {
-        (void)sp_outcome_of_driver(sp_driver->cuDevicePrimaryCtxRelease(device),
-                                   "cuDevicePrimaryCtxRelease");
-        return outcome;
-    }
-    primary->context = context;
-    primary->id = id;
-    return sp_outcome_done();
-}
-
 struct sp_outcome sp_context_retain_primary(struct sp_primary *primary, int ordinal,
                                             CUcontext *context, uint64_t *id) {
+    CUdevice device;
+    struct sp_outcome outcome = sp_outcome_done();
     CUstreamCaptureMode mode = sp_capture_mode_relax();
     sp_lock_acquire(&primary->lock);
-    struct sp_outcome outcome =
-        primary->context && !sp_context_is_gone(primary->context, primary->id)
-            ? sp_outcome_done()
-            : retain_locked(primary, ordinal);
+    if (!primary->context || sp_context_is_gone(primary->context, primary->id)) {
+        outcome = sp_outcome_of_driver(sp_driver->cuDeviceGet(&device, ordinal), "cuDeviceGet");
+        if (sp_is_done(outcome))
+            outcome = sp_outcome_of_driver(sp_driver->cuDevicePrimaryCtxRetain(context, device),
+                                           "cuDevicePrimaryCtxRetain");
+        bool is_retained = sp_is_done(outcome);
+        if (is_retained)
+            outcome = sp_context_id(*context, id);
+        if (sp_is_done(outcome)) {
+            primary->context = *context;
+            primary->id = *id;
+        } else if (is_retained) {
+            (void)sp_outcome_of_driver(sp_driver->cuDevicePrimaryCtxRelease(device),
+                                       "cuDevicePrimaryCtxRelease");
+        }
+    }
     *context = primary->context;
     *id = primary->id;
     sp_lock_release(&primary->lock);

@@ -2,8 +2,7 @@
 // calls of its own in one.
 //
 // A context's handle can come back for another one: that of a device's primary context always does.
-// An id tells them apart, and is never 0. Where it comes from depends on the driver: see
-// order/identity.h.
+// An id tells them apart, and is never 0. Where it comes from is told by order/identity.h.
 #ifndef STREAMPOOL_ORDER_CONTEXT_H
 #define STREAMPOOL_ORDER_CONTEXT_H
 
@@ -26,9 +25,9 @@ static inline void sp_context_leave(void) {
     sp_driver->cuCtxPopCurrent(&popped);
 }
 
-// The capture mode in which the library makes its own calls is the relaxed one, so that a call that
-// a capture elsewhere in the process forbids leaves that capture valid. A caller relaxes the mode
-// before the first of its calls and restores it after the last. Returns the mode to restore.
+// The library makes its own calls in the relaxed capture mode, so that a call that a capture
+// elsewhere in the process forbids leaves that capture valid. A caller relaxes the mode before the
+// first of its calls and restores it after the last. Returns the mode to restore.
 static inline CUstreamCaptureMode sp_capture_mode_relax(void) {
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
     sp_driver->cuThreadExchangeStreamCaptureMode(&mode);
@@ -41,8 +40,7 @@ static inline void sp_capture_mode_restore(CUstreamCaptureMode mode) {
 
 // --------------------------------------------------------------------------------- which one it is
 
-// Tells the id of a context that is alive. It is one driver call, and more at the first use of a
-// context that gets a sentinel.
+// Tells the id of a context that is alive, by one driver call, and more where it gets a sentinel.
 struct sp_outcome sp_context_id(CUcontext context, uint64_t *id);
 
 // Tells the context of a stream that is alive. A default stream is one of the current context.
@@ -58,11 +56,9 @@ size_t sp_context_free_memory(CUcontext context);
 // are gone. The driver can be asked about any context that there ever was.
 bool sp_context_is_gone(CUcontext context, uint64_t id);
 
-// Tells the calling thread's current context, (null, 0) for none. The id is 0 too where no stream
-// of the context was ever met.
+// Tell the calling thread's current context, (null, 0) for none, and the second for one that is
+// gone, too: it has no work. The id is 0 too where no stream of the context was ever met.
 struct sp_outcome sp_context_current(CUcontext *context, uint64_t *id);
-
-// Likewise, but (null, 0) for one that is gone, too: it has no work.
 struct sp_outcome sp_context_current_alive(CUcontext *context, uint64_t *id);
 
 // True when this incarnation is the calling thread's current context.
@@ -71,17 +67,14 @@ bool sp_context_is_current(CUcontext context, uint64_t id);
 // -------------------------------------------------------------------------------- primary contexts
 //
 // The library makes a primary context current where a program has none, or has memory in one, as
-// the runtime's calls on a default stream do. A device's context is retained once for the process,
-// and stays so until that ends. One that was reset meanwhile, which takes all references back, is
-// retained anew.
+// the runtime's calls on a default stream do. A device's context is retained once, until the
+// process ends. One that was reset meanwhile, which takes all references back, is retained anew.
 //
-// All of it is thread safe. The lock is held across the driver's calls, which may take as long as
-// it takes to make a context: a thread that waits for it wants the same one.
-
-// The primary context of one device; zeroed memory is one that isn't retained.
+// The lock is held across the driver's calls, which may take as long as it takes to make a context:
+// a thread that waits for it wants the same one.
 struct sp_primary {
     struct sp_lock lock;
-    CUcontext context; // null: not retained
+    CUcontext context; // null: not retained, as in zeroed memory
     uint64_t id;       // sp_context_id's
 };
 
@@ -89,8 +82,8 @@ struct sp_primary {
 struct sp_outcome sp_context_retain_primary(struct sp_primary *primary, int ordinal,
                                             CUcontext *context, uint64_t *id);
 
-// Retains the context of the device, unless it still is, and makes it the calling thread's current
-// one. After a failure nothing more is retained than before, or the context is and isn't current.
+// Retains it likewise, and makes it the calling thread's current one. After a failure nothing more
+// is retained than before, or the context is and isn't current.
 struct sp_outcome sp_context_make_primary_current(struct sp_primary *primary, int ordinal);
 
 #endif

@@ -10,11 +10,11 @@
 // ------------------------------------------------------------------------- what a record would say
 //
 // A record covers what the stream has freed, and what it runs after. A mark of its own covers all
-// of that, and costs a record of a private event. But often there are marks that do so already: the
-// stream's newest one, for the frees; and for what the stream runs after since then, the mark of
-// another stream that it was made to wait for last. The program's event stands behind both. Whoever
-// waits for it waits for these two marks as well, and learns of each what is true of that mark
-// alone: so nothing depends on what became of the program's event meanwhile.
+// of that, and costs a record of a private event. But often two marks do so already: the stream's
+// newest one, for the frees; and for what the stream runs after since then, the mark of another
+// stream that it was made to wait for last. Whoever waits for the program's event, which stands
+// behind both, waits for these marks as well, and learns of each what is true of that alone: so
+// nothing depends on what became of the program's event meanwhile.
 //
 // So a record is due where something was freed since the newest mark, or the stream has waited for
 // several others since, or for one in another context.
@@ -25,23 +25,13 @@ static bool covers(const struct sp_mark *mark, struct sp_fence fence) {
                     sp_fence_set_covers(&mark->clock, fence));
 }
 
-// A stream needn't be told that it runs after its own frees, which its own mark alone covers.
-static bool cover_all_locked(const struct sp_stream *stream, struct sp_mark *const *marks) {
-    struct sp_fence last = {stream->slot, atomic_load(&stream->freed)};
-    if (last.sequence >= stream->first && !(marks[0] && marks[0]->freed >= last.sequence) &&
-        !sp_progress_is_past(last))
-        return false;
-    for (uint32_t i = 0; i < stream->clock.count; i++) {
-        struct sp_fence fence = *sp_fence_set_at(&stream->clock, i);
-        if (fence.slot != stream->slot && !covers(marks[0], fence) && !covers(marks[1], fence))
-            return false;
-    }
-    return true;
-}
-
 // Finds the marks that are equivalent to a record, both null where there is nothing to cover. False
 // when a record is due. A mark of another context is waited for only where that is certain to be
 // alive: so who waits for this stream would learn less of it than of a mark that this stream makes.
+// A stream needn't be told that it runs after its own frees, which its own mark alone covers.
+//
+// Two streams that wait for the same two marks find them in the same order, which is also that of
+// the waits for them: it must not depend on addresses.
 static bool find_equivalent_locked(struct sp_stream *stream, struct sp_mark **marks) {
     marks[0] = sp_mark_current_locked(stream);
     marks[1] = NULL;
@@ -50,19 +40,20 @@ static bool find_equivalent_locked(struct sp_stream *stream, struct sp_mark **ma
     struct sp_mark *waited_for = stream->marks.waited_for;
     if (!waited_for || !sp_stream_is_of(waited_for->stream, stream->context, stream->context_id))
         return false;
-    marks[0] = sp_mark_newest_locked(stream);
-    marks[1] = waited_for;
-    return cover_all_locked(stream, marks);
-}
-
-// Two streams that wait for the same two marks find them in the same order, which is also
-// that of the waits for them: it must not depend on addresses.
-static void put_in_order(struct sp_mark **marks) {
-    struct sp_mark *first = marks[0];
-    if (marks[1] && (!first || marks[1]->stream->slot < first->stream->slot)) {
-        marks[0] = marks[1];
-        marks[1] = first;
+    struct sp_mark *newest = sp_mark_newest_locked(stream);
+    struct sp_fence last = {stream->slot, atomic_load(&stream->freed)};
+    if (last.sequence >= stream->first && !(newest && newest->freed >= last.sequence) &&
+        !sp_progress_is_past(last))
+        return false;
+    for (uint32_t i = 0; i < stream->clock.count; i++) {
+        struct sp_fence fence = *sp_fence_set_at(&stream->clock, i);
+        if (fence.slot != stream->slot && !covers(newest, fence) && !covers(waited_for, fence))
+            return false;
     }
+    bool comes_first = newest && newest->stream->slot <= waited_for->stream->slot;
+    marks[0] = comes_first ? newest : waited_for;
+    marks[1] = comes_first ? waited_for : newest;
+    return true;
 }
 
 // ----------------------------------------------------------------------------- the table of events
@@ -83,7 +74,6 @@ static struct sp_event_entry **find_locked(CUevent event) {
     return link;
 }
 
-// Unlinks an entry and puts it in front of `dropped`.
 static void unlink_locked(struct sp_event_entry **link, struct sp_event_entry **dropped) {
     struct sp_event_entry *entry = *link;
     *link = entry->next;
@@ -113,26 +103,23 @@ static void release_marks(struct sp_mark *const *marks) {
 static void grow_locked(void) {
     size_t count = sp_events.bucket_count * 2;
     struct sp_event_entry **larger = calloc(count, sizeof *larger);
-    struct sp_event_entry *entries = NULL;
+    struct sp_event_entry **smaller = sp_events.buckets, *entry, *next;
     if (!larger)
         return;
-    for (size_t i = 0; i < sp_events.bucket_count; i++) {
-        while (sp_events.buckets[i])
-            unlink_locked(&sp_events.buckets[i], &entries);
-    }
-    if (sp_events.buckets != sp_events.first)
-        free(sp_events.buckets);
     sp_events.buckets = larger;
     sp_events.bucket_count = count;
-    while (entries) {
-        struct sp_event_entry *next = entries->next;
-        link_locked(entries);
-        entries = next;
+    sp_events.count = 0;
+    for (size_t i = 0; i < count / 2; i++) {
+        for (entry = smaller[i]; entry; entry = next) {
+            next = entry->next;
+            link_locked(entry);
+        }
     }
+    if (smaller != sp_events.first)
+        free(smaller);
 }
 
-// Sweeps a few buckets at each call, all in turn: what is over doesn't stay for long, and no call
-// takes long.
+// Sweeps a few buckets, all in turn: what is over doesn't stay for long, and no call takes long.
 static void sweep_some_locked(int count, struct sp_event_entry **dropped) {
     for (int i = 0; i < count; i++) {
         struct sp_event_entry **link =
@@ -187,7 +174,6 @@ static enum equivalent find_equivalent(CUevent event, struct sp_stream *stream,
     const struct sp_event_entry *entry = *find_locked(event);
     sp_lock_acquire(&stream->lock);
     bool is_due = !find_equivalent_locked(stream, found);
-    put_in_order(found);
     bool is_same = entry && stream_of(entry) == stream && entry->marks[0] == found[0] &&
                    entry->marks[1] == found[1];
     for (int i = 0; i < SP_EQUIVALENT_MARKS && !is_due && !is_same; i++) {
@@ -252,23 +238,14 @@ static bool is_of_current_context(const struct sp_mark *mark) {
     return sp_context_is_current(mark->stream->context, mark->stream->context_id);
 }
 
-// The private event of a mark dies with its context, and the user's event may be a new one at the
-// handle of one that died along: so a mark is waited for only where its context is certain to be
-// alive.
-static bool may_wait_for(const struct sp_stream *stream, const struct sp_mark *mark) {
-    return sp_stream_is_of(mark->stream, stream->context, stream->context_id) ||
-           is_of_current_context(mark);
-}
-
 static bool knows_locked(const struct sp_stream *stream, struct sp_fence fence) {
     return sp_fence_set_covers(&stream->clock, fence) ||
            (fence.slot == stream->slot && fence.sequence >= stream->first) ||
            sp_progress_is_past(fence);
 }
 
-// True when a wait for the mark would teach the stream nothing: by its clock it runs after all that
-// the mark stands for, as far as that is not complete. A number of the mark's own stream says
-// nothing that its latest free before it doesn't.
+// True when by its clock the stream runs after all that the mark stands for and isn't complete. A
+// number of the mark's own stream says nothing that its latest free before it doesn't.
 static bool learns_nothing(struct sp_stream *stream, const struct sp_mark *mark) {
     if (sp_mark_is_own(stream, mark))
         return true;
@@ -299,8 +276,7 @@ static void recall_news(CUevent event, struct sp_stream *stream, struct sp_mark 
         marks[i] = mark;
         sp_mark_acquire(mark);
     }
-    // A stream knows what it has learned as long as there is something to it; and no other stream
-    // gets the name of an identified one.
+    // A stream forgets only what is over, and no other one gets the name of an identified one.
     if (asked && !any && stream->identified) {
         entry->knower = stream;
         entry->knowers_name = sp_stream_word(stream, 0);
@@ -308,8 +284,10 @@ static void recall_news(CUevent event, struct sp_stream *stream, struct sp_mark 
     sp_lock_release(&sp_events.lock);
 }
 
-// The event may have been recorded in a capture since, by a call that we don't see. Then the wait
-// has made the stream part of that capture, which a wait for an event outside of it would
+// The private event of a mark dies with its context, and the user's event may be a new one at the
+// handle of one that died along: so a mark is waited for only where its context is certain to be
+// alive. And the event may have been recorded in a capture since, by a call that we don't see. Then
+// the wait has made the stream part of that capture, which a wait for an event outside of it would
 // invalidate.
 struct sp_outcome sp_event_wait(CUevent event, struct sp_stream *stream, CUstream handle,
                                 unsigned int flags) {
@@ -319,8 +297,12 @@ struct sp_outcome sp_event_wait(CUevent event, struct sp_stream *stream, CUstrea
     struct sp_outcome outcome = sp_outcome_of_driver(
         sp_driver->cuStreamWaitEvent(handle, event, flags), "cuStreamWaitEvent");
     for (int i = 0; i < SP_EQUIVALENT_MARKS && sp_is_done(outcome); i++) {
-        if (marks[i] && may_wait_for(stream, marks[i]) && sp_is_done(sp_resolve_capture(handle)))
-            sp_mark_wait(stream, marks[i]);
+        struct sp_mark *mark = marks[i];
+        if (mark &&
+            (sp_stream_is_of(mark->stream, stream->context, stream->context_id) ||
+             is_of_current_context(mark)) &&
+            sp_is_done(sp_resolve_capture(handle)))
+            sp_mark_wait(stream, mark);
     }
     release_marks(marks);
     return outcome;
@@ -329,9 +311,8 @@ struct sp_outcome sp_event_wait(CUevent event, struct sp_stream *stream, CUstrea
 // ------------------------------------------------------------------------------------------ asking
 
 // The event has completed, so its marks have, if they still are what the table says: that is asked.
-// Sets the stream that the event was recorded in, or null.
-// A mark's stream is in the current context, or what the mark tells is left for later, since
-// nothing else is certain to be alive.
+// Sets the stream that the event was recorded in, or null. What marks of other contexts than the
+// current one tell is left for later, since nothing else is certain to be alive.
 static struct sp_outcome learn_from(CUevent event, enum sp_knowledge how,
                                     struct sp_stream **stream) {
     struct sp_mark *marks[SP_EQUIVALENT_MARKS] = {NULL, NULL};

@@ -21,9 +21,12 @@ bool sp_fence_set_reserve(struct sp_fence_set *set, uint32_t extra) {
     return true;
 }
 
-// The index of the first fence of the slot or a higher one, which may be the count.
-static uint32_t index_of(const struct sp_fence_set *set, uint32_t slot) {
-    uint32_t first = 0, until = set->count;
+static bool is_at(const struct sp_fence_set *set, uint32_t index, uint32_t slot) {
+    return index < set->count && sp_fence_set_at(set, index)->slot == slot;
+}
+
+uint64_t sp_fence_set_number(const struct sp_fence_set *set, uint32_t slot) {
+    uint32_t first = 0, until = set->count; // between them is the first fence of no lower slot
     while (first < until) {
         uint32_t middle = first + (until - first) / 2;
         if (sp_fence_set_at(set, middle)->slot < slot)
@@ -31,16 +34,7 @@ static uint32_t index_of(const struct sp_fence_set *set, uint32_t slot) {
         else
             until = middle;
     }
-    return first;
-}
-
-static bool is_at(const struct sp_fence_set *set, uint32_t index, uint32_t slot) {
-    return index < set->count && sp_fence_set_at(set, index)->slot == slot;
-}
-
-uint64_t sp_fence_set_number(const struct sp_fence_set *set, uint32_t slot) {
-    uint32_t index = index_of(set, slot);
-    return is_at(set, index, slot) ? sp_fence_set_at(set, index)->sequence : 0;
+    return is_at(set, first, slot) ? sp_fence_set_at(set, first)->sequence : 0;
 }
 
 bool sp_fence_set_add(struct sp_fence_set *set, struct sp_fence fence) {

@@ -5,10 +5,9 @@
 // fence for each stream, the latest; memory gathers several when its pieces were freed on different
 // streams, or when it is freed on one stream while an older fence of another is pending. A *clock*
 // is such a set, too: for each other stream, the latest number that the clock's owner is known to
-// run after. Entries that are known to be complete may be dropped from it at any time, for they say
-// nothing: so a clock is no larger than the number of streams with work pending. Without host
-// memory it says less than it might, and nothing that isn't so. Plain values: nothing here knows a
-// driver or a lock.
+// run after. Entries that are complete say nothing, and may be dropped: so a clock is no larger
+// than the number of streams with work pending. Without host memory it says less than it might, and
+// nothing that isn't so. Plain values: nothing here knows a driver or a lock.
 //
 //   fences[i].slot < fences[i + 1].slot; the first SP_FENCE_INLINE stand in the set itself;
 //   count <= SP_FENCE_INLINE + capacity
@@ -27,8 +26,7 @@ struct sp_fence {
 
 enum { SP_FENCE_INLINE = 2 };
 
-// A set with one fence at most has room for a link, which is its owner's as long as no other fence
-// is added.
+// A set with one fence at most has room for a link of its owner's.
 struct sp_fence_set {
     uint32_t count;
     uint32_t capacity; // of `more`
@@ -60,8 +58,7 @@ static inline bool sp_fence_set_empty(const struct sp_fence_set *set) {
 #define sp_fence_set_at(set, index)                                                                \
     ((index) < SP_FENCE_INLINE ? &(set)->some[index] : &(set)->more[(index)-SP_FENCE_INLINE])
 
-// Makes room for `extra` more fences, so that as many additions can't fail. False when there is no
-// host memory.
+// Makes room for `extra` more fences: as many additions can't fail. False without host memory.
 bool sp_fence_set_reserve(struct sp_fence_set *set, uint32_t extra);
 
 // Adds a fence, or raises the sequence number of its stream's, in steps as many as there are fences
@@ -91,8 +88,7 @@ static inline void sp_fence_set_advance(struct sp_fence_set *set, uint32_t slot,
 }
 
 // Adds all of `from`: all or nothing, in steps as many as both have fences. False without host
-// memory. In common there is nothing to add,
-// or one fence to a set that is empty or has but one of the same stream.
+// memory. In common there is nothing to add, or one fence to a set with none or the same stream's.
 bool sp_fence_set_join_any(struct sp_fence_set *set, const struct sp_fence_set *from);
 static inline bool sp_fence_set_join(struct sp_fence_set *set, const struct sp_fence_set *from) {
     if (from->count == 0)
@@ -118,19 +114,18 @@ static inline void sp_fence_set_prune(struct sp_fence_set *set,
 
 // ---------------------------------------------------------------------------------- the reuse rule
 //
-// It says whether a stream may take memory that carries a fence, and is a pure function over plain
-// values. The rules are numbered as in docs/stream-order.md, and a lower number is cheaper: the
-// rule for a piece of memory is the dearest that one of its fences needs. Rules 1 and 2 hold under
-// every policy. Rule 4 is rule 2 after a question: the caller asks, and decides again.
+// It says whether a stream may take memory with a fence. The rules are numbered as in
+// docs/stream-order.md, and a lower number is cheaper: the rule for a piece of memory is the
+// dearest that one of its fences needs. Rules 1 and 2 hold under every policy. Rule 4 is rule 2
+// after a question: the caller asks, and decides again.
 
 enum sp_rule {
     SP_RULE_SAME_STREAM = 1,    // the fence is of the taking stream, in its present incarnation
     SP_RULE_COMPLETE = 2,       // the host knows that the work before the fence has completed
     SP_RULE_ORDERED = 3,        // the taking stream is known to run after the fence
     SP_RULE_FOUND_COMPLETE = 4, // rule 2, found by asking an event just now
-    // A wait in the taking stream for an event behind the fence makes it so.
-    SP_RULE_MADE_ORDERED = 5,
-    SP_RULE_NONE = 9, // not now
+    SP_RULE_MADE_ORDERED = 5,   // a wait in it for an event behind the fence makes it so
+    SP_RULE_NONE = 9,           // not now
 };
 
 // The facts are what the rule needs to know of the stream that a fence names and of the one that
@@ -141,8 +136,7 @@ struct sp_rule_facts {
     uint64_t known_completed; // of the fence's stream: everything up to here has completed
     uint64_t ordered_until;   // of the fence's stream: the taker runs after everything up to here
     uint64_t fenced_until;    // of the fence's stream: an event stands behind everything up to here
-    // The taker's next action runs after the fence, by the legacy stream's order.
-    bool legacy_ordered;
+    bool legacy_ordered;      // the taker's next action runs after it, by the legacy stream's order
     bool follow_dependencies; // the policy that allows rule 3
     bool insert_dependencies; // the policy that allows rule 5
 };

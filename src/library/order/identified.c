@@ -22,20 +22,6 @@ static bool context_is_gone(CUcontext context, uint64_t id) {
 
 // ------------------------------------------------------------------------------------------ acting
 
-// There is no mark where all that could be marked is complete by now.
-static struct sp_outcome act_by_mark(struct sp_stream *stream, enum sp_owed owed) {
-    struct sp_mark *mark = NULL;
-    struct sp_outcome outcome =
-        owed == SP_OWED_OWN ? sp_mark_stream(stream, &mark) : sp_mark_anew(stream, false, &mark);
-    if (!sp_is_done(outcome) || !mark)
-        return outcome;
-    outcome = sp_private_event_wait_relaxed(stream, mark->event);
-    if (sp_is_done(outcome))
-        sp_atomic_raise(&stream->acted, mark->sequence);
-    sp_mark_release(mark);
-    return outcome;
-}
-
 static struct sp_outcome act_by_record(struct sp_stream *stream) {
     CUevent event;
     struct sp_outcome outcome = sp_private_event_of(stream, &event);
@@ -50,9 +36,20 @@ static struct sp_outcome act_by_record(struct sp_stream *stream) {
     return outcome;
 }
 
+// There is no mark where all that could be marked is complete by now.
 static struct sp_outcome act(struct sp_stream *stream, enum sp_owed owed) {
-    return sp_stream_kind_of(stream) == SP_STREAM_LEGACY ? act_by_record(stream)
-                                                         : act_by_mark(stream, owed);
+    struct sp_mark *mark = NULL;
+    if (sp_stream_kind_of(stream) == SP_STREAM_LEGACY)
+        return act_by_record(stream);
+    struct sp_outcome outcome =
+        owed == SP_OWED_OWN ? sp_mark_stream(stream, &mark) : sp_mark_anew(stream, false, &mark);
+    if (!sp_is_done(outcome) || !mark)
+        return outcome;
+    outcome = sp_private_event_wait_relaxed(stream, mark->event);
+    if (sp_is_done(outcome))
+        sp_atomic_raise(&stream->acted, mark->sequence);
+    sp_mark_release(mark);
+    return outcome;
 }
 
 // --------------------------------------------------------------------------- synchronises, queries
@@ -112,10 +109,6 @@ static struct sp_outcome synchronize(struct sp_stream *stream, CUstream handle) 
     return outcome;
 }
 
-static bool has_pending_frees(const struct view *view) {
-    return view->mark && view->mark->sequence > sp_progress_completed(view->mark->stream);
-}
-
 // A stream whose own work is pending gets no mark; but where a pool goes by synchronises alone,
 // what is recorded depends on no answer.
 static struct sp_outcome query(struct sp_stream *stream, CUstream handle, bool *complete) {
@@ -126,10 +119,10 @@ static struct sp_outcome query(struct sp_stream *stream, CUstream handle, bool *
     if (*complete) {
         publish_answer(stream, &view, SP_FOUND);
         mark_frees(stream, &view);
-        *complete = !has_pending_frees(&view);
+        *complete = !view.mark || sp_mark_is_complete(view.mark);
         for (int i = 0; i < SP_SYNCHRONIZE_QUESTIONS && sp_is_done(outcome) && !*complete; i++) {
             outcome = sp_poll_mark(view.mark, SP_FOUND);
-            *complete = !has_pending_frees(&view);
+            *complete = sp_mark_is_complete(view.mark);
         }
         sp_mark_drop_passed(stream);
     } else if (sp_is_done(outcome) && sp_load_relaxed(&stream->strict)) {
@@ -156,6 +149,7 @@ static struct sp_outcome find_nothing(struct sp_stream *stream, struct sp_fence 
 }
 
 const struct sp_identity sp_identified = {
+    .before_record = need_nothing,
     .note_freed = note_freed,
     .after_wait = need_nothing,
     .wait_unmarked = find_nothing,

@@ -1,7 +1,6 @@
 // Identity: how a stream, and a context, is told from an earlier one with the same handle.
 //
-// The answer depends on the driver. The folder and the pool ask through this interface, and nothing
-// else asks which of its implementations it is:
+// The answer depends on the driver. Nothing else asks which of these implementations it is:
 //
 //   sp_identified   drivers from CUDA 12.0, whose ids tell incarnations, contexts and per-thread
 //                   default streams apart: order/identified.c
@@ -14,10 +13,10 @@
 #include "order/action.h"
 
 struct sp_identity {
-    // The first three are null for identified streams, whose callers do without.
+    // The first two are null for identified streams, whose callers do without.
     //
-    // Finds the stream behind a handle that a caller has just passed to us; makes it known if it is
-    // new. See order/resolve.h.
+    // Finds the stream behind a handle that was just passed to us, or makes it known: see
+    // order/resolve.h.
     struct sp_outcome (*resolve)(CUstream handle, struct sp_stream **stream);
 
     // Orders the stream behind all that was freed under its name, before it takes such memory.
@@ -40,7 +39,8 @@ struct sp_identity {
     // Asks for what was freed and has no mark. The caller has relaxed the capture mode.
     struct sp_outcome (*poll_unmarked)(struct sp_stream *stream);
 
-    // Makes the action that is owed: see order/action.h.
+    // Makes the action that is owed (see order/action.h), inside a call that was given the stream.
+    // It may block where the stream's queue is full.
     struct sp_outcome (*act)(struct sp_stream *stream, enum sp_owed owed);
 
     // Make the program's own call with the stream, and learn from it: see order/poll.h.
@@ -51,7 +51,7 @@ struct sp_identity {
     void (*set_destroyed)(struct sp_stream *stream, const struct sp_stream_name *name);
 
     // Tell contexts apart: see order/context.h. The second tells 0 for a context of which no stream
-    // was ever met, where that is known. The third is false when the driver doesn't say.
+    // is known to have been met. The third is false when the driver doesn't say.
     struct sp_outcome (*context_id)(CUcontext context, uint64_t *id);
     struct sp_outcome (*known_context_id)(CUcontext context, uint64_t *id);
     bool (*context_is_gone)(CUcontext context, uint64_t id);
@@ -75,8 +75,8 @@ static inline const struct sp_identity *sp_identity_of(const struct sp_stream *s
     return stream->identified ? &sp_identified : &sp_anonymous;
 }
 
-// True when each free on the stream records an event, and the stream waits before each reuse; false
-// when a free takes a number alone.
+// True when each free on the stream records an event, and the stream waits before each reuse; else
+// a free takes a number alone.
 static inline bool sp_identity_records_each_free(const struct sp_stream *stream) {
     return !stream->identified;
 }
@@ -86,13 +86,8 @@ static inline struct sp_outcome sp_identity_before_reuse(struct sp_stream *strea
     return stream->identified ? sp_outcome_done() : sp_anonymous.before_reuse(stream);
 }
 
-static inline struct sp_outcome sp_identity_before_record(struct sp_stream *stream) {
-    return stream->identified ? sp_outcome_done() : sp_anonymous.before_record(stream);
-}
-
-// Tells the sequence number of memory that is freed now, and notes it. It is called before anything
-// is changed, since it may fail. In the common case it makes no call and can't: an identified
-// stream has freed something under the number already.
+// Tells the sequence number of memory that is freed now, and notes it, before anything is changed,
+// since it may fail. In common an identified stream has freed something under the number already.
 static inline struct sp_outcome sp_identity_at_free(struct sp_stream *stream, uint64_t *sequence) {
     *sequence = sp_progress_number(stream);
     bool is_noted = stream->identified && sp_load_relaxed(&stream->freed) >= *sequence;
@@ -105,17 +100,15 @@ static inline struct sp_outcome sp_identity_at_free(struct sp_stream *stream, ui
 // record was made by an earlier one, as far as is known.
 uint64_t sp_anonymous_chain_end(struct sp_stream *stream);
 
-// Asks the chain of a stream, of which a synchronise is known to have passed the record that closed
-// this number, or waits for it. It does nothing for the number 0.
+// Asks the chain, of which a synchronise has passed the record that closed this number, or waits
+// for it. It does nothing for the number 0.
 struct sp_outcome sp_anonymous_confirm(struct sp_stream *stream, uint64_t sequence, bool waits);
 
 enum { SP_SENTINEL_BUCKETS = 64 };
 
-// A sentinel is that of the latest context at a handle. It stays when the context is gone, until
-// another one takes its place.
-//
-// A reader may see the id of the one before with the memory of the next one. These two never belong
-// together, so what it concludes is that the context of that id is gone; and it is.
+// A sentinel is that of the latest context at a handle, gone or not. A reader may see the id of the
+// one before with the memory of the next one. These two never belong together, so what it concludes
+// is that the context of that id is gone; and it is.
 struct sp_sentinel {
     struct sp_sentinel *next;
     CUcontext context;

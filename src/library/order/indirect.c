@@ -12,60 +12,16 @@ enum { QUESTIONS = 64 };
 
 // --------------------------------------------------------------------------------- asking, waiting
 
-static bool close_numbers(struct sp_snapshot *snapshot, const struct sp_stream *of,
-                          sp_snapshot_filter *is_about) {
-    return sp_progress_close_many(snapshot, of->context, of->context_id, is_about);
-}
-
-// Asks the driver whether all that the question is about is complete; pending is no failure.
-typedef struct sp_outcome question(const struct sp_stream *stream, bool *complete);
-
-// Without host memory nothing is asked, and nothing learned.
-static struct sp_outcome ask(const struct sp_stream *stream, sp_snapshot_filter *is_about,
-                             question *ask_driver) {
-    bool complete = false;
-    struct sp_snapshot snapshot;
-    if (!close_numbers(&snapshot, stream, is_about))
-        return sp_outcome_done();
-    struct sp_outcome outcome = ask_driver(stream, &complete);
-    if (complete)
-        sp_progress_publish_many(&snapshot, SP_FOUND);
-    sp_progress_end_snapshot(&snapshot);
-    return outcome;
-}
-
-typedef struct sp_outcome recording(const struct sp_stream *stream, CUevent event);
-
-static struct sp_outcome wait_behind(struct sp_stream *stream, sp_snapshot_filter *is_about,
-                                     recording *record) {
-    CUevent event;
-    struct sp_snapshot snapshot;
-    struct sp_outcome outcome = sp_private_event_create(stream, &event);
-    if (!sp_is_done(outcome))
-        return outcome;
-    if (!close_numbers(&snapshot, stream, is_about)) {
-        sp_private_event_destroy(event);
-        return sp_outcome_of(SP_NO_HOST_MEMORY);
-    }
-    CUstreamCaptureMode mode = sp_capture_mode_relax();
-    outcome = record(stream, event);
-    if (sp_is_done(outcome))
-        outcome = sp_private_event_wait(stream->handle, event);
-    sp_capture_mode_restore(mode);
-    for (uint32_t slot = 0; sp_is_done(outcome) && slot < snapshot.count; slot++) {
-        if (snapshot.numbers[slot] > 0 && slot != stream->slot)
-            sp_progress_run_after(stream, (struct sp_fence){slot, snapshot.numbers[slot]});
-    }
-    sp_progress_end_snapshot(&snapshot);
-    sp_private_event_destroy(event);
-    return outcome;
-}
-
-// ------------------------------------------------------------------------------- the legacy stream
-
 bool sp_indirect_is_seen_by_legacy(const struct sp_stream *stream) {
     return !sp_identity_records_each_free(stream) &&
            sp_stream_kind_of(stream) != SP_STREAM_NON_BLOCKING;
+}
+
+static bool close_numbers(struct sp_snapshot *snapshot, const struct sp_stream *of,
+                          enum sp_indirect whom) {
+    return sp_progress_close_many(snapshot, of->context, of->context_id,
+                                  whom == SP_INDIRECT_LEGACY ? sp_indirect_is_seen_by_legacy
+                                                             : NULL);
 }
 
 // The legacy stream is that of the current context. It tells of a blocking stream that captures,
@@ -90,7 +46,12 @@ static struct sp_outcome query_legacy(const struct sp_stream *stream, bool *comp
     return outcome;
 }
 
-static struct sp_outcome record_legacy(const struct sp_stream *stream, CUevent event) {
+// Records the event behind the work of all of them.
+static struct sp_outcome record(const struct sp_stream *stream, CUevent event,
+                                enum sp_indirect whom) {
+    if (whom == SP_INDIRECT_CONTEXT)
+        return sp_outcome_of_driver(sp_driver->cuCtxRecordEvent(stream->context, event),
+                                    "cuCtxRecordEvent");
     struct sp_outcome outcome = sp_context_enter(stream->context);
     if (!sp_is_done(outcome))
         return outcome;
@@ -100,32 +61,13 @@ static struct sp_outcome record_legacy(const struct sp_stream *stream, CUevent e
     return outcome;
 }
 
-struct sp_outcome sp_indirect_ask_legacy(struct sp_stream *stream) {
-    return sp_identity_records_each_free(stream)
-               ? sp_outcome_done()
-               : ask(stream, sp_indirect_is_seen_by_legacy, query_legacy);
-}
-
-struct sp_outcome sp_indirect_wait_legacy(struct sp_stream *stream) {
-    return sp_identity_records_each_free(stream)
-               ? sp_outcome_of(SP_NOT_SUPPORTED)
-               : wait_behind(stream, sp_indirect_is_seen_by_legacy, record_legacy);
-}
-
-// ------------------------------------------------------------------------------------- the context
-
-static struct sp_outcome record_context(const struct sp_stream *stream, CUevent event) {
-    return sp_outcome_of_driver(sp_driver->cuCtxRecordEvent(stream->context, event),
-                                "cuCtxRecordEvent");
-}
-
 static struct sp_outcome query_context(const struct sp_stream *stream, bool *complete) {
     CUevent event;
     struct sp_outcome outcome = sp_private_event_create(stream, &event);
     if (!sp_is_done(outcome))
         return outcome;
     CUstreamCaptureMode mode = sp_capture_mode_relax();
-    outcome = record_context(stream, event);
+    outcome = record(stream, event, SP_INDIRECT_CONTEXT);
     for (int i = 0; i < QUESTIONS && sp_is_done(outcome) && !*complete; i++)
         outcome = sp_private_event_query(event, complete);
     sp_capture_mode_restore(mode);
@@ -133,14 +75,48 @@ static struct sp_outcome query_context(const struct sp_stream *stream, bool *com
     return outcome;
 }
 
-struct sp_outcome sp_indirect_ask_context(struct sp_stream *stream) {
-    return sp_driver->cuCtxRecordEvent ? ask(stream, NULL, query_context)
-                                       : sp_outcome_of(SP_NOT_SUPPORTED);
+// Without host memory nothing is asked, and nothing learned.
+struct sp_outcome sp_indirect_ask(struct sp_stream *stream, enum sp_indirect whom) {
+    bool complete = false;
+    struct sp_snapshot snapshot;
+    if (whom == SP_INDIRECT_CONTEXT && !sp_driver->cuCtxRecordEvent)
+        return sp_outcome_of(SP_NOT_SUPPORTED);
+    if ((whom == SP_INDIRECT_LEGACY && sp_identity_records_each_free(stream)) ||
+        !close_numbers(&snapshot, stream, whom))
+        return sp_outcome_done();
+    struct sp_outcome outcome = whom == SP_INDIRECT_LEGACY ? query_legacy(stream, &complete)
+                                                           : query_context(stream, &complete);
+    if (complete)
+        sp_progress_publish_many(&snapshot, SP_FOUND);
+    sp_progress_end_snapshot(&snapshot);
+    return outcome;
 }
 
-struct sp_outcome sp_indirect_wait_context(struct sp_stream *stream) {
-    return sp_driver->cuCtxRecordEvent ? wait_behind(stream, NULL, record_context)
-                                       : sp_outcome_of(SP_NOT_SUPPORTED);
+struct sp_outcome sp_indirect_wait(struct sp_stream *stream, enum sp_indirect whom) {
+    CUevent event;
+    struct sp_snapshot snapshot;
+    bool is_supported = whom == SP_INDIRECT_LEGACY ? !sp_identity_records_each_free(stream)
+                                                   : sp_driver->cuCtxRecordEvent != NULL;
+    struct sp_outcome outcome =
+        is_supported ? sp_private_event_create(stream, &event) : sp_outcome_of(SP_NOT_SUPPORTED);
+    if (!sp_is_done(outcome))
+        return outcome;
+    if (!close_numbers(&snapshot, stream, whom)) {
+        sp_private_event_destroy(event);
+        return sp_outcome_of(SP_NO_HOST_MEMORY);
+    }
+    CUstreamCaptureMode mode = sp_capture_mode_relax();
+    outcome = record(stream, event, whom);
+    if (sp_is_done(outcome))
+        outcome = sp_private_event_wait(stream->handle, event);
+    sp_capture_mode_restore(mode);
+    for (uint32_t slot = 0; sp_is_done(outcome) && slot < snapshot.count; slot++) {
+        if (snapshot.numbers[slot] > 0 && slot != stream->slot)
+            sp_progress_run_after(stream, (struct sp_fence){slot, snapshot.numbers[slot]});
+    }
+    sp_progress_end_snapshot(&snapshot);
+    sp_private_event_destroy(event);
+    return outcome;
 }
 
 // ----------------------------------------------------------------------------------- context waits
@@ -164,11 +140,6 @@ struct sp_context_waits sp_context_waits = {
     .under_way = {&sp_context_waits.under_way, &sp_context_waits.under_way},
 };
 
-static uint64_t time_in(uint64_t nanoseconds) {
-    uint64_t now = sp_time_now();
-    return nanoseconds < UINT64_MAX - now ? now + nanoseconds : UINT64_MAX;
-}
-
 static struct sp_outcome synchronize_and_publish(struct wait *wait) {
     struct sp_outcome outcome = sp_context_enter(wait->context);
     if (!sp_is_done(outcome))
@@ -191,7 +162,7 @@ static struct wait *new_wait(const struct sp_stream *stream) {
         return NULL;
     wait->context = stream->context;
     wait->context_id = stream->context_id;
-    if (close_numbers(&wait->snapshot, stream, NULL))
+    if (close_numbers(&wait->snapshot, stream, SP_INDIRECT_CONTEXT))
         return wait;
     free(wait);
     return NULL;
@@ -219,7 +190,7 @@ static bool await_end_of_one_locked(uint64_t end) {
 
 // The driver's own end comes behind it.
 static void wait_at_exit(void) {
-    uint64_t end = time_in(PATIENCE_AT_EXIT);
+    uint64_t end = sp_time_now() + PATIENCE_AT_EXIT;
     if (sp_fork_is_child())
         return;
     pthread_mutex_lock(&sp_context_waits.lock);
@@ -263,7 +234,8 @@ static struct sp_outcome await_own_locked(const struct sp_stream *stream, uint64
 }
 
 struct sp_outcome sp_indirect_await_context(const struct sp_stream *stream, uint64_t nanoseconds) {
-    uint64_t end = time_in(nanoseconds);
+    uint64_t now = sp_time_now();
+    uint64_t end = nanoseconds < UINT64_MAX - now ? now + nanoseconds : UINT64_MAX;
     struct sp_outcome outcome = sp_outcome_done();
     if (nanoseconds > 0 && sp_driver_is_scheduled()) {
         struct wait *wait = new_wait(stream);

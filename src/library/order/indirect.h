@@ -1,7 +1,6 @@
 // Indirect questions, and waits, for streams that no call names any more, and that left no event
-// behind what they freed: they were destroyed by the driver's own call, or their thread has ended,
-// or the program just doesn't use them. Nobody may pass their handles to the driver. Their memory
-// is asked about in other ways, before an allocation is refused:
+// behind what they freed: they or their thread may have ended, so nobody may pass their handles to
+// the driver. Their memory is asked about in other ways, before an allocation is refused:
 //
 //   the legacy stream   A query of it sees all work of its context's blocking streams, per-thread
 //                       streams among them, also of those that are gone (measured on an H200).
@@ -26,20 +25,18 @@
 // True when the legacy stream would tell of what a stream has freed.
 bool sp_indirect_is_seen_by_legacy(const struct sp_stream *stream);
 
-// Asks the legacy stream, and publishes what is complete.
-struct sp_outcome sp_indirect_ask_legacy(struct sp_stream *stream);
+// The streams that are asked about: those that the legacy stream sees, or all of the context, which
+// is named only where nothing of it captures, and is SP_NOT_SUPPORTED before CUDA 12.5.
+enum sp_indirect { SP_INDIRECT_LEGACY, SP_INDIRECT_CONTEXT };
 
-// Asks the whole context, and publishes what is complete. It is called only where nothing of the
-// context captures. SP_NOT_SUPPORTED before CUDA 12.5.
-struct sp_outcome sp_indirect_ask_context(struct sp_stream *stream);
+// Asks, and publishes what is complete.
+struct sp_outcome sp_indirect_ask(struct sp_stream *stream, enum sp_indirect whom);
 
-// Make the stream wait for an event behind all that the streams which the legacy stream sees, or
-// all streams of the context, were given so far, and join that to its clock. Later work of blocking
-// streams waits for the first one, too, which is SP_CAPTURES, and nothing was done, beside a
-// blocking stream that captures, and SP_NOT_SUPPORTED where the legacy stream isn't asked. The
-// second is called where sp_indirect_ask_context() may be, and fails as that.
-struct sp_outcome sp_indirect_wait_legacy(struct sp_stream *stream);
-struct sp_outcome sp_indirect_wait_context(struct sp_stream *stream);
+// Makes the stream wait for an event behind all that the streams were given so far, and joins that
+// to its clock. Later work of blocking streams waits for the legacy stream's event, too. That is
+// SP_CAPTURES, and nothing was done, beside a blocking stream that captures, and SP_NOT_SUPPORTED
+// where the legacy stream isn't asked.
+struct sp_outcome sp_indirect_wait(struct sp_stream *stream, enum sp_indirect whom);
 
 // ----------------------------------------------------------------------------------- context waits
 //
@@ -52,14 +49,12 @@ struct sp_outcome sp_indirect_wait_context(struct sp_stream *stream);
 // it made. While the simulated driver schedules the threads the calling one makes it, for the
 // driver knows of no other.
 
-// True when nothing but such a wait tells of the whole context.
 static inline bool sp_indirect_needs_context_wait(void) {
     return !sp_driver->cuCtxRecordEvent;
 }
 
 // Waits for all work of a stream's context, for so long at most, and publishes what is complete.
-// Returns the driver's failure; that the time was too short, or that the host had no thread or no
-// memory for it, is none. Nothing is done in no time.
+// That the time was too short, or the host had no thread or memory for it, is no failure.
 struct sp_outcome sp_indirect_await_context(const struct sp_stream *stream, uint64_t nanoseconds);
 
 // The waits that are under way, for indirect.c, and for tests that wait for their end.

@@ -88,8 +88,8 @@ static bool drop_reference(struct sp_mark *mark) {
     return atomic_fetch_sub_explicit(&mark->references, 1, memory_order_acq_rel) == 1;
 }
 
-// Drops the stream's own reference, to a mark that is in none of its entries any more. Others come
-// of the entries, under the lock, or of one that is there: so the only one stays the only one.
+// Drops the stream's own reference, to a mark that it keeps no longer. Others come of those that it
+// keeps, under the lock, or of one that is there: so the only one stays the only one.
 static void drop_locked(struct sp_stream *stream, struct sp_mark *mark) {
     if (sp_load_acquire(&mark->references) == 1 || drop_reference(mark))
         recycle_locked(stream, mark);
@@ -158,7 +158,6 @@ bool sp_mark_has_nothing_locked(struct sp_stream *stream) {
     return (last.sequence < stream->first || sp_progress_is_past(last)) && stream->clock.count == 0;
 }
 
-// Takes a mark out of the ones that are kept.
 static struct sp_mark *take_out_locked(struct sp_stream *stream, uint32_t index) {
     struct sp_mark **recent = stream->marks.recent;
     struct sp_mark *taken = recent[index];
@@ -168,10 +167,10 @@ static struct sp_mark *take_out_locked(struct sp_stream *stream, uint32_t index)
     return taken;
 }
 
-// Takes out the oldest mark if a synchronise has passed it. So of the others the same ones stay,
-// whenever a question came that would have dropped it. Else it takes out the mark that leaves the
-// least gap between its neighbours: what it covers is covered by the newer one of these. So the
-// oldest mark stays until it is complete, and the newest one too.
+// Takes out the oldest mark if a synchronise has passed it: so of the others the same ones stay,
+// whenever a question came that would have dropped it. Else the mark that leaves the least gap
+// between its neighbours: what it covers is covered by the newer one of these. So the oldest mark
+// stays until it is complete, and the newest one too.
 static struct sp_mark *make_room_locked(struct sp_stream *stream) {
     struct sp_mark *const *recent = stream->marks.recent;
     if (recent[0]->sequence <= sp_load_acquire(&stream->synchronized))
@@ -186,22 +185,6 @@ static struct sp_mark *make_room_locked(struct sp_stream *stream) {
         }
     }
     return take_out_locked(stream, least);
-}
-
-// The stream keeps the mark, by a reference that it has already. It is the newest one, but for
-// threads that record at once.
-static void publish_mark(struct sp_stream *stream, struct sp_mark *mark) {
-    struct sp_mark **recent = stream->marks.recent;
-    sp_lock_acquire(&stream->lock);
-    if (stream->marks.recent_count == SP_STREAM_MARKS)
-        drop_locked(stream, make_room_locked(stream));
-    uint32_t at = stream->marks.recent_count++;
-    for (; at > 0 && recent[at - 1]->sequence > mark->sequence; at--)
-        recent[at] = recent[at - 1];
-    recent[at] = mark;
-    sp_progress_set_recorded_locked(stream, mark->sequence);
-    sp_lock_release(&stream->lock);
-    sp_progress_join_queue(stream);
 }
 
 void sp_mark_drop_until(struct sp_stream *stream, uint64_t until) {
@@ -243,17 +226,6 @@ struct sp_mark *sp_mark_covering(struct sp_stream *stream, uint64_t sequence) {
     return found;
 }
 
-size_t sp_mark_acquire_all(struct sp_stream *stream, struct sp_mark **marks) {
-    sp_lock_acquire(&stream->lock);
-    uint32_t count = stream->marks.recent_count;
-    for (uint32_t i = 0; i < count; i++) {
-        marks[i] = stream->marks.recent[i];
-        sp_mark_acquire(marks[i]);
-    }
-    sp_lock_release(&stream->lock);
-    return count;
-}
-
 // --------------------------------------------------------------------------------------- recording
 
 // Settles, before the driver's call, what a record will stand for: the frees up to the number, and
@@ -280,7 +252,7 @@ static struct sp_outcome record_event(struct sp_stream *stream, struct sp_mark *
     if (SP_LIKELY(sp_private_event_needs_no_mode(stream)))
         return sp_private_event_record(mark->event, stream->handle);
     CUstreamCaptureMode mode = sp_capture_mode_relax();
-    struct sp_outcome outcome = sp_identity_before_record(stream);
+    struct sp_outcome outcome = sp_identity_of(stream)->before_record(stream);
     if (sp_is_done(outcome))
         outcome = sp_private_event_record(mark->event, stream->handle);
     sp_capture_mode_restore(mode);
@@ -288,22 +260,32 @@ static struct sp_outcome record_event(struct sp_stream *stream, struct sp_mark *
 }
 
 // Records the mark and has the stream keep it. It has one reference, and one more for a caller who
-// wants it.
+// wants it. It is the newest one, but for threads that record at once.
 static struct sp_outcome record_and_publish(struct sp_stream *stream, struct sp_mark *mark,
                                             struct sp_mark **wanted) {
+    struct sp_mark **recent = stream->marks.recent;
     sp_store_relaxed(&mark->references, wanted ? 2 : 1);
     struct sp_outcome outcome = record_event(stream, mark);
-    if (sp_is_done(outcome)) {
-        publish_mark(stream, mark);
-        if (wanted)
-            *wanted = mark;
-        if (sp_load_relaxed(&stream->marks.spare_count) > SPARE_MARKS_MAX)
-            sp_mark_trim_spares(stream);
-        return sp_outcome_done();
+    if (!sp_is_done(outcome)) {
+        sp_store_relaxed(&mark->references, 1);
+        sp_mark_release(mark);
+        return outcome;
     }
-    sp_store_relaxed(&mark->references, 1);
-    sp_mark_release(mark);
-    return outcome;
+    sp_lock_acquire(&stream->lock);
+    if (stream->marks.recent_count == SP_STREAM_MARKS)
+        drop_locked(stream, make_room_locked(stream));
+    uint32_t at = stream->marks.recent_count++;
+    for (; at > 0 && recent[at - 1]->sequence > mark->sequence; at--)
+        recent[at] = recent[at - 1];
+    recent[at] = mark;
+    sp_progress_set_recorded_locked(stream, mark->sequence);
+    sp_lock_release(&stream->lock);
+    sp_progress_join_queue(stream);
+    if (wanted)
+        *wanted = mark;
+    if (sp_load_relaxed(&stream->marks.spare_count) > SPARE_MARKS_MAX)
+        sp_mark_trim_spares(stream);
+    return sp_outcome_done();
 }
 
 // Records the first mark of a stream, or one more than it ever had at a time.

@@ -7,9 +7,8 @@
 //
 //   complete   Its event was found complete: then so are all frees up to its number, and all that
 //              its clock holds (order/poll.h).
-//   ordered    A stream waits for its event: then that stream runs after all frees up to its
-//              number, and after all that its clock holds. This is joined to the waiting stream's
-//              clock, once the driver has taken the wait.
+//   ordered    A stream waits for its event: then that runs after all of these. They are joined to
+//              the waiting stream's clock, once the driver has taken the wait.
 #ifndef STREAMPOOL_ORDER_MARK_H
 #define STREAMPOOL_ORDER_MARK_H
 
@@ -18,10 +17,9 @@
 
 // ---------------------------------------------------------------------------------- private events
 //
-// The driver's calls on events that nobody else can touch, which are all that order is learned
-// from. Under the default capture mode a query, or a record in another stream, would invalidate a
-// capture elsewhere in the process: so they are made in the relaxed mode (context.h), which the
-// caller enters and leaves.
+// Order is learned only of events that nobody else can touch. Under the default capture mode a
+// query, or a record in another stream, would invalidate a capture elsewhere in the process: so the
+// calls on them are made in the relaxed mode (context.h), which the caller enters and leaves.
 
 // An event belongs to the stream's context, which need not be the current one.
 struct sp_outcome sp_private_event_create(const struct sp_stream *stream, CUevent *event);
@@ -34,8 +32,8 @@ struct sp_outcome sp_private_event_of(struct sp_stream *stream, CUevent *event);
 struct sp_outcome sp_private_event_await(CUevent event);
 
 // True where no capture elsewhere minds a record or a wait, whatever the mode: in a stream that is
-// not a legacy one and doesn't capture. Measured on an H200, in each mode of the capture and of the
-// thread; of drivers older than those that identify streams nobody has asked it.
+// not a legacy one and doesn't capture (measured on an H200, in each mode of the capture and of the
+// thread, and not with drivers older than those that identify streams).
 static inline bool sp_private_event_needs_no_mode(const struct sp_stream *stream) {
     return stream->identified && sp_stream_kind_of(stream) != SP_STREAM_LEGACY;
 }
@@ -72,8 +70,12 @@ struct sp_mark {
     struct sp_mark *next_spare;
 };
 
-// True for a mark that the stream has made itself: not that of an earlier stream in its slot, from
-// which it may learn something.
+// True when it is complete, together with all that its clock holds.
+static inline bool sp_mark_is_complete(const struct sp_mark *mark) {
+    return mark->sequence <= sp_progress_completed(mark->stream);
+}
+
+// True for a mark of the stream itself: from that of an earlier one in its slot it may learn.
 static inline bool sp_mark_is_own(const struct sp_stream *stream, const struct sp_mark *mark) {
     return mark->stream == stream && mark->sequence >= stream->first;
 }
@@ -82,25 +84,24 @@ static inline bool sp_mark_is_own(const struct sp_stream *stream, const struct s
 //
 // These are called only inside a call that was given the stream.
 
-// Records a mark behind all frees so far, or finds that the newest one stands there. Null when
-// there is nothing to mark: the stream never freed anything and is ordered behind nothing. The
-// reference is the caller's; `wanted` is null for one who needs none in hand.
+// Records a mark behind all frees so far, or finds that the newest one stands there. Null when the
+// stream never freed anything and is ordered behind nothing. The reference is the caller's;
+// `wanted` is null for one who needs none in hand.
 struct sp_outcome sp_mark_stream(struct sp_stream *stream, struct sp_mark **wanted);
 static inline struct sp_outcome sp_mark_record(struct sp_stream *stream) {
     return sp_mark_stream(stream, NULL);
 }
 
 // Records a mark on an identified stream, whether there is anything to mark or not. With `freed` it
-// is behind a free, which is noted, too, whether the record can be made or not: the number that the
-// free was stamped with is an open one or was one before. The reference is as above.
+// is behind a free, which is noted whether the record can be made or not: the number that the free
+// was stamped with is an open one or was one before. The reference is as above.
 struct sp_outcome sp_mark_anew(struct sp_stream *stream, bool freed, struct sp_mark **wanted);
 
 // Makes the stream wait for a mark, and joins it to the stream's clock.
 struct sp_outcome sp_mark_wait(struct sp_stream *stream, struct sp_mark *mark);
 
-// Makes the stream wait for a fence: for the oldest mark that covers it, or the chain of an
-// anonymous stream. Nothing is done when the fence is complete. SP_NO_EVENT when none stands behind
-// it.
+// Makes the stream wait for a fence: for the oldest mark that covers it, or an anonymous stream's
+// chain, unless the fence is complete. SP_NO_EVENT when none stands behind it.
 struct sp_outcome sp_mark_wait_for_fence(struct sp_stream *stream, struct sp_fence fence);
 
 // --------------------------------------------------------------------- with the stream's lock held
@@ -121,29 +122,23 @@ void sp_mark_release(struct sp_mark *mark);
 // Returns the oldest mark of a stream that covers a number, or null. The reference is the caller's.
 struct sp_mark *sp_mark_covering(struct sp_stream *stream, uint64_t sequence);
 
-// Puts all marks that the stream keeps into `marks`, which has room for SP_STREAM_MARKS, the oldest
-// first. Returns how many there are. The references are the caller's.
-size_t sp_mark_acquire_all(struct sp_stream *stream, struct sp_mark **marks);
-
 // Says that the stream keeps no mark up to a number any longer.
 void sp_mark_drop_until(struct sp_stream *stream, uint64_t until);
 
-// Says that the stream keeps no mark any longer, and has waited for none: its slot is to be
-// another's.
+// Says that it keeps none at all, and has waited for none: its slot is to be another's.
 void sp_mark_drop_all(struct sp_stream *stream);
 
-// Says that the stream keeps no mark that a synchronise has passed, which has nothing more to tell.
-// A mark that a question found complete has: the order, to those who go by synchronises alone. It
-// is called where sp_mark_trim_spares() may be.
+// Says that it keeps none that a synchronise has passed. One that a question found complete stays:
+// it tells the order, to those who go by synchronises alone. It is called where
+// sp_mark_trim_spares() may be.
 void sp_mark_drop_passed(struct sp_stream *stream);
 
-// Destroys the events of spare marks, but for a few. It is called inside a call that was given the
-// stream, or with its context current.
+// Destroys the events of spare marks, but for a few, inside a call that was given the stream, or
+// with its context current.
 void sp_mark_trim_spares(struct sp_stream *stream);
 
 // Says that the stream's context was destroyed, and all events with it. Marks that others still
-// hold keep an event that nobody may touch: their number is complete, so nobody will. The caller
-// holds the registry's lock.
+// hold are complete, so nobody will touch their events. The caller holds the registry's lock.
 void sp_mark_drop_events(struct sp_stream *stream);
 
 #endif

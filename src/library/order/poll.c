@@ -29,10 +29,6 @@ struct sp_outcome sp_poll_await_mark(struct sp_mark *mark) {
 
 // ---------------------------------------------------------------------------- streams and contexts
 
-static bool is_complete(const struct sp_mark *mark) {
-    return mark->sequence <= sp_progress_completed(mark->stream);
-}
-
 // A stream's events complete in their order. The oldest is pending where the device is busy, and
 // the newest is complete where the stream is idle: one question is enough then. Which of the two is
 // asked first goes by what the stream was found to be the last time. Else the last complete one is
@@ -45,9 +41,9 @@ static struct sp_outcome poll_marks(struct sp_stream *stream, struct sp_mark *co
     size_t ends[] = {was_idle ? count - 1 : 0, was_idle ? 0 : count - 1};
     for (size_t asked = 0; complete < pending && sp_is_done(outcome); asked++) {
         size_t next = asked < 2 ? ends[asked] : (complete + pending) / 2;
-        if (!is_complete(marks[next]))
+        if (!sp_mark_is_complete(marks[next]))
             outcome = sp_poll_mark_relaxed(marks[next], SP_FOUND);
-        if (is_complete(marks[next]))
+        if (sp_mark_is_complete(marks[next]))
             complete = next + 1;
         else
             pending = next;
@@ -63,7 +59,13 @@ struct sp_outcome sp_poll_stream(struct sp_stream *stream) {
     if (!sp_progress_has_pending_events(stream))
         return sp_outcome_done();
     CUstreamCaptureMode mode = sp_capture_mode_relax();
-    size_t count = sp_mark_acquire_all(stream, marks);
+    sp_lock_acquire(&stream->lock);
+    size_t count = stream->marks.recent_count;
+    for (size_t i = 0; i < count; i++) {
+        marks[i] = stream->marks.recent[i];
+        sp_mark_acquire(marks[i]);
+    }
+    sp_lock_release(&stream->lock);
     struct sp_outcome unmarked = sp_identity_of(stream)->poll_unmarked(stream);
     struct sp_outcome outcome = poll_marks(stream, marks, count);
     for (size_t i = 0; i < count; i++)

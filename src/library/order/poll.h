@@ -1,9 +1,8 @@
 // Questions: asking the events of marks and chains what has completed by now; and the program's own
 // synchronises and queries, and what they have shown.
 //
-// A mark that is complete completes its number and all that its clock holds. The context of what is
-// asked must be alive: that of a stream that the caller was just passed, or the current one. Each
-// call returns a driver's failure that is neither complete nor pending.
+// The context of what is asked must be alive: that of a stream that the caller was just passed, or
+// the current one. Each call returns a driver's failure that is neither complete nor pending.
 #ifndef STREAMPOOL_ORDER_POLL_H
 #define STREAMPOOL_ORDER_POLL_H
 
@@ -13,10 +12,8 @@
 // Asks the marks and the chain of one stream.
 struct sp_outcome sp_poll_stream(struct sp_stream *stream);
 
-// Asks all streams of the stream's context.
+// Ask all streams of the stream's context, or of the current one.
 struct sp_outcome sp_poll_context_of(const struct sp_stream *stream);
-
-// Asks all streams of the current context.
 struct sp_outcome sp_poll_current_context(void);
 
 // Asks a few streams of the stream's context, by turns: all of them where there are no more; and up
@@ -34,13 +31,11 @@ struct sp_outcome sp_poll_await_mark(struct sp_mark *mark);
 
 // ------------------------------------------------------ the program's own synchronises and queries
 //
-// An answer of a blocking stream itself shows that its work is complete, and all that it has waited
-// for. It shows nothing of the legacy stream's work, which a free on it comes behind all the same:
-// see order/action.h. An event behind the free does: that of a mark, or the chain of an anonymous
-// stream.
+// An answer of a blocking stream shows that its work is complete, and all that it has waited for.
+// It shows nothing of the legacy stream's work, which a free on it comes behind all the same (see
+// order/action.h). An event behind the free does: that of a mark, or an anonymous stream's chain.
 
-// These make the driver's call with `handle`, which is what the caller named the stream by. The
-// answer to a query is `complete`, unless it fails.
+// These make the driver's call with `handle`, by which the caller named the stream.
 static inline struct sp_outcome sp_synchronize_stream(struct sp_stream *stream, CUstream handle) {
     return sp_identity_of(stream)->synchronize(stream, handle);
 }
@@ -49,8 +44,8 @@ static inline struct sp_outcome sp_synchronize_query(struct sp_stream *stream, C
     return sp_identity_of(stream)->query(stream, handle, complete);
 }
 
-// Asks as sp_synchronize_query() does, for the library itself, inside a call that was made with the
-// stream: no capture is touched by it.
+// Asks likewise, for the library itself, inside a call that was made with the stream: no capture is
+// touched by it.
 struct sp_outcome sp_synchronize_ask(struct sp_stream *stream, bool *complete);
 
 // Waits likewise for all that was freed on the stream, and on others that it runs after. That

@@ -4,11 +4,10 @@
 
 // The streams that brought the latest news: (number, slot).
 enum { LATEST = 1024, SLOT_BITS = 20 };
-struct news {
+static struct news {
     _Atomic uint64_t count;
     _Atomic uint64_t latest[LATEST];
-};
-static struct news all_news[] = {[SP_SYNCHRONIZED] = {0}, [SP_FOUND] = {0}};
+} all_news[SP_FOUND + 1];
 
 static _Atomic(void (*)(void)) awaiting;
 _Atomic bool sp_progress_any_strict;
@@ -59,12 +58,8 @@ void sp_progress_copy_clock(struct sp_stream *stream, struct sp_fence_set *clock
 
 // -------------------------------------------------------------------------------------------- news
 
-uint64_t sp_progress_news_by(enum sp_knowledge how) {
+uint64_t sp_progress_news(enum sp_knowledge how) {
     return sp_load_acquire(&all_news[how].count);
-}
-
-uint64_t sp_progress_news(void) {
-    return sp_load_acquire(&all_news[SP_FOUND].count);
 }
 
 bool sp_progress_news_of(enum sp_knowledge how, uint64_t number, uint32_t *slot) {

@@ -8,9 +8,9 @@
 //   poll.h      questions, the program's own synchronises and queries, and what those have shown
 //   resolve.h   the beginning of a stream, and its end, by itself, with its thread or its context
 //
-// Each function that makes a driver call closes its numbers and takes its snapshots before the
-// call, and publishes exactly those after it, and nothing when it failed. All of it is thread safe.
-// No lock is held across a driver call.
+// Each function that makes a driver call closes its numbers before the call, and publishes exactly
+// those after it, and nothing when it failed. All of it is thread safe. No lock is held across a
+// driver call.
 #ifndef STREAMPOOL_ORDER_PROGRESS_H
 #define STREAMPOOL_ORDER_PROGRESS_H
 
@@ -58,28 +58,24 @@ static inline void sp_progress_set_recorded_locked(struct sp_stream *stream, uin
 
 // ------------------------------------------------------------------------------------------ fences
 
-// True when the work before the fence is known to be complete.
+// True when the work before the fence is known to be complete, or a synchronise has shown that.
 bool sp_progress_is_complete(struct sp_fence fence);
-
-// True when a synchronise has shown that the work before the fence is complete.
 bool sp_progress_is_synchronized(struct sp_fence fence);
 
 // True when nothing is left to be learned of the fence: a synchronise has passed it, or it is
 // complete and no pool goes by synchronises alone. Such a pool could still learn the order of it.
+// The second returns the number up to which all of the stream's fences are past.
 bool sp_progress_is_past(struct sp_fence fence);
-
-// Returns the number up to which all of the stream's fences are past.
 uint64_t sp_progress_past(const struct sp_stream *stream);
 
-// Says that a pool that goes by synchronises alone has a lane for the stream.
+// Says that a pool that goes by synchronises alone has a lane for the stream; and whether one was
+// ever said to be so.
 void sp_progress_set_strict(struct sp_stream *stream);
-
-// Is true once a stream was said to be strict.
 extern __attribute__((visibility("hidden"))) _Atomic bool sp_progress_any_strict;
 
 // --------------------------------------------------------------------------------------- the clock
 
-// Says that the stream runs after a fence. It is for callers that have made it so.
+// Says that the stream runs after a fence, as the caller has made it do.
 void sp_progress_run_after(struct sp_stream *stream, struct sp_fence fence);
 void sp_progress_run_after_locked(struct sp_stream *stream, struct sp_fence fence);
 
@@ -92,16 +88,13 @@ void sp_progress_copy_clock(struct sp_stream *stream, struct sp_fence_set *clock
 // answered otherwise. What a synchronise has shown counts as found, too.
 enum sp_knowledge { SP_SYNCHRONIZED, SP_FOUND };
 
-// Says that all work of the stream up to a number is complete.
+// Say that all work of the stream up to a number is complete, or all that a clock holds.
 void sp_progress_publish(struct sp_stream *stream, uint64_t sequence, enum sp_knowledge how);
-
-// Says that all work that a clock holds is complete.
 void sp_progress_publish_clock(const struct sp_fence_set *clock, enum sp_knowledge how);
 
 // The numbers of many streams of a context are closed together before one act of the driver that is
-// about all of them, such as a synchronise of the context, a query of the legacy stream, or an
-// event behind the work of all. When the act has succeeded what was freed under these numbers is
-// complete, or a stream runs after it (order/indirect.c).
+// about all of them. When a synchronise or a query has succeeded what was freed under these numbers
+// is complete; when a stream waits for an event behind the work of all, it runs after that.
 struct sp_snapshot {
     uint32_t count;
     uint64_t *numbers; // by slot; 0 for streams that the act isn't about
@@ -110,7 +103,7 @@ struct sp_snapshot {
 // A filter is true of the streams of the context that the act is about.
 typedef bool sp_snapshot_filter(const struct sp_stream *stream);
 
-// Closes the numbers and notes them, those of all streams of the context without a filter. False
+// Closes the numbers and notes them, without a filter those of all streams of the context. False
 // without host memory: then nothing was closed, and there is nothing to end.
 bool sp_progress_close_many(struct sp_snapshot *snapshot, CUcontext context, uint64_t id,
                             sp_snapshot_filter *is_about);
@@ -119,18 +112,16 @@ void sp_progress_end_snapshot(struct sp_snapshot *snapshot);
 // Says that the act has shown all of it to be complete.
 void sp_progress_publish_many(const struct sp_snapshot *snapshot, enum sp_knowledge how);
 
-// Return a number that changes whenever something becomes known to be complete, of any stream. The
-// second is SP_FOUND's.
-uint64_t sp_progress_news_by(enum sp_knowledge how);
-uint64_t sp_progress_news(void);
+// Returns a number that changes whenever something becomes known to be complete, of any stream.
+uint64_t sp_progress_news(enum sp_knowledge how);
 
-// Tells the slot of the stream that brought a piece of news, `number` in the order of
-// sp_progress_news_by(), from 0 on. False when that is no longer known, or not yet.
+// Tells the slot of the stream that brought a piece of news, `number` in that order, from 0 on.
+// False when that is no longer known, or not yet.
 bool sp_progress_news_of(enum sp_knowledge how, uint64_t number, uint32_t *slot);
 
 // Has `listener` called once, by the thread that brings the next news, which may hold locks of this
-// folder. False when there are news since `seen` already; then it may be called all the same, or
-// not. There is one listener at a time.
+// folder. False when there are news since `seen` already; then it may be called all the same. There
+// is one listener at a time.
 bool sp_progress_await_news(uint64_t seen, void (*listener)(void));
 
 // ------------------------------------------------------------------------------------------ queues
@@ -138,10 +129,10 @@ bool sp_progress_await_news(uint64_t seen, void (*listener)(void));
 // Queues of the streams that have events which nobody has found complete yet, so that some can be
 // asked without a look at all.
 //
-// A stream joins the queue of its context when an event is recorded on it, and leaves it when it
-// comes up and has nothing pending any more. A question takes the one that has waited longest and
-// puts it back behind all others, so each is asked in as many questions as there are streams.
-// Contexts share the queues; a stream of another context that comes up is put back.
+// A stream joins the queue of its context when an event is recorded on it. A question takes the one
+// that has waited longest, and puts it back behind all others, or leaves it out when it has nothing
+// pending any more: so each is asked in as many questions as there are streams. Contexts share the
+// queues; a stream of another context that comes up is put back.
 
 // Says that an event was recorded on the stream, and noted under its lock. A stream that is in the
 // queue stays there: a thread that asks it just now sees what was noted before it takes it out.
@@ -151,12 +142,8 @@ static inline void sp_progress_join_queue(struct sp_stream *stream) {
         sp_progress_enter_queue(stream);
 }
 
-// Takes the stream whose turn it is among those of a context (and of others that share the queues),
-// or none. The caller puts it back, or leaves it out, by sp_progress_put_back().
+// Takes the stream whose turn it is in the queue of a context, or none, to be put back.
 struct sp_stream *sp_progress_next_queued(uint64_t context_id);
-
-// Puts a stream back that was taken, behind all others, or leaves it out when it has nothing
-// pending any more.
 void sp_progress_put_back(struct sp_stream *stream);
 
 #endif

@@ -48,15 +48,10 @@ static bool is_spent(struct sp_stream *stream) {
 
 // -------------------------------------------------------------------------- slots to be used again
 
-static enum sp_slot_sort sort_of_handle(CUstream handle) {
+static enum sp_slot_sort sort_of(CUstream handle) {
     if (!sp_stream_is_default(handle))
         return SP_SLOT_CREATED;
     return sp_stream_is_legacy(handle) ? SP_SLOT_LEGACY : SP_SLOT_PER_THREAD;
-}
-
-// The handle of a slot's stream changes, its sort doesn't.
-static enum sp_slot_sort sort_of(const struct sp_stream *stream) {
-    return sort_of_handle(sp_stream_handle_now(stream));
 }
 
 static void init_lists(struct sp_slot_list lists[SP_SLOT_SORTS]) {
@@ -66,8 +61,8 @@ static void init_lists(struct sp_slot_list lists[SP_SLOT_SORTS]) {
     }
 }
 
-// Takes one of the first slots of which nothing is pending, or none. The others that it looks at go
-// behind all that are there.
+// Takes one of the first slots with nothing pending, or none. Others that it looks at go to the
+// end.
 static struct sp_stream *take_spent_of(struct sp_list *slots, struct sp_slot_list *list) {
     for (int i = 0; i < LOOKS && !sp_list_empty(slots); i++) {
         struct sp_stream *stream =
@@ -99,7 +94,7 @@ struct sp_stream *sp_registry_find(const struct sp_stream_name *name) {
     sp_lock_acquire(&sp_registry.lock);
     struct sp_stream *stream = find_locked(name);
     // A thread's own default stream is named by that thread alone, which has not ended then.
-    if (stream && sort_of(stream) == SP_SLOT_PER_THREAD && atomic_load(&stream->gone)) {
+    if (stream && sort_of(stream->handle) == SP_SLOT_PER_THREAD && atomic_load(&stream->gone)) {
         sp_list_remove(&stream->links.unused);
         atomic_store(&stream->gone, false);
     }
@@ -151,33 +146,31 @@ static struct sp_registry_known *find_context_locked(CUcontext handle, uint64_t 
 
 // ----------------------------------------------------------------------------------------- the end
 
-// The stream's context was destroyed: its work has completed, and its events are gone. A thread
-// that has told its own default stream by the handle might do so again, as long as it lives.
-static void end_stream_locked(struct sp_stream *stream) {
-    sp_mark_drop_events(stream);
-    sp_lock_acquire(&stream->lock);
-    atomic_store(&stream->event, NULL);
-    sp_fence_set_clear(&stream->clock);
-    sp_fence_set_clear(&stream->acquired.clock);
-    stream->acquired.has_more = false;
-    sp_lock_release(&stream->lock);
-    sp_progress_publish(stream, sp_progress_close(stream), SP_SYNCHRONIZED);
-    sp_mark_drop_all(stream);
-    sp_stream_forget_handle(stream);
-    unlink_handle(stream);
-    sp_list_remove(&stream->links.of_context);
-    sp_list_remove(&stream->links.unused);
-    bool may_be_told_again = sort_of(stream) == SP_SLOT_PER_THREAD &&
-                             sp_load_relaxed(&stream->handle_use.was_cached) &&
-                             !sp_load_relaxed(&stream->gone);
-    if (!may_be_told_again && !sp_load_relaxed(&stream->bound_to_context))
-        sp_list_push_back(&sp_registry.ended[sort_of(stream)].slots, &stream->links.unused);
-}
-
+// The context was destroyed: all work in it has completed, and its events are gone. A thread that
+// has told its own default stream by the handle might do so again, as long as it lives.
 static void end_context_locked(struct sp_registry_known *context) {
-    while (!sp_list_empty(&context->streams))
-        end_stream_locked(
-            SP_CONTAINER_OF(sp_list_first(&context->streams), struct sp_stream, links.of_context));
+    struct sp_list *first;
+    while ((first = sp_list_pop_front(&context->streams))) {
+        struct sp_stream *stream = SP_CONTAINER_OF(first, struct sp_stream, links.of_context);
+        sp_mark_drop_events(stream);
+        sp_lock_acquire(&stream->lock);
+        atomic_store(&stream->event, NULL);
+        sp_fence_set_clear(&stream->clock);
+        sp_fence_set_clear(&stream->acquired.clock);
+        stream->acquired.has_more = false;
+        sp_lock_release(&stream->lock);
+        sp_progress_publish(stream, sp_progress_close(stream), SP_SYNCHRONIZED);
+        sp_mark_drop_all(stream);
+        sp_stream_forget_handle(stream);
+        unlink_handle(stream);
+        sp_list_remove(&stream->links.unused);
+        enum sp_slot_sort sort = sort_of(stream->handle);
+        bool may_be_told_again = sort == SP_SLOT_PER_THREAD &&
+                                 sp_load_relaxed(&stream->handle_use.was_cached) &&
+                                 !sp_load_relaxed(&stream->gone);
+        if (!may_be_told_again && !sp_load_relaxed(&stream->bound_to_context))
+            sp_list_push_back(&sp_registry.ended[sort].slots, &stream->links.unused);
+    }
     struct sp_registry_known **link = context_bucket(context->handle);
     while (*link != context)
         link = &(*link)->next_in_bucket;
@@ -199,13 +192,13 @@ static void set_gone_locked(struct sp_stream *stream) {
     sp_stream_forget_handle(stream);
     if (atomic_exchange(&stream->gone, true))
         return;
-    if (sort_of(stream) == SP_SLOT_CREATED)
+    if (sort_of(stream->handle) == SP_SLOT_CREATED)
         unlink_handle(stream);
     struct sp_registry_known *context = find_context_locked(stream->context, stream->context_id);
     struct sp_slot_list *lists = context ? context->unused : sp_registry.ended;
     bool is_barred = !context && sp_load_relaxed(&stream->bound_to_context);
     if (!is_barred && sp_list_empty(&stream->links.unused))
-        sp_list_push_back(&lists[sort_of(stream)].slots, &stream->links.unused);
+        sp_list_push_back(&lists[sort_of(stream->handle)].slots, &stream->links.unused);
 }
 
 void sp_registry_set_gone(struct sp_stream *stream, const struct sp_stream_name *name) {
@@ -217,8 +210,8 @@ void sp_registry_set_gone(struct sp_stream *stream, const struct sp_stream_name 
 
 // ------------------------------------------------------------------------------------- new streams
 
-// Returns a slot that no stream ever had, or null without host memory, or when the table is full.
-// It is counted once it has been described. All streams of a slot are identified, or none is.
+// Returns a slot that no stream ever had, to be counted once it has been described; null without
+// host memory, or when the table is full. All streams of a slot are identified, or none is.
 static struct sp_stream *new_slot(const struct sp_stream_description *fresh) {
     uint32_t slot = sp_load_relaxed(&sp_stream_slot_count);
     uint32_t chunk = slot >> SP_STREAM_CHUNK_SHIFT;
@@ -295,8 +288,8 @@ static void describe(struct sp_stream *stream, const struct sp_stream_descriptio
         sp_store_release(&sp_stream_slot_count, stream->slot + 1);
 }
 
-// Returns the context of a new stream, and adds it if it is new. One with another id at the handle
-// was destroyed. Null without host memory.
+// Returns a new stream's context, which may be new; null without host memory. One with another id
+// at the handle was destroyed.
 static struct sp_registry_known *context_of(const struct sp_stream_description *fresh) {
     struct sp_registry_known *context = context_at_locked(fresh->context);
     if (context && context->id == fresh->context_id)
@@ -318,26 +311,21 @@ static struct sp_registry_known *context_of(const struct sp_stream_description *
     return context;
 }
 
-// A created stream with the handle of an earlier one in the same context shows that the earlier one
-// is gone. Anonymous streams with one handle have one name, so there is none to be found here.
-static void learn_of_the_gone_locked(const struct sp_stream_description *fresh) {
-    struct sp_stream *stream = *handle_bucket(fresh->handle);
-    while (stream) {
-        struct sp_stream *next = stream->links.next_by_handle;
-        if (stream->handle == fresh->handle &&
-            sp_stream_is_of(stream, fresh->context, fresh->context_id))
-            set_gone_locked(stream);
-        stream = next;
-    }
-}
-
+// A created stream with the handle of an earlier one in the same context shows that this is gone.
+// Anonymous streams with one handle have one name, so there is none to be found here.
 static struct sp_stream *add_locked(const struct sp_stream_description *fresh) {
     struct sp_stream *stream = find_locked(&fresh->name);
     struct sp_registry_known *context = stream ? NULL : context_of(fresh);
     if (!context)
         return stream;
-    learn_of_the_gone_locked(fresh);
-    stream = used_slot(context, sort_of_handle(fresh->handle));
+    struct sp_stream *next;
+    for (stream = *handle_bucket(fresh->handle); stream; stream = next) {
+        next = stream->links.next_by_handle;
+        if (stream->handle == fresh->handle &&
+            sp_stream_is_of(stream, fresh->context, fresh->context_id))
+            set_gone_locked(stream);
+    }
+    stream = used_slot(context, sort_of(fresh->handle));
     if (!stream)
         stream = new_slot(fresh);
     if (!stream)
@@ -347,7 +335,7 @@ static struct sp_stream *add_locked(const struct sp_stream_description *fresh) {
     struct sp_stream **same = name_bucket(&fresh->name);
     stream->links.next_by_name = *same;
     *same = stream;
-    if (sort_of(stream) == SP_SLOT_CREATED) {
+    if (sort_of(stream->handle) == SP_SLOT_CREATED) {
         same = handle_bucket(stream->handle);
         stream->links.next_by_handle = *same;
         *same = stream;
@@ -375,7 +363,7 @@ int sp_registry_find_pending(struct sp_stream_description *fresh, struct sp_stre
     sp_lock_acquire(&sp_registry.lock);
     struct sp_registry_known *context = find_context_locked(fresh->context, fresh->context_id);
     fresh->device = context ? context->device : -1;
-    struct sp_list *gone = context ? &context->unused[sort_of_handle(fresh->handle)].slots : NULL;
+    struct sp_list *gone = context ? &context->unused[sort_of(fresh->handle)].slots : NULL;
     for (struct sp_list *link = gone; gone && looks < most && link->next != gone; looks++) {
         link = link->next;
         struct sp_stream *stream = SP_CONTAINER_OF(link, struct sp_stream, links.unused);

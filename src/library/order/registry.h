@@ -12,8 +12,7 @@
 //           lanes has ended with the context (vmm/view.h): then it is used no more.
 //
 // A slot keeps its sort: created, legacy, or a thread's own default stream. Pools leave more to
-// lanes whose streams can be borrowed, and threads cache default streams by handles that all of
-// them share.
+// lanes whose streams can be borrowed, and threads cache default streams by handles that all share.
 //
 // A single lock guards all of it. The registry makes no driver call. Nothing here takes time in
 // proportion to the streams or contexts that there are, but what says so.
@@ -39,8 +38,8 @@ struct sp_stream_description {
 // Returns the stream with a name, or null. A thread's own default stream isn't gone any more then.
 struct sp_stream *sp_registry_find(const struct sp_stream_name *name);
 
-// Returns a stream that is told by the handle with no question, or that some thread has borrowed
-// (see order/resolve.h), or null.
+// Returns a stream that is told by the handle with no question, or borrowed (see order/resolve.h),
+// or null.
 struct sp_stream *sp_registry_find_in_use_by(CUstream handle);
 
 // Adds the stream unless another thread has been faster. Returns the one in the registry, or null
@@ -51,15 +50,13 @@ struct sp_stream *sp_registry_add(const struct sp_stream_description *fresh);
 void sp_registry_note_acquired(struct sp_stream *stream, const struct sp_fence_set *fences);
 
 // Says that the stream of this name was destroyed, or that the thread has ended whose default
-// stream it is: once all of it has completed, its slot is given to another. A slot that is another
-// stream's by now is left alone. An anonymous stream may be a thread's, whose name has a number
-// that no other thread gets.
+// stream it is. A slot that is another stream's by now is left alone. An anonymous stream may be a
+// thread's, whose name has a number that no other thread gets.
 void sp_registry_set_gone(struct sp_stream *stream, const struct sp_stream_name *name);
 
 // Looks at what is known of a new stream's context before the stream is added: sets its device if
-// it has streams here already, else -1, and finds up to `most` streams that are gone, of the new
-// one's sort, and have events to be asked. Returns their number. It looks at no more than `most`
-// streams.
+// it has streams here already, else -1, and looks among up to `most` streams that are gone, of the
+// new one's sort, for those that have events to be asked. Returns their number.
 int sp_registry_find_pending(struct sp_stream_description *fresh, struct sp_stream **pending,
                              int most);
 
@@ -74,21 +71,19 @@ struct sp_registry_context {
 // The number of contexts that are taken for alive.
 uint32_t sp_registry_context_count(void);
 
-// Names up to `most` contexts, those that were named longest ago first, but not that of `alive`
-// (may be null). With `pending`, only those in which frees are pending. Returns their number.
+// Names up to `most` contexts, those named longest ago first, but not that of `alive` (may be
+// null), and with `pending` only those in which frees are pending. Returns their number.
 uint32_t sp_registry_name_contexts(struct sp_registry_context *names, uint32_t most,
                                    const struct sp_stream *alive, bool pending);
 
-// Says that a context was destroyed or reset. It takes as long as the context has had streams at a
-// time.
+// Says that a context was destroyed or reset. It takes as long as that has had streams at a time.
 void sp_registry_end_context(const struct sp_registry_context *name);
 
 // ------------------------------------------------------ the registry itself, for tests that end it
 
 enum sp_slot_sort { SP_SLOT_CREATED, SP_SLOT_LEGACY, SP_SLOT_PER_THREAD, SP_SLOT_SORTS };
 
-// The slots of streams that are gone, by links.unused. Those that were looked at longest ago come
-// first.
+// The slots of streams that are gone, by links.unused, those looked at longest ago first.
 struct sp_slot_list {
     struct sp_list slots;
     struct sp_list mute; // of which something is pending, and no event can tell of it

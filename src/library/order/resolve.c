@@ -42,12 +42,11 @@ bool sp_end_some_gone_contexts(const struct sp_stream *alive) {
 
 // ------------------------------------------------------------------ what a thread has, and its end
 //
-// The end of a thread takes the thread's own default streams along. The driver tells nobody of it,
-// and no call with such a stream comes any more. So each thread keeps a list of its default
-// streams, one for each context in which it has used one, and its end says that they are gone: see
-// order/registry.h. No driver call is made then, for the driver's own state of the thread may be
-// gone already. A thread that uses one still later, in a destructor of the program's, finds it
-// again if nobody has its slot, and gets tables once more.
+// The end of a thread takes the thread's own default streams along, and the driver tells nobody. So
+// each thread keeps a list of those that it has used, one for each context, and its end says that
+// they are gone: see order/registry.h. No driver call is made then, for the driver's own state of
+// the thread may be gone already. A thread that uses one still later, in a destructor of the
+// program's, finds it again if nobody has its slot, and gets tables once more.
 
 struct sp_own_default {
     struct sp_own_default *next;
@@ -105,9 +104,8 @@ static struct sp_stream_cache *own_tables(void) {
     return sp_stream_cache = made;
 }
 
-// Notes that the stream is the calling thread's own default stream of some context; it may be noted
-// already. Without host memory it stays for good. Streams whose slots other streams have ended with
-// their contexts, and are forgotten.
+// Notes that the stream is the thread's own default stream of some context, unless it is noted.
+// Without host memory it stays for good. Streams whose slots other streams have are forgotten.
 static void end_with_thread(struct sp_stream_cache *mine, struct sp_stream *stream,
                             const struct sp_stream_name *name) {
     bool is_noted = false;
@@ -173,37 +171,30 @@ void sp_stream_cache_forget_handles(void) {
 // ------------------------------------------------------------------------------------------ adding
 
 // The name of an anonymous stream may be that of a blocking one, so it acts whatever its kind.
-static struct sp_outcome describe(CUstream handle, struct sp_stream_description *fresh) {
-    unsigned int flags = 0;
-    bool is_legacy = sp_stream_is_legacy(handle);
-    fresh->handle = handle;
-    fresh->identified = sp_identity_has_ids();
-    struct sp_outcome outcome = sp_context_of_stream(handle, &fresh->context);
-    if (sp_is_done(outcome))
-        outcome = sp_context_id(fresh->context, &fresh->context_id);
-    if (sp_is_done(outcome) && !is_legacy)
-        outcome =
-            sp_outcome_of_driver(sp_driver->cuStreamGetFlags(handle, &flags), "cuStreamGetFlags");
-    if (!sp_is_done(outcome))
-        return outcome;
-    if (is_legacy)
-        fresh->kind = SP_STREAM_LEGACY;
-    else
-        fresh->kind = flags & CU_STREAM_NON_BLOCKING ? SP_STREAM_NON_BLOCKING : SP_STREAM_BLOCKING;
-    fresh->acts = !fresh->identified || fresh->kind != SP_STREAM_NON_BLOCKING;
-    return outcome;
-}
-
+//
 // Where a context comes to many, some may have gone that nobody has asked about. One that is known
 // is alive: its new stream was just passed to us. What the driver says of the events of those that
 // are gone, others will know.
 static struct sp_outcome add(CUstream handle, const struct sp_stream_name *name,
                              struct sp_stream **stream) {
-    struct sp_stream_description fresh = {.name = *name};
+    struct sp_stream_description fresh = {
+        .name = *name, .handle = handle, .identified = sp_identity_has_ids()};
     struct sp_stream *pending[LOOKS];
-    struct sp_outcome outcome = describe(handle, &fresh);
+    unsigned int flags = 0;
+    bool is_legacy = sp_stream_is_legacy(handle);
+    struct sp_outcome outcome = sp_context_of_stream(handle, &fresh.context);
+    if (sp_is_done(outcome))
+        outcome = sp_context_id(fresh.context, &fresh.context_id);
+    if (sp_is_done(outcome) && !is_legacy)
+        outcome =
+            sp_outcome_of_driver(sp_driver->cuStreamGetFlags(handle, &flags), "cuStreamGetFlags");
     if (!sp_is_done(outcome))
         return outcome;
+    bool is_blocking = !(flags & CU_STREAM_NON_BLOCKING);
+    fresh.kind = is_legacy     ? SP_STREAM_LEGACY
+                 : is_blocking ? SP_STREAM_BLOCKING
+                               : SP_STREAM_NON_BLOCKING;
+    fresh.acts = !fresh.identified || fresh.kind != SP_STREAM_NON_BLOCKING;
     int count = sp_registry_find_pending(&fresh, pending, LOOKS);
     if (fresh.device < 0) {
         if (sp_registry_context_count() >= LOOKS)
@@ -237,9 +228,7 @@ struct sp_outcome sp_resolve_name(CUstream handle, const struct sp_stream_name *
 // The legacy streams that this thread has named last, by the id of the context that was current
 // then. A context has one such stream as long as it lives, so its id, which the driver tells in two
 // thirds of the time, stands for the stream's. Green contexts, too, have an id each: see the
-// conformance program's group gpu. The driver counts ids one by one.
-//
-// The stream is asked for its own id. It is kept where the context's is known, which is never 0.
+// conformance program's group gpu. The stream is kept where the context's id is known: never 0.
 static struct sp_outcome ask_for_legacy(CUstream handle, unsigned long long context_id,
                                         struct sp_stream **stream) {
     unsigned long long id = 0;
@@ -298,7 +287,13 @@ static void give_back(struct sp_stream *stream) {
 }
 
 // A thread that destroys the stream takes the handle back first, and then looks for borrowers.
-static bool borrow_by_handle(struct sp_stream *stream, bool is_promised) {
+bool sp_borrow_stream(struct sp_stream *stream, const struct sp_stream *callers, bool is_promised) {
+    if (is_legacy(stream)) {
+        bool is_alive =
+            (callers && sp_stream_is_of(stream, callers->context, callers->context_id)) ||
+            sp_context_is_current(stream->context, stream->context_id);
+        return is_alive && sp_driver->cuCtxPushCurrent(stream->context) == CUDA_SUCCESS;
+    }
     atomic_fetch_add(&borrowed, 1);
     atomic_fetch_add(&stream->handle_use.borrowers, 1);
     if ((is_promised || atomic_load(&sp_borrow_allowed)) && atomic_load(&stream->known_as) != 0)
@@ -307,18 +302,9 @@ static bool borrow_by_handle(struct sp_stream *stream, bool is_promised) {
     return false;
 }
 
-bool sp_borrow_stream(struct sp_stream *stream, const struct sp_stream *callers, bool is_promised) {
-    if (!is_legacy(stream))
-        return borrow_by_handle(stream, is_promised);
-    bool is_alive = (callers && sp_stream_is_of(stream, callers->context, callers->context_id)) ||
-                    sp_context_is_current(stream->context, stream->context_id);
-    return is_alive && sp_driver->cuCtxPushCurrent(stream->context) == CUDA_SUCCESS;
-}
-
 void sp_borrow_end(struct sp_stream *stream) {
-    CUcontext popped;
     if (is_legacy(stream))
-        sp_driver->cuCtxPopCurrent(&popped);
+        sp_context_leave();
     else
         give_back(stream);
 }
@@ -332,9 +318,8 @@ void sp_end_set_destroyer(CUresult (*destroy)(CUstream stream)) {
     destroyer = destroy;
 }
 
-// The mark comes first: afterwards the stream can't be recorded any more. That it can't be made is
-// no reason to keep the stream. Once the driver has destroyed it, another thread may find a new
-// stream at the handle, and that one may be given the slot.
+// The mark comes first; that it can't be made is no reason to keep the stream. Once the driver has
+// destroyed it, another thread may find a new stream at the handle, which may be given the slot.
 struct sp_outcome sp_end_stream(struct sp_stream *stream, CUstream handle) {
     struct sp_stream_name name = stream ? sp_stream_name_of(stream) : (struct sp_stream_name){{0}};
     CUresult (*destroy)(CUstream) = destroyer;

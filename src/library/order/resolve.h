@@ -1,6 +1,6 @@
-// Streams come and go. They come by resolving: from a handle that a caller has just passed to us to
-// the stream behind it. They go by a call that destroys one, with their thread, or with their
-// context. Between them a thread finds those that it has named last in a cache, and may borrow one.
+// Streams come and go. They come by resolving a handle that was just passed to us. They go by a
+// call that destroys one, with their thread, or with their context. Meanwhile a thread finds those
+// that it has named last in a cache, and may borrow one.
 //
 // Where the driver has ids, the common case is one driver call and no lock.
 #ifndef STREAMPOOL_ORDER_RESOLVE_H
@@ -15,12 +15,11 @@
 // name looked for. The other is by handle, for a program that promises to destroy its streams
 // through the library: there a handle tells the stream with no driver call. Who a default stream is
 // depends on the current context, and on the thread, which has its own table: so a default handle
-// is only believed, and cached, of a program that promises to have one context, and its slot goes
-// to another stream only when its thread has ended or its context is gone.
+// is only cached of a program that promises to have one context, and its slot goes to another
+// stream only when its thread has ended or its context is gone.
 //
-// The tables aren't in thread-local memory, of which a library that is loaded into a running
-// program gets little: each thread has a pointer there, to tables that stay empty if it has nothing
-// to cache, or no host memory for it.
+// A library that is loaded into a running program gets little thread-local memory: so a thread has
+// a pointer there, to tables that stay empty if it has nothing to cache, or no host memory for it.
 
 enum { SP_STREAM_CACHE_NAMES = 32, SP_STREAM_CACHE_HANDLES = 16, SP_STREAM_CACHE_LEGACIES = 4 };
 
@@ -58,11 +57,9 @@ static inline struct sp_stream *sp_stream_cache_find(CUstream handle) {
 void sp_stream_cache_add(struct sp_stream *stream, CUstream handle);
 
 // Makes every thread forget a handle, before the stream that it names (null: it isn't told) is
-// destroyed, and waits for each thread that has borrowed that stream, even if the handle was
-// forgotten before.
+// destroyed, and waits for each that has borrowed that stream, even if the handle was forgotten
+// before. The second forgets all handles.
 void sp_stream_cache_forget_handle(CUstream handle, struct sp_stream *of);
-
-// Makes every thread forget all handles.
 void sp_stream_cache_forget_handles(void);
 
 // --------------------------------------------------------------------------------------- resolving
@@ -75,8 +72,8 @@ struct sp_outcome sp_resolve_name(CUstream handle, const struct sp_stream_name *
 // Finds the legacy stream of the current context, where streams are identified.
 struct sp_outcome sp_resolve_legacy(CUstream handle, struct sp_stream **stream);
 
-// Asks whether the stream takes part in a capture: SP_CAPTURES when so, and the driver's failure
-// when even asking is one (the legacy stream beside a capturing one; no context).
+// Returns SP_CAPTURES when the stream takes part in a capture, and the driver's failure when even
+// asking is one (the legacy stream beside a capturing one; no context).
 static inline struct sp_outcome sp_resolve_capture(CUstream handle) {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     CUresult code = sp_driver->cuStreamIsCapturing(handle, &status);
@@ -119,28 +116,23 @@ static inline struct sp_outcome sp_resolve_stream(CUstream handle, struct sp_str
 bool sp_borrow_is_possible(const struct sp_stream *stream);
 
 // True while created streams may be borrowed that are known by their handles, though no program has
-// promised that they never capture.
+// promised that they never capture. The others begin that; end it, and wait until none is borrowed.
 extern _Atomic bool sp_borrow_allowed;
 static inline bool sp_borrow_is_allowed(void) {
     return sp_load_relaxed(&sp_borrow_allowed);
 }
-
-// Begins that; ends it, and waits until none is borrowed.
 void sp_borrow_allow(void);
 void sp_borrow_suspend(void);
 
-// Borrows the stream. False when it isn't there to be had. `callers` is the stream that the caller
-// was just passed, or null; `is_promised` says that the program has promised what it takes. A
-// thread borrows one stream at a time.
+// Borrows the stream, or gives it back. False when it isn't there to be had. `callers` is the
+// stream that the caller was just passed, or null; `is_promised` says that the program has promised
+// what it takes. A thread borrows one stream at a time.
 bool sp_borrow_stream(struct sp_stream *stream, const struct sp_stream *callers, bool is_promised);
-
-// Gives the stream back.
 void sp_borrow_end(struct sp_stream *stream);
 
 // ----------------------------------------------------------------------------------------- the end
 
-// Marks what the stream freed, and destroys it. `stream` is the one behind the handle, or null when
-// that is capturing.
+// Marks what the stream freed, and destroys it. It is null when the handle's stream is capturing.
 struct sp_outcome sp_end_stream(struct sp_stream *stream, CUstream handle);
 
 // Has streams be destroyed by this function, in place of the driver's.
@@ -151,7 +143,7 @@ void sp_end_set_destroyer(CUresult (*destroy)(CUstream stream));
 // (may be null), a stream that the caller was just passed. True when something was learned.
 bool sp_end_gone_contexts(const struct sp_stream *alive);
 
-// Asks a few contexts, by turns. Else it is as sp_end_gone_contexts().
+// Asks a few contexts likewise, by turns.
 bool sp_end_some_gone_contexts(const struct sp_stream *alive);
 
 #endif

@@ -3,9 +3,8 @@
 //
 // Every stream that a call has named has a *slot* in one table for the process. A slot is never
 // moved and never freed, so a fence can name it by number and a thread can keep a pointer to it. It
-// stands for one incarnation of a stream, since the driver gives a new stream the handle of the one
-// just destroyed, and is used again as order/registry.h says. Sequence numbers go on counting
-// there, so an old fence of the slot stays complete.
+// stands for one incarnation of a stream, since handles come back, and is used again as
+// order/registry.h says. Sequence numbers go on counting, so an old fence of it stays complete.
 //
 // Sequence numbers. `sequence` is the number that a free gets. Each act that could tell somebody
 // how far the stream has come closes it: the act takes the number n and opens n + 1, then makes the
@@ -18,9 +17,8 @@
 //
 //   synchronized <= completed < sequence; first <= sequence; the numbers of marks are < sequence
 //
-// The registry's lock guards its table. Each stream's own lock guards its marks, its clock and its
-// chain, and a number is closed under it. No lock is held across a driver call. Numbers are
-// atomics.
+// Each stream's own lock guards its marks, its clock and its chain, and a number is closed under
+// it. No lock is held across a driver call. Numbers are atomics.
 #ifndef STREAMPOOL_ORDER_STREAM_H
 #define STREAMPOOL_ORDER_STREAM_H
 
@@ -34,67 +32,21 @@
 // A stream's kind says how it stands to the legacy default stream of its context.
 enum sp_stream_kind { SP_STREAM_NON_BLOCKING, SP_STREAM_BLOCKING, SP_STREAM_LEGACY };
 
-// A stream's name is what it is looked up by: (id, 0, 0) of an identified stream; (context id,
-// handle, thread number or 0) of an anonymous one. See order/identity.h.
+// A stream is looked up by (id, 0, 0) if it is identified, else by (context id, handle, thread
+// number or 0). See order/identity.h.
 struct sp_stream_name {
     uint64_t word[3];
 };
 
-// The name of a slot's stream. The words are written when the slot is given to a stream, and read
-// by threads that look whether the slot is still that stream's.
-struct sp_stream_key {
-    _Atomic uint64_t word[3];
-};
-
 enum { SP_STREAM_MARKS = 8 };
-
-// The places of a slot in the registry's lists.
-struct sp_stream_links {
-    struct sp_stream *next_by_name;
-    struct sp_stream *next_by_handle;
-    struct sp_list of_context; // in its context's list
-    struct sp_list unused;     // among the slots to be used again
-};
-
-// The stream's place in a queue of those that are asked: see order/progress.h.
-struct sp_stream_queued {
-    struct sp_list link; // guarded by the queue's lock
-    _Atomic bool is_in;  // written under the stream's lock
-};
-
-// Threads that name the stream by its handle, with no question to the driver.
-struct sp_stream_handle_use {
-    _Atomic bool was_cached;    // by whatever thread
-    _Atomic uint32_t borrowers; // see order/resolve.h
-    _Atomic uint32_t learned;   // so often a thread has made it known
-};
-
-// The stream's marks: see order/mark.h.
-struct sp_stream_marks {
-    struct sp_mark *recent[SP_STREAM_MARKS]; // those that no synchronise is known to have passed
-    uint32_t recent_count;                   // of them: the first ones, the oldest first
-    struct sp_mark *waited_for;              // of another stream; see order/event.c
-    struct sp_mark *spares;                  // with an event each, to be recorded again
-    _Atomic uint32_t spare_count;            // written under the lock
-    uint32_t epoch;                          // counts the contexts that the slot has lost
-};
-
-// Fences of memory that the stream was given while they were pending.
-struct sp_stream_acquired {
-    struct sp_fence_set clock;
-    bool has_more; // others, for which there was no host memory
-};
-
-// The end of an anonymous stream's chain: see order/anonymous.c.
-struct sp_stream_chain {
-    uint64_t sequence; // the highest number that a record of the stream's event closed
-    bool orphaned;     // the stream that made that record was destroyed through the library
-};
 
 struct sp_stream {
     // Each malloc and free reads this cache line. It is written when a record or a question closes
     // a number.
-    _Alignas(64) struct sp_stream_key key;
+    //
+    // The stream's name is written when the slot is given to it, and read by threads that look
+    // whether the slot is still that stream's.
+    _Alignas(64) struct { _Atomic uint64_t word[3]; } key;
     _Atomic uint64_t sequence;
     _Atomic uint64_t freed;     // no free was stamped with a higher number
     _Atomic uintptr_t known_as; // the proper handle that it is told by with no question; 0: by none
@@ -122,18 +74,50 @@ struct sp_stream {
     _Atomic bool strict;         // a pool that goes by synchronises alone has a lane for it
     // Stays with the slot: lanes of its streams have memory that ends with the context.
     _Atomic bool bound_to_context;
-    struct sp_stream_handle_use handle_use;
+    // By threads that name the stream by its handle, with no question to the driver.
+    struct {
+        _Atomic bool was_cached;
+        _Atomic uint32_t borrowers; // see order/resolve.h
+        _Atomic uint32_t learned;   // so often a thread has made it known
+    } handle_use;
 
-    struct sp_stream_links links; // guarded by the registry's lock
-    struct sp_stream_queued queued;
+    // Its places in the registry's lists; guarded by the registry's lock.
+    struct {
+        struct sp_stream *next_by_name;
+        struct sp_stream *next_by_handle;
+        struct sp_list of_context; // in its context's list
+        struct sp_list unused;     // among the slots to be used again
+    } links;
+    // Its place in a queue of those that are asked: see order/progress.h.
+    struct {
+        struct sp_list link; // guarded by the queue's lock
+        _Atomic bool is_in;  // written under the stream's lock
+    } queued;
     _Atomic bool was_idle; // when its events were last asked: a hint for order/poll.c
 
     struct sp_lock lock; // guards what follows
-    struct sp_stream_marks marks;
+    // Its marks (see order/mark.h): those that no synchronise is known to have passed, the oldest
+    // first; one of another stream, for order/event.c; and some to be recorded again.
+    struct {
+        struct sp_mark *recent[SP_STREAM_MARKS];
+        uint32_t recent_count;
+        struct sp_mark *waited_for;
+        struct sp_mark *spares;       // with an event each
+        _Atomic uint32_t spare_count; // written under the lock
+        uint32_t epoch;               // counts the contexts that the slot has lost
+    } marks;
     struct sp_fence_set clock;
     uint64_t clock_version; // counts the joins
-    struct sp_stream_acquired acquired;
-    struct sp_stream_chain chain;
+    // Fences of memory that the stream was given while they were pending.
+    struct {
+        struct sp_fence_set clock;
+        bool has_more; // others, for which there was no host memory
+    } acquired;
+    // The end of an anonymous stream's chain: see order/anonymous.c.
+    struct {
+        uint64_t sequence; // the highest number that a record of the stream's event closed
+        bool orphaned;     // the stream that made that record was destroyed through the library
+    } chain;
 };
 
 // ----------------------------------------------------------------------------------------- handles
@@ -221,17 +205,15 @@ static inline uint32_t sp_stream_count(void) {
 }
 
 // ---------------------------------------------------------------------------------- foreign memory
-//
-// Memory of the driver's own allocators is freed through the driver.
 
 // True when the driver frees its memory in a stream's order (CUDA 11.2).
 static inline bool sp_stream_frees_foreign(void) {
     return sp_driver->cuMemFreeAsync != NULL;
 }
 
-// Frees memory of the driver's in the order of a stream that the caller was just passed. With none
-// it is freed at once: then the driver waits for the device, and needs a current context. An
-// address that is no memory of the driver's is an error of the driver's own.
+// Frees memory of the driver's own allocators in the order of a stream that the caller was just
+// passed. With none it is freed at once: then the driver waits for the device, and needs a current
+// context. An address that is no memory of the driver's is an error of the driver's own.
 static inline struct sp_outcome sp_stream_free_foreign(CUdeviceptr address,
                                                        const struct sp_stream *stream) {
     if (!stream)

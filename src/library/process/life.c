@@ -98,7 +98,7 @@ static enum sp_worker_result visit(struct sp_task *task, bool insists) {
     }
     if (!sp_pin_take(pool, handle))
         return SP_WORKER_IDLE;
-    uint64_t seen = sp_progress_news();
+    uint64_t seen = sp_progress_news(SP_FOUND);
     enum sp_worker_result result = work_on(pool, insists);
     if (result == SP_WORKER_PENDING && !sp_progress_await_news(seen, sp_worker_wake))
         sp_worker_wake();

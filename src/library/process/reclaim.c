@@ -118,7 +118,7 @@ static void await_frees_to(struct sp_pool *pool, CUcontext context, uint64_t id)
 
 bool sp_reclaim_await_frees(struct sp_device *device, size_t bytes) {
     struct sp_pool *pool = NULL;
-    uint64_t id, before = sp_progress_news();
+    uint64_t id, before = sp_progress_news(SP_FOUND);
     CUcontext context = context_on(device, &id);
     size_t not_live = 0; // what the pools hold beyond what is live, pending or not
     while (context && (pool = sp_device_next_pool(device, pool)))
@@ -127,7 +127,7 @@ bool sp_reclaim_await_frees(struct sp_device *device, size_t bytes) {
         return false;
     while ((pool = sp_device_next_pool(device, pool)))
         await_frees_to(pool, context, id);
-    return sp_progress_news() != before;
+    return sp_progress_news(SP_FOUND) != before;
 }
 
 // ----------------------------------------------------------------------------- after a synchronise

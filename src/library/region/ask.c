@@ -111,7 +111,7 @@ static struct sp_outcome ask_current_context(struct sp_pool *pool, struct sp_dev
         if (!unasked && sp_pool_may_ask(each))
             unasked = unasked_stream(each, context, id);
     }
-    return unasked ? sp_indirect_ask_legacy(unasked) : sp_outcome_done();
+    return unasked ? sp_indirect_ask(unasked, SP_INDIRECT_LEGACY) : sp_outcome_done();
 }
 
 struct sp_outcome sp_ask_current_context(struct sp_pool *pool) {

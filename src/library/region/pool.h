@@ -230,7 +230,7 @@ struct sp_pool {
     struct sp_kept kept;
     struct sp_rise rise;
     struct sp_lanes lanes;
-    uint64_t settled;       // sp_progress_news_by() when the tiers were last looked through
+    uint64_t settled;       // sp_progress_news() when the tiers were last looked through
     uint64_t settled_lanes; // and when those of the lanes were
     // Growths before which the threshold is not applied, of a pool with very many lanes.
     _Atomic uint32_t threshold_rests;

@@ -206,7 +206,7 @@ static bool settle_by_news(struct sp_pool *pool, uint64_t seen, uint64_t news, u
 
 bool sp_settle_lanes_part(struct sp_pool *pool) {
     unsigned looks = SP_SETTLED_AT_ONCE;
-    uint64_t news = sp_progress_news_by(sp_pool_goes_by(pool));
+    uint64_t news = sp_progress_news(sp_pool_goes_by(pool));
     uint64_t seen = pool->settled_lanes;
     bool settled = seen == news || settle_by_news(pool, seen, news, &looks);
     if (settled)
@@ -238,7 +238,7 @@ static void settle_tier(struct sp_pool *pool, struct sp_tier *tier) {
 bool sp_settle_part(struct sp_pool *pool) {
     enum { AT_WORK = -2 };
     unsigned looks = SP_SETTLED_AT_ONCE;
-    uint64_t news = sp_progress_news_by(sp_pool_goes_by(pool));
+    uint64_t news = sp_progress_news(sp_pool_goes_by(pool));
     uint64_t seen = pool->settled;
     if (news == seen)
         return true;

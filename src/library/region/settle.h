@@ -35,11 +35,11 @@ bool sp_settle_lanes_part(struct sp_pool *pool);
 // Nothing has become known since the tiers were last looked through to the end; or those of the
 // lanes were.
 static inline bool sp_settle_is_done(const struct sp_pool *pool) {
-    return pool->settled == sp_progress_news_by(sp_pool_goes_by(pool));
+    return pool->settled == sp_progress_news(sp_pool_goes_by(pool));
 }
 
 static inline bool sp_settle_is_done_by_lanes(const struct sp_pool *pool) {
-    return pool->settled_lanes == sp_progress_news_by(sp_pool_goes_by(pool));
+    return pool->settled_lanes == sp_progress_news(sp_pool_goes_by(pool));
 }
 
 // The latter for one lane, with the lock held throughout: some hundred blocks at most, and the rest

@@ -30,6 +30,10 @@ static bool is_legacy_ordered(struct sp_stream *taker, const struct sp_stream *o
     return sp_action_is_legacy_ordered(taker, (struct sp_fence){owner->slot, sequence});
 }
 
+static struct sp_outcome make_action(struct sp_stream *stream, enum sp_owed owed) {
+    return sp_identity_of(stream)->act(stream, owed);
+}
+
 static bool has_ids(void) {
     return sp_driver->cuStreamGetId != NULL;
 }
@@ -51,7 +55,7 @@ static void a_wait_for_the_chain_is_no_action_behind_later_frees(void **state) {
     uint64_t later = free_on(stream);
     assert_false(owes_for_own(stream, before));
     assert_true(owes_for_own(stream, later));
-    assert_done(sp_action_make(stream, SP_OWED_OWN));
+    assert_done(make_action(stream, SP_OWED_OWN));
     assert_false(owes_for_own(stream, later));
 }
 
@@ -84,7 +88,7 @@ static void an_action_is_owed_for_own_memory_until_an_event_stands_behind_its_fr
     assert_true(owes_for_own(stream, sequence));
     assert_done(sp_mark_record(stream));
     assert_true(owes_for_own(stream, sequence)); // a bare question passes over a record
-    assert_done(sp_action_make(stream, SP_OWED_OWN));
+    assert_done(make_action(stream, SP_OWED_OWN));
     assert_false(owes_for_own(stream, sequence));
     assert_true(owes_for_own(stream, free_on(stream)));
 }
@@ -98,7 +102,7 @@ static void an_action_is_owed_for_a_number_that_nothing_was_recorded_for(void **
     uint64_t sequence = sp_progress_number(stream);
     sp_atomic_raise(&stream->freed, sequence);
     assert_true(owes_for_own(stream, sequence));
-    assert_done(sp_action_make(stream, SP_OWED_OWN));
+    assert_done(make_action(stream, SP_OWED_OWN));
     assert_false(owes_for_own(stream, sequence));
 }
 
@@ -144,7 +148,7 @@ static void an_action_behind_the_other_side_is_a_new_one(void **state) {
     struct sp_stream *stream = blocking_stream();
     simulated_work(CU_STREAM_LEGACY);
     for (uint64_t i = 1; i < 4; i++) {
-        assert_done(sp_action_make(stream, SP_OWED_OTHERS));
+        assert_done(make_action(stream, SP_OWED_OTHERS));
         assert_true(pending_records(stream->handle) >= i);
     }
 }
@@ -158,7 +162,7 @@ static void an_action_behind_own_frees_uses_the_record_that_is_there(void **stat
     uint64_t sequence = free_on(stream);
     assert_done(sp_mark_record(stream));
     uint64_t before = simcudaCallCount("cuEventRecord");
-    assert_done(sp_action_make(stream, SP_OWED_OWN));
+    assert_done(make_action(stream, SP_OWED_OWN));
     assert_int_equal(simcudaCallCount("cuEventRecord"), before);
     assert_false(owes_for_own(stream, sequence));
     assert_int_equal(sp_driver->cuStreamQuery(stream->handle), CUDA_ERROR_NOT_READY);
@@ -169,7 +173,7 @@ static void a_bare_question_sees_the_action(void **state) {
     struct sp_stream *stream = blocking_stream();
     simulated_work(CU_STREAM_LEGACY);
     assert_int_equal(sp_driver->cuStreamQuery(stream->handle), CUDA_SUCCESS);
-    assert_done(sp_action_make(stream, SP_OWED_OTHERS));
+    assert_done(make_action(stream, SP_OWED_OTHERS));
     assert_int_equal(sp_driver->cuStreamQuery(stream->handle), CUDA_ERROR_NOT_READY);
     simulated_finish(CU_STREAM_LEGACY);
     assert_int_equal(sp_driver->cuStreamQuery(stream->handle), CUDA_SUCCESS);
@@ -186,7 +190,7 @@ static void all_actions_of_the_legacy_stream_record_one_event(void **state) {
         uint64_t sequence = free_on(legacy);
         uint64_t recorded = simcudaCallCount("cuEventRecord");
         assert_true(owes_for_own(legacy, sequence));
-        assert_done(sp_action_make(legacy, i == 1 ? SP_OWED_OTHERS : SP_OWED_OWN));
+        assert_done(make_action(legacy, i == 1 ? SP_OWED_OTHERS : SP_OWED_OWN));
         assert_int_equal(simcudaCallCount("cuEventRecord"), recorded + 1);
         assert_false(owes_for_own(legacy, sequence));
         assert_null(sp_mark_covering(legacy, sequence));
@@ -201,13 +205,13 @@ static void an_action_of_the_legacy_stream_that_fails_is_owed_again(void **state
     struct sp_stream *legacy = known(CU_STREAM_LEGACY);
     uint64_t sequence = free_on(legacy);
     simcudaFailCall("cuEventCreate", 1, simcudaFaultOnce, CUDA_ERROR_OUT_OF_MEMORY);
-    assert_of_driver(sp_action_make(legacy, SP_OWED_OWN), CUDA_ERROR_OUT_OF_MEMORY);
+    assert_of_driver(make_action(legacy, SP_OWED_OWN), CUDA_ERROR_OUT_OF_MEMORY);
     assert_true(owes_for_own(legacy, sequence));
     simcudaFailCall("cuEventRecord", 1, simcudaFaultOnce, CUDA_ERROR_OUT_OF_MEMORY);
-    assert_of_driver(sp_action_make(legacy, SP_OWED_OWN), CUDA_ERROR_OUT_OF_MEMORY);
+    assert_of_driver(make_action(legacy, SP_OWED_OWN), CUDA_ERROR_OUT_OF_MEMORY);
     assert_true(owes_for_own(legacy, sequence));
     simcudaFailClear();
-    assert_done(sp_action_make(legacy, SP_OWED_OWN));
+    assert_done(make_action(legacy, SP_OWED_OWN));
     assert_false(owes_for_own(legacy, sequence));
 }
 
@@ -219,7 +223,7 @@ static void memory_of_the_legacy_stream_is_ordered_once_its_action_stands_behind
     struct sp_stream *stream = blocking_stream();
     uint64_t sequence = free_behind_work_on(legacy);
     assert_false(is_legacy_ordered(stream, legacy, sequence));
-    assert_done(sp_action_make(legacy, SP_OWED_OWN));
+    assert_done(make_action(legacy, SP_OWED_OWN));
     assert_true(is_legacy_ordered(stream, legacy, sequence));
     assert_false(is_legacy_ordered(known_stream(), legacy, sequence));
     assert_false(is_legacy_ordered(stream, legacy, free_on(legacy)));
@@ -296,7 +300,7 @@ static void a_record_that_can_not_be_made_leaves_the_frees_pending(void **state)
     simcudaFailCall("cuEventCreate", 1, simcudaFaultOnwards, CUDA_ERROR_OUT_OF_MEMORY);
     assert_done(sp_synchronize_stream(stream, stream->handle));
     assert_complete(sp_synchronize_query, stream, stream->handle);
-    assert_of_driver(sp_action_make(stream, SP_OWED_OWN), CUDA_ERROR_OUT_OF_MEMORY);
+    assert_of_driver(make_action(stream, SP_OWED_OWN), CUDA_ERROR_OUT_OF_MEMORY);
     assert_false(is_complete(stream, sequence));
     simcudaFailClear();
 }

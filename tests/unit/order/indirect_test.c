@@ -35,9 +35,10 @@ static CUresult free_and_wait(CUstream stream, CUevent event, unsigned int flags
     return driver->cuStreamWaitEvent(stream, event, flags);
 }
 
-static struct sp_outcome beside_a_free(struct sp_stream *silent,
-                                       struct sp_outcome (*act)(struct sp_stream *),
-                                       struct sp_stream *stream) {
+typedef struct sp_outcome indirect_act(struct sp_stream *stream, enum sp_indirect whom);
+
+static struct sp_outcome beside_a_free(struct sp_stream *silent, indirect_act *act,
+                                       struct sp_stream *stream, enum sp_indirect whom) {
     static struct sp_driver interrupted;
     interrupted = *sp_driver;
     driver = sp_driver;
@@ -46,7 +47,7 @@ static struct sp_outcome beside_a_free(struct sp_stream *silent,
     interrupted.cuStreamQuery = query_and_free;
     interrupted.cuStreamWaitEvent = free_and_wait;
     sp_driver = &interrupted;
-    struct sp_outcome outcome = act(stream);
+    struct sp_outcome outcome = act(stream, whom);
     sp_driver = driver;
     return outcome;
 }
@@ -55,7 +56,7 @@ static void the_legacy_stream_tells_of_blocking_streams(void **state) {
     (void)state;
     struct sp_stream *asking = known_stream(), *silent = blocking_stream();
     uint64_t sequence = free_on(silent);
-    assert_done(sp_indirect_ask_legacy(asking));
+    assert_done(sp_indirect_ask(asking, SP_INDIRECT_LEGACY));
     assert_int_equal(is_complete(silent, sequence), has_ids());
     assert_false(is_synchronized(silent, sequence));
 }
@@ -65,10 +66,10 @@ static void it_tells_nothing_while_one_has_work_pending(void **state) {
     struct sp_stream *asking = known_stream(), *idle = blocking_stream(), *busy = blocking_stream();
     uint64_t sequence = free_on(idle);
     simulated_work(busy->handle);
-    assert_done(sp_indirect_ask_legacy(asking));
+    assert_done(sp_indirect_ask(asking, SP_INDIRECT_LEGACY));
     assert_false(is_complete(idle, sequence));
     simulated_finish(busy->handle);
-    assert_done(sp_indirect_ask_legacy(asking));
+    assert_done(sp_indirect_ask(asking, SP_INDIRECT_LEGACY));
     assert_int_equal(is_complete(idle, sequence), has_ids());
 }
 
@@ -76,7 +77,7 @@ static void it_tells_nothing_of_non_blocking_streams(void **state) {
     (void)state;
     struct sp_stream *asking = known_stream(), *silent = known_stream();
     uint64_t sequence = free_behind_work_on(silent);
-    assert_done(sp_indirect_ask_legacy(asking));
+    assert_done(sp_indirect_ask(asking, SP_INDIRECT_LEGACY));
     assert_false(is_complete(silent, sequence));
 }
 
@@ -84,7 +85,7 @@ static void a_free_behind_the_question_is_not_answered_for(void **state) {
     (void)state;
     struct sp_stream *asking = known_stream(), *silent = blocking_stream();
     free_on(silent);
-    assert_done(sp_indirect_ask_legacy(asking));
+    assert_done(sp_indirect_ask(asking, SP_INDIRECT_LEGACY));
     assert_false(is_complete(silent, free_behind_work_on(silent)));
 }
 
@@ -94,21 +95,19 @@ static void a_free_in_the_middle_of_the_question_is_not_answered_for(void **stat
         skip();
     struct sp_stream *asking = known_stream(), *silent = blocking_stream();
     uint64_t sequence = free_on(silent);
-    assert_done(beside_a_free(silent, sp_indirect_ask_legacy, asking));
+    assert_done(beside_a_free(silent, sp_indirect_ask, asking, SP_INDIRECT_LEGACY));
     assert_true(is_complete(silent, sequence));
     assert_false(is_complete(silent, freed_meanwhile));
 }
 
 static void a_free_behind_the_record_is_not_waited_for(void **state) {
     (void)state;
-    struct sp_outcome (*const acts[])(struct sp_stream *) = {sp_indirect_wait_legacy,
-                                                             sp_indirect_wait_context};
     if (!has_ids() || !sp_driver->cuCtxRecordEvent)
         skip();
-    for (int i = 0; i < 2; i++) {
+    for (int whom = SP_INDIRECT_LEGACY; whom <= SP_INDIRECT_CONTEXT; whom++) {
         struct sp_stream *waiting = known_stream(), *silent = blocking_stream();
         uint64_t sequence = free_behind_work_on(silent);
-        assert_done(beside_a_free(silent, acts[i], waiting));
+        assert_done(beside_a_free(silent, sp_indirect_wait, waiting, (enum sp_indirect)whom));
         assert_true(runs_after(waiting, silent, sequence));
         assert_false(runs_after(waiting, silent, freed_meanwhile));
     }
@@ -124,8 +123,9 @@ static void beside_a_blocking_capture_nothing_is_asked(void **state) {
                      CUDA_SUCCESS);
     uint64_t asked = simcudaCallCount("cuStreamQuery"),
              recorded = simcudaCallCount("cuEventRecord");
-    assert_done(sp_indirect_ask_legacy(asking));
-    assert_cause(sp_indirect_wait_legacy(asking), has_ids() ? SP_CAPTURES : SP_NOT_SUPPORTED);
+    assert_done(sp_indirect_ask(asking, SP_INDIRECT_LEGACY));
+    assert_cause(sp_indirect_wait(asking, SP_INDIRECT_LEGACY),
+                 has_ids() ? SP_CAPTURES : SP_NOT_SUPPORTED);
     assert_int_equal(simcudaCallCount("cuStreamQuery"), asked);
     assert_int_equal(simcudaCallCount("cuEventRecord"), recorded);
     assert_false(is_complete(silent, sequence));
@@ -138,9 +138,9 @@ static void a_failure_of_the_driver_is_heard(void **state) {
         skip();
     struct sp_stream *asking = known_stream();
     simcudaFailCall("cuStreamQuery", 1, simcudaFaultOnce, CUDA_ERROR_LAUNCH_FAILED);
-    assert_of_driver(sp_indirect_ask_legacy(asking), CUDA_ERROR_LAUNCH_FAILED);
+    assert_of_driver(sp_indirect_ask(asking, SP_INDIRECT_LEGACY), CUDA_ERROR_LAUNCH_FAILED);
     simcudaFailCall("cuCtxPushCurrent", 1, simcudaFaultOnce, CUDA_ERROR_CONTEXT_IS_DESTROYED);
-    assert_of_driver(sp_indirect_ask_legacy(asking), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    assert_of_driver(sp_indirect_ask(asking, SP_INDIRECT_LEGACY), CUDA_ERROR_CONTEXT_IS_DESTROYED);
     simcudaFailClear();
 }
 
@@ -151,7 +151,7 @@ static void behind_the_legacy_streams_event_a_stream_runs_after_all_blocking_one
     struct sp_stream *waiting = known_stream(), *silent = blocking_stream(),
                      *other = known_stream();
     uint64_t sequence = free_behind_work_on(silent), of_other = free_behind_work_on(other);
-    assert_done(sp_indirect_wait_legacy(waiting));
+    assert_done(sp_indirect_wait(waiting, SP_INDIRECT_LEGACY));
     assert_true(runs_after(waiting, silent, sequence));
     assert_false(runs_after(waiting, other, of_other));
     assert_int_equal(sp_driver->cuStreamQuery(waiting->handle), CUDA_ERROR_NOT_READY);
@@ -168,7 +168,7 @@ static void a_wait_that_fails_teaches_no_order(void **state) {
     uint64_t sequence = free_behind_work_on(silent);
     for (int i = 0; i < 3; i++) {
         simcudaFailCall(calls[i], 1, simcudaFaultOnce, CUDA_ERROR_OUT_OF_MEMORY);
-        assert_of_driver(sp_indirect_wait_legacy(waiting), CUDA_ERROR_OUT_OF_MEMORY);
+        assert_of_driver(sp_indirect_wait(waiting, SP_INDIRECT_LEGACY), CUDA_ERROR_OUT_OF_MEMORY);
         assert_false(runs_after(waiting, silent, sequence));
     }
     simcudaFailClear();
@@ -180,13 +180,13 @@ static void the_context_tells_of_all_streams(void **state) {
     uint64_t sequence = free_on(silent);
     simulated_work(busy->handle);
     if (!sp_driver->cuCtxRecordEvent) {
-        assert_cause(sp_indirect_ask_context(asking), SP_NOT_SUPPORTED);
+        assert_cause(sp_indirect_ask(asking, SP_INDIRECT_CONTEXT), SP_NOT_SUPPORTED);
         return;
     }
-    assert_done(sp_indirect_ask_context(asking));
+    assert_done(sp_indirect_ask(asking, SP_INDIRECT_CONTEXT));
     assert_false(is_complete(silent, sequence));
     simulated_finish(busy->handle);
-    assert_done(sp_indirect_ask_context(asking));
+    assert_done(sp_indirect_ask(asking, SP_INDIRECT_CONTEXT));
     assert_true(is_complete(silent, sequence));
 }
 
@@ -196,7 +196,7 @@ static void waiting_for_the_context_orders_a_stream_behind_frees_that_no_mark_co
     struct sp_stream *b = known_stream();
     uint64_t sequence = free_behind_work_on(a);
     uint64_t events = live_events();
-    struct sp_outcome outcome = sp_indirect_wait_context(b);
+    struct sp_outcome outcome = sp_indirect_wait(b, SP_INDIRECT_CONTEXT);
     assert_cause(outcome, sp_driver->cuCtxRecordEvent ? SP_DONE : SP_NOT_SUPPORTED);
     assert_int_equal(runs_after(b, a, sequence), sp_is_done(outcome));
     assert_int_equal(sp_driver->cuStreamQuery(b->handle),
@@ -213,7 +213,7 @@ static void waiting_for_the_context_says_nothing_of_another_context(void **state
     struct sp_stream *elsewhere = known_stream();
     uint64_t sequence = free_behind_work_on(elsewhere);
     assert_int_equal(sp_driver->cuCtxSetCurrent(simulated_context()), CUDA_SUCCESS);
-    sp_indirect_wait_context(b);
+    sp_indirect_wait(b, SP_INDIRECT_CONTEXT);
     assert_false(runs_after(b, elsewhere, sequence));
 }
 
@@ -228,7 +228,7 @@ static void a_wait_for_the_context_that_fails_publishes_nothing(void **state) {
     uint64_t sequence = free_behind_work_on(a);
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
         simcudaFailCall(calls[i], 1, simcudaFaultOnce, CUDA_ERROR_LAUNCH_FAILED);
-        assert_of_driver(sp_indirect_wait_context(b), CUDA_ERROR_LAUNCH_FAILED);
+        assert_of_driver(sp_indirect_wait(b, SP_INDIRECT_CONTEXT), CUDA_ERROR_LAUNCH_FAILED);
         assert_false(runs_after(b, a, sequence));
         assert_int_equal(live_events(), 0);
     }
@@ -262,7 +262,7 @@ static void a_stream_that_gets_the_slot_meanwhile_is_not_answered_for(void **sta
         skip();
     struct sp_stream *asking = known_stream(), *gone = gone_blocking_stream();
     sp_lock_set_hook(use_slot_again);
-    assert_done(sp_indirect_ask_legacy(asking));
+    assert_done(sp_indirect_ask(asking, SP_INDIRECT_LEGACY));
     assert_ptr_equal(came_meanwhile, gone);
     assert_false(is_complete(came_meanwhile, freed_meanwhile));
 }
@@ -273,7 +273,7 @@ static void a_stream_that_gets_the_slot_meanwhile_is_not_waited_for(void **state
         skip();
     struct sp_stream *waiting = known_stream(), *gone = gone_blocking_stream();
     sp_lock_set_hook(use_slot_again);
-    assert_done(sp_indirect_wait_legacy(waiting));
+    assert_done(sp_indirect_wait(waiting, SP_INDIRECT_LEGACY));
     assert_ptr_equal(came_meanwhile, gone);
     assert_false(runs_after(waiting, came_meanwhile, freed_meanwhile));
 }

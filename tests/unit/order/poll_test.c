@@ -63,7 +63,7 @@ static void the_capture_mode_of_the_thread_is_put_back(void **state) {
     simcudaFailCall("cuEventQuery", 1, simcudaFaultOnce, CUDA_ERROR_UNKNOWN);
     sp_poll_stream(stream);
     assert_int_equal(simcudaFailCount(), 2);
-    sp_indirect_wait_context(stream);
+    sp_indirect_wait(stream, SP_INDIRECT_CONTEXT);
     mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
     sp_driver->cuThreadExchangeStreamCaptureMode(&mode);
     assert_int_equal(mode, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
@@ -176,17 +176,17 @@ static void what_a_stream_came_to_run_after_later_is_not_complete_with_its_mark(
 static void whatever_becomes_known_is_news(void **state) {
     (void)state;
     struct sp_stream *stream = known_stream();
-    uint64_t news = sp_progress_news();
+    uint64_t news = sp_progress_news(SP_FOUND);
     free_behind_work_on(stream);
     assert_done(sp_mark_record(stream));
     assert_done(sp_poll_stream(stream));
-    assert_int_equal(sp_progress_news(), news);
+    assert_int_equal(sp_progress_news(SP_FOUND), news);
     simulated_finish(stream->handle);
     assert_done(sp_poll_stream(stream));
-    assert_int_not_equal(sp_progress_news(), news);
-    news = sp_progress_news();
+    assert_int_not_equal(sp_progress_news(SP_FOUND), news);
+    news = sp_progress_news(SP_FOUND);
     assert_done(sp_poll_stream(stream));
-    assert_int_equal(sp_progress_news(), news);
+    assert_int_equal(sp_progress_news(SP_FOUND), news);
 }
 
 static int heard;
@@ -203,7 +203,7 @@ static void bring_news(struct sp_stream *stream) {
 static void news_are_told_once_to_whoever_waits_for_them(void **state) {
     (void)state;
     struct sp_stream *stream = known_stream();
-    uint64_t seen = sp_progress_news();
+    uint64_t seen = sp_progress_news(SP_FOUND);
     heard = 0;
     assert_true(sp_progress_await_news(seen, hear));
     assert_int_equal(heard, 0);
@@ -240,7 +240,7 @@ static void news_that_come_while_somebody_begins_to_wait_are_not_missed(void **s
     sudden.stream = known_stream();
     for (int steps = 0;; steps++) {
         sudden.steps = steps;
-        sudden.seen = sp_progress_news();
+        sudden.seen = sp_progress_news(SP_FOUND);
         heard = 0;
         step_through(await_news, bring_sudden_news);
         if (sudden.steps >= 0)

@@ -343,9 +343,9 @@ static void news_tell_whose_they_are(void **state) {
     (void)state;
     uint32_t slot;
     struct sp_stream *stream = known_stream();
-    uint64_t before = sp_progress_news();
+    uint64_t before = sp_progress_news(SP_FOUND);
     sp_progress_publish(stream, sp_progress_close(stream), SP_FOUND);
-    assert_int_equal(sp_progress_news(), before + 1);
+    assert_int_equal(sp_progress_news(SP_FOUND), before + 1);
     assert_true(sp_progress_news_of(SP_FOUND, before, &slot));
     assert_int_equal(slot, stream->slot);
     assert_false(sp_progress_news_of(SP_FOUND, before + 1, &slot)); // not yet

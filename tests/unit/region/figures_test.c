@@ -114,7 +114,7 @@ static void look(struct shared *shared, CUstream stream) {
     memcpy(&shared->pool, fixture_inside(pool), sizeof shared->pool);
     memcpy(&shared->device, fixture_inside(pool)->device, sizeof shared->device);
     memcpy(&shared->stream, fixture_stream(stream), sizeof shared->stream);
-    shared->news = sp_progress_news();
+    shared->news = sp_progress_news(SP_FOUND);
 }
 
 // Neither the allocation nor the free: a number that is raised and lowered again would look the
