@@ -34,10 +34,6 @@ static inline void sp_at_hand_return_locked(struct sp_lane *lane, uint64_t bytes
     sp_store_relaxed(&lane->used, sp_load_relaxed(&lane->used) - bytes);
 }
 
-// Each in a critical section of its own.
-void sp_at_hand_use(struct sp_pool *pool, struct sp_lane *lane, uint64_t bytes);
-void sp_at_hand_return(struct sp_lane *lane, uint64_t bytes);
-
 // ------------------------------------------------------------------------------------------ malloc
 
 // A slab of the class with a free block that the flags allow: one behind the first, or one with

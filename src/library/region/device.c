@@ -67,16 +67,11 @@ void sp_device_note_memory(struct sp_pool *pool) {
     sp_lock_release(&device->holders_lock);
 }
 
-void sp_device_hide_locked(struct sp_pool *pool) {
+void sp_device_relist_locked(struct sp_pool *pool, bool given_up) {
     sp_lock_acquire(&pool->device->holders_lock);
     unlist_locked(pool);
-    sp_lock_release(&pool->device->holders_lock);
-}
-
-void sp_device_show_given_up_locked(struct sp_pool *pool) {
-    sp_lock_acquire(&pool->device->holders_lock);
-    unlist_locked(pool);
-    list_locked(pool, true);
+    if (given_up)
+        list_locked(pool, true);
     sp_lock_release(&pool->device->holders_lock);
 }
 
@@ -158,7 +153,8 @@ bool sp_handle_publish(struct sp_pool *pool) {
 bool sp_handle_withdraw(struct sp_pool *pool, poolMemPool_t handle) {
     size_t index = (uintptr_t)handle & (MAX_POOLS - 1);
     sp_lock_acquire(&registry.lock);
-    bool ours = sp_load_relaxed(&registry.pools[index]) == pool && sp_handle_is(pool, handle);
+    bool ours =
+        sp_load_relaxed(&registry.pools[index]) == pool && sp_load_acquire(&pool->handle) == handle;
     if (ours) {
         sp_store_release(&registry.pools[index], NULL);
         registry.free_below[index] = registry.free_index;

@@ -75,8 +75,7 @@ struct sp_pool *sp_device_next_in_use(struct sp_device *device, struct sp_pool *
 
 // With the device's lock held: a pool that no walk stands on is left out of walks, or is in those
 // that go through given-up ones.
-void sp_device_hide_locked(struct sp_pool *pool);
-void sp_device_show_given_up_locked(struct sp_pool *pool);
+void sp_device_relist_locked(struct sp_pool *pool, bool given_up);
 
 // Walks the open devices, beginning with null.
 struct sp_device *sp_device_next(const struct sp_device *device);
@@ -108,11 +107,6 @@ enum { SP_HANDLE_MOST = (1 << 20) - 1 };
 
 // The pool behind a handle, or null when it is no pool (any more).
 struct sp_pool *sp_handle_pool(poolMemPool_t handle);
-
-// Tells whether the struct's pool has the handle.
-static inline bool sp_handle_is(const struct sp_pool *pool, poolMemPool_t handle) {
-    return sp_load_acquire(&pool->handle) == handle;
-}
 
 // Gives a pool its handle. False when too many pools have one.
 bool sp_handle_publish(struct sp_pool *pool);

@@ -43,11 +43,6 @@ bool sp_figures_any_used(struct sp_pool *pool);
 // far as they reached that without a growth.
 uint64_t sp_figures_at_once(const struct sp_pool *pool);
 
-// Notes how much is in use, with what an allocation wants that the pool may have to grow for.
-static inline void sp_figures_note_wanted(struct sp_pool *pool, uint64_t in_use) {
-    sp_atomic_raise(&pool->figures.grown_for, in_use);
-}
-
 // Returns how many bytes more the pool's limit lets it reserve.
 static inline uint64_t sp_figures_below_limit(const struct sp_pool *pool) {
     return pool->limit - sp_load_relaxed(&pool->reserved);

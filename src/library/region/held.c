@@ -58,7 +58,7 @@ static enum sp_held_share share_of(const struct sp_lane *lane, bool closed) {
 }
 
 // In this order: the lane takes note of the second before it reads the first.
-static void deal(struct sp_pool *pool, bool closed) {
+void sp_held_deal(struct sp_pool *pool, bool closed) {
     SP_LIST_FOR_EACH_OF(struct sp_lane, lane, link, &pool->lanes.list) {
         enum sp_held_share share = share_of(lane, closed);
         for (struct sp_lane *shelf = lane; shelf; shelf = sp_load_relaxed(&shelf->next_shelf)) {
@@ -68,16 +68,9 @@ static void deal(struct sp_pool *pool, bool closed) {
     }
 }
 
-void sp_held_deal(struct sp_pool *pool) {
-    deal(pool, false);
-}
+// ----------------------------------------------------------------------------------- held extents
 
-void sp_held_deal_strict(struct sp_pool *pool) {
-    deal(pool, true);
-}
-
-// --------------------------------------------------------------------- with the extents' lock held
-
+// `_locked`: with the lock of the held extents.
 static void give_back_locked(struct sp_held *held, struct sp_lane *lane) {
     for (uint64_t bits = lane->holds; bits; bits &= bits - 1) {
         struct sp_held_extent *extent = &held->extents[sp_lowest_bit(bits)];
@@ -113,31 +106,24 @@ static bool has_room_locked(const struct sp_held *held, const struct sp_lane *la
     return held->taken != UINT64_MAX && size <= left && mine + size <= (mine + left) / 2;
 }
 
-// Null where the lane has no room for it.
-static struct sp_held_extent *make_place_locked(struct sp_held *held, const struct sp_lane *lane,
-                                                struct sp_space_extent *extent) {
-    if (!has_room_locked(held, lane, extent->size))
-        look_at_others_locked(held);
-    if (!has_room_locked(held, lane, extent->size))
-        return NULL;
-    unsigned index = sp_lowest_bit(~held->taken);
-    held->taken |= UINT64_C(1) << index;
-    held->bytes += extent->size;
-    struct sp_held_extent *place = &held->extents[index];
-    sp_store_relaxed(&place->address, extent->address);
-    sp_store_relaxed(&place->size, extent->size);
-    place->lanes = 0;
-    extent->held = index + 1;
-    return place;
-}
-
+// False where the lane has no room for the extent. The place that it had may be another one's now.
 static bool hold_locked(struct sp_held *held, struct sp_lane *lane,
                         struct sp_space_extent *extent) {
     struct sp_held_extent *place = extent->held > 0 ? &held->extents[extent->held - 1] : NULL;
-    if (!place || place->lanes == 0 || sp_load_relaxed(&place->address) != extent->address)
-        place = make_place_locked(held, lane, extent); // the one that it had may be another one's
-    if (!place)
-        return false;
+    if (!place || place->lanes == 0 || sp_load_relaxed(&place->address) != extent->address) {
+        if (!has_room_locked(held, lane, extent->size))
+            look_at_others_locked(held);
+        if (!has_room_locked(held, lane, extent->size))
+            return false;
+        unsigned index = sp_lowest_bit(~held->taken);
+        held->taken |= UINT64_C(1) << index;
+        held->bytes += extent->size;
+        place = &held->extents[index];
+        sp_store_relaxed(&place->address, extent->address);
+        sp_store_relaxed(&place->size, extent->size);
+        place->lanes = 0;
+        extent->held = index + 1;
+    }
     uint64_t bit = UINT64_C(1) << (place - held->extents);
     if (!(lane->holds & bit)) {
         place->lanes++;
@@ -149,8 +135,6 @@ static bool hold_locked(struct sp_held *held, struct sp_lane *lane,
     lane->freed_unchecked += extent->size;
     return true;
 }
-
-// ------------------------------------------------------------------------------------------- lanes
 
 static struct sp_held *held_of(const struct sp_lane *lane) {
     return &lane->pool->device->held;
@@ -173,17 +157,6 @@ void sp_held_end(struct sp_lane *lane) {
 static void set_window(struct sp_lane *lane, uint64_t address, uint64_t size) {
     lane->window = address;
     lane->window_size = size;
-}
-
-// The lane gives back what it holds for older numbers once these are covered: all of it, or none.
-static void begin_number_locked(struct sp_lane *lane, uint64_t sequence) {
-    if (!sp_held_back_here(lane)) {
-        lane->uncounted = false;
-        sp_held_end(lane);
-    }
-    lane->confirmed = 0;
-    set_window(lane, 0, 0);
-    sp_store_relaxed(&lane->unfenced_sequence, sequence);
 }
 
 // An extent that was looked at under this number stays what it is: the lane's stream has freed
@@ -252,6 +225,7 @@ static bool may_leave(struct sp_lane *lane, enum sp_held_share share, uint64_t a
     return false;
 }
 
+// The lane gives back what it holds for older numbers once these are covered: all of it, or none.
 bool sp_held_add_locked(struct sp_lane *lane, uint64_t sequence, uint64_t address, uint64_t bytes) {
     bool changed = sp_load_relaxed(&lane->looks) && atomic_exchange(&lane->looks, false);
     enum sp_held_share share = (enum sp_held_share)atomic_load(&lane->share);
@@ -259,8 +233,15 @@ bool sp_held_add_locked(struct sp_lane *lane, uint64_t sequence, uint64_t addres
         sp_store_relaxed(&lane->looks, true);
     if (changed)
         set_window(lane, 0, 0);
-    if (sp_load_relaxed(&lane->unfenced_sequence) < sequence)
-        begin_number_locked(lane, sequence);
+    if (sp_load_relaxed(&lane->unfenced_sequence) < sequence) {
+        if (!sp_held_back_here(lane)) {
+            lane->uncounted = false;
+            sp_held_end(lane);
+        }
+        lane->confirmed = 0;
+        set_window(lane, 0, 0);
+        sp_store_relaxed(&lane->unfenced_sequence, sequence);
+    }
     if (lane->records_each_free)
         return true;
     if (bytes == 0)
@@ -271,7 +252,7 @@ bool sp_held_add_locked(struct sp_lane *lane, uint64_t sequence, uint64_t addres
         // free on.
         lane->learned = atomic_load(&lane->stream->handle_use.learned);
         sp_lock_acquire(&lane->pool->lock);
-        sp_held_deal(lane->pool);
+        sp_held_deal(lane->pool, false);
         sp_lock_release(&lane->pool->lock);
     }
     lane->uncounted = lane->uncounted || !may || share != SP_HELD_SOME; // an event may fail

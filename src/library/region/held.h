@@ -85,10 +85,8 @@ static inline bool sp_held_back_any(const struct sp_lane *lane) {
 
 // With the pool's lock held: tells all lanes what they may leave when something has changed that
 // this depends on: the pool's attribute, the number of its lanes, its promises, that it is short of
-// memory or given up. The second does it with no lane lazy any more, until the first one is called
-// again.
-void sp_held_deal(struct sp_pool *pool);
-void sp_held_deal_strict(struct sp_pool *pool);
+// memory or given up. `closed`: no lane is lazy any more, until a call without that.
+void sp_held_deal(struct sp_pool *pool, bool closed);
 
 // With the lane's lock held: so many bytes of the pool at an address, which are live or were until
 // now, are freed under the number. True when they may be left without an event. With no bytes the

@@ -144,7 +144,7 @@ struct sp_lane *sp_lane_make(struct sp_pool *pool, struct sp_stream *stream) {
             sp_list_push_back(&pool->lanes.legacy, &lane->legacy_link);
         sp_add_relaxed(&pool->lanes.count, 1);
         tell_by_address_locked(pool);
-        sp_held_deal(pool);
+        sp_held_deal(pool, false);
         sp_store_release(&table->lanes[stream->slot], lane);
     }
     sp_lock_release(&pool->lock);

@@ -27,14 +27,6 @@ static size_t run_at(const struct sp_stitch *stitch, uint64_t address) {
 
 // ---------------------------------------------------------------------------------------- the home
 
-static bool are_usable(const struct sp_request *request, const struct sp_chain *chain,
-                       uint64_t home, uint64_t size) {
-    const struct sp_block *block = sp_chain_find(chain, home);
-    while (block && block->address < home + size && sp_request_usable(request, block))
-        block = block->next;
-    return !block || block->address >= home + size;
-}
-
 // Joins the free neighbours behind a BUSY block to it until it reaches `end`.
 static bool join_until(struct sp_block *block, uint64_t end) {
     while (sp_block_end(block) < end) {
@@ -56,7 +48,10 @@ struct sp_block *sp_stitch_take_home(const struct sp_request *request, struct sp
     struct sp_block *block = sp_chain_find(chain, home);
     bool is_pages = sp_segment_of(block)->kind == SP_REGION_PAGES;
     uint64_t size = is_pages ? sp_round_up(wanted, SP_PAGE_SIZE) : wanted;
-    if (!are_usable(request, chain, home, size))
+    const struct sp_block *each = block;
+    while (each && each->address < home + size && sp_request_usable(request, each))
+        each = each->next;
+    if (each && each->address < home + size)
         return NULL;
     sp_tier_remove(block);
     if (!join_until(block, home + size)) {
@@ -88,27 +83,22 @@ static void vacate(struct sp_block *block) {
         sp_block_absorb_next(block->prev);
 }
 
-// Gives the block the fences of all its pieces, and room for one more. Giving back mustn't fail, so
+// The block gets the fences of all its pieces, and room for one more. Giving back mustn't fail, so
 // each piece has room for what the block can carry then: what it carries now, or the fence of the
 // one stream in whose quick list it was, and in either case one free more.
-static bool gather_fences(struct sp_block *block, struct sp_block *const *pieces, size_t count) {
-    bool all = true;
-    for (size_t i = 0; all && i < count; i++)
-        all = sp_fence_set_join(&block->fences, &pieces[i]->fences);
-    all = all && sp_fence_set_reserve(&block->fences, 1);
-    for (size_t i = 0; all && i < count; i++)
-        all = sp_fence_set_reserve(&pieces[i]->fences, block->fences.count + 2);
-    return all;
-}
-
 struct sp_block *sp_stitch_begin(struct sp_stitch *stitch, uint64_t address, uint64_t size,
                                  struct sp_block *const *pieces) {
     size_t count = run_at(stitch, address + size - 1) - run_at(stitch, address) + 1;
     struct sp_block *vacant = sp_chain_find(&stitch->segment.chain, address);
     struct sp_block *block =
         vacant->address < address ? sp_block_split(vacant, address - vacant->address) : vacant;
-    bool cut = block && (block->size <= size || sp_block_split(block, size));
-    if (!cut || !gather_fences(block, pieces, count)) {
+    bool ready = block && (block->size <= size || sp_block_split(block, size));
+    for (size_t i = 0; ready && i < count; i++)
+        ready = sp_fence_set_join(&block->fences, &pieces[i]->fences);
+    ready = ready && sp_fence_set_reserve(&block->fences, 1);
+    for (size_t i = 0; ready && i < count; i++)
+        ready = sp_fence_set_reserve(&pieces[i]->fences, block->fences.count + 2);
+    if (!ready) {
         vacate(sp_chain_find(&stitch->segment.chain, address));
         return NULL;
     }
@@ -142,7 +132,7 @@ uint64_t sp_stitch_end(struct sp_pool *pool, struct sp_block *block) {
          i < stitch->count && stitch->runs[i].address < end; i++) {
         struct part part = part_of(&stitch->runs[i], block->address, end);
         struct sp_block *piece = sp_chain_find(stitch->runs[i].chain, part.home);
-        sp_fence_set_join(&piece->fences, &block->fences); // there is room: see gather_fences
+        sp_fence_set_join(&piece->fences, &block->fences); // there is room: see sp_stitch_begin
         piece->is_foreign = block->is_foreign;
         sp_settle_insert(pool, piece);
     }
