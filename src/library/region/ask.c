@@ -7,8 +7,6 @@
 #include "order/resolve.h"
 #include "region/device.h"
 
-// -------------------------------------------------------------------------------------- lazy lanes
-
 // Asks so many of the pool's lanes, or all, from a slot on: those that have freed something, and
 // nothing stands behind it. Slots from the number of streams on have no lane.
 // A stream that is idle needs no event: what it has freed is complete. A record on a legacy stream
@@ -76,8 +74,6 @@ void sp_ask_and_close_lanes(struct sp_pool *pool) {
     }
     sp_ask_lazy_lanes(pool, NULL, false);
 }
-
-// ----------------------------------------------------------------------------- the current context
 
 // A stream of the context that has freed memory of which the legacy stream alone would tell, or
 // null.

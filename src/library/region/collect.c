@@ -136,8 +136,6 @@ bool sp_collect_offered(struct sp_pool *pool, const struct sp_lane *to, uint64_t
     return block != NULL;
 }
 
-// ------------------------------------------------------------------------------------------- slabs
-
 // The run carries what the slab was last used at. There is room for it: a live block has one free
 // place, and the join of the others is made first, so it fails before anything is changed.
 void sp_collect_slab(struct sp_pool *pool, struct sp_lane *lane, struct sp_slab *slab) {

@@ -52,8 +52,6 @@ bool sp_figures_any_used(struct sp_pool *pool) {
     return used;
 }
 
-// -------------------------------------------------------------------------------------- allowances
-
 // Takes up to `most` of what the shelves of a lane, but for this one, leave unused of their
 // allowances: without a shelf's lock that is a hint.
 static uint64_t take_over(struct sp_lane *lane, const struct sp_lane *but, uint64_t most) {

@@ -16,8 +16,6 @@ uint64_t sp_held_max(const struct sp_pool *pool) {
     return sp_min(SP_HELD_MAX, most / SP_HELD_PART);
 }
 
-// -------------------------------------------------------------------------------------- lazy lanes
-
 bool sp_held_is_promised(const struct sp_pool *pool) {
     enum { OPEN = poolPromiseStreamDestroy | poolPromiseNeverCapture };
     return (sp_pool_promises(pool) & OPEN) == OPEN;
@@ -33,8 +31,6 @@ bool sp_held_may_borrow(const struct sp_pool *pool, const struct sp_stream *stre
     return (sp_held_is_promised(pool) || (is_known && sp_borrow_is_allowed())) &&
            sp_borrow_is_possible(stream) && !sp_pool_is_deterministic(pool);
 }
-
-// ----------------------------------------------------------------------------------------- dealing
 
 // Others wait for what is freed in a pool that is short of memory. Where there is one stream alone,
 // and the library may record on it at any time, it does so when another pool wants the memory. (A
@@ -136,22 +132,15 @@ static bool hold_locked(struct sp_held *held, struct sp_lane *lane,
     return true;
 }
 
-static struct sp_held *held_of(const struct sp_lane *lane) {
-    return &lane->pool->device->held;
-}
-
-static struct sp_space *space_of(const struct sp_lane *lane) {
-    return &lane->pool->device->space;
-}
-
 // Others make a lane hold nothing, but none something.
 void sp_held_end(struct sp_lane *lane) {
     if (sp_load_relaxed(&lane->holds) == 0)
         return;
-    sp_lock_acquire(&space_of(lane)->finding);
+    struct sp_device *device = lane->pool->device;
+    sp_lock_acquire(&device->space.finding);
     if (lane->holds)
-        give_back_locked(held_of(lane), lane);
-    sp_lock_release(&space_of(lane)->finding);
+        give_back_locked(&device->held, lane);
+    sp_lock_release(&device->space.finding);
 }
 
 static void set_window(struct sp_lane *lane, uint64_t address, uint64_t size) {
@@ -162,7 +151,7 @@ static void set_window(struct sp_lane *lane, uint64_t address, uint64_t size) {
 // An extent that was looked at under this number stays what it is: the lane's stream has freed
 // something there that isn't covered.
 static bool find_confirmed(struct sp_lane *lane, uint64_t address, uint64_t bytes) {
-    const struct sp_held *held = held_of(lane);
+    const struct sp_held *held = &lane->pool->device->held;
     for (uint64_t bits = lane->confirmed; bits; bits &= bits - 1) {
         const struct sp_held_extent *extent = &held->extents[sp_lowest_bit(bits)];
         uint64_t begin = sp_load_relaxed(&extent->address), size = sp_load_relaxed(&extent->size);
@@ -177,14 +166,15 @@ static bool find_confirmed(struct sp_lane *lane, uint64_t address, uint64_t byte
 // A block that is larger than what may be held needs no look. In a stitched view lie extents whose
 // homes are elsewhere: the window is a home, which stays as long as it is held.
 static bool hold_all(struct sp_lane *lane, uint64_t address, uint64_t bytes) {
-    struct sp_space *space = space_of(lane);
+    struct sp_device *device = lane->pool->device;
+    struct sp_space *space = &device->space;
     bool holds = bytes <= sp_held_max(lane->pool);
     if (!holds)
         return false;
     sp_lock_acquire(&space->finding);
     for (uint64_t at = address; holds && at < address + bytes;) {
         const struct sp_space_extent *extent = sp_space_extent_at_locked(space, at);
-        holds = extent && hold_locked(held_of(lane), lane, extent->home);
+        holds = extent && hold_locked(&device->held, lane, extent->home);
         if (holds) {
             set_window(lane, extent->home->address, extent->home->size);
             at = extent->address + extent->size;
@@ -196,7 +186,7 @@ static bool hold_all(struct sp_lane *lane, uint64_t address, uint64_t bytes) {
 
 // The first extent under the number stays the window, and no other one takes its place.
 static bool be_in_one(struct sp_lane *lane, uint64_t address, uint64_t bytes) {
-    struct sp_space *space = space_of(lane);
+    struct sp_space *space = &lane->pool->device->space;
     sp_lock_acquire(&space->finding);
     const struct sp_space_extent *extent = sp_space_extent_at_locked(space, address);
     bool is_one = extent && extent->home == extent && lane->window_size == 0 &&

@@ -43,8 +43,6 @@ uint64_t sp_retain_at_least(const struct sp_pool *pool) {
     return rounded_up(pool, keep_beside(pool, used));
 }
 
-// ------------------------------------------------------------------------------- the release delay
-
 void sp_retain_raise_peak(struct sp_pool *pool) {
     pool->retain.peak = sp_max(pool->retain.peak, occupied(pool));
 }
@@ -95,8 +93,6 @@ void sp_retain_set_delay(struct sp_pool *pool, uint64_t synchronizes) {
     sp_store_relaxed(&pool->retain.release_delay, synchronizes);
     sp_lock_release(&pool->lock);
 }
-
-// ----------------------------------------------------------------------------------------- priming
 
 void sp_retain_primed(struct sp_pool *pool, uint64_t bytes) {
     struct sp_retain *keep = &pool->retain;

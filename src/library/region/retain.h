@@ -29,10 +29,9 @@ static inline bool sp_retain_has_delay(const struct sp_pool *pool) {
     return sp_load_relaxed(&pool->retain.release_delay) != 0;
 }
 
-// Raises the peak to what is in use. The pool's lock is held, as in the next four.
+// Notes that memory was taken, or mapped: raises the peak to what is in use. The pool's lock is
+// held, as in the next three.
 void sp_retain_raise_peak(struct sp_pool *pool);
-
-// Notes that memory was taken, or mapped.
 static inline void sp_retain_note_use(struct sp_pool *pool) {
     if (sp_retain_has_delay(pool))
         sp_retain_raise_peak(pool);
@@ -46,11 +45,10 @@ void sp_retain_begin_interval(struct sp_pool *pool);
 // Forgets what was in use up to now.
 void sp_retain_forget(struct sp_pool *pool);
 
-// Sets the delay.
 void sp_retain_set_delay(struct sp_pool *pool, uint64_t synchronizes);
 
-// With the pool's lock held: notes that so many bytes were primed, or that no more than so many of
-// these are wanted still; and tells whether the pool's free memory is what was mapped ahead.
+// With the pool's lock held: so many bytes were primed; no more than so many of these are wanted
+// still; the pool's free memory is what was mapped ahead.
 void sp_retain_primed(struct sp_pool *pool, uint64_t bytes);
 void sp_retain_no_more_than(struct sp_pool *pool, uint64_t bytes);
 bool sp_retain_is_primed(const struct sp_pool *pool);

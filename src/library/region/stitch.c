@@ -171,17 +171,6 @@ static uint64_t find_in_vacant(const struct sp_request *request, const struct sp
     return 0;
 }
 
-static uint64_t find_in(const struct sp_request *request, const struct sp_stitch *stitch) {
-    for (const struct sp_block *b = stitch->segment.chain.first; b; b = b->next) {
-        uint64_t found = sp_block_state(b) == SP_BLOCK_VACANT && b->size >= request->size
-                             ? find_in_vacant(request, stitch, b)
-                             : 0;
-        if (found)
-            return found;
-    }
-    return 0;
-}
-
 // Takes the home memory under a range, run by run, and the block that borrows it. Null, and nothing
 // changed, where that can't be had.
 static struct sp_block *take_from(const struct sp_request *request, struct sp_stitch *stitch,
@@ -207,8 +196,13 @@ static struct sp_block *take_from(const struct sp_request *request, struct sp_st
 struct sp_block *sp_stitch_take_kept(const struct sp_request *request) {
     struct sp_pool *pool = request->pool;
     SP_LIST_FOR_EACH_OF(struct sp_stitch, stitch, by_use, &pool->kept.views) {
-        uint64_t address =
-            stitch->segment.chain.size >= request->size ? find_in(request, stitch) : 0;
+        const struct sp_chain *chain = &stitch->segment.chain;
+        const struct sp_block *each = chain->size >= request->size ? chain->first : NULL;
+        uint64_t address = 0;
+        for (; each && !address; each = each->next) {
+            if (sp_block_state(each) == SP_BLOCK_VACANT && each->size >= request->size)
+                address = find_in_vacant(request, stitch, each);
+        }
         struct sp_block *block = address ? take_from(request, stitch, address) : NULL;
         if (!block)
             continue; // what was found can't be had where an extent is in the view twice
