@@ -171,8 +171,7 @@ void sp_collect_slab(struct sp_pool *pool, struct sp_lane *lane, struct sp_slab 
     sp_in_flight_put(&pool->in_flight);
 }
 
-// Collects the empty slabs of a lane. What was returned to an empty slab needs no separate wait:
-// its fences go along with the run.
+// Blocks that were returned to an empty slab need no separate wait: their fences go with the run.
 static void collect_slabs(struct sp_lane *lane) {
     for (; lane; lane = sp_load_acquire(&lane->next_shelf)) {
         struct sp_list empty = {&empty, &empty}, *next;

@@ -10,8 +10,7 @@
 void sp_collect_all(struct sp_pool *pool);
 
 // Puts it back up to a pause, from the lane on that an earlier call has left in `at`, at first
-// null; or of a few of many lanes, by turns, for a lane of the pool, whose caller keeps it. True
-// when that was all that these have.
+// null; or of a few of many lanes, by turns. True when that was all that these have.
 bool sp_collect_part(struct sp_pool *pool, struct sp_lane **at);
 bool sp_collect_some(struct sp_pool *pool);
 
@@ -22,7 +21,7 @@ bool sp_collect_some(struct sp_pool *pool);
 // stream mostly has an event behind its free. With no lock held, nor a pin.
 bool sp_collect_offered(struct sp_pool *pool, const struct sp_lane *to, uint64_t size);
 
-// Puts the quick lists of one lane back into the regions.
+// Puts the quick lists of one lane back.
 void sp_collect_quick(struct sp_lane *lane, sp_settle_how *insert);
 
 // Takes blocks out of the quick lists, with the lane's lock held: a chain of cached blocks, linked

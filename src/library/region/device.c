@@ -57,8 +57,8 @@ static void list_locked(struct sp_pool *pool, bool given_up) {
         sp_add_relaxed(&pool->device->holders_in_use, 1);
 }
 
-// A walk that takes the pool out looks whether it has memory under the same lock. So it either sees
-// what the caller has counted, or has taken it out before, and then it is put in again here.
+// A walk that takes the pool out looks whether it has memory under the same lock. So it sees what
+// the caller has counted, or has taken it out before, and then it is put in again here.
 void sp_device_note_memory(struct sp_pool *pool) {
     struct sp_device *device = pool->device;
     sp_lock_acquire(&device->holders_lock);

@@ -1,8 +1,8 @@
 // Devices, and the pools of each device.
 //
-// A device is opened by the runtime. Its default pool is made then and lives for ever; `current` is
-// the pool that poolMallocAsync uses. Opening is guarded by the device's open_lock, the lists of
-// pools by its lock.
+// A device is opened by the runtime, under its open_lock. Its default pool is made then and lives
+// for ever; `current` is the pool that poolMallocAsync uses. The lists of pools are guarded by
+// `lock`.
 #ifndef STREAMPOOL_REGION_DEVICE_H
 #define STREAMPOOL_REGION_DEVICE_H
 
@@ -67,9 +67,9 @@ static inline struct sp_pool *sp_device_current_pool(const struct sp_device *dev
     return pool;
 }
 
-// Walks the device's pools that have memory to the end, beginning with null; each one returned
-// stays valid until the next call. The second leaves out those that were given up, but for some
-// that are about to be taken apart.
+// Walks the device's pools that have memory to the end, beginning with null; each one stays valid
+// until the next call. The second leaves out those that were given up, but for some that are about
+// to be taken apart.
 struct sp_pool *sp_device_next_pool(struct sp_device *device, struct sp_pool *pool);
 struct sp_pool *sp_device_next_in_use(struct sp_device *device, struct sp_pool *pool);
 

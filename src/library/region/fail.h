@@ -1,10 +1,10 @@
 // Errors: a failing call leaves a code, a sentence and the driver's own error behind for its
 // thread.
 //
-// Each failing call goes through exactly one of these; a call that succeeds touches nothing. The
-// sentence and the name of the driver's entry point aren't in thread-local memory, of which a
-// library that is loaded into a running program gets little. Without host memory the sentence is
-// cut sooner. Where very many threads are without it, some read instead that there was none.
+// A call that succeeds touches nothing. The sentence and the name of the driver's entry point
+// aren't in thread-local memory, of which a library that is loaded into a running program gets
+// little. Without host memory the sentence is cut sooner; where very many threads are without it,
+// some read instead that there was none.
 #ifndef STREAMPOOL_REGION_FAIL_H
 #define STREAMPOOL_REGION_FAIL_H
 
@@ -20,9 +20,9 @@ enum { SP_ERROR_DETAIL = 1024 };
 poolError_t sp_fail(poolError_t error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-// Notes a failure that came up as an outcome, and returns our code for it. The sentence is "<what>:
-// <entry point> returned <name>", "<what>: out of host memory", or "<what>: <name>" for another
-// fact of our own.
+// Notes an outcome that is a failure, and returns our code for it. The sentence is "<what>: <entry
+// point> returned <name>", "<what>: out of host memory", or "<what>: <name>" for another fact of
+// our own.
 poolError_t sp_fail_outcome(struct sp_outcome outcome, const char *what);
 
 // Adds the driver's part in a failure, if it has one, to what sp_fail() has noted.

@@ -71,8 +71,7 @@ static uint64_t take_over(struct sp_lane *lane, const struct sp_lane *but, uint6
 }
 
 // From the others, the lane that was covered last before all: a program that goes round its streams
-// finds there what it needs. Returns how much. With the lock of the allowances held. `looked` tells
-// whether it has looked at all that it needed to look at.
+// finds there what it needs. Returns how much; `looked`: it has looked at all that it needed to.
 //
 // Where a look at very many has found too little, others follow at a few until they have been as
 // many together: so a pool that grows on thousands of streams looks at a few each time.
@@ -98,8 +97,7 @@ static uint64_t take_over_missing_locked(struct sp_pool *pool, struct sp_lane *l
     return taken;
 }
 
-// A lane that has to raise the sum, though it has looked at all others, shows that all of it is in
-// use.
+// A lane that raises the sum, though it has looked at all others, shows that all is in use.
 void sp_figures_cover(struct sp_pool *pool, struct sp_lane *lane) {
     struct sp_figures *figures = &pool->figures;
     bool looked = false, may_look = sp_lock_try(&figures->allowances);

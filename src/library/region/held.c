@@ -33,12 +33,12 @@ bool sp_held_may_borrow(const struct sp_pool *pool, const struct sp_stream *stre
 }
 
 // Others wait for what is freed in a pool that is short of memory. Where there is one stream alone,
-// and the library may record on it at any time, it does so when another pool wants the memory. (A
-// manager's stream is such a one, and its frees call no driver: docs/mam.md.)
+// and the library may record on it at any time, it does so when another pool wants the memory. (So
+// a manager's frees call no driver: docs/mam.md.)
 //
-// Where nothing is promised, a lane is lazy as long as no other stream has used the pool. Among
-// several, an event behind the free itself lets others have the memory sooner, and to record on
-// another's stream blocks the caller while that stream's queue is full.
+// Where nothing is promised, a lane is lazy while it is the pool's only one. Among several, an
+// event behind the free itself lets others have the memory sooner, and to record on another's
+// stream blocks the caller while that stream's queue is full.
 static enum sp_held_share share_of(const struct sp_lane *lane, bool closed) {
     const struct sp_pool *pool = lane->pool;
     bool is_alone = sp_load_relaxed(&pool->lanes.count) <= 1;
@@ -80,17 +80,13 @@ static void give_back_locked(struct sp_held *held, struct sp_lane *lane) {
 }
 
 static void look_at_others_locked(struct sp_held *held) {
-    struct sp_list *last = held->lanes.prev;
-    for (int i = 0; i < LOOKS && !sp_list_empty(&held->lanes); i++) {
-        struct sp_list *link = sp_list_pop_front(&held->lanes);
+    struct sp_list *last = held->lanes.prev, *link = NULL;
+    for (int i = 0; i < LOOKS && link != last && (link = sp_list_pop_front(&held->lanes)); i++) {
         struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, held_link);
-        bool was_last = link == last;
         if (!sp_held_back_here(lane))
             give_back_locked(held, lane);
         else
             sp_list_push_back(&held->lanes, link);
-        if (was_last)
-            return;
     }
 }
 
@@ -250,10 +246,9 @@ bool sp_held_add_locked(struct sp_lane *lane, uint64_t sequence, uint64_t addres
 }
 
 // An anonymous stream has recorded each free already. Whoever gives a pool up takes each lane's
-// lock afterwards, to see what is used: so a free whose section is a later one sees that it was,
-// whatever it counts. Others may have what has an event behind it: see region/collect.h. That is
-// written where it changes. The quick lists grow by what is freed: by no more than the extents that
-// were held have, and a block of one page at least with each event.
+// lock afterwards, to see what is used: so a free whose section is a later one sees that it was.
+// Others may have what has an event behind it: see region/collect.h. The quick lists grow by what
+// is freed: by no more than the extents that were held have, and a page at least with each event.
 SP_APART unsigned sp_held_count_freed_locked(struct sp_lane *lane, uint64_t sequence,
                                              uint64_t address, uint64_t bytes) {
     struct sp_lane *_Atomic *offers = &lane->pool->lanes.offers;

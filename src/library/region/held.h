@@ -48,10 +48,10 @@ struct sp_held {
 // The value of poolMemPoolAttrUnfencedBytesMax now.
 uint64_t sp_held_max(const struct sp_pool *pool);
 
-// A lane may leave without an event: nothing; or what lies in one extent, which isn't counted, in a
-// deterministic pool; or what lies in the extents that it holds; or all, as the library may record
-// behind it at any time. A deterministic pool takes no part in the count: what
-// others hold depends on how fast their streams are, and the program's synchronises show all of it.
+// A lane may leave without an event: nothing; in a deterministic pool, what lies in one extent;
+// what lies in the extents that it holds; or all, as the library may record behind it at any time.
+// A deterministic pool takes no part in the count: what others hold depends on how fast their
+// streams are, and the program's synchronises show all of it.
 enum sp_held_share { SP_HELD_NOTHING, SP_HELD_ONE, SP_HELD_SOME, SP_HELD_ALL };
 
 // The program has promised what it takes for lazy lanes; lanes of the pool may be lazy, by that or
@@ -60,7 +60,6 @@ bool sp_held_is_promised(const struct sp_pool *pool);
 bool sp_held_may_be_lazy(const struct sp_pool *pool);
 bool sp_held_may_borrow(const struct sp_pool *pool, const struct sp_stream *stream);
 
-// True when the lane is lazy: it may leave all without an event.
 static inline bool sp_held_is_lazy(const struct sp_lane *lane) {
     return sp_load_relaxed(&lane->share) == SP_HELD_ALL;
 }
@@ -83,14 +82,13 @@ static inline bool sp_held_back_any(const struct sp_lane *lane) {
     return any;
 }
 
-// With the pool's lock held: tells all lanes what they may leave when something has changed that
-// this depends on: the pool's attribute, the number of its lanes, its promises, that it is short of
-// memory or given up. `closed`: no lane is lazy any more, until a call without that.
+// With the pool's lock held: tells all lanes what they may leave when that has changed: by the
+// pool's attribute, the number of its lanes, its promises, that it is short of memory or given up.
+// `closed`: no lane is lazy any more, until a call without that.
 void sp_held_deal(struct sp_pool *pool, bool closed);
 
-// With the lane's lock held: so many bytes of the pool at an address, which are live or were until
-// now, are freed under the number. True when they may be left without an event. With no bytes the
-// number alone counts.
+// With the lane's lock held: so many bytes at an address are freed under the number. True when they
+// may be left without an event. With no bytes the number alone counts.
 bool sp_held_add_locked(struct sp_lane *lane, uint64_t sequence, uint64_t address, uint64_t bytes);
 
 // A put leaves these things to do, once the lane's lock is given back.

@@ -49,8 +49,7 @@ static void init_locked(struct sp_lane *lane, struct sp_pool *pool, struct sp_st
     sp_store_relaxed(&lane->used, 0);
     sp_store_relaxed(&lane->allowance, 0);
     sp_store_relaxed(&lane->misses, 0);
-    lane->consecutive_waits = 0;
-    lane->misses_at_wait = 0;
+    lane->consecutive_waits = lane->misses_at_wait = 0;
     sp_store_relaxed(&lane->by_address, false);
     sp_store_relaxed(&lane->latest, NULL);
     sp_store_relaxed(&lane->contention, 0);
@@ -116,8 +115,8 @@ static struct sp_lane_table *table_for_locked(struct sp_pool *pool, uint32_t slo
 }
 
 // Publishes a lane unless another thread was faster. A pool that several streams share places by
-// address, but for one on a plain device, where each growth is memory by itself. The
-// second lane tells the first one so.
+// address, but for one on a plain device, where each growth is memory by itself: the second lane
+// tells the first one so.
 struct sp_lane *sp_lane_make(struct sp_pool *pool, struct sp_stream *stream) {
     struct sp_lane *made = new_lane(pool, stream, true), *lane = NULL;
     if (!made)

@@ -2,26 +2,21 @@
 //
 //   the release threshold   so many bytes reserved, as with CUDA's pool
 //   priming                 so many bytes free in whole extents, as long as no more is reserved
-//                           than when the pool was primed: what a program has prepared would
-//                           otherwise go at the first synchronise, and what it has filled since is
-//                           not prepared once more
+//                           than when the pool was primed: what a program has prepared mustn't go
+//                           at the first synchronise, nor be prepared once more where it is filled
 //   the release delay       as much as was in use at once between two of the pool's last
 //                           synchronises, as many as the attribute says: what the program comes to
 //                           need again doesn't go and grow each time. In use is all that is not
-//                           ready: memory that is live, pending, or at hand for its stream. Of that
-//                           the pool need not be told: it is its reserved bytes less those of three
-//                           tiers
+//                           ready, live or pending or at hand for its stream: the reserved bytes
+//                           less those of three tiers
 #ifndef STREAMPOOL_REGION_RETAIN_H
 #define STREAMPOOL_REGION_RETAIN_H
 
 #include "region/pool.h"
 
-// Returns the bytes that a synchronise leaves. Exact once the tiers are settled. The pool's lock is
-// held.
+// The bytes that a synchronise leaves, exact once the tiers are settled. The pool's lock is held.
+// And no more than that, without a lock: a pool that has no more reserved needs no trim.
 uint64_t sp_retain_at_synchronize(const struct sp_pool *pool);
-
-// Returns no more than that, without a lock: a pool that has no more reserved needs no trim, and
-// nothing of what it keeps would ever go.
 uint64_t sp_retain_at_least(const struct sp_pool *pool);
 
 // Tells whether there is a delay. Only then memory in use is counted.

@@ -120,8 +120,7 @@ void sp_segment_note_loss(struct sp_segment *segment) {
         plain->lost = plain->lost || sp_context_is_gone(plain->context, plain->context_id);
 }
 
-// It is doubled, up to the device's memory. That is enough, but where memory in pieces has used it
-// up.
+// It is doubled, up to the device's memory: enough, but where memory in pieces has used it up.
 struct sp_outcome sp_segment_extend(struct sp_segment *segment, uint64_t bytes) {
     const struct sp_vmm_device *device = &segment->pool->device->vmm;
     sp_lock_acquire(&segment->pool->lock);
@@ -200,8 +199,8 @@ static bool is_whole(const struct sp_segment *segment) {
 }
 
 // A page that several blocks lie in is forgotten with the last of them. One that was forgotten may
-// be somebody else's, so it is never touched again. Dropped blocks have no fences, so to join them
-// needs no memory.
+// be somebody else's, so it isn't touched again. Dropped blocks have no fences: joins need no
+// memory.
 struct sp_block *sp_lost_drop(struct sp_pool *pool, struct sp_block *block) {
     struct sp_segment *segment = sp_segment_of(block);
     const struct sp_block *prev = block->prev, *next = block->next;

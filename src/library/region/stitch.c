@@ -17,7 +17,7 @@ static struct part part_of(const struct sp_run *run, uint64_t begin, uint64_t en
     return (struct part){run->home + (from - run->address), sp_excess(to, from)};
 }
 
-// Returns the index of the run that an address lies in.
+// The index of the run that an address lies in.
 static size_t run_at(const struct sp_stitch *stitch, uint64_t address) {
     size_t i = 0;
     while (address - stitch->runs[i].address >= stitch->runs[i].size)
@@ -146,8 +146,8 @@ uint64_t sp_stitch_end(struct sp_pool *pool, struct sp_block *block) {
 
 // -------------------------------------------------------------------------------------- kept views
 
-// Returns the begin of the first bytes of a vacant block, as many as are requested, under which all
-// memory is usable; 0 when there are none.
+// The begin of the first bytes of a vacant block, as many as are requested, under which all memory
+// is usable; 0 when there are none.
 static uint64_t find_in_vacant(const struct sp_request *request, const struct sp_stitch *stitch,
                                const struct sp_block *vacant) {
     uint64_t begin = vacant->address;
