@@ -210,8 +210,8 @@ static SP_HOT struct sp_put sp_at_hand_put_large_locked(struct sp_lane *lane,
     return put;
 }
 
-// Puts what the lane's own stream frees back to where it came from. A free that records is noted by
-// its record, and any other before another thread can find the memory.
+// Puts back what the lane's own stream frees. A free that records is noted by its record, and any
+// other before another thread can find the memory.
 static SP_HOT struct sp_put sp_at_hand_put_locked(struct sp_lane *lane, uintptr_t owner,
                                                   uint64_t address, uint64_t sequence) {
     struct sp_slab *slab = sp_owner_slab(owner);

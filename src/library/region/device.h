@@ -80,8 +80,7 @@ void sp_device_relist_locked(struct sp_pool *pool, bool given_up);
 // Walks the open devices, beginning with null.
 struct sp_device *sp_device_next(const struct sp_device *device);
 
-// The pool's policy about free memory in pieces, enum poolDefragmentation: never where it can't be
-// mapped side by side.
+// The pool's enum poolDefragmentation: never where memory can't be mapped side by side.
 #define sp_device_defragmentation(pool)                                                            \
     (sp_vmm_provider(&(pool)->device->vmm)->joins                                                  \
          ? sp_load_relaxed(&(pool)->attributes.defragmentation)                                    \
@@ -93,8 +92,7 @@ uint64_t sp_device_reserved(struct sp_device *device);
 // The pool has got memory where it had none: walks find it from now on. With the pool's lock held.
 void sp_device_note_memory(struct sp_pool *pool);
 
-// Gives the struct of a pool that is in no list but that of its device's pools back, for another
-// pool to use.
+// Gives back the struct of a pool that is in no list but its device's, for another pool to use.
 void sp_device_give_struct(struct sp_pool *pool);
 
 // -------------------------------------------------------------------------------- handles of pools

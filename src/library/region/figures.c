@@ -3,8 +3,7 @@
 #include "base/number.h"
 #include "region/lane.h"
 
-// A pool's lanes by slot. One that is added meanwhile may be missed: nothing was used on it when
-// the walk began.
+// A pool's lanes by slot, less what is added meanwhile: nothing was used there as the walk began.
 static const struct sp_lane_table *lanes_of(const struct sp_pool *pool) {
     static const struct sp_lane_table none = {NULL, 0};
     const struct sp_lane_table *table = sp_load_acquire(&pool->lane_table);

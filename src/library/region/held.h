@@ -1,11 +1,10 @@
 // Unfenced memory, which was freed with no event behind it yet, and the *held extents* of a device,
 // in which it lies.
 //
-// A free that no event stands behind keeps its memory from all streams but its own, and an extent
-// is mapped elsewhere or given back only whole. The stream may end then, and whoever else frees the
-// rest of the extent can't help it. So such frees are counted in the extents that they lie in,
-// whatever is live there: each extent once, whoever holds it, over all pools of the device. A lane
-// that may hold no more records an event in the free.
+// A free that no event stands behind keeps its memory from all streams but its own, which may end,
+// and an extent is mapped elsewhere or given back only whole. So such frees are counted in the
+// extents that they lie in, whatever is live there: each extent once, whoever holds it, over all
+// pools of the device. A lane that may hold no more records an event in the free.
 //
 // A lane adds an extent only as long as it holds no more than half of what others leave: so who
 // comes later finds something left. It gives its extents back once an event or a completion covers
@@ -13,9 +12,8 @@
 //
 // A *lazy* lane holds no extent and records nothing by itself, for the library may ask its stream,
 // or record on it, whenever somebody else needs to know (region/ask.h). Lanes are lazy of streams
-// that the program has promised to destroy through the library and never to capture; and while no
-// stream captures (process/promises.h) the only one of a pool, where its stream is known by its
-// handle.
+// that the program has promised to destroy through the library and never to capture; and, while no
+// stream captures (process/promises.h), a pool's only one, if its stream is known by its handle.
 #ifndef STREAMPOOL_REGION_HELD_H
 #define STREAMPOOL_REGION_HELD_H
 
@@ -87,8 +85,9 @@ static inline bool sp_held_back_any(const struct sp_lane *lane) {
 // `closed`: no lane is lazy any more, until a call without that.
 void sp_held_deal(struct sp_pool *pool, bool closed);
 
-// With the lane's lock held: so many bytes at an address are freed under the number. True when they
-// may be left without an event. With no bytes the number alone counts.
+// With the lane's lock held: so many bytes at an address, which are live or were until now, are
+// freed under the number. True when they may be left without an event. With no bytes the number
+// alone counts.
 bool sp_held_add_locked(struct sp_lane *lane, uint64_t sequence, uint64_t address, uint64_t bytes);
 
 // A put leaves these things to do, once the lane's lock is given back.

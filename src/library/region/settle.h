@@ -21,9 +21,8 @@ sp_settle_how sp_settle_insert_and_swallow;
 
 // Moves memory whose fences have completed since the last look to the ready tiers; and what of a
 // lane's has an event behind it now to what others can have. The work is in proportion to what has
-// moved, but for memory that waits for several streams, and is all done when it returns; meanwhile
-// the lock is given back now and then. The second does no more than others can wait for, and tells
-// whether that was all.
+// moved, but for memory that waits for several streams; the lock is given back now and then. The
+// second does no more than others can wait for, and tells whether that was all.
 void sp_settle_all(struct sp_pool *pool);
 bool sp_settle_part(struct sp_pool *pool);
 

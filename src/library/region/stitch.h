@@ -76,9 +76,8 @@ static inline struct sp_stitch *sp_stitch_view_of(const struct sp_block *block) 
 struct sp_block *sp_stitch_take_home(const struct sp_request *request, struct sp_chain *chain,
                                      uint64_t home, uint64_t wanted);
 
-// Makes a block of `size` bytes at `address` in a stitched view live, which uses the pieces: one
-// for each run that it touches, in order, BUSY. Null without host memory; then the pieces are what
-// they were.
+// Makes a block in a stitched view live, which uses the pieces: one for each run that it touches,
+// in order, BUSY. Null without host memory; then the pieces are what they were.
 struct sp_block *sp_stitch_begin(struct sp_stitch *stitch, uint64_t address, uint64_t size,
                                  struct sp_block *const *pieces);
 
@@ -96,8 +95,7 @@ struct sp_block *sp_stitch_take_kept(const struct sp_request *request);
 // Keeps a view that is in no list and has all its runs.
 void sp_stitch_keep(struct sp_pool *pool, struct sp_stitch *stitch);
 
-// Tells the views that the extent is about to be released: they count on it no more. A view that
-// counts on no other isn't kept.
+// The extent is about to be released: views count on it no more, and one with no other isn't kept.
 void sp_stitch_invalidate(struct sp_extent *extent);
 
 // Makes zombies of kept views until at most so many views and mappings are kept.
