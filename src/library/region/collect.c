@@ -30,10 +30,9 @@ void sp_collect_flush(struct sp_pool *pool, struct sp_block *blocks, sp_settle_h
 
 void sp_collect_flush_detached(struct sp_pool *pool, struct sp_block *blocks,
                                sp_settle_how *insert) {
-    if (!blocks)
-        return;
     sp_collect_flush(pool, blocks, insert);
-    sp_in_flight_put(&pool->in_flight);
+    if (blocks)
+        sp_in_flight_put(&pool->in_flight);
 }
 
 // Takes blocks from the front of a chain, up to so many. Returns where the list of them ends.

@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <streampool/lists.h>
 
-// ------------------------------------------------------------------------------------ the sentence
-
 struct room {
     const char *entry_point;
     char *text;
@@ -95,8 +93,6 @@ static void find_room(void) {
     if (!has_key || (!keep(made) && !has_short && !keep(take_short())))
         room = &nowhere;
 }
-
-// ---------------------------------------------------------------------------------------- the code
 
 static _Thread_local struct {
     poolError_t unread; // of the last failure, until the program reads it

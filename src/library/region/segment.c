@@ -199,8 +199,7 @@ static bool is_whole(const struct sp_segment *segment) {
 }
 
 // A page that several blocks lie in is forgotten with the last of them. One that was forgotten may
-// be somebody else's, so it isn't touched again. Dropped blocks have no fences: joins need no
-// memory.
+// be somebody else's, so it isn't touched again. A dropped block has no fences: joins can't fail.
 struct sp_block *sp_lost_drop(struct sp_pool *pool, struct sp_block *block) {
     struct sp_segment *segment = sp_segment_of(block);
     const struct sp_block *prev = block->prev, *next = block->next;

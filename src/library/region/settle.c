@@ -26,7 +26,8 @@ static struct sp_tier *tier_of_region(struct sp_pool *pool, enum sp_region_kind 
 
 // The tier that a block with these fences belongs to: ready without any; a lane's when all are of
 // its stream. Memory with no event behind it never joins memory with one: others could have that,
-// and a block has the fences of all that has joined it. A lazy lane need not tell them apart.
+// and a block has the fences of all that has joined it. A lazy lane need not tell them apart:
+// whoever wants its memory can have an event recorded.
 static inline struct sp_tier *tier_for(struct sp_pool *pool, enum sp_region_kind kind,
                                        const struct sp_fence_set *fences, struct sp_lane *lane) {
     if (sp_fence_set_empty(fences))
@@ -137,8 +138,7 @@ struct sp_block *sp_settle_insert_and_swallow(struct sp_pool *pool, struct sp_bl
 
 // ---------------------------------------------------------------------------------------- settling
 
-// Moves blocks that are over by a calendar, as many as there are looks for. False: some may be
-// left.
+// Moves blocks that are over by a calendar, as many as there are looks for. False: not all, maybe.
 static bool reinsert_over(struct sp_pool *pool, struct sp_calendar *calendar, unsigned *looks) {
     struct sp_block *block;
     while ((block = sp_calendar_next_over(calendar, looks))) {

@@ -25,8 +25,6 @@ static size_t run_at(const struct sp_stitch *stitch, uint64_t address) {
     return i;
 }
 
-// ---------------------------------------------------------------------------------------- the home
-
 // Joins the free neighbours behind a BUSY block to it until it reaches `end`.
 static bool join_until(struct sp_block *block, uint64_t end) {
     while (sp_block_end(block) < end) {
