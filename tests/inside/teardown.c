@@ -49,7 +49,7 @@ static void destroy_slabs(struct sp_pool *pool) {
 static void take_out_of_walks(struct sp_pool *pool) {
     sp_lock_acquire(&pool->device->lock);
     if (!sp_given_up_claim_locked(pool))
-        sp_device_hide_locked(pool);
+        sp_device_relist_locked(pool, false);
     sp_lock_release(&pool->device->lock);
 }
 

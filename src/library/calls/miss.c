@@ -364,8 +364,12 @@ struct sp_outcome sp_miss_serve(const struct sp_miss *miss, uint64_t *address) {
     if (!sp_is_done(outcome))
         return outcome;
     bool has_shelves = sp_load_acquire(&miss->lane->next_shelf) != NULL;
-    sp_at_hand_use(miss->pool, has_shelves ? sp_owner_lane(sp_owner_of(*address)) : miss->lane,
-                   miss->size);
+    struct sp_lane *lane = has_shelves ? sp_owner_lane(sp_owner_of(*address)) : miss->lane;
+    sp_biased_lock_acquire(&lane->lock);
+    bool covered = sp_at_hand_use_locked(lane, miss->size);
+    sp_biased_lock_release(&lane->lock);
+    if (!covered)
+        sp_figures_cover(miss->pool, lane);
     return outcome;
 }
 

@@ -160,7 +160,9 @@ void sp_release_finish(const struct sp_release *release) {
         if (point->left & SP_LEFT_SHORTEN)
             sp_collect_shorten(point->lane, pool, point->stream);
     }
-    sp_at_hand_return(release->account, release->requested);
+    sp_biased_lock_acquire(&release->account->lock);
+    sp_at_hand_return_locked(release->account, release->requested);
+    sp_biased_lock_release(&release->account->lock);
     if (SP_UNLIKELY(sp_load_acquire(&pool->destroyed)))
         reap_if_last(pool);
 }

@@ -245,7 +245,7 @@ struct sp_outcome sp_rung_grown(struct sp_request *request, struct sp_block **bl
     sp_store_relaxed(&pool->is_short, is_short);
     if (is_short) // a pool that can't grow creeps no more
         sp_store_relaxed(&pool->lanes.ask_each_miss, false);
-    sp_held_deal(pool);
+    sp_held_deal(pool, false);
     sp_lock_release(&pool->lock);
     return outcome;
 }

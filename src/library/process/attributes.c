@@ -72,7 +72,7 @@ static poolError_t set_deterministic(struct sp_pool *pool, uint64_t number) {
         if (deterministic)
             sp_progress_set_strict(lane->stream);
     }
-    sp_held_deal(pool);
+    sp_held_deal(pool, false);
     sp_lock_release(&pool->lock);
     return poolSuccess;
 }
@@ -81,7 +81,7 @@ static poolError_t set_unfenced_max(struct sp_pool *pool, uint64_t most) {
     sp_lock_acquire(&pool->lock);
     sp_store_relaxed(&pool->attributes.unfenced_max, most);
     sp_store_relaxed(&pool->attributes.unfenced_max_set, true);
-    sp_held_deal(pool);
+    sp_held_deal(pool, false);
     sp_lock_release(&pool->lock);
     return poolSuccess;
 }

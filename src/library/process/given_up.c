@@ -140,7 +140,7 @@ bool sp_given_up_claim_locked(struct sp_pool *pool) {
     pool->given_up.woken = false;
     stop_waiting(pool);
     sp_list_remove(&pool->given_up.due);
-    sp_device_hide_locked(pool);
+    sp_device_relist_locked(pool, false);
     return true;
 }
 
@@ -170,7 +170,7 @@ static void take_apart(struct sp_pool *pool) {
     // due; and where nothing is used and it waits for nothing, or it would rest for ever.
     sp_lock_acquire(&device->lock);
     pool->stage = SP_POOL_GIVEN_UP;
-    sp_device_show_given_up_locked(pool);
+    sp_device_relist_locked(pool, true);
     bool waits = sp_is_done(outcome) && !pool->given_up.woken && try_to_wait(pool);
     if (!waits || (!pool->given_up.waits && !sp_figures_any_used(pool)))
         make_due(pool);
@@ -273,7 +273,7 @@ void sp_given_up_reap_all(struct sp_device *device) {
 bool sp_pin_take(struct sp_pool *pool, poolMemPool_t handle) {
     struct sp_device *device = pool->device;
     sp_lock_acquire(&device->lock);
-    bool pinned = sp_handle_is(pool, handle) && pool->stage == SP_POOL_IN_USE;
+    bool pinned = sp_load_acquire(&pool->handle) == handle && pool->stage == SP_POOL_IN_USE;
     pool->pins += pinned;
     sp_lock_release(&device->lock);
     return pinned;

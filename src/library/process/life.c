@@ -241,7 +241,7 @@ bool sp_life_destroy(struct sp_pool *pool, poolMemPool_t handle) {
     pool->stage = SP_POOL_GIVEN_UP;
     sp_list_push_back(&device->due, &pool->given_up.due); // to be looked at
     sp_lock_acquire(&pool->lock);
-    sp_held_deal(pool);
+    sp_held_deal(pool, false);
     sp_lock_release(&pool->lock);
     sp_lock_release(&device->lock);
     sp_given_up_reap_pool(device, pool);

@@ -30,7 +30,7 @@ static void for_each_pool(void (*act)(struct sp_pool *pool)) {
 
 static void deal(struct sp_pool *pool) {
     sp_lock_acquire(&pool->lock);
-    sp_held_deal(pool);
+    sp_held_deal(pool, false);
     sp_lock_release(&pool->lock);
 }
 

@@ -7,11 +7,8 @@
 #include "order/resolve.h"
 #include "region/device.h"
 
-// -------------------------------------------------------------------------------------- lazy lanes
-
 // Asks so many of the pool's lanes, or all, from a slot on: those that have freed something, and
 // nothing stands behind it. Slots from the number of streams on have no lane.
-//
 // A stream that is idle needs no event: what it has freed is complete. A record on a legacy stream
 // that is busy would make the later work of all blocking streams wait for what they have pending,
 // so that is for who needs an event and can't do with an answer.
@@ -49,10 +46,8 @@ struct sp_outcome sp_ask_lazy_lanes(struct sp_pool *pool, const struct sp_lane *
 struct sp_outcome sp_ask_lazy_lanes_of(struct sp_device *device, const struct sp_lane *caller) {
     struct sp_outcome first = sp_outcome_done();
     struct sp_pool *pool = NULL;
-    while ((pool = sp_device_next_pool(device, pool))) {
-        struct sp_outcome outcome = ask_lanes(pool, 0, UINT32_MAX, caller, true);
-        first = sp_outcome_first(first, outcome);
-    }
+    while ((pool = sp_device_next_pool(device, pool)))
+        first = sp_outcome_first(first, ask_lanes(pool, 0, UINT32_MAX, caller, true));
     return first;
 }
 
@@ -69,7 +64,7 @@ void sp_ask_and_close_lanes(struct sp_pool *pool) {
     if (!sp_held_may_be_lazy(pool))
         return;
     sp_lock_acquire(&pool->lock);
-    sp_held_deal_strict(pool);
+    sp_held_deal(pool, true);
     sp_lock_release(&pool->lock);
     while ((lane = sp_lane_next(pool, lane))) {
         for (struct sp_lane *shelf = lane; shelf; shelf = sp_load_acquire(&shelf->next_shelf)) {
@@ -79,8 +74,6 @@ void sp_ask_and_close_lanes(struct sp_pool *pool) {
     }
     sp_ask_lazy_lanes(pool, NULL, false);
 }
-
-// ----------------------------------------------------------------------------- the current context
 
 // A stream of the context that has freed memory of which the legacy stream alone would tell, or
 // null.

@@ -6,24 +6,6 @@
 #include "region/lane.h"
 #include "region/request.h"
 
-// ----------------------------------------------------------------------------------------- account
-
-void sp_at_hand_return(struct sp_lane *lane, uint64_t bytes) {
-    sp_biased_lock_acquire(&lane->lock);
-    sp_at_hand_return_locked(lane, bytes);
-    sp_biased_lock_release(&lane->lock);
-}
-
-void sp_at_hand_use(struct sp_pool *pool, struct sp_lane *lane, uint64_t bytes) {
-    sp_biased_lock_acquire(&lane->lock);
-    bool covered = sp_at_hand_use_locked(lane, bytes);
-    sp_biased_lock_release(&lane->lock);
-    if (!covered)
-        sp_figures_cover(pool, lane);
-}
-
-// ------------------------------------------------------------------------------------------- slabs
-
 // Nothing of the streams that returned blocks of the slab is pending.
 SP_COLD static bool is_return_complete(struct sp_lane *lane, struct sp_slab *slab) {
     sp_fence_set_prune(&slab->foreign, sp_pool_measure(lane->pool));

@@ -3,8 +3,8 @@
 // writes; no driver call, no host memory, no division.
 //
 // An allocation that finds nothing at hand goes on in malloc.c. A free by the lane's own stream is
-// put back here, always; what follows from it is left to free.c, behind the lane's lock. It looks
-// at everything under that lock, which is what a double free is told by.
+// always put back here; what follows from it is left to free.c, behind the lane's lock. A double
+// free is told by what is seen under that lock.
 #ifndef STREAMPOOL_REGION_AT_HAND_H
 #define STREAMPOOL_REGION_AT_HAND_H
 
@@ -16,8 +16,6 @@
 #include "region/held.h"
 #include "region/owner.h"
 #include "region/quick.h"
-
-// ----------------------------------------------------------------------------------------- account
 
 // With the lane's lock held: so much more was allocated on it. False when the allowance doesn't
 // cover that: then sp_figures_cover() is to follow, without the lock. The block is live by then, so
@@ -33,10 +31,6 @@ static inline bool sp_at_hand_use_locked(struct sp_lane *lane, uint64_t bytes) {
 static inline void sp_at_hand_return_locked(struct sp_lane *lane, uint64_t bytes) {
     sp_store_relaxed(&lane->used, sp_load_relaxed(&lane->used) - bytes);
 }
-
-// Each in a critical section of its own.
-void sp_at_hand_use(struct sp_pool *pool, struct sp_lane *lane, uint64_t bytes);
-void sp_at_hand_return(struct sp_lane *lane, uint64_t bytes);
 
 // ------------------------------------------------------------------------------------------ malloc
 
@@ -151,9 +145,8 @@ struct sp_put {
     uint64_t requested; // by the program, of the block
 };
 
-// Counts what no event stands behind yet: nothing at all in the extent of the last free under the
-// number. A lane that may hold back nothing looks further at each free, for its pool may be given
-// up.
+// Counts what no event stands behind yet: nothing in the extent of the last free under the number.
+// A lane that may hold back nothing looks further at each free, for its pool may be given up.
 static inline unsigned sp_at_hand_count_freed_locked(struct sp_lane *lane, uint64_t sequence,
                                                      uint64_t address, uint64_t bytes) {
     uint64_t offset = address - lane->window;
@@ -217,8 +210,8 @@ static SP_HOT struct sp_put sp_at_hand_put_large_locked(struct sp_lane *lane,
     return put;
 }
 
-// Puts what the lane's own stream frees back to where it came from. A free that records is noted by
-// its record, and any other before another thread can find the memory.
+// Puts back what the lane's own stream frees. A free that records is noted by its record, and any
+// other before another thread can find the memory.
 static SP_HOT struct sp_put sp_at_hand_put_locked(struct sp_lane *lane, uintptr_t owner,
                                                   uint64_t address, uint64_t sequence) {
     struct sp_slab *slab = sp_owner_slab(owner);
@@ -233,9 +226,8 @@ static SP_HOT struct sp_put sp_at_hand_put_locked(struct sp_lane *lane, uintptr_
     return put;
 }
 
-// The lane that a free on a stream puts an address's block back into with no more ado, and the
-// number of the free: that of an identified stream that allocated the block itself. Null: another
-// stream's, or none.
+// The lane that a free on a stream puts an address's block back into, and the number of the free:
+// that of an identified stream that allocated the block itself. Null: another stream's, or none.
 static SP_HOT struct sp_lane *sp_at_hand_lane(uintptr_t owner, const struct sp_stream *stream,
                                               uint64_t *sequence) {
     struct sp_lane *lane = sp_owner_lane(owner);

@@ -30,10 +30,9 @@ void sp_collect_flush(struct sp_pool *pool, struct sp_block *blocks, sp_settle_h
 
 void sp_collect_flush_detached(struct sp_pool *pool, struct sp_block *blocks,
                                sp_settle_how *insert) {
-    if (!blocks)
-        return;
     sp_collect_flush(pool, blocks, insert);
-    sp_in_flight_put(&pool->in_flight);
+    if (blocks)
+        sp_in_flight_put(&pool->in_flight);
 }
 
 // Takes blocks from the front of a chain, up to so many. Returns where the list of them ends.
@@ -136,24 +135,13 @@ bool sp_collect_offered(struct sp_pool *pool, const struct sp_lane *to, uint64_t
     return block != NULL;
 }
 
-// ------------------------------------------------------------------------------------------- slabs
-
 // The run carries what the slab was last used at. There is room for it: a live block has one free
 // place, and the join of the others is made first, so it fails before anything is changed.
-static bool stamp_run(struct sp_lane *lane, struct sp_slab *slab) {
-    struct sp_fence fence = {lane->stream->slot, slab->last_sequence};
-    if (!sp_fence_set_join(&slab->run->fences, &slab->foreign) ||
-        !sp_fence_set_reserve(&slab->run->fences, 1))
-        return false;
-    if (slab->last_sequence != 0)
-        sp_fence_set_add(&slab->run->fences, fence);
-    sp_fence_set_prune(&slab->run->fences, sp_pool_measure(lane->pool));
-    return true;
-}
-
 void sp_collect_slab(struct sp_pool *pool, struct sp_lane *lane, struct sp_slab *slab) {
     struct sp_block *run = slab->run;
-    if (!stamp_run(lane, slab)) { // then it stays the lane's
+    struct sp_fence fence = {lane->stream->slot, slab->last_sequence};
+    if (!sp_fence_set_join(&run->fences, &slab->foreign) ||
+        !sp_fence_set_reserve(&run->fences, 1)) { // then it stays the lane's
         sp_biased_lock_acquire(&lane->lock);
         sp_lane_own_slab_locked(lane, slab);
         if (sp_slab_has_free(slab))
@@ -164,6 +152,9 @@ void sp_collect_slab(struct sp_pool *pool, struct sp_lane *lane, struct sp_slab 
         sp_in_flight_put(&pool->in_flight);
         return;
     }
+    if (fence.sequence != 0)
+        sp_fence_set_add(&run->fences, fence);
+    sp_fence_set_prune(&run->fences, sp_pool_measure(pool));
     sp_owner_set_run(run, NULL);
     sp_block_set_live(run);                    // in nobody's account
     atomic_thread_fence(memory_order_release); // before it is a large block to anybody
@@ -179,8 +170,7 @@ void sp_collect_slab(struct sp_pool *pool, struct sp_lane *lane, struct sp_slab 
     sp_in_flight_put(&pool->in_flight);
 }
 
-// Collects the empty slabs of a lane. What was returned to an empty slab needs no separate wait:
-// its fences go along with the run.
+// Blocks that were returned to an empty slab need no separate wait: their fences go with the run.
 static void collect_slabs(struct sp_lane *lane) {
     for (; lane; lane = sp_load_acquire(&lane->next_shelf)) {
         struct sp_list empty = {&empty, &empty}, *next;

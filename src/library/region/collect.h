@@ -4,14 +4,12 @@
 
 #include "region/settle.h"
 
-// Puts what the lanes hold free (quick lists, slabs with no live block) back into the regions, and
-// settles these, so that who takes the map lock next has little to settle while others wait for it.
-// Takes each lane's lock in turn.
+// Puts what the lanes hold free back into the regions, and settles these, so that who takes the map
+// lock next has little to settle while others wait for it. Takes each lane's lock in turn.
 void sp_collect_all(struct sp_pool *pool);
 
 // Puts it back up to a pause, from the lane on that an earlier call has left in `at`, at first
-// null; or of a few of many lanes, by turns, for a lane of the pool, whose caller keeps it. True
-// when that was all that these have.
+// null; or of a few of many lanes, by turns. True when that was all that these have.
 bool sp_collect_part(struct sp_pool *pool, struct sp_lane **at);
 bool sp_collect_some(struct sp_pool *pool);
 
@@ -22,13 +20,13 @@ bool sp_collect_some(struct sp_pool *pool);
 // stream mostly has an event behind its free. With no lock held, nor a pin.
 bool sp_collect_offered(struct sp_pool *pool, const struct sp_lane *to, uint64_t size);
 
-// Puts the quick lists of one lane back into the regions.
+// Puts the quick lists of one lane back.
 void sp_collect_quick(struct sp_lane *lane, sp_settle_how *insert);
 
-// Takes blocks out of the quick lists, with the lane's lock held: a chain of cached blocks, linked
-// by quick_next. It is so many at most, for which nobody waits long; quick_used tells whether there
-// are more. The second takes those of another size that stand in the way of a block of this one,
-// and they are in flight, up to sp_collect_flush_detached().
+// Takes blocks out of the quick lists, with the lane's lock held: a chain by quick_next, so many at
+// most, for which nobody waits long; quick_used tells whether there are more. The second takes
+// those of another size that stand in the way of a block of this one, and they are in flight, up to
+// sp_collect_flush_detached().
 enum { SP_DETACHED_AT_ONCE = 256 };
 struct sp_block *sp_collect_detach_locked(struct sp_lane *lane);
 struct sp_block *sp_collect_detach_other_locked(struct sp_lane *lane, uint64_t size);

@@ -57,8 +57,8 @@ static void list_locked(struct sp_pool *pool, bool given_up) {
         sp_add_relaxed(&pool->device->holders_in_use, 1);
 }
 
-// A walk that takes the pool out looks whether it has memory under the same lock. So it either sees
-// what the caller has counted, or has taken it out before, and then it is put in again here.
+// A walk that takes the pool out looks whether it has memory under the same lock. So it sees what
+// the caller has counted, or has taken it out before, and then it is put in again here.
 void sp_device_note_memory(struct sp_pool *pool) {
     struct sp_device *device = pool->device;
     sp_lock_acquire(&device->holders_lock);
@@ -67,16 +67,11 @@ void sp_device_note_memory(struct sp_pool *pool) {
     sp_lock_release(&device->holders_lock);
 }
 
-void sp_device_hide_locked(struct sp_pool *pool) {
+void sp_device_relist_locked(struct sp_pool *pool, bool given_up) {
     sp_lock_acquire(&pool->device->holders_lock);
     unlist_locked(pool);
-    sp_lock_release(&pool->device->holders_lock);
-}
-
-void sp_device_show_given_up_locked(struct sp_pool *pool) {
-    sp_lock_acquire(&pool->device->holders_lock);
-    unlist_locked(pool);
-    list_locked(pool, true);
+    if (given_up)
+        list_locked(pool, true);
     sp_lock_release(&pool->device->holders_lock);
 }
 
@@ -158,7 +153,8 @@ bool sp_handle_publish(struct sp_pool *pool) {
 bool sp_handle_withdraw(struct sp_pool *pool, poolMemPool_t handle) {
     size_t index = (uintptr_t)handle & (MAX_POOLS - 1);
     sp_lock_acquire(&registry.lock);
-    bool ours = sp_load_relaxed(&registry.pools[index]) == pool && sp_handle_is(pool, handle);
+    bool ours =
+        sp_load_relaxed(&registry.pools[index]) == pool && sp_load_acquire(&pool->handle) == handle;
     if (ours) {
         sp_store_release(&registry.pools[index], NULL);
         registry.free_below[index] = registry.free_index;

@@ -1,8 +1,8 @@
 // Devices, and the pools of each device.
 //
-// A device is opened by the runtime. Its default pool is made then and lives for ever; `current` is
-// the pool that poolMallocAsync uses. Opening is guarded by the device's open_lock, the lists of
-// pools by its lock.
+// A device is opened by the runtime, under its open_lock. Its default pool is made then and lives
+// for ever; `current` is the pool that poolMallocAsync uses. The lists of pools are guarded by
+// `lock`.
 #ifndef STREAMPOOL_REGION_DEVICE_H
 #define STREAMPOOL_REGION_DEVICE_H
 
@@ -67,22 +67,20 @@ static inline struct sp_pool *sp_device_current_pool(const struct sp_device *dev
     return pool;
 }
 
-// Walks the device's pools that have memory to the end, beginning with null; each one returned
-// stays valid until the next call. The second leaves out those that were given up, but for some
-// that are about to be taken apart.
+// Walks the device's pools that have memory to the end, beginning with null; each one stays valid
+// until the next call. The second leaves out those that were given up, but for some that are about
+// to be taken apart.
 struct sp_pool *sp_device_next_pool(struct sp_device *device, struct sp_pool *pool);
 struct sp_pool *sp_device_next_in_use(struct sp_device *device, struct sp_pool *pool);
 
 // With the device's lock held: a pool that no walk stands on is left out of walks, or is in those
 // that go through given-up ones.
-void sp_device_hide_locked(struct sp_pool *pool);
-void sp_device_show_given_up_locked(struct sp_pool *pool);
+void sp_device_relist_locked(struct sp_pool *pool, bool given_up);
 
 // Walks the open devices, beginning with null.
 struct sp_device *sp_device_next(const struct sp_device *device);
 
-// The pool's policy about free memory in pieces, enum poolDefragmentation: never where it can't be
-// mapped side by side.
+// The pool's enum poolDefragmentation: never where memory can't be mapped side by side.
 #define sp_device_defragmentation(pool)                                                            \
     (sp_vmm_provider(&(pool)->device->vmm)->joins                                                  \
          ? sp_load_relaxed(&(pool)->attributes.defragmentation)                                    \
@@ -94,8 +92,7 @@ uint64_t sp_device_reserved(struct sp_device *device);
 // The pool has got memory where it had none: walks find it from now on. With the pool's lock held.
 void sp_device_note_memory(struct sp_pool *pool);
 
-// Gives the struct of a pool that is in no list but that of its device's pools back, for another
-// pool to use.
+// Gives back the struct of a pool that is in no list but its device's, for another pool to use.
 void sp_device_give_struct(struct sp_pool *pool);
 
 // -------------------------------------------------------------------------------- handles of pools
@@ -108,11 +105,6 @@ enum { SP_HANDLE_MOST = (1 << 20) - 1 };
 
 // The pool behind a handle, or null when it is no pool (any more).
 struct sp_pool *sp_handle_pool(poolMemPool_t handle);
-
-// Tells whether the struct's pool has the handle.
-static inline bool sp_handle_is(const struct sp_pool *pool, poolMemPool_t handle) {
-    return sp_load_acquire(&pool->handle) == handle;
-}
 
 // Gives a pool its handle. False when too many pools have one.
 bool sp_handle_publish(struct sp_pool *pool);

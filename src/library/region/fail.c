@@ -10,17 +10,15 @@
 #include <stdlib.h>
 #include <streampool/lists.h>
 
-// ------------------------------------------------------------------------------------ the sentence
-
 struct room {
     const char *entry_point;
     char *text;
     size_t size; // of the text
 };
 
-// These hold what there is host memory for nowhere else: that there is none is such a sentence. A
-// thread takes one until it gets memory, or ends. In a forked child no memory is asked for, since
-// another thread may have held the allocator's lock.
+// These are for threads without host memory: that there is none is such a sentence. A thread has
+// one until it gets memory, or ends. In a forked child no memory is asked for, since another thread
+// may have held the allocator's lock.
 enum { SHORT = 96, SHORT_ROOMS = 16 };
 static struct short_room {
     struct room room;
@@ -96,8 +94,6 @@ static void find_room(void) {
         room = &nowhere;
 }
 
-// ---------------------------------------------------------------------------------------- the code
-
 static _Thread_local struct {
     poolError_t unread; // of the last failure, until the program reads it
     CUresult native;
@@ -155,28 +151,14 @@ poolError_t sp_fail(poolError_t error, const char *format, ...) {
     return error;
 }
 
-// Returns the driver's code that a failure is told as, its own or ours.
-static CUresult code_of(struct sp_outcome outcome) {
-    switch (outcome.cause) {
-    case SP_DRIVER_FAILED:
-        return outcome.code;
-    case SP_NO_HOST_MEMORY:
-    case SP_BEYOND_LIMIT:
-    case SP_FORBIDDEN:
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    case SP_NOT_SUPPORTED:
-        return CUDA_ERROR_NOT_SUPPORTED;
-    case SP_NO_CONTEXT:
-        return CUDA_ERROR_INVALID_CONTEXT;
-    case SP_CAPTURES:
-        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-    default:
-        return CUDA_ERROR_UNKNOWN;
-    }
-}
-
+// A failure that the driver had no part in is told as the code that it has for such a one.
 poolError_t sp_fail_outcome(struct sp_outcome outcome, const char *what) {
-    CUresult code = code_of(outcome);
+    CUresult code = outcome.cause == SP_DRIVER_FAILED   ? outcome.code
+                    : sp_outcome_lacks_memory(outcome)  ? CUDA_ERROR_OUT_OF_MEMORY
+                    : outcome.cause == SP_NOT_SUPPORTED ? CUDA_ERROR_NOT_SUPPORTED
+                    : outcome.cause == SP_NO_CONTEXT    ? CUDA_ERROR_INVALID_CONTEXT
+                    : outcome.cause == SP_CAPTURES      ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
+                                                        : CUDA_ERROR_UNKNOWN;
     if (sp_fail_is_fault(code))
         sp_store_relaxed(&sp_fail_had_fault, true);
     const char *name = sp_driver_error_name(code);

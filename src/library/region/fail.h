@@ -4,7 +4,7 @@
 // Each failing call goes through exactly one of these; a call that succeeds touches nothing. The
 // sentence and the name of the driver's entry point aren't in thread-local memory, of which a
 // library that is loaded into a running program gets little. Without host memory the sentence is
-// cut sooner. Where very many threads are without it, some read instead that there was none.
+// cut sooner; where very many threads are without it, some read instead that there was none.
 #ifndef STREAMPOOL_REGION_FAIL_H
 #define STREAMPOOL_REGION_FAIL_H
 
@@ -20,18 +20,17 @@ enum { SP_ERROR_DETAIL = 1024 };
 poolError_t sp_fail(poolError_t error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-// Notes a failure that came up as an outcome, and returns our code for it. The sentence is "<what>:
-// <entry point> returned <name>", "<what>: out of host memory", or "<what>: <name>" for another
-// fact of our own.
+// Notes an outcome that is a failure, and returns our code for it. The sentence is "<what>: <entry
+// point> returned <name>", "<what>: out of host memory", or "<what>: <name>" for another fact of
+// our own.
 poolError_t sp_fail_outcome(struct sp_outcome outcome, const char *what);
 
 // Adds the driver's part in a failure, if it has one, to what sp_fail() has noted.
 void sp_fail_of_driver(struct sp_outcome outcome);
 
-// True once a driver's call has told of a fault: work has failed, by an illegal access for one, and
-// every call on its context returns the same error from then on. Allocations and frees may make no
-// call that would tell; then they ask (api/memory.c). A process seldom outlives a fault, so it
-// stays true.
+// True for good once a driver's call has told of a fault: work has failed, by an illegal access for
+// one, and every call on its context returns that error from then on. Allocations and frees may
+// make no call that would tell; then they ask (api/memory.c).
 extern _Atomic bool sp_fail_had_fault;
 bool sp_fail_is_fault(CUresult error);
 

@@ -3,8 +3,7 @@
 #include "base/number.h"
 #include "region/lane.h"
 
-// A pool's lanes by slot. One that is added meanwhile may be missed: nothing was used on it when
-// the walk began.
+// A pool's lanes by slot, less what is added meanwhile: nothing was used there as the walk began.
 static const struct sp_lane_table *lanes_of(const struct sp_pool *pool) {
     static const struct sp_lane_table none = {NULL, 0};
     const struct sp_lane_table *table = sp_load_acquire(&pool->lane_table);
@@ -52,8 +51,6 @@ bool sp_figures_any_used(struct sp_pool *pool) {
     return used;
 }
 
-// -------------------------------------------------------------------------------------- allowances
-
 // Takes up to `most` of what the shelves of a lane, but for this one, leave unused of their
 // allowances: without a shelf's lock that is a hint.
 static uint64_t take_over(struct sp_lane *lane, const struct sp_lane *but, uint64_t most) {
@@ -73,8 +70,7 @@ static uint64_t take_over(struct sp_lane *lane, const struct sp_lane *but, uint6
 }
 
 // From the others, the lane that was covered last before all: a program that goes round its streams
-// finds there what it needs. Returns how much. With the lock of the allowances held. `looked` tells
-// whether it has looked at all that it needed to look at.
+// finds there what it needs. Returns how much; `looked`: it has looked at all that it needed to.
 //
 // Where a look at very many has found too little, others follow at a few until they have been as
 // many together: so a pool that grows on thousands of streams looks at a few each time.
@@ -100,8 +96,7 @@ static uint64_t take_over_missing_locked(struct sp_pool *pool, struct sp_lane *l
     return taken;
 }
 
-// A lane that has to raise the sum, though it has looked at all others, shows that all of it is in
-// use.
+// A lane that raises the sum, though it has looked at all others, shows that all is in use.
 void sp_figures_cover(struct sp_pool *pool, struct sp_lane *lane) {
     struct sp_figures *figures = &pool->figures;
     bool looked = false, may_look = sp_lock_try(&figures->allowances);

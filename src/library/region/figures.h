@@ -1,5 +1,5 @@
-// A pool's four figures: how they are counted, here and in figures.c, the common pair
-// (region/at_hand.h), and nowhere else. The reasons are in docs/notes/used-bytes.md.
+// A pool's four figures, which are counted here and by the common pair (region/at_hand.h). The
+// reasons are in docs/notes/used-bytes.md.
 //
 // Reserved bytes change when something is mapped, so they are two numbers of the pool. Used bytes
 // change with each call, so they are counted where the call is anyway: in the lane that the block
@@ -29,26 +29,20 @@ void sp_figures_cover(struct sp_pool *pool, struct sp_lane *lane);
 // The sum. Exact when no other thread is in a call.
 uint64_t sp_figures_used(const struct sp_pool *pool);
 
-// Returns a sum for a caller that needs it often and not exactly. With more than 64 lanes it is of
-// some while ago: it is made anew after so many calls that each has cost as much as a look at 64.
+// A sum for who needs it often and not exactly. With more than 64 lanes it is of some while ago: it
+// is made anew after so many calls that each has cost as much as a look at 64.
 uint64_t sp_figures_used_lately(struct sp_pool *pool);
 
 // Something is live. With each lane's lock taken in turn: a free that was counted after its lane
 // was looked at sees what the caller wrote before, namely that the pool is given up.
 bool sp_figures_any_used(struct sp_pool *pool);
 
-// Returns the most that is known to have been in use at once: used_high less what threads added
-// without a look at the other lanes, or the most that was noted, where that is more. While one
-// thread at a time allocates it is used_high. Of several threads it may be less than was in use, as
-// far as they reached that without a growth.
+// The most that is known to have been in use at once: used_high less what threads added without a
+// look at the other lanes, or `grown_for`, where that is more. While one thread at a time allocates
+// it is used_high. Of several threads it may be less, as far as they had more without a growth.
 uint64_t sp_figures_at_once(const struct sp_pool *pool);
 
-// Notes how much is in use, with what an allocation wants that the pool may have to grow for.
-static inline void sp_figures_note_wanted(struct sp_pool *pool, uint64_t in_use) {
-    sp_atomic_raise(&pool->figures.grown_for, in_use);
-}
-
-// Returns how many bytes more the pool's limit lets it reserve.
+// So many bytes more the pool's limit lets it reserve.
 static inline uint64_t sp_figures_below_limit(const struct sp_pool *pool) {
     return pool->limit - sp_load_relaxed(&pool->reserved);
 }

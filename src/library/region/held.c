@@ -16,8 +16,6 @@ uint64_t sp_held_max(const struct sp_pool *pool) {
     return sp_min(SP_HELD_MAX, most / SP_HELD_PART);
 }
 
-// -------------------------------------------------------------------------------------- lazy lanes
-
 bool sp_held_is_promised(const struct sp_pool *pool) {
     enum { OPEN = poolPromiseStreamDestroy | poolPromiseNeverCapture };
     return (sp_pool_promises(pool) & OPEN) == OPEN;
@@ -34,15 +32,13 @@ bool sp_held_may_borrow(const struct sp_pool *pool, const struct sp_stream *stre
            sp_borrow_is_possible(stream) && !sp_pool_is_deterministic(pool);
 }
 
-// ----------------------------------------------------------------------------------------- dealing
-
 // Others wait for what is freed in a pool that is short of memory. Where there is one stream alone,
-// and the library may record on it at any time, it does so when another pool wants the memory. (A
-// manager's stream is such a one, and its frees call no driver: docs/mam.md.)
+// and the library may record on it at any time, it does so when another pool wants the memory. (So
+// a manager's frees call no driver: docs/mam.md.)
 //
-// Where nothing is promised, a lane is lazy as long as no other stream has used the pool. Among
-// several, an event behind the free itself lets others have the memory sooner, and to record on
-// another's stream blocks the caller while that stream's queue is full.
+// Where nothing is promised, a lane is lazy while it is the pool's only one. Among several, an
+// event behind the free itself lets others have the memory sooner, and to record on another's
+// stream blocks the caller while that stream's queue is full.
 static enum sp_held_share share_of(const struct sp_lane *lane, bool closed) {
     const struct sp_pool *pool = lane->pool;
     bool is_alone = sp_load_relaxed(&pool->lanes.count) <= 1;
@@ -58,7 +54,7 @@ static enum sp_held_share share_of(const struct sp_lane *lane, bool closed) {
 }
 
 // In this order: the lane takes note of the second before it reads the first.
-static void deal(struct sp_pool *pool, bool closed) {
+void sp_held_deal(struct sp_pool *pool, bool closed) {
     SP_LIST_FOR_EACH_OF(struct sp_lane, lane, link, &pool->lanes.list) {
         enum sp_held_share share = share_of(lane, closed);
         for (struct sp_lane *shelf = lane; shelf; shelf = sp_load_relaxed(&shelf->next_shelf)) {
@@ -68,16 +64,9 @@ static void deal(struct sp_pool *pool, bool closed) {
     }
 }
 
-void sp_held_deal(struct sp_pool *pool) {
-    deal(pool, false);
-}
+// ----------------------------------------------------------------------------------- held extents
 
-void sp_held_deal_strict(struct sp_pool *pool) {
-    deal(pool, true);
-}
-
-// --------------------------------------------------------------------- with the extents' lock held
-
+// `_locked`: with the lock of the held extents.
 static void give_back_locked(struct sp_held *held, struct sp_lane *lane) {
     for (uint64_t bits = lane->holds; bits; bits &= bits - 1) {
         struct sp_held_extent *extent = &held->extents[sp_lowest_bit(bits)];
@@ -91,17 +80,13 @@ static void give_back_locked(struct sp_held *held, struct sp_lane *lane) {
 }
 
 static void look_at_others_locked(struct sp_held *held) {
-    struct sp_list *last = held->lanes.prev;
-    for (int i = 0; i < LOOKS && !sp_list_empty(&held->lanes); i++) {
-        struct sp_list *link = sp_list_pop_front(&held->lanes);
+    struct sp_list *last = held->lanes.prev, *link = NULL;
+    for (int i = 0; i < LOOKS && link != last && (link = sp_list_pop_front(&held->lanes)); i++) {
         struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, held_link);
-        bool was_last = link == last;
         if (!sp_held_back_here(lane))
             give_back_locked(held, lane);
         else
             sp_list_push_back(&held->lanes, link);
-        if (was_last)
-            return;
     }
 }
 
@@ -113,31 +98,24 @@ static bool has_room_locked(const struct sp_held *held, const struct sp_lane *la
     return held->taken != UINT64_MAX && size <= left && mine + size <= (mine + left) / 2;
 }
 
-// Null where the lane has no room for it.
-static struct sp_held_extent *make_place_locked(struct sp_held *held, const struct sp_lane *lane,
-                                                struct sp_space_extent *extent) {
-    if (!has_room_locked(held, lane, extent->size))
-        look_at_others_locked(held);
-    if (!has_room_locked(held, lane, extent->size))
-        return NULL;
-    unsigned index = sp_lowest_bit(~held->taken);
-    held->taken |= UINT64_C(1) << index;
-    held->bytes += extent->size;
-    struct sp_held_extent *place = &held->extents[index];
-    sp_store_relaxed(&place->address, extent->address);
-    sp_store_relaxed(&place->size, extent->size);
-    place->lanes = 0;
-    extent->held = index + 1;
-    return place;
-}
-
+// False where the lane has no room for the extent. The place that it had may be another one's now.
 static bool hold_locked(struct sp_held *held, struct sp_lane *lane,
                         struct sp_space_extent *extent) {
     struct sp_held_extent *place = extent->held > 0 ? &held->extents[extent->held - 1] : NULL;
-    if (!place || place->lanes == 0 || sp_load_relaxed(&place->address) != extent->address)
-        place = make_place_locked(held, lane, extent); // the one that it had may be another one's
-    if (!place)
-        return false;
+    if (!place || place->lanes == 0 || sp_load_relaxed(&place->address) != extent->address) {
+        if (!has_room_locked(held, lane, extent->size))
+            look_at_others_locked(held);
+        if (!has_room_locked(held, lane, extent->size))
+            return false;
+        unsigned index = sp_lowest_bit(~held->taken);
+        held->taken |= UINT64_C(1) << index;
+        held->bytes += extent->size;
+        place = &held->extents[index];
+        sp_store_relaxed(&place->address, extent->address);
+        sp_store_relaxed(&place->size, extent->size);
+        place->lanes = 0;
+        extent->held = index + 1;
+    }
     uint64_t bit = UINT64_C(1) << (place - held->extents);
     if (!(lane->holds & bit)) {
         place->lanes++;
@@ -150,24 +128,15 @@ static bool hold_locked(struct sp_held *held, struct sp_lane *lane,
     return true;
 }
 
-// ------------------------------------------------------------------------------------------- lanes
-
-static struct sp_held *held_of(const struct sp_lane *lane) {
-    return &lane->pool->device->held;
-}
-
-static struct sp_space *space_of(const struct sp_lane *lane) {
-    return &lane->pool->device->space;
-}
-
 // Others make a lane hold nothing, but none something.
 void sp_held_end(struct sp_lane *lane) {
     if (sp_load_relaxed(&lane->holds) == 0)
         return;
-    sp_lock_acquire(&space_of(lane)->finding);
+    struct sp_device *device = lane->pool->device;
+    sp_lock_acquire(&device->space.finding);
     if (lane->holds)
-        give_back_locked(held_of(lane), lane);
-    sp_lock_release(&space_of(lane)->finding);
+        give_back_locked(&device->held, lane);
+    sp_lock_release(&device->space.finding);
 }
 
 static void set_window(struct sp_lane *lane, uint64_t address, uint64_t size) {
@@ -175,21 +144,10 @@ static void set_window(struct sp_lane *lane, uint64_t address, uint64_t size) {
     lane->window_size = size;
 }
 
-// The lane gives back what it holds for older numbers once these are covered: all of it, or none.
-static void begin_number_locked(struct sp_lane *lane, uint64_t sequence) {
-    if (!sp_held_back_here(lane)) {
-        lane->uncounted = false;
-        sp_held_end(lane);
-    }
-    lane->confirmed = 0;
-    set_window(lane, 0, 0);
-    sp_store_relaxed(&lane->unfenced_sequence, sequence);
-}
-
 // An extent that was looked at under this number stays what it is: the lane's stream has freed
 // something there that isn't covered.
 static bool find_confirmed(struct sp_lane *lane, uint64_t address, uint64_t bytes) {
-    const struct sp_held *held = held_of(lane);
+    const struct sp_held *held = &lane->pool->device->held;
     for (uint64_t bits = lane->confirmed; bits; bits &= bits - 1) {
         const struct sp_held_extent *extent = &held->extents[sp_lowest_bit(bits)];
         uint64_t begin = sp_load_relaxed(&extent->address), size = sp_load_relaxed(&extent->size);
@@ -204,14 +162,15 @@ static bool find_confirmed(struct sp_lane *lane, uint64_t address, uint64_t byte
 // A block that is larger than what may be held needs no look. In a stitched view lie extents whose
 // homes are elsewhere: the window is a home, which stays as long as it is held.
 static bool hold_all(struct sp_lane *lane, uint64_t address, uint64_t bytes) {
-    struct sp_space *space = space_of(lane);
+    struct sp_device *device = lane->pool->device;
+    struct sp_space *space = &device->space;
     bool holds = bytes <= sp_held_max(lane->pool);
     if (!holds)
         return false;
     sp_lock_acquire(&space->finding);
     for (uint64_t at = address; holds && at < address + bytes;) {
         const struct sp_space_extent *extent = sp_space_extent_at_locked(space, at);
-        holds = extent && hold_locked(held_of(lane), lane, extent->home);
+        holds = extent && hold_locked(&device->held, lane, extent->home);
         if (holds) {
             set_window(lane, extent->home->address, extent->home->size);
             at = extent->address + extent->size;
@@ -223,7 +182,7 @@ static bool hold_all(struct sp_lane *lane, uint64_t address, uint64_t bytes) {
 
 // The first extent under the number stays the window, and no other one takes its place.
 static bool be_in_one(struct sp_lane *lane, uint64_t address, uint64_t bytes) {
-    struct sp_space *space = space_of(lane);
+    struct sp_space *space = &lane->pool->device->space;
     sp_lock_acquire(&space->finding);
     const struct sp_space_extent *extent = sp_space_extent_at_locked(space, address);
     bool is_one = extent && extent->home == extent && lane->window_size == 0 &&
@@ -252,6 +211,7 @@ static bool may_leave(struct sp_lane *lane, enum sp_held_share share, uint64_t a
     return false;
 }
 
+// The lane gives back what it holds for older numbers once these are covered: all of it, or none.
 bool sp_held_add_locked(struct sp_lane *lane, uint64_t sequence, uint64_t address, uint64_t bytes) {
     bool changed = sp_load_relaxed(&lane->looks) && atomic_exchange(&lane->looks, false);
     enum sp_held_share share = (enum sp_held_share)atomic_load(&lane->share);
@@ -259,8 +219,15 @@ bool sp_held_add_locked(struct sp_lane *lane, uint64_t sequence, uint64_t addres
         sp_store_relaxed(&lane->looks, true);
     if (changed)
         set_window(lane, 0, 0);
-    if (sp_load_relaxed(&lane->unfenced_sequence) < sequence)
-        begin_number_locked(lane, sequence);
+    if (sp_load_relaxed(&lane->unfenced_sequence) < sequence) {
+        if (!sp_held_back_here(lane)) {
+            lane->uncounted = false;
+            sp_held_end(lane);
+        }
+        lane->confirmed = 0;
+        set_window(lane, 0, 0);
+        sp_store_relaxed(&lane->unfenced_sequence, sequence);
+    }
     if (lane->records_each_free)
         return true;
     if (bytes == 0)
@@ -271,7 +238,7 @@ bool sp_held_add_locked(struct sp_lane *lane, uint64_t sequence, uint64_t addres
         // free on.
         lane->learned = atomic_load(&lane->stream->handle_use.learned);
         sp_lock_acquire(&lane->pool->lock);
-        sp_held_deal(lane->pool);
+        sp_held_deal(lane->pool, false);
         sp_lock_release(&lane->pool->lock);
     }
     lane->uncounted = lane->uncounted || !may || share != SP_HELD_SOME; // an event may fail
@@ -279,10 +246,9 @@ bool sp_held_add_locked(struct sp_lane *lane, uint64_t sequence, uint64_t addres
 }
 
 // An anonymous stream has recorded each free already. Whoever gives a pool up takes each lane's
-// lock afterwards, to see what is used: so a free whose section is a later one sees that it was,
-// whatever it counts. Others may have what has an event behind it: see region/collect.h. That is
-// written where it changes. The quick lists grow by what is freed: by no more than the extents that
-// were held have, and a block of one page at least with each event.
+// lock afterwards, to see what is used: so a free whose section is a later one sees that it was.
+// Others may have what has an event behind it: see region/collect.h. The quick lists grow by what
+// is freed: by no more than the extents that were held have, and a page at least with each event.
 SP_APART unsigned sp_held_count_freed_locked(struct sp_lane *lane, uint64_t sequence,
                                              uint64_t address, uint64_t bytes) {
     struct sp_lane *_Atomic *offers = &lane->pool->lanes.offers;

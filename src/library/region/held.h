@@ -1,11 +1,10 @@
 // Unfenced memory, which was freed with no event behind it yet, and the *held extents* of a device,
 // in which it lies.
 //
-// A free that no event stands behind keeps its memory from all streams but its own, and an extent
-// is mapped elsewhere or given back only whole. The stream may end then, and whoever else frees the
-// rest of the extent can't help it. So such frees are counted in the extents that they lie in,
-// whatever is live there: each extent once, whoever holds it, over all pools of the device. A lane
-// that may hold no more records an event in the free.
+// A free that no event stands behind keeps its memory from all streams but its own, which may end,
+// and an extent is mapped elsewhere or given back only whole. So such frees are counted in the
+// extents that they lie in, whatever is live there: each extent once, whoever holds it, over all
+// pools of the device. A lane that may hold no more records an event in the free.
 //
 // A lane adds an extent only as long as it holds no more than half of what others leave: so who
 // comes later finds something left. It gives its extents back once an event or a completion covers
@@ -13,9 +12,8 @@
 //
 // A *lazy* lane holds no extent and records nothing by itself, for the library may ask its stream,
 // or record on it, whenever somebody else needs to know (region/ask.h). Lanes are lazy of streams
-// that the program has promised to destroy through the library and never to capture; and while no
-// stream captures (process/promises.h) the only one of a pool, where its stream is known by its
-// handle.
+// that the program has promised to destroy through the library and never to capture; and, while no
+// stream captures (process/promises.h), a pool's only one, if its stream is known by its handle.
 #ifndef STREAMPOOL_REGION_HELD_H
 #define STREAMPOOL_REGION_HELD_H
 
@@ -48,10 +46,10 @@ struct sp_held {
 // The value of poolMemPoolAttrUnfencedBytesMax now.
 uint64_t sp_held_max(const struct sp_pool *pool);
 
-// A lane may leave without an event: nothing; or what lies in one extent, which isn't counted, in a
-// deterministic pool; or what lies in the extents that it holds; or all, as the library may record
-// behind it at any time. A deterministic pool takes no part in the count: what
-// others hold depends on how fast their streams are, and the program's synchronises show all of it.
+// A lane may leave without an event: nothing; in a deterministic pool, what lies in one extent;
+// what lies in the extents that it holds; or all, as the library may record behind it at any time.
+// A deterministic pool takes no part in the count: what others hold depends on how fast their
+// streams are, and the program's synchronises show all of it.
 enum sp_held_share { SP_HELD_NOTHING, SP_HELD_ONE, SP_HELD_SOME, SP_HELD_ALL };
 
 // The program has promised what it takes for lazy lanes; lanes of the pool may be lazy, by that or
@@ -60,7 +58,6 @@ bool sp_held_is_promised(const struct sp_pool *pool);
 bool sp_held_may_be_lazy(const struct sp_pool *pool);
 bool sp_held_may_borrow(const struct sp_pool *pool, const struct sp_stream *stream);
 
-// True when the lane is lazy: it may leave all without an event.
 static inline bool sp_held_is_lazy(const struct sp_lane *lane) {
     return sp_load_relaxed(&lane->share) == SP_HELD_ALL;
 }
@@ -83,16 +80,14 @@ static inline bool sp_held_back_any(const struct sp_lane *lane) {
     return any;
 }
 
-// With the pool's lock held: tells all lanes what they may leave when something has changed that
-// this depends on: the pool's attribute, the number of its lanes, its promises, that it is short of
-// memory or given up. The second does it with no lane lazy any more, until the first one is called
-// again.
-void sp_held_deal(struct sp_pool *pool);
-void sp_held_deal_strict(struct sp_pool *pool);
+// With the pool's lock held: tells all lanes what they may leave when that has changed: by the
+// pool's attribute, the number of its lanes, its promises, that it is short of memory or given up.
+// `closed`: no lane is lazy any more, until a call without that.
+void sp_held_deal(struct sp_pool *pool, bool closed);
 
-// With the lane's lock held: so many bytes of the pool at an address, which are live or were until
-// now, are freed under the number. True when they may be left without an event. With no bytes the
-// number alone counts.
+// With the lane's lock held: so many bytes at an address, which are live or were until now, are
+// freed under the number. True when they may be left without an event. With no bytes the number
+// alone counts.
 bool sp_held_add_locked(struct sp_lane *lane, uint64_t sequence, uint64_t address, uint64_t bytes);
 
 // A put leaves these things to do, once the lane's lock is given back.

@@ -1,10 +1,10 @@
 // Memory in flight: free, and in no list.
 //
 // A thread that moves free memory from a lane to the regions, makes a slab, or looks whether pieces
-// can be put together holds that memory for a moment with no lock held, and another thread that
-// looks everywhere finds nothing of it. Or a block is freed where it has looked, and another one
-// taken where it has not. So a look that found nothing says that nothing is there only if all was
-// still meanwhile (docs/notes/locks.md):
+// can be put together holds that memory for a moment with no lock held: who looks everywhere finds
+// nothing of it. Or a block is freed where he has looked, and another taken where he has not. So a
+// look that found nothing says that nothing is there only if all was still meanwhile
+// (docs/notes/locks.md):
 //
 //   no free memory was in flight, and nothing was allocated or freed
 //

@@ -49,8 +49,7 @@ static void init_locked(struct sp_lane *lane, struct sp_pool *pool, struct sp_st
     sp_store_relaxed(&lane->used, 0);
     sp_store_relaxed(&lane->allowance, 0);
     sp_store_relaxed(&lane->misses, 0);
-    lane->consecutive_waits = 0;
-    lane->misses_at_wait = 0;
+    lane->consecutive_waits = lane->misses_at_wait = 0;
     sp_store_relaxed(&lane->by_address, false);
     sp_store_relaxed(&lane->latest, NULL);
     sp_store_relaxed(&lane->contention, 0);
@@ -115,18 +114,9 @@ static struct sp_lane_table *table_for_locked(struct sp_pool *pool, uint32_t slo
     return table;
 }
 
-// A pool that several streams share places by address, but for one on a plain device, where each
-// growth is memory by itself. The other lanes were told before.
-static void tell_by_address_locked(struct sp_pool *pool) {
-    uint32_t count = sp_load_relaxed(&pool->lanes.count);
-    if (count < 2 || !sp_vmm_provider(&pool->device->vmm)->joins)
-        return;
-    struct sp_list *link = pool->lanes.list.prev;
-    for (uint32_t told = count > 2 ? 1 : 2; told > 0; told--, link = link->prev)
-        sp_store_relaxed(&SP_CONTAINER_OF(link, struct sp_lane, link)->by_address, true);
-}
-
-// Publishes a lane unless another thread was faster.
+// Publishes a lane unless another thread was faster. A pool that several streams share places by
+// address, but for one on a plain device, where each growth is memory by itself: the second lane
+// tells the first one so.
 struct sp_lane *sp_lane_make(struct sp_pool *pool, struct sp_stream *stream) {
     struct sp_lane *made = new_lane(pool, stream, true), *lane = NULL;
     if (!made)
@@ -143,8 +133,12 @@ struct sp_lane *sp_lane_make(struct sp_pool *pool, struct sp_stream *stream) {
         if (sp_stream_is_legacy(stream->handle))
             sp_list_push_back(&pool->lanes.legacy, &lane->legacy_link);
         sp_add_relaxed(&pool->lanes.count, 1);
-        tell_by_address_locked(pool);
-        sp_held_deal(pool);
+        if (sp_pool_is_shared(pool) && sp_vmm_provider(&pool->device->vmm)->joins) {
+            struct sp_lane *before = SP_CONTAINER_OF(lane->link.prev, struct sp_lane, link);
+            sp_store_relaxed(&before->by_address, true);
+            sp_store_relaxed(&lane->by_address, true);
+        }
+        sp_held_deal(pool, false);
         sp_store_release(&table->lanes[stream->slot], lane);
     }
     sp_lock_release(&pool->lock);
@@ -152,8 +146,6 @@ struct sp_lane *sp_lane_make(struct sp_pool *pool, struct sp_stream *stream) {
         give_spare(made);
     return lane;
 }
-
-// ----------------------------------------------------------------------------------------- shelves
 
 struct sp_lane *sp_lane_make_shelf(struct sp_lane *lane) {
     struct sp_pool *pool = lane->pool;
@@ -191,8 +183,6 @@ void sp_lane_go_to_shelf(const struct sp_lane *lane, const struct sp_lane *shelf
     }
     thread->stays = SP_SHELF_STAYS;
 }
-
-// ------------------------------------------------------------------------------------------- walks
 
 static struct sp_lane *next_locked(struct sp_pool *pool, const struct sp_lane *lane) {
     struct sp_list *next = lane ? lane->link.next : pool->lanes.list.next;

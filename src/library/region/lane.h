@@ -1,16 +1,16 @@
 // A lane: what one stream has in one pool.
 //
 // It has the slabs of the stream's small blocks, a quick list of large blocks as they were freed,
-// and the tiers of the memory that was last freed on the stream. A lane is made by the stream's
-// first call that names the pool, and stays until the pool is taken apart; then its struct is used
-// again for another one, and never given back to the system.
+// and the tiers of the memory that was last freed on the stream. It is made by the stream's first
+// call that names the pool, and stays until the pool is taken apart; then its struct is used again
+// for another one, and never given back to the system.
 //
-// Threads that allocate and free on one stream stand in each other's way at its lane's lock, and
-// each brings the lane's cache lines over from another processor. So a lane whose lock is contended
-// (sp_biased_lock_is_contended) is *crowded* and gets *shelves*, of which it is the first one: up
-// to 15 further lanes, for small blocks alone and without tiers. A block is freed where its slab
-// is. All shelves are of one stream, so what was freed on any of them is had by rule 1. How threads
-// part, and that no pool grows beside what its shelves have free, is in docs/notes/locks.md.
+// Threads that allocate and free on one stream stand in each other's way at its lane's lock and
+// cache lines. So a lane whose lock is contended is *crowded* and gets *shelves*, of which it is
+// the first one: up to 15 further lanes, for small blocks alone and without tiers. A block is freed
+// where its slab is. All shelves are of one stream, so what was freed on any of them is had by rule
+// 1. How threads part, and that no pool grows beside what its shelves have free, is in
+// docs/notes/locks.md.
 //
 //   what a stream uses in a pool == the sum over its lane's shelves, likewise for each other figure
 #ifndef STREAMPOOL_REGION_LANE_H
@@ -106,7 +106,7 @@ static inline struct sp_lane *sp_lane_find(const struct sp_pool *pool, uint32_t 
     return table && slot < table->count ? sp_load_acquire(&table->lanes[slot]) : NULL;
 }
 
-// Returns a slot above those of all streams that have lanes in the pool.
+// A slot above those of all streams that have lanes in the pool.
 static inline uint32_t sp_lane_slots(const struct sp_pool *pool) {
     const struct sp_lane_table *table = sp_load_acquire(&pool->lane_table);
     return table ? table->count : 0;
@@ -120,8 +120,8 @@ static inline struct sp_lane *sp_lane_of(struct sp_pool *pool, struct sp_stream 
 }
 
 // The shelf of a crowded lane on which the calling thread allocates small blocks; null where it
-// isn't made yet. A thread that meets another one there goes to the next shelf. A deterministic
-// pool may not do what depends on who meets whom.
+// isn't made yet. Who meets another thread there goes to the next shelf; not in a deterministic
+// pool, as that depends on who meets whom.
 static inline struct sp_lane *sp_lane_shelf(struct sp_lane *lane, const struct sp_pool *pool) {
     struct sp_lock_owner *thread = sp_this_thread;
     if (SP_UNLIKELY(thread->number == 0 || sp_pool_is_deterministic(pool)))
@@ -145,9 +145,8 @@ struct sp_lane *sp_lane_make_shelf(struct sp_lane *lane);
 enum { SP_SHELF_STAYS = 64 };
 void sp_lane_go_to_shelf(const struct sp_lane *lane, const struct sp_lane *shelf);
 
-// Returns the lane behind this one, at first null, and null behind the last one. Lanes are only
-// ever added at the end, and freed with the pool, so a walk needs the pool's lock for each step
-// alone.
+// The lane behind this one, at first null, and null behind the last one. Lanes are only added at
+// the end, and freed with the pool, so a walk needs the pool's lock for each step alone.
 struct sp_lane *sp_lane_next(struct sp_pool *pool, const struct sp_lane *lane);
 
 // With the lane's lock held: the slab is one of the lane's from now on, or no more. Then it is in
@@ -162,18 +161,16 @@ static inline void sp_lane_disown_slab_locked(struct sp_lane *lane, struct sp_sl
     sp_store_release(&lane->slab_count, sp_load_relaxed(&lane->slab_count) - 1);
 }
 
-// Returns the next lane behind this one that may have free blocks in its quick lists, or slabs, as
-// sp_lane_next() does. After SP_LANES_AT_ONCE that have nothing it is the next one in any case. A
-// hint without the lane's lock: what is freed meanwhile may be missed. What was taken out counts as
-// in flight by then.
+// Likewise the next one that may have free blocks in its quick lists, or slabs; after
+// SP_LANES_AT_ONCE that have nothing, any. A hint without the lane's lock: what is freed meanwhile
+// may be missed. What was taken out counts as in flight by then.
 struct sp_lane *sp_lane_next_to_collect(struct sp_pool *pool, const struct sp_lane *lane);
 
 // Takes the lanes away from a pool that has no memory left.
 void sp_lane_free_all(struct sp_pool *pool);
 
-// With the lane's lock held: the lane still is the one of this pool and stream. A thread that found
-// it may come late: the pool can be given up and taken apart in between, and the lane be used again
-// for another one.
+// With the lane's lock held: the lane still is the one of this pool and stream. Between a look and
+// the lock the pool can be taken apart, and the lane be used again for another one.
 static inline bool sp_lane_is(const struct sp_lane *lane, const struct sp_pool *pool,
                               const struct sp_stream *stream) {
     return lane->pool == pool && lane->stream == stream;

@@ -10,9 +10,9 @@
 // where page n - 1 has the number n. Who takes the number of a page in it, and takes the lowest bit
 // away again and again, comes by one of them.
 //
-// A slab's word also has its class, in the bits that its alignment leaves: the lowest bit tells a
-// slab from a block, and those above it are the class. So the word tells where what was asked
-// for with a block is noted before the slab's first cache line has come.
+// In the bits that its alignment leaves, a slab's word has a 1 that tells it from a block, and
+// above that its class: so the word tells where what was asked for with a block is noted before the
+// slab's first cache line has come.
 #ifndef STREAMPOOL_REGION_OWNER_H
 #define STREAMPOOL_REGION_OWNER_H
 

@@ -1,17 +1,14 @@
 // A pool, its lanes and its memory: the types that region/, supply/, process/ and calls/
 // share, and who guards what.
 //
-//   pool     has three *regions*: for large blocks, for the pages that slabs are cut from, and for
-//            fixed blocks. A region has segments (a view and the chain of blocks over it) and the
-//            tiers of its free blocks.
-//   lane     is what one stream has in one pool: slabs, a quick list of large blocks as they were
-//            freed, and the tiers of the memory that was last freed on it.
+// A pool has three *regions*. A region has segments (a view and the chain of blocks over it) and
+// the tiers of its free blocks. A lane (region/lane.h) is what one stream has in one pool.
 //
 // docs/notes/locks.md has all locks in the order in which they are taken. Of them the map lock is
-// held across driver calls that map and unmap, so by one thread at a time for each pool; whoever
-// finds memory without these never waits for it. The reaper alone gives it back after each extent
-// or view, and makes way for others that want it. A lane's lock and the pool's are held for a few
-// instructions, or given back now and then, and never across a driver call.
+// held across driver calls that map and unmap; whoever finds memory without these never waits for
+// it. The reaper alone gives it back after each extent or view, and makes way for others. A lane's
+// lock and the pool's are held for a few instructions, or given back now and then, and never across
+// a driver call.
 //
 // A malloc or free that finds what it wants in its lane takes lane.lock alone, and writes no cache
 // line that another stream's does: what is written often stands in lines of its own, apart from
@@ -112,8 +109,7 @@ struct sp_figures {
     _Atomic uint64_t unlooked;  // of this: added with no look at the other lanes, at most
     _Atomic uint64_t grown_for; // the most that was in use, or wanted beside, at a look at growth
     struct sp_lock allowances;
-    // The slot of the lane whose allowance was brought up last.
-    uint32_t covered_last;
+    uint32_t covered_last;        // the slot of the lane whose allowance was brought up last
     uint32_t short_looks;         // see region/figures.c
     _Atomic uint64_t used_lately; // see sp_figures_used_lately
     _Atomic uint32_t used_calls;  // that may still have it
@@ -264,7 +260,7 @@ static inline bool sp_pool_is_deterministic(const struct sp_pool *pool) {
     return sp_load_relaxed(&pool->attributes.deterministic);
 }
 
-// Return the test by which the pool takes a fence for complete, and its result for a fence.
+// The test by which the pool takes a fence for complete, and its result for a fence.
 static inline bool (*sp_pool_measure(const struct sp_pool *pool))(struct sp_fence fence) {
     return sp_load_relaxed(&pool->is_complete);
 }
@@ -272,8 +268,8 @@ static inline bool sp_pool_knows(const struct sp_pool *pool, struct sp_fence fen
     return sp_pool_measure(pool)(fence);
 }
 
-// Return how the pool learns of completion; up to where it takes a stream's frees for complete; and
-// up to where others in the pool can learn of them.
+// How the pool learns of completion; up to where it takes a stream's frees for complete; and up to
+// where others in the pool can learn of them.
 static inline enum sp_knowledge sp_pool_goes_by(const struct sp_pool *pool) {
     return sp_load_relaxed(&pool->is_complete) == sp_progress_is_synchronized ? SP_SYNCHRONIZED
                                                                               : SP_FOUND;
@@ -335,8 +331,7 @@ static inline bool sp_pool_is_shared(const struct sp_pool *pool) {
     return sp_load_relaxed(&pool->lanes.count) > 1;
 }
 
-// Returns the program's promises about the streams that it uses the pool with: enum
-// poolStreamPromise.
+// The program's promises about the streams that it uses the pool with: enum poolStreamPromise.
 static inline int sp_pool_promises(const struct sp_pool *pool) {
     return sp_load_relaxed(&pool->promises);
 }

@@ -7,13 +7,12 @@
 //
 // *Contention* is threads that stand in each other's way at a pool's lock. A lane that places by
 // address puts what it frees into tiers, and searches for what it allocates, both under the pool's
-// lock. Where many threads do that at once they wait for each other far longer than the work takes.
-// So a lane counts: SP_CONTENTION_STEP more each time that it finds the lock held, and one less
-// each time that it finds it free. At SP_CONTENTION_FULL the lane keeps its next
-// SP_CONTENTION_FREES frees in its quick lists, and gives them out again with no look at the pool.
-// Then it goes back to tiers, and counts on from SP_CONTENTION_REST. Until then it asks other
-// streams at some misses alone (calls/miss.h): the questions of many threads wait for each other,
-// too.
+// lock, and many threads wait for each other there far longer than the work takes. So a lane
+// counts: SP_CONTENTION_STEP more each time that it finds the lock held, and one less each time
+// that it finds it free. At SP_CONTENTION_FULL it keeps its next SP_CONTENTION_FREES frees in its
+// quick lists, and gives them out again with no look at the pool. Then it goes back to tiers, and
+// counts on from SP_CONTENTION_REST. Until then it asks other streams at some misses alone
+// (calls/miss.h): the questions of many threads wait for each other, too.
 //
 // A lane that finds the lock held less than once in nine times puts everything into tiers: blocks
 // in quick lists make a shared pool creep (docs/notes/placing.md). A deterministic pool counts

@@ -5,8 +5,7 @@
 #include "region/figures.h"
 #include "region/segment.h"
 
-// Returns the bytes that are neither ready nor missing: live, held by a lane, or pending. No
-// request needs memory that a trim has set aside.
+// The bytes that are in use: see retain.h. No request needs memory that a trim has set aside.
 static uint64_t occupied(const struct sp_pool *pool) {
     uint64_t bytes = sp_load_relaxed(&pool->reserved) - pool->retain.leaving;
     for (int kind = 0; kind < SP_REGION_COUNT; kind++)
@@ -14,7 +13,7 @@ static uint64_t occupied(const struct sp_pool *pool) {
     return bytes;
 }
 
-// Returns how much is kept for the threshold and for priming if so much is not free.
+// So much is kept for the threshold and for priming if so much is not free.
 static uint64_t keep_beside(const struct sp_pool *pool, uint64_t not_free) {
     uint64_t free = sp_load_relaxed(&pool->retain.primed);
     uint64_t primed = sp_min(not_free + free, sp_load_relaxed(&pool->retain.primed_until));
@@ -42,8 +41,6 @@ uint64_t sp_retain_at_least(const struct sp_pool *pool) {
     uint64_t used = sp_load_relaxed(&pool->retain.primed) > 0 ? sp_figures_used(pool) : 0;
     return rounded_up(pool, keep_beside(pool, used));
 }
-
-// ------------------------------------------------------------------------------- the release delay
 
 void sp_retain_raise_peak(struct sp_pool *pool) {
     pool->retain.peak = sp_max(pool->retain.peak, occupied(pool));
@@ -82,9 +79,7 @@ void sp_retain_begin_interval(struct sp_pool *pool) {
 void sp_retain_forget(struct sp_pool *pool) {
     struct sp_retain *keep = &pool->retain;
     sp_retain_begin_interval(pool);
-    keep->held = 0;
-    keep->below = 0;
-    keep->left = 0;
+    keep->held = keep->below = keep->left = 0;
 }
 
 // While there was no delay, memory in use was not counted by intervals.
@@ -95,8 +90,6 @@ void sp_retain_set_delay(struct sp_pool *pool, uint64_t synchronizes) {
     sp_store_relaxed(&pool->retain.release_delay, synchronizes);
     sp_lock_release(&pool->lock);
 }
-
-// ----------------------------------------------------------------------------------------- priming
 
 void sp_retain_primed(struct sp_pool *pool, uint64_t bytes) {
     struct sp_retain *keep = &pool->retain;

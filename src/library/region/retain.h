@@ -2,26 +2,21 @@
 //
 //   the release threshold   so many bytes reserved, as with CUDA's pool
 //   priming                 so many bytes free in whole extents, as long as no more is reserved
-//                           than when the pool was primed: what a program has prepared would
-//                           otherwise go at the first synchronise, and what it has filled since is
-//                           not prepared once more
+//                           than when the pool was primed: what a program has prepared mustn't go
+//                           at the first synchronise, nor be prepared once more where it is filled
 //   the release delay       as much as was in use at once between two of the pool's last
 //                           synchronises, as many as the attribute says: what the program comes to
 //                           need again doesn't go and grow each time. In use is all that is not
-//                           ready: memory that is live, pending, or at hand for its stream. Of that
-//                           the pool need not be told: it is its reserved bytes less those of three
-//                           tiers
+//                           ready, live or pending or at hand for its stream: the reserved bytes
+//                           less those of three tiers
 #ifndef STREAMPOOL_REGION_RETAIN_H
 #define STREAMPOOL_REGION_RETAIN_H
 
 #include "region/pool.h"
 
-// Returns the bytes that a synchronise leaves. Exact once the tiers are settled. The pool's lock is
-// held.
+// The bytes that a synchronise leaves, exact once the tiers are settled. The pool's lock is held.
+// And no more than that, without a lock: a pool that has no more reserved needs no trim.
 uint64_t sp_retain_at_synchronize(const struct sp_pool *pool);
-
-// Returns no more than that, without a lock: a pool that has no more reserved needs no trim, and
-// nothing of what it keeps would ever go.
 uint64_t sp_retain_at_least(const struct sp_pool *pool);
 
 // Tells whether there is a delay. Only then memory in use is counted.
@@ -29,10 +24,9 @@ static inline bool sp_retain_has_delay(const struct sp_pool *pool) {
     return sp_load_relaxed(&pool->retain.release_delay) != 0;
 }
 
-// Raises the peak to what is in use. The pool's lock is held, as in the next four.
+// Notes that memory was taken, or mapped: raises the peak to what is in use. The pool's lock is
+// held, as in the next three.
 void sp_retain_raise_peak(struct sp_pool *pool);
-
-// Notes that memory was taken, or mapped.
 static inline void sp_retain_note_use(struct sp_pool *pool) {
     if (sp_retain_has_delay(pool))
         sp_retain_raise_peak(pool);
@@ -46,11 +40,10 @@ void sp_retain_begin_interval(struct sp_pool *pool);
 // Forgets what was in use up to now.
 void sp_retain_forget(struct sp_pool *pool);
 
-// Sets the delay.
 void sp_retain_set_delay(struct sp_pool *pool, uint64_t synchronizes);
 
-// With the pool's lock held: notes that so many bytes were primed, or that no more than so many of
-// these are wanted still; and tells whether the pool's free memory is what was mapped ahead.
+// With the pool's lock held: so many bytes were primed; no more than so many of these are wanted
+// still; the pool's free memory is what was mapped ahead.
 void sp_retain_primed(struct sp_pool *pool, uint64_t bytes);
 void sp_retain_no_more_than(struct sp_pool *pool, uint64_t bytes);
 bool sp_retain_is_primed(const struct sp_pool *pool);

@@ -46,8 +46,6 @@ struct sp_segment *sp_segment_to_extend(const struct sp_region *region) {
     return last && last->extends ? last : NULL;
 }
 
-// ---------------------------------------------------------------------------------- a segment more
-
 // The first segment of a pool is small, but of a device's default pool and the one that the program
 // made current in its place: those are what a program allocates from when it names none.
 static struct sp_outcome open_segment(struct sp_segment *segment, uint64_t bytes) {
@@ -122,10 +120,7 @@ void sp_segment_note_loss(struct sp_segment *segment) {
         plain->lost = plain->lost || sp_context_is_gone(plain->context, plain->context_id);
 }
 
-// ---------------------------------------------------------------------- longer
-
-// It is doubled, up to the device's memory. That is enough, but where memory in pieces has used it
-// up.
+// It is doubled, up to the device's memory: enough, but where memory in pieces has used it up.
 struct sp_outcome sp_segment_extend(struct sp_segment *segment, uint64_t bytes) {
     const struct sp_vmm_device *device = &segment->pool->device->vmm;
     sp_lock_acquire(&segment->pool->lock);
@@ -151,8 +146,6 @@ struct sp_outcome sp_segment_extend(struct sp_segment *segment, uint64_t bytes) 
     sp_view_shrink(&segment->view, size);
     return sp_outcome_of(SP_NO_HOST_MEMORY);
 }
-
-// ----------------------------------------------------------------------------------------- shorter
 
 void sp_segment_close(struct sp_segment *segment) {
     sp_segment_note_loss(segment);
@@ -201,42 +194,31 @@ static bool is_dropped(const struct sp_block *block) {
     return block && sp_block_state(block) == SP_BLOCK_LOST;
 }
 
-// The first byte of the pages that nothing lies in any more, with what is dropped before the block.
-static uint64_t pages_from(const struct sp_block *block) {
-    const struct sp_block *prev = block->prev;
-    if (!is_dropped(prev))
-        return sp_round_up(block->address, SP_PAGE_SIZE);
-    uint64_t whole = sp_round_up(prev->address, SP_PAGE_SIZE);
-    return sp_max(whole, sp_round_down(block->address, SP_PAGE_SIZE));
-}
-
-static uint64_t pages_until(const struct sp_block *block) {
-    uint64_t end = sp_block_end(block);
-    if (!is_dropped(block->next))
-        return sp_round_down(end, SP_PAGE_SIZE);
-    uint64_t whole = sp_round_down(sp_block_end(block->next), SP_PAGE_SIZE);
-    return sp_min(whole, sp_round_up(end, SP_PAGE_SIZE));
-}
-
 static bool is_whole(const struct sp_segment *segment) {
     return is_dropped(segment->chain.first) && !segment->chain.first->next;
 }
 
 // A page that several blocks lie in is forgotten with the last of them. One that was forgotten may
-// be somebody else's, so it is never touched again. Dropped blocks have no fences, so to join them
-// needs no memory.
+// be somebody else's, so it isn't touched again. A dropped block has no fences: joins can't fail.
 struct sp_block *sp_lost_drop(struct sp_pool *pool, struct sp_block *block) {
     struct sp_segment *segment = sp_segment_of(block);
-    uint64_t from = pages_from(block), until = pages_until(block);
+    const struct sp_block *prev = block->prev, *next = block->next;
+    uint64_t begin = block->address, end = sp_block_end(block);
+    uint64_t from = sp_round_up(begin, SP_PAGE_SIZE), until = sp_round_down(end, SP_PAGE_SIZE);
+    if (is_dropped(prev))
+        from = sp_max(sp_round_up(prev->address, SP_PAGE_SIZE), sp_round_down(begin, SP_PAGE_SIZE));
+    if (is_dropped(next))
+        until =
+            sp_min(sp_round_down(sp_block_end(next), SP_PAGE_SIZE), sp_round_up(end, SP_PAGE_SIZE));
     segment->view.mapped -= block->size;
     sp_figures_reserved_subtract(pool, block->size);
     if (from < until)
         sp_page_map_drop(from, until - from);
     sp_fence_set_clear(&block->fences);
     sp_block_set_state(block, SP_BLOCK_LOST);
-    if (is_dropped(block->next))
+    if (is_dropped(next))
         sp_block_absorb_next(block);
-    if (is_dropped(block->prev)) {
+    if (is_dropped(prev)) {
         block = block->prev;
         sp_block_absorb_next(block);
     }

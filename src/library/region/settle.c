@@ -26,8 +26,8 @@ static struct sp_tier *tier_of_region(struct sp_pool *pool, enum sp_region_kind 
 
 // The tier that a block with these fences belongs to: ready without any; a lane's when all are of
 // its stream. Memory with no event behind it never joins memory with one: others could have that,
-// and the fences of a block are those of all that has joined it. A lazy lane has no need to tell
-// them apart: whoever wants its memory can have an event recorded.
+// and a block has the fences of all that has joined it. A lazy lane need not tell them apart:
+// whoever wants its memory can have an event recorded.
 static inline struct sp_tier *tier_for(struct sp_pool *pool, enum sp_region_kind kind,
                                        const struct sp_fence_set *fences, struct sp_lane *lane) {
     if (sp_fence_set_empty(fences))
@@ -138,8 +138,7 @@ struct sp_block *sp_settle_insert_and_swallow(struct sp_pool *pool, struct sp_bl
 
 // ---------------------------------------------------------------------------------------- settling
 
-// Moves blocks that are over by a calendar, as many as there are looks for. False when some
-// may be left.
+// Moves blocks that are over by a calendar, as many as there are looks for. False: not all, maybe.
 static bool reinsert_over(struct sp_pool *pool, struct sp_calendar *calendar, unsigned *looks) {
     struct sp_block *block;
     while ((block = sp_calendar_next_over(calendar, looks))) {
@@ -150,8 +149,7 @@ static bool reinsert_over(struct sp_pool *pool, struct sp_calendar *calendar, un
 }
 
 // Unfenced blocks of a lazy lane are of the time before it was lazy. A block that is moved
-// elsewhere may be merged with blocks there, never with one of this tier. So the next one stays
-// valid.
+// elsewhere is never merged with one of this tier, so the next one stays valid.
 static bool reinsert_unfenced(struct sp_lane *lane, uint64_t covered, unsigned *looks) {
     sp_calendar_advance(&lane->covered, covered);
     if (!reinsert_over(lane->pool, &lane->covered, looks))
@@ -180,25 +178,21 @@ static bool settle_lane(struct sp_pool *pool, struct sp_lane *lane, unsigned *lo
     return reinsert_over(pool, &lane->due, looks);
 }
 
-static bool settle_lanes(struct sp_pool *pool, unsigned *looks) {
-    SP_LIST_FOR_EACH_OF(struct sp_lane, lane, link, &pool->lanes.list) {
-        if (!settle_lane(pool, lane, looks))
-            return false;
-    }
-    return true;
-}
-
 // The lanes of the streams that have brought the news since, where it is known which these are, and
 // there are fewer of them than lanes. Else all.
 static bool settle_by_news(struct sp_pool *pool, uint64_t seen, uint64_t news, unsigned *looks) {
     uint32_t slot;
-    if (seen > news || news - seen > sp_load_relaxed(&pool->lanes.count))
-        return settle_lanes(pool, looks);
-    for (uint64_t number = seen; number < news; number++) {
-        if (!sp_progress_news_of(sp_pool_goes_by(pool), number, &slot))
-            return settle_lanes(pool, looks); // not any more
-        struct sp_lane *lane = sp_lane_find(pool, slot);
+    bool is_known = seen <= news && news - seen <= sp_load_relaxed(&pool->lanes.count);
+    for (uint64_t number = seen; is_known && number < news; number++) {
+        is_known = sp_progress_news_of(sp_pool_goes_by(pool), number, &slot);
+        struct sp_lane *lane = is_known ? sp_lane_find(pool, slot) : NULL;
         if (lane && !settle_lane(pool, lane, looks))
+            return false;
+    }
+    if (is_known)
+        return true;
+    SP_LIST_FOR_EACH_OF(struct sp_lane, lane, link, &pool->lanes.list) {
+        if (!settle_lane(pool, lane, looks))
             return false;
     }
     return true;

@@ -14,17 +14,15 @@ typedef struct sp_block *sp_settle_how(struct sp_pool *pool, struct sp_block *bl
 
 // Puts a block that is in no index into the tier that its fences, less those that are complete,
 // allow. Returns the block that it became part of. The second, for a lane that is about to
-// allocate, lets a lane's block swallow ready neighbours of its size or less: joined memory places
-// better than pieces side by side, but what is swallowed is held back from others until the lane's
-// fences complete.
+// allocate, lets a lane's block swallow ready neighbours of its size or less: that places better,
+// but what is swallowed is held back from others until the lane's fences complete.
 sp_settle_how sp_settle_insert;
 sp_settle_how sp_settle_insert_and_swallow;
 
 // Moves memory whose fences have completed since the last look to the ready tiers; and what of a
 // lane's has an event behind it now to what others can have. The work is in proportion to what has
-// moved, but for memory that waits for several streams, and is all done when it returns; meanwhile
-// the lock is given back now and then. The second does no more than others can wait for, and tells
-// whether that was all.
+// moved, but for memory that waits for several streams; the lock is given back now and then. The
+// second does no more than others can wait for, and tells whether that was all.
 void sp_settle_all(struct sp_pool *pool);
 bool sp_settle_part(struct sp_pool *pool);
 
@@ -37,7 +35,6 @@ bool sp_settle_lanes_part(struct sp_pool *pool);
 static inline bool sp_settle_is_done(const struct sp_pool *pool) {
     return pool->settled == sp_progress_news(sp_pool_goes_by(pool));
 }
-
 static inline bool sp_settle_is_done_by_lanes(const struct sp_pool *pool) {
     return pool->settled_lanes == sp_progress_news(sp_pool_goes_by(pool));
 }

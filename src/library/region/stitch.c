@@ -17,22 +17,12 @@ static struct part part_of(const struct sp_run *run, uint64_t begin, uint64_t en
     return (struct part){run->home + (from - run->address), sp_excess(to, from)};
 }
 
-// Returns the index of the run that an address lies in.
+// The index of the run that an address lies in.
 static size_t run_at(const struct sp_stitch *stitch, uint64_t address) {
     size_t i = 0;
     while (address - stitch->runs[i].address >= stitch->runs[i].size)
         i++;
     return i;
-}
-
-// ---------------------------------------------------------------------------------------- the home
-
-static bool are_usable(const struct sp_request *request, const struct sp_chain *chain,
-                       uint64_t home, uint64_t size) {
-    const struct sp_block *block = sp_chain_find(chain, home);
-    while (block && block->address < home + size && sp_request_usable(request, block))
-        block = block->next;
-    return !block || block->address >= home + size;
 }
 
 // Joins the free neighbours behind a BUSY block to it until it reaches `end`.
@@ -56,7 +46,10 @@ struct sp_block *sp_stitch_take_home(const struct sp_request *request, struct sp
     struct sp_block *block = sp_chain_find(chain, home);
     bool is_pages = sp_segment_of(block)->kind == SP_REGION_PAGES;
     uint64_t size = is_pages ? sp_round_up(wanted, SP_PAGE_SIZE) : wanted;
-    if (!are_usable(request, chain, home, size))
+    const struct sp_block *each = block;
+    while (each && each->address < home + size && sp_request_usable(request, each))
+        each = each->next;
+    if (each && each->address < home + size)
         return NULL;
     sp_tier_remove(block);
     if (!join_until(block, home + size)) {
@@ -88,27 +81,22 @@ static void vacate(struct sp_block *block) {
         sp_block_absorb_next(block->prev);
 }
 
-// Gives the block the fences of all its pieces, and room for one more. Giving back mustn't fail, so
+// The block gets the fences of all its pieces, and room for one more. Giving back mustn't fail, so
 // each piece has room for what the block can carry then: what it carries now, or the fence of the
 // one stream in whose quick list it was, and in either case one free more.
-static bool gather_fences(struct sp_block *block, struct sp_block *const *pieces, size_t count) {
-    bool all = true;
-    for (size_t i = 0; all && i < count; i++)
-        all = sp_fence_set_join(&block->fences, &pieces[i]->fences);
-    all = all && sp_fence_set_reserve(&block->fences, 1);
-    for (size_t i = 0; all && i < count; i++)
-        all = sp_fence_set_reserve(&pieces[i]->fences, block->fences.count + 2);
-    return all;
-}
-
 struct sp_block *sp_stitch_begin(struct sp_stitch *stitch, uint64_t address, uint64_t size,
                                  struct sp_block *const *pieces) {
     size_t count = run_at(stitch, address + size - 1) - run_at(stitch, address) + 1;
     struct sp_block *vacant = sp_chain_find(&stitch->segment.chain, address);
     struct sp_block *block =
         vacant->address < address ? sp_block_split(vacant, address - vacant->address) : vacant;
-    bool cut = block && (block->size <= size || sp_block_split(block, size));
-    if (!cut || !gather_fences(block, pieces, count)) {
+    bool ready = block && (block->size <= size || sp_block_split(block, size));
+    for (size_t i = 0; ready && i < count; i++)
+        ready = sp_fence_set_join(&block->fences, &pieces[i]->fences);
+    ready = ready && sp_fence_set_reserve(&block->fences, 1);
+    for (size_t i = 0; ready && i < count; i++)
+        ready = sp_fence_set_reserve(&pieces[i]->fences, block->fences.count + 2);
+    if (!ready) {
         vacate(sp_chain_find(&stitch->segment.chain, address));
         return NULL;
     }
@@ -142,7 +130,7 @@ uint64_t sp_stitch_end(struct sp_pool *pool, struct sp_block *block) {
          i < stitch->count && stitch->runs[i].address < end; i++) {
         struct part part = part_of(&stitch->runs[i], block->address, end);
         struct sp_block *piece = sp_chain_find(stitch->runs[i].chain, part.home);
-        sp_fence_set_join(&piece->fences, &block->fences); // there is room: see gather_fences
+        sp_fence_set_join(&piece->fences, &block->fences); // there is room: see sp_stitch_begin
         piece->is_foreign = block->is_foreign;
         sp_settle_insert(pool, piece);
     }
@@ -156,8 +144,8 @@ uint64_t sp_stitch_end(struct sp_pool *pool, struct sp_block *block) {
 
 // -------------------------------------------------------------------------------------- kept views
 
-// Returns the begin of the first bytes of a vacant block, as many as are requested, under which all
-// memory is usable; 0 when there are none.
+// The begin of the first bytes of a vacant block, as many as are requested, under which all memory
+// is usable; 0 when there are none.
 static uint64_t find_in_vacant(const struct sp_request *request, const struct sp_stitch *stitch,
                                const struct sp_block *vacant) {
     uint64_t begin = vacant->address;
@@ -177,17 +165,6 @@ static uint64_t find_in_vacant(const struct sp_request *request, const struct sp
             else if (reached > begin && reached - begin >= request->size)
                 return begin;
         }
-    }
-    return 0;
-}
-
-static uint64_t find_in(const struct sp_request *request, const struct sp_stitch *stitch) {
-    for (const struct sp_block *b = stitch->segment.chain.first; b; b = b->next) {
-        uint64_t found = sp_block_state(b) == SP_BLOCK_VACANT && b->size >= request->size
-                             ? find_in_vacant(request, stitch, b)
-                             : 0;
-        if (found)
-            return found;
     }
     return 0;
 }
@@ -217,8 +194,13 @@ static struct sp_block *take_from(const struct sp_request *request, struct sp_st
 struct sp_block *sp_stitch_take_kept(const struct sp_request *request) {
     struct sp_pool *pool = request->pool;
     SP_LIST_FOR_EACH_OF(struct sp_stitch, stitch, by_use, &pool->kept.views) {
-        uint64_t address =
-            stitch->segment.chain.size >= request->size ? find_in(request, stitch) : 0;
+        const struct sp_chain *chain = &stitch->segment.chain;
+        const struct sp_block *each = chain->size >= request->size ? chain->first : NULL;
+        uint64_t address = 0;
+        for (; each && !address; each = each->next) {
+            if (sp_block_state(each) == SP_BLOCK_VACANT && each->size >= request->size)
+                address = find_in_vacant(request, stitch, each);
+        }
         struct sp_block *block = address ? take_from(request, stitch, address) : NULL;
         if (!block)
             continue; // what was found can't be had where an extent is in the view twice

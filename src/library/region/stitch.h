@@ -12,20 +12,19 @@
 //
 // An extent lies between two bars, and # is memory in use.
 //
-// A block that lies in such a view uses the home memory under it: for each extent that it
-// touches there is one block at home that is STITCHED as long as the stitched one is live or in a
-// quick list. So the first extent may be in use up to the block's begin, and the last one behind
-// its end; the two users share no byte. When the block is freed for good the pieces are free at
-// home again, each with the block's fences, and what was left over of the last extent was never
-// anything but free memory at home.
+// A block that lies in such a view uses the home memory under it: for each extent that it touches
+// there is one block at home that is STITCHED as long as the stitched one is live or in a quick
+// list. So the first extent may be in use up to the block's begin, and the last one behind its end;
+// the two users share no byte. When the block is freed for good the pieces are free at home again,
+// each with the block's fences.
 //
-// The view is *kept*: the same request, or any that finds enough free memory side by side in it, is
-// served again with no driver call. Kept views are limited in number and in mappings; the one that
-// was used longest ago goes first. It becomes a *zombie* until all work through it has completed,
-// and is unmapped then (supply/defer.h).
+// The view is *kept*: any request that finds enough free memory side by side in it is served with
+// no driver call. Kept views are limited in number and in mappings; the one that was used longest
+// ago goes first. It becomes a *zombie* until all work through it has completed, and is unmapped
+// then (supply/defer.h).
 //
-// Pages serve large blocks that way where nothing else does. They are stitched whole, for slabs are
-// cut from whole ones.
+// Pages serve large blocks that way where nothing else does: whole ones, for slabs are cut from
+// those.
 //
 //   a view's blocks are live, cached or VACANT; under each that is not vacant every run is valid
 //   and its part of the home is STITCHED, with the same boundaries, or up to the end of a page
@@ -71,15 +70,14 @@ static inline struct sp_stitch *sp_stitch_view_of(const struct sp_block *block) 
     return SP_CONTAINER_OF(sp_segment_of(block), struct sp_stitch, segment);
 }
 
-// Takes a part of the home that is free and within the request's reach out of the tiers, as one
-// block of exactly that range, or, of pages, up to the end of the last one, BUSY. Null, and nothing
-// changed, where it is not, or without host memory.
+// Takes a part of the home out of the tiers, as one BUSY block of that range, or, of pages, up to
+// the end of the last one. Null, and nothing changed, where not all of it is free and within the
+// request's reach, or without host memory.
 struct sp_block *sp_stitch_take_home(const struct sp_request *request, struct sp_chain *chain,
                                      uint64_t home, uint64_t wanted);
 
-// Makes a block of `size` bytes at `address` in a stitched view live, which uses the pieces: one
-// for each run that it touches, in order, BUSY. Null without host memory; then the pieces are what
-// they were.
+// Makes a block in a stitched view live, which uses the pieces: one for each run that it touches,
+// in order, BUSY. Null without host memory; then the pieces are what they were.
 struct sp_block *sp_stitch_begin(struct sp_stitch *stitch, uint64_t address, uint64_t size,
                                  struct sp_block *const *pieces);
 
@@ -87,7 +85,7 @@ struct sp_block *sp_stitch_begin(struct sp_stitch *stitch, uint64_t address, uin
 // where a free behind several streams adds more than one. False without host memory.
 bool sp_stitch_reserve(struct sp_block *block, uint32_t extra);
 
-// Ends a block that is no longer live: gives its pieces back to their tiers. Returns its size.
+// Ends a block that is live no more: its pieces go back to their tiers. Returns its size.
 uint64_t sp_stitch_end(struct sp_pool *pool, struct sp_block *block);
 
 // Takes a block out of a kept view in which enough memory within the request's reach lies side by
@@ -97,8 +95,7 @@ struct sp_block *sp_stitch_take_kept(const struct sp_request *request);
 // Keeps a view that is in no list and has all its runs.
 void sp_stitch_keep(struct sp_pool *pool, struct sp_stitch *stitch);
 
-// Tells the views that the extent is about to be released: they count on it no more. A view that
-// counts on no other isn't kept.
+// The extent is about to be released: views count on it no more, and one with no other isn't kept.
 void sp_stitch_invalidate(struct sp_extent *extent);
 
 // Makes zombies of kept views until at most so many views and mappings are kept.

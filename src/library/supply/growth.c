@@ -41,7 +41,7 @@ static uint64_t room_for(const struct sp_pool *pool, uint64_t need, uint64_t mor
 uint64_t sp_growth_room(struct sp_pool *pool, uint64_t size) {
     if (!is_bounded(pool))
         return UINT64_MAX;
-    sp_figures_note_wanted(pool, used_with(pool, size));
+    sp_atomic_raise(&pool->figures.grown_for, used_with(pool, size));
     return room_for(pool, known_need(pool, size), UINT64_MAX);
 }
 
