@@ -99,23 +99,6 @@ bool sp_reclaim_give(struct sp_device *device, size_t bytes, bool all) {
     return sp_reclaim_until(device, bytes > 0 ? context : NULL, bytes, all ? ALL_THERE_IS : 0);
 }
 
-static void await_frees_to(struct sp_pool *pool, CUcontext context, uint64_t id) {
-    uint32_t count = sp_stream_count();
-    for (uint32_t slot = 0; slot < count; slot++) {
-        struct sp_stream *stream = sp_stream_at(slot);
-        struct sp_mark *mark = NULL;
-        if (sp_lane_find(pool, slot) && sp_stream_is_of(stream, context, id) &&
-            sp_progress_has_pending_events(stream))
-            mark = sp_mark_covering(stream, sp_load_acquire(&stream->recorded));
-        if (!mark)
-            continue;
-        // Events of a context that is current stay as long as the call.
-        if (sp_is_done(sp_private_event_await(mark->event)))
-            sp_poll_mark(mark, SP_FOUND);
-        sp_mark_release(mark);
-    }
-}
-
 bool sp_reclaim_await_frees(struct sp_device *device, size_t bytes) {
     struct sp_pool *pool = NULL;
     uint64_t id, before = sp_progress_news();
@@ -125,15 +108,27 @@ bool sp_reclaim_await_frees(struct sp_device *device, size_t bytes) {
         not_live += sp_excess(sp_load_relaxed(&pool->reserved), sp_figures_used(pool));
     if (!context || not_live < sp_max(sp_excess(bytes, sp_context_free_memory(context)), 1))
         return false;
-    while ((pool = sp_device_next_pool(device, pool)))
-        await_frees_to(pool, context, id);
+    while ((pool = sp_device_next_pool(device, pool))) {
+        uint32_t count = sp_stream_count();
+        for (uint32_t slot = 0; slot < count; slot++) {
+            struct sp_stream *stream = sp_stream_at(slot);
+            struct sp_mark *mark = NULL;
+            if (sp_lane_find(pool, slot) && sp_stream_is_of(stream, context, id) &&
+                sp_progress_has_pending_events(stream))
+                mark = sp_mark_covering(stream, sp_load_acquire(&stream->recorded));
+            if (!mark)
+                continue;
+            // Events of a context that is current stay as long as the call.
+            if (sp_is_done(sp_private_event_await(mark->event)))
+                sp_poll_mark(mark, SP_FOUND);
+            sp_mark_release(mark);
+        }
+    }
     return sp_progress_news() != before;
 }
 
-// ----------------------------------------------------------------------------- after a synchronise
-
 void sp_reclaim_after_synchronize(const struct sp_stream *stream) {
-    if (!sp_reclaim_sees_synchronizes())
+    if (!sp_load_relaxed(&sp_reclaim_saw_synchronize))
         sp_store_relaxed(&sp_reclaim_saw_synchronize, true);
     struct sp_device *device = NULL;
     while ((device = sp_device_next(device))) {

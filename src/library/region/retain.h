@@ -46,9 +46,6 @@ void sp_retain_begin_interval(struct sp_pool *pool);
 // Forgets what was in use up to now.
 void sp_retain_forget(struct sp_pool *pool);
 
-// Sets the delay.
-void sp_retain_set_delay(struct sp_pool *pool, uint64_t synchronizes);
-
 // With the pool's lock held: notes that so many bytes were primed, or that no more than so many of
 // these are wanted still; and tells whether the pool's free memory is what was mapped ahead.
 void sp_retain_primed(struct sp_pool *pool, uint64_t bytes);
