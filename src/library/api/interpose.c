@@ -12,7 +12,7 @@ void sp_interpose_set_find(void *(*find)(void *library, const char *name)) {
 }
 
 bool sp_interpose_simulated_path(char path[PATH_MAX]) {
-    return sp_driver_simulated_path(path);
+    return sp_driver_path_beside(SP_DRIVER_SIMULATED, path);
 }
 
 poolError_t sp_interpose_start(void) {

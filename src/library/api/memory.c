@@ -161,8 +161,6 @@ static SP_HOT poolError_t allocate_from_current(void **ptr, size_t size, CUstrea
     return error;
 }
 
-// ------------------------------------------------------------------------------------- allocations
-
 // An allocation as the program asked for it. A null handle that was not `named` stands for the
 // current pool.
 struct wanted {
@@ -215,10 +213,9 @@ SP_COLD static poolError_t allocate_aside(const struct wanted *wanted, const voi
         return allocate_wanted(wanted);
     bool turn = sp_observe_take_turn();
     error = allocate_wanted(wanted);
-    if (error == poolErrorMemoryAllocation)
-        sp_observe_refused(wanted->size, stream_to_note(wanted->stream));
-    if (error == poolSuccess && *wanted->ptr)
-        sp_observe_allocated(*wanted->ptr, wanted->size, stream_to_note(wanted->stream), caller);
+    const void *taken = error == poolSuccess ? *wanted->ptr : NULL;
+    if (taken || error == poolErrorMemoryAllocation)
+        sp_observe_allocated(taken, wanted->size, stream_to_note(wanted->stream), caller);
     sp_observe_give_turn(turn);
     return error;
 }
@@ -278,10 +275,6 @@ static SP_HOT poolError_t free_in_order(void *pointer, uintptr_t owner, CUstream
                                     : sp_free_finish(lane, owner, stream, sequence, done);
 }
 
-static poolError_t free_once(void *ptr) {
-    return sp_free_other(ptr, sp_owner_of((uint64_t)(uintptr_t)ptr), NULL);
-}
-
 // Memory that belongs to no pool goes to the driver, which needs a current context, and refuses to
 // free any while that has a fault.
 static poolError_t free_in_no_order(void *ptr) {
@@ -290,35 +283,30 @@ static poolError_t free_in_no_order(void *ptr) {
     struct sp_outcome asked = asks ? sp_resolve_capture(NULL) : sp_outcome_done();
     if (sp_fail_is_fault(asked.code))
         return sp_fail_outcome(asked, "looking at the current context");
-    poolError_t error = free_once(ptr);
+    poolError_t error = sp_free_other(ptr, sp_owner_of((uint64_t)(uintptr_t)ptr), NULL);
     if (error != poolErrorDeviceUninitialized)
         return error;
     struct sp_outcome supplied = sp_api_supply_context(sp_outcome_of(SP_NO_CONTEXT), NULL, NULL);
     if (!sp_is_done(supplied))
         return sp_fail_outcome(supplied, "looking for a current context");
     sp_fail_set_unread(unread); // the first attempt is made good
-    return free_once(ptr);
+    return sp_free_other(ptr, sp_owner_of((uint64_t)(uintptr_t)ptr), NULL);
 }
 
-// Frees in the order of a stream, or of none where `handle` is null.
-static poolError_t free_in_some_order(void *ptr, const CUstream *handle) {
-    return handle ? free_in_order(ptr, sp_owner_of_freed((uint64_t)(uintptr_t)ptr), *handle,
-                                  poolPromiseNothing)
-                  : free_in_no_order(ptr);
-}
-
-// Frees where the runtime isn't started, or somebody observes.
+// Frees where the runtime isn't started, or somebody observes: in the order of a stream, or of none
+// where `handle` is null.
 SP_COLD static poolError_t free_aside(void *ptr, const CUstream *handle) {
     poolError_t error = sp_runtime_start();
     if (error != poolSuccess || !ptr)
         return error;
-    if (!sp_observe_is_on())
-        return free_in_some_order(ptr, handle);
-    bool turn = sp_observe_take_turn();
-    const struct sp_stream *stream = handle ? stream_to_note(*handle) : NULL;
-    struct sp_live_block *block = sp_observe_freeing(ptr);
-    error = free_in_some_order(ptr, handle);
-    sp_observe_freed(block, error, stream);
+    bool turn = sp_observe_take_turn(), notes = sp_observe_is_on();
+    const struct sp_stream *stream = notes && handle ? stream_to_note(*handle) : NULL;
+    struct sp_live_block *block = notes ? sp_observe_freeing(ptr) : NULL;
+    error = handle ? free_in_order(ptr, sp_owner_of_freed((uint64_t)(uintptr_t)ptr), *handle,
+                                   poolPromiseNothing)
+                   : free_in_no_order(ptr);
+    if (notes)
+        sp_observe_freed(block, error, stream);
     sp_observe_give_turn(turn);
     return error;
 }
@@ -395,9 +383,14 @@ static poolError_t free_after(void *ptr, struct list list) {
         error = sp_free_other(ptr, owner, list.points[0].stream);
     else if (error == poolSuccess)
         error = sp_free_behind(ptr, owner, list.points, list.distinct);
+    // That the free was behind the others' work too is noted as events at the block's address, for
+    // which the first stream waits. So a trace has more order than the program.
     for (uint32_t i = 0; notes && error == poolSuccess && i < list.distinct; i++) {
-        if (list.points[i].stream != list.first)
-            sp_observe_joined(ptr, list.points[i].stream, list.first);
+        if (list.points[i].stream == list.first)
+            continue;
+        sp_observe_act_on_stream(SP_RECORD_RECORD, ptr, list.points[i].stream);
+        sp_observe_act_on_stream(SP_RECORD_WAIT, ptr, list.first);
+        sp_observe_act(SP_RECORD_DESTROY_EVENT, ptr, 0);
     }
     if (notes)
         sp_observe_freed(block, error, list.first);

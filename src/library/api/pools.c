@@ -90,23 +90,17 @@ poolError_t poolMemPoolDestroy(poolMemPool_t handle) {
                : sp_fail(poolErrorInvalidValue, "the pool was destroyed meanwhile");
 }
 
-// Starts the library, and finds and pins a pool. On success the caller unpins it.
-static poolError_t pin(poolMemPool_t handle, struct sp_pool **pool) {
+// Starts the library, and finds and pins a pool. On success the caller unpins it. `lacks` names a
+// parameter of the call that is null and mustn't be; it is null where there is none.
+static poolError_t pin(poolMemPool_t handle, const char *lacks, struct sp_pool **pool) {
     poolError_t error = sp_runtime_enter();
+    if (error == poolSuccess && lacks)
+        return sp_fail(poolErrorInvalidValue, "%s is null", lacks);
     if (error == poolSuccess)
         error = sp_api_pool(handle, pool);
     if (error == poolSuccess && !sp_pin_take(*pool, handle))
         return sp_fail(poolErrorInvalidValue, "the pool was destroyed meanwhile");
     return error;
-}
-
-// Does so for a call whose parameter of this name must not be null.
-static poolError_t pin_for(poolMemPool_t handle, const void *parameter, const char *name,
-                           struct sp_pool **pool) {
-    poolError_t error = sp_runtime_enter();
-    if (error == poolSuccess && !parameter)
-        return sp_fail(poolErrorInvalidValue, "%s is null", name);
-    return error == poolSuccess ? pin(handle, pool) : error;
 }
 
 // Ends a call that has pinned the pool, with its error.
@@ -117,20 +111,20 @@ static poolError_t unpin(struct sp_pool *pool, poolError_t error) {
 
 poolError_t poolMemPoolGetAttribute(poolMemPool_t handle, enum poolMemPoolAttr attr, void *value) {
     struct sp_pool *pool = NULL;
-    poolError_t error = pin_for(handle, value, "value", &pool);
+    poolError_t error = pin(handle, value ? NULL : "value", &pool);
     return error == poolSuccess ? unpin(pool, sp_attributes_get(pool, attr, value)) : error;
 }
 
 poolError_t poolMemPoolSetAttribute(poolMemPool_t handle, enum poolMemPoolAttr attr, void *value) {
     struct sp_pool *pool = NULL;
-    poolError_t error = pin_for(handle, value, "value", &pool);
+    poolError_t error = pin(handle, value ? NULL : "value", &pool);
     return error == poolSuccess ? unpin(pool, sp_attributes_set(pool, attr, value)) : error;
 }
 
 poolError_t poolMemPoolSetAccess(poolMemPool_t handle, const struct poolMemAccessDesc *descList,
                                  size_t count) {
     struct sp_pool *pool;
-    poolError_t error = pin(handle, &pool);
+    poolError_t error = pin(handle, NULL, &pool);
     if (error != poolSuccess)
         return error;
     return unpin(pool, descList || count == 0 ? sp_access_change(pool, descList, count)
@@ -140,8 +134,8 @@ poolError_t poolMemPoolSetAccess(poolMemPool_t handle, const struct poolMemAcces
 poolError_t poolMemPoolGetAccess(enum poolMemAccessFlags *flags, poolMemPool_t handle,
                                  const struct poolMemLocation *location) {
     struct sp_pool *pool;
-    poolError_t error = flags ? pin_for(handle, location, "location", &pool)
-                              : pin_for(handle, flags, "flags", &pool);
+    const char *lacks = !flags ? "flags" : !location ? "location" : NULL;
+    poolError_t error = pin(handle, lacks, &pool);
     return error == poolSuccess ? unpin(pool, sp_access_read(pool, location, flags)) : error;
 }
 
@@ -151,7 +145,7 @@ const char *poolMemPoolGetStatisticName(enum poolMemPoolAttr attr) {
 
 poolError_t poolMemPoolPrintStatistics(poolMemPool_t handle, FILE *out) {
     struct sp_pool *pool;
-    poolError_t error = pin_for(handle, out, "out", &pool);
+    poolError_t error = pin(handle, out ? NULL : "out", &pool);
     if (error != poolSuccess)
         return error;
     sp_collect_all(pool);
@@ -164,7 +158,7 @@ poolError_t poolMemPoolPrintStatistics(poolMemPool_t handle, FILE *out) {
 poolError_t poolMemPoolSetGrowthObserver(poolMemPool_t handle, poolMemPoolGrowthObserver observer,
                                          void *user) {
     struct sp_pool *pool;
-    poolError_t error = pin(handle, &pool);
+    poolError_t error = pin(handle, NULL, &pool);
     if (error != poolSuccess)
         return error;
     return unpin(pool, sp_explain_set(pool, observer, user)
@@ -188,7 +182,7 @@ poolError_t poolMemPoolPrintGrowth(const struct poolMemPoolGrowth *growth, FILE 
 // counts as free. On success the caller unpins the pool.
 static poolError_t enter_memory_call(poolMemPool_t handle, const char *what,
                                      struct sp_pool **pool) {
-    poolError_t error = pin(handle, pool);
+    poolError_t error = pin(handle, NULL, pool);
     if (error != poolSuccess)
         return error;
     struct sp_outcome asked = sp_ask_current_context(*pool);
@@ -257,12 +251,15 @@ poolError_t poolDeviceSetMemPool(int ordinal, poolMemPool_t handle) {
     if (pool->device != device)
         return sp_fail(poolErrorInvalidDevice, "the pool belongs to device %d, not %d",
                        pool->device->vmm.ordinal, ordinal);
-    return sp_life_make_current(pool, handle)
-               ? poolSuccess
-               : sp_fail(poolErrorInvalidValue, "the pool was destroyed meanwhile");
+    // Under the device's lock the handle is good as long as the pool is current.
+    sp_lock_acquire(&device->lock);
+    bool is_there = sp_handle_pool(handle) == pool;
+    if (is_there)
+        sp_store_release(&device->current, pool);
+    sp_lock_release(&device->lock);
+    return is_there ? poolSuccess
+                    : sp_fail(poolErrorInvalidValue, "the pool was destroyed meanwhile");
 }
-
-// ------------------------------------------------------------------------------------ of addresses
 
 // Before the runtime is started no address is a pool's, so there is no need to start it; not in a
 // child either, whose parent had not started it.

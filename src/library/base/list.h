@@ -47,20 +47,16 @@ static inline bool sp_list_empty(const struct sp_list *list) {
     return list->next == list;
 }
 
-static inline void sp_list_insert_between(struct sp_list *prev, struct sp_list *next,
-                                          struct sp_list *node) {
-    node->prev = prev;
-    node->next = next;
-    prev->next = node;
-    next->prev = node;
-}
-
-static inline void sp_list_push_front(struct sp_list *head, struct sp_list *node) {
-    sp_list_insert_between(head, head->next, node);
-}
-
 static inline void sp_list_push_back(struct sp_list *head, struct sp_list *node) {
-    sp_list_insert_between(head->prev, head, node);
+    node->prev = head->prev;
+    node->next = head;
+    head->prev->next = node;
+    head->prev = node;
+}
+
+// The place before the first element is the end of the ring that begins there.
+static inline void sp_list_push_front(struct sp_list *head, struct sp_list *node) {
+    sp_list_push_back(head->next, node);
 }
 
 static inline void sp_list_remove(struct sp_list *node) {

@@ -76,12 +76,8 @@ static inline int sp_compare(uint64_t a, uint64_t b) {
 // Compares two pairs of numbers, by the second numbers where the first ones are equal.
 static inline int sp_compare_pairs(uint64_t first_a, uint64_t second_a, uint64_t first_b,
                                    uint64_t second_b) {
-    if (first_a != first_b)
-        return first_a < first_b ? -1 : 1;
-    return sp_compare(second_a, second_b);
+    return first_a != first_b ? sp_compare(first_a, first_b) : sp_compare(second_a, second_b);
 }
-
-// Positions of bits are not defined for 0, which has no bit.
 
 // The largest k with 2^k <= n.
 static inline unsigned sp_log2_floor(uint64_t n) {

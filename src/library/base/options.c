@@ -74,14 +74,11 @@ static bool parse_int(const char *text, int *value) {
 }
 
 static bool parse_bool(const char *text, bool *value) {
-    static const char *const spellings[][2] = {
-        {"0", "1"}, {"false", "true"}, {"no", "yes"}, {"off", "on"}};
+    static const char *const spellings[] = {"0", "1", "false", "true", "no", "yes", "off", "on"};
     for (size_t i = 0; i < sizeof(spellings) / sizeof(spellings[0]); i++) {
-        for (int meant = 0; meant < 2; meant++) {
-            if (strcasecmp(text, spellings[i][meant]) == 0) {
-                *value = meant == 1;
-                return true;
-            }
+        if (strcasecmp(text, spellings[i]) == 0) {
+            *value = i % 2 == 1;
+            return true;
         }
     }
     return false;

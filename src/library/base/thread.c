@@ -31,8 +31,6 @@ bool sp_thread_is_first_time(void) {
     return is_first;
 }
 
-// -------------------------------------------------------------------------------------- conditions
-
 bool sp_thread_init_condition(pthread_cond_t *condition) {
     pthread_condattr_t attributes;
     if (pthread_condattr_init(&attributes) != 0)
@@ -53,8 +51,6 @@ bool sp_thread_wait_until(pthread_cond_t *condition, pthread_mutex_t *lock, uint
 
 _Atomic bool sp_forked;
 
-static pthread_once_t watch_once = PTHREAD_ONCE_INIT;
-static bool watching;
 static _Atomic bool *_Atomic cleared;
 
 static void note_fork(void) {
@@ -64,14 +60,9 @@ static void note_fork(void) {
         sp_store_relaxed(flag, false);
 }
 
-// Registers the handler. glibc forgets it when the library that registered it is unloaded.
-static void begin_watch(void) {
-    watching = pthread_atfork(NULL, NULL, note_fork) == 0;
-}
-
+// glibc forgets the handler when the library that registered it is unloaded.
 bool sp_fork_watch(void) {
-    pthread_once(&watch_once, begin_watch);
-    return watching;
+    return pthread_atfork(NULL, NULL, note_fork) == 0;
 }
 
 void sp_fork_clear_in_child(_Atomic bool *flag) {

@@ -71,7 +71,7 @@ bool sp_thread_wait_until(pthread_cond_t *condition, pthread_mutex_t *lock, uint
 // state gets errors at best. So code that is about to touch the device asks sp_fork_is_child()
 // first. The functions are thread safe.
 
-// Begins to watch for forks, before the driver is loaded; later calls do nothing. A child that was
+// Begins to watch for forks, before the driver is loaded. It is called once. A child that was
 // forked before is a process like any other. False when there is no host memory for the handler.
 bool sp_fork_watch(void);
 

@@ -127,12 +127,6 @@ static void wake_locked(void) {
 
 // ----------------------------------------------------------------------------------------- callers
 
-void sp_worker_task_init(struct sp_task *task,
-                         enum sp_worker_result (*visit)(struct sp_task *task, bool insists)) {
-    sp_list_init(&task->link);
-    task->visit = visit;
-}
-
 bool sp_worker_call(struct sp_task *task) {
     pthread_mutex_lock(&sp_worker.lock);
     bool started = start_locked();

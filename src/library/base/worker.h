@@ -35,9 +35,6 @@ struct sp_task {
     enum sp_worker_result (*visit)(struct sp_task *task, bool insists);
 };
 
-void sp_worker_task_init(struct sp_task *task,
-                         enum sp_worker_result (*visit)(struct sp_task *task, bool insists));
-
 // Puts the task into the queue, if it isn't there, and starts or wakes the worker. False when the
 // thread can't be started. A task that is called for during its visit is visited again.
 bool sp_worker_call(struct sp_task *task);

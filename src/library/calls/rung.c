@@ -213,7 +213,7 @@ static bool could_grow(const struct sp_request *request) {
 // applied by a look at all lanes, which is made seldom where there are very many.
 static void apply_threshold_unasked(const struct sp_request *request) {
     struct sp_pool *pool = request->pool;
-    if (sp_reclaim_sees_synchronizes() || sp_pool_is_deterministic(pool) ||
+    if (sp_load_relaxed(&sp_reclaim_saw_synchronize) || sp_pool_is_deterministic(pool) ||
         sp_load_relaxed(&pool->reserved) <= sp_load_relaxed(&pool->attributes.release_threshold))
         return;
     bool complete;

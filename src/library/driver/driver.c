@@ -24,17 +24,10 @@
 #define OLDEST_VERSION  10020
 
 // STREAMPOOL_DRIVER has this word for the simulated driver that comes with the library.
-#define SIMULATED_WORD    "sim"
-#define SIMULATED_LIBRARY "libstreampool_simcuda.so"
+#define SIMULATED_WORD "sim"
 
 // Asks for the entry points that use the legacy default stream where a stream is null.
 #define LEGACY_STREAM_FLAGS 0
-
-typedef CUresult (*driver_get_version)(int *version);
-typedef CUresult (*get_proc_address_11030)(const char *symbol, void **function, int version,
-                                           uint64_t flags);
-typedef CUresult (*get_proc_address_12000)(const char *symbol, void **function, int version,
-                                           uint64_t flags, CUdriverProcAddressQueryResult *status);
 
 // How symbols are looked up. Code that stands in for the driver has its own way (see driver.h), and
 // may be loaded while another thread loads the driver.
@@ -53,8 +46,9 @@ struct source {
     const char *path; // as in struct sp_driver
     int version;      // 0 where the library does not tell it
     int api_version;
-    get_proc_address_11030 ask_11030;
-    get_proc_address_12000 ask_12000;
+    CUresult (*ask_11030)(const char *symbol, void **function, int version, uint64_t flags);
+    CUresult (*ask_12000)(const char *symbol, void **function, int version, uint64_t flags,
+                          CUdriverProcAddressQueryResult *status);
     void *(*own)(const char *symbol);
 };
 
@@ -113,11 +107,9 @@ static void bind(void *pointer_to_function_pointer, void *function) {
     memcpy(pointer_to_function_pointer, &function, sizeof(function));
 }
 
-// --------------------------------------------------------------------------- files beside this one
-
-// Finds the file that this code is in, by the kernel: it tells the path of the file itself, behind
-// all links. The dynamic linker's may be relative to a folder that the program has left.
-static bool find_file(char path[PATH_MAX]) {
+// The kernel tells the path of the file that this code is in, behind all links. The dynamic
+// linker's may be relative to a folder that the program has left.
+bool sp_driver_path_beside(const char *name, char path[PATH_MAX]) {
     static const char here;
     char *line = NULL, *rest;
     size_t room = 0;
@@ -128,12 +120,12 @@ static bool find_file(char path[PATH_MAX]) {
         uintptr_t begin = strtoull(line, &rest, 16);
         uintptr_t end = strtoull(rest + (*rest == '-'), NULL, 16);
         is_it = begin <= (uintptr_t)&here && (uintptr_t)&here < end;
-        const char *name = is_it ? strchr(line, '/') : NULL;
-        size_t length = name ? strcspn(name, "\n") : 0;
-        is_found = length > 0 && length < PATH_MAX;
+        const char *file = is_it ? strchr(line, '/') : NULL;
+        size_t folder = file ? (size_t)(strrchr(file, '/') + 1 - file) : 0;
+        is_found = folder > 0 && folder + strlen(name) < PATH_MAX;
         if (is_found) {
-            memcpy(path, name, length);
-            path[length] = '\0';
+            memcpy(path, file, folder);
+            strcpy(path + folder, name);
         }
     }
     free(line);
@@ -142,29 +134,11 @@ static bool find_file(char path[PATH_MAX]) {
     return is_found;
 }
 
-bool sp_driver_path_beside(const char *name, char path[PATH_MAX]) {
-    char file[PATH_MAX];
-    if (!find_file(file))
-        return false;
-    size_t folder = (size_t)(strrchr(file, '/') + 1 - file);
-    if (folder + strlen(name) >= PATH_MAX)
-        return false;
-    memcpy(path, file, folder);
-    strcpy(path + folder, name);
-    return true;
-}
-
-bool sp_driver_simulated_path(char path[PATH_MAX]) {
-    return sp_driver_path_beside(SIMULATED_LIBRARY, path);
-}
-
-// ------------------------------------------------------------------------------- finding a library
-
 static CUresult open_library(struct source *source) {
     static char simulated_path[PATH_MAX];
     const char *chosen = is_stood_in_for ? NULL : sp_options()->driver; // by the environment
     bool is_simulated = chosen && strcmp(chosen, SIMULATED_WORD) == 0;
-    if (is_simulated && !sp_driver_simulated_path(simulated_path)) {
+    if (is_simulated && !sp_driver_path_beside(SP_DRIVER_SIMULATED, simulated_path)) {
         tell_problem("no CUDA driver: STREAMPOOL_DRIVER=" SIMULATED_WORD
                      ": the folder of this library can't be found out");
         return CUDA_ERROR_NOT_FOUND;
@@ -189,26 +163,6 @@ static CUresult open_library(struct source *source) {
         return CUDA_SUCCESS;
     tell_problem("no CUDA driver: the %s that forwards to it has found none", source->path);
     return CUDA_ERROR_NOT_FOUND;
-}
-
-// Reads the driver's version. A library that does not even tell that is searched for everything, so
-// that all it lacks is named.
-static CUresult read_version(struct source *source) {
-    driver_get_version get_version;
-    bind(&get_version, find_symbol(source->library, "cuDriverGetVersion"));
-    source->api_version = INT_MAX;
-    if (!get_version)
-        return CUDA_SUCCESS;
-
-    CUresult error = get_version(&source->version);
-    if (error != CUDA_SUCCESS) {
-        tell_problem("cuDriverGetVersion of %s failed: %s (%d)", source->path,
-                     sp_driver_error_name(error), (int)error);
-        return error;
-    }
-    int cap = sp_options()->driver_api;
-    source->api_version = cap > 0 && cap < source->version ? cap : source->version;
-    return CUDA_SUCCESS;
 }
 
 // Returns an entry point, or null where the driver has none of that name and version.
@@ -266,11 +220,23 @@ bool sp_driver_is_scheduled(void) {
     return is_scheduled && is_scheduled() != 0;
 }
 
+// A library that does not even tell its version is searched for everything, so that all it lacks is
+// named.
 static void find(void) {
+    CUresult (*get_version)(int *version) = NULL;
+    int cap = sp_options()->driver_api;
     problem_length = 0; // a fork may have cut short an attempt of the parent
     find_result = open_library(&found);
-    if (find_result == CUDA_SUCCESS && (find_result = read_version(&found)) != CUDA_SUCCESS)
+    if (find_result == CUDA_SUCCESS)
+        bind(&get_version, find_symbol(found.library, "cuDriverGetVersion"));
+    if (get_version && (find_result = get_version(&found.version)) != CUDA_SUCCESS) {
+        tell_problem("cuDriverGetVersion of %s failed: %s (%d)", found.path,
+                     sp_driver_error_name(find_result), (int)find_result);
         dlclose(found.library);
+    }
+    found.api_version = !get_version                     ? INT_MAX
+                        : cap > 0 && cap < found.version ? cap
+                                                         : found.version;
     sp_store_release(&problem_known, find_result != CUDA_SUCCESS);
 }
 

@@ -57,11 +57,11 @@ CUresult sp_driver_find_version(int *version);
 // before these two.
 void sp_driver_set_find(void *(*find)(void *library, const char *name));
 
-// Make the paths of a file, which need not exist, and of the simulated driver beside this library:
-// in the folder of the shared library that this code is in, or of the program where it is linked
-// into that. False when the folder is unknown.
+// Makes the path of a file, which need not exist, beside this library: in the folder of the shared
+// library that this code is in, or of the program where it is linked into that. False when the
+// folder is unknown.
+#define SP_DRIVER_SIMULATED "libstreampool_simcuda.so"
 bool sp_driver_path_beside(const char *name, char path[PATH_MAX]);
-bool sp_driver_simulated_path(char path[PATH_MAX]);
 
 // The reason why the driver could not be loaded, as one sentence that names every missing entry
 // point; "" when it could. The text is valid for the life of the process.

@@ -128,45 +128,6 @@ static inline void leave(const struct sp_block *block) {
     set_entry(chain, unit, next_begins_here ? block->next : NULL);
 }
 
-// Makes the table one for a chain of `size` bytes, more than it has. The only leaf of a chain that
-// is shorter than one becomes longer. False without host memory; then nothing has changed.
-static bool extend_table(struct sp_chain *chain, uint64_t size) {
-    const struct sp_chain longer = {.address = chain->address, .size = size};
-    size_t units = sp_units_count(chain), leaves = sp_units_leaves(chain);
-    struct sp_leaf **table = calloc(sp_units_leaves(&longer), sizeof *table);
-    struct sp_leaf *only = table && units < SP_LEAF_UNITS ? new_leaf(&longer) : NULL;
-    if (!table || (units < SP_LEAF_UNITS && !only)) {
-        free(table);
-        return false;
-    }
-    memcpy(table, chain->leaves, leaves * sizeof *table);
-    if (only) {
-        memcpy(only, chain->leaves[0], sizeof *only + units * sizeof only->first[0]);
-        free(chain->leaves[0]);
-        table[0] = only;
-    }
-    free(chain->leaves);
-    chain->leaves = table;
-    return true;
-}
-
-// Forgets the units that a chain of `size` bytes, less than it has, doesn't reach. No block begins
-// in them.
-static void shrink_table(struct sp_chain *chain, uint64_t size) {
-    const struct sp_chain shorter = {.address = chain->address, .size = size};
-    size_t units = sp_units_count(&shorter);
-    size_t within = units & (SP_LEAF_UNITS - 1);
-    struct sp_leaf *leaf = within > 0 ? sp_units_leaf(chain, units) : NULL;
-    if (leaf) {
-        memset(&leaf->rows[within], 0, SP_LEAF_UNITS - within);
-        memset(&leaf->free[within], 0, SP_LEAF_UNITS - within);
-    }
-    for (size_t i = sp_units_leaves(&shorter); i < sp_units_leaves(chain); i++) {
-        free(chain->leaves[i]);
-        chain->leaves[i] = NULL;
-    }
-}
-
 static void close_table(struct sp_chain *chain) {
     for (size_t i = 0; chain->leaves && i < sp_units_leaves(chain); i++)
         free(chain->leaves[i]);
@@ -310,17 +271,32 @@ struct sp_block *sp_chain_last(const struct sp_chain *chain) {
     return sp_chain_find(chain, chain->address + chain->size - 1);
 }
 
-// A table that is longer than it need be, as there was no host memory for more, does no harm.
+// The only leaf of a chain that is shorter than one becomes longer. A table that is longer than it
+// need be, as there was no host memory for more, does no harm.
 struct sp_block *sp_chain_extend(struct sp_chain *chain, uint64_t more) {
-    struct sp_block *last = sp_chain_last(chain);
-    uint64_t end = sp_block_end(last), size = chain->size;
-    struct sp_block *block = extend_table(chain, size + more) ? take_spare(chain) : NULL;
-    if (!block)
-        return NULL;
+    struct sp_block *last = sp_chain_last(chain), *block = NULL;
+    size_t units = sp_units_count(chain), leaves = sp_units_leaves(chain);
+    uint64_t end = sp_block_end(last);
     chain->size += more;
-    if (!sp_chain_make_room(chain, end)) {
-        chain->size = size;
-        give_spare(chain, block);
+    struct sp_leaf **table = calloc(sp_units_leaves(chain), sizeof *table);
+    struct sp_leaf *only = table && units < SP_LEAF_UNITS ? new_leaf(chain) : NULL;
+    if (table && (only || units >= SP_LEAF_UNITS)) {
+        memcpy(table, chain->leaves, leaves * sizeof *table);
+        if (only) {
+            memcpy(only, chain->leaves[0], sizeof *only + units * sizeof only->first[0]);
+            free(chain->leaves[0]);
+            table[0] = only;
+        }
+        free(chain->leaves);
+        chain->leaves = table;
+        block = take_spare(chain);
+    } else {
+        free(table);
+    }
+    if (!block || !sp_chain_make_room(chain, end)) {
+        chain->size -= more;
+        if (block)
+            give_spare(chain, block);
         return NULL;
     }
     fill(block, chain, end, more, SP_BLOCK_BUSY);
@@ -330,8 +306,10 @@ struct sp_block *sp_chain_extend(struct sp_chain *chain, uint64_t more) {
     return block;
 }
 
+// The table forgets the units that the chain doesn't reach any more. No block begins in them.
 struct sp_block *sp_chain_shrink(struct sp_chain *chain, uint64_t less) {
     struct sp_block *last = sp_chain_last(chain);
+    size_t leaves = sp_units_leaves(chain);
     if (last->size == less) {
         leave(last);
         last->prev->next = NULL;
@@ -340,7 +318,16 @@ struct sp_block *sp_chain_shrink(struct sp_chain *chain, uint64_t less) {
     } else {
         last->size -= less;
     }
-    shrink_table(chain, chain->size - less);
     chain->size -= less;
+    size_t units = sp_units_count(chain), within = units & (SP_LEAF_UNITS - 1);
+    struct sp_leaf *leaf = within > 0 ? sp_units_leaf(chain, units) : NULL;
+    if (leaf) {
+        memset(&leaf->rows[within], 0, SP_LEAF_UNITS - within);
+        memset(&leaf->free[within], 0, SP_LEAF_UNITS - within);
+    }
+    for (size_t i = sp_units_leaves(chain); i < leaves; i++) {
+        free(chain->leaves[i]);
+        chain->leaves[i] = NULL;
+    }
     return last;
 }

@@ -127,10 +127,6 @@ struct sp_chain {
     struct sp_leaf **leaves; // the table
 };
 
-static inline bool sp_chain_covers(const struct sp_chain *chain, uint64_t address) {
-    return address >= chain->address && address - chain->address < chain->size;
-}
-
 // The rank of a block says where it stands in an order, also among those of other chains. It is the
 // address, but where the driver chose that: there the chain's owner sets the bias, so that the
 // order doesn't depend on the driver.

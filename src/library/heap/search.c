@@ -29,23 +29,19 @@ static struct sp_block *find_in_unit(struct sp_leaf *leaf, size_t unit,
     return NULL;
 }
 
-// Compares eight numbers with another one at once: for each that is at least that one the highest
-// bit of its byte is set, and no other bit is. `high` has those bits, and `least` the number eight
-// times.
-static inline uint64_t at_least(uint64_t numbers, uint64_t least) {
-    const uint64_t high = EACH_BYTE << 7;
-    uint64_t low_bits = (numbers | high) - (least & ~high);
-    return ((numbers & ~least) | (~(numbers ^ least) & low_bits)) & high;
-}
-
-// Returns the next unit of the leaf with a number of `least` or more, and SP_LEAF_UNITS when there
-// is none before `end`. Eight units stand in a word, the first in its lowest byte.
+// Returns the next unit of the leaf with a number of at least the one that `least` has eight times,
+// and SP_LEAF_UNITS when there is none before `end`. Eight units stand in a word, the first in its
+// lowest byte, and are compared at once: `large` has the highest bit of the byte of each whose
+// number is as large, and no other bit.
 static size_t next_in_group(const struct sp_leaf *leaf, size_t at, size_t end, uint64_t least) {
+    const uint64_t high = EACH_BYTE << 7;
     uint64_t behind = UINT64_MAX << at % 8 * 8; // in the first word, the units from `at` on
     for (at -= at % 8; at < end; at += 8) {
         uint64_t numbers;
         memcpy(&numbers, &leaf->free[at], sizeof numbers);
-        uint64_t large = at_least(le64toh(numbers), least) & behind;
+        numbers = le64toh(numbers);
+        uint64_t low_bits = (numbers | high) - (least & ~high);
+        uint64_t large = ((numbers & ~least) | (~(numbers ^ least) & low_bits)) & high & behind;
         if (large)
             return at + sp_lowest_bit(large) / 8;
         behind = UINT64_MAX;
@@ -66,7 +62,7 @@ static struct sp_block *find_in_group(struct sp_leaf *leaf, size_t unit, uint8_t
     }
     uint8_t most = 0;
     for (at = group << SP_GROUP_SHIFT; at < end; at++)
-        most = leaf->free[at] > most ? leaf->free[at] : most;
+        most = (uint8_t)sp_max(most, leaf->free[at]);
     leaf->free_most[group] = most;
     return NULL;
 }
@@ -98,11 +94,6 @@ struct walk {
     uint8_t number;
     struct sp_block *behind;
 };
-
-static void raise(uint8_t *most, uint8_t number) {
-    if (*most < number)
-        *most = number;
-}
 
 static void count_look(struct walk *walk) {
     if (walk->search->in_parts && walk->search->looks > 0)
@@ -151,8 +142,9 @@ static void walk_row(struct walk *walk, struct sp_block *boundary) {
     }
     // Leaves say no less of their largest number. One that was never made has no block of the row.
     for (size_t i = unit_at(first) >> SP_LEAF_SHIFT; i <= unit_at(last) >> SP_LEAF_SHIFT; i++) {
-        if (walk->chain->leaves[i])
-            raise(&walk->chain->leaves[i]->rows_most, walk->number);
+        struct sp_leaf *leaf = walk->chain->leaves[i];
+        if (leaf && leaf->rows_most < walk->number)
+            leaf->rows_most = walk->number;
     }
     if (walk->search->visit && size >= walk->search->least)
         walk->search->visit(walk->search->context, first, last);
@@ -172,7 +164,7 @@ static uint8_t walk_unit(struct walk *walk, size_t unit, uint8_t before) {
             block = block->next;
             continue;
         }
-        raise(&most, number_after(walk, before));
+        most = (uint8_t)sp_max(most, number_after(walk, before));
         block = walk->behind;
     }
     return most;
@@ -198,7 +190,7 @@ static bool walk_leaf(struct walk *walk, size_t unit, uint8_t least) {
     }
     leaf->rows_most = 0;
     for (size_t i = 0; i < units; i++)
-        raise(&leaf->rows_most, leaf->rows[i]);
+        leaf->rows_most = (uint8_t)sp_max(leaf->rows_most, leaf->rows[i]);
     return true;
 }
 

@@ -88,11 +88,9 @@ struct sp_lowest_search {
 
 struct sp_block *sp_lowest_find(struct sp_chain *chain, struct sp_lowest_search *search);
 
-typedef void sp_row_found(void *context, struct sp_block *first, struct sp_block *last);
-
 struct sp_rows_search {
-    uint64_t least;      // the rows, or parts, of at least so many bytes are visited
-    sp_row_found *visit; // changes nothing
+    uint64_t least; // the rows, or parts, of at least so many bytes are visited
+    void (*visit)(void *context, struct sp_block *first, struct sp_block *last); // changes nothing
     void *context;
     bool in_parts;
     unsigned looks; // in parts: each look at a block lowers it, and the search ends at about 0

@@ -106,7 +106,7 @@ void sp_tier_remove(struct sp_block *block) {
     sp_block_set_state(block, SP_BLOCK_BUSY);
     tier->bytes -= block->size;
     if (tier->calendar)
-        sp_calendar_remove(block);
+        sp_list_remove(&block->fences.link);
     leave(tier, block);
 }
 
@@ -116,18 +116,16 @@ static bool stays_in(const struct sp_tier *tier, const struct sp_block *block, u
     return bin == block->bin && sp_tree_is_alone(tier->bins[bin], &block->by_size);
 }
 
-// Frees of one stream under one number complete together.
-static bool complete_together(const struct sp_fence_set *a, const struct sp_fence_set *b) {
+// Two neighbours, in the order of their addresses. Frees of one stream under one number complete
+// together.
+static inline bool may_merge(const struct sp_block *block, const struct sp_block *next) {
+    const struct sp_fence_set *a = &block->fences, *b = &next->fences;
+    if (SP_LIKELY(!block->is_foreign || !next->is_foreign) ||
+        block->size + next->size <= SP_FOREIGN_MOST)
+        return true;
     return a->count == b->count && a->count <= 1 &&
            (a->count == 0 || (sp_fence_set_at(a, 0)->slot == sp_fence_set_at(b, 0)->slot &&
                               sp_fence_set_at(a, 0)->sequence == sp_fence_set_at(b, 0)->sequence));
-}
-
-// Two neighbours, in the order of their addresses.
-static inline bool may_merge(const struct sp_block *block, const struct sp_block *next) {
-    return SP_LIKELY(!block->is_foreign || !next->is_foreign) ||
-           block->size + next->size <= SP_FOREIGN_MOST ||
-           complete_together(&block->fences, &next->fences);
 }
 
 // Merges a block of the tier with its next neighbour, which is in no index. False without host

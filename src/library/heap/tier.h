@@ -63,10 +63,6 @@ static inline uint64_t sp_calendar_number(const struct sp_block *block) {
 
 void sp_calendar_add(struct sp_calendar *calendar, struct sp_block *block);
 
-static inline void sp_calendar_remove(struct sp_block *block) {
-    sp_list_remove(&block->fences.link);
-}
-
 // Sets the number up to which all is over. It may be less than before.
 void sp_calendar_advance(struct sp_calendar *calendar, uint64_t now);
 
@@ -94,12 +90,6 @@ struct sp_tier {
 };
 
 void sp_tier_init(struct sp_tier *tier, enum sp_block_state state);
-
-// Makes a tier for blocks with one fence each, all of one stream.
-static inline void sp_tier_init_with_calendar(struct sp_tier *tier, struct sp_calendar *calendar) {
-    sp_tier_init(tier, SP_BLOCK_FREE);
-    tier->calendar = calendar;
-}
 
 // Puts a block in, merged with its neighbours of the same tier. Returns the merged block.
 struct sp_block *sp_tier_insert(struct sp_tier *tier, struct sp_block *block);

@@ -11,7 +11,6 @@
 #include "region/held.h"
 #include "region/lane.h"
 #include "region/retain.h"
-#include "region/stitch.h"
 #include "supply/defer.h"
 #include "supply/remap.h"
 #include "tell/statistic.h"
@@ -43,8 +42,6 @@ struct attribute {
     void (*reset)(struct sp_pool *pool);
 };
 
-// ----------------------------------------------------------------------------------------- reading
-
 static uint64_t virtual_memory(const struct sp_pool *pool) {
     return sp_vmm_provider(&pool->device->vmm)->joins;
 }
@@ -52,8 +49,6 @@ static uint64_t virtual_memory(const struct sp_pool *pool) {
 static uint64_t promises(const struct sp_pool *pool) {
     return (uint64_t)sp_pool_promises(pool);
 }
-
-// ----------------------------------------------------------------------------------------- writing
 
 static void reset_reserved_high(struct sp_pool *pool) {
     sp_store_relaxed(&pool->reserved_high, sp_load_relaxed(&pool->reserved));
@@ -107,12 +102,15 @@ static poolError_t set_reaper(struct sp_pool *pool, uint64_t number) {
     return poolSuccess;
 }
 
+// While there was no delay, memory in use was not counted by intervals.
 static poolError_t set_release_delay(struct sp_pool *pool, uint64_t synchronizes) {
-    sp_retain_set_delay(pool, synchronizes);
+    sp_lock_acquire(&pool->lock);
+    if (synchronizes == 0 || !sp_retain_has_delay(pool))
+        sp_retain_forget(pool);
+    sp_store_relaxed(&pool->retain.release_delay, synchronizes);
+    sp_lock_release(&pool->lock);
     return poolSuccess;
 }
-
-// --------------------------------------------------------------------------------------- the table
 
 #define FIELD(type, name)  .field = (type), .offset = offsetof(struct sp_pool, name)
 #define FIGURE(type, name) FIELD(type, name), .is_figure = true
@@ -167,8 +165,6 @@ static const struct attribute *find(enum poolMemPoolAttr number) {
     return NULL;
 }
 
-// --------------------------------------------------------------------------------------- the field
-
 static uint64_t load(const struct sp_pool *pool, const struct attribute *entry) {
     const char *field = (const char *)pool + entry->offset;
     switch (entry->field) {
@@ -204,8 +200,6 @@ static void store(struct sp_pool *pool, const struct attribute *entry, uint64_t 
     }
 }
 
-// ------------------------------------------------------------------------------ the program's type
-
 // Tells an int from a uint64_t by the public list. Numbers that aren't listed are statistics, and
 // uint64_t.
 static bool is_int(enum poolMemPoolAttr number) {
@@ -231,16 +225,6 @@ static uint64_t value_at(enum poolMemPoolAttr number, const void *value) {
     return wide;
 }
 
-static void put_at(enum poolMemPoolAttr number, void *value, uint64_t wide) {
-    int narrow = (int)wide;
-    if (is_int(number))
-        memcpy(value, &narrow, sizeof narrow);
-    else
-        memcpy(value, &wide, sizeof wide);
-}
-
-// --------------------------------------------------------------------------------------- the calls
-
 void sp_attributes_init(struct sp_pool *pool) {
     for (size_t i = 0; i < ATTRIBUTES; i++)
         store(pool, &table[i], table[i].initial);
@@ -257,7 +241,11 @@ poolError_t sp_attributes_get(struct sp_pool *pool, enum poolMemPoolAttr attribu
         number = entry->read ? entry->read(pool) : load(pool, entry);
     else if (!sp_statistic_read(pool, attribute, &number))
         return sp_fail(poolErrorInvalidValue, "%d is not a pool attribute", (int)attribute);
-    put_at(attribute, value, number);
+    int narrow = (int)number;
+    if (is_int(attribute))
+        memcpy(value, &narrow, sizeof narrow);
+    else
+        memcpy(value, &number, sizeof number);
     return poolSuccess;
 }
 

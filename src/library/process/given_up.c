@@ -33,11 +33,6 @@ static int compare_slot(const void *slot, const struct sp_tree_node *node) {
     return *(const uint32_t *)slot <= lane_of(node)->stream->slot ? -1 : 1;
 }
 
-static struct sp_lane *first_of_slot(const struct sp_tree *tree, uint32_t slot) {
-    const struct sp_tree_node *node = sp_tree_lower_bound(tree, &slot, compare_slot);
-    return node ? lane_of(node) : NULL;
-}
-
 void sp_given_up_init(struct sp_device *device) {
     sp_list_init(&device->due);
     sp_tree_init(&device->awaited[COMPLETION], compare_lanes);
@@ -66,11 +61,6 @@ static bool note_tier(const struct sp_pool *pool, const struct sp_tier *tier) {
 }
 
 // ---------------------------------------------- due, waiting, resting: with the device's lock held
-
-static void make_due(struct sp_pool *pool) {
-    if (sp_list_empty(&pool->given_up.due))
-        sp_list_push_back(&pool->device->due, &pool->given_up.due);
-}
 
 // Lanes are added by threads that free what is live, so under the pool's lock; none of these is
 // awaited yet.
@@ -112,21 +102,24 @@ static bool try_to_wait(struct sp_pool *pool) {
     return noted;
 }
 
+// Has the next thread that looks for pools that are due look at this one, whatever it waits for.
 static void wake_locked(struct sp_pool *pool) {
     stop_waiting(pool);
-    make_due(pool);
+    if (sp_list_empty(&pool->given_up.due))
+        sp_list_push_back(&pool->device->due, &pool->given_up.due);
 }
 
 // Wakes the pools whose lanes wait for numbers that are complete. In each slot the first lane waits
 // for the lowest number.
 static void wake_completed_in(struct sp_tree *tree, bool (*is_complete)(struct sp_fence fence)) {
-    struct sp_lane *lane = first_of_slot(tree, 0);
-    while (lane) {
-        uint32_t slot = lane->stream->slot;
-        bool woken = is_complete((struct sp_fence){slot, lane->awaits});
-        if (woken)
+    const struct sp_tree_node *node;
+    for (uint32_t slot = 0; (node = sp_tree_lower_bound(tree, &slot, compare_slot));) {
+        const struct sp_lane *lane = lane_of(node);
+        slot = lane->stream->slot;
+        if (is_complete((struct sp_fence){slot, lane->awaits}))
             wake_locked(lane->pool);
-        lane = first_of_slot(tree, woken ? slot : slot + 1);
+        else
+            slot++;
     }
 }
 
@@ -173,16 +166,10 @@ static void take_apart(struct sp_pool *pool) {
     sp_device_relist_locked(pool, true);
     bool waits = sp_is_done(outcome) && !pool->given_up.woken && try_to_wait(pool);
     if (!waits || (!pool->given_up.waits && !sp_figures_any_used(pool)))
-        make_due(pool);
+        wake_locked(pool);
     sp_lock_release(&device->lock);
     if (was_live && !sp_figures_any_used(pool))
         sp_given_up_reap_pool(device, pool);
-}
-
-// Has the next thread that looks for pools that are due look at this one, whatever it waits for.
-static void look_later_locked(struct sp_pool *pool) {
-    if (pool->stage == SP_POOL_GIVEN_UP)
-        wake_locked(pool);
 }
 
 // A pool on which a walk stands can't be claimed. Nothing wakes one that has become empty, so it is
@@ -190,8 +177,8 @@ static void look_later_locked(struct sp_pool *pool) {
 void sp_given_up_reap_pool(struct sp_device *device, struct sp_pool *pool) {
     sp_lock_acquire(&device->lock);
     bool claimed = sp_given_up_claim_locked(pool);
-    if (!claimed)
-        look_later_locked(pool);
+    if (!claimed && pool->stage == SP_POOL_GIVEN_UP)
+        wake_locked(pool);
     sp_lock_release(&device->lock);
     if (claimed)
         take_apart(pool);
@@ -200,7 +187,8 @@ void sp_given_up_reap_pool(struct sp_device *device, struct sp_pool *pool) {
 void sp_given_up_wake(struct sp_device *device, struct sp_pool *pool) {
     sp_lock_acquire(&device->lock);
     pool->given_up.woken = true;
-    look_later_locked(pool);
+    if (pool->stage == SP_POOL_GIVEN_UP)
+        wake_locked(pool);
     sp_lock_release(&device->lock);
 }
 
@@ -271,20 +259,18 @@ void sp_given_up_reap_all(struct sp_device *device) {
 // -------------------------------------------------------------------------------------------- pins
 
 bool sp_pin_take(struct sp_pool *pool, poolMemPool_t handle) {
-    struct sp_device *device = pool->device;
-    sp_lock_acquire(&device->lock);
+    sp_lock_acquire(&pool->device->lock);
     bool pinned = sp_load_acquire(&pool->handle) == handle && pool->stage == SP_POOL_IN_USE;
     pool->pins += pinned;
-    sp_lock_release(&device->lock);
+    sp_lock_release(&pool->device->lock);
     return pinned;
 }
 
 void sp_pin_drop(struct sp_pool *pool) {
-    struct sp_device *device = pool->device;
-    sp_lock_acquire(&device->lock);
+    sp_lock_acquire(&pool->device->lock);
     pool->pins--;
     bool given_up = sp_load_acquire(&pool->destroyed);
-    sp_lock_release(&device->lock);
+    sp_lock_release(&pool->device->lock);
     if (given_up)
-        sp_given_up_reap_pool(device, pool);
+        sp_given_up_reap_pool(pool->device, pool);
 }

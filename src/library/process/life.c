@@ -61,9 +61,23 @@ static enum sp_worker_result release_one(struct sp_pool *pool) {
     return released > 0 ? SP_WORKER_PROGRESS : SP_WORKER_REFUSED;
 }
 
+// A pool that was given up is seen to by its end. The next pool in the same struct is looked at
+// instead, if it is served. One that isn't is never pinned here, so its end waits for no visit: the
+// handle is read first, so the pin fails where the struct has another pool by then.
+//
 // The visit makes way for others that map, but after a pause it takes its turn: zombies must not
-// pile up.
-static enum sp_worker_result work_on(struct sp_pool *pool, bool insists) {
+// pile up. One that has to wait for something to complete has the worker woken by the next news. If
+// there are some since it began, they may be what it waits for.
+static enum sp_worker_result visit(struct sp_task *task, bool insists) {
+    struct sp_pool *pool = SP_CONTAINER_OF(task, struct sp_pool, deferred.task);
+    poolMemPool_t handle = sp_load_acquire(&pool->handle);
+    if (!sp_defer_serves(pool)) {
+        atomic_store(&pool->deferred.trim_due, false); // the next synchronise sees to it
+        return SP_WORKER_IDLE;
+    }
+    if (!sp_pin_take(pool, handle))
+        return SP_WORKER_IDLE;
+    uint64_t seen = sp_progress_news(SP_FOUND);
     struct sp_lock *gives = sp_trim_begin_giving(pool->device);
     enum sp_worker_result result = SP_WORKER_BUSY;
     if (insists)
@@ -80,58 +94,13 @@ static enum sp_worker_result work_on(struct sp_pool *pool, bool insists) {
         sp_lock_release(&pool->map_lock);
     }
     sp_trim_end_giving(gives);
-    return result;
-}
-
-// A pool that was given up is seen to by its end. The next pool in the same struct is looked at
-// instead, if it is served. One that isn't is never pinned here, so its end waits for no visit: the
-// handle is read first, so the pin fails where the struct has another pool by then.
-//
-// A visit that has to wait for something to complete has the worker woken by the next news. If
-// there are some since the visit began, they may be what it waits for.
-static enum sp_worker_result visit(struct sp_task *task, bool insists) {
-    struct sp_pool *pool = SP_CONTAINER_OF(task, struct sp_pool, deferred.task);
-    poolMemPool_t handle = sp_load_acquire(&pool->handle);
-    if (!sp_defer_serves(pool)) {
-        atomic_store(&pool->deferred.trim_due, false); // the next synchronise sees to it
-        return SP_WORKER_IDLE;
-    }
-    if (!sp_pin_take(pool, handle))
-        return SP_WORKER_IDLE;
-    uint64_t seen = sp_progress_news(SP_FOUND);
-    enum sp_worker_result result = work_on(pool, insists);
     if (result == SP_WORKER_PENDING && !sp_progress_await_news(seen, sp_worker_wake))
         sp_worker_wake();
     sp_pin_drop(pool);
     return result;
 }
 
-// ----------------------------------------------------------------------------------- the beginning
-
-// Under the device's lock the handle is good as long as the pool is current.
-bool sp_life_make_current(struct sp_pool *pool, poolMemPool_t handle) {
-    sp_lock_acquire(&pool->device->lock);
-    bool is_there = sp_handle_pool(handle) == pool;
-    if (is_there)
-        sp_store_release(&pool->device->current, pool);
-    sp_lock_release(&pool->device->lock);
-    return is_there;
-}
-
-// Returns a struct for a pool, or null without host memory. The device's lock is held.
-static struct sp_pool *take_struct_locked(struct sp_device *device) {
-    struct sp_list *spare = sp_list_pop_front(&device->spare_pools);
-    if (spare)
-        return SP_CONTAINER_OF(spare, struct sp_pool, listing.link);
-    struct sp_pool *pool = aligned_alloc(_Alignof(struct sp_pool), sizeof(struct sp_pool));
-    if (!pool)
-        return NULL;
-    memset(pool, 0, sizeof *pool);
-    pool->device = device;
-    // Once for each struct: the worker may come late, and look at the struct's next pool then.
-    sp_worker_task_init(&pool->deferred.task, visit);
-    return pool;
-}
+// ------------------------------------------------------------------------------- beginning and end
 
 // Makes a struct a new pool. One that was a pool before has no memory and no lanes; its locks are
 // free, its lane table is empty and stays. The device's lock is held, under which late threads look
@@ -162,15 +131,11 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
     atomic_store(&pool->destroyed, false);
     pool->pins = 0;
     for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
-        pool->regions[kind].mapped = 0;
-        pool->regions[kind].rows_from = 0;
-        pool->regions[kind].lanes_most = 0;
-        sp_list_init(&pool->regions[kind].segments);
-        sp_tier_init(&pool->regions[kind].ready, SP_BLOCK_FREE);
-        sp_tier_init(&pool->regions[kind].waiting, SP_BLOCK_FREE);
-        sp_tier_init(&pool->regions[kind].unfenced, SP_BLOCK_FREE);
-        pool->regions[kind].unfenced.apart = true;
-        sp_tier_init(&pool->regions[kind].holes, SP_BLOCK_HOLE);
+        struct sp_region *region = &pool->regions[kind];
+        *region = (struct sp_region){.unfenced.apart = true};
+        region->ready.state = region->waiting.state = region->unfenced.state = SP_BLOCK_FREE;
+        region->holes.state = SP_BLOCK_HOLE;
+        sp_list_init(&region->segments);
     }
     sp_retain_forget(pool);
     pool->rise = (struct sp_rise){0};
@@ -198,7 +163,16 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
 poolError_t sp_life_create(struct sp_device *device, const struct poolMemPoolProps *props,
                            struct sp_pool **created) {
     sp_lock_acquire(&device->lock);
-    struct sp_pool *pool = take_struct_locked(device);
+    struct sp_list *spare = sp_list_pop_front(&device->spare_pools);
+    struct sp_pool *pool = spare ? SP_CONTAINER_OF(spare, struct sp_pool, listing.link)
+                                 : aligned_alloc(_Alignof(struct sp_pool), sizeof *pool);
+    if (pool && !spare) {
+        memset(pool, 0, sizeof *pool);
+        pool->device = device;
+        // Once for each struct: the worker may come late, and look at the struct's next pool then.
+        sp_list_init(&pool->deferred.task.link);
+        pool->deferred.task.visit = visit;
+    }
     if (pool)
         init_locked(pool, props);
     sp_lock_release(&device->lock);
@@ -215,8 +189,6 @@ poolError_t sp_life_create(struct sp_device *device, const struct poolMemPoolPro
     *created = pool;
     return poolSuccess;
 }
-
-// ----------------------------------------------------------------------------------------- the end
 
 bool sp_life_destroy(struct sp_pool *pool, poolMemPool_t handle) {
     struct sp_device *device = pool->device;

@@ -1,12 +1,10 @@
-// The life of a pool: how it is made and made current, what the worker does for it meanwhile, and
-// who may still look at it when it has ended.
+// The life of a pool: how it is made, what the worker does for it meanwhile, and who may still look
+// at it when it has ended.
 //
 // Pools are type-stable: a struct is used again for another pool of its device, never given back to
 // the system, so that a thread that comes late may still look at it. Such a thread can come to its
 // own pool's end, or to the struct's next pool: so it reads nothing but the device, which stays,
 // and atomics; and the handle tells it which pool it is.
-//
-// How a given-up pool ends is said in process/given_up.h.
 #ifndef STREAMPOOL_PROCESS_LIFE_H
 #define STREAMPOOL_PROCESS_LIFE_H
 
@@ -15,10 +13,6 @@
 // Makes a pool. poolErrorMemoryAllocation without host memory, or when too many pools exist.
 poolError_t sp_life_create(struct sp_device *device, const struct poolMemPoolProps *props,
                            struct sp_pool **created);
-
-// Makes the pool behind a handle its device's current one. False, and nothing changed, when another
-// thread has given it up.
-bool sp_life_make_current(struct sp_pool *pool, poolMemPool_t handle);
 
 // Marks the pool behind a handle as given up, and takes it apart if that is possible now. False
 // when another thread has done so already.

@@ -3,7 +3,6 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "base/thread.h"
-#include "order/poll.h"
 #include "region/collect.h"
 #include "region/device.h"
 #include "tell/tell.h"
@@ -16,8 +15,6 @@
 _Atomic bool sp_observe_on;
 
 static const struct sp_observe_table *observer; // written before the flag
-
-// ------------------------------------------------------------------------------------------ begin
 
 void sp_observe_begin(void) {
     static struct sp_observe_host host = {
@@ -37,10 +34,8 @@ void sp_observe_begin(void) {
     sp_store_release(&sp_observe_on, true);
 }
 
-// ------------------------------------------------------------------------------------------- turns
-
-bool sp_observe_wait_for_turn(void) {
-    return observer->take_turn();
+bool sp_observe_take_turn(void) {
+    return sp_observe_is_on() && observer->take_turn();
 }
 
 void sp_observe_give_turn(bool taken) {
@@ -52,7 +47,7 @@ bool sp_observe_records(void) {
     return sp_observe_is_on() && observer->records();
 }
 
-// --------------------------------------------------------------------------- allocations and frees
+// --------------------------------------------------------------- allocations, frees and other acts
 
 // Fills in the facts of a stream that the caller uses. Null for null.
 static const struct sp_observe_stream *facts_of(const struct sp_stream *stream,
@@ -77,12 +72,10 @@ static const struct sp_observe_stream *facts_of(const struct sp_stream *stream,
 void sp_observe_allocated(const void *pointer, uint64_t size, const struct sp_stream *stream,
                           const void *caller) {
     struct sp_observe_stream facts;
-    observer->allocated(pointer, size, facts_of(stream, &facts), caller);
-}
-
-void sp_observe_refused(uint64_t size, const struct sp_stream *stream) {
-    struct sp_observe_stream facts;
-    observer->refused(size, facts_of(stream, &facts));
+    if (pointer)
+        observer->allocated(pointer, size, facts_of(stream, &facts), caller);
+    else
+        observer->refused(size, facts_of(stream, &facts));
 }
 
 struct sp_live_block *sp_observe_freeing(const void *pointer) {
@@ -97,15 +90,6 @@ void sp_observe_freed(struct sp_live_block *block, poolError_t error,
     else
         observer->not_freed(block);
 }
-
-void sp_observe_joined(const void *pointer, const struct sp_stream *other,
-                       const struct sp_stream *stream) {
-    sp_observe_act_on_stream(SP_RECORD_RECORD, pointer, other);
-    sp_observe_act_on_stream(SP_RECORD_WAIT, pointer, stream);
-    sp_observe_act(SP_RECORD_DESTROY_EVENT, pointer, 0);
-}
-
-// -------------------------------------------------------------------------------------- other acts
 
 void sp_observe_act_on_stream(enum sp_observe_action action, const void *event,
                               const struct sp_stream *stream) {
@@ -147,24 +131,17 @@ static void print_summary(FILE *out) {
     sp_tell_print_destroyed(out);
 }
 
-static void print_never_freed(FILE *out) {
-    struct sp_observe_figures live;
-    observer->read(&live);
-    fprintf(out,
-            "streampool: never freed: %" PRIu64 " block%s of %s together; %s at most at once\n",
-            live.blocks, live.blocks == 1 ? "" : "s", sp_tell_bytes(live.bytes).text,
-            sp_tell_bytes(live.bytes_high).text);
-    if (live.unnoted > 0)
-        fprintf(out, "streampool: %" PRIu64 " blocks aren't in these figures: no host memory\n",
-                live.unnoted);
-}
-
+// A destructor runs behind the program's own and its handlers of atexit(), so that what they free
+// counts as freed. It calls no driver. A forked child writes nothing.
+//
 // Where a thread that won't go on holds what the observer's end takes, nothing of the observer may
 // be called any more.
-void sp_observe_print_at_exit(void) {
+__attribute__((destructor)) static void print_at_exit(void) {
     if (!sp_observe_is_on() || sp_fork_is_child())
         return;
     SP_UNCANCELLED;
+    const struct sp_options *asked = sp_options();
+    struct sp_observe_figures live;
     sigset_t pipe; // a reader of standard error that has gone is no reason to end otherwise
     sigemptyset(&pipe);
     sigaddset(&pipe, SIGPIPE);
@@ -172,10 +149,19 @@ void sp_observe_print_at_exit(void) {
     sp_store_relaxed(&sp_observe_on, false);
     if (!observer->end())
         return;
-    if (sp_options()->stats)
+    if (asked->stats)
         print_summary(stderr);
-    if (sp_options()->stats || sp_options()->leaks)
-        print_never_freed(stderr);
-    if (sp_options()->leaks)
+    if (asked->stats || asked->leaks) {
+        observer->read(&live);
+        fprintf(stderr,
+                "streampool: never freed: %" PRIu64 " block%s of %s together; %s at most at once\n",
+                live.blocks, live.blocks == 1 ? "" : "s", sp_tell_bytes(live.bytes).text,
+                sp_tell_bytes(live.bytes_high).text);
+        if (live.unnoted > 0)
+            fprintf(stderr,
+                    "streampool: %" PRIu64 " blocks aren't in these figures: no host memory\n",
+                    live.unnoted);
+    }
+    if (asked->leaks)
         observer->print_leaks(stderr);
 }

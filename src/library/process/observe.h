@@ -16,19 +16,12 @@
 #include "process/observe_table.h"
 
 // Begins to observe if the options ask for it and the observer is there. Called once, by one
-// thread.
+// thread. At the process's end nothing is noted any more, the trace is whole, and what the
+// environment asks for is written: a summary of each pool (STREAMPOOL_STATS), and the blocks that
+// were never freed (STREAMPOOL_LEAKS).
 void sp_observe_begin(void);
 
-// Ends it, at the process's end: nothing is noted any more, and the trace is whole. Writes what the
-// environment asks for, a summary of each pool (STREAMPOOL_STATS) and the blocks that were never
-// freed (STREAMPOOL_LEAKS).
-//
-// That is a destructor of the library, which runs behind the program's own and its handlers of
-// atexit(), so that what they free counts as freed. It calls no driver. A forked child writes
-// nothing.
-void sp_observe_print_at_exit(void);
-
-// The flag is written by the two above. Calls that found it set may come behind the end.
+// Calls that found it set may come behind the end.
 extern _Atomic bool sp_observe_on;
 static inline bool sp_observe_is_on(void) {
     return sp_load_acquire(&sp_observe_on);
@@ -36,10 +29,7 @@ static inline bool sp_observe_is_on(void) {
 
 // Returns true when the caller got its turn, which it then gives back; false also when its thread
 // has the turn already.
-bool sp_observe_wait_for_turn(void);
-static inline bool sp_observe_take_turn(void) {
-    return sp_observe_is_on() && sp_observe_wait_for_turn();
-}
+bool sp_observe_take_turn(void);
 void sp_observe_give_turn(bool taken);
 
 // True while a trace is recorded. A call that waits for work then waits before it takes its turn
@@ -47,10 +37,9 @@ void sp_observe_give_turn(bool taken);
 bool sp_observe_records(void);
 
 // The calls from here to the next line are for a process that is observed. The stream is null where
-// the driver told none.
+// the driver told none; and the pointer where the allocation was refused.
 void sp_observe_allocated(const void *pointer, uint64_t size, const struct sp_stream *stream,
                           const void *caller);
-void sp_observe_refused(uint64_t size, const struct sp_stream *stream);
 
 // Takes the block of a free that is about to be made out of the table. Null for a pointer that
 // isn't known.
@@ -60,12 +49,6 @@ struct sp_live_block *sp_observe_freeing(const void *pointer);
 // failed, by its error.
 void sp_observe_freed(struct sp_live_block *block, poolError_t error,
                       const struct sp_stream *stream);
-
-// Notes of a free that is about to be noted on a stream that it was behind another one's work too:
-// as an event there, at the block's address, that the first stream waits for. So a trace has more
-// order than the program.
-void sp_observe_joined(const void *pointer, const struct sp_stream *other,
-                       const struct sp_stream *stream);
 
 // ------------------------------------------------------------------------------------------------
 

@@ -20,25 +20,19 @@ static const struct sp_observe_table *refuse(const char *file, const char *why) 
     return NULL;
 }
 
-// The loader's own words name the file once more.
-static const char *loaders_words(const char *path) {
-    const char *words = dlerror();
-    size_t length = strlen(path);
-    if (!words)
-        return "it could not be loaded";
-    return strncmp(words, path, length) == 0 && strncmp(words + length, ": ", 2) == 0
-               ? words + length + 2
-               : words;
-}
-
 const struct sp_observe_table *sp_observe_load(const struct sp_observe_host *host) {
     __typeof__(sp_observe_table) *find = NULL;
     char path[PATH_MAX];
     if (!sp_driver_path_beside(OBSERVER, path))
         return refuse(OBSERVER, "the folder of the library is unknown");
     void *file = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!file)
-        return refuse(path, loaders_words(path));
+    if (!file) {
+        const char *words = dlerror(); // they name the file once more
+        size_t length = strlen(path);
+        if (words && strncmp(words, path, length) == 0 && strncmp(words + length, ": ", 2) == 0)
+            words += length + 2;
+        return refuse(path, words ? words : "it could not be loaded");
+    }
     void *symbol = dlsym(file, SP_OBSERVE_ENTRY);
     memcpy(&find, &symbol, sizeof find);
     const struct sp_observe_table *table = find ? find(host) : NULL;

@@ -1,4 +1,3 @@
-// A pool's promises: what is counted of them. And what the end of a promise brings about.
 #include "process/promises.h"
 
 #include "base/thread.h"

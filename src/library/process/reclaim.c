@@ -130,10 +130,8 @@ bool sp_reclaim_await_frees(struct sp_device *device, size_t bytes) {
     return sp_progress_news(SP_FOUND) != before;
 }
 
-// ----------------------------------------------------------------------------- after a synchronise
-
 void sp_reclaim_after_synchronize(const struct sp_stream *stream) {
-    if (!sp_reclaim_sees_synchronizes())
+    if (!sp_load_relaxed(&sp_reclaim_saw_synchronize))
         sp_store_relaxed(&sp_reclaim_saw_synchronize, true);
     struct sp_device *device = NULL;
     while ((device = sp_device_next(device))) {

@@ -1,6 +1,5 @@
 // Reclaiming: taking memory back from all pools of a device, for one of them or for the driver.
-//
-// Each walks the pools, and sees to those that are given up when the walk is over.
+// Each function sees to those that are given up when its walk of the pools is over.
 #ifndef STREAMPOOL_PROCESS_RECLAIM_H
 #define STREAMPOOL_PROCESS_RECLAIM_H
 
@@ -38,16 +37,11 @@ bool sp_reclaim_give(struct sp_device *device, size_t bytes, bool all);
 // True when some have completed. No capture is harmed.
 bool sp_reclaim_await_frees(struct sp_device *device, size_t bytes);
 
-// ------------------------------------------------------------------------------------ synchronises
-
 // After a synchronise of a stream (null: of a whole context): applies release thresholds, takes
 // given-up pools apart.
 void sp_reclaim_after_synchronize(const struct sp_stream *stream);
 
-// Tells whether the program synchronises through the library at all.
+// True once the program has synchronised through the library.
 extern _Atomic bool sp_reclaim_saw_synchronize;
-static inline bool sp_reclaim_sees_synchronizes(void) {
-    return sp_load_relaxed(&sp_reclaim_saw_synchronize);
-}
 
 #endif

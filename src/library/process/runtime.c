@@ -7,7 +7,6 @@
 #include "process/given_up.h"
 #include "process/life.h"
 #include "process/observe.h"
-#include "process/reclaim.h"
 
 _Atomic bool sp_runtime_started;
 _Atomic bool sp_runtime_plain;
@@ -44,11 +43,6 @@ static poolError_t start_locked(void) {
     sp_store_release(&sp_runtime_started, true);
     sp_store_release(&sp_runtime_plain, !sp_observe_is_on());
     return poolSuccess;
-}
-
-// It stands here so that a program with the static library has it by whatever it calls.
-__attribute__((destructor)) static void end(void) {
-    sp_observe_print_at_exit();
 }
 
 poolError_t sp_runtime_start(void) {
@@ -117,7 +111,11 @@ static poolError_t open_locked(struct sp_device *device, int ordinal) {
                        ordinal);
     if (!sp_is_done(outcome))
         return sp_fail_outcome(outcome, "opening the device");
-    sp_device_init(device);
+    sp_list_init(&device->held.lanes);
+    sp_list_init(&device->pools);
+    sp_list_init(&device->spare_pools);
+    sp_list_init(&device->holders[SP_HOLDERS_IN_USE]);
+    sp_list_init(&device->holders[SP_HOLDERS_GIVEN_UP]);
     sp_given_up_init(device);
     sp_space_init(&device->space, &device->vmm, (size_t)sp_options()->address_space);
     const struct poolMemPoolProps props = {.allocType = poolMemAllocationTypePinned,

@@ -6,7 +6,6 @@
 #ifndef STREAMPOOL_PROCESS_RUNTIME_H
 #define STREAMPOOL_PROCESS_RUNTIME_H
 
-#include "base/thread.h"
 #include "region/device.h"
 
 extern _Atomic bool sp_runtime_started;

@@ -3,14 +3,6 @@
 struct sp_device sp_devices[SP_MAX_DEVICES];
 int sp_device_count;
 
-void sp_device_init(struct sp_device *device) {
-    sp_list_init(&device->held.lanes);
-    sp_list_init(&device->pools);
-    sp_list_init(&device->spare_pools);
-    sp_list_init(&device->holders[SP_HOLDERS_IN_USE]);
-    sp_list_init(&device->holders[SP_HOLDERS_GIVEN_UP]);
-}
-
 bool sp_device_exists(int ordinal) {
     return ordinal >= 0 && ordinal < sp_device_count;
 }

@@ -43,9 +43,6 @@ struct sp_device {
 extern int sp_device_count;
 bool sp_device_exists(int ordinal);
 
-// Makes the lists of a device that is opened.
-void sp_device_init(struct sp_device *device);
-
 // The device, without opening it. Null when the device isn't open yet, or is none.
 extern __attribute__((visibility("hidden"))) struct sp_device sp_devices[SP_MAX_DEVICES];
 static inline struct sp_device *sp_device_at(int ordinal) {

@@ -70,8 +70,10 @@ static void init_locked(struct sp_lane *lane, struct sp_pool *pool, struct sp_st
     sp_list_init(&lane->link);
     sp_list_init(&lane->legacy_link);
     for (int i = 0; i < SP_REGION_COUNT && lane->unfenced; i++) {
-        sp_tier_init_with_calendar(&lane->tiers[i], &lane->due);
-        sp_tier_init_with_calendar(&lane->unfenced[i], &lane->covered);
+        sp_tier_init(&lane->tiers[i], SP_BLOCK_FREE);
+        sp_tier_init(&lane->unfenced[i], SP_BLOCK_FREE);
+        lane->tiers[i].calendar = &lane->due;
+        lane->unfenced[i].calendar = &lane->covered;
     }
 }
 

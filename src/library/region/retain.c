@@ -82,14 +82,6 @@ void sp_retain_forget(struct sp_pool *pool) {
     keep->held = keep->below = keep->left = 0;
 }
 
-// While there was no delay, memory in use was not counted by intervals.
-void sp_retain_set_delay(struct sp_pool *pool, uint64_t synchronizes) {
-    sp_lock_acquire(&pool->lock);
-    if (synchronizes == 0 || !sp_retain_has_delay(pool))
-        sp_retain_forget(pool);
-    sp_store_relaxed(&pool->retain.release_delay, synchronizes);
-    sp_lock_release(&pool->lock);
-}
 
 void sp_retain_primed(struct sp_pool *pool, uint64_t bytes) {
     struct sp_retain *keep = &pool->retain;

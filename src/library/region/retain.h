@@ -40,10 +40,8 @@ void sp_retain_begin_interval(struct sp_pool *pool);
 // Forgets what was in use up to now.
 void sp_retain_forget(struct sp_pool *pool);
 
-void sp_retain_set_delay(struct sp_pool *pool, uint64_t synchronizes);
-
-// With the pool's lock held: so many bytes were primed; no more than so many of these are wanted
-// still; the pool's free memory is what was mapped ahead.
+// With the pool's lock held: notes that so many bytes were primed, or that no more than so many of
+// these are wanted still; and tells whether the pool's free memory is what was mapped ahead.
 void sp_retain_primed(struct sp_pool *pool, uint64_t bytes);
 void sp_retain_no_more_than(struct sp_pool *pool, uint64_t bytes);
 bool sp_retain_is_primed(const struct sp_pool *pool);

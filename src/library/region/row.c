@@ -73,7 +73,7 @@ bool sp_row_is_possible(const struct sp_request *request) {
 // Through all segments, or from an address in one of them on. True when it came to the end.
 static bool look_through(struct sp_region *region, struct sp_rows_search *rows) {
     SP_LIST_FOR_EACH_OF(struct sp_segment, segment, link, &region->segments) {
-        if (rows->from != 0 && !sp_chain_covers(&segment->chain, rows->from))
+        if (rows->from != 0 && rows->from - segment->chain.address >= segment->chain.size)
             continue;
         if (!sp_rows_find(&segment->chain, rows))
             return false;

@@ -36,7 +36,8 @@ static void script(struct scripted *scripted, unsigned length, const enum sp_wor
     *scripted = (struct scripted){.length = length};
     for (unsigned i = 0; i < length; i++)
         scripted->script[i] = lines[i];
-    sp_worker_task_init(&scripted->task, play);
+    sp_list_init(&scripted->task.link);
+    scripted->task.visit = play;
 }
 
 #define SCRIPT(scripted, ...)                                                                      \

@@ -22,7 +22,8 @@ static struct sp_block *blocks[2 * BLOCKS]; // every second one goes into the ti
 static int setup(void **state) {
     (void)state;
     sp_calendar_init(&calendar);
-    sp_tier_init_with_calendar(&tier, &calendar);
+    sp_tier_init(&tier, SP_BLOCK_FREE);
+    tier.calendar = &calendar;
     if (!sp_chain_open(&chain, UINT64_C(1) << 40, 2 * BLOCKS * UNIT))
         return -1;
     blocks[0] = chain.first;

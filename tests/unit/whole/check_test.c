@@ -232,14 +232,14 @@ static void a_block_in_a_tier_that_its_fences_forbid_is_found(void **state) {
     lane->unfenced[SP_REGION_LARGE].bytes++;
     assert_wrong("lane's tier");
     lane->unfenced[SP_REGION_LARGE].bytes--;
-    sp_calendar_remove(own);
+    sp_list_remove(&own->fences.link);
     assert_wrong("calendar of what is covered");
     sp_calendar_add(&lane->due, own);
     assert_wrong("calendar of what is due");
-    sp_calendar_remove(own);
+    sp_list_remove(&own->fences.link);
     sp_list_push_back(&lane->covered.buckets[SP_CALENDAR_BUCKETS - 1], &own->fences.link);
     assert_wrong("calendar of what is covered");
-    sp_calendar_remove(own);
+    sp_list_remove(&own->fences.link);
     sp_calendar_add(&lane->covered, own);
     fixture_check(pool);
 }
