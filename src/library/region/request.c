@@ -3,8 +3,8 @@
 #include "order/action.h"
 #include "order/mark.h"
 #include "region/device.h"
-#include "region/segment.h"
 #include "region/lane.h"
+#include "region/segment.h"
 #include "region/settle.h"
 
 // Up to which rule its policies let a request have memory without a wait.
