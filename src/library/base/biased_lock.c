@@ -123,7 +123,7 @@ static void count_contention(struct sp_biased_lock *lock, bool contended) {
 void sp_biased_lock_acquire_shared(struct sp_biased_lock *lock) {
     if (sp_this_thread == &nobody && sp_load_acquire(&enabled))
         begin_thread();
-    bool contended = sp_lock_acquire_counted(&lock->shared);
+    bool contended = sp_lock_acquire(&lock->shared);
     count_contention(lock, contended || (CHANGE_COUNTS && lock->last != sp_this_thread));
     struct sp_lock_owner *owner = sp_load_relaxed(&lock->owner);
     if (owner)

@@ -62,7 +62,7 @@ static inline bool sp_lock_try(struct sp_lock *lock) {
 }
 
 // Takes the lock. True when another thread held it at first.
-static inline bool sp_lock_acquire_counted(struct sp_lock *lock) {
+static inline bool sp_lock_acquire(struct sp_lock *lock) {
     sp_lock_schedule_point();
     uint32_t expected = SP_LOCK_FREE;
     bool taken = atomic_compare_exchange_strong_explicit(
@@ -70,10 +70,6 @@ static inline bool sp_lock_acquire_counted(struct sp_lock *lock) {
     if (__builtin_expect(!taken, 0))
         sp_lock_acquire_contended(lock);
     return !taken;
-}
-
-static inline void sp_lock_acquire(struct sp_lock *lock) {
-    (void)sp_lock_acquire_counted(lock);
 }
 
 // True when some thread holds the lock just now. A hint.
