@@ -2,7 +2,6 @@
 
 #include "calls/sight.h"
 #include "order/indirect.h"
-#include "order/mark.h"
 #include "order/poll.h"
 #include "region/ask.h"
 #include "region/device.h"

@@ -82,7 +82,6 @@ void sp_retain_forget(struct sp_pool *pool) {
     keep->held = keep->below = keep->left = 0;
 }
 
-
 void sp_retain_primed(struct sp_pool *pool, uint64_t bytes) {
     struct sp_retain *keep = &pool->retain;
     sp_store_relaxed(&keep->primed, sp_max(sp_load_relaxed(&keep->primed), bytes));
