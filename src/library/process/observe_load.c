@@ -31,7 +31,9 @@ const struct sp_observe_table *sp_observe_load(const struct sp_observe_host *hos
         size_t length = strlen(path);
         if (words && strncmp(words, path, length) == 0 && strncmp(words + length, ": ", 2) == 0)
             words += length + 2;
-        return refuse(path, words ? words : "it could not be loaded");
+        refuse(path, words ? words : "it could not be loaded");
+        dlerror(); // the loader frees its words
+        return NULL;
     }
     void *symbol = dlsym(file, SP_OBSERVE_ENTRY);
     memcpy(&find, &symbol, sizeof find);
