@@ -310,28 +310,27 @@ static const struct step {
     {FIRST, has_one_page, NULL, SP_LADDER_HOST, false},
 };
 
-static struct sp_outcome climb_for(const struct sp_miss *miss, unsigned parts, uint64_t *address) {
-    return is_small(miss) ? take_from_new_slab(miss, parts, address)
-                          : take_large(miss, parts, address);
-}
-
 // Returns the last climb's outcome where none has any.
 static struct sp_outcome serve(const struct sp_miss *miss, unsigned look, uint64_t *address) {
     struct sp_outcome lacking = sp_outcome_done();
+    struct sp_miss wanted = *miss;
     for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
         const struct step *step = &steps[i];
         if (!(step->looks & look) || !step->when(miss))
             continue;
-        struct sp_miss wanted = step->alone ? alone(miss) : *miss;
-        // that it was forbidden to grow is no lack of memory
-        wanted.lacked = lacking.cause == SP_FORBIDDEN ? sp_outcome_done() : lacking;
-        struct sp_outcome outcome =
-            step->take ? step->take(&wanted, address)
-                       : climb_for(&wanted, look == AGAIN ? SP_LADDER_AGAIN : step->parts, address);
+        unsigned parts = look == AGAIN ? SP_LADDER_AGAIN : step->parts;
+        wanted.alone = miss->alone || step->alone;
+        struct sp_outcome outcome = step->take ? step->take(&wanted, address)
+                                    : is_small(&wanted)
+                                        ? take_from_new_slab(&wanted, parts, address)
+                                        : take_large(&wanted, parts, address);
         if (*address || !(sp_is_done(outcome) || sp_outcome_lacks_memory(outcome)))
             return outcome;
-        if (!sp_is_done(outcome))
+        if (!sp_is_done(outcome)) {
             lacking = outcome;
+            // that it was forbidden to grow is no lack of memory
+            wanted.lacked = outcome.cause == SP_FORBIDDEN ? sp_outcome_done() : outcome;
+        }
     }
     return lacking;
 }

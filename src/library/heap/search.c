@@ -62,7 +62,7 @@ static struct sp_block *find_in_group(struct sp_leaf *leaf, size_t unit, uint8_t
     }
     uint8_t most = 0;
     for (at = group << SP_GROUP_SHIFT; at < end; at++)
-        most = (uint8_t)sp_max(most, leaf->free[at]);
+        most = leaf->free[at] > most ? leaf->free[at] : most; // eight and more at once
     leaf->free_most[group] = most;
     return NULL;
 }
@@ -190,7 +190,7 @@ static bool walk_leaf(struct walk *walk, size_t unit, uint8_t least) {
     }
     leaf->rows_most = 0;
     for (size_t i = 0; i < units; i++)
-        leaf->rows_most = (uint8_t)sp_max(leaf->rows_most, leaf->rows[i]);
+        leaf->rows_most = leaf->rows[i] > leaf->rows_most ? leaf->rows[i] : leaf->rows_most;
     return true;
 }
 
