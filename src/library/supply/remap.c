@@ -101,7 +101,7 @@ static bool choose_locked(const struct sp_request *request, struct plan *plan) {
 static struct sp_outcome add_fresh(const struct sp_request *request, struct plan *plan) {
     struct sp_pool *pool = request->pool;
     uint64_t left = plan->pieces.missing;
-    if (left == 0)
+    if (left == 0 || plan->fresh)
         return sp_outcome_done();
     sp_growth_note(pool, request->size);
     struct sp_outcome outcome = sp_grow_aside(pool, left, &plan->fresh);
@@ -280,8 +280,8 @@ static struct sp_outcome wait_for_pieces(struct sp_request *request, const struc
 }
 
 // A wait can block, so the map lock is given back for it: what is set aside stays so, and its
-// extents with it. No stream is made to wait for what the limit then forbids. A request that could
-// grow as well takes no longer for it than any other such one.
+// extents with it. New memory comes first: no stream is made to wait for what then can't be had. A
+// request that could grow as well takes no longer for it than any other such one.
 struct sp_outcome sp_remap_behind_waits(struct sp_request *request, struct sp_block **block) {
     struct sp_pool *pool = request->pool;
     bool held = request->bound == SP_BOUND_HOLDS;
@@ -299,10 +299,13 @@ struct sp_outcome sp_remap_behind_waits(struct sp_request *request, struct sp_bl
                    sp_round_up(plan.pieces.missing, pool->device->vmm.granule) <= room &&
                    set_aside_locked(request, &plan);
         sp_lock_release(&pool->lock);
+        if (prepared)
+            outcome = add_fresh(request, &plan);
         sp_pool_end_mapping(pool);
     }
     if (prepared) {
-        outcome = wait_for_pieces(request, &plan);
+        if (sp_is_done(outcome))
+            outcome = wait_for_pieces(request, &plan);
         sp_pool_begin_mapping(pool);
         if (sp_is_done(outcome))
             outcome = stitch_mapping(request, &plan, block);

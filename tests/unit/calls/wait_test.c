@@ -438,6 +438,27 @@ static void so_has_another_stream_by_waiting(void **state) {
     fixture_check(half);
 }
 
+// The wait would be in vain: what new memory the block lacks can't be had.
+static void a_request_that_is_refused_has_made_no_stream_wait(void **state) {
+    (void)state;
+    void *block = NULL;
+    void *freed = fixture_malloc(pool, MIB(64), a);
+    simulated_work(a);
+    fixture_free(freed, a);
+    assert_done(sp_mark_record(fixture_stream(a)));
+    uint64_t reserved = fixture_reserved(pool);
+    simcudaFailCall("cuMemCreate", 1, simcudaFaultOnwards, CUDA_ERROR_OUT_OF_MEMORY);
+    assert_int_equal(poolMallocFromPoolAsync(&block, MIB(128), pool, b), poolErrorMemoryAllocation);
+    simcudaFailClear();
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatWaitsInserted), 0);
+    assert_int_equal(sp_driver->cuStreamQuery(b), CUDA_SUCCESS);
+    assert_int_equal(fixture_reserved(pool), reserved);
+    fixture_check(pool);
+    block = fixture_malloc(pool, MIB(128), b); // now it is served, by a wait or by new memory
+    fixture_free(block, b);
+    fixture_check(pool);
+}
+
 static void as_long_as_the_device_gives_more_pages_are_left_to_small_blocks(void **state) {
     (void)state;
     poolMemPool_t wide = fixture_pool();
@@ -586,6 +607,7 @@ int main(void) {
         wait_test(pages_that_lie_in_one_piece_are_mapped_nowhere_else),
         wait_test(small_blocks_have_the_pages_beside_it),
         wait_test(so_has_another_stream_by_waiting),
+        wait_test(a_request_that_is_refused_has_made_no_stream_wait),
         wait_test(as_long_as_the_device_gives_more_pages_are_left_to_small_blocks),
         wait_test(a_request_waits_behind_the_legacy_stream_for_memory_of_another_region),
         wait_test(a_request_waits_behind_the_legacy_stream_for_what_two_streams_hold_back),
