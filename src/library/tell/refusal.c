@@ -107,9 +107,10 @@ static void advise_for_pending(const struct sp_shortage *shortage, struct sp_tex
         sp_text_add(text, "what is pending took longer than HostWaitMax (%.3f ms)",
                     (double)most / 1e6);
     else if (ordered && policy && flags != 0)
-        sp_text_add(text, "without %s the stream could wait for what is pending",
-                    flags & poolMallocSameStreamOnly ? "poolMallocSameStreamOnly"
-                                                     : "poolMallocNoInsertedWaits");
+        sp_text_add(text, "without %s%s%s the stream could wait for what is pending",
+                    flags & poolMallocSameStreamOnly ? "poolMallocSameStreamOnly" : "",
+                    flags & (flags - 1) ? " and " : "",
+                    flags & poolMallocNoInsertedWaits ? "poolMallocNoInsertedWaits" : "");
     else
         advise_wait(shortage, SP_PENDING, text);
 }
@@ -212,8 +213,9 @@ static void advise_for_growth(const struct sp_shortage *shortage, struct sp_text
         sp_text_add(text,
                     "the driver lacks memory for its own ends: poolMemPoolTrimTo gives some back");
     else if (shortage->lack != SP_LACK_DEVICE && growth > left)
-        sp_text_add(text, "a pool with a maxSize that is larger by %s has room for it%s",
+        sp_text_add(text, "a pool with a maxSize that is larger by %s has room for it%s%s",
                     sp_text_bytes(growth - left).text,
+                    is_forbidden ? ", without poolMallocNoGrowth" : "",
                     shortage->on_device < growth ? ", once the device has as much free" : "");
     else if (shortage->lack == SP_LACK_LIMIT && growth <= shortage->on_device)
         sp_text_add(text, "the limit leaves enough for that by now: another try may do");
@@ -250,7 +252,8 @@ static void advise_for_pieces(const struct sp_shortage *shortage, struct sp_text
     else if (is_fixed && may_join && climb.pieces == 0)
         sp_text_add(text,
                     "without poolMallocFixed the pool could map its free pieces side by side");
-    else if (could_grow(shortage))
+    else if (could_grow(shortage) ||
+             (shortage->lack == SP_LACK_LIMIT && growth_at_last(shortage) <= shortage->on_device))
         advise_for_growth(shortage, text);
     else if (!advise_trims(shortage, text))
         sp_text_add(text,

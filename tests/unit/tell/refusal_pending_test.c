@@ -70,6 +70,10 @@ static void a_pool_that_may_not_ask_is_advised_to_wait_in_the_stream(void **stat
     advises("without poolMallocNoInsertedWaits the stream could wait for what is pending");
     refuse(MIB(32), b, poolMallocSameStreamOnly);
     advises("without poolMallocSameStreamOnly the stream could wait for what is pending");
+    refuse(MIB(32), b, poolMallocSameStreamOnly | poolMallocNoInsertedWaits);
+    advises(
+        "without poolMallocSameStreamOnly and poolMallocNoInsertedWaits the stream could wait for "
+        "what is pending");
 }
 
 static void the_legacy_stream_is_told_by_its_name(void **state) {

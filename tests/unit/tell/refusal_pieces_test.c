@@ -10,7 +10,8 @@
 #include "unit/fixture/refusal.h"
 #include "unit/outcomes.h"
 
-static void pinned_pieces_are_told_and_that_nothing_but_freeing_helps(void **state) {
+static void
+pinned_pieces_are_told_and_that_a_larger_limit_helps_or_nothing_but_freeing(void **state) {
     (void)state;
     fill_with(HALF);
     for (size_t i = 0; i < HALVES; i += 2)
@@ -20,8 +21,15 @@ static void pinned_pieces_are_told_and_that_nothing_but_freeing_helps(void **sta
         "free here 32.0 MiB (largest piece 2.0 MiB), pending 0 bytes, unfenced 0 bytes, pinned "
         "in pieces "
         "32.0 MiB");
-    advises("what is free is in pieces beside blocks in use, so nothing but freeing helps");
+    advises("a pool with a maxSize that is larger by 24.0 MiB has room for it");
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatPinnedBytes), MIB(32));
+    CUdeviceptr others = 0;
+    size_t left, total;
+    assert_int_equal(sp_driver->cuMemGetInfo(&left, &total), CUDA_SUCCESS);
+    assert_int_equal(sp_driver->cuMemAlloc(&others, left - MIB(8)), CUDA_SUCCESS);
+    refuse(MIB(24), a, 0);
+    advises("what is free is in pieces beside blocks in use, so nothing but freeing helps");
+    assert_int_equal(sp_driver->cuMemFree(others), CUDA_SUCCESS);
 }
 
 static void pieces_that_could_be_mapped_side_by_side_are_told(void **state) {
@@ -193,7 +201,7 @@ static void a_fixed_block_has_no_use_for_pinned_pieces(void **state) {
     for (size_t i = 0; i < HALVES; i += 2)
         drop(i, a);
     refuse(MIB(8), a, poolMallocFixed);
-    advises("what is free is in pieces beside blocks in use, so nothing but freeing helps");
+    advises("a pool with a maxSize that is larger by 8.0 MiB has room for it");
 }
 
 // Where growth is forbidden, and there is no room for it either.
@@ -202,7 +210,9 @@ static void a_request_that_may_not_grow_beyond_the_limit_is_told_of_that(void **
     fixture_malloc(pool, MIB(40), a);
     refuse(MIB(40), a, poolMallocNoGrowth);
     says("poolMallocNoGrowth forbids to grow by 40.0 MiB;");
-    advises("a pool with a maxSize that is larger by 16.0 MiB has room for it");
+    advises(
+        "a pool with a maxSize that is larger by 16.0 MiB has room for it, without "
+        "poolMallocNoGrowth");
 }
 
 static void expect_it_is_enough(size_t limit, size_t size, CUstream stream) {
@@ -379,7 +389,7 @@ static void pieces_of_a_fixed_extent_are_in_pieces(void **state) {
     fixture_synchronize(a);
     refuse(MIB(40), b, 0);
     says("free here 48.0 MiB (largest piece 32.0 MiB)");
-    advises("what is free is in pieces beside blocks in use, so nothing but freeing helps");
+    advises("a pool with a maxSize that is larger by 40.0 MiB has room for it");
     fixture_free(second, a);
     fixture_synchronize(a);
     assert_non_null(fixture_malloc(pool, MIB(40), b)); // as it was said
@@ -420,7 +430,7 @@ static void pieces_of_a_pool_that_could_grow_are_not_the_last_word(void **state)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(pinned_pieces_are_told_and_that_nothing_but_freeing_helps),
+        TEST(pinned_pieces_are_told_and_that_a_larger_limit_helps_or_nothing_but_freeing),
         TEST(pieces_that_could_be_mapped_side_by_side_are_told),
         TEST(pages_that_could_be_mapped_side_by_side_are_told),
         TEST(pages_that_could_be_waited_for_are_told),
