@@ -1,6 +1,6 @@
 // Questions: what others need to know of the frees that no event stands behind is found out, or
 // gets an event.
-// Of lazy lanes (region/held.h) their own streams are asked. A call that names no stream asks about
+// Lazy lanes (region/held.h) have their own streams asked. A call that names no stream asks about
 // the streams of the calling thread's current context: only that one is known to be alive.
 #ifndef STREAMPOOL_REGION_ASK_H
 #define STREAMPOOL_REGION_ASK_H

@@ -44,7 +44,8 @@ uint64_t sp_figures_at_once(const struct sp_pool *pool);
 
 // So many bytes more the pool's limit lets it reserve.
 static inline uint64_t sp_figures_below_limit(const struct sp_pool *pool) {
-    return pool->limit - sp_load_relaxed(&pool->reserved);
+    uint64_t taken = sp_load_relaxed(&pool->reserved) + sp_load_relaxed(&pool->unpublished);
+    return sp_excess(pool->limit, taken);
 }
 
 // Sets used_high to the sum.

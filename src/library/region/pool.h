@@ -216,6 +216,7 @@ struct sp_pool {
     _Alignas(64) struct sp_figures figures;
     _Alignas(64) _Atomic uint64_t reserved; // written under `lock`
     _Atomic uint64_t reserved_high;
+    _Atomic uint64_t unpublished; // was mapped for a remap whose stream is being made to wait
 
     struct sp_in_flight in_flight;
     _Atomic uint32_t mappers; // threads that hold the map lock or want it, but for the reaper

@@ -280,8 +280,9 @@ static struct sp_outcome wait_for_pieces(struct sp_request *request, const struc
 }
 
 // A wait can block, so the map lock is given back for it: what is set aside stays so, and its
-// extents with it. New memory comes first: no stream is made to wait for what then can't be had. A
-// request that could grow as well takes no longer for it than any other such one.
+// extents with it. New memory comes first: no stream is made to wait for what then can't be had.
+// While it isn't reserved yet, the limit knows of it. A request that could grow as well takes no
+// longer for it than any other such one.
 struct sp_outcome sp_remap_behind_waits(struct sp_request *request, struct sp_block **block) {
     struct sp_pool *pool = request->pool;
     bool held = request->bound == SP_BOUND_HOLDS;
@@ -301,12 +302,14 @@ struct sp_outcome sp_remap_behind_waits(struct sp_request *request, struct sp_bl
         sp_lock_release(&pool->lock);
         if (prepared)
             outcome = add_fresh(request, &plan);
+        atomic_fetch_add(&pool->unpublished, plan.fresh_size);
         sp_pool_end_mapping(pool);
     }
     if (prepared) {
         if (sp_is_done(outcome))
             outcome = wait_for_pieces(request, &plan);
         sp_pool_begin_mapping(pool);
+        atomic_fetch_sub(&pool->unpublished, plan.fresh_size);
         if (sp_is_done(outcome))
             outcome = stitch_mapping(request, &plan, block);
         else

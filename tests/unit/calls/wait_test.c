@@ -8,6 +8,7 @@
 #include "calls/ladder.h"
 #include "calls/wait.h"
 #include "region/collect.h"
+#include "region/figures.h"
 #include "region/request.h"
 #include "region/settle.h"
 #include "unit/fixture/pool.h"
@@ -459,6 +460,31 @@ static void a_request_that_is_refused_has_made_no_stream_wait(void **state) {
     fixture_check(pool);
 }
 
+// What was mapped for a wait counts against the limit as long as the wait is being made, and no
+// longer.
+static void the_limit_knows_of_what_is_mapped_before_a_wait(void **state) {
+    (void)state;
+    void *block = NULL;
+    poolMemPool_t full = fixture_pool_of_at_most(MIB(64));
+    struct sp_pool *full_inside = fixture_inside(full);
+    void *freed = fixture_malloc(full, MIB(32), a);
+    simulated_work(a);
+    fixture_free(freed, a);
+    assert_done(sp_mark_record(fixture_stream(a)));
+    simcudaFailCall("cuStreamWaitEvent", 1, simcudaFaultOnwards, CUDA_ERROR_UNKNOWN);
+    assert_int_not_equal(poolMallocFromPoolAsync(&block, MIB(64), full, b), poolSuccess);
+    simcudaFailClear();
+    assert_int_equal(sp_figures_below_limit(full_inside), MIB(64) - fixture_reserved(full));
+    fixture_check(full);
+    atomic_store(&full_inside->unpublished, MIB(32));
+    assert_int_equal(sp_figures_below_limit(full_inside), MIB(32) - fixture_reserved(full));
+    assert_int_equal(poolMallocAsyncWithFlags(&block, MIB(48), full, b, poolMallocSameStreamOnly),
+                     poolErrorMemoryAllocation);
+    atomic_store(&full_inside->unpublished, 0);
+    fixture_malloc(full, MIB(64), b); // by a wait, and new memory
+    fixture_check(full);
+}
+
 static void as_long_as_the_device_gives_more_pages_are_left_to_small_blocks(void **state) {
     (void)state;
     poolMemPool_t wide = fixture_pool();
@@ -608,6 +634,7 @@ int main(void) {
         wait_test(small_blocks_have_the_pages_beside_it),
         wait_test(so_has_another_stream_by_waiting),
         wait_test(a_request_that_is_refused_has_made_no_stream_wait),
+        wait_test(the_limit_knows_of_what_is_mapped_before_a_wait),
         wait_test(as_long_as_the_device_gives_more_pages_are_left_to_small_blocks),
         wait_test(a_request_waits_behind_the_legacy_stream_for_memory_of_another_region),
         wait_test(a_request_waits_behind_the_legacy_stream_for_what_two_streams_hold_back),
