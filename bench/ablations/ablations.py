@@ -96,31 +96,23 @@ class Figures:
     def milliseconds(self, traces, number):
         return sum(self.rows[trace, 'pool', number]['driver_calls_modelled_ns']['median'] for trace in traces) / 1e6
 
-    def cells(self):
-        return ([f'{first:.3f} {last:.3f}' for first, last in self.pairs.values()] +
-                [f'{first:.1f} {last:.1f}' for first, last in self.times.values()] + [f'{self.events:,}'])
-
-    def beyond(self, base):
-        """What differs from the base, as text."""
-        texts = []
-        for ours, others, digits in (self.pairs, base.pairs, 3), (self.times, base.times, 1):
-            for name, pair in ours.items():
-                more = [round(a - b, digits) + 0.0 for a, b in zip(pair, others[name])]
-                if any(more):
-                    texts.append(f'{name} ' + ' '.join(f'{figure:+.{digits}f}' if figure else '0' for figure in more))
-        if self.events != base.events:
-            texts.append(f'events {self.events - base.events:+,}')
+    def cells(self, base=None):
+        """The figures as text. One that is as the base's is left empty."""
+        texts = ([f'{first:.3f} {last:.3f}' for first, last in self.pairs.values()] +
+                 [f'{first:.1f} {last:.1f}' for first, last in self.times.values()] + [f'{self.events:,}'])
+        if base:
+            texts = ['' if text == other else text for text, other in zip(texts, base.cells())]
         if self.errors:
-            texts.append(f'{self.errors} allocations fail')
-        return '; '.join(texts) or 'no difference'
+            texts[-1] += f' ({self.errors} allocations fail)'
+        return texts
 
 
-HEAD = ('| ablation | what holds then | lines | many | many promised | one | one promised | ms many | ms one | events |'
-        ' difference |\n| --- | --- | ---: | --- | --- | --- | --- | --- | --- | ---: | --- |')
+HEAD = ('| ablation | what holds then | lines | many | many promised | one | one promised | ms many | ms one | events |\n'
+        '| --- | --- | ---: | --- | --- | --- | --- | --- | --- | ---: |')
 
 
-def row(name, what, lines, cells, difference):
-    return f'| {name} | {what} | {lines:,} | {" | ".join(cells)} | {difference} |'
+def row(name, what, lines, cells):
+    return f'| {name} | {what} | {lines:,} | {" | ".join(cells)} |'
 
 
 def title(entry):
@@ -140,16 +132,14 @@ def rows_of(build, entries):
     """The base row, and one for each of the entries."""
     copy = mutants.Copy(build, OPTIONS)
     base = figures_of(copy, 'nothing')
-    yield row('nothing', 'the library as it is', lines_of_all(), base.cells(), 'the base')
+    yield row('nothing', 'the library as it is', lines_of_all(), base.cells())
     for entry in entries:
-        cells, difference = [''] * len(base.cells()), ''
         if 'shown by' in entry.facts:
-            difference = f'[benchmarks.md](../benchmarks.md#{entry.facts["shown by"]})'
+            cells = [f'`streampool-bench {entry.facts["shown by"]}`'] + [''] * (len(base.cells()) - 1)
         else:
             with copy.changed(entry):
-                figures = figures_of(copy, entry.name)
-            cells, difference = figures.cells(), figures.beyond(base)
-        yield row(title(entry), entry.what, lines_of(entry), cells, difference)
+                cells = figures_of(copy, entry.name).cells(base)
+        yield row(title(entry), entry.what, lines_of(entry), cells)
 
 
 def run(build, names):
@@ -168,24 +158,21 @@ def run(build, names):
 TEXT = '''# What each mechanism buys
 
 One mechanism after another is taken out of the library by a small edit, or another choice is put in its place. Then the
-library replays eight [recorded programs](../../bench/traces/README.md) on the simulated driver. No GPU has a say in
-these figures, and time is modelled. `python3 bench/ablations/ablations.py page build/ablations` wrote this page on
-DATE. The edits stand in `bench/ablations/ablations.txt`; the other notes say why each mechanism is there.
+library replays eight [recorded programs](../../bench/traces/README.md) on the simulated driver, with one thread, no
+work pending, and room on the device. Time is modelled. `python3 bench/ablations/ablations.py page build/ablations`
+wrote this page on DATE; `bench/ablations/ablations.txt` has the edits.
 
 | column | what it is |
 | --- | --- |
-| lines | of the functions and files of the mechanism, which that file names; mechanisms may share some |
-| many | reserved ÷ live bytes of five programs with many streams, geometric mean: first pass, sixth pass; a pool with default attributes |
+| lines | of the mechanism's functions and files; mechanisms may share some |
+| many | reserved ÷ live bytes of five programs with many streams, geometric mean: first pass, sixth pass; default attributes |
 | many promised | the same of a pool to which all is promised |
 | one, one promised | the same of three programs with one stream |
-| ms many, ms one | milliseconds of the calls to the driver, as the simulated driver models them: first pass, sixth pass; default attributes |
+| ms many, ms one | milliseconds of the calls to the driver: first pass, sixth pass; default attributes |
 | events | recorded in the first passes of all eight; default attributes |
-| difference | to the library as it is: *+* is what the mechanism saves, *-* what it costs |
 
-A pass is one run of the program's calls, and a figure the median of five starts that differ in one block. In the
-replays one thread makes the calls, no work is pending, and the device has room. So the figures say nothing about
-threads, pending work, a full device, or the time that the library itself takes. What threads or a GPU must show is in
-[benchmarks.md](../benchmarks.md); a row without figures leads there.
+A pass is one run of the program's calls, and a figure the median of five starts that differ in one block. An empty cell
+has the figure of the first row. What only threads or a GPU show has the case of `streampool-bench` that shows it.
 
 '''
 

@@ -63,7 +63,7 @@ class Lines(unittest.TestCase):
 
 class Page(unittest.TestCase):
     def complaints(self, entries, rows):
-        lines = [ablations.HEAD] + [ablations.row(name, what, 1, ['1'], '2') for name, what in rows]
+        lines = [ablations.HEAD] + [ablations.row(name, what, 1, ['1']) for name, what in rows]
         with mock.patch.object(ablations.mutants, 'text_of', lambda _: 'Text.\n' + '\n'.join(lines) + '\n'):
             return ablations.complaints_about_page(entries)
 
@@ -75,10 +75,11 @@ class Page(unittest.TestCase):
         for rows in [one, two], [base, one], [base, one, two, ('3 NoThird', 'what')], [base, two, one], [base, one, two, two]:
             self.assertEqual(len(self.complaints(entries, rows)), 1, rows)
 
-    def test_the_difference_is_told_where_there_is_one(self):
+    def test_a_cell_is_empty_where_the_figure_is_the_bases(self):
         base = Figures([1.07, 1.08], 900)
-        self.assertEqual(Figures([1.07, 1.08], 900).beyond(base), 'no difference')
-        self.assertEqual(Figures([1.07, 1.075], 1900, 2).beyond(base), 'many 0 -0.005; events +1,000; 2 allocations fail')
+        self.assertEqual(base.cells(), ['1.070 1.080', '90.0 40.0', '900'])
+        self.assertEqual(Figures([1.07, 1.08], 900).cells(base), ['', '', ''])
+        self.assertEqual(Figures([1.07, 1.075], 1900, 2).cells(base), ['1.070 1.075', '', '1,900 (2 allocations fail)'])
 
 
 if __name__ == '__main__':

@@ -1,5 +1,5 @@
 // A pool's four figures, which are counted here and by the common pair (region/at_hand.h). The
-// reasons are in docs/notes/used-bytes.md.
+// reasons are in docs/notes/locks.md.
 //
 // Reserved bytes change when something is mapped, so they are two numbers of the pool. Used bytes
 // change with each call, so they are counted where the call is anyway: in the lane that the block

@@ -21,7 +21,7 @@
 #include "region/lane.h"
 
 // The most bytes of a device that lie in held extents, or that part of it where it is less: what
-// poolMemPoolAttrUnfencedBytesMax is by default. See docs/notes/unfenced-bytes.md.
+// poolMemPoolAttrUnfencedBytesMax is by default. See docs/notes/events.md.
 #define SP_HELD_MAX  ((uint64_t)64 << 20)
 #define SP_HELD_PART 64
 

@@ -34,7 +34,7 @@
 #define SP_SLACK_MIN   ((uint64_t)8 << 20)
 
 // A shared pool grows, rather than to remap, by this much of what its need rose by in the last part
-// of its misses, and up to another part more than the need; see docs/notes/placing.md for what was
+// of its misses, and up to another part more than the need; see docs/notes/growth.md for what was
 // tried.
 #define SP_RISE_NUMERATOR   3
 #define SP_RISE_DENOMINATOR 4
