@@ -1,5 +1,5 @@
 // Shortage: how a refused request stands, and what would have it served. That is told by a *dry*
-// climb: what the rungs ask (region/find.h, supply/pieces.h, supply/plan.h) is asked for a request
+// climb: what the rungs ask (region/find.h, supply/pieces.h, supply/grow.h) is asked for a request
 // that pretends to have more within its reach (region/request.h), and nothing is taken.
 //
 // Other pools can give back what nobody uses any more. They are looked through if the device has
