@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Replays the nine traces of bench/traces/ through the pool, CUDA's own pool and plain cuMemAlloc, and prints the table:
+# Replays the ten traces of bench/traces/ through the pool, CUDA's own pool and plain cuMemAlloc, and prints the table:
 #
 #   bash bench/demo.sh [--no-install] [OPTION...]
 #

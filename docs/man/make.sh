@@ -113,7 +113,7 @@ simulated_driver() {
 
 examples() { # COMMAND: those of docs/, or those of README.md
     local text
-    text=$(part markdown part=examples command="$1" docs/replay.md docs/stream-order.md)
+    text=$(part markdown part=examples command="$1" docs/replay.md docs/policies.md)
     if [ -n "$text" ]; then echo "$text"; else part markdown part=examples command="$1" README.md; fi
 }
 

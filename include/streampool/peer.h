@@ -4,7 +4,39 @@
 ///
 /// A peer library is a shared library that exports poolPeerAt(). It may hold several peers. The
 /// programs load it, and use each peer on device 0, whose primary context is current in every
-/// thread that calls. docs/replay.md has an example.
+/// thread that calls. This one, for one thread, is built by
+/// `cc -shared -fPIC plain.c -o plain.so $(pkg-config --cflags streampool) -lcudart`:
+///
+///     #include <cuda_runtime.h>
+///     #include <streampool/peer.h>
+///
+///     static uint64_t now, high;
+///
+///     static int open_plain(void **state) { return *state = &now, 0; }
+///     static int close_plain(void *state) { return (void)state, 0; }
+///
+///     static int allocate(void *state, void **pointer, size_t size, CUstream stream) {
+///         (void)state, (void)stream;
+///         int status = cudaMalloc(pointer, size);
+///         now += status ? 0 : size;
+///         high = now > high ? now : high;
+///         return status;
+///     }
+///
+///     static int release(void *state, void *pointer, size_t size, CUstream stream) {
+///         (void)state, (void)stream;
+///         now -= size;
+///         return cudaFree(pointer);
+///     }
+///
+///     static int reserved(void *state, uint64_t *bytes) { return (void)state, *bytes = now, 0; }
+///     static int most(void *state, uint64_t *bytes) { return (void)state, *bytes = high, 0; }
+///     static int reset(void *state) { return (void)state, high = now, 0; }
+///
+///     static const poolPeer plain = {STREAMPOOL_PEER_VERSION, "plain", open_plain, close_plain,
+///                                    allocate, release, reserved, most, reset};
+///
+///     const poolPeer *poolPeerAt(unsigned index) { return index == 0 ? &plain : NULL; }
 ///
 /// All functions that return int return 0 or an error number of the driver (`CUresult`), with which
 /// the programs name what went wrong. They print other numbers as they are.

@@ -16,6 +16,7 @@ set(development_pages
 set(tools_pages
     docs/dropin.md
     docs/environment.md
+    docs/policies.md
     docs/program.md
     docs/replay.md)
 set(folders plots examples)

@@ -4,7 +4,7 @@
   mutants.py check COMPILER...                   each mutant's texts are there once, and what it changes compiles
   mutants.py diff NUMBER                         what a mutant changes
   mutants.py run BUILD [--update] [NUMBER...]    builds one mutant after another, and runs the tests until one fails
-  mutants.py table                               docs/mutants.md
+  mutants.py table                               tests/mutants/RESULTS.md
 
 The mutants are the entries (edits.py) of planted/, one file for each folder of sources. The fact
 "caught by" says which test caught it at the last run, how many operations of random programs that took, and how it
@@ -95,8 +95,8 @@ def complaints(entries, compiler):
 def check(compiler):
     entries = all_entries()
     found = complaints(entries, compiler)
-    if text_of('docs/mutants.md') != table():
-        found.append('docs/mutants.md is not what `mutants.py table` prints')
+    if text_of('tests/mutants/RESULTS.md') != table():
+        found.append('tests/mutants/RESULTS.md is not what `mutants.py table` prints')
     print('\n'.join(found) or f'{len(entries)} mutants apply and compile')
     return bool(found)
 
@@ -113,10 +113,9 @@ HEAD = '| mutant | what is wrong | caught by | operations | how it shows |\n| --
 
 def table():
     return ('# Mutants\n\n'
-            'Mistakes planted in the library one by one, and the test that saw each: see\n'
-            '[testing.md](testing.md#mutants). The page is made by `python3 tests/mutants/mutants.py table`. The operations are\n'
-            'those of all programs of the set that found the mutant, until one of them failed; *hangs* stands in their place where\n'
-            'the program went on for minutes.\n\n' + HEAD + '\n' + '\n'.join(map(row, all_entries())) + '\n')
+            'Mistakes planted in the library one by one, and the test that saw each: see [testing.md](../../docs/testing.md#mutants).\n'
+            'The page is made by `python3 tests/mutants/mutants.py table`. The operations are those of all programs of the set that\n'
+            'found the mutant, until one of them failed; *hangs* stands in their place where the program went on for minutes.\n\n' + HEAD + '\n' + '\n'.join(map(row, all_entries())) + '\n')
 
 
 # ----------------------------------------------------------------------------------------------------------------- run

@@ -7,10 +7,11 @@
 //                       Beside a blocking stream that captures it would break the capture, so that
 //                       is asked first, which is harmless.
 //   the context         An event of the whole context stands behind the work of all its streams.
-//                       Its record breaks every capture in the context, and nothing tells whether a
-//                       non-blocking stream captures: so only a program that says that none does
-//                       has it recorded. Before CUDA 12.5 there is no such event, and a synchronise
-//                       of the whole context is waited for, no longer than the caller likes.
+//                       Its record breaks every capture in the context (and none in another one),
+//                       and nothing tells whether a non-blocking stream captures: so only a
+//                       program that says that none does has it recorded. Before CUDA 12.5 there is
+//                       no such event, and a synchronise of the whole context is waited for, no
+//                       longer than the caller likes.
 //
 // The legacy stream is asked for streams whose frees take a number alone: behind the frees of
 // others an event stands always. `stream` is one that the caller was just passed, and its context

@@ -7,6 +7,7 @@
 //           the thread whose default stream it is has ended. Its slot goes to the next stream of
 //           the same context, once nothing of it is pending: neither what it freed nor what it was
 //           given while that was pending, which lies about in the stream's lanes.
+//           One that the driver's own call destroyed passes for alive until its handle comes back.
 //   ended   The stream's context was destroyed or reset: that completed its work and took its
 //           events along. Its slot goes to the next stream of any context, but where memory in its
 //           lanes has ended with the context (vmm/view.h): then it is used no more.
