@@ -48,7 +48,7 @@ def cells_of(row):
 def units(text):
     """Tables as lists of lines, and each paragraph or item of a list as one text."""
     text = re.sub(r'^```.*?^```$', '', text, flags=re.M | re.S)
-    for part in re.split(r'\n\s*\n|\n(?=[-*] )', text):
+    for part in re.split(r'\n\s*\n|\n(?=[-*] )|(?<=[^|\s])\n(?=\|)', text):
         lines = part.strip().split('\n')
         yield lines if lines[0].startswith('|') else ' '.join(map(str.strip, lines))
 
@@ -91,8 +91,8 @@ def is_figure(text, cell, decimals):
     figure = figures.median(cell)
     if figure is None:
         return any(value_of(text) == value_of(one) for one, _ in NUMBER.findall(cell or ''))
-    digits = len(text.partition('.')[2])
-    return round(figures.rounded(figure, decimals), digits) == value_of(text)
+    half = 0.5 * 10 ** -len(text.partition('.')[2])
+    return abs(figures.rounded(figure, decimals) - value_of(text)) < half * 1.001
 
 
 def is_name(text, unit, names):
