@@ -9,9 +9,9 @@
 #include "bounded.h"
 #include "chart.h"
 
-#include "cli/command.h"
-#include "cli/complain.h"
-#include "cli/output.h"
+#include "cli/program/command.h"
+#include "cli/program/complain.h"
+#include "cli/program/output.h"
 
 #include <stdio.h>
 #include <stdlib.h>

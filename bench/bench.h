@@ -10,8 +10,8 @@
 #include "samples.h"
 #include "subject.h"
 
-#include "cli/device.h"
-#include "cli/work.h"
+#include "cli/program/device.h"
+#include "cli/program/work.h"
 
 // X(name, what it measures)
 #define BENCH_CASES(X)                                                                             \

@@ -6,7 +6,7 @@
 #include "holes.h"
 #include "latency.h"
 
-#include "cli/times.h"
+#include "cli/program/times.h"
 
 #include <pthread.h>
 #include <sched.h>

@@ -6,7 +6,7 @@
 // over the most that was alive, both since it was opened, says how much more.
 #include "bench.h"
 
-#include "cli/draw.h"
+#include "cli/program/draw.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -14,8 +14,8 @@
 #include "bench.h"
 #include "latency.h"
 
-#include "cli/draw.h"
-#include "cli/times.h"
+#include "cli/program/draw.h"
+#include "cli/program/times.h"
 
 #include <assert.h>
 #include <pthread.h>

@@ -3,9 +3,9 @@
 
 #include "bench.h"
 
-#include "cli/complain.h"
-#include "cli/quantity.h"
-#include "cli/svg.h"
+#include "cli/plot/svg.h"
+#include "cli/program/complain.h"
+#include "cli/program/quantity.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 
 #include "samples.h"
 
-#include "cli/draw.h"
+#include "cli/program/draw.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 #include "results.h"
 
-#include "cli/complain.h"
-#include "cli/json.h"
+#include "cli/program/complain.h"
+#include "cli/program/json.h"
 
 #include <stdlib.h>
 

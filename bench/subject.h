@@ -7,7 +7,7 @@
 #ifndef STREAMPOOL_BENCH_SUBJECT_H
 #define STREAMPOOL_BENCH_SUBJECT_H
 
-#include "cli/peer.h"
+#include "cli/program/peer.h"
 #include "driver/driver.h"
 
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 // The command options: the environment variables that the library reads, from its own table.
 #include "base/options.h"
 
-#include "cli/command.h"
-#include "cli/output.h"
+#include "cli/program/command.h"
+#include "cli/program/output.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "cli/recording.h"
-#include "cli/trace_write.h"
+#include "cli/import/recording.h"
+#include "cli/import/trace_write.h"
 #include "program.h"
 
 enum { SIZE_MAX_OF_RECORDING = 8 * 1024 };

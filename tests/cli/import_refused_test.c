@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "cli/recording.h"
+#include "cli/import/recording.h"
 #include "program.h"
 
 static const struct sp_recording_options by_content = {SP_RECORDING_BY_CONTENT,

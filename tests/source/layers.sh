@@ -2,11 +2,21 @@
 # layers.sh CHECKOUT: each file of src/ includes what layers.txt, beside this script, allows its folder to include, and calls
 # the driver if its folder may.
 #
-# An include in quotes names a path from src/ or src/library/. The system's headers are free to all, but not those of a CUDA
+# A layer is a folder of src/library/, a product beside it in src/, or a folder of the program in src/cli/, which is called
+# "cli/FOLDER". An include in quotes names a path from src/ or src/library/. The system's headers are free to all, but not those of a CUDA
 # toolkit. A public header includes no file by quotes, but for device code, whose files lie side by side.
 set -eu
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cd "$1"
+
+# For awk: the layer of a path from src/ or src/library/.
+layer_of='
+    function layer_of(path) {
+        if (path ~ /^cli\/[a-z]+$/) return path
+        if (path ~ /^cli\/[a-z]+\//) { match(path, /^cli\/[a-z]+/); return substr(path, 1, RLENGTH) }
+        sub(/\/.*/, "", path)
+        return path
+    }'
 
 # The list, with a line for each folder.
 rows() {
@@ -17,9 +27,9 @@ rows() {
         END { if (row != "") print row }' | sed 's/[ \t][ \t]*/ /g'
 }
 
-# The folders of products are in src/, and the library's layers in src/library/.
 folders() {
-    find src src/library -mindepth 1 -maxdepth 1 -type d ! -path src/library | sed 's|.*/||' | sort
+    find src src/library src/cli -mindepth 1 -maxdepth 1 -type d ! -path src/library |
+        sed 's|^src/library/||; s|^src/||' | sort -u
 }
 
 check_list() {
@@ -28,10 +38,10 @@ check_list() {
     uniq -d "$work/listed" | sed 's/$/: stands twice in layers.txt/'
     comm -13 "$work/folders" "$work/listed" | sed 's/$/: a folder in layers.txt that is not in src\/ or src\/library\//'
     comm -23 "$work/folders" "$work/listed" | sed 's/$/: a folder of src\/ that layers.txt does not list/'
-    rows | awk '{
+    rows | awk "$layer_of"'{
         own = $1; sub(/:$/, "", own)
         for (i = 2; i <= NF; i++) {
-            folder = $i; sub(/\/.*/, "", folder)
+            folder = layer_of($i)
             if ($i != "sp_driver->" && folder != "streampool" && !(folder in above))
                 print own ": " $i " does not stand above it in layers.txt"
         }
@@ -40,8 +50,8 @@ check_list() {
 
 # Includes and calls of the driver: "FILE:LINE FOLDER TARGET", where TARGET is what layers.txt has to allow.
 uses() {
-    find src -name '*.[ch]' -print0 | sort -z | xargs -0 awk '
-        FNR == 1 { split(FILENAME, path, "/"); own = path[2] == "library" ? path[3] : path[2] }
+    find src -name '*.[ch]' -print0 | sort -z | xargs -0 awk "$layer_of"'
+        FNR == 1 { own = FILENAME; sub(/^src\/(library\/)?/, "", own); own = layer_of(own) }
         /sp_driver->/ { print FILENAME ":" FNR, own, "sp_driver->" }
         !/^[ \t]*#[ \t]*include/ { next }
         /"/ { target = $0; sub(/^[^"]*"/, "", target); sub(/".*/, "", target); print FILENAME ":" FNR, own, target }
@@ -53,10 +63,10 @@ uses() {
 
 check_uses() {
     rows > "$work/rows"
-    uses | awk '
+    uses | awk "$layer_of"'
         NR == FNR { own = $1; sub(/:$/, "", own); for (i = 2; i <= NF; i++) allowed[own, $i]; next }
         {
-            folder = $3; sub(/\/.*/, "", folder)
+            folder = layer_of($3)
             if ($3 ~ /\/\./ || $3 !~ /\//) { if ($3 != "sp_driver->") { print $1 ": \"" $3 "\" is no path from src/ or src/library/"; next } }
             if (folder == $2 && $3 != "sp_driver->") next
             if (($2, $3) in allowed) used[$2, $3]

@@ -13,8 +13,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "cli/lead.h"
-#include "cli/shares.h"
+#include "cli/play/lead.h"
+#include "cli/play/shares.h"
 
 enum { OPERATIONS = 20000, THREADS_MAX = 300 };
 

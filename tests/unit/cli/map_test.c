@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "cli/map.h"
+#include "cli/trace/map.h"
 #include "unit/random.h"
 
 static void an_empty_map_finds_and_removes_nothing(void **state) {

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "cli/origin.h"
+#include "cli/program/origin.h"
 
 static void assert_version(const char *text, const char *expected) {
     char version[SP_ORIGIN_TEXT] = "";

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "cli/plan.h"
+#include "cli/play/plan.h"
 
 enum { STREAMS = 5, OPERATIONS = 1000 };
 

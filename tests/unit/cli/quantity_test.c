@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "cli/quantity.h"
+#include "cli/program/quantity.h"
 
 static void assert_bytes(uint64_t bytes, const char *expected) {
     char text[SP_QUANTITY_TEXT];

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "cli/record.h"
+#include "cli/trace/record.h"
 
 static struct sp_record parsed(const char *line) {
     struct sp_record record;

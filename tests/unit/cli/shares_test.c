@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "cli/shares.h"
+#include "cli/play/shares.h"
 
 enum { OPERATIONS = 5000, THREADS = 4000 };
 

@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "cli/times.h"
+#include "cli/program/times.h"
 
 static void percentiles_are_samples_by_nearest_rank(void **state) {
     (void)state;

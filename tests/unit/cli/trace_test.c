@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "cli/trace.h"
+#include "cli/trace/trace.h"
 
 #define HEADER "Thread,Time,Action,Pointer,Size,Stream\n"
 

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "cli/turns.h"
+#include "cli/play/turns.h"
 
 enum { TRACES = 3 };
 

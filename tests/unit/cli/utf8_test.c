@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "cli/utf8.h"
+#include "cli/program/utf8.h"
 
 #define BAD "\xef\xbf\xbd"
 

@@ -1,0 +1,151 @@
+// The allocators that a trace is replayed through, behind one table of functions.
+//
+// A stage is one allocator at work on one device, with a pool of its own where the allocator has
+// pools, so that replays can't feed on each other's memory. The caller owns the stage; one thread
+// at a time uses it, with the device's context current.
+#ifndef STREAMPOOL_CLI_ALLOCATOR_H
+#define STREAMPOOL_CLI_ALLOCATOR_H
+
+#include "cli/play/growths.h"
+#include "cli/plot/figures.h"
+#include "cli/program/device.h"
+#include "cli/program/peer.h"
+#include "cli/program/statistics.h"
+#include "cli/trace/trace.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <streampool/streampool.h>
+
+//   X(name, one line about it), in the order in which they are listed
+#define SP_ALLOCATORS(X)                                                                           \
+    X(pool, "streampool: poolMallocAsync and poolFreeAsync")                                       \
+    X(promised, "as pool, with all that a program can promise of its streams (StreamPromises)")    \
+    X(driver, "CUDA's own pool: cuMemAllocFromPoolAsync and cuMemFreeAsync")                       \
+    X(direct, "cuMemAlloc and cuMemFree")
+
+struct sp_stage {
+    const struct sp_device *device;
+    uint64_t threshold; // the release threshold of the pool, in bytes
+    // `pool` may reserve so many bytes; 0: what the device has.
+    uint64_t limit;
+    poolMemPool_t pool;       // of the allocators pool and promised
+    CUmemoryPool driver_pool; // of the allocator driver
+    const poolPeer *peer;     // of a peer
+    void *peer_state;
+    // The allocator direct notes here how much memory the device has free when the pass begins ...
+    size_t free_before;
+    size_t free_at_peak; // ... and when most was alive
+    // The allocators pool and promised read the gauges when most was alive.
+    struct sp_statistics at_peak;
+    struct sp_growths *growths;   // where these two note the pool's growths; null: nobody asks
+    uint64_t held_reserved_bytes; // for the block that is held before and during all passes
+    char reason[512];             // why something failed, in words
+};
+
+// Statuses are the driver's error numbers; 0 is success. A size of 0 succeeds with the pointer 0,
+// and so does the free of it.
+struct sp_allocator {
+    const char *name;
+    const char *title;    // for sentences
+    const poolPeer *peer; // null: it is none
+    // False, with the reason written to `reason` (of `capacity` bytes), when the trace must not be
+    // replayed through the allocator. Null: it may replay all.
+    bool (*suits)(const struct sp_trace *trace, char *reason, size_t capacity);
+    // Makes the stage's pool, where the allocator has one. False, with the stage's reason, when
+    // that fails or the device lacks what the allocator needs.
+    bool (*open)(struct sp_stage *stage);
+    // Gives all memory back to the device. Nothing may be allocated any more. False, with the
+    // stage's reason, when a peer fails to.
+    bool (*close)(struct sp_stage *stage);
+    // The player calls these before a pass, at its operation with the most bytes alive (outside the
+    // timing), and after it. False, with the stage's reason, when a figure can't be reset or read.
+    bool (*begin_pass)(struct sp_stage *stage);
+    void (*at_peak)(struct sp_stage *stage);
+    bool (*reserved_peak)(struct sp_stage *stage, uint64_t *bytes);
+    bool (*statistics)(struct sp_stage *stage, struct sp_statistics *statistics);
+    // The player calls these for a plot, outside the timing: the first after each operation, the
+    // second more rarely. They add figures that are known, call no driver's stream or clock, and
+    // move nothing in the pool.
+    void (*look)(struct sp_stage *stage, struct sp_figures *figures);
+    void (*look_through)(struct sp_stage *stage, struct sp_figures *figures);
+    // The calls of these two are timed.
+    int (*allocate)(struct sp_stage *stage, uint64_t *pointer, size_t size, CUstream stream);
+    int (*free)(struct sp_stage *stage, uint64_t pointer, size_t size, CUstream stream);
+    // So is this one, which frees in no stream's order.
+    int (*free_unordered)(struct sp_stage *stage, uint64_t pointer, size_t size);
+    // Gives memory back to the device until the pool has no more than `keep` bytes. It does nothing
+    // where the allocator has no pool.
+    int (*trim)(struct sp_stage *stage, uint64_t keep);
+    // These order streams, synchronise, ask, and destroy streams and events. They make the
+    // allocator's own calls where it has such calls, else the driver's. A question whose answer is
+    // no returns CUDA_ERROR_NOT_READY.
+    int (*synchronize)(struct sp_stage *stage, CUstream stream);
+    int (*synchronize_event)(struct sp_stage *stage, CUevent event);
+    int (*synchronize_device)(struct sp_stage *stage);
+    int (*query)(struct sp_stage *stage, CUstream stream);
+    int (*query_event)(struct sp_stage *stage, CUevent event);
+    int (*record)(struct sp_stage *stage, CUevent event, CUstream stream);
+    int (*wait)(struct sp_stage *stage, CUstream stream, CUevent event);
+    int (*destroy_stream)(struct sp_stage *stage, CUstream stream);
+    int (*destroy_event)(struct sp_stage *stage, CUevent event);
+    const char *(*error_name)(int status);
+};
+
+#define SP_DECLARE_ALLOCATOR(name, summary) extern const struct sp_allocator sp_allocator_##name;
+SP_ALLOCATORS(SP_DECLARE_ALLOCATOR)
+#undef SP_DECLARE_ALLOCATOR
+
+#define SP_COUNT_ALLOCATOR(name, summary) +1
+enum {
+    SP_ALLOCATOR_COUNT = 0 SP_ALLOCATORS(SP_COUNT_ALLOCATOR),
+    SP_ALLOCATORS_MAX = SP_ALLOCATOR_COUNT + SP_PEERS_MAX
+};
+#undef SP_COUNT_ALLOCATOR
+
+// Allocators that were named, in that order.
+struct sp_allocator_list {
+    const struct sp_allocator *items[SP_ALLOCATORS_MAX];
+    size_t count;
+};
+
+// Returns whether a trace may be replayed through an allocator. If not, the reason says why.
+enum { SP_UNSUITED_TEXT = 256 };
+bool sp_allocator_suits(const struct sp_allocator *allocator, const struct sp_trace *trace,
+                        char reason[SP_UNSUITED_TEXT]);
+
+// Returns the allocator of this name, which need not end with a null byte; null when there is none.
+const struct sp_allocator *sp_allocator_find(const char *name, size_t length);
+
+// An allocator that has no such calls of its own makes the driver's by these functions.
+int sp_driver_synchronize(struct sp_stage *stage, CUstream stream);
+int sp_driver_synchronize_event(struct sp_stage *stage, CUevent event);
+int sp_driver_synchronize_device(struct sp_stage *stage);
+int sp_driver_query(struct sp_stage *stage, CUstream stream);
+int sp_driver_query_event(struct sp_stage *stage, CUevent event);
+int sp_driver_record(struct sp_stage *stage, CUevent event, CUstream stream);
+int sp_driver_wait(struct sp_stage *stage, CUstream stream, CUevent event);
+int sp_driver_destroy_stream(struct sp_stage *stage, CUstream stream);
+int sp_driver_destroy_event(struct sp_stage *stage, CUevent event);
+const char *sp_driver_status_name(int status);
+
+#define SP_DRIVER_CALLS                                                                            \
+    .synchronize = sp_driver_synchronize, .synchronize_event = sp_driver_synchronize_event,        \
+    .synchronize_device = sp_driver_synchronize_device, .query = sp_driver_query,                  \
+    .query_event = sp_driver_query_event, .record = sp_driver_record, .wait = sp_driver_wait,      \
+    .destroy_stream = sp_driver_destroy_stream, .destroy_event = sp_driver_destroy_event,          \
+    .error_name = sp_driver_status_name
+
+// Adds no figure.
+void sp_look_at_nothing(struct sp_stage *stage, struct sp_figures *figures);
+
+// Says that the allocator keeps no statistics. Returns true.
+bool sp_no_statistics(struct sp_stage *stage, struct sp_statistics *statistics);
+
+// Notes in the stage why a function of its allocator failed. Returns false, so that the function
+// can return it.
+bool sp_stage_fail(struct sp_stage *stage, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif

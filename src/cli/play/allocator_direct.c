@@ -1,0 +1,90 @@
+// The driver's plain calls, with no order of streams. There is no figure of what they reserve, so
+// the device's free memory is compared: when the pass begins, and at the operation with the most
+// bytes alive. What is held by then is added.
+#include "cli/play/allocator.h"
+
+static const struct sp_driver *driver_of(const struct sp_stage *stage) {
+    return stage->device->driver;
+}
+
+static bool direct_open(struct sp_stage *stage) {
+    const struct sp_driver *driver = driver_of(stage);
+    return (driver->cuMemAlloc && driver->cuMemFree) ||
+           sp_stage_fail(stage, "the driver has no cuMemAlloc");
+}
+
+static bool direct_close(struct sp_stage *stage) {
+    (void)stage;
+    return true;
+}
+
+static size_t free_memory(const struct sp_stage *stage) {
+    size_t free = 0, total = 0;
+    driver_of(stage)->cuMemGetInfo(&free, &total);
+    return free;
+}
+
+static bool direct_begin_pass(struct sp_stage *stage) {
+    stage->free_before = free_memory(stage);
+    stage->free_at_peak = stage->free_before;
+    return true;
+}
+
+static void direct_at_peak(struct sp_stage *stage) {
+    stage->free_at_peak = free_memory(stage);
+}
+
+static bool direct_reserved_peak(struct sp_stage *stage, uint64_t *bytes) {
+    bool shrank = stage->free_at_peak < stage->free_before;
+    *bytes = stage->held_reserved_bytes + (shrank ? stage->free_before - stage->free_at_peak : 0);
+    return true;
+}
+
+// A free gives the memory back before it returns, so none is pending. What is reserved only the
+// device could tell, whose answer takes time on its clock.
+static void direct_look(struct sp_stage *stage, struct sp_figures *figures) {
+    (void)stage;
+    sp_figures_note(figures, SP_FIGURE_PENDING, 0, 0);
+}
+
+static int direct_allocate(struct sp_stage *stage, uint64_t *pointer, size_t size,
+                           CUstream stream) {
+    (void)stream;
+    CUdeviceptr address = 0;
+    CUresult result = size > 0 ? driver_of(stage)->cuMemAlloc(&address, size) : CUDA_SUCCESS;
+    *pointer = address;
+    return (int)result;
+}
+
+static int direct_free(struct sp_stage *stage, uint64_t pointer, size_t size, CUstream stream) {
+    (void)size, (void)stream;
+    return pointer ? (int)driver_of(stage)->cuMemFree(pointer) : CUDA_SUCCESS;
+}
+
+// It makes no difference here.
+static int direct_free_unordered(struct sp_stage *stage, uint64_t pointer, size_t size) {
+    return direct_free(stage, pointer, size, NULL);
+}
+
+static int direct_trim(struct sp_stage *stage, uint64_t keep) {
+    (void)stage, (void)keep;
+    return CUDA_SUCCESS;
+}
+
+const struct sp_allocator sp_allocator_direct = {
+    .name = "direct",
+    .title = "cuMemAlloc",
+    .open = direct_open,
+    .close = direct_close,
+    .begin_pass = direct_begin_pass,
+    .at_peak = direct_at_peak,
+    .reserved_peak = direct_reserved_peak,
+    .statistics = sp_no_statistics,
+    .look = direct_look,
+    .look_through = sp_look_at_nothing,
+    .allocate = direct_allocate,
+    .free = direct_free,
+    .free_unordered = direct_free_unordered,
+    .trim = direct_trim,
+    SP_DRIVER_CALLS,
+};

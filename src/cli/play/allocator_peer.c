@@ -1,0 +1,83 @@
+// The threshold and the limit mean nothing to a peer.
+#include "cli/play/allocator_peer.h"
+
+static bool fail(struct sp_stage *stage, const char *what, int status) {
+    return sp_stage_fail(stage, "%s: %s", what, sp_driver_status_name(status));
+}
+
+static bool peer_open(struct sp_stage *stage) {
+    int status = stage->peer->open(&stage->peer_state);
+    return status == 0 || fail(stage, "it can't be opened", status);
+}
+
+static bool peer_close(struct sp_stage *stage) {
+    stage->device->driver->cuCtxSynchronize();
+    int status = stage->peer->close(stage->peer_state);
+    return status == 0 || fail(stage, "it can't be closed", status);
+}
+
+static bool peer_begin_pass(struct sp_stage *stage) {
+    int status = stage->peer->resetHigh(stage->peer_state);
+    return status == 0 || fail(stage, "its peak can't be reset", status);
+}
+
+static void peer_at_peak(struct sp_stage *stage) {
+    (void)stage;
+}
+
+static bool peer_reserved_peak(struct sp_stage *stage, uint64_t *bytes) {
+    int status = stage->peer->reservedHigh(stage->peer_state, bytes);
+    return status == 0 || fail(stage, "its peak can't be read", status);
+}
+
+static void peer_look(struct sp_stage *stage, struct sp_figures *figures) {
+    uint64_t now, high;
+    if (stage->peer->reserved(stage->peer_state, &now) == 0 &&
+        stage->peer->reservedHigh(stage->peer_state, &high) == 0)
+        sp_figures_note(figures, SP_FIGURE_RESERVED, now, high);
+}
+
+static int peer_allocate(struct sp_stage *stage, uint64_t *pointer, size_t size, CUstream stream) {
+    void *address = NULL;
+    int status =
+        size > 0 ? stage->peer->allocate(stage->peer_state, &address, size, stream) : CUDA_SUCCESS;
+    *pointer = (uintptr_t)address;
+    return status;
+}
+
+static int peer_free(struct sp_stage *stage, uint64_t pointer, size_t size, CUstream stream) {
+    void *address = (void *)(uintptr_t)pointer;
+    return pointer ? stage->peer->free(stage->peer_state, address, size, stream) : CUDA_SUCCESS;
+}
+
+// A peer has no such call. All work is done when the block is freed on the legacy stream.
+static int peer_free_unordered(struct sp_stage *stage, uint64_t pointer, size_t size) {
+    int status = sp_driver_synchronize_device(stage);
+    return status ? status : peer_free(stage, pointer, size, NULL);
+}
+
+static int peer_trim(struct sp_stage *stage, uint64_t keep) {
+    (void)stage, (void)keep;
+    return CUDA_SUCCESS;
+}
+
+struct sp_allocator sp_allocator_of_peer(const poolPeer *peer) {
+    return (struct sp_allocator){
+        .name = peer->name,
+        .title = peer->name,
+        .peer = peer,
+        .open = peer_open,
+        .close = peer_close,
+        .begin_pass = peer_begin_pass,
+        .at_peak = peer_at_peak,
+        .reserved_peak = peer_reserved_peak,
+        .statistics = sp_no_statistics,
+        .look = peer_look,
+        .look_through = sp_look_at_nothing,
+        .allocate = peer_allocate,
+        .free = peer_free,
+        .free_unordered = peer_free_unordered,
+        .trim = peer_trim,
+        SP_DRIVER_CALLS,
+    };
+}

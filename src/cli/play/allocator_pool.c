@@ -1,0 +1,223 @@
+// These allocators are the library itself, without and with promises. Their pool is made the
+// device's current pool, so that the calls are those that programs make.
+#include "cli/play/allocator.h"
+
+static bool fail(struct sp_stage *stage, poolError_t error) {
+    return sp_stage_fail(stage, "%s: %s", poolGetErrorName(error), poolGetLastErrorDetail());
+}
+
+static bool pool_open(struct sp_stage *stage) {
+    struct poolMemPoolProps props = {
+        .allocType = poolMemAllocationTypePinned,
+        .location = {.type = poolMemLocationTypeDevice, .id = stage->device->ordinal},
+        .maxSize = stage->limit,
+    };
+    // The simulated driver gets no reaper: the times would depend on when its thread ran.
+    int reaper = !sp_device_is_simulated(stage->device->driver);
+    poolError_t error = poolMemPoolCreate(&stage->pool, &props);
+    if (error != poolSuccess)
+        return fail(stage, error);
+    error = poolMemPoolSetAttribute(stage->pool, poolMemPoolAttrReaper, &reaper);
+    if (error == poolSuccess)
+        error = poolMemPoolSetAttribute(stage->pool, poolMemPoolAttrReleaseThreshold,
+                                        &stage->threshold);
+    if (error == poolSuccess && stage->growths)
+        error = sp_growths_observe(stage->growths, stage->pool);
+    if (error == poolSuccess)
+        error = poolDeviceSetMemPool(stage->device->ordinal, stage->pool);
+    if (error == poolSuccess)
+        return true;
+    fail(stage, error);
+    poolMemPoolDestroy(stage->pool);
+    return false;
+}
+
+static bool tells_of_life(enum sp_trace_action action) {
+    return action == SP_TRACE_LEGACY_STREAM || action == SP_TRACE_PER_THREAD_STREAM ||
+           action == SP_TRACE_BLOCKING_STREAM || action == SP_TRACE_NON_BLOCKING_STREAM ||
+           action == SP_TRACE_DESTROY_STREAM;
+}
+
+// Libraries create streams of which the trace tells their kind and their end, and no more.
+static bool is_used(const struct sp_trace *trace, size_t stream) {
+    for (size_t i = 0; i < trace->operation_count; i++)
+        if (trace->operations[i].stream == stream && !tells_of_life(trace->operations[i].action))
+            return true;
+    return false;
+}
+
+// Returns null when none is used.
+static const struct sp_trace_stream *
+stream_of_kinds(const struct sp_trace *trace, enum sp_trace_kind first, enum sp_trace_kind last) {
+    for (size_t i = 0; i < trace->stream_count; i++)
+        if (trace->streams[i].kind >= first && trace->streams[i].kind <= last && is_used(trace, i))
+            return &trace->streams[i];
+    return NULL;
+}
+
+// A program whose streams the legacy one orders may rely on that, which the promise rules out.
+static bool promised_suits(const struct sp_trace *trace, char *reason, size_t capacity) {
+    const struct sp_trace_stream *legacy = stream_of_kinds(trace, SP_TRACE_LEGACY, SP_TRACE_LEGACY);
+    const struct sp_trace_stream *ordered =
+        stream_of_kinds(trace, SP_TRACE_PER_THREAD, SP_TRACE_BLOCKING);
+    if (!legacy || !ordered)
+        return true;
+    snprintf(reason, capacity,
+             "the legacy stream %llu orders stream %llu, and the program may rely on it "
+             "(poolPromiseNoLegacyOrder)",
+             (unsigned long long)legacy->number, (unsigned long long)ordered->number);
+    return false;
+}
+
+// A replay destroys its streams by the allocator's own call, captures none, and keeps to one
+// context.
+static bool promised_open(struct sp_stage *stage) {
+    int promises = poolPromiseStreamDestroy | poolPromiseNeverCapture | poolPromiseOneContext |
+                   poolPromiseNoLegacyOrder;
+    if (!pool_open(stage))
+        return false;
+    poolError_t error =
+        poolMemPoolSetAttribute(stage->pool, poolMemPoolAttrStreamPromises, &promises);
+    if (error == poolSuccess)
+        return true;
+    fail(stage, error);
+    poolMemPoolDestroy(stage->pool);
+    return false;
+}
+
+static bool pool_close(struct sp_stage *stage) {
+    poolDeviceSynchronize();
+    poolMemPoolTrimTo(stage->pool, 0);
+    poolMemPoolDestroy(stage->pool);
+    return true;
+}
+
+static bool pool_begin_pass(struct sp_stage *stage) {
+    uint64_t reset = 0;
+    poolError_t error =
+        poolMemPoolSetAttribute(stage->pool, poolMemPoolAttrReservedMemHigh, &reset);
+    sp_statistics_reset(stage->pool);
+    stage->at_peak = (struct sp_statistics){.known = false};
+    return error == poolSuccess || fail(stage, error);
+}
+
+// Reads the gauges. The first that can't be read stays 0, and so do those behind it.
+static void pool_at_peak(struct sp_stage *stage) {
+    sp_statistics_read_gauges(stage->pool, &stage->at_peak);
+}
+
+static bool pool_reserved_peak(struct sp_stage *stage, uint64_t *bytes) {
+    poolError_t error = poolMemPoolGetAttribute(stage->pool, poolMemPoolAttrReservedMemHigh, bytes);
+    return error == poolSuccess || fail(stage, error);
+}
+
+static bool pool_statistics(struct sp_stage *stage, struct sp_statistics *statistics) {
+    *statistics = stage->at_peak;
+    poolError_t error = sp_statistics_read_at_end(stage->pool, statistics);
+    return error == poolSuccess || fail(stage, error);
+}
+
+static void pool_look(struct sp_stage *stage, struct sp_figures *figures) {
+    uint64_t now, high;
+    if (poolMemPoolGetAttribute(stage->pool, poolMemPoolAttrReservedMemCurrent, &now) ==
+            poolSuccess &&
+        poolMemPoolGetAttribute(stage->pool, poolMemPoolAttrReservedMemHigh, &high) == poolSuccess)
+        sp_figures_note(figures, SP_FIGURE_RESERVED, now, high);
+}
+
+static void pool_look_through(struct sp_stage *stage, struct sp_figures *figures) {
+    uint64_t bytes;
+    if (poolMemPoolGetAttribute(stage->pool, poolMemPoolStatPendingBytes, &bytes) == poolSuccess)
+        sp_figures_note(figures, SP_FIGURE_PENDING, bytes, 0);
+    if (poolMemPoolGetAttribute(stage->pool, poolMemPoolStatPinnedBytes, &bytes) == poolSuccess)
+        sp_figures_note(figures, SP_FIGURE_PINNED, bytes, 0);
+}
+
+static int pool_allocate(struct sp_stage *stage, uint64_t *pointer, size_t size, CUstream stream) {
+    (void)stage;
+    void *address = NULL;
+    poolError_t error = poolMallocAsync(&address, size, stream);
+    *pointer = (uintptr_t)address;
+    return (int)error;
+}
+
+static int pool_free(struct sp_stage *stage, uint64_t pointer, size_t size, CUstream stream) {
+    (void)stage, (void)size;
+    return (int)poolFreeAsync((void *)(uintptr_t)pointer, stream);
+}
+
+static int pool_free_unordered(struct sp_stage *stage, uint64_t pointer, size_t size) {
+    (void)stage, (void)size;
+    return (int)poolFree((void *)(uintptr_t)pointer);
+}
+
+static int pool_trim(struct sp_stage *stage, uint64_t keep) {
+    return (int)poolMemPoolTrimTo(stage->pool, keep);
+}
+
+static int pool_synchronize(struct sp_stage *stage, CUstream stream) {
+    (void)stage;
+    return (int)poolStreamSynchronize(stream);
+}
+
+static int pool_synchronize_event(struct sp_stage *stage, CUevent event) {
+    (void)stage;
+    return (int)poolEventSynchronize(event);
+}
+
+static int pool_synchronize_device(struct sp_stage *stage) {
+    (void)stage;
+    return (int)poolDeviceSynchronize();
+}
+
+static int pool_query(struct sp_stage *stage, CUstream stream) {
+    (void)stage;
+    return (int)poolStreamQuery(stream);
+}
+
+static int pool_query_event(struct sp_stage *stage, CUevent event) {
+    (void)stage;
+    return (int)poolEventQuery(event);
+}
+
+static int pool_record(struct sp_stage *stage, CUevent event, CUstream stream) {
+    (void)stage;
+    return (int)poolEventRecord(event, stream);
+}
+
+static int pool_wait(struct sp_stage *stage, CUstream stream, CUevent event) {
+    (void)stage;
+    return (int)poolStreamWaitEvent(stream, event, 0);
+}
+
+static int pool_destroy_stream(struct sp_stage *stage, CUstream stream) {
+    (void)stage;
+    return (int)poolStreamDestroy(stream);
+}
+
+static int pool_destroy_event(struct sp_stage *stage, CUevent event) {
+    (void)stage;
+    return (int)poolEventDestroy(event);
+}
+
+static const char *pool_error_name(int status) {
+    return poolGetErrorName((poolError_t)status);
+}
+
+#define POOL_CALLS                                                                                 \
+    .close = pool_close, .begin_pass = pool_begin_pass, .at_peak = pool_at_peak,                   \
+    .reserved_peak = pool_reserved_peak, .statistics = pool_statistics, .look = pool_look,         \
+    .look_through = pool_look_through, .allocate = pool_allocate, .free = pool_free,               \
+    .free_unordered = pool_free_unordered, .trim = pool_trim, .synchronize = pool_synchronize,     \
+    .synchronize_event = pool_synchronize_event, .synchronize_device = pool_synchronize_device,    \
+    .query = pool_query, .query_event = pool_query_event, .record = pool_record,                   \
+    .wait = pool_wait, .destroy_stream = pool_destroy_stream, .destroy_event = pool_destroy_event, \
+    .error_name = pool_error_name
+
+const struct sp_allocator sp_allocator_pool = {
+    .name = "pool", .title = "streampool", .open = pool_open, POOL_CALLS};
+const struct sp_allocator sp_allocator_promised = {.name = "promised",
+                                                   .title = "streampool, promised",
+                                                   .suits = promised_suits,
+                                                   .open = promised_open,
+                                                   POOL_CALLS};

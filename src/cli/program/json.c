@@ -1,0 +1,78 @@
+#include "cli/program/json.h"
+
+#include "cli/program/complain.h"
+#include "cli/program/output.h"
+#include "cli/program/utf8.h"
+
+#include <stdlib.h>
+
+// ---------------------------------------------------------------------------------------- the text
+
+// cJSON writes a text's bytes as they are, so they are made UTF-8 before.
+bool sp_json_add_text(cJSON *object, const char *key, const char *text) {
+    char *valid = sp_utf8_of(text);
+    bool good = valid && cJSON_AddStringToObject(object, key, valid);
+    free(valid);
+    return good;
+}
+
+bool sp_json_add_number(cJSON *object, const char *key, double value) {
+    return cJSON_AddNumberToObject(object, key, value) != NULL;
+}
+
+bool sp_json_add_count(cJSON *object, const char *key, uint64_t value) {
+    return sp_json_add_number(object, key, (double)value);
+}
+
+bool sp_json_add_flag(cJSON *object, const char *key, bool value) {
+    return cJSON_AddBoolToObject(object, key, value) != NULL;
+}
+
+static bool add_object(cJSON *array, const struct sp_json_list *list, size_t index) {
+    cJSON *object = cJSON_CreateObject();
+    if (!object)
+        return false;
+    if (list->fill(object, list->items, index) && cJSON_AddItemToArray(array, object))
+        return true;
+    cJSON_Delete(object);
+    return false;
+}
+
+// Returns the list as an array; null without host memory.
+static cJSON *array_of(const struct sp_json_list *list) {
+    cJSON *array = cJSON_CreateArray();
+    size_t i = 0;
+    while (array && i < list->count && add_object(array, list, i))
+        i++;
+    if (i == list->count)
+        return array;
+    cJSON_Delete(array);
+    return NULL;
+}
+
+// ---------------------------------------------------------------------------------------- the file
+
+// Writes a value as text, and deletes it; null where there was no memory for it.
+static bool write_value(const char *path, cJSON *value) {
+    char *text = value ? cJSON_Print(value) : NULL;
+    cJSON_Delete(value);
+    if (!text)
+        return sp_complain("out of host memory for %s", path);
+    bool good = sp_output_write(path, text);
+    cJSON_free(text);
+    return good;
+}
+
+bool sp_json_write(const char *path, const struct sp_json_list *list) {
+    return write_value(path, array_of(list));
+}
+
+bool sp_json_write_object(const char *path, bool (*fill)(cJSON *object, const void *item),
+                          const void *item) {
+    cJSON *object = cJSON_CreateObject();
+    if (object && !fill(object, item)) {
+        cJSON_Delete(object);
+        object = NULL;
+    }
+    return write_value(path, object);
+}

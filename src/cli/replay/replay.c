@@ -1,0 +1,236 @@
+// streampool replay: reads all traces, plays each through each allocator, then prints.
+#include "cli/replay/replay.h"
+
+#include "cli/play/allocator_peer.h"
+#include "cli/play/turns.h"
+#include "cli/program/command.h"
+#include "cli/program/complain.h"
+#include "cli/program/output.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// Traces that have a pool in common, each in its turn: with --one-pool all, else one.
+
+static size_t operations_of(const struct sp_replay *replay, const struct sp_traces *traces) {
+    return sp_traces_operations(traces) * replay->request->passes.count;
+}
+
+// The trace with the most bytes alive at once, the first of several.
+static const struct sp_trace *largest(const struct sp_traces *traces) {
+    const struct sp_trace *largest = traces->list;
+    for (size_t i = 1; i < traces->count; i++)
+        if (traces->list[i].live_peak_bytes > largest->live_peak_bytes)
+            largest = &traces->list[i];
+    return largest;
+}
+
+static bool trim(const struct sp_replay *replay, const struct sp_play *play) {
+    int status = play->allocator->trim(play->stage, replay->request->passes.trim_to);
+    return status == 0 ||
+           sp_stage_fail(play->stage, "a trim fails: %s", play->allocator->error_name(status));
+}
+
+static void note_pass(struct sp_replay *replay, const struct sp_turns *turns, unsigned pass,
+                      struct sp_drawn *drawn) {
+    struct sp_result *results = &replay->results[replay->result_count];
+    if (replay->request->passes.one_pool)
+        sp_turns_round(turns, pass, results);
+    for (size_t i = 0; i < turns->count; i++) {
+        results[i].origin = &replay->origin;
+        if (drawn)
+            drawn->errors += results[i].errors;
+    }
+    replay->result_count += turns->count;
+}
+
+static bool play_passes(struct sp_replay *replay, struct sp_turns *turns,
+                        const struct sp_play *play, struct sp_drawn *drawn) {
+    const struct sp_passes *passes = &replay->request->passes;
+    for (unsigned pass = 1; pass <= passes->count; pass++) {
+        if (pass > 1 && passes->trims && !trim(replay, play))
+            return false;
+        if (!sp_turns_run(turns, pass, &replay->results[replay->result_count]))
+            return false;
+        note_pass(replay, turns, pass, drawn);
+    }
+    return true;
+}
+
+static bool play_traces(struct sp_replay *replay, const struct sp_traces *traces,
+                        struct sp_stage *stage, const struct sp_allocator *allocator,
+                        unsigned start, struct sp_drawn *drawn) {
+    const struct sp_replay_request *request = replay->request;
+    struct sp_play play = {
+        .allocator = allocator,
+        .stage = stage,
+        .plan = &request->plan,
+        .work = replay->work,
+        .parts = request->parts,
+        .start = start,
+        .held_bytes = sp_perturbation_bytes(&request->perturbation, largest(traces), start),
+        .progress = &replay->progress,
+        .series = drawn ? &drawn->series : NULL,
+    };
+    struct sp_turns turns;
+    bool good = sp_turns_open(&turns, &play, traces);
+    if (good) {
+        good = play_passes(replay, &turns, &play, drawn);
+        sp_turns_close(&turns);
+    }
+    replay->trace = &traces->list[turns.trace];
+    return good;
+}
+
+// Returns whether all went well; the stage's reason is that of what failed first.
+static bool close_stage(const struct sp_allocator *allocator, struct sp_stage *stage, bool good) {
+    struct sp_stage failed = *stage;
+    return allocator->close(good ? stage : &failed) && good;
+}
+
+// False only when nothing more can be replayed; an allocator that can't be opened is noted.
+static bool play_start(struct sp_replay *replay, const struct sp_traces *traces, size_t index,
+                       unsigned start) {
+    const struct sp_allocator *allocator = replay->request->allocators.items[index];
+    struct sp_drawn *drawn = sp_replay_plot_at(&replay->plot, traces->list->name, index);
+    struct sp_stage stage = {.device = &replay->device,
+                             .peer = allocator->peer,
+                             .threshold = replay->request->threshold,
+                             .limit = replay->request->settings.limit,
+                             .growths = replay->request->explain_growth ? &replay->growths : NULL};
+    replay->trace = traces->list;
+    if (!allocator->open(&stage)) {
+        memcpy(replay->unavailable[index], stage.reason, sizeof stage.reason);
+        sp_progress_add(&replay->progress, operations_of(replay, traces));
+        return true;
+    }
+    bool good = sp_settings_apply(&replay->request->settings, &stage) &&
+                play_traces(replay, traces, &stage, allocator, start, drawn);
+    if (drawn)
+        drawn->allocator = allocator->name;
+    if (close_stage(allocator, &stage, good))
+        return true;
+    sp_progress_end(&replay->progress);
+    return sp_complain("%s, %s: %s", replay->trace->name, allocator->name, stage.reason);
+}
+
+static bool suit(const struct sp_traces *traces, const struct sp_allocator *allocator) {
+    char reason[SP_UNSUITED_TEXT];
+    size_t i = 0;
+    while (i < traces->count && sp_allocator_suits(allocator, &traces->list[i], reason))
+        i++;
+    return i == traces->count;
+}
+
+// Plays a start through one allocator.
+static bool play_allocator(struct sp_replay *replay, const struct sp_traces *traces, size_t index,
+                           unsigned start) {
+    if (suit(traces, replay->request->allocators.items[index]))
+        return play_start(replay, traces, index, start);
+    sp_progress_add(&replay->progress, operations_of(replay, traces));
+    return true;
+}
+
+// The allocators take turns at each start, so that whatever drifts drifts for all.
+static bool play_starts(struct sp_replay *replay, const struct sp_traces *traces) {
+    const struct sp_replay_request *request = replay->request;
+    unsigned starts = sp_perturbation_starts(&request->perturbation);
+    for (unsigned start = 1; start <= starts; start++)
+        for (size_t index = 0; index < request->allocators.count; index++)
+            if (!play_allocator(replay, traces, index, start))
+                return false;
+    return true;
+}
+
+// For each trace.
+static size_t runs_of(const struct sp_replay_request *request) {
+    return request->allocators.count * sp_perturbation_starts(&request->perturbation) *
+           request->passes.count;
+}
+
+static bool play_all(struct sp_replay *replay) {
+    const struct sp_replay_request *request = replay->request;
+    replay->progress = sp_progress_begin(sp_traces_operations(&replay->traces) * runs_of(request));
+    size_t together = request->passes.one_pool ? replay->traces.count : 1;
+    for (size_t first = 0; first < replay->traces.count; first += together) {
+        struct sp_traces traces = {.list = &replay->traces.list[first], .count = together};
+        if (!play_starts(replay, &traces))
+            return false;
+    }
+    sp_progress_end(&replay->progress);
+    return true;
+}
+
+static bool play_with_work(struct sp_replay *replay) {
+    struct sp_work work;
+    if (!sp_work_open(&work, &replay->device))
+        return false;
+    replay->work = &work;
+    bool good = play_all(replay) && sp_replay_results_print(replay);
+    const char *problem = sp_work_problem(&work);
+    replay->work = NULL;
+    sp_work_close(&work);
+    return problem ? sp_complain("simulated driver: %s", problem) : good;
+}
+
+static bool open_plot(struct sp_replay *replay) {
+    const struct sp_replay_request *request = replay->request;
+    replay->plot = (struct sp_replay_plot){
+        .device = &replay->device,
+        .starts = sp_perturbation_starts(&request->perturbation),
+        .passes = request->passes.count,
+        .allocator_count = request->allocators.count,
+    };
+    return !request->plot || sp_replay_plot_open(&replay->plot, &replay->traces);
+}
+
+static int status_of(const struct sp_replay *replay) {
+    for (size_t i = 0; i < replay->result_count; i++)
+        if (replay->results[i].errors > 0)
+            return SP_EXIT_CALLS_FAILED;
+    return EXIT_SUCCESS;
+}
+
+static int replay_on_device(struct sp_replay *replay) {
+    const struct sp_replay_request *request = replay->request;
+    int status = sp_device_take(&replay->device, request->choice);
+    if (status != EXIT_SUCCESS)
+        return status;
+    replay->origin = sp_origin_of(&replay->device);
+    replay->results = calloc(replay->traces.count * runs_of(request), sizeof *replay->results);
+    bool good = replay->results || sp_complain("out of host memory");
+    good = good && open_plot(replay);
+    if (good && sp_plan_has_work(&request->plan))
+        good = play_with_work(replay);
+    else
+        good = good && play_all(replay) && sp_replay_results_print(replay);
+    status = good ? status_of(replay) : EXIT_FAILURE;
+    sp_replay_plot_release(&replay->plot);
+    sp_growths_release(&replay->growths);
+    free(replay->results);
+    sp_device_close(&replay->device);
+    return status;
+}
+
+static bool add_peers(struct sp_replay_request *request) {
+    if (!sp_peers_load(&request->peers))
+        return false;
+    for (size_t i = 0; i < request->peers.count; i++) {
+        request->of_peers[i] = sp_allocator_of_peer(request->peers.list[i]);
+        request->allocators.items[request->allocators.count++] = &request->of_peers[i];
+    }
+    return true;
+}
+
+int sp_command_replay(int argc, char **argv) {
+    struct sp_replay_request request = sp_replay_arguments(argc, argv);
+    struct sp_replay replay = {.request = &request};
+    int status = EXIT_FAILURE;
+    if (sp_output_ready(request.json) && sp_output_ready(request.plot) && add_peers(&request) &&
+        sp_traces_read(&replay.traces, request.paths, request.path_count) &&
+        (!request.beside || sp_recorded_read(&replay.recorded, request.beside)))
+        status = replay_on_device(&replay);
+    sp_recorded_release(&replay.recorded);
+    sp_traces_release(&replay.traces);
+    return status;
+}

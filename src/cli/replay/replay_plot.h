@@ -1,0 +1,40 @@
+// The picture of `streampool replay`: a panel for each trace and allocator, one below the other.
+// Panels of one trace have the same scale.
+#ifndef STREAMPOOL_CLI_REPLAY_PLOT_H
+#define STREAMPOOL_CLI_REPLAY_PLOT_H
+
+#include "cli/plot/series.h"
+#include "cli/program/device.h"
+#include "cli/trace/traces.h"
+
+struct sp_drawn {
+    struct sp_series series;
+    const char *trace;
+    const char *allocator; // null: it could not be replayed
+    uint64_t errors;       // calls that failed
+};
+
+struct sp_replay_plot {
+    const struct sp_device *device;
+    unsigned starts;
+    unsigned passes;
+    size_t allocator_count;
+    struct sp_drawn *list; // for each trace the allocators; null: nothing is drawn
+    size_t count;
+};
+
+// Makes a series for each trace and allocator; the fields before the list are the caller's. False
+// without host memory, which it says on standard error; then there is nothing to release.
+bool sp_replay_plot_open(struct sp_replay_plot *plot, const struct sp_traces *traces);
+void sp_replay_plot_release(struct sp_replay_plot *plot);
+
+// Returns what is drawn of a trace, by its name's address, with the allocator of this index; null
+// where nothing is.
+struct sp_drawn *sp_replay_plot_at(const struct sp_replay_plot *plot, const char *trace,
+                                   size_t allocator);
+
+// Writes the picture to a file as sp_output_write() does. False when that fails; standard error
+// says why.
+bool sp_replay_plot_write(const char *path, const struct sp_replay_plot *plot);
+
+#endif

@@ -1,0 +1,16 @@
+// Recorded results are printed beside those of a replay, and compared with them.
+#ifndef STREAMPOOL_CLI_BESIDE_H
+#define STREAMPOOL_CLI_BESIDE_H
+
+#include "cli/report/recorded.h"
+#include "cli/report/summary.h"
+
+#include <stdio.h>
+
+// Prints where and when the results were recorded, those of these allocators that are of the same
+// traces and passes as the summaries, and what the two say of each other. Names what is not shown,
+// and why. False without host memory.
+bool sp_beside_print(FILE *out, const struct sp_recorded *recorded,
+                     const struct sp_allocator_list *allocators, const struct sp_summaries *here);
+
+#endif

@@ -1,0 +1,225 @@
+// The command run. The program's processes append their reports to a file that is made for them and
+// removed again.
+#include "cli/run/run.h"
+
+#include "base/options.h"
+#include "cli/program/command.h"
+#include "cli/program/complain.h"
+#include "cli/program/output.h"
+#include "cli/run/run_child.h"
+#include "cli/run/run_setup.h"
+#include "cli/run/run_summary.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+// ---------------------------------------------------------------------------------------- the
+// options
+
+enum { OPTION_MODE = 256, OPTION_SET, OPTION_RECORD, OPTION_SEAMS };
+
+static enum sp_run_mode mode_of(const char *text, const struct argp_state *state) {
+    if (strcmp(text, "preload") == 0)
+        return SP_RUN_PRELOAD;
+    if (strcmp(text, "library") != 0)
+        argp_error(state, "--mode is preload or library, not '%s'", text);
+    return SP_RUN_LIBRARY;
+}
+
+// Checks a list of settings as the library will read it. The library reads a setting that is not
+// one, or too long, as far as a comma; so does this.
+static void check_settings(const char *list, const struct argp_state *state) {
+    char text[SP_SETTING_TEXT];
+    struct sp_option_setting setting;
+    do {
+        bool fits = sp_options_next_setting(&list, text);
+        const char *why = fits ? sp_options_read_setting(text, &setting) : "it is too long";
+        if (why)
+            argp_error(state, "--set '%s': %s", text, why);
+    } while (*list);
+}
+
+static void add_settings(struct sp_run_request *request, const char *list,
+                         const struct argp_state *state) {
+    char *joined = NULL;
+    check_settings(list, state);
+    if (asprintf(&joined, "%s%s%s", request->settings ? request->settings : "",
+                 request->settings ? "," : "", list) < 0)
+        argp_failure(state, SP_RUN_FAILED, ENOMEM, "--set");
+    free(request->settings);
+    request->settings = joined;
+}
+
+static void check_differ(const char *first, const char *one, const char *second, const char *other,
+                         const struct argp_state *state) {
+    if (one && other && strcmp(one, other) == 0)
+        argp_error(state, "%s and %s can't both be written to '%s'", first, second, one);
+}
+
+static void check(const struct sp_run_request *request, const struct argp_state *state) {
+    check_differ("--output", request->output, "--json", request->json, state);
+    check_differ("--output", request->output, "--record", request->record, state);
+    check_differ("--json", request->json, "--record", request->record, state);
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state) {
+    struct sp_run_request *request = state->input;
+    switch (key) {
+    case OPTION_MODE:
+        request->mode = mode_of(argument, state);
+        return 0;
+    case OPTION_SET:
+        add_settings(request, argument, state);
+        return 0;
+    case OPTION_RECORD:
+        request->record = argument;
+        return 0;
+    case OPTION_SEAMS:
+        request->seams = true;
+        return 0;
+    case 'o':
+        request->output = argument;
+        return 0;
+    case 'j':
+        request->json = argument;
+        return 0;
+    case ARGP_KEY_ARG:
+        request->program = &state->argv[state->next - 1];
+        state->next = state->argc;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "there is no program to run");
+        return 0;
+    case ARGP_KEY_END:
+        check(request, state);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_option options[] = {
+    {"mode", OPTION_MODE, "preload|library", 0,
+     "Load the drop-in by LD_PRELOAD (the default), or, for programs that break with preloads, a "
+     "libcuda.so.1 of streampool's by LD_LIBRARY_PATH",
+     0},
+    {"set", OPTION_SET, "ATTRIBUTE=VALUE", 0,
+     "Set an attribute of the default pools, as STREAMPOOL_POOL does (several options, or commas)",
+     0},
+    {"record", OPTION_RECORD, "FILE", 0,
+     "Record a trace for replay and policies; where several processes use pools, each one's number "
+     "is put into the name",
+     0},
+    {"seams", OPTION_SEAMS, NULL, 0,
+     "Tell by which routes the program reached the driver, and which libraries asked", 0},
+    {"output", 'o', "FILE", 0, "Write the summary to a file instead of standard error", 0},
+    {"json", 'j', "FILE", 0, "Write it as JSON too; with '-', to standard output and no text", 0},
+    {0},
+};
+
+static const struct argp_child children[] = {SP_HELP_CHILD, {0}};
+
+static const struct argp argp = {
+    .options = options,
+    .children = children,
+    .parser = parse,
+    .args_doc = "[--] PROGRAM [ARGUMENT...]",
+    .doc =
+        "Runs a program that was not written for streampool so that streampool serves its calls of "
+        "CUDA's pools, and then says who served what. The program and its arguments are the last "
+        "ones; options stand before. The exit status is the program's, or 128 and the number of "
+        "the signal that ended it.",
+};
+
+// ---------------------------------------------------------------------------------------- the
+// reports
+
+// Makes an empty file of a name that no one else has.
+static bool make_report(char path[PATH_MAX]) {
+    const char *set = getenv("TMPDIR");
+    char folder[PATH_MAX];
+    if (!realpath(set && *set ? set : "/tmp", folder))
+        return sp_complain("TMPDIR: %s: %s", set, strerror(errno));
+    if (snprintf(path, PATH_MAX, "%s/streampool-run-XXXXXX", folder) >= PATH_MAX)
+        return sp_complain("TMPDIR: %s", strerror(ENAMETOOLONG));
+    int file = mkstemp(path);
+    if (file < 0)
+        return sp_complain("%s: %s", path, strerror(errno));
+    close(file);
+    return true;
+}
+
+static bool print(const struct sp_run_outcome *outcome, FILE *out) {
+    sp_run_summary_print(outcome, out);
+    return fflush(out) == 0 && !ferror(out);
+}
+
+// sp_output_write() ends the text by a newline of its own.
+static bool print_to_file(const struct sp_run_outcome *outcome, const char *path) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    bool good = out && print(outcome, out) && fclose(out) == 0;
+    if (!good)
+        return sp_complain("out of host memory");
+    if (size > 0 && text[size - 1] == '\n')
+        text[size - 1] = '\0';
+    good = sp_output_write(path, text);
+    free(text);
+    return good;
+}
+
+static bool tell(const struct sp_run_outcome *outcome) {
+    const struct sp_run_request *request = outcome->request;
+    bool good = true;
+    if (request->output)
+        good = print_to_file(outcome, request->output);
+    else if (!sp_output_is_standard(request->json))
+        good = print(outcome, stderr);
+    return (!request->json || sp_run_summary_write(outcome)) && good;
+}
+
+static bool summarize(struct sp_run_outcome *outcome, const char *report) {
+    const char *record = outcome->request->record;
+    bool good = sp_run_reports_read(&outcome->reports, report) &&
+                sp_run_trace_gather(&outcome->traces, record, &outcome->reports);
+    good = tell(outcome) && good;
+    sp_run_trace_release(&outcome->traces);
+    sp_run_reports_release(&outcome->reports);
+    return good;
+}
+
+static int status_of(const struct sp_run_child *child) {
+    return WIFSIGNALED(child->status) ? 128 + WTERMSIG(child->status) : WEXITSTATUS(child->status);
+}
+
+// A run of which something couldn't be told has failed, unless the program has failed itself.
+static int run(const struct sp_run_request *request, const char *report) {
+    struct sp_run_outcome outcome = {.request = request};
+    if (!sp_output_ready(request->output) || !sp_output_ready(request->json) ||
+        !sp_run_setup(request, report))
+        return SP_RUN_FAILED;
+    int failed = sp_run_child(request->program, &outcome.child);
+    if (failed != 0)
+        return failed;
+    bool told = summarize(&outcome, report);
+    int status = status_of(&outcome.child);
+    return status == 0 && !told ? SP_RUN_FAILED : status;
+}
+
+int sp_command_run(int argc, char **argv) {
+    struct sp_run_request request = {.mode = SP_RUN_PRELOAD};
+    char report[PATH_MAX];
+    int status = SP_RUN_FAILED;
+    if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &request) != 0)
+        return SP_RUN_FAILED;
+    if (make_report(report)) {
+        status = run(&request, report);
+        unlink(report);
+    }
+    free(request.settings);
+    return status;
+}

@@ -1,0 +1,97 @@
+#include "cli/run/run_child.h"
+
+#include "cli/program/complain.h"
+#include "cli/run/run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+// Signals that people send to a program. They are blocked and waited for, with that of a child's
+// end: so none comes between two steps.
+static const int passed_on[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM,
+                                SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH};
+
+// How signals were before, for the program.
+struct before {
+    sigset_t mask;
+    struct sigaction child;
+};
+
+// A system that was told to forget children would tell nothing of their end.
+static void hold_signals(sigset_t *held, struct before *before) {
+    struct sigaction plain = {.sa_handler = SIG_DFL};
+    sigemptyset(held);
+    sigaddset(held, SIGCHLD);
+    for (size_t i = 0; i < sizeof passed_on / sizeof passed_on[0]; i++)
+        sigaddset(held, passed_on[i]);
+    sigprocmask(SIG_BLOCK, held, &before->mask);
+    sigaction(SIGCHLD, &plain, &before->child);
+}
+
+// Becomes the program, or sends the reason through the pipe, which closes where it does.
+_Noreturn static void become(char *const program[], const struct before *before, int failure) {
+    sigaction(SIGCHLD, &before->child, NULL);
+    sigprocmask(SIG_SETMASK, &before->mask, NULL);
+    execvp(program[0], program);
+    int error = errno;
+    ssize_t written = write(failure, &error, sizeof error);
+    _exit(written < 0 ? SP_RUN_FAILED : SP_RUN_NOT_STARTED);
+}
+
+// Sends on a signal that a process sent. The terminal sends to the program itself.
+static void pass_on(const siginfo_t *signal, pid_t process) {
+    if (signal->si_code <= 0)
+        kill(process, signal->si_signo);
+}
+
+static void wait_for(struct sp_run_child *child, const sigset_t *held) {
+    siginfo_t signal;
+    while (waitpid(child->process, &child->status, WNOHANG) == 0) {
+        if (sigwaitinfo(held, &signal) > 0 && signal.si_signo != SIGCHLD)
+            pass_on(&signal, child->process);
+    }
+}
+
+// Returns the error with which the program didn't start, or 0 when it did.
+static int read_failure(int failure) {
+    int error = 0;
+    ssize_t length;
+    do {
+        length = read(failure, &error, sizeof error);
+    } while (length < 0 && errno == EINTR);
+    return length == (ssize_t)sizeof error ? error : 0;
+}
+
+static int failed(const char *what) {
+    sp_complain("%s: %s", what, strerror(errno));
+    return SP_RUN_FAILED;
+}
+
+int sp_run_child(char *const program[], struct sp_run_child *child) {
+    int failure[2];
+    sigset_t held;
+    struct before before;
+    if (pipe2(failure, O_CLOEXEC) != 0)
+        return failed("a pipe");
+    hold_signals(&held, &before);
+    child->process = fork();
+    if (child->process == 0)
+        become(program, &before, failure[1]);
+    close(failure[1]);
+    if (child->process < 0) {
+        close(failure[0]);
+        return failed("a process");
+    }
+    int error = read_failure(failure[0]);
+    close(failure[0]);
+    wait_for(child, &held);
+    if (error == 0)
+        return 0;
+    sp_complain("%s: %s", program[0], strerror(error));
+    return error == ENOENT ? SP_RUN_NOT_FOUND : SP_RUN_NOT_STARTED;
+}

@@ -1,0 +1,163 @@
+#include "cli/run/run_setup.h"
+
+#include "cli/program/complain.h"
+#include "cli/program/place.h"
+#include "dropin/format.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+// --------------------------------------------------------------------------- where the libraries
+// are
+
+// Where a library lies, from the folder of the libraries: installed, and in the build folder.
+static const struct place {
+    const char *variable;
+    const char *separators; // of the variable, which has no way to quote them
+    const char *paths[2];
+    bool is_folder; // the variable has the folder of the library
+} places[] = {
+    [SP_RUN_PRELOAD] = {"LD_PRELOAD", ": ", {"libstreampool_dropin.so"}, false},
+    [SP_RUN_LIBRARY] = {"LD_LIBRARY_PATH",
+                        ":;",
+                        {"streampool/dropin/libcuda.so.1", "dropin/libcuda.so.1"},
+                        true},
+};
+
+// The folder of this program.
+static bool find_program(char folder[PATH_MAX]) {
+    ssize_t length = readlink("/proc/self/exe", folder, PATH_MAX - 1);
+    if (length <= 0)
+        return sp_complain("can't find out where the program lies: %s", strerror(errno));
+    folder[length] = '\0';
+    *strrchr(folder, '/') = '\0';
+    return true;
+}
+
+// The libraries lie at the same place relative to the program everywhere. The path has no links, so
+// that a program which is run with it can change to another folder.
+static bool find_library(const struct place *place, char path[PATH_MAX]) {
+    char folder[PATH_MAX], joined[2 * PATH_MAX];
+    if (!find_program(folder))
+        return false;
+    for (size_t i = 0; i < 2 && place->paths[i]; i++) {
+        snprintf(joined, sizeof joined, "%s/%s/%s", folder, SP_BINDIR_TO_LIBDIR, place->paths[i]);
+        if (realpath(joined, path))
+            return true;
+    }
+    return sp_complain("%s/%s/%s: %s: the drop-in is not built, or not installed", folder,
+                       SP_BINDIR_TO_LIBDIR, place->paths[0], strerror(errno));
+}
+
+// ------------------------------------------------------------------------------------- the
+// variables
+
+static bool set(const char *variable, const char *value) {
+    return setenv(variable, value, 1) == 0 ||
+           sp_complain("can't set %s: %s", variable, strerror(errno));
+}
+
+// Puts a value before what the variable has, or behind it. Null: nothing is to be put there.
+static bool join(const char *variable, const char *before, const char *separator,
+                 const char *behind) {
+    const char *old = getenv(variable);
+    const char *parts[] = {before, old && *old ? old : NULL, behind};
+    char *joined = NULL;
+    size_t size;
+    FILE *text = open_memstream(&joined, &size);
+    if (!text)
+        return sp_complain("out of host memory");
+    for (size_t i = 0, count = 0; i < 3; i++) {
+        if (parts[i])
+            fprintf(text, "%s%s", count++ > 0 ? separator : "", parts[i]);
+    }
+    bool good = fclose(text) == 0 && set(variable, joined);
+    free(joined);
+    return good;
+}
+
+static bool set_library(enum sp_run_mode mode) {
+    const struct place *place = &places[mode];
+    char path[PATH_MAX];
+    if (!find_library(place, path))
+        return false;
+    if (place->is_folder)
+        *strrchr(path, '/') = '\0';
+    if (strpbrk(path, place->separators))
+        return sp_complain("%s: %s can't have a path with a blank, a colon or a semicolon", path,
+                           place->variable);
+    return join(place->variable, path, ":", NULL);
+}
+
+// ----------------------------------------------------------------------------------------- the
+// trace
+
+// Splits a file's name where the process's number goes: before ".csv", ".csv.gz" and the like.
+static size_t stem_length(const char *file) {
+    size_t length = strlen(file);
+    const char *name = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
+    if (length > 3 && strcmp(file + length - 3, ".gz") == 0)
+        length -= 3;
+    for (const char *dot = file + length - 1; dot > name; dot--) {
+        if (*dot == '.')
+            return (size_t)(dot - file);
+    }
+    return length;
+}
+
+// The file in an absolute folder: the program may change to another one.
+static bool absolute(const char *file, char path[PATH_MAX]) {
+    char folder[PATH_MAX] = "";
+    if (file[0] != '/' && !getcwd(folder, sizeof folder))
+        return false;
+    return snprintf(path, PATH_MAX, "%s%s%s", folder, *folder ? "/" : "", file) < PATH_MAX;
+}
+
+bool sp_run_setup_trace(const char *record, const char *process, char path[PATH_MAX]) {
+    char file[PATH_MAX];
+    if (!absolute(record, file))
+        return false;
+    size_t stem = stem_length(file);
+    return snprintf(path, PATH_MAX, "%.*s.%s%s", (int)stem, file, process, file + stem) < PATH_MAX;
+}
+
+// In the variable a percent sign is written twice.
+static bool double_percents(const char *path, char doubled[PATH_MAX]) {
+    size_t length = 0;
+    for (; *path && length < PATH_MAX - 2; path++) {
+        if (*path == '%')
+            doubled[length++] = '%';
+        doubled[length++] = *path;
+    }
+    doubled[length] = '\0';
+    return *path == '\0';
+}
+
+// The trace is renamed to this file in the end, which would replace a device or a pipe.
+static bool can_be_written(const char *record) {
+    struct stat status;
+    char path[PATH_MAX];
+    if (!absolute(record, path))
+        return false;
+    bool is_there = stat(path, &status) == 0;
+    errno = is_there && S_ISDIR(status.st_mode) ? EISDIR : EINVAL;
+    return (!is_there || S_ISREG(status.st_mode)) && sp_place_try(path);
+}
+
+static bool set_trace(const char *record) {
+    char doubled[PATH_MAX], path[PATH_MAX];
+    if (!can_be_written(record))
+        return sp_complain("--record %s: %s", record, strerror(errno));
+    if (!double_percents(record, doubled) || !sp_run_setup_trace(doubled, "%p", path))
+        return sp_complain("--record %s: %s", record, strerror(ENAMETOOLONG));
+    return set("STREAMPOOL_TRACE", path);
+}
+
+bool sp_run_setup(const struct sp_run_request *request, const char *report) {
+    return set_library(request->mode) && set(SP_REPORT_VARIABLE, report) &&
+           (!request->settings || join("STREAMPOOL_POOL", NULL, ",", request->settings)) &&
+           (!request->record || set_trace(request->record));
+}

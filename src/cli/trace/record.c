@@ -1,0 +1,267 @@
+// The columns stand in one table: name and parser. A parser says whether the text is well formed
+// and whether it fits; the messages come from the table. The actions stand in another one: word,
+// and what the columns hold.
+#include "cli/trace/record.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+struct field {
+    const char *text;
+    size_t length;
+};
+
+enum verdict { FIELD_GOOD, FIELD_BAD, FIELD_TOO_LARGE };
+
+enum { FIELD_COUNT = 6, QUOTED_MAX = 40 };
+
+static bool field_is(struct field field, const char *text) {
+    return field.length == strlen(text) && memcmp(field.text, text, field.length) == 0;
+}
+
+static int digit_of(char c) {
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return 16;
+}
+
+static enum verdict parse_digits(struct field field, unsigned base, uint64_t *value) {
+    bool fits = true;
+    uint64_t sum = 0;
+    for (size_t i = 0; i < field.length; i++) {
+        unsigned digit = (unsigned)digit_of(field.text[i]);
+        if (digit >= base)
+            return FIELD_BAD;
+        fits = fits && !__builtin_mul_overflow(sum, base, &sum) &&
+               !__builtin_add_overflow(sum, digit, &sum);
+    }
+    if (field.length == 0)
+        return FIELD_BAD;
+    if (!fits)
+        return FIELD_TOO_LARGE;
+    *value = sum;
+    return FIELD_GOOD;
+}
+
+static bool has_hex_prefix(struct field field) {
+    return field.length > 2 && field.text[0] == '0' &&
+           (field.text[1] == 'x' || field.text[1] == 'X');
+}
+
+static struct field without_hex_prefix(struct field field) {
+    return has_hex_prefix(field) ? (struct field){field.text + 2, field.length - 2} : field;
+}
+
+static enum verdict parse_pointer(struct field field, uint64_t *value) {
+    *value = 0;
+    if (field_is(field, "(nil)"))
+        return FIELD_GOOD;
+    return parse_digits(without_hex_prefix(field), 16, value);
+}
+
+// RMM writes a stream as a handle, `(nil)` or hexadecimal; other recorders number streams in
+// decimal.
+static enum verdict parse_stream(struct field field, uint64_t *value) {
+    if (field_is(field, "(nil)") || has_hex_prefix(field))
+        return parse_pointer(field, value);
+    return parse_digits(field, 10, value);
+}
+
+static enum verdict parse_decimal(struct field field, uint64_t *value) {
+    return parse_digits(field, 10, value);
+}
+
+#define MICROSECONDS 1000000u
+
+// Digits behind the sixth are left out.
+static enum verdict parse_fraction(struct field field, uint64_t *microseconds) {
+    enum { DIGITS = 6 };
+    *microseconds = 0;
+    for (size_t i = 0; i < field.length || i < DIGITS; i++) {
+        int digit = i < field.length ? digit_of(field.text[i]) : 0;
+        if (digit >= 10)
+            return FIELD_BAD;
+        if (i < DIGITS)
+            *microseconds = 10 * *microseconds + (uint64_t)digit;
+    }
+    return field.length > 0 ? FIELD_GOOD : FIELD_BAD;
+}
+
+// A clock time is hh:mm:ss and a fraction behind a point, or behind a colon as older versions of
+// RMM wrote it.
+static enum verdict parse_clock_time(struct field field, uint64_t *value) {
+    static const char pattern[] = "dd:dd:dd.";
+    static const unsigned limits[] = {24, 60, 61};
+    enum { PATTERN_LENGTH = sizeof pattern - 1 };
+    if (field.length <= PATTERN_LENGTH)
+        return FIELD_BAD;
+    uint64_t part, seconds = 0;
+    for (size_t i = 0; i < 3; i++) {
+        if (parse_digits((struct field){field.text + 3 * i, 2}, 10, &part) != FIELD_GOOD ||
+            part >= limits[i])
+            return FIELD_BAD;
+        seconds = 60 * seconds + part;
+    }
+    if (field.text[2] != ':' || field.text[5] != ':' || !strchr(".:", field.text[8]) ||
+        field.text[8] == '\0')
+        return FIELD_BAD;
+    struct field fraction = {field.text + PATTERN_LENGTH, field.length - PATTERN_LENGTH};
+    if (parse_fraction(fraction, &part) != FIELD_GOOD)
+        return FIELD_BAD;
+    *value = seconds * MICROSECONDS + part;
+    return FIELD_GOOD;
+}
+
+static enum verdict parse_seconds(struct field field, const char *point, uint64_t *value) {
+    size_t length = (size_t)(point - field.text);
+    struct field fraction = {point + 1, field.length - length - 1};
+    uint64_t seconds = 0, part;
+    enum verdict verdict = parse_digits((struct field){field.text, length}, 10, &seconds);
+    if (verdict == FIELD_BAD || parse_fraction(fraction, &part) != FIELD_GOOD)
+        return FIELD_BAD;
+    if (verdict == FIELD_TOO_LARGE || __builtin_mul_overflow(seconds, MICROSECONDS, value) ||
+        __builtin_add_overflow(*value, part, value))
+        return FIELD_TOO_LARGE;
+    return FIELD_GOOD;
+}
+
+static bool is_clock_time(struct field field) {
+    return memchr(field.text, ':', field.length);
+}
+
+// Gives microseconds. A number with a point is one of seconds.
+static enum verdict parse_time(struct field field, uint64_t *value) {
+    if (is_clock_time(field))
+        return parse_clock_time(field, value);
+    const char *point = memchr(field.text, '.', field.length);
+    return point ? parse_seconds(field, point, value) : parse_digits(field, 10, value);
+}
+
+enum content { NOTHING, BLOCK, EVENT, BYTES, STREAM };
+
+static const struct form {
+    const char *word;
+    enum content pointer, size, stream;
+} forms[] = {
+#define FORM(name, word, pointer, size, stream) [SP_TRACE_##name] = {word, pointer, size, stream},
+    SP_TRACE_ACTIONS(FORM)
+#undef FORM
+};
+
+const char *sp_record_action_name(enum sp_trace_action action) {
+    return forms[action].word;
+}
+
+static enum verdict parse_action(struct field field, uint64_t *value) {
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+        if (field_is(field, forms[i].word)) {
+            *value = i;
+            return FIELD_GOOD;
+        }
+    }
+    if (!field_is(field, "deallocate")) // as a page of RMM's calls a free
+        return FIELD_BAD;
+    *value = SP_TRACE_FREE;
+    return FIELD_GOOD;
+}
+
+enum { COLUMN_THREAD, COLUMN_TIME, COLUMN_ACTION, COLUMN_POINTER, COLUMN_SIZE, COLUMN_STREAM };
+
+static const struct column {
+    const char *name;
+    enum verdict (*parse)(struct field field, uint64_t *value);
+} columns[FIELD_COUNT] = {
+    [COLUMN_THREAD] = {"thread", parse_decimal}, [COLUMN_TIME] = {"time", parse_time},
+    [COLUMN_ACTION] = {"action", parse_action},  [COLUMN_POINTER] = {"pointer", parse_pointer},
+    [COLUMN_SIZE] = {"size", parse_decimal},     [COLUMN_STREAM] = {"stream", parse_stream},
+};
+
+// Fills in the first FIELD_COUNT fields and returns how many there are.
+static size_t split(const char *line, size_t length, struct field fields[FIELD_COUNT]) {
+    size_t count = 0;
+    const char *end = line + length;
+    for (const char *begin = line;;) {
+        const char *comma = memchr(begin, ',', (size_t)(end - begin));
+        const char *stop = comma ? comma : end;
+        if (count < FIELD_COUNT)
+            fields[count] = (struct field){begin, (size_t)(stop - begin)};
+        count++;
+        if (!comma)
+            return count;
+        begin = comma + 1;
+    }
+}
+
+// Writes the reason, with the field as a terminal can show it: cut where it is long, with question
+// marks for bytes that can't be printed.
+static void complain(const char *name, enum verdict verdict, struct field field, char *reason,
+                     size_t capacity) {
+    char shown[QUOTED_MAX + 1];
+    size_t length = field.length < QUOTED_MAX ? field.length : QUOTED_MAX;
+    for (size_t i = 0; i < length; i++)
+        shown[i] = isprint((unsigned char)field.text[i]) ? field.text[i] : '?';
+    shown[length] = '\0';
+    const char *dots = field.length > QUOTED_MAX ? "..." : "";
+    if (verdict == FIELD_TOO_LARGE)
+        snprintf(reason, capacity, "%s '%s%s' does not fit in 64 bits", name, shown, dots);
+    else
+        snprintf(reason, capacity, "bad %s '%s%s'", name, shown, dots);
+}
+
+// A record is consistent when a null pointer has no bytes, an event has a handle, and a column that
+// has no meaning for the action holds 0. The column of the stream may hold anything.
+static bool is_consistent(const struct sp_record *record, char *reason, size_t capacity) {
+    const struct form *form = &forms[record->action];
+    unsigned long long pointer = record->pointer, size = record->size;
+    if (form->pointer == NOTHING && pointer != 0) {
+        snprintf(reason, capacity, "'%s' with the pointer 0x%llx", form->word, pointer);
+        return false;
+    }
+    if (form->pointer == EVENT && pointer == 0) {
+        snprintf(reason, capacity, "'%s' with a null pointer for the event", form->word);
+        return false;
+    }
+    if (form->size == NOTHING && size != 0) {
+        snprintf(reason, capacity, "'%s' with a size of %llu", form->word, size);
+        return false;
+    }
+    if (form->pointer == BLOCK && pointer == 0 && size != 0) {
+        snprintf(reason, capacity, "a null pointer with a size of %llu", size);
+        return false;
+    }
+    return true;
+}
+
+bool sp_record_parse(const char *line, size_t length, struct sp_record *record, char *reason,
+                     size_t capacity) {
+    struct field fields[FIELD_COUNT];
+    size_t count = split(line, length, fields);
+    if (count != FIELD_COUNT) {
+        snprintf(reason, capacity, "expected %d fields, found %zu", FIELD_COUNT, count);
+        return false;
+    }
+    uint64_t values[FIELD_COUNT] = {0};
+    for (size_t i = 0; i < FIELD_COUNT; i++) {
+        enum verdict verdict = columns[i].parse(fields[i], &values[i]);
+        if (verdict != FIELD_GOOD) {
+            complain(columns[i].name, verdict, fields[i], reason, capacity);
+            return false;
+        }
+    }
+    *record = (struct sp_record){
+        .action = (enum sp_trace_action)values[COLUMN_ACTION],
+        .thread = values[COLUMN_THREAD],
+        .time = values[COLUMN_TIME],
+        .is_clock_time = is_clock_time(fields[COLUMN_TIME]),
+        .pointer = values[COLUMN_POINTER],
+        .size = values[COLUMN_SIZE],
+        .stream = values[COLUMN_STREAM],
+        .has_stream = forms[values[COLUMN_ACTION]].stream == STREAM,
+    };
+    return is_consistent(record, reason, capacity);
+}

@@ -1,0 +1,38 @@
+// A record has the values of one line of a trace. Reading one keeps no state and allocates
+// nothing.
+#ifndef STREAMPOOL_CLI_RECORD_H
+#define STREAMPOOL_CLI_RECORD_H
+
+#include "cli/trace/trace.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SP_RECORD_HEADER "Thread,Time,Action,Pointer,Size,Stream"
+
+struct sp_record {
+    enum sp_trace_action action;
+    uint64_t thread;
+    uint64_t time;      // in microseconds: since midnight, or since whatever the recorder chose
+    bool is_clock_time; // it is since midnight
+    uint64_t pointer;   // 0 for a null pointer
+    uint64_t size;
+    uint64_t stream;
+    bool has_stream; // else the column is to be ignored
+};
+
+// The action as the file names it.
+const char *sp_record_action_name(enum sp_trace_action action);
+
+// Reads one line without its end. False, with the reason written to `reason` (of `capacity` bytes),
+// when a field is missing, superfluous or not what it should be, or has no meaning for the action.
+bool sp_record_parse(const char *line, size_t length, struct sp_record *record, char *reason,
+                     size_t capacity);
+
+// The line of the file that a trace's operation stands on.
+static inline unsigned long sp_record_line_of(size_t operation) {
+    return (unsigned long)operation + 2;
+}
+
+#endif
