@@ -7,7 +7,7 @@
 # installed: RMM where RMM_ROOT and RAPIDS_LOGGER_ROOT name their folders or python3 has the packages librmm and
 # rapids_logger, PyTorch where python3 has it. A peer that is missing is named. Builds a release, or takes the programs
 # streampool and streampool-bench from FOLDER. Writes what they print, and the same as JSON, into RESULTS
-# (build/peers-results).
+# (build/peers-results), from where `python3 bench/page/page.py take` puts it into docs/benchmarks.md.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../../tests/help.sh"
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
