@@ -688,6 +688,27 @@ enum poolGrowthRemap {
     poolGrowthRemapFailed = 7
 };
 
+/// Says why most of the free memory was not used where a pool grew. STREAMPOOL_GROWTH_CAUSES in
+/// streampool/lists.h lists these with their words.
+enum poolGrowthCause {
+    /// Less was free than was mapped: the program needs more.
+    poolGrowthCauseNeed = 0,
+    /// Work of other streams may still use it, with an event behind it.
+    poolGrowthCausePending = 1,
+    /// Work of other streams may still use it, with no event behind it.
+    poolGrowthCauseUnfenced = 2,
+    /// It is within reach, in extents that nobody uses, but that are out of reach in part.
+    poolGrowthCauseBesidePending = 3,
+    /// It is within reach, in extents with blocks in use.
+    poolGrowthCausePinned = 4,
+    /// It is within reach, in whole extents that were not mapped side by side.
+    poolGrowthCausePieces = 5,
+    /// It is within reach, in streams' lists of freed blocks.
+    poolGrowthCauseListed = 6,
+    /// It is of another kind of memory.
+    poolGrowthCauseOtherKinds = 7
+};
+
 /// Explains one growth of a pool: what was wanted, what was free then, and why that wasn't enough.
 /// All that is free is told by what kept it from being used, and each byte counts once:
 ///
@@ -778,6 +799,8 @@ struct poolMemPoolGrowth {
     /// Is 1 if the growth is beyond the pool's GrowthBeyondUse, and a wait that was tried before
     /// wouldn't do.
     int afterWaits;
+    /// Says why most of the free memory was not used, beside what the block has of it.
+    enum poolGrowthCause cause;
 };
 
 /// Is called with each growth that raises the most that the pool has ever had reserved
