@@ -5,9 +5,12 @@
 #include "base/thread.h"
 #include "region/figures.h"
 #include "region/segment.h"
+#include "tell/name.h"
 #include "tell/shortage.h"
 #include "tell/text.h"
 #include "tell/walk.h"
+
+#include <string.h>
 
 // To its chain such a block is taken, or at home stitched.
 static void add_listed(void *context, const struct sp_block *block) {
@@ -86,8 +89,10 @@ static void note_free_locked(const struct sp_request *request) {
     sp_shortage_add_room(&unfenced, request, pool, own, SP_UNFENCED);
     growth->largestPiece = here.largest;
     growth->pendingStream = pending.most ? sp_stream_handle_now(pending.most) : NULL;
+    growth->pendingStreamId = pending.most ? sp_stream_id(pending.most) : 0;
     growth->pendingStreamBytes = pending.most_bytes;
     growth->unfencedStream = unfenced.most ? sp_stream_handle_now(unfenced.most) : NULL;
+    growth->unfencedStreamId = unfenced.most ? sp_stream_id(unfenced.most) : 0;
     growth->unfencedStreamBytes = unfenced.most_bytes;
 }
 
@@ -137,6 +142,9 @@ void sp_explain_complete(const struct sp_request *request, bool asked_driver) {
     growth->structSize = sizeof *growth;
     growth->pool = sp_load_relaxed(&request->pool->handle);
     growth->stream = sp_stream_handle_now(request->lane->stream);
+    growth->streamId = sp_stream_id(request->lane->stream);
+    const struct sp_name name = sp_name_of(request->pool);
+    memcpy(growth->poolName, name.text, sizeof growth->poolName);
     growth->kind = kinds[request->kind];
     growth->wanted = request->size;
     growth->askedDriver = asked_driver;
@@ -147,6 +155,7 @@ void sp_explain_complete(const struct sp_request *request, bool asked_driver) {
     growth->afterWaits = request->bound == SP_BOUND_PASSED;
     if (request->kind != SP_REGION_LARGE)
         growth->remap = poolGrowthRemapWrongKind;
+    growth->cause = sp_text_cause(growth);
 }
 
 // ----------------------------------------------------------------------------------------- telling
