@@ -8,7 +8,9 @@
 #ifndef STREAMPOOL_TELL_NAME_H
 #define STREAMPOOL_TELL_NAME_H
 
-#include "region/pool.h"
+#include <streampool/streampool.h>
+
+struct sp_pool;
 
 struct sp_name {
     char text[STREAMPOOL_NAME_BYTES];

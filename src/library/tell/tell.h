@@ -9,7 +9,10 @@
 
 #include "tell/name.h"
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <streampool/lists.h>
 
 // The figures of a pool: its statistics, and then its gauges.
 #define SP_TELL_FIGURE(name, number, text) SP_TELL_##name,
@@ -40,8 +43,9 @@ void sp_tell_note_destroyed(struct sp_pool *pool);
 
 // Visits each pool in which something was done, and then the destroyed ones if there are any: with
 // their statistics alone, and the gauges 0; with the gauges, too; or with these once all that the
-// lanes hold free is given back, which counts for the largest block. Calls no driver. False, with some of them not visited, when a lock
-// isn't had in a second: a process may end in the handler of a signal, above a call that holds it.
+// lanes hold free is given back, which counts for the largest block. Calls no driver. False, with
+// some of them not visited, when a lock isn't had in a second: a process may end in the handler of
+// a signal, above a call that holds it.
 enum sp_tell_depth { SP_TELL_COUNTS, SP_TELL_GAUGES, SP_TELL_COLLECTED };
 bool sp_tell_visit(enum sp_tell_depth depth,
                    void (*visit)(const struct sp_tell_pool *pool, void *data), void *data);

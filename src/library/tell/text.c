@@ -50,7 +50,7 @@ static struct sp_words stream_words(CUstream handle, uint64_t id, const char *wh
 }
 
 struct sp_words sp_text_stream(const struct sp_stream *stream) {
-    CUstream handle = sp_stream_handle_now(stream);
+    CUstream handle = sp_stream_proper_handle(sp_stream_handle_now(stream));
     bool is_gone = !default_stream(handle) && sp_load_relaxed(&stream->gone);
     bool is_near = sp_context_is_current(stream->context, stream->context_id);
     return stream_words(is_gone ? NULL : handle, sp_stream_id(stream),
