@@ -102,18 +102,20 @@ static void print_pools(FILE *out, const cJSON *end) {
 // ---------------------------------------------------------------------------------- the statistics
 
 static void print_statistics(FILE *out, const cJSON *end) {
-    static const char *const words[] = {
-#define WORDS(name, number, text) text,
-        STREAMPOOL_POOL_STATISTICS(WORDS)
-#undef WORDS
+    static const struct {
+        const char *name, *text;
+    } rows[] = {
+#define ROW(name, number, text) {#name, text},
+        STREAMPOOL_POOL_STATISTICS(ROW)
+#undef ROW
     };
     char text[SP_QUANTITY_TEXT];
     for (size_t i = 0; i < SP_STATISTIC_COUNTERS; i++) {
-        const char *name = sp_statistics_name(i);
+        const char *name = rows[i].name;
         uint64_t value = sp_run_count(end, "statistics", name);
         enum sp_unit unit = sp_statistics_unit(i);
         if (value > 0 && unit == SP_UNIT_COUNT)
-            say(out, name, "%" PRIu64 " %s", value, words[i]);
+            say(out, name, "%" PRIu64 " %s", value, rows[i].text);
         else if (value > 0)
             say(out, name, "%s",
                 unit == SP_UNIT_BYTES ? sp_bytes_text(value, text)
