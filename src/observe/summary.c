@@ -231,7 +231,7 @@ static void print_pool(const struct sp_tell_pool *told, void *out) {
 static void print_pools(FILE *out) {
     fprintf(out, "streampool: summary of process %ld\n", (long)getpid());
     if (!sp_host->visit_pools(SP_TELL_GAUGES, print_pool, out))
-        fputs("streampool: the rest can't be read: the process ended inside a call\n", out);
+        fputs("streampool: the rest can't be read, as a call holds on to a pool\n", out);
 }
 
 static void print_live(FILE *out, const struct sp_observe_figures *live,
