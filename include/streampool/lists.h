@@ -108,6 +108,20 @@
     X(poolPromiseOneContext, 8, "all default streams are those of one context") \
     X(poolPromiseNoLegacyOrder, 16, "nothing relies on the legacy default stream's order")
 
+// ---------------------------------------------------------------------------------------- growths
+
+/// A row X(name, text) stands for each poolGrowthCause. The text says of free memory why it was
+/// not used; that of the first row, that there was too little.
+#define STREAMPOOL_GROWTH_CAUSES(X) \
+    X(poolGrowthCauseNeed, "too little is free") \
+    X(poolGrowthCausePending, "on other streams and not yet complete") \
+    X(poolGrowthCauseUnfenced, "on other streams with no event behind it yet") \
+    X(poolGrowthCauseBesidePending, "beside memory that is not yet complete") \
+    X(poolGrowthCausePinned, "beside blocks in use") \
+    X(poolGrowthCausePieces, "in pieces") \
+    X(poolGrowthCauseListed, "listed for blocks of the same size") \
+    X(poolGrowthCauseOtherKinds, "kept for blocks of another kind")
+
 // clang-format on
 
 #endif
