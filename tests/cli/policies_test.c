@@ -156,7 +156,7 @@ static void each_allocation_came_by_one_rule_or_by_growth_or_failed(void **state
 
 static void the_table_names_policies_and_rules(void **state) {
     (void)state;
-    char *text = compare(NO_SETTINGS, ARGUMENTS("policies", turns("turns.csv", 2)));
+    char *text = compare(NO_SETTINGS, ARGUMENTS("policies", "--wide", turns("turns.csv", 2)));
     assert_non_null(strstr(text, "times are those of its virtual clock, not of a GPU\n"));
     assert_non_null(strstr(text, "growths"));
     assert_non_null(strstr(text, "ordered"));
@@ -419,8 +419,8 @@ static void several_traces_are_compared_one_after_the_other(void **state) {
 
 static void a_failed_allocation_is_explained_below_the_table(void **state) {
     (void)state;
-    char *text =
-        compare(NO_SETTINGS, ARGUMENTS("policies", PENDING, "--limit", "32M", turns("two.csv", 2)));
+    char *text = compare(NO_SETTINGS, ARGUMENTS("policies", "--wide", PENDING, "--limit", "32M",
+                                                turns("two.csv", 2)));
     assert_non_null(strstr(text, "two, no policy: allocation at line "));
     assert_non_null(strstr(text, ": poolErrorMemoryAllocation (errors in all: "));
     free(text);

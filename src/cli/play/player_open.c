@@ -25,6 +25,7 @@ static bool hold(struct sp_player *player) {
                              play->held_bytes, play->allocator->error_name(status));
     }
     play->allocator->at_peak(stage);
+    stage->held_reserved_bytes = play->held_bytes;
     return play->allocator->reserved_peak(stage, &stage->held_reserved_bytes);
 }
 

@@ -15,6 +15,7 @@ struct request {
     enum sp_device_choice choice;
     struct sp_settings settings;
     struct sp_plan plan;
+    bool wide;
     const char *json;
     const char *plot;
     char **paths;
@@ -34,7 +35,7 @@ struct comparison {
 
 // ----------------------------------------------------------------------------------- the arguments
 
-enum { OPTION_PLOT = 256 };
+enum { OPTION_PLOT = 256, OPTION_WIDE };
 
 static error_t parse(int key, char *argument, struct argp_state *state) {
     struct request *request = state->input;
@@ -44,6 +45,9 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
         return 0;
     case 'j':
         request->json = argument;
+        return 0;
+    case OPTION_WIDE:
+        request->wide = true;
         return 0;
     case OPTION_PLOT:
         request->plot = argument;
@@ -72,6 +76,8 @@ static const struct argp_option options[] = {
      "The simulated driver (the default), the real one, or (auto) the real one if it can be used, "
      "else the simulated one",
      0},
+    {"wide", OPTION_WIDE, NULL, 0,
+     "Print all columns, and lines as long as they are (default: eight columns, 80 characters)", 0},
     {"json", 'j', "FILE", 0,
      "Write the results as JSON too; with '-', to standard output and no table", 0},
     {"plot", OPTION_PLOT, "FILE", 0,
@@ -116,21 +122,6 @@ static bool set_policies(struct sp_stage *stage, unsigned combination) {
     return true;
 }
 
-static bool read_statistics(struct sp_stage *stage,
-                            uint64_t statistics[SP_POLICY_STATISTIC_COUNT]) {
-    static const enum poolMemPoolAttr attributes[] = {
-#define ATTRIBUTE(key, first, second, attribute, need) attribute,
-        SP_POLICY_STATISTICS(ATTRIBUTE)
-#undef ATTRIBUTE
-    };
-    for (size_t i = 0; i < SP_POLICY_STATISTIC_COUNT; i++) {
-        poolError_t error = poolMemPoolGetAttribute(stage->pool, attributes[i], &statistics[i]);
-        if (error != poolSuccess)
-            return sp_stage_fail(stage, "a statistic can't be read: %s", poolGetErrorName(error));
-    }
-    return true;
-}
-
 static bool play(struct comparison *comparison, const struct sp_trace *trace,
                  struct sp_stage *stage, struct sp_policy_result *result,
                  struct sp_series *series) {
@@ -149,8 +140,7 @@ static bool play(struct comparison *comparison, const struct sp_trace *trace,
         !sp_settings_apply(&comparison->request->settings, stage) ||
         !sp_player_open(&player, &play))
         return false;
-    bool good =
-        sp_player_run(&player, 1, &result->replay) && read_statistics(stage, result->statistics);
+    bool good = sp_player_run(&player, 1, &result->replay);
     sp_player_close(&player);
     return good;
 }
@@ -162,6 +152,7 @@ static bool play_combination(struct comparison *comparison, const struct sp_trac
                              .threshold = UINT64_MAX,
                              .limit = comparison->request->settings.limit};
     result->combination = combination;
+    sp_progress_next(&comparison->progress, trace->name);
     bool good = sp_allocator_pool.open(&stage);
     if (good) {
         good = play(comparison, trace, &stage, result, series);
@@ -190,13 +181,12 @@ static bool play_trace(struct comparison *comparison, const struct sp_trace *tra
 }
 
 static bool play_all(struct comparison *comparison) {
-    size_t operations = sp_traces_operations(&comparison->traces);
-    comparison->progress = sp_progress_begin(operations * (1 + SP_POLICY_COMBINATIONS));
-    for (size_t i = 0; i < comparison->traces.count; i++) {
-        sp_progress_label(&comparison->progress, comparison->traces.list[i].name);
+    const size_t runs = 1 + SP_POLICY_COMBINATIONS;
+    comparison->progress = sp_progress_begin(comparison->traces.count * runs,
+                                             sp_traces_operations(&comparison->traces) * runs);
+    for (size_t i = 0; i < comparison->traces.count; i++)
         if (!play_trace(comparison, &comparison->traces.list[i]))
             return false;
-    }
     sp_progress_end(&comparison->progress);
     return true;
 }
@@ -204,8 +194,9 @@ static bool play_all(struct comparison *comparison) {
 // ------------------------------------------------------------------------------------- the results
 
 static bool print_table(const struct comparison *comparison) {
-    sp_report_device(stdout, &comparison->device, SP_TIME_OF_VIRTUAL_CLOCK);
-    if (!sp_policies_print(stdout, comparison->results, comparison->result_count))
+    struct sp_page page = {.out = stdout, .wide = comparison->request->wide};
+    sp_report_device(&page, &comparison->device, SP_TIME_OF_VIRTUAL_CLOCK);
+    if (!sp_policies_print(&page, comparison->results, comparison->result_count))
         return sp_complain("out of host memory");
     return sp_output_flush();
 }

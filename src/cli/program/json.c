@@ -28,21 +28,24 @@ bool sp_json_add_flag(cJSON *object, const char *key, bool value) {
     return cJSON_AddBoolToObject(object, key, value) != NULL;
 }
 
-static bool add_object(cJSON *array, const struct sp_json_list *list, size_t index) {
+cJSON *sp_json_add_object(cJSON *array) {
     cJSON *object = cJSON_CreateObject();
-    if (!object)
-        return false;
-    if (list->fill(object, list->items, index) && cJSON_AddItemToArray(array, object))
-        return true;
+    if (!object || cJSON_AddItemToArray(array, object))
+        return object;
     cJSON_Delete(object);
-    return false;
+    return NULL;
+}
+
+static bool add_item(cJSON *array, const struct sp_json_list *list, size_t index) {
+    cJSON *object = sp_json_add_object(array);
+    return object && list->fill(object, list->items, index);
 }
 
 // Returns the list as an array; null without host memory.
 static cJSON *array_of(const struct sp_json_list *list) {
     cJSON *array = cJSON_CreateArray();
     size_t i = 0;
-    while (array && i < list->count && add_object(array, list, i))
+    while (array && i < list->count && add_item(array, list, i))
         i++;
     if (i == list->count)
         return array;

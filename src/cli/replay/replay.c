@@ -12,8 +12,10 @@
 
 // Traces that have a pool in common, each in its turn: with --one-pool all, else one.
 
-static size_t operations_of(const struct sp_replay *replay, const struct sp_traces *traces) {
-    return sp_traces_operations(traces) * replay->request->passes.count;
+static void skip(struct sp_replay *replay, const struct sp_traces *traces) {
+    size_t passes = replay->request->passes.count;
+    sp_progress_skip(&replay->progress, traces->count * passes,
+                     sp_traces_operations(traces) * passes);
 }
 
 // The trace with the most bytes alive at once, the first of several.
@@ -101,7 +103,7 @@ static bool play_start(struct sp_replay *replay, const struct sp_traces *traces,
     replay->trace = traces->list;
     if (!allocator->open(&stage)) {
         memcpy(replay->unavailable[index], stage.reason, sizeof stage.reason);
-        sp_progress_add(&replay->progress, operations_of(replay, traces));
+        skip(replay, traces);
         return true;
     }
     bool good = sp_settings_apply(&replay->request->settings, &stage) &&
@@ -127,7 +129,7 @@ static bool play_allocator(struct sp_replay *replay, const struct sp_traces *tra
                            unsigned start) {
     if (suit(traces, replay->request->allocators.items[index]))
         return play_start(replay, traces, index, start);
-    sp_progress_add(&replay->progress, operations_of(replay, traces));
+    skip(replay, traces);
     return true;
 }
 
@@ -150,7 +152,8 @@ static size_t runs_of(const struct sp_replay_request *request) {
 
 static bool play_all(struct sp_replay *replay) {
     const struct sp_replay_request *request = replay->request;
-    replay->progress = sp_progress_begin(sp_traces_operations(&replay->traces) * runs_of(request));
+    replay->progress = sp_progress_begin(replay->traces.count * runs_of(request),
+                                         sp_traces_operations(&replay->traces) * runs_of(request));
     size_t together = request->passes.one_pool ? replay->traces.count : 1;
     for (size_t first = 0; first < replay->traces.count; first += together) {
         struct sp_traces traces = {.list = &replay->traces.list[first], .count = together};

@@ -22,6 +22,7 @@ struct sp_replay_request {
     struct sp_settings settings;
     struct sp_plan plan;
     struct sp_perturbation perturbation;
+    bool wide;       // all columns, and lines as long as they are
     bool statistics; // are printed below the table
     bool explain_growth;
     const char *json;

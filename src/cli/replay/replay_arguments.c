@@ -11,6 +11,7 @@
 enum {
     OPTION_THREADS = 256,
     OPTION_STATISTICS,
+    OPTION_WIDE,
     OPTION_EXPLAIN_GROWTH,
     OPTION_PLOT,
     OPTION_BESIDE,
@@ -76,6 +77,9 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     case OPTION_THREADS:
         request->parts = SP_PART_FOR_EACH_THREAD;
         return 0;
+    case OPTION_WIDE:
+        request->wide = true;
+        return 0;
     case OPTION_STATISTICS:
         request->statistics = true;
         return 0;
@@ -124,6 +128,8 @@ static const struct argp_option options[] = {
     {"threshold", 't', "BYTES|max", 0,
      "Release threshold of the pools: how much a synchronise leaves reserved (default: max)", 0},
     {"threads", OPTION_THREADS, NULL, 0, "Play each thread of a trace in a thread of its own", 0},
+    {"wide", OPTION_WIDE, NULL, 0,
+     "Print all columns, and lines as long as they are (default: six columns, 80 characters)", 0},
     {"statistics", OPTION_STATISTICS, NULL, 0, "Print all that the pool counts below the table", 0},
     {"explain-growth", OPTION_EXPLAIN_GROWTH, NULL, 0,
      "Print a line below the table for each growth that raised the pool's peak: what was wanted, "

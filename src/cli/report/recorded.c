@@ -1,6 +1,7 @@
 #include "cli/report/recorded.h"
 
 #include "cli/program/complain.h"
+#include "cli/report/rows.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -63,6 +64,7 @@ static bool parse(struct sp_recorded *recorded, const char *text) {
 struct reader {
     const struct sp_recorded *recorded;
     const cJSON *object;
+    struct sp_origin origin;
 };
 
 static bool complain(const struct reader *reader, const char *what, const char *key) {
@@ -102,8 +104,8 @@ static bool take_number(const struct reader *reader, const cJSON *parent, const 
            complain(reader, "no number from 0 on under", key);
 }
 
-static bool take_count_of(const struct reader *reader, const cJSON *parent, const char *key,
-                          uint64_t *count) {
+static bool take_count(const struct reader *reader, const cJSON *parent, const char *key,
+                       uint64_t *count) {
     double number;
     if (!take_number(reader, parent, key, &number))
         return false;
@@ -111,18 +113,14 @@ static bool take_count_of(const struct reader *reader, const cJSON *parent, cons
     return (double)*count == number || complain(reader, "no whole number under", key);
 }
 
-static bool take_count(const struct reader *reader, const char *key, uint64_t *count) {
-    return take_count_of(reader, reader->object, key, count);
-}
-
-static bool take_times(const struct reader *reader, const char *key, struct sp_times *times) {
-    const cJSON *object = cJSON_GetObjectItemCaseSensitive(reader->object, key);
-    if (!cJSON_IsObject(object))
-        return complain(reader, "no times under", key);
-    return take_number(reader, object, "mean", &times->mean) &&
-           take_count_of(reader, object, "p50", &times->p50) &&
-           take_count_of(reader, object, "p99", &times->p99) &&
-           take_count_of(reader, object, "max", &times->max);
+// Passes count from 1.
+static bool take_pass(const struct reader *reader, const cJSON *parent, const char *key,
+                      unsigned *pass) {
+    uint64_t number;
+    if (!take_count(reader, parent, key, &number))
+        return false;
+    *pass = (unsigned)number;
+    return (number > 0 && number == *pass) || complain(reader, "no pass under", key);
 }
 
 static bool has(const struct reader *reader, const char *key) {
@@ -131,30 +129,54 @@ static bool has(const struct reader *reader, const char *key) {
 
 // ---------------------------------------------------------------------------------------- a result
 
-static bool take_pass(const struct reader *reader, unsigned *pass) {
-    uint64_t number;
-    if (!take_count(reader, "pass", &number))
-        return false;
-    *pass = (unsigned)number;
-    return (number > 0 && number == *pass) || complain(reader, "no pass under", "pass");
+// Takes what stands under the key into the field that the row reads.
+static bool take_field(struct reader *reader, const struct sp_row *row, const cJSON *parent,
+                       const char *key, struct sp_result *result) {
+    void *field = (char *)result + row->offset;
+    switch (row->store) {
+    case SP_ROW_TEXT:
+        return take_text(reader, key, field);
+    case SP_ROW_ORIGIN:
+        return copy_text(reader, key, (char *)&reader->origin + row->offset);
+    case SP_ROW_UNSIGNED:
+        return take_pass(reader, parent, key, field);
+    case SP_ROW_COUNT:
+        return take_count(reader, parent, key, field);
+    default:
+        return take_number(reader, parent, key, field);
+    }
+}
+
+static bool take_part(struct reader *reader, const struct sp_row *row, const char *dot,
+                      struct sp_result *result) {
+    char name[32];
+    snprintf(name, sizeof name, "%.*s", (int)(dot - row->key), row->key);
+    const cJSON *object = cJSON_GetObjectItemCaseSensitive(reader->object, name);
+    if (!cJSON_IsObject(object))
+        return complain(reader, "no times under", name);
+    return take_field(reader, row, object, dot + 1, result);
+}
+
+// A figure that not all results have is taken where it is there, or where others say that it should
+// be.
+static bool take_row(struct reader *reader, const struct sp_row *row, struct sp_result *result) {
+    if (!row->key || row->store == SP_ROW_TOLD ||
+        (row->need != SP_OF_ALL && !sp_row_is_of(row, result) && !has(reader, row->key)))
+        return true;
+    const char *dot = strchr(row->key, '.');
+    return dot ? take_part(reader, row, dot, result)
+               : take_field(reader, row, reader->object, row->key, result);
 }
 
 static bool take_parts(const struct reader *reader, struct sp_result *result) {
-    static const char key[] = "driver_calls_modelled_ns";
-    if (!has(reader, key))
+    if (!has(reader, sp_row_modelled->key))
         return true;
     result->base = SP_TIME_OF_MODEL_AND_HOST;
-    return take_count(reader, key, &result->modelled_ns) &&
-           (result->modelled_ns <= result->total_ns ||
-            complain(reader, "more than the total under", key));
+    return result->modelled_ns <= result->total_ns ||
+           complain(reader, "more than the total under", sp_row_modelled->key);
 }
 
-static bool take_work(const struct reader *reader, struct sp_result *result) {
-    return !has(reader, "work_ns") || (take_count(reader, "work_ns", &result->work_ns) &&
-                                       take_count(reader, "end_to_end_ns", &result->end_to_end_ns));
-}
-
-static bool take_result(const struct reader *reader, struct sp_result *result) {
+static bool take_result(struct reader *reader, struct sp_result *result) {
     if (!cJSON_IsObject(reader->object))
         return complain(reader, "is no object with", "trace");
     if (has(reader, "starts"))
@@ -162,26 +184,10 @@ static bool take_result(const struct reader *reader, struct sp_result *result) {
     if (has(reader, "turn"))
         return complain(reader, "was written with --one-pool: there is a", "turn");
     result->start = 1;
-    return take_text(reader, "trace", &result->trace) &&
-           take_text(reader, "allocator", &result->allocator) &&
-           take_text(reader, "device", &result->device) && take_pass(reader, &result->pass) &&
-           take_count(reader, "operations", &result->operations) &&
-           take_count(reader, "streams", &result->streams) &&
-           take_count(reader, "errors", &result->errors) &&
-           take_count(reader, "live_peak_bytes", &result->live_peak_bytes) &&
-           take_count(reader, "reserved_peak_bytes", &result->reserved_peak_bytes) &&
-           take_times(reader, "malloc_ns", &result->malloc_ns) &&
-           take_times(reader, "free_ns", &result->free_ns) &&
-           take_count(reader, "total_ns", &result->total_ns) && take_parts(reader, result) &&
-           take_work(reader, result);
-}
-
-static bool take_origin(const struct reader *reader, struct sp_origin *origin) {
-    *origin = (struct sp_origin){.date = ""};
-    return copy_text(reader, "driver_version", origin->driver_version) &&
-           copy_text(reader, "cuda_version", origin->cuda_version) &&
-           copy_text(reader, "streampool", origin->streampool) &&
-           copy_text(reader, "date", origin->date);
+    for (size_t i = 0; i < sp_row_count; i++)
+        if (!take_row(reader, &sp_rows[i], result))
+            return false;
+    return take_parts(reader, result);
 }
 
 // ------------------------------------------------------------------------------------- all results
@@ -197,14 +203,13 @@ static bool take_all(struct sp_recorded *recorded) {
     cJSON_ArrayForEach(object, recorded->root) {
         struct reader reader = {.recorded = recorded, .object = object};
         struct sp_result *result = &recorded->results[recorded->count++];
-        struct sp_origin origin;
-        if (!take_result(&reader, result) || !take_origin(&reader, &origin))
+        if (!take_result(&reader, result))
             return false;
         if (recorded->count == 1)
-            recorded->origin = origin;
-        if (!is_same_origin(recorded, result, &origin))
+            recorded->origin = reader.origin;
+        if (!is_same_origin(recorded, result, &reader.origin))
             return complain(&reader, "is of another device, driver, version or day than the first:",
-                            origin.date);
+                            reader.origin.date);
         result->origin = &recorded->origin;
     }
     return true;

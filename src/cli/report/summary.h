@@ -1,25 +1,17 @@
-// A summary is about the starts of a trace with one allocator, in one pass: it has the spread of
-// each of their figures. A replay with one start is summed up too; then all values of a spread are
-// the same.
+// A summary is about the starts of a trace with one allocator, in one pass. A replay with one start
+// is summed up too; then all values of a spread are the same.
 #ifndef STREAMPOOL_CLI_SUMMARY_H
 #define STREAMPOOL_CLI_SUMMARY_H
 
 #include "cli/play/passes.h"
-#include "cli/play/player.h"
 #include "cli/program/spread.h"
+#include "cli/report/rows.h"
 
 struct sp_summary {
     const struct sp_result **starts; // the same pass of each
     size_t start_count;
     uint64_t errors;         // of all starts
     const char *first_error; // of the first start that has one; "" without errors
-    struct sp_spread ratio;  // of reserved to live; 0 where nothing was alive
-    struct sp_spread total_ns;
-    struct sp_spread modelled_ns;
-    struct sp_spread measured_ns;
-    struct sp_spread malloc_max_ns;
-    struct sp_spread end_to_end_ns;
-    struct sp_spread statistics[SP_STATISTIC_COUNT];
 };
 
 // This is the mean ratio of an allocator in a pass, over all traces. Traces that take turns on one
@@ -39,18 +31,15 @@ struct sp_summaries {
     double *values;                  // room for a value of each result
 };
 
-// Sums up results in the order in which they were played; they outlive the summaries. False without
-// host memory; then there is nothing to release.
+// Sums up results in the order in which they were played, or, with passes, those that are printed.
+// The results outlive the summaries. False without host memory; then there is nothing to release.
 bool sp_summaries_open(struct sp_summaries *summaries, const struct sp_result *results,
-                       size_t count);
+                       size_t count, const struct sp_passes *passes);
 void sp_summaries_release(struct sp_summaries *summaries);
 
-// Copies the summaries of the passes that are printed. The copy shares the starts and the room with
-// those that it was made of, which outlive it; sp_summaries_forget() frees the rest. False without
-// host memory; then there is nothing to forget.
-bool sp_summaries_choose(struct sp_summaries *chosen, const struct sp_summaries *summaries,
-                         const struct sp_passes *passes);
-void sp_summaries_forget(struct sp_summaries *chosen);
+// Returns where the figures of the starts lie.
+struct sp_spread sp_summary_spread(const struct sp_summaries *summaries,
+                                   const struct sp_summary *summary, const struct sp_row *row);
 
 // Returns the first start, which stands for what is the same in all of them.
 static inline const struct sp_result *sp_summary_first(const struct sp_summary *summary) {

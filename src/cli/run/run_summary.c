@@ -100,22 +100,8 @@ static void print_pools(FILE *out, const cJSON *end) {
 // ------------------------------------------------------------------------------------- the
 // statistics
 
-static void print_quantity(FILE *out, size_t statistic, uint64_t value) {
-    char text[SP_QUANTITY_TEXT];
-    switch (sp_statistics_unit(statistic)) {
-    case SP_UNIT_BYTES:
-        fputs(sp_bytes_text(value, text), out);
-        break;
-    case SP_UNIT_NANOSECONDS:
-        fputs(sp_time_text((double)value, text), out);
-        break;
-    case SP_UNIT_COUNT:
-        fprintf(out, "%" PRIu64, value);
-        break;
-    }
-}
-
 static void print_statistics(FILE *out, const cJSON *end) {
+    char text[SP_QUANTITY_TEXT];
     static const struct {
         const char *name, *text;
     } rows[] = {
@@ -128,7 +114,7 @@ static void print_statistics(FILE *out, const cJSON *end) {
         if (value == 0)
             continue;
         title(out, rows[i].name);
-        print_quantity(out, i, value);
+        fputs(sp_quantity_text(sp_statistics_unit(i), (double)value, text), out);
         if (sp_statistics_unit(i) == SP_UNIT_COUNT)
             fprintf(out, " %s", rows[i].text);
         fputc('\n', out);
