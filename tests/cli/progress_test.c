@@ -79,9 +79,10 @@ static bool read_state(const char *text, struct state *state) {
         return false;
     text = strchr(strstr(text, " of ") + 4, ',') ? strchr(strstr(text, " of ") + 4, ',') : "";
     state->seconds = -1;
-    if (sscanf(text, ", %u min %u s left", &minutes, &seconds) == 2 ||
-        sscanf(text, ", %u s left", &seconds) == 1)
+    if (sscanf(text, ", %u min %u s left", &minutes, &seconds) == 2)
         state->seconds = (long)(minutes * 60 + seconds);
+    else if (sscanf(text, ", %u s left", &seconds) == 1)
+        state->seconds = (long)seconds;
     return true;
 }
 
