@@ -256,7 +256,7 @@ static void a_block_that_the_device_has_no_room_for_is_an_error(void **state) {
     program_run(&outcome, SETTINGS("STREAMPOOL_SIMCUDA=memory=64M"),
                 ARGUMENTS("replay", "--device", "sim", "--perturb", "2", path));
     assert_int_equal(outcome.status, 1);
-    assert_says(outcome.errors, "streampool: huge, pool: the held block of ");
+    assert_says(outcome.errors, "streampool: huge, streampool: the held block of ");
     assert_says(outcome.errors, " bytes can't be allocated: poolErrorMemoryAllocation\n");
     program_forget(&outcome);
 }

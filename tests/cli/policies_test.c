@@ -277,7 +277,7 @@ static void assert_setting_refused(const char *setting, const char *reason) {
     const char *trace = turns("two.csv", 2);
     char expected[512];
     snprintf(expected, sizeof expected,
-             "streampool: two: %s is refused: poolErrorInvalidValue: %s\n", setting, reason);
+             "streampool: two, streampool: %s is refused: poolErrorInvalidValue: %s\n", setting, reason);
     struct outcome outcome;
     program_run(&outcome, NO_SETTINGS, ARGUMENTS("policies", "--set", setting, trace));
     assert_string_equal(outcome.errors, expected);

@@ -553,7 +553,7 @@ static void an_attribute_that_the_library_refuses_ends_the_replay(void **state) 
                 ARGUMENTS("replay", "--device", "sim", "--wide", "--allocator", "direct,pool",
                           "--set", "Defragmentation=3", file_write("small.csv", small)));
     assert_string_equal(outcome.errors,
-                        "streampool: small, pool: Defragmentation=3 is refused: "
+                        "streampool: small, streampool: Defragmentation=3 is refused: "
                         "poolErrorInvalidValue: 3 is not a policy of defragmentation\n");
     assert_string_equal(outcome.output, "");
     assert_int_equal(outcome.status, 1);

@@ -235,7 +235,7 @@ static void the_trace_whose_turn_it_was_is_named(void **state) {
                 ARGUMENTS("replay", "--device", "sim", "--wide", "--one-pool", "--perturb", "1",
                           third_file(), huge));
     assert_int_equal(outcome.status, 1);
-    assert_says(outcome.errors, "streampool: third, pool: the held block of ");
+    assert_says(outcome.errors, "streampool: third, streampool: the held block of ");
     program_forget(&outcome);
 }
 

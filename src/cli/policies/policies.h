@@ -3,9 +3,9 @@
 #ifndef STREAMPOOL_CLI_POLICIES_H
 #define STREAMPOOL_CLI_POLICIES_H
 
-#include "cli/play/player.h"
 #include "cli/program/json.h"
 #include "cli/program/page.h"
+#include "cli/replay/replay.h"
 
 //   X(key in JSON, first line of its title, second line, attribute of the pool)
 #define SP_POLICIES(X)                                                                             \
@@ -30,9 +30,9 @@ bool sp_policies_print(const struct sp_page *page, const struct sp_policy_result
                        size_t count);
 
 // Writes a picture of the results, which are those of whole traces, to a file as sp_output_write()
-// does. There is a series for each. False when that fails; standard error says why.
+// does. There is something drawn for each. False when that fails; standard error says why.
 bool sp_policies_plot(const char *path, const struct sp_device *device,
-                      const struct sp_policy_result *results, const struct sp_series *series,
+                      const struct sp_policy_result *results, const struct sp_drawn *drawn,
                       size_t count);
 
 // Returns the results as a list for JSON, with an object for each. docs/stream-order.md has the

@@ -125,28 +125,28 @@ static void draw_trace_head(struct sp_svg *svg, const struct sp_result *first, d
 }
 
 // The most of all combinations, which are to be compared.
-static uint64_t peak_of(const struct sp_series *series) {
+static uint64_t peak_of(const struct sp_drawn *drawn) {
     uint64_t peak = 0;
     for (unsigned i = 0; i < SP_POLICY_COMBINATIONS; i++) {
-        uint64_t own = sp_series_peak(&series[i], SP_FIGURE_LIVE, SP_FIGURE_RESERVED);
+        uint64_t own = sp_series_peak(&drawn[i].series, SP_FIGURE_LIVE, SP_FIGURE_RESERVED);
         peak = own > peak ? own : peak;
     }
     return peak;
 }
 
 static void draw_trace(struct sp_svg *svg, const struct sp_policy_result *results,
-                       const struct sp_series *series, double y) {
+                       const struct sp_drawn *drawn, double y) {
     struct sp_panel panel = {
         .first = SP_FIGURE_LIVE,
         .last = SP_FIGURE_RESERVED,
         .box = {.left = LINES_LEFT, .width = LINES_WIDTH, .height = LINES_HEIGHT},
-        .top = sp_plot_top(peak_of(series), LINES_HEIGHT),
+        .top = sp_plot_top(peak_of(drawn), LINES_HEIGHT),
     };
     sp_svg_begin_group(svg, "panel",
                        (const char *const[][2]){{"trace", results->replay.trace}, {NULL, NULL}});
     draw_trace_head(svg, &results->replay, y);
     for (unsigned row = 0; row < SP_POLICY_COMBINATIONS; row++) {
-        panel.series = &series[row];
+        panel.series = &drawn[row].series;
         panel.box.top = y + TRACE_HEAD + ROW_HEIGHT * row;
         draw_row(svg, results, row, &panel);
     }
@@ -173,7 +173,7 @@ static void draw_foot(struct sp_svg *svg, double y) {
 }
 
 bool sp_policies_plot(const char *path, const struct sp_device *device,
-                      const struct sp_policy_result *results, const struct sp_series *series,
+                      const struct sp_policy_result *results, const struct sp_drawn *drawn,
                       size_t count) {
     enum { TRACE_HEIGHT = TRACE_HEAD + ROW_HEIGHT * SP_POLICY_COMBINATIONS + AXIS_HEIGHT };
     size_t traces = count / SP_POLICY_COMBINATIONS;
@@ -183,7 +183,7 @@ bool sp_policies_plot(const char *path, const struct sp_device *device,
         return sp_complain("out of host memory for %s", path);
     draw_head(&svg, device);
     for (size_t i = 0; i < traces; i++)
-        draw_trace(&svg, &results[i * SP_POLICY_COMBINATIONS], &series[i * SP_POLICY_COMBINATIONS],
+        draw_trace(&svg, &results[i * SP_POLICY_COMBINATIONS], &drawn[i * SP_POLICY_COMBINATIONS],
                    HEAD_HEIGHT + TRACE_HEIGHT * (double)i);
     draw_foot(&svg, HEAD_HEIGHT + TRACE_HEIGHT * (double)traces);
     return sp_svg_write(&svg, path);

@@ -10,42 +10,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-// A result takes some 5 KiB, with its statistics.
-enum { FILE_MAX = 256 << 20, READ_STEP = 1 << 16 };
-
 // ---------------------------------------------------------------------------------------- the file
 
-// Returns what is left of the file, with a null byte behind it, and closes it.
-static char *read_open_file(FILE *file, const char *path) {
-    char *text = NULL;
-    size_t length = 0;
-    for (size_t got = 1; got > 0 && length <= FILE_MAX; length += got) {
-        char *longer = realloc(text, length + READ_STEP + 1);
-        if (!longer) {
-            free(text);
-            sp_complain("out of host memory for %s", path);
-            return NULL;
-        }
-        text = longer;
-        got = fread(text + length, 1, READ_STEP, file);
-        text[length + got] = '\0';
-    }
-    if (!ferror(file) && length <= FILE_MAX)
-        return text;
-    sp_complain("%s: %s", path, ferror(file) ? strerror(errno) : "is larger than 256 MiB");
-    free(text);
-    return NULL;
-}
-
+// Returns the file up to its end or a null byte, which no JSON has; null when it can't be read.
 static char *read_file(const char *path) {
+    char *text = NULL;
+    size_t size = 0;
     FILE *file = fopen(path, "r");
-    if (!file) {
+    ssize_t length = file ? getdelim(&text, &size, '\0', file) : -1;
+    bool is_empty = length < 0 && file && feof(file);
+    if (length < 0 && !is_empty)
         sp_complain("%s: %s", path, strerror(errno));
-        return NULL;
-    }
-    char *text = read_open_file(file, path);
-    fclose(file);
-    return text;
+    if (file)
+        fclose(file);
+    if (length >= 0)
+        return text;
+    free(text);
+    return is_empty ? strdup("") : NULL;
 }
 
 static bool parse(struct sp_recorded *recorded, const char *text) {
