@@ -234,9 +234,9 @@ static void the_table_sums_up_and_each_growth_is_a_line(void **state) {
                 "\n\nsmall, streampool, pass 1: growths that raised the peak\ncause ");
     assert_says(outcome.output, "        3  98.0 MiB\n\n");
     assert_says_not(outcome.output, "pass 2: growths");
-    assert_says(outcome.output, "\n\nsmall, streampool, pass 1, operation 1 on stream 3: pool 0x");
-    assert_says(outcome.output, "\nsmall, streampool, pass 1, operation 2 on stream 7: pool 0x");
-    assert_says(outcome.output, " grew by 32.0 MiB in 8 extents to 96.0, for a block of 32.0 on ");
+    assert_says(outcome.output, "\n\nsmall, streampool, pass 1, operation 1 on stream 3: pool ");
+    assert_says(outcome.output, "\nsmall, streampool, pass 1, operation 2 on stream 7: pool ");
+    assert_says(outcome.output, " grew by 32.0 MiB in 8 extents to 96.0: ");
     assert_says(outcome.output, "; not remapped: the pool is filling; waits come later\n");
     assert_int_equal(count(outcome.output, " grew by "), GROWTHS);
     program_forget(&outcome);
@@ -277,7 +277,7 @@ static void the_environment_has_the_same_lines_written(void **state) {
     (void)state;
     struct outcome outcome;
     run(&outcome, SETTINGS("STREAMPOOL_EXPLAIN_GROWTH=1"), REPLAY("--explain-growth"));
-    assert_int_equal(count(outcome.errors, "streampool: pool 0x"), GROWTHS);
+    assert_int_equal(count(outcome.errors, "streampool: "), GROWTHS);
     const char *at = outcome.errors;
     for (int i = 0; i < GROWTHS; i++) {
         char line[1024];

@@ -18,6 +18,7 @@
 #include "supply/growth.h"
 #include "supply/trim.h"
 #include "tell/explain.h"
+#include "tell/name.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -173,8 +174,10 @@ poolError_t sp_life_create(struct sp_device *device, const struct poolMemPoolPro
         sp_list_init(&pool->deferred.task.link);
         pool->deferred.task.visit = visit;
     }
-    if (pool)
+    if (pool) {
         init_locked(pool, props);
+        sp_name_init(pool);
+    }
     sp_lock_release(&device->lock);
     if (!pool)
         return sp_fail(poolErrorMemoryAllocation, "out of host memory");

@@ -7,11 +7,10 @@
 #ifndef STREAMPOOL_PROCESS_OBSERVE_TABLE_H
 #define STREAMPOOL_PROCESS_OBSERVE_TABLE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <streampool/streampool.h>
+#include "base/options.h"
+#include "tell/tell.h"
+
+#include <pthread.h>
 #include <string.h>
 
 struct sp_observe_stamp {
@@ -19,6 +18,8 @@ struct sp_observe_stamp {
     uint32_t size;
     uint32_t stream_size;  // of struct sp_observe_stream
     uint32_t figures_size; // of struct sp_observe_figures
+    uint32_t pool_size;    // of struct sp_tell_pool
+    uint32_t options_size; // of struct sp_options
     uint32_t actions;      // SP_OBSERVE_ACTION_COUNT
 };
 
@@ -28,7 +29,8 @@ struct sp_observe_stamp {
 #define SP_OBSERVE_STAMP_OF(size)                                                                  \
     {                                                                                              \
         SP_OBSERVE_RELEASE, size, sizeof(struct sp_observe_stream),                                \
-            sizeof(struct sp_observe_figures), SP_OBSERVE_ACTION_COUNT                             \
+            sizeof(struct sp_observe_figures), sizeof(struct sp_tell_pool),                        \
+            sizeof(struct sp_options), SP_OBSERVE_ACTION_COUNT                                     \
     }
 #define SP_OBSERVE_STAMP(table) SP_OBSERVE_STAMP_OF(sizeof(table))
 
@@ -39,6 +41,12 @@ struct sp_observe_host {
     uint64_t (*thread_number)(void);                                            // base/thread.h
     bool (*thread_is_first_time)(void);
     void (*lock_hook)(int contended); // base/lock.h; null for none
+    bool (*thread_start)(pthread_t *thread, void *(*run)(void *), void *argument);
+    bool (*visit_pools)(enum sp_tell_depth depth,
+                        void (*visit)(const struct sp_tell_pool *pool, void *data),
+                        void *data); // tell/tell.h, as the two below
+    void (*print_pool)(const struct sp_tell_pool *told, FILE *out);
+    struct sp_tell_words (*words_of_bytes)(uint64_t number);
 };
 
 // A stream, as a trace tells of it.
@@ -92,10 +100,12 @@ struct sp_live_block;
 // The observer does this for the library; process/observe.h says when. A stream may be null.
 struct sp_observe_table {
     struct sp_observe_stamp stamp;
-    // Called once, before all others. Records a trace if its name isn't null, and keeps so many
-    // stack frames of each allocation.
-    void (*begin)(const char *trace, int stacks);
+    // Called once, before all others. What the environment asks for stays.
+    void (*begin)(const struct sp_options *asked);
+    // Ends all notes. False where a thread that won't go on is inside of the observer: then none of
+    // its functions may be called any more. Else the next one writes what was asked for.
     bool (*end)(void);
+    void (*tell)(void);
 
     bool (*records)(void); // true while a trace is written
     bool (*take_turn)(void);
@@ -111,9 +121,6 @@ struct sp_observe_table {
                 const struct sp_observe_stream *stream);
     uint64_t (*number)(const struct sp_observe_stream *stream);
     void (*destroyed)(uint32_t slot, uint64_t number);
-
-    void (*read)(struct sp_observe_figures *figures);
-    void (*print_leaks)(FILE *out);
 };
 
 // True of the other side's stamp where it is the one that this side has for a table of the size.
