@@ -277,7 +277,8 @@ static void assert_setting_refused(const char *setting, const char *reason) {
     const char *trace = turns("two.csv", 2);
     char expected[512];
     snprintf(expected, sizeof expected,
-             "streampool: two, streampool: %s is refused: poolErrorInvalidValue: %s\n", setting, reason);
+             "streampool: two, streampool: %s is refused: poolErrorInvalidValue: %s\n", setting,
+             reason);
     struct outcome outcome;
     program_run(&outcome, NO_SETTINGS, ARGUMENTS("policies", "--set", setting, trace));
     assert_string_equal(outcome.errors, expected);
@@ -288,8 +289,11 @@ static void assert_setting_refused(const char *setting, const char *reason) {
 
 static void a_number_that_the_library_refuses_is_an_error(void **state) {
     (void)state;
-    assert_setting_refused("Defragmentation=3", "3 is not a policy of defragmentation");
-    assert_setting_refused("StreamPromises=64", "0x40 is not a combination of poolStreamPromise");
+    assert_setting_refused("Defragmentation=3",
+                           "poolMemPoolAttrDefragmentation can't be 3, which is no policy");
+    assert_setting_refused("StreamPromises=64",
+                           "poolMemPoolAttrStreamPromises can't be 0x40, which is no combination "
+                           "of poolStreamPromise");
 }
 
 // They are for a pool that can't grow. So this also shows that nothing is carried over from one

@@ -298,6 +298,18 @@ static void several_traces_end_with_the_geometric_mean_of_their_ratios(void **st
     program_forget(&outcome);
 }
 
+static void a_trace_with_nothing_alive_is_left_out_of_the_mean(void **state) {
+    (void)state;
+    const char *first = file_write("first.csv", small), *second = file_write("second.csv", small);
+    const char *nothing = file_write("nothing.csv", TRACE_HEADER "1,0,allocate,0x100,0,0\n");
+    struct outcome outcome;
+    replay(&outcome, NO_SETTINGS,
+           ARGUMENTS("replay", "--device", "sim", "--allocator", "direct", first, nothing, second));
+    assert_row(outcome.output, "nothing cuMemAlloc 0 B 0 B - ");
+    assert_row(outcome.output, "geometric mean cuMemAlloc 1.000");
+    program_forget(&outcome);
+}
+
 static void one_trace_has_no_geometric_mean(void **state) {
     (void)state;
     struct outcome outcome;
@@ -552,9 +564,10 @@ static void an_attribute_that_the_library_refuses_ends_the_replay(void **state) 
     program_run(&outcome, NO_SETTINGS,
                 ARGUMENTS("replay", "--device", "sim", "--wide", "--allocator", "direct,pool",
                           "--set", "Defragmentation=3", file_write("small.csv", small)));
-    assert_string_equal(outcome.errors,
-                        "streampool: small, streampool: Defragmentation=3 is refused: "
-                        "poolErrorInvalidValue: 3 is not a policy of defragmentation\n");
+    assert_string_equal(
+        outcome.errors,
+        "streampool: small, streampool: Defragmentation=3 is refused: "
+        "poolErrorInvalidValue: poolMemPoolAttrDefragmentation can't be 3, which is no policy\n");
     assert_string_equal(outcome.output, "");
     assert_int_equal(outcome.status, 1);
     program_forget(&outcome);
@@ -672,6 +685,7 @@ int main(void) {
         cmocka_unit_test(statistics_are_a_table_with_a_line_for_each_figure),
         cmocka_unit_test(each_statistic_has_its_unit),
         cmocka_unit_test(several_traces_end_with_the_geometric_mean_of_their_ratios),
+        cmocka_unit_test(a_trace_with_nothing_alive_is_left_out_of_the_mean),
         cmocka_unit_test(one_trace_has_no_geometric_mean),
         cmocka_unit_test(work_is_put_behind_the_blocks_and_all_of_it_is_waited_for),
         cmocka_unit_test(without_work_nothing_is_said_about_it),

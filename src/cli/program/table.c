@@ -28,6 +28,10 @@ char *sp_table_cell(const struct sp_table *table, size_t row, size_t column) {
     return cell_of(table, SP_TABLE_TITLES + row, column);
 }
 
+void sp_table_cut(struct sp_table *table, size_t rows) {
+    table->rows = SP_TABLE_TITLES + rows;
+}
+
 void sp_table_title(const struct sp_table *table, size_t column, const char *const lines[2]) {
     for (size_t row = 0; row < SP_TABLE_TITLES; row++)
         sp_cell_text(cell_of(table, row, column), lines[row]);

@@ -24,6 +24,9 @@ void sp_table_release(struct sp_table *table);
 // Returns a cell of a row below the titles.
 char *sp_table_cell(const struct sp_table *table, size_t row, size_t column);
 
+// Takes away the rows from one on.
+void sp_table_cut(struct sp_table *table, size_t rows);
+
 // Fills in the two lines of a column's title.
 void sp_table_title(const struct sp_table *table, size_t column, const char *const lines[2]);
 

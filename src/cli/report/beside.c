@@ -115,8 +115,8 @@ static void add(struct comparison *comparison, const struct sp_summary *here,
     double ratio_there = median(comparison->there, there, sp_row_ratio);
     double ns_here = median(comparison->here, here, time_of(a));
     double ns_there = median(comparison->there, there, time_of(b));
-    if (a->trace != b->trace || a->pass != b->pass || here->errors > 0 || there->errors > 0 ||
-        ratio_here <= 0 || ratio_there <= 0 || ns_here <= 0 || ns_there <= 0)
+    if (a->trace != b->trace || here->errors > 0 || there->errors > 0 || ratio_here <= 0 ||
+        ratio_there <= 0)
         return;
     comparison->traces++;
     comparison->ratio_here += log(ratio_here);
@@ -129,15 +129,13 @@ static void add(struct comparison *comparison, const struct sp_summary *here,
 
 static void compare(struct comparison *comparison) {
     const struct sp_summaries *here = comparison->here, *there = comparison->there;
-    for (size_t i = 0; i < here->count; i++) {
-        const struct sp_result *result = sp_summary_first(&here->list[i]);
-        if (result->allocator != comparison->first->allocator ||
-            result->pass != comparison->first->pass)
-            continue;
+    const struct sp_result recorded = {.allocator = comparison->recorded->name,
+                                       .pass = comparison->first->pass};
+    for (size_t i = 0; i < here->count; i++)
         for (size_t j = 0; j < there->count; j++)
-            if (sp_summary_first(&there->list[j])->allocator == comparison->recorded->name)
+            if (sp_summary_is_alike(&here->list[i], comparison->first) &&
+                sp_summary_is_alike(&there->list[j], &recorded))
                 add(comparison, &here->list[i], &there->list[j]);
-    }
 }
 
 // Times of two devices are not compared, nor those of this machine with a GPU's.
@@ -146,12 +144,12 @@ static void conclude_times(const struct sp_page *page, const struct comparison *
     const char *title = sp_allocator_title(comparison->first->allocator);
     const char *other = comparison->recorded->title;
     bool modelled = time_of(comparison->first) == sp_row_modelled;
-    if (comparison->same_clock)
+    if (comparison->same_clock && isfinite(comparison->time)) // some take no time
         sp_page_say(page,
                     "%s of %s take %.3g times as long as those of %s took in the recording.\n",
                     modelled ? "The driver calls, modelled," : "The calls", title,
                     exp(comparison->time / (double)comparison->traces), other);
-    else if (modelled)
+    else if (modelled && !comparison->same_clock)
         sp_page_say(page,
                     "On an H200 the driver calls of %s take %s together, by the model; all calls "
                     "of %s took %s in the recording.\n",
@@ -175,19 +173,10 @@ static void conclude(const struct sp_page *page, const struct comparison *compar
     conclude_times(page, comparison);
 }
 
-static bool is_first_of_its_kind(const struct sp_summaries *here, size_t index) {
-    const struct sp_result *result = sp_summary_first(&here->list[index]);
-    size_t i = 0;
-    while (sp_summary_first(&here->list[i])->allocator != result->allocator ||
-           sp_summary_first(&here->list[i])->pass != result->pass)
-        i++;
-    return i == index;
-}
-
 static void conclude_all(const struct sp_page *page, const struct sp_allocator_list *allocators,
                          const struct sp_summaries *here, const struct sp_summaries *there) {
     for (size_t i = 0; i < here->count; i++) {
-        for (size_t j = 0; j < allocators->count && is_first_of_its_kind(here, i); j++) {
+        for (size_t j = 0; j < allocators->count && sp_summary_is_first(here, i); j++) {
             struct comparison comparison = {.here = here,
                                             .there = there,
                                             .first = sp_summary_first(&here->list[i]),

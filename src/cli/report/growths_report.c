@@ -56,7 +56,7 @@ static size_t largest(const struct sum sums[CAUSE_COUNT]) {
     return most;
 }
 
-// What mapped most comes first; causes of none are left out.
+// The causes that mapped most come first; those of no growth are left out.
 static void fill(const struct sp_table *table, struct sum sums[CAUSE_COUNT + 1], size_t starts) {
     static const char *const titles[][2] = {{"", "cause"}, {"", "growths"}, {"", "mapped"}};
     for (size_t column = 0; column < 3; column++)

@@ -5,6 +5,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,81 +63,47 @@ static bool is_plain(const char *text) {
     return *text == '\0';
 }
 
-static bool take_text(const struct reader *reader, const char *key, const char **text) {
-    *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(reader->object, key));
-    return (*text && is_plain(*text)) || complain(reader, "no plain text under", key);
-}
-
-static bool copy_text(const struct reader *reader, const char *key, char copy[SP_ORIGIN_TEXT]) {
-    const char *text;
-    if (!take_text(reader, key, &text))
-        return false;
-    if (strlen(text) >= SP_ORIGIN_TEXT)
-        return complain(reader, "too long a text under", key);
-    strcpy(copy, text);
-    return true;
-}
-
-static bool take_number(const struct reader *reader, const cJSON *parent, const char *key,
-                        double *number) {
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(parent, key);
-    *number = cJSON_IsNumber(item) ? item->valuedouble : -1;
-    return (*number >= 0 && *number <= 0x1p63) ||
-           complain(reader, "no number from 0 on under", key);
-}
-
-static bool take_count(const struct reader *reader, const cJSON *parent, const char *key,
-                       uint64_t *count) {
-    double number;
-    if (!take_number(reader, parent, key, &number))
-        return false;
-    *count = (uint64_t)number;
-    return (double)*count == number || complain(reader, "no whole number under", key);
-}
-
-// Passes count from 1.
-static bool take_pass(const struct reader *reader, const cJSON *parent, const char *key,
-                      unsigned *pass) {
-    uint64_t number;
-    if (!take_count(reader, parent, key, &number))
-        return false;
-    *pass = (unsigned)number;
-    return (number > 0 && number == *pass) || complain(reader, "no pass under", key);
-}
-
 static bool has(const struct reader *reader, const char *key) {
     return cJSON_GetObjectItemCaseSensitive(reader->object, key) != NULL;
 }
 
-// ---------------------------------------------------------------------------------------- a result
+// Both take what a row reads.
+static bool take_text(struct reader *reader, const struct sp_row *row, struct sp_result *result) {
+    const char *text =
+        cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(reader->object, row->key));
+    if (!text || !is_plain(text))
+        return complain(reader, "no plain text under", row->key);
+    if (row->store == SP_ROW_TEXT)
+        *(const char **)((char *)result + row->offset) = text;
+    else if (strlen(text) < SP_ORIGIN_TEXT)
+        strcpy((char *)&reader->origin + row->offset, text);
+    else
+        return complain(reader, "too long a text under", row->key);
+    return true;
+}
 
-// Takes what stands under the key into the field that the row reads.
-static bool take_field(struct reader *reader, const struct sp_row *row, const cJSON *parent,
-                       const char *key, struct sp_result *result) {
+static bool take_number(const struct reader *reader, const struct sp_row *row, const cJSON *parent,
+                        struct sp_result *result) {
     void *field = (char *)result + row->offset;
-    switch (row->store) {
-    case SP_ROW_TEXT:
-        return take_text(reader, key, field);
-    case SP_ROW_ORIGIN:
-        return copy_text(reader, key, (char *)&reader->origin + row->offset);
-    case SP_ROW_UNSIGNED:
-        return take_pass(reader, parent, key, field);
-    case SP_ROW_COUNT:
-        return take_count(reader, parent, key, field);
-    default:
-        return take_number(reader, parent, key, field);
-    }
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(parent, row->key);
+    double number = cJSON_IsNumber(item) ? item->valuedouble : -1;
+    if (number < 0 || number > 0x1p63)
+        return complain(reader, "no number from 0 on under", row->key);
+    uint64_t whole = (uint64_t)number;
+    if (row->store == SP_ROW_NUMBER)
+        *(double *)field = number;
+    else if ((double)whole != number)
+        return complain(reader, "no whole number under", row->key);
+    else if (row->store == SP_ROW_COUNT)
+        *(uint64_t *)field = whole;
+    else if (whole > 0 && whole <= UINT_MAX)
+        *(unsigned *)field = (unsigned)whole;
+    else
+        return complain(reader, "no pass under", row->key); // they count from 1
+    return true;
 }
 
-static bool take_part(struct reader *reader, const struct sp_row *row, const char *dot,
-                      struct sp_result *result) {
-    char name[32];
-    snprintf(name, sizeof name, "%.*s", (int)(dot - row->key), row->key);
-    const cJSON *object = cJSON_GetObjectItemCaseSensitive(reader->object, name);
-    if (!cJSON_IsObject(object))
-        return complain(reader, "no times under", name);
-    return take_field(reader, row, object, dot + 1, result);
-}
+// ---------------------------------------------------------------------------------------- a result
 
 // A figure that not all results have is taken where it is there, or where others say that it should
 // be.
@@ -144,9 +111,13 @@ static bool take_row(struct reader *reader, const struct sp_row *row, struct sp_
     if (!row->key || row->store == SP_ROW_TOLD ||
         (row->need != SP_OF_ALL && !sp_row_is_of(row, result) && !has(reader, row->key)))
         return true;
-    const char *dot = strchr(row->key, '.');
-    return dot ? take_part(reader, row, dot, result)
-               : take_field(reader, row, reader->object, row->key, result);
+    const cJSON *parent = reader->object;
+    if (row->within)
+        parent = cJSON_GetObjectItemCaseSensitive(reader->object, row->within);
+    if (!cJSON_IsObject(parent))
+        return complain(reader, "no times under", row->within);
+    return sp_row_is_text(row) ? take_text(reader, row, result)
+                               : take_number(reader, row, parent, result);
 }
 
 static bool take_parts(const struct reader *reader, struct sp_result *result) {

@@ -20,11 +20,6 @@ struct layout {
     size_t count;
 };
 
-static void add(struct layout *layout, const struct sp_row *row, enum part part, bool shown) {
-    if (shown)
-        layout->columns[layout->count++] = (struct column){row, part};
-}
-
 static bool is_worth_a_column(const struct sp_row *row, const struct sp_summaries *summaries) {
     size_t i = 0;
     while (i < summaries->count &&
@@ -33,37 +28,41 @@ static bool is_worth_a_column(const struct sp_row *row, const struct sp_summarie
     return i < summaries->count;
 }
 
-static struct layout layout_of_one(bool wide, const struct sp_summaries *summaries) {
-    struct layout layout = {.count = 0};
-    for (const struct sp_row *row = sp_rows; row < sp_rows + sp_row_count; row++)
-        add(&layout, row, OWN,
-            row->where & (SP_IN_TABLE | (wide ? SP_IN_WIDE : 0)) &&
-                is_worth_a_column(row, summaries));
-    return layout;
-}
+// The columns that a row has, by the bits that say where it is shown: in every table, and in the
+// wide one.
+struct place {
+    enum part part;
+    unsigned table, wide;
+};
 
-static struct layout layout_of_starts(bool wide, const struct sp_summaries *summaries) {
+static const struct place of_one[] = {{OWN, SP_IN_TABLE, SP_IN_WIDE}, {0}};
+static const struct place of_starts[] = {
+    {OWN, SP_NAMED, 0},
+    {SUM, 0, SP_SUM_IN_WIDE},
+    {MEDIAN, SP_MEDIAN_IN_TABLE, SP_MEDIAN_IN_WIDE},
+    {LEAST, SP_RANGE_IN_TABLE, SP_RANGE_IN_WIDE},
+    {MOST, SP_RANGE_IN_TABLE, SP_RANGE_IN_WIDE},
+    {MEAN, 0, SP_MEAN_IN_WIDE},
+    {0},
+};
+
+static struct layout lay_out(const struct sp_page *page, const struct place *places,
+                             const struct sp_summaries *summaries) {
     struct layout layout = {.count = 0};
     for (const struct sp_row *row = sp_rows; row < sp_rows + sp_row_count; row++) {
-        unsigned where = is_worth_a_column(row, summaries) ? row->where : 0;
-        bool own = where & (SP_IN_TABLE | (wide ? SP_IN_WIDE : 0));
-        bool range = where & (SP_RANGE_IN_TABLE | (wide ? SP_RANGE_IN_WIDE : 0));
-        add(&layout, row, OWN, own && where & SP_OF_REPLAY);
-        add(&layout, row, SUM, wide && where & SP_SUM_IN_WIDE);
-        add(&layout, row, MEDIAN, where & (SP_MEDIAN_IN_TABLE | (wide ? SP_MEDIAN_IN_WIDE : 0)));
-        add(&layout, row, LEAST, range);
-        add(&layout, row, MOST, range);
-        add(&layout, row, MEAN, wide && where & SP_MEAN_IN_WIDE);
+        if (!is_worth_a_column(row, summaries))
+            continue;
+        for (const struct place *place = places; place->table | place->wide; place++)
+            if (row->where & (place->table | (page->wide ? place->wide : 0)))
+                layout.columns[layout.count++] = (struct column){row, place->part};
     }
     return layout;
 }
 
 static void fill_title(const struct sp_table *table, size_t index, const struct column *column) {
-    static const char *const parts[] = {[LEAST] = "least", [MOST] = "most", [MEAN] = NULL};
     const char *const *title = column->row->title;
     const char *first = column->part == MEAN ? "mean of" : title[0];
-    bool named = column->part == LEAST || column->part == MOST;
-    const char *second = named ? parts[column->part] : title[1];
+    const char *second = column->part == LEAST ? "least" : column->part == MOST ? "most" : title[1];
     sp_table_title(table, index, (const char *const[]){first, second});
 }
 
@@ -107,44 +106,55 @@ static void fill(const struct sp_table *table, const struct layout *layout,
     }
 }
 
-// As a result of which no more is known.
-static void fill_overall(const struct sp_table *table, const struct layout *layout, size_t row,
-                         const struct sp_overall *overall) {
-    const struct sp_result result = {
-        .trace = "geometric mean", .allocator = overall->allocator, .pass = overall->pass};
+// Fills a row as that of a result of which no more is known.
+static void fill_mean(const struct sp_table *table, const struct layout *layout, size_t row,
+                      const struct sp_result *of, double ratio) {
+    const struct sp_result mean = {
+        .trace = "geometric mean", .allocator = of->allocator, .pass = of->pass};
     for (size_t i = 0; i < layout->count; i++) {
         const struct column *column = &layout->columns[i];
         char *cell = sp_table_cell(table, row, i);
-        bool shows = column->row == sp_row_ratio && column->part != LEAST && column->part != MOST;
-        if (shows)
-            sp_cell_quantity(cell, SP_UNIT_RATIO, overall->ratio);
-        else if (i < TEXT_COLUMNS || column->row->store == SP_ROW_UNSIGNED)
-            sp_row_fill(cell, column->row, &result);
+        if (column->row == sp_row_ratio && (column->part == OWN || column->part == MEDIAN))
+            sp_cell_quantity(cell, SP_UNIT_RATIO, ratio);
+        else if (column->row->where & SP_NAMED)
+            sp_row_fill(cell, column->row, &mean);
     }
 }
 
-static bool print(const struct sp_page *page, const struct layout *layout,
+// Traces that take turns on one pool have no mean, for each ratio is that of the whole pool.
+static void fill_means(struct sp_table *table, const struct layout *layout,
+                       const struct sp_summaries *summaries) {
+    size_t traces, row = summaries->count;
+    for (size_t i = 0; i < summaries->count; i++) {
+        const struct sp_result *first = sp_summary_first(&summaries->list[i]);
+        if (first->turn > 0 || !sp_summary_is_first(summaries, i))
+            continue;
+        double ratio = sp_summaries_ratio(summaries, first, &traces);
+        if (traces > 1)
+            fill_mean(table, layout, row++, first, ratio);
+    }
+    sp_table_cut(table, row);
+}
+
+static bool print(const struct sp_page *page, const struct place *places,
                   const struct sp_summaries *summaries) {
+    struct layout layout = lay_out(page, places, summaries);
     struct sp_table table;
-    if (!sp_table_open(&table, layout->count, TEXT_COLUMNS,
-                       summaries->count + summaries->overall_count))
+    if (!sp_table_open(&table, layout.count, TEXT_COLUMNS, 2 * summaries->count))
         return false;
-    fill(&table, layout, summaries);
-    for (size_t i = 0; i < summaries->overall_count; i++)
-        fill_overall(&table, layout, summaries->count + i, &summaries->overall[i]);
+    fill(&table, &layout, summaries);
+    fill_means(&table, &layout, summaries);
     sp_table_print(&table, page);
     sp_table_release(&table);
     return true;
 }
 
 bool sp_report_print(const struct sp_page *page, const struct sp_summaries *summaries) {
-    struct layout layout = layout_of_one(page->wide, summaries);
-    return print(page, &layout, summaries);
+    return print(page, of_one, summaries);
 }
 
 bool sp_report_print_starts(const struct sp_page *page, const struct sp_summaries *summaries) {
-    struct layout layout = layout_of_starts(page->wide, summaries);
-    return print(page, &layout, summaries);
+    return print(page, of_starts, summaries);
 }
 
 // ------------------------------------------------------------------------------ around the table

@@ -1,7 +1,5 @@
 #include "cli/report/rows.h"
 
-#include <string.h>
-
 // ------------------------------------------------------------------------------------------- told
 
 static double quotient(double part, double whole) {
@@ -22,71 +20,76 @@ static double tell_measured(const struct sp_result *result) {
 
 // ---------------------------------------------------------------------------------------- the list
 
-#define FIELD  SP_ROW_FIELD
-#define ORIGIN SP_ROW_ORIGIN_FIELD
-#define TELLS  SP_ROW_FUNCTION
+#define KEY(name)        .key = (name)
+#define IN(object, name) .within = (object), .key = (name)
+#define FIELD            SP_ROW_FIELD
+#define ORIGIN           SP_ROW_ORIGIN_FIELD
+#define TELLS            SP_ROW_FUNCTION
 
-//   X(its name here, key, key of its spread, first line of the title, second line, unit, where it
-//     comes from, who has it, left out unless above, where it is shown)
+//   X(its name here, its key, key of its spread, first line of the title, second line, unit, from
+//     where, who has it, left out unless above, where it is shown)
 // clang-format off
 #define ROWS(X) \
-    X(trace, "trace", NULL, "", "trace", COUNT, FIELD(trace), ALL, -1, SP_IN_TABLE | SP_OF_REPLAY) \
-    X(allocator, "allocator", NULL, "", "allocator", COUNT, FIELD(allocator), ALL, -1, \
-      SP_IN_TABLE | SP_OF_REPLAY) \
-    X(device, "device", NULL, "", "", COUNT, FIELD(device), ALL, -1, SP_OF_REPLAY) \
-    X(driver, "driver_version", NULL, "", "", COUNT, ORIGIN(driver_version), ALL, -1, \
-      SP_OF_REPLAY) \
-    X(cuda, "cuda_version", NULL, "", "", COUNT, ORIGIN(cuda_version), ALL, -1, SP_OF_REPLAY) \
-    X(version, "streampool", NULL, "", "", COUNT, ORIGIN(streampool), ALL, -1, SP_OF_REPLAY) \
-    X(date, "date", NULL, "", "", COUNT, ORIGIN(date), ALL, -1, SP_OF_REPLAY) \
-    X(pass, "pass", NULL, "", "pass", COUNT, FIELD(pass), ALL, 1, SP_IN_TABLE | SP_OF_REPLAY) \
-    X(turn, "turn", NULL, "", "", COUNT, FIELD(turn), TURNS, -1, SP_OF_REPLAY) \
-    X(operations, "operations", NULL, "", "operations", COUNT, FIELD(operations), ALL, -1, \
-      SP_IN_WIDE | SP_OF_REPLAY) \
-    X(streams, "streams", NULL, "", "streams", COUNT, FIELD(streams), ALL, -1, \
-      SP_IN_WIDE | SP_OF_REPLAY) \
-    X(errors, "errors", NULL, "", "errors", COUNT, FIELD(errors), ALL, -1, \
-      SP_IN_WIDE | SP_SUM_IN_WIDE) \
-    X(live, "live_peak_bytes", NULL, "peak", "live", BYTES, FIELD(live_peak_bytes), ALL, -1, \
-      SP_IN_TABLE) \
-    X(reserved, "reserved_peak_bytes", NULL, "peak", "reserved", BYTES, \
+    X(trace, KEY("trace"), NULL, "", "trace", COUNT, \
+      FIELD(trace), ALL, -1, SP_IN_TABLE | SP_NAMED | SP_OF_REPLAY) \
+    X(allocator, KEY("allocator"), NULL, "", "allocator", COUNT, \
+      FIELD(allocator), ALL, -1, SP_IN_TABLE | SP_NAMED | SP_OF_REPLAY) \
+    X(device, KEY("device"), NULL, "", "", COUNT, FIELD(device), ALL, -1, SP_OF_REPLAY) \
+    X(driver, KEY("driver_version"), NULL, "", "", COUNT, \
+      ORIGIN(driver_version), ALL, -1, SP_OF_REPLAY) \
+    X(cuda, KEY("cuda_version"), NULL, "", "", COUNT, \
+      ORIGIN(cuda_version), ALL, -1, SP_OF_REPLAY) \
+    X(version, KEY("streampool"), NULL, "", "", COUNT, \
+      ORIGIN(streampool), ALL, -1, SP_OF_REPLAY) \
+    X(date, KEY("date"), NULL, "", "", COUNT, ORIGIN(date), ALL, -1, SP_OF_REPLAY) \
+    X(pass, KEY("pass"), NULL, "", "pass", COUNT, \
+      FIELD(pass), ALL, 1, SP_IN_TABLE | SP_NAMED | SP_OF_REPLAY) \
+    X(turn, KEY("turn"), NULL, "", "", COUNT, FIELD(turn), TURNS, -1, SP_OF_REPLAY) \
+    X(operations, KEY("operations"), NULL, "", "operations", COUNT, \
+      FIELD(operations), ALL, -1, SP_IN_WIDE | SP_OF_REPLAY) \
+    X(streams, KEY("streams"), NULL, "", "streams", COUNT, \
+      FIELD(streams), ALL, -1, SP_IN_WIDE | SP_OF_REPLAY) \
+    X(errors, KEY("errors"), NULL, "", "errors", COUNT, \
+      FIELD(errors), ALL, -1, SP_IN_WIDE | SP_SUM_IN_WIDE) \
+    X(live, KEY("live_peak_bytes"), NULL, "peak", "live", BYTES, \
+      FIELD(live_peak_bytes), ALL, -1, SP_IN_TABLE) \
+    X(reserved, KEY("reserved_peak_bytes"), NULL, "peak", "reserved", BYTES, \
       FIELD(reserved_peak_bytes), ALL, -1, SP_IN_TABLE) \
-    X(turn_live, "turn_live_peak_bytes", NULL, "", "", BYTES, FIELD(turn_live_peak_bytes), TURNS, \
-      -1, 0) \
-    X(turn_reserved, "turn_reserved_peak_bytes", NULL, "", "", BYTES, \
+    X(turn_live, KEY("turn_live_peak_bytes"), NULL, "", "", BYTES, \
+      FIELD(turn_live_peak_bytes), TURNS, -1, 0) \
+    X(turn_reserved, KEY("turn_reserved_peak_bytes"), NULL, "", "", BYTES, \
       FIELD(turn_reserved_peak_bytes), TURNS, -1, 0) \
-    X(ratio, NULL, "ratio", "reserved", "/ live", RATIO, TELLS(sp_row_tell_ratio), ALL, -1, \
-      SP_IN_TABLE | SP_MEDIAN_IN_TABLE | SP_RANGE_IN_TABLE) \
-    X(malloc_mean, "malloc_ns.mean", NULL, "malloc", "mean", NANOSECONDS, FIELD(malloc_ns.mean), \
-      ALL, -1, SP_IN_WIDE) \
-    X(malloc_p50, "malloc_ns.p50", NULL, "malloc", "p50", NANOSECONDS, FIELD(malloc_ns.p50), ALL, \
-      -1, SP_IN_WIDE) \
-    X(malloc_p99, "malloc_ns.p99", NULL, "malloc", "p99", NANOSECONDS, FIELD(malloc_ns.p99), ALL, \
-      -1, SP_IN_WIDE) \
-    X(malloc_max, "malloc_ns.max", "malloc_max_ns", "malloc", "max", NANOSECONDS, \
+    X(ratio, KEY(NULL), "ratio", "reserved", "/ live", RATIO, \
+      TELLS(sp_row_tell_ratio), ALL, -1, SP_IN_TABLE | SP_MEDIAN_IN_TABLE | SP_RANGE_IN_TABLE) \
+    X(malloc_mean, IN("malloc_ns", "mean"), NULL, "malloc", "mean", NANOSECONDS, \
+      FIELD(malloc_ns.mean), ALL, -1, SP_IN_WIDE) \
+    X(malloc_p50, IN("malloc_ns", "p50"), NULL, "malloc", "p50", NANOSECONDS, \
+      FIELD(malloc_ns.p50), ALL, -1, SP_IN_WIDE) \
+    X(malloc_p99, IN("malloc_ns", "p99"), NULL, "malloc", "p99", NANOSECONDS, \
+      FIELD(malloc_ns.p99), ALL, -1, SP_IN_WIDE) \
+    X(malloc_max, IN("malloc_ns", "max"), "malloc_max_ns", "malloc", "max", NANOSECONDS, \
       FIELD(malloc_ns.max), ALL, -1, SP_IN_WIDE | SP_MEDIAN_IN_WIDE | SP_MEAN_IN_WIDE) \
-    X(free_mean, "free_ns.mean", NULL, "free", "mean", NANOSECONDS, FIELD(free_ns.mean), ALL, -1, \
-      SP_IN_WIDE) \
-    X(free_p50, "free_ns.p50", NULL, "free", "p50", NANOSECONDS, FIELD(free_ns.p50), ALL, -1, \
-      0) \
-    X(free_p99, "free_ns.p99", NULL, "free", "p99", NANOSECONDS, FIELD(free_ns.p99), ALL, -1, \
-      SP_IN_WIDE) \
-    X(free_max, "free_ns.max", NULL, "free", "max", NANOSECONDS, FIELD(free_ns.max), ALL, -1, \
-      0) \
-    X(total, "total_ns", "total_ns", "calls", "total", NANOSECONDS, FIELD(total_ns), ALL, -1, \
-      SP_IN_TABLE | SP_MEDIAN_IN_TABLE | SP_RANGE_IN_WIDE) \
-    X(modelled, "driver_calls_modelled_ns", "driver_calls_modelled_ns", "driver calls", \
-      "modelled", NANOSECONDS, FIELD(modelled_ns), PARTS, -1, \
-      SP_IN_WIDE | SP_MEDIAN_IN_WIDE) \
-    X(measured, "library_measured_ns", "library_measured_ns", "library", "measured", NANOSECONDS, \
-      TELLS(tell_measured), PARTS, -1, SP_IN_WIDE | SP_MEDIAN_IN_WIDE) \
-    X(busy, NULL, NULL, "device", "busy", RATIO, TELLS(sp_row_tell_busy), WORK, -1, SP_IN_WIDE) \
-    X(work, "work_ns", NULL, "", "", NANOSECONDS, FIELD(work_ns), WORK, -1, 0) \
-    X(end_to_end, "end_to_end_ns", "end_to_end_ns", "end to", "end", NANOSECONDS, \
+    X(free_mean, IN("free_ns", "mean"), NULL, "free", "mean", NANOSECONDS, \
+      FIELD(free_ns.mean), ALL, -1, SP_IN_WIDE) \
+    X(free_p50, IN("free_ns", "p50"), NULL, "free", "p50", NANOSECONDS, \
+      FIELD(free_ns.p50), ALL, -1, 0) \
+    X(free_p99, IN("free_ns", "p99"), NULL, "free", "p99", NANOSECONDS, \
+      FIELD(free_ns.p99), ALL, -1, SP_IN_WIDE) \
+    X(free_max, IN("free_ns", "max"), NULL, "free", "max", NANOSECONDS, \
+      FIELD(free_ns.max), ALL, -1, 0) \
+    X(total, KEY("total_ns"), "total_ns", "calls", "total", NANOSECONDS, \
+      FIELD(total_ns), ALL, -1, SP_IN_TABLE | SP_MEDIAN_IN_TABLE | SP_RANGE_IN_WIDE) \
+    X(modelled, KEY("driver_calls_modelled_ns"), "driver_calls_modelled_ns", "driver calls", \
+      "modelled", NANOSECONDS, FIELD(modelled_ns), PARTS, -1, SP_IN_WIDE | SP_MEDIAN_IN_WIDE) \
+    X(measured, KEY("library_measured_ns"), "library_measured_ns", "library", "measured", \
+      NANOSECONDS, TELLS(tell_measured), PARTS, -1, SP_IN_WIDE | SP_MEDIAN_IN_WIDE) \
+    X(busy, KEY(NULL), NULL, "device", "busy", RATIO, \
+      TELLS(sp_row_tell_busy), WORK, -1, SP_IN_WIDE) \
+    X(work, KEY("work_ns"), NULL, "", "", NANOSECONDS, FIELD(work_ns), WORK, -1, 0) \
+    X(end_to_end, KEY("end_to_end_ns"), "end_to_end_ns", "end to", "end", NANOSECONDS, \
       FIELD(end_to_end_ns), WORK, -1, SP_IN_WIDE | SP_MEDIAN_IN_WIDE) \
-    X(growths, NULL, NULL, "", "growths", COUNT, \
-      FIELD(statistics.values[SP_STATISTIC_Growths]), POOL, -1, \
-      SP_IN_WIDE | SP_MEDIAN_IN_WIDE)
+    X(growths, KEY(NULL), NULL, "", "growths", COUNT, \
+      FIELD(statistics.values[SP_STATISTIC_Growths]), POOL, -1, SP_IN_WIDE | SP_MEDIAN_IN_WIDE)
 // clang-format on
 
 enum {
@@ -96,15 +99,9 @@ enum {
 };
 
 const struct sp_row sp_rows[] = {
-#define ROW(name, key, spread, first, second, quantity, from, owner, least, shown)                 \
-    {key,                                                                                          \
-     spread,                                                                                       \
-     {first, second},                                                                              \
-     SP_UNIT_##quantity,                                                                           \
-     from,                                                                                         \
-     .need = SP_OF_##owner,                                                                        \
-     .above = (least),                                                                             \
-     .where = (shown)},
+#define ROW(name, place, spread, first, second, quantity, from, owner, least, shown)               \
+    {place, .spread_key = (spread), .title = {first, second}, .unit = SP_UNIT_##quantity,          \
+     from,  .need = SP_OF_##owner,  .above = (least),         .where = (shown)},
     ROWS(ROW)
 #undef ROW
 };
@@ -141,10 +138,6 @@ bool sp_row_is_of(const struct sp_row *row, const struct sp_result *result) {
     }
 }
 
-static bool is_text(const struct sp_row *row) {
-    return row->store == SP_ROW_TEXT || row->store == SP_ROW_ORIGIN;
-}
-
 const char *sp_row_text(const struct sp_row *row, const struct sp_result *result) {
     if (row->store == SP_ROW_ORIGIN)
         return (const char *)result->origin + row->offset;
@@ -176,7 +169,7 @@ void sp_row_fill(char *cell, const struct sp_row *row, const struct sp_result *r
         return;
     if (row == &sp_rows[ROW_allocator])
         sp_cell_text(cell, sp_allocator_title(result->allocator));
-    else if (is_text(row))
+    else if (sp_row_is_text(row))
         sp_cell_text(cell, sp_row_text(row, result));
     else
         sp_cell_quantity(cell, row->unit, sp_row_number(row, result));
@@ -185,24 +178,19 @@ void sp_row_fill(char *cell, const struct sp_row *row, const struct sp_result *r
 // ---------------------------------------------------------------------------------------------
 // JSON
 
-// Returns the object of a key "a.b", which is made for its first key; for other keys the object
-// itself. Null without host memory.
-static cJSON *object_of(cJSON *object, const char *key, const char *dot) {
-    char name[32];
-    if (!dot)
-        return object;
-    snprintf(name, sizeof name, "%.*s", (int)(dot - key), key);
-    cJSON *inner = cJSON_GetObjectItemCaseSensitive(object, name);
-    return inner ? inner : cJSON_AddObjectToObject(object, name);
+// Returns an object of this key in the object, which is made for its first figure; null without
+// host memory.
+static cJSON *object_in(cJSON *object, const char *key) {
+    cJSON *inner = cJSON_GetObjectItemCaseSensitive(object, key);
+    return inner ? inner : cJSON_AddObjectToObject(object, key);
 }
 
 bool sp_row_add(cJSON *object, const struct sp_row *row, const struct sp_result *result) {
     if (!row->key || !sp_row_is_of(row, result))
         return true;
-    const char *dot = strchr(row->key, '.');
-    cJSON *inner = object_of(object, row->key, dot);
-    const char *key = dot ? dot + 1 : row->key;
-    if (is_text(row))
-        return sp_json_add_text(object, key, sp_row_text(row, result));
-    return inner && sp_json_add_number(inner, key, sp_row_number(row, result));
+    cJSON *place = row->within ? object_in(object, row->within) : object;
+    if (!place)
+        return false;
+    return sp_row_is_text(row) ? sp_json_add_text(place, row->key, sp_row_text(row, result))
+                               : sp_json_add_number(place, row->key, sp_row_number(row, result));
 }

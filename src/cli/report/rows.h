@@ -27,16 +27,18 @@ enum {
     SP_IN_WIDE = 2,
     SP_OF_REPLAY = 4, // the same for all starts
     // Over several starts:
-    SP_SUM_IN_WIDE = 8,
-    SP_MEDIAN_IN_TABLE = 16,
-    SP_MEDIAN_IN_WIDE = 32,
-    SP_RANGE_IN_TABLE = 64, // the least and the most
-    SP_RANGE_IN_WIDE = 128,
-    SP_MEAN_IN_WIDE = 256,
+    SP_NAMED = 8, // what the figures are of
+    SP_SUM_IN_WIDE = 16,
+    SP_MEDIAN_IN_TABLE = 32,
+    SP_MEDIAN_IN_WIDE = 64,
+    SP_RANGE_IN_TABLE = 128, // the least and the most
+    SP_RANGE_IN_WIDE = 256,
+    SP_MEAN_IN_WIDE = 512,
 };
 
 struct sp_row {
-    const char *key;        // in JSON, "a.b" for the key b of the object a; null: none
+    const char *within;     // the key of an object in JSON that the figure is in; null: none
+    const char *key;        // in JSON; null: it isn't there
     const char *spread_key; // of its spread, an object in JSON; null: none
     const char *title[SP_TABLE_TITLES];
     enum sp_unit unit;
@@ -73,6 +75,10 @@ struct sp_row sp_row_of_statistic(size_t statistic);
 // Return ratios of a result; 0 where there is nothing to divide by.
 double sp_row_tell_ratio(const struct sp_result *result);
 double sp_row_tell_busy(const struct sp_result *result);
+
+static inline bool sp_row_is_text(const struct sp_row *row) {
+    return row->store == SP_ROW_TEXT || row->store == SP_ROW_ORIGIN;
+}
 
 bool sp_row_is_of(const struct sp_row *row, const struct sp_result *result);
 const char *sp_row_text(const struct sp_row *row, const struct sp_result *result);

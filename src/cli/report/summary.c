@@ -1,5 +1,6 @@
 #include "cli/report/summary.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 // -------------------------------------------------------------------------------------- the starts
@@ -48,43 +49,21 @@ struct sp_spread sp_summary_spread(const struct sp_summaries *summaries,
     return sp_spread_of(summaries->values, summary->start_count);
 }
 
-// -------------------------------------------------------------------------------------- all traces
-
-static bool is_of(const struct sp_summary *summary, const struct sp_overall *overall) {
-    const struct sp_result *first = sp_summary_first(summary);
-    return first->allocator == overall->allocator && first->pass == overall->pass;
-}
-
-static bool is_known(const struct sp_summaries *summaries, const struct sp_summary *summary) {
-    size_t i = 0;
-    while (i < summaries->overall_count && !is_of(summary, &summaries->overall[i]))
-        i++;
-    return i < summaries->overall_count;
-}
-
-// Returns how many traces there are, whose mean is then in the overall ratio.
-static size_t average(const struct sp_summaries *summaries, struct sp_overall *overall,
-                      double *ratios) {
-    size_t traces = 0;
-    for (size_t i = 0; i < summaries->count; i++)
-        if (is_of(&summaries->list[i], overall))
-            ratios[traces++] =
-                sp_summary_spread(summaries, &summaries->list[i], sp_row_ratio).median;
-    overall->ratio = sp_geometric_mean(ratios, traces);
-    return traces;
-}
-
-static bool average_traces(struct sp_summaries *summaries) {
-    double *ratios = calloc(summaries->count + 1, sizeof *ratios);
-    for (size_t i = 0; ratios && i < summaries->count; i++) {
-        const struct sp_result *first = sp_summary_first(&summaries->list[i]);
-        struct sp_overall overall = {.allocator = first->allocator, .pass = first->pass};
-        if (first->turn == 0 && !is_known(summaries, &summaries->list[i]) &&
-            average(summaries, &overall, ratios) > 1)
-            summaries->overall[summaries->overall_count++] = overall;
+double sp_summaries_ratio(const struct sp_summaries *summaries, const struct sp_result *of,
+                          size_t *traces) {
+    double logarithms = 0;
+    size_t positive = 0;
+    *traces = 0;
+    for (size_t i = 0; i < summaries->count; i++) {
+        const struct sp_summary *summary = &summaries->list[i];
+        if (!sp_summary_is_alike(summary, of))
+            continue;
+        double ratio = sp_summary_spread(summaries, summary, sp_row_ratio).median;
+        logarithms += ratio > 0 ? log(ratio) : 0;
+        positive += ratio > 0;
+        ++*traces;
     }
-    free(ratios);
-    return ratios != NULL;
+    return positive > 0 ? exp(logarithms / (double)positive) : 0;
 }
 
 // -------------------------------------------------------------------------------- open and release
@@ -93,22 +72,19 @@ bool sp_summaries_open(struct sp_summaries *summaries, const struct sp_result *r
                        size_t count, const struct sp_passes *passes) {
     *summaries = (struct sp_summaries){
         .list = calloc(count + 1, sizeof *summaries->list),
-        .overall = calloc(count + 1, sizeof *summaries->overall),
         .starts = calloc(count + 1, sizeof *summaries->starts),
         .values = calloc(count + 1, sizeof *summaries->values),
     };
-    bool good = summaries->list && summaries->overall && summaries->starts && summaries->values;
-    if (good)
+    if (summaries->list && summaries->starts && summaries->values) {
         sum_up(summaries, results, count, passes);
-    if (good && average_traces(summaries))
         return true;
+    }
     sp_summaries_release(summaries);
     return false;
 }
 
 void sp_summaries_release(struct sp_summaries *summaries) {
     free(summaries->list);
-    free(summaries->overall);
     free(summaries->starts);
     free(summaries->values);
 }

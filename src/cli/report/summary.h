@@ -14,19 +14,9 @@ struct sp_summary {
     const char *first_error; // of the first start that has one; "" without errors
 };
 
-// This is the mean ratio of an allocator in a pass, over all traces. Traces that take turns on one
-// pool have none, for each ratio is that of the whole pool.
-struct sp_overall {
-    const char *allocator;
-    unsigned pass;
-    double ratio; // the geometric mean of the medians of the ratios
-};
-
 struct sp_summaries {
     struct sp_summary *list; // in the order of the first starts
     size_t count;
-    struct sp_overall *overall; // for each allocator and pass that has more than one trace
-    size_t overall_count;
     const struct sp_result **starts; // of all summaries, one after the other
     double *values;                  // room for a value of each result
 };
@@ -41,9 +31,29 @@ void sp_summaries_release(struct sp_summaries *summaries);
 struct sp_spread sp_summary_spread(const struct sp_summaries *summaries,
                                    const struct sp_summary *summary, const struct sp_row *row);
 
+// Returns the geometric mean of the ratios of an allocator in a pass, those of this result, over
+// the traces that have one; and how many traces there are.
+double sp_summaries_ratio(const struct sp_summaries *summaries, const struct sp_result *of,
+                          size_t *traces);
+
 // Returns the first start, which stands for what is the same in all of them.
 static inline const struct sp_result *sp_summary_first(const struct sp_summary *summary) {
     return summary->starts[0];
+}
+
+// True when both are of the same allocator and pass. Names are compared by their address.
+static inline bool sp_summary_is_alike(const struct sp_summary *summary,
+                                       const struct sp_result *result) {
+    const struct sp_result *first = sp_summary_first(summary);
+    return first->allocator == result->allocator && first->pass == result->pass;
+}
+
+// True when none before it is of the same allocator and pass.
+static inline bool sp_summary_is_first(const struct sp_summaries *summaries, size_t index) {
+    size_t i = 0;
+    while (!sp_summary_is_alike(&summaries->list[i], sp_summary_first(&summaries->list[index])))
+        i++;
+    return i == index;
 }
 
 #endif
