@@ -46,7 +46,7 @@ measure() {  # NAME COMMAND...
 replay() {  # NAME OPTION... TRACE...
     local name=$1
     shift
-    measure "$name" "$programs/streampool" replay --allocator pool,driver "$@"
+    measure "$name" "$programs/streampool" replay --wide --allocator pool,driver "$@"
 }
 
 build_release build/bench "$install"
