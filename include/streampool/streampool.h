@@ -609,8 +609,8 @@ STREAMPOOL_API poolError_t poolMemPoolGetAttribute(poolMemPool_t pool, enum pool
 STREAMPOOL_API poolError_t poolMemPoolSetAttribute(poolMemPool_t pool, enum poolMemPoolAttr attr,
                                                    void *value);
 
-/// Gives a pool a name, by which all that is told of the pool calls it: statistics, explained
-/// growths, traces of leaks, the summary of `streampool run`. Without one it is "default pool of
+/// Gives a pool a name, by which all that is told of the pool calls it, such as statistics,
+/// explained growths and the summary of `streampool run`. Without one it is "default pool of
 /// device 0", or "pool 1", "pool 2", in the order in which the process made its pools. Several
 /// pools may have one name. If the environment variable STREAMPOOL_POOL has settings for pools of
 /// this name, they are made now (docs/environment.md, "Attributes of pools"). Doesn't call the

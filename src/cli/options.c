@@ -19,6 +19,8 @@ static const char *kind_text(enum sp_option_kind kind) {
         return "bytes";
     case SP_OPTION_int:
         return "number";
+    case SP_OPTION_report:
+        return "0, 1 or json:FILE";
     default:
         return "0 or 1";
     }
@@ -53,6 +55,11 @@ static void print_plain(void) {
             sp_page_say(&page, "    is set now: %s%s\n", value,
                         sp_options_ignored(i) ? " (ignored: not such a value)" : "");
     }
+    const char *name, *meant;
+    for (size_t i = 0; (name = sp_options_unknown(i, &meant)); i++)
+        printf(meant ? "%s is set now, and nobody reads it; did you mean %s?\n"
+                     : "%s is set now, and nobody reads it\n",
+               name, meant);
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state) {

@@ -58,8 +58,7 @@ static bool can_gzip(const char *path) {
     return zlib.close != NULL;
 }
 
-// ------------------------------------------------------------------------------------------
-// opening
+// ----------------------------------------------------------------------------------------- opening
 
 // False when the name is too long.
 static bool expand(const char *name, char path[PATH_MAX]) {
@@ -177,8 +176,7 @@ bool sp_file_open(struct sp_file *file, const char *name) {
     return true;
 }
 
-// ------------------------------------------------------------------------------------------
-// writing
+// ----------------------------------------------------------------------------------------- writing
 
 static bool write_plain(int descriptor, const char *bytes, size_t count) {
     while (count > 0) {
@@ -251,8 +249,7 @@ bool sp_file_close(struct sp_file *file) {
     return close(file->descriptor) == 0;
 }
 
-// ------------------------------------------------------------------------------------------
-// whole files
+// ------------------------------------------------------------------------------------- whole files
 
 // Writes a file beside the one that it is to replace. Other processes have other names for theirs.
 bool sp_file_put(const char *name, const void *bytes, size_t count) {

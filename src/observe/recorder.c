@@ -162,8 +162,7 @@ void sp_recorder_end_stream(uint32_t slot, uint64_t number) {
     sp_lock_release(&lock);
 }
 
-// ------------------------------------------------------------------------------------ begin and
-// end
+// ----------------------------------------------------------------------------------- begin and end
 
 void sp_recorder_begin(const char *name) {
     static const char header[] = "Thread,Time,Action,Pointer,Size,Stream\n";

@@ -5,40 +5,41 @@
 #include "observe/json.h"
 #include "observe/live.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 static const struct sp_options *asked;
-static char file[PATH_MAX]; // for JSON; "": none is asked for, or standard output
+static const char *named;   // the file for JSON, or null: text is asked for, or nothing
+static char path[PATH_MAX]; // the same in its folder
 
 // The folder's name may have a percent sign, which stands for itself.
-static bool add_folder(char path[PATH_MAX], size_t *length) {
+static bool add_folder(char to[PATH_MAX], size_t *length) {
     char folder[PATH_MAX];
     if (!getcwd(folder, sizeof folder))
         return false;
     for (const char *at = folder; *at && *length < PATH_MAX - 3; at++) {
         if (*at == '%')
-            path[(*length)++] = '%';
-        path[(*length)++] = *at;
+            to[(*length)++] = '%';
+        to[(*length)++] = *at;
     }
-    path[(*length)++] = '/';
+    to[(*length)++] = '/';
     return true;
-}
-
-static bool is_standard(const char *name) {
-    return strcmp(name, "-") == 0;
 }
 
 void sp_summary_begin(const struct sp_options *options) {
     size_t length = 0;
     asked = options;
-    if (!asked->stats || *asked->stats == '\0' || is_standard(asked->stats))
-        return;
-    if (*asked->stats != '/' && !add_folder(file, &length))
+    named = asked->stats && strncmp(asked->stats, "json:", 5) == 0 ? asked->stats + 5 : NULL;
+    if (named && *named != '/' && !add_folder(path, &length))
         length = 0;
-    snprintf(file + length, sizeof file - length, "%s", asked->stats);
+    size_t room = sizeof path - length;
+    if (named && (size_t)snprintf(path + length, room, "%s", named) >= room) {
+        sp_host->log("%s can't be written: %s", named, strerror(ENAMETOOLONG));
+        named = NULL;
+    }
 }
 
 // ------------------------------------------------------------------------------------------- JSON
@@ -95,22 +96,22 @@ static void write_json(FILE *out, const struct sp_observe_figures *live,
     char *pools = NULL;
     size_t size = 0;
     struct sp_json list = {.out = open_memstream(&pools, &size)};
-    struct sp_json json = {.out = out};
-    bool whole = list.out && sp_host->visit_pools(SP_TELL_GAUGES, add_pool, &list);
+    struct sp_json whole = {.out = out};
+    bool all = list.out && sp_host->visit_pools(SP_TELL_GAUGES, add_pool, &list);
     if (list.out && fclose(list.out) != 0)
-        whole = false;
-    sp_json_open(&json, NULL, '{');
-    sp_json_number(&json, "process", (uint64_t)getpid());
-    sp_json_text(&json, "when", when == SP_SUMMARY_AT_END ? "end" : "signal");
-    if (whole) {
-        sp_json_open(&json, "pools", '[');
+        all = false;
+    sp_json_open(&whole, NULL, '{');
+    sp_json_number(&whole, "process", (uint64_t)getpid());
+    sp_json_text(&whole, "when", when == SP_SUMMARY_AT_END ? "end" : "signal");
+    if (all) {
+        sp_json_open(&whole, "pools", '[');
         fwrite(pools, 1, size, out);
-        sp_json_close(&json, ']');
+        sp_json_close(&whole, ']');
     } else {
-        sp_json_null(&json, "pools");
+        sp_json_null(&whole, "pools");
     }
-    add_live(&json, live);
-    sp_json_close(&json, '}');
+    add_live(&whole, live);
+    sp_json_close(&whole, '}');
     fputc('\n', out);
     free(pools);
 }
@@ -123,11 +124,11 @@ static void put_json(const struct sp_observe_figures *live, enum sp_summary_when
         write_json(out, live, when);
     if (!out || fclose(out) != 0)
         sp_host->log("the statistics can't be written: no host memory");
-    else if (is_standard(asked->stats)) {
+    else if (strcmp(named, "-") == 0) {
         fwrite(text, 1, size, stdout);
         fflush(stdout);
     } else {
-        sp_file_put(file, text, size);
+        sp_file_put(path, text, size);
     }
     free(text);
 }
@@ -230,7 +231,7 @@ static void print_pool(const struct sp_tell_pool *told, void *out) {
 static void print_pools(FILE *out) {
     fprintf(out, "streampool: summary of process %ld\n", (long)getpid());
     if (!sp_host->visit_pools(SP_TELL_GAUGES, print_pool, out))
-        fputs("streampool: the rest can't be read: the process ended inside a call\n", out);
+        fputs("streampool: the rest can't be read, as a call holds on to a pool\n", out);
 }
 
 static void print_live(FILE *out, const struct sp_observe_figures *live,
@@ -247,7 +248,7 @@ static void print_live(FILE *out, const struct sp_observe_figures *live,
 // The text is put together first, as a reader of standard error may be slow, and a visit holds
 // locks.
 static void print(const struct sp_observe_figures *live, enum sp_summary_when when) {
-    bool is_end = when == SP_SUMMARY_AT_END, is_json = asked->stats && *asked->stats;
+    bool is_end = when == SP_SUMMARY_AT_END, is_json = named;
     bool pools = asked->stats ? !is_json : !is_end, leaks = is_end && asked->leaks;
     char *text = NULL;
     size_t size = 0;
@@ -267,7 +268,7 @@ static void print(const struct sp_observe_figures *live, enum sp_summary_when wh
 void sp_summary_write(enum sp_summary_when when) {
     struct sp_observe_figures live;
     sp_live_read(&live);
-    if (asked->stats && *asked->stats)
+    if (named)
         put_json(&live, when);
     print(&live, when);
 }

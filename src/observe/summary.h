@@ -2,7 +2,8 @@
 // file, and the leaks.
 //
 //   {"process", "when": "end" or "signal",
-//    "pools": a list, or null where the process ended inside a call of the library:
+//    "pools": a list, or null where a call holds on to a pool, as one does inside of which the
+//    process ends:
 //        {"name", "kind": "default", "other" or "destroyed", "device", "count", "used_bytes",
 //         "used_high_bytes", "reserved_bytes", "reserved_high_bytes", "statistics", "gauges"},
 //    "not_freed": {"blocks", "bytes", "bytes_high", "unnoted_blocks"}}

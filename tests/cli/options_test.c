@@ -42,6 +42,17 @@ static void each_option_is_shown_with_what_it_is_set_to(void **state) {
     assert_non_null(strstr(outcome.output, "STREAMPOOL_LOG (text; default: not set)\n"));
 }
 
+static void a_name_that_nobody_reads_is_shown(void **state) {
+    (void)state;
+    program_run(&outcome, SETTINGS("STREAMPOOL_STATTS=1", "STREAMPOOL_TESTS=ON"),
+                ARGUMENTS("options"));
+    assert_int_equal(outcome.status, 0);
+    assert_non_null(strstr(outcome.output,
+                           "\nSTREAMPOOL_STATTS is set now, and nobody reads it; "
+                           "did you mean STREAMPOOL_STATS?\n"));
+    assert_null(strstr(outcome.output, "STREAMPOOL_TESTS"));
+}
+
 static void an_argument_is_refused(void **state) {
     (void)state;
     program_run(&outcome, NO_SETTINGS, ARGUMENTS("options", "STREAMPOOL_LOG"));
@@ -53,6 +64,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(the_page_of_the_docs_has_the_table_of_the_program, forget),
         cmocka_unit_test_teardown(each_option_is_shown_with_what_it_is_set_to, forget),
+        cmocka_unit_test_teardown(a_name_that_nobody_reads_is_shown, forget),
         cmocka_unit_test_teardown(an_argument_is_refused, forget),
     };
     return cmocka_run_group_tests(tests, files_begin, files_end);

@@ -186,6 +186,20 @@ static void access_is_read_and_set() {
     REQUIRE(throws<streampool::error>([&] { owner.access(99); }));
 }
 
+static void a_pool_has_a_name() {
+    const pool owner(0);
+    const std::string own = owner.name();
+    REQUIRE(own.rfind("pool ", 0) == 0);
+    owner.set_name("cache");
+    REQUIRE(pool_ref(owner).name() == "cache");
+    REQUIRE(throws<streampool::error>([&] { owner.set_name(std::string(64, 'x')); }));
+    REQUIRE(throws<streampool::error>([] { pool_ref().name(); }));
+    REQUIRE(owner.name() == "cache");
+    owner.set_name("");
+    REQUIRE(owner.name() == own);
+    REQUIRE(pool_ref::default_of(0).name() == "default pool of device 0");
+}
+
 static void a_device_has_a_default_and_a_current_pool() {
     const pool owner(0);
     const pool_ref before = pool_ref::default_of(0);
@@ -454,6 +468,7 @@ int main() {
                       TEST(a_pool_has_the_properties_that_it_is_made_with),
                       TEST(a_pool_is_primed_and_trimmed),
                       TEST(access_is_read_and_set),
+                      TEST(a_pool_has_a_name),
                       TEST(a_device_has_a_default_and_a_current_pool),
                       TEST(an_object_observes_growths),
                       TEST(a_function_observes_growths_and_prints_them),

@@ -39,32 +39,32 @@ static uint64_t left_to_default(const cJSON *end) {
            sp_run_count(end, "counts", "cuda_unsupported");
 }
 
+static const char *say(char why[SP_RUN_REASON], const char *word, const char *text) {
+    snprintf(why, SP_RUN_REASON, "%s", text);
+    return word;
+}
+
 const char *sp_run_verdict(const struct sp_run_process *process, char why[SP_RUN_REASON]) {
     const cJSON *end = process->end;
     uint64_t ours = sp_run_count(end, "counts", "allocations"), cudas = sp_run_cudas(end);
-    bool is_refused = strcmp(sp_run_text(end, "started"), "refused") == 0;
-    bool is_known = cJSON_GetArraySize(sp_run_list(end, "cuda")) > 0;
-    const char *word = "yes";
-    if (!end) {
-        word = "unknown";
-        strcpy(why, "it ended without a report");
-    } else if (is_refused) {
-        word = "no";
+    if (!end)
+        return say(why, "unknown", "it ended without a report");
+    if (strcmp(sp_run_text(end, "started"), "refused") == 0) {
         snprintf(why, SP_RUN_REASON, "streampool couldn't start: %s",
                  poolGetErrorName((poolError_t)sp_run_number(end, "error")));
-    } else if (drivers_peak(end) > 0 && left_to_default(end) == 0) {
-        word = "partly";
-        strcpy(why, "CUDA's default pool had allocations that the drop-in didn't see");
-    } else if (ours == 0 && cudas > 0) {
-        word = "no";
-        strcpy(why, "all allocations stayed with CUDA's pools");
-    } else {
-        strcpy(why, ours == 0   ? "there was no allocation to serve"
-                    : !is_known ? "but the figures of CUDA's default pool can't be read"
-                    : cudas > 0 ? "but for the allocations that stay with CUDA's pools"
-                                : "CUDA's default pool had nothing");
+        return "no";
     }
-    return word;
+    if (drivers_peak(end) > 0 && left_to_default(end) == 0)
+        return say(why, "partly",
+                   "CUDA's default pool had allocations that the drop-in didn't see");
+    if (ours == 0 && cudas > 0)
+        return say(why, "no", "all allocations stayed with CUDA's pools");
+    bool is_known = cJSON_GetArraySize(sp_run_list(end, "cuda")) > 0;
+    return say(why, "yes",
+               ours == 0   ? "there was no allocation to serve"
+               : !is_known ? "but the figures of CUDA's default pool can't be read"
+               : cudas > 0 ? "but for the allocations that stay with CUDA's pools"
+                           : "CUDA's default pool had nothing");
 }
 
 // ------------------------------------------------------------------------------ the program's file
@@ -126,28 +126,23 @@ static bool says_why_not_loaded(const char *program, char text[SP_RUN_REASON]) {
 
 // ------------------------------------------------------------------------------- what was reported
 
-static struct sp_run_lookups all_lookups(const struct sp_run_reports *reports) {
-    struct sp_run_lookups all = {0, 0};
+// All processes together.
+struct seen {
+    uint64_t lookups, linked;
+    bool has_driver, has_end;
+};
+
+static struct seen look(const struct sp_run_reports *reports) {
+    struct seen all = {0};
     for (size_t i = 0; i < reports->count; i++) {
-        struct sp_run_lookups one = sp_run_lookups(reports->list[i].end);
+        const cJSON *end = reports->list[i].end;
+        struct sp_run_lookups one = sp_run_lookups(end);
         all.lookups += one.lookups;
         all.linked += one.linked;
+        all.has_driver = all.has_driver || *sp_run_text(end, "driver");
+        all.has_end = all.has_end || end;
     }
     return all;
-}
-
-static bool any_driver(const struct sp_run_reports *reports) {
-    for (size_t i = 0; i < reports->count; i++)
-        if (*sp_run_text(reports->list[i].end, "driver"))
-            return true;
-    return false;
-}
-
-static bool all_ended_without_report(const struct sp_run_reports *reports) {
-    for (size_t i = 0; i < reports->count; i++)
-        if (reports->list[i].end)
-            return false;
-    return true;
 }
 
 // Returns whether the machine has no driver, and says so. The variable names one for the library
@@ -164,18 +159,18 @@ static bool says_no_driver(const struct sp_run_request *request, char text[SP_RU
     return !driver;
 }
 
-static const char *why_nothing(const struct sp_run_request *request,
-                               const struct sp_run_reports *reports) {
-    if (reports->count == 0 && request->mode == SP_RUN_LIBRARY)
+static const char *why_nothing(const struct sp_run_request *request, bool is_loaded,
+                               const struct seen *all) {
+    if (!is_loaded && request->mode == SP_RUN_LIBRARY)
         return "no process loaded libcuda.so.1 by that name from LD_LIBRARY_PATH: it doesn't use "
                "CUDA, has a path of its own to the driver, or changes the variable";
-    if (reports->count == 0)
+    if (!is_loaded)
         return "the drop-in was not loaded into any process: the program was started with another "
                "environment, or isn't linked with glibc";
-    if (all_ended_without_report(reports))
+    if (!all->has_end)
         return "no pool call was made, and no process told of its look-ups: each was killed, ended "
                "by _exit(), or started another program with another environment";
-    if (any_driver(reports))
+    if (all->has_driver)
         return "a driver was loaded, but no look-up of its functions was seen: a library that is "
                "loaded with RTLD_DEEPBIND or by dlmopen() reaches it directly";
     return "no process loaded libcuda.so.1 and none looked up a function of it: the program "
@@ -184,15 +179,15 @@ static const char *why_nothing(const struct sp_run_request *request,
 
 void sp_run_reason(const struct sp_run_request *request, const struct sp_run_reports *reports,
                    char text[SP_RUN_REASON]) {
-    struct sp_run_lookups all = all_lookups(reports);
+    struct seen all = look(reports);
     if (reports->count == 0 && says_why_not_loaded(request->program[0], text))
         return;
-    if (!any_driver(reports) && says_no_driver(request, text))
+    if (!all.has_driver && says_no_driver(request, text))
         return;
     if (all.lookups + all.linked > 0)
         snprintf(text, SP_RUN_REASON,
                  "no pool call was made; there were %" PRIu64 " look-ups of the driver's functions",
                  all.lookups);
     else
-        strcpy(text, why_nothing(request, reports));
+        strcpy(text, why_nothing(request, reports->count > 0, &all));
 }

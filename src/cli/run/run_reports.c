@@ -35,14 +35,22 @@ struct sp_run_lookups sp_run_lookups(const cJSON *end) {
     return sum;
 }
 
-// ------------------------------------------------------------------------------------------
-// reading
+// ----------------------------------------------------------------------------------------- reading
 
 // The highest number of a process on Linux.
 enum { PROCESSES_MAX = 4 * 1024 * 1024 };
 
-static struct sp_run_process *add(struct sp_run_reports *reports, pid_t id) {
-    size_t room = (reports->count + 1) * sizeof *reports->list;
+// Returns the program that a line is about. One that is loaded begins anew, and so does what
+// follows an end. Numbers come again: the last one has it. Null without host memory.
+static struct sp_run_process *place_of(struct sp_run_reports *reports, pid_t id, bool loads) {
+    size_t i = reports->count, room = (reports->count + 1) * sizeof *reports->list;
+    while (i > 0 && reports->list[i - 1].id != id)
+        i--;
+    struct sp_run_process *last = i > 0 ? &reports->list[i - 1] : NULL;
+    if (last && !last->end && !loads)
+        return last;
+    if (last && !last->end)
+        last->replaced = true;
     struct sp_run_process *larger = realloc(reports->list, room);
     if (!larger)
         return NULL;
@@ -51,36 +59,20 @@ static struct sp_run_process *add(struct sp_run_reports *reports, pid_t id) {
     return &larger[reports->count++];
 }
 
-// A program that is loaded begins anew, and so does what follows an end. Numbers come again: the
-// last one has it.
-static struct sp_run_process *place_of(struct sp_run_reports *reports, pid_t id, bool loads) {
-    size_t i = reports->count;
-    while (i > 0 && reports->list[i - 1].id != id)
-        i--;
-    struct sp_run_process *last = i > 0 ? &reports->list[i - 1] : NULL;
-    if (last && !last->end && !loads)
-        return last;
-    if (last && !last->end)
-        last->replaced = true;
-    return add(reports, id);
-}
-
 static bool note(struct sp_run_reports *reports, const cJSON *line) {
     const char *event = sp_run_text(line, "event");
     uint64_t number = sp_run_number(line, "pid");
-    bool loads = strcmp(event, "load") == 0;
+    bool loads = strcmp(event, "load") == 0, starts = strcmp(event, "start") == 0;
     if (number == 0 || number > PROCESSES_MAX)
         return true; // no line of the drop-in's
-    pid_t id = (pid_t)number;
-    struct sp_run_process *process = place_of(reports, id, loads);
+    struct sp_run_process *process = place_of(reports, (pid_t)number, loads);
     if (!process)
         return false;
+    reports->used += starts && !process->started;
+    process->started = process->started || starts;
     if (loads)
         process->load = line;
-    else if (strcmp(event, "start") == 0) {
-        reports->used += !process->started;
-        process->started = true;
-    } else
+    else if (!starts)
         process->end = line;
     return true;
 }

@@ -93,17 +93,13 @@ static bool parse_bool(const char *text, bool *value) {
     return false;
 }
 
+// The value is the text itself.
 static bool parse_report(const char *text, const char **report) {
-    static const char json[] = "json:";
-    size_t length = sizeof json - 1;
-    bool on;
-    if (strncmp(text, json, length) == 0 && text[length] != '\0')
-        *report = text + length;
-    else if (parse_bool(text, &on))
-        *report = on ? "" : NULL;
-    else
-        return false;
-    return true;
+    bool on = strncmp(text, "json:", 5) == 0 && text[5] != '\0';
+    bool good = on || parse_bool(text, &on);
+    if (good)
+        *report = on ? text : NULL;
+    return good;
 }
 
 bool sp_options_parse(enum sp_option_kind kind, const char *text, void *value) {
@@ -158,43 +154,35 @@ const char *sp_options_nearest(const char *text, const char *(*name_at)(size_t i
     return nearest;
 }
 
-// Without the beginning that all have.
-static const char *option_at(size_t index) {
-    return index < sp_option_count ? sp_option_entries[index].environment + sizeof PREFIX - 1
-                                   : NULL;
-}
-
-static bool is_known(const char *name, size_t length) {
+// Those that somebody reads, without the beginning that all have.
+static const char *variable_at(size_t index) {
     static const char *const foreign[] = {
 #define NAME(name) name,
         SP_FOREIGN_VARIABLES(NAME)
 #undef NAME
-    };
-    for (size_t i = 0; i < sp_option_count + sizeof foreign / sizeof foreign[0]; i++) {
-        const char *known =
-            i < sp_option_count ? sp_option_entries[i].environment : foreign[i - sp_option_count];
+            NULL};
+    const char *name = index < sp_option_count ? sp_option_entries[index].environment
+                                               : foreign[index - sp_option_count];
+    return name ? name + sizeof PREFIX - 1 : NULL;
+}
+
+static bool is_known(const char *name, size_t length) {
+    const char *known;
+    for (size_t i = 0; (known = variable_at(i)); i++)
         if (strlen(known) == length && memcmp(known, name, length) == 0)
             return true;
-    }
     return false;
 }
 
 static void note_unknown_names(void) {
     size_t most = sizeof unknown_names / sizeof unknown_names[0], count = 0;
     for (char **at = environ; at && *at && count < most; at++) {
-        size_t length = strcspn(*at, "=");
-        if (strncmp(*at, PREFIX, sizeof PREFIX - 1) != 0 || is_known(*at, length))
+        size_t length = strcspn(*at, "="), begin = sizeof PREFIX - 1;
+        if (strncmp(*at, PREFIX, begin) != 0 || is_known(*at + begin, length - begin))
             continue;
         unknown_names[count] = strndup(*at, length);
         count += unknown_names[count] != NULL;
     }
-}
-
-// True for an option whose value is a part of its text.
-static bool keeps(const struct sp_option_entry *entry) {
-    const char *const *value = (const void *)((const char *)&options + entry->offset);
-    return entry->kind == SP_OPTION_string ||
-           (entry->kind == SP_OPTION_report && *value && **value);
 }
 
 // An option's text is copied for the life of the process, as the environment may change under its
@@ -206,9 +194,11 @@ static void read_environment(void) {
         char *copy = text && text[0] != '\0' ? strdup(text) : NULL;
         if (!copy)
             continue;
-        if (!sp_options_parse(entry->kind, copy, (char *)&options + entry->offset))
+        void *value = (char *)&options + entry->offset;
+        bool is_text = entry->kind == SP_OPTION_string || entry->kind == SP_OPTION_report;
+        if (!sp_options_parse(entry->kind, copy, value))
             ignored_texts[i] = copy;
-        else if (!keeps(entry))
+        else if (!is_text || !*(const char **)value)
             free(copy);
     }
     if (getauxval(AT_SECURE) == 0)
@@ -229,7 +219,7 @@ const char *sp_options_unknown(size_t index, const char **meant) {
     pthread_once(&read_once, read_environment);
     size_t most = sizeof unknown_names / sizeof unknown_names[0];
     const char *name = index < most ? unknown_names[index] : NULL;
-    *meant = name ? sp_options_nearest(name + sizeof PREFIX - 1, option_at) : NULL;
+    *meant = name ? sp_options_nearest(name + sizeof PREFIX - 1, variable_at) : NULL;
     if (*meant)
         *meant -= sizeof PREFIX - 1;
     return name;

@@ -71,7 +71,7 @@ typedef const char *sp_option_type_string;
 typedef uint64_t sp_option_type_size;
 typedef int sp_option_type_int;
 typedef bool sp_option_type_bool;
-typedef const char *sp_option_type_report; // null: none; "": as text; else the file for JSON
+typedef const char *sp_option_type_report; // null: none; json:FILE; or any other text
 
 struct sp_options {
 #define SP_OPTION_FIELD(name, environment, kind, initial, help) sp_option_type_##kind name;
@@ -99,8 +99,8 @@ const struct sp_options *sp_options(void);
 // Null when none was. The log reports it when it chooses its level.
 const char *sp_options_ignored(size_t index);
 
-// A variable of the environment that nobody reads, by a number from 0, and the option that it was
-// meant for, or null. The name is null when there are no more: of very many some are left out.
+// A variable of the environment that nobody reads, by a number from 0, and the one that was meant,
+// or null. The name is null when there are no more: of very many some are left out.
 const char *sp_options_unknown(size_t index, const char **meant);
 
 // Returns the nearest of some names to one that isn't among them, or null where none is near.

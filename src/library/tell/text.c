@@ -57,8 +57,7 @@ struct sp_words sp_text_stream(const struct sp_stream *stream) {
                         is_near ? "" : " of another context");
 }
 
-// ------------------------------------------------------------------------------------------
-// growths
+// ----------------------------------------------------------------------------------------- growths
 
 static double mib(uint64_t bytes) {
     return (double)bytes / (double)(1 << 20);

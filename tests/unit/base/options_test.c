@@ -120,15 +120,15 @@ static void a_report_is_a_text_or_a_file(void **state) {
     (void)state;
     const char *report = "as it was";
     assert_true(sp_options_parse(SP_OPTION_report, "yes", &report));
-    assert_string_equal(report, "");
+    assert_string_equal(report, "yes");
     assert_true(sp_options_parse(SP_OPTION_report, "0", &report));
     assert_null(report);
     assert_true(sp_options_parse(SP_OPTION_report, "json:a b.json", &report));
-    assert_string_equal(report, "a b.json");
+    assert_string_equal(report, "json:a b.json");
     static const char *const neither[] = {"", "json:", "json", "JSON:x", "file:x", "2"};
     for (size_t i = 0; i < sizeof neither / sizeof neither[0]; i++)
         assert_false(sp_options_parse(SP_OPTION_report, neither[i], &report));
-    assert_string_equal(report, "a b.json");
+    assert_string_equal(report, "json:a b.json");
 }
 
 // --------------------------------------------------------------------------------- near names

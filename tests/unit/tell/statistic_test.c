@@ -6,6 +6,10 @@
 
 #include <cmocka.h>
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "unit/fixture/pool.h"
 
 static void gauges_tell_how_the_pool_stands(void **state) {
@@ -209,6 +213,24 @@ static void extents_are_those_that_the_driver_has_given(void **state) {
     assert_int_equal(extents_of_driver() - before, 4);
 }
 
+// With several threads the highest figure of what is used is a bound.
+static void no_more_is_told_as_used_than_was_reserved(void **state) {
+    (void)state;
+    poolMemPool_t pool = fixture_pool();
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    fixture_malloc(pool, MIB(10), simulated_stream());
+    fixture_inside(pool)->figures.used_high += GIB(1);
+    assert_int_equal(poolMemPoolPrintStatistics(pool, out), poolSuccess);
+    fixture_inside(pool)->figures.used_high -= GIB(1);
+    fclose(out);
+    assert_non_null(strstr(text,
+                           "  reserved: 10.00 MiB now, 10.00 MiB at most\n"
+                           "  used: 10.00 MiB now, 10.00 MiB at most\n"));
+    free(text);
+}
+
 #define gauge_test(function)                                                                       \
     cmocka_unit_test_setup_teardown(function, fixture_setup, fixture_teardown)
 
@@ -224,6 +246,7 @@ int main(void) {
         gauge_test(reading_what_is_pinned_or_pending_or_the_extents_moves_nothing),
         gauge_test(what_a_freed_block_in_pieces_leaves_is_pinned_as_before),
         gauge_test(extents_are_those_that_the_driver_has_given),
+        gauge_test(no_more_is_told_as_used_than_was_reserved),
     };
     return cmocka_run_group_tests_name("tell_statistic", tests, NULL, NULL);
 }
