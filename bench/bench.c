@@ -7,7 +7,6 @@
 
 #include "about.h"
 #include "bounded.h"
-#include "chart.h"
 
 #include "cli/program/command.h"
 #include "cli/program/complain.h"
@@ -38,7 +37,6 @@ struct request {
     uint64_t device_memory;
     uint64_t divisor;
     const char *json;
-    const char *plot;
     struct sp_peers peers;
     bool wanted[CASE_COUNT];
     bool any; // case is wanted by its name; else all are
@@ -52,13 +50,6 @@ static void want_case(struct request *request, const char *name, struct argp_sta
         }
     }
     argp_error(state, "there is no case '%s'", name);
-}
-
-static void check_outputs(const struct request *request, const struct argp_state *state) {
-    sp_check_outputs(request->json, request->plot, state);
-    for (int i = 0; i < CASE_COUNT && request->plot && request->any; i++)
-        if (strcmp(cases[i].name, "mam") == 0 && !request->wanted[i])
-            argp_error(state, "--plot draws the case mam, which is not among these");
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state) {
@@ -82,14 +73,8 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     case 'j':
         request->json = argument;
         return 0;
-    case 'p':
-        request->plot = argument;
-        return 0;
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &request->peers;
-        return 0;
-    case ARGP_KEY_END:
-        check_outputs(request, state);
         return 0;
     case 'c':
     case ARGP_KEY_ARG:
@@ -113,9 +98,9 @@ static const struct argp_option options[] = {
      "with 1 a case takes minutes to hours)",
      0},
     {"json", 'j', "FILE", 0,
-     "Write the results as JSON too; with '-', to standard output and no table", 0},
-    {"plot", 'p', "FILE", 0,
-     "Draw the results of `mam` into FILE, as SVG: times by size and by number of live blocks", 0},
+     "Write the results as JSON too, which `streampool plot` draws; with '-', to standard output "
+     "and no table",
+     0},
     {.doc = "Cases:"},
 #define CASE_HELP(name, summary) {#name, 0, NULL, OPTION_DOC, summary, 0},
     BENCH_CASES(CASE_HELP)
@@ -206,8 +191,6 @@ static bool run_on_device(struct bench *bench, const struct request *request) {
     sp_work_close(&bench->work);
     if (request->json)
         good = results_write(&bench->results, request->json) && good;
-    if (request->plot)
-        good = chart_write(&bench->results, request->plot) && good;
     results_release(&bench->results);
     return good;
 }
@@ -225,8 +208,7 @@ int main(int argc, char **argv) {
                           .divisor = request.divisor,
                           .peers = request.peers,
                           .silent = request.json && strcmp(request.json, "-") == 0};
-    if (!sp_output_ready(request.json) || !sp_output_ready(request.plot) ||
-        !sp_peers_load(&bench.peers))
+    if (!sp_output_ready(request.json) || !sp_peers_load(&bench.peers))
         return EXIT_FAILURE;
     if (!sp_device_choose(request.choice, &driver) || !sp_device_open(&bench.device, driver))
         return EXIT_FAILURE;

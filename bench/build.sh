@@ -2,13 +2,10 @@
 . tests/packages.sh
 . tests/configure.sh
 
-# What bench/soak.sh needs, and bench/plot.sh.
+# What bench/soak.sh needs.
 table_needs="
 command  jq              jq
 "
-plot_needs="
-command  gnuplot         gnuplot-nox
-$table_needs"
 
 # Of what ninja prints, a line for each tenth.
 tell_build() {

@@ -4,9 +4,9 @@
 #   bash bench/run.sh [--no-install] [FOLDER]
 #
 # Builds a release, runs all cases of streampool-bench and replays the traces, and writes what they print and the same
-# as JSON into the folder (build/bench-results), and plots of it as SVG where gnuplot is installed or can be. On the GPU
-# if there is one, else on the simulated driver, whose times are those of the simulation; each text says so. A
-# measurement that fails is named, and the others are made. Packages that are missing are installed with apt-get, by
+# as JSON into the folder (build/bench-results), and plots of it as SVG. On the GPU if there is one, else on the
+# simulated driver, whose times are those of the simulation; each text says so. A measurement that fails is named, and
+# the others are made. Packages that are missing are installed with apt-get, by
 # sudo where that is necessary; with --no-install they are only named.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../tests/help.sh"
@@ -78,15 +78,14 @@ replay producer_consumer-threads --threads bench/traces/producer_consumer.csv.gz
 
 echo
 echo "== plots"
-provide "$plot_needs" "$install" || true
-if command -v jq > /dev/null; then
-    for case in $cases; do
-        if [ -s "$results/bench-$case.json" ]; then cat "$results/bench-$case.json"; fi
-    done | jq -s add > "$results/bench.json"
-    bash bench/plot.sh "$results/bench.json" || failed+=(plots)
-else
-    echo "Plots left out: there is no jq."
-fi
+drawn=()
+for name in pair live threads growth mam; do
+    if [ -s "$results/bench-$name.json" ]; then drawn+=("$results/bench-$name.json"); fi
+done
+for name in replay replay-threaded; do
+    if [ -s "$results/$name.json" ]; then drawn+=("$results/$name.json"); fi
+done
+"$programs/streampool" plot --output "$results" "${drawn[@]}" || failed+=(plots)
 
 echo
 echo "The results are in $results."

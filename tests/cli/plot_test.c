@@ -39,14 +39,17 @@ static void run(struct outcome *outcome, const char *const arguments[]) {
     assert_replayed(outcome);
 }
 
-static const struct svg_element *panel_of(const struct svg *svg, const char *trace,
-                                          const char *allocator) {
-    const struct svg_element *panel = NULL;
-    while ((panel = svg_find(svg, svg->list, panel, "data-trace", trace)))
-        if (strcmp(svg_value(panel, "data-allocator"), allocator) == 0)
-            return panel;
-    fail_msg("no panel for %s, %s", trace, allocator);
-    return NULL;
+static const struct svg_element *panel_of(const struct svg *svg, const char *trace) {
+    const struct svg_element *panel = svg_find(svg, svg->list, NULL, "data-trace", trace);
+    if (!panel)
+        fail_msg("no panel for %s", trace);
+    return panel;
+}
+
+// What a panel has of an allocator, which is the next after another one, or null.
+static const struct svg_element *part_of(const struct svg *svg, const struct svg_element *panel,
+                                         const char *allocator, const struct svg_element *after) {
+    return svg_find(svg, panel, after, "data-allocator", allocator);
 }
 
 static uint64_t count_of(const struct svg_element *element, const char *name) {
@@ -55,37 +58,49 @@ static uint64_t count_of(const struct svg_element *element, const char *name) {
     return strtoull(value, NULL, 10);
 }
 
+// Whether an element stands in another one.
+static bool is_within(const struct svg *svg, const struct svg_element *outer,
+                      const struct svg_element *inner) {
+    return inner > outer && inner < svg->list + outer->end;
+}
+
 // The group of lines that a line stands in has the scale. Coordinates are tenths of a pixel.
-static void assert_drawn(const struct svg *svg, const struct svg_element *within,
-                         const char *figure, uint64_t bytes) {
-    const struct svg_element *lines = NULL, *line = NULL;
-    while (!line && (lines = svg_find(svg, within, lines, "class", "lines")))
-        line = svg_find(svg, lines, NULL, "data-figure", figure);
-    if (!line) {
-        fail_msg("%s is not drawn", figure);
-        return;
-    }
+static void assert_height(const struct svg *svg, const struct svg_element *line, uint64_t bytes) {
+    const struct svg_element *lines = NULL, *group = NULL;
+    while ((group = svg_find(svg, svg->list, group, "class", "lines")))
+        if (is_within(svg, group, line))
+            lines = group;
+    assert_non_null(lines);
     assert_int_equal(count_of(line, "data-peak-bytes"), bytes);
     double pixel =
         (double)count_of(lines, "data-top-bytes") / (double)count_of(lines, "data-height");
     double drawn = ((double)count_of(lines, "data-bottom") - svg_extent_of(svg, line).top) * pixel;
     if (fabs(drawn - (double)bytes) > 0.06 * pixel)
-        fail_msg("%s: %.0f bytes are drawn for %" PRIu64, figure, drawn, bytes);
+        fail_msg("%.0f bytes are drawn for %" PRIu64, drawn, bytes);
 }
 
-static const struct svg_element *line_of(const struct svg *svg, const struct svg_element *panel,
-                                         const char *figure) {
-    const struct svg_element *line = svg_find(svg, panel, NULL, "data-figure", figure);
-    assert_non_null(line);
-    return line;
+static void assert_drawn(const struct svg *svg, const struct svg_element *within,
+                         const char *figure, uint64_t bytes) {
+    const struct svg_element *line = svg_find(svg, within, NULL, "data-figure", figure);
+    if (!line)
+        fail_msg("%s is not drawn", figure);
+    else
+        assert_height(svg, line, bytes);
 }
 
-static bool has_line(const struct svg *svg, const struct svg_element *panel, const char *figure) {
-    return svg_find(svg, panel, NULL, "data-figure", figure) != NULL;
+// What an allocator reserved is a line, or, where only the peak is known, a dashed one.
+static void assert_reserved(const struct svg *svg, const struct svg_element *panel,
+                            const char *allocator, uint64_t bytes) {
+    const struct svg_element *holder = part_of(svg, panel, allocator, NULL);
+    if (!holder)
+        fail_msg("no line for %s", allocator);
+    else if (svg_find(svg, holder, NULL, "data-figure", "reserved"))
+        assert_drawn(svg, holder, "reserved", bytes);
+    else
+        assert_height(svg, svg_find(svg, holder, NULL, "class", "peak"), bytes);
 }
 
-// ------------------------------------------------------------------------------------ with its
-// JSON
+// ----------------------------------------------------------------------------------- with its JSON
 
 struct drawing {
     struct svg *svg;
@@ -131,10 +146,11 @@ static uint64_t number_at(const cJSON *object, const char *key) {
     return (uint64_t)number->valuedouble;
 }
 
-static void assert_peaks(const struct svg *svg, const struct svg_element *within,
-                         const cJSON *result) {
-    assert_drawn(svg, within, "live", number_at(result, "live_peak_bytes"));
-    assert_drawn(svg, within, "reserved", number_at(result, "reserved_peak_bytes"));
+static void assert_peaks(const struct svg *svg, const cJSON *result) {
+    const struct svg_element *panel = panel_of(svg, text_at(result, "trace"));
+    assert_drawn(svg, panel, "live", number_at(result, "live_peak_bytes"));
+    assert_reserved(svg, panel, text_at(result, "allocator"),
+                    number_at(result, "reserved_peak_bytes"));
 }
 
 static void the_peaks_that_are_drawn_are_those_of_the_table(void **state) {
@@ -145,11 +161,7 @@ static void the_peaks_that_are_drawn_are_those_of_the_table(void **state) {
                    file_write("first.csv", small), file_write_gzipped("second.csv.gz", small)));
     assert_int_equal(cJSON_GetArraySize(drawing.json), 6);
     const cJSON *result;
-    cJSON_ArrayForEach(result, drawing.json) {
-        const struct svg_element *panel =
-            panel_of(drawing.svg, text_at(result, "trace"), text_at(result, "allocator"));
-        assert_peaks(drawing.svg, panel, result);
-    }
+    cJSON_ArrayForEach(result, drawing.json) assert_peaks(drawing.svg, result);
     drawing_forget(&drawing);
 }
 
@@ -168,9 +180,8 @@ static void a_peak_of_one_operation_is_drawn(void **state) {
     struct drawing drawing;
     draw(&drawing, ARGUMENTS("replay", "--device", "sim", file_write_gzipped("peak.csv", text)));
     free(text);
-    const struct svg_element *panel = panel_of(drawing.svg, "peak", "pool");
-    assert_drawn(drawing.svg, panel, "live", 512u << 20);
-    assert_peaks(drawing.svg, panel, cJSON_GetArrayItem(drawing.json, 0));
+    assert_drawn(drawing.svg, panel_of(drawing.svg, "peak"), "live", 512u << 20);
+    assert_peaks(drawing.svg, cJSON_GetArrayItem(drawing.json, 0));
     drawing_forget(&drawing);
 }
 
@@ -182,9 +193,8 @@ static void a_peak_within_one_operation_is_drawn(void **state) {
                              file_write("within.csv",
                                         TRACE_HEADER "1,0,allocate,0x1000000,1048576,0\n"
                                                      "1,1,allocate failure,(nil),67108864,0\n")));
-    const struct svg_element *panel = panel_of(drawing.svg, "within", "pool");
-    assert_drawn(drawing.svg, panel, "live", 68157440);
-    assert_peaks(drawing.svg, panel, cJSON_GetArrayItem(drawing.json, 0));
+    assert_drawn(drawing.svg, panel_of(drawing.svg, "within"), "live", 68157440);
+    assert_peaks(drawing.svg, cJSON_GetArrayItem(drawing.json, 0));
     drawing_forget(&drawing);
 }
 
@@ -234,8 +244,7 @@ static void a_replay_that_is_drawn_does_what_it_would_have_done(void **state) {
     program_forget(&drawn);
 }
 
-// ------------------------------------------------------------------------------- which line is
-// which
+// ----------------------------------------------------------------------------- which line is which
 
 // The free of the second stream's block is behind its work; a synchronise then ends that of both.
 static void what_is_freed_behind_work_is_pending_until_a_synchronise(void **state) {
@@ -246,11 +255,11 @@ static void what_is_freed_behind_work_is_pending_until_a_synchronise(void **stat
                                    "1,20,allocate,0x3000000,1048576,7\n");
     struct drawing drawing;
     draw(&drawing, ARGUMENTS("replay", "--device", "sim", "--work-ns", "5000", trace));
-    assert_drawn(drawing.svg, panel_of(drawing.svg, "pending", "pool"), "pending", 16777216);
+    assert_drawn(drawing.svg, panel_of(drawing.svg, "pending"), "pending", 16777216);
     drawing_forget(&drawing);
     draw(&drawing, ARGUMENTS("replay", "--device", "sim", "--work-ns", "5000", "--synchronize", "1",
                              "--allocator", "pool", trace));
-    assert_false(svg_find_text(drawing.svg, drawing.svg->list, "pending 0 B") == NULL);
+    assert_drawn(drawing.svg, panel_of(drawing.svg, "pending"), "pending", 0);
     drawing_forget(&drawing);
 }
 
@@ -263,24 +272,24 @@ static void free_memory_beside_a_block_in_use_is_pinned(void **state) {
                    file_write("pinned.csv", TRACE_HEADER "1,0,allocate,0x1000000,2097152,0\n"
                                                          "1,10,allocate,0x2000000,2097152,0\n"
                                                          "1,20,free,0x1000000,2097152,0\n")));
-    const struct svg_element *panel = panel_of(drawing.svg, "pinned", "pool");
+    const struct svg_element *panel = panel_of(drawing.svg, "pinned");
     const cJSON *result = cJSON_GetArrayItem(drawing.json, 0);
     uint64_t rest = number_at(result, "reserved_peak_bytes") - 2097152;
     assert_drawn(drawing.svg, panel, "pinned", rest);
     drawing_forget(&drawing);
 }
 
-static void what_an_allocator_does_not_tell_is_named_and_not_drawn(void **state) {
+// Of cuMemAlloc only the peak is known: it is a dashed line, and there is no panel of what is free.
+static void what_an_allocator_does_not_tell_is_not_drawn(void **state) {
     (void)state;
     struct drawing drawing;
     draw(&drawing, ARGUMENTS("replay", "--device", "sim", "--allocator", "direct",
                              file_write("small.csv", small)));
-    const struct svg_element *panel = panel_of(drawing.svg, "small", "direct");
-    assert_false(has_line(drawing.svg, panel, "pinned"));
-    assert_non_null(svg_find_text(drawing.svg, panel, "pinned: not known"));
-    assert_non_null(svg_find_text(drawing.svg, panel, "reserved 8.0 MiB when most was live"));
-    assert_non_null(
-        svg_find(drawing.svg, line_of(drawing.svg, panel, "reserved"), NULL, "class", "reserved"));
+    const struct svg_element *panel = panel_of(drawing.svg, "small");
+    assert_null(svg_find(drawing.svg, panel, NULL, "data-figure", "reserved"));
+    assert_null(svg_find(drawing.svg, panel, NULL, "data-figure", "pinned"));
+    assert_non_null(svg_find_text(drawing.svg, panel, "cuMemAlloc reserved: 8.0 MiB"));
+    assert_peaks(drawing.svg, cJSON_GetArrayItem(drawing.json, 0));
     drawing_forget(&drawing);
 }
 
@@ -291,38 +300,109 @@ static void calls_that_failed_are_told(void **state) {
     draw(&drawing,
          ARGUMENTS("replay", "--device", "sim", "--limit", "32M",
                    file_write("large.csv", TRACE_HEADER "1,0,allocate,0x1000000,50331648,0\n")));
-    const struct svg_element *panel = panel_of(drawing.svg, "large", "pool");
+    const struct svg_element *panel = panel_of(drawing.svg, "large");
     assert_int_equal(number_at(cJSON_GetArrayItem(drawing.json, 0), "errors"), 1);
-    assert_non_null(svg_find_text(drawing.svg, panel, "calls that failed: 1"));
+    assert_non_null(svg_find_text(drawing.svg, panel, "streampool, calls that failed: 1"));
     drawing_forget(&drawing);
 }
 
-static void an_allocator_that_is_missing_has_no_panel(void **state) {
+static void an_allocator_that_is_missing_is_not_drawn(void **state) {
     (void)state;
     struct drawing drawing;
     draw(&drawing, ARGUMENTS("replay", "--device", "sim", "--allocator", "driver,pool",
                              file_write("small.csv", small)));
     assert_null(svg_find(drawing.svg, drawing.svg->list, NULL, "data-allocator", "driver"));
-    assert_peaks(drawing.svg, panel_of(drawing.svg, "small", "pool"),
-                 cJSON_GetArrayItem(drawing.json, 0));
+    assert_peaks(drawing.svg, cJSON_GetArrayItem(drawing.json, 0));
     drawing_forget(&drawing);
 }
 
-// ----------------------------------------------------------------------- passes, starts and
-// threads
+// ---------------------------------------------------------------------------------------- growths
+
+static size_t marks_of(const struct svg *svg, const char *cause) {
+    size_t count = 0;
+    for (const struct svg_element *mark = NULL;
+         (mark = svg_find(svg, svg->list, mark, "data-cause", cause));)
+        count++;
+    return count;
+}
+
+// The first growth is one of need; the second one comes while 4 MiB beside a block in use are free.
+static void growths_are_marked_by_their_cause(void **state) {
+    (void)state;
+    const char *trace = file_write("grown.csv", TRACE_HEADER
+                                   "1,0,allocate,0x1000000,3145728,0\n"
+                                   "1,10,allocate,0x2000000,1024000,0\n"
+                                   "1,20,free,0x1000000,3145728,0\n"
+                                   "1,30,allocate,0x3000000,4194304,0\n");
+    struct drawing drawing;
+    draw(&drawing, ARGUMENTS("replay", "--device", "sim", "--explain-growth", "--set",
+                             "Defragmentation=0", trace));
+    const cJSON *growths =
+        cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(drawing.json, 0), "growths");
+    size_t of_need = marks_of(drawing.svg, "too little is free");
+    size_t pinned = marks_of(drawing.svg, "beside blocks in use");
+    assert_true(of_need > 0);
+    assert_int_equal(pinned, 1);
+    assert_int_equal(of_need + pinned, cJSON_GetArraySize(growths));
+    assert_non_null(svg_find_text(drawing.svg, drawing.svg->list,
+                                  "grew 1 times by 4.0 MiB: what is free is beside blocks in use"));
+    drawing_forget(&drawing);
+    draw(&drawing, ARGUMENTS("replay", "--device", "sim", trace));
+    assert_int_equal(marks_of(drawing.svg, "too little is free"), 0);
+    drawing_forget(&drawing);
+}
+
+// --------------------------------------------------------------------------------------- recorded
+
+// The file has a result of CUDA's pool: that of cuMemAlloc under another name.
+static const char *recording_of(const char *trace) {
+    struct outcome outcome;
+    run(&outcome,
+        ARGUMENTS("replay", "--device", "sim", "--allocator", "direct", "--json", "-", trace));
+    char *name = strstr(outcome.output, "\"direct\"");
+    assert_non_null(name);
+    memcpy(name, "\"driver\"", strlen("\"driver\""));
+    const char *path = file_write("recorded.json", outcome.output);
+    program_forget(&outcome);
+    return path;
+}
+
+static void a_recorded_result_is_a_dashed_line(void **state) {
+    (void)state;
+    const char *trace = file_write("small.csv", small), *recorded = recording_of(trace);
+    struct drawing drawing;
+    draw(&drawing, ARGUMENTS("replay", "--device", "sim", "--beside", recorded, trace));
+    const struct svg_element *panel = panel_of(drawing.svg, "small");
+    assert_reserved(drawing.svg, panel, "recorded", 8 << 20);
+    assert_non_null(svg_find_text(drawing.svg, panel, "CUDA's pool reserved: 8.0 MiB, recorded"));
+    drawing_forget(&drawing);
+}
+
+static void a_result_of_another_trace_of_the_name_is_not_drawn(void **state) {
+    (void)state;
+    const char *recorded = recording_of(file_write("small.csv", small));
+    const char *other = file_write("small.csv", TRACE_HEADER "1,0,allocate,0x1000000,4096,0\n");
+    struct drawing drawing;
+    draw(&drawing, ARGUMENTS("replay", "--device", "sim", "--beside", recorded, other));
+    assert_null(svg_find(drawing.svg, drawing.svg->list, NULL, "data-allocator", "recorded"));
+    drawing_forget(&drawing);
+}
+
+// --------------------------------------------------------------------- passes, starts and threads
 
 // In the second pass the pool has kept what it reserved in the first.
 static void passes_follow_each_other(void **state) {
     (void)state;
     struct drawing drawing;
-    draw(&drawing, ARGUMENTS("replay", "--device", "sim", "--allocator", "direct", "--passes", "2",
+    draw(&drawing, ARGUMENTS("replay", "--device", "sim", "--allocator", "pool", "--passes", "2",
                              file_write("small.csv", small)));
-    const struct svg_element *panel = panel_of(drawing.svg, "small", "direct");
+    const struct svg_element *panel = panel_of(drawing.svg, "small");
     const struct svg_element *begin = svg_find_text(drawing.svg, panel, "pass 2");
-    struct svg_extent points = svg_extent_of(drawing.svg, line_of(drawing.svg, panel, "reserved"));
+    struct svg_extent line =
+        svg_extent_of(drawing.svg, svg_find(drawing.svg, panel, NULL, "data-figure", "reserved"));
     assert_non_null(begin);
-    assert_true(points.left < atof(svg_value(begin, "x")));
-    assert_true(points.right > atof(svg_value(begin, "x")));
+    assert_true(line.left < atof(svg_value(begin, "x")));
+    assert_true(line.right > atof(svg_value(begin, "x")));
     assert_null(svg_find_text(drawing.svg, panel, "pass 3"));
     drawing_forget(&drawing);
 }
@@ -342,7 +422,7 @@ static void starts_lie_over_each_other(void **state) {
     struct drawing drawing;
     draw(&drawing, ARGUMENTS("replay", "--device", "sim", "--perturb", "4", "--passes", "2",
                              file_write("small.csv", small)));
-    const struct svg_element *panel = panel_of(drawing.svg, "small", "pool");
+    const struct svg_element *panel = panel_of(drawing.svg, "small");
     const cJSON *result = cJSON_GetArrayItem(drawing.json, 0);
     assert_drawn(drawing.svg, panel, "live", most_of_starts(result, "live_peak_bytes"));
     assert_drawn(drawing.svg, panel, "reserved", most_of_starts(result, "reserved_peak_bytes"));
@@ -358,8 +438,7 @@ static void threads_are_drawn_too(void **state) {
                                                           "2,1,allocate,0x2000,2097152,2\n"
                                                           "2,2,free,0x1000,4194304,2\n"
                                                           "1,3,free,0x2000,2097152,1\n")));
-    assert_peaks(drawing.svg, panel_of(drawing.svg, "threads", "pool"),
-                 cJSON_GetArrayItem(drawing.json, 0));
+    assert_peaks(drawing.svg, cJSON_GetArrayItem(drawing.json, 0));
     drawing_forget(&drawing);
 }
 
@@ -368,17 +447,16 @@ static void a_trace_of_nothing_has_an_empty_panel(void **state) {
     struct drawing drawing;
     draw(&drawing, ARGUMENTS("replay", "--device", "sim",
                              file_write("nil.csv", TRACE_HEADER "1,0,allocate,(nil),0,0\n")));
-    assert_drawn(drawing.svg, panel_of(drawing.svg, "nil", "pool"), "live", 0);
+    assert_drawn(drawing.svg, panel_of(drawing.svg, "nil"), "live", 0);
     drawing_forget(&drawing);
 }
 
-// --------------------------------------------------------------------------------- names and
-// places
+// ------------------------------------------------------------------------------- names and places
 
 static void assert_name_is_drawn(const char *file, const char *expected) {
     struct drawing drawing;
     draw(&drawing, ARGUMENTS("replay", "--device", "sim", file_write(file, small)));
-    panel_of(drawing.svg, expected, "pool");
+    panel_of(drawing.svg, expected);
     drawing_forget(&drawing);
 }
 
@@ -398,10 +476,10 @@ static void a_long_name_is_cut_in_the_heading_alone(void **state) {
     snprintf(file, sizeof file, "%s.csv", name);
     struct drawing drawing;
     draw(&drawing, ARGUMENTS("replay", "--device", "sim", file_write(file, small)));
-    const struct svg_element *panel = panel_of(drawing.svg, name, "pool");
+    const struct svg_element *panel = panel_of(drawing.svg, name);
     const char *heading = svg_find(drawing.svg, panel, NULL, "class", "heading")->text;
     assert_memory_equal(heading, name, 75);
-    assert_string_equal(heading + 75, "\xe2\x80\xa6, pool");
+    assert_string_equal(heading + 75, "\xe2\x80\xa6");
     drawing_forget(&drawing);
 }
 
@@ -478,7 +556,8 @@ static void each_combination_has_its_row(void **state) {
         snprintf(combination, sizeof combination, "%d", i % 8);
         const struct svg_element *row =
             svg_find(drawing.svg, panel, NULL, "data-combination", combination);
-        assert_peaks(drawing.svg, row, result);
+        assert_drawn(drawing.svg, row, "live", number_at(result, "live_peak_bytes"));
+        assert_drawn(drawing.svg, row, "reserved", number_at(result, "reserved_peak_bytes"));
         snprintf(ratio, sizeof ratio, "%.3f",
                  (double)number_at(result, "reserved_peak_bytes") /
                      (double)number_at(result, "live_peak_bytes"));
@@ -506,9 +585,12 @@ int main(void) {
         cmocka_unit_test(a_replay_that_is_drawn_does_what_it_would_have_done),
         cmocka_unit_test(what_is_freed_behind_work_is_pending_until_a_synchronise),
         cmocka_unit_test(free_memory_beside_a_block_in_use_is_pinned),
-        cmocka_unit_test(what_an_allocator_does_not_tell_is_named_and_not_drawn),
+        cmocka_unit_test(what_an_allocator_does_not_tell_is_not_drawn),
         cmocka_unit_test(calls_that_failed_are_told),
-        cmocka_unit_test(an_allocator_that_is_missing_has_no_panel),
+        cmocka_unit_test(an_allocator_that_is_missing_is_not_drawn),
+        cmocka_unit_test(growths_are_marked_by_their_cause),
+        cmocka_unit_test(a_recorded_result_is_a_dashed_line),
+        cmocka_unit_test(a_result_of_another_trace_of_the_name_is_not_drawn),
         cmocka_unit_test(passes_follow_each_other),
         cmocka_unit_test(starts_lie_over_each_other),
         cmocka_unit_test(threads_are_drawn_too),

@@ -2,64 +2,73 @@
 
 #include "cli/program/quantity.h"
 
-#include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const names[] = {
-#define NAME(figure, text) text,
-    SP_FIGURES(NAME)
-#undef NAME
+// -------------------------------------------------------------------------------------------- axes
+
+static const struct {
+    double base; // from name to name
+    const char *names[8];
+} units[] = {
+    [SP_AXIS_COUNT] = {INFINITY, {""}},
+    [SP_AXIS_SHARE] = {INFINITY, {""}},
+    [SP_AXIS_BYTES] = {1024, {" B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB", " ZiB"}},
+    [SP_AXIS_TIME] = {1000, {" ns", " µs", " ms", " s", "", "", "", ""}},
 };
 
-// ------------------------------------------------------------------------------------------- ticks
-
-enum { OPERATIONS_TICKS_MAX = 8, PIXELS_OF_TICK = 28 };
-
-// A power of two, or one and a half of it. What is beyond 2^60 bytes is no memory of a device.
-static uint64_t bytes_step(uint64_t peak, double height) {
-    uint64_t ticks = (uint64_t)(height / PIXELS_OF_TICK), step = 256;
-    while (step * ticks < peak && step * 3 / 2 * ticks < peak && step < (uint64_t)1 << 60)
-        step *= 2;
-    return step * ticks < peak ? step * 3 / 2 : step;
+// Returns what the largest name that the value has is worth, and its index.
+static double unit_of(enum sp_axis_unit unit, double value, size_t *index) {
+    double worth = 1;
+    for (*index = 0; value >= worth * units[unit].base && *index < 7; ++*index)
+        worth *= units[unit].base;
+    return worth;
 }
 
-uint64_t sp_plot_top(uint64_t peak, double height) {
-    uint64_t step = bytes_step(peak, height);
-    uint64_t ticks = peak / step + (peak % step != 0);
-    return step * (ticks > 0 ? ticks : 1);
+struct sp_axis sp_axis_linear(enum sp_axis_unit unit, double most, double ticks,
+                              const char *title) {
+    size_t index;
+    double worth = unit_of(unit, most, &index), least = most / worth / ticks;
+    double power = least > 0 ? pow(10, floor(log10(least))) : 1;
+    double factor = least <= power ? 1 : least <= 2 * power ? 2 : least <= 5 * power ? 5 : 10;
+    double step = factor * power * worth;
+    if (step < 1 && unit != SP_AXIS_SHARE)
+        step = 1;
+    double top = ceil(most / step * (1 - 1e-9)) * step;
+    return (struct sp_axis){unit, 0, top > 0 ? top : step, step, title};
 }
 
-// In the unit of the whole axis, so that ticks can be compared at a glance.
-static void tick_text(uint64_t bytes, uint64_t top, char text[SP_QUANTITY_TEXT]) {
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    size_t unit = 0;
-    double value = (double)bytes;
-    for (uint64_t rest = top; rest >= 1024; rest /= 1024) {
-        value /= 1024;
-        unit++;
-    }
-    if (bytes == 0)
-        snprintf(text, SP_QUANTITY_TEXT, "0");
-    else
-        snprintf(text, SP_QUANTITY_TEXT, "%g %s", value, units[unit]);
+struct sp_axis sp_axis_logarithmic(enum sp_axis_unit unit, double least, double most,
+                                   double multiple, const char *title) {
+    return (struct sp_axis){unit, least, most > least ? most : least * multiple, multiple, title};
 }
 
-// 1, 2 or 5, with zeros behind it.
-static size_t operations_step(size_t all) {
-    static const unsigned factors[] = {1, 2, 5};
-    for (size_t power = 1;; power *= 10)
-        for (size_t i = 0; i < sizeof factors / sizeof factors[0]; i++)
-            if (all / (power * factors[i]) < OPERATIONS_TICKS_MAX)
-                return power * factors[i];
+struct sp_axis sp_axis_decades(enum sp_axis_unit unit, double least, double most,
+                               const char *title) {
+    return sp_axis_logarithmic(unit, pow(10, floor(log10(least))), pow(10, ceil(log10(most))), 10,
+                               title);
+}
+
+static double share_of(const struct sp_axis *axis, double value) {
+    return axis->least > 0 ? log(value / axis->least) / log(axis->most / axis->least)
+                           : value / axis->most;
+}
+
+static double next_tick(const struct sp_axis *axis, double tick) {
+    return axis->least > 0 ? tick * axis->step : tick + axis->step;
+}
+
+static bool is_beyond(const struct sp_axis *axis, double tick) {
+    return tick > axis->most * (1 + 1e-9);
 }
 
 // "1,234,567"
-static void count_text(size_t count, char text[SP_QUANTITY_TEXT]) {
+static void count_text(double count, char text[SP_QUANTITY_TEXT]) {
     char digits[SP_QUANTITY_TEXT];
-    size_t length = (size_t)snprintf(digits, sizeof digits, "%zu", count), at = 0;
-    for (size_t i = 0; i < length; i++) {
+    size_t length = (size_t)snprintf(digits, sizeof digits, "%.0f", count), at = 0;
+    for (size_t i = 0; i < length && at + 2 < SP_QUANTITY_TEXT; i++) {
         if (i > 0 && (length - i) % 3 == 0)
             text[at++] = ',';
         text[at++] = digits[i];
@@ -67,218 +76,122 @@ static void count_text(size_t count, char text[SP_QUANTITY_TEXT]) {
     text[at] = '\0';
 }
 
-// ----------------------------------------------------------------------------------------- the
-// axes
-
-static double bottom_of(const struct sp_box *box) {
-    return box->top + box->height;
+// All ticks of a linear axis have one unit, so that they can be compared at a glance.
+static void tick_text(const struct sp_axis *axis, double tick, char text[SP_QUANTITY_TEXT]) {
+    size_t index;
+    double worth = unit_of(axis->unit, axis->least > 0 ? tick : axis->most, &index);
+    if (axis->unit == SP_AXIS_COUNT || tick == 0)
+        count_text(tick, text);
+    else
+        snprintf(text, SP_QUANTITY_TEXT, "%.6g%s", tick / worth, units[axis->unit].names[index]);
 }
 
-static double right_of(const struct sp_box *box) {
-    return box->left + box->width;
+// ------------------------------------------------------------------------------------------ panels
+
+double sp_panel_x(const struct sp_panel *panel, double value) {
+    return panel->box.left + panel->box.width * share_of(&panel->x, value);
 }
 
-static void draw_bytes_axis(struct sp_svg *svg, const struct sp_panel *panel) {
+double sp_panel_y(const struct sp_panel *panel, double value) {
+    return panel->box.top + panel->box.height * (1 - share_of(&panel->y, value));
+}
+
+double sp_panel_ticks(double height) {
+    enum { PIXELS_OF_TICK = 28 };
+    return fmax(1, floor(height / PIXELS_OF_TICK));
+}
+
+void sp_panel_draw_y(struct sp_svg *svg, const struct sp_panel *panel) {
     const struct sp_box *box = &panel->box;
-    uint64_t step = bytes_step(panel->top, box->height), bytes = 0;
-    for (uint64_t tick = 0; tick <= panel->top / step; tick++, bytes += step) {
+    const struct sp_axis *axis = &panel->y;
+    double right = box->left + box->width, bottom = box->top + box->height;
+    for (double tick = axis->least; !is_beyond(axis, tick); tick = next_tick(axis, tick)) {
         char text[SP_QUANTITY_TEXT];
-        double y = bottom_of(box) - box->height * ((double)bytes / (double)panel->top);
-        sp_svg_line(svg, tick == 0 ? "frame" : "grid", box->left, y, right_of(box), y);
-        tick_text(bytes, panel->top, text);
+        double y = sp_panel_y(panel, tick);
+        sp_svg_line(svg, tick == axis->least ? "frame" : "grid", box->left, y, right, y);
+        tick_text(axis, tick, text);
         sp_svg_text(svg, "small right", box->left - 6, y + 4, "%s", text);
     }
-    sp_svg_line(svg, "frame", box->left, box->top, box->left, bottom_of(box));
+    sp_svg_line(svg, "frame", box->left, box->top, box->left, bottom);
+    if (axis->title)
+        sp_svg_text(svg, "small", box->left, box->top - 10, "%s", axis->title);
 }
 
-static size_t operations_of(const struct sp_series *series) {
-    return series->operations * series->passes;
-}
-
-static double x_of(const struct sp_panel *panel, size_t operation) {
-    size_t all = operations_of(panel->series);
-    double share = all > 0 ? (double)operation / (double)all : 0;
-    return panel->box.left + panel->box.width * share;
-}
-
-void sp_plot_operations_axis(struct sp_svg *svg, const struct sp_panel *panel) {
-    double y = bottom_of(&panel->box);
-    size_t all = operations_of(panel->series), step = operations_step(all);
-    for (size_t operation = 0; operation <= all; operation += step) {
+void sp_panel_draw_x(struct sp_svg *svg, const struct sp_panel *panel) {
+    const struct sp_axis *axis = &panel->x;
+    double bottom = panel->box.top + panel->box.height;
+    for (double tick = axis->least; !is_beyond(axis, tick); tick = next_tick(axis, tick)) {
         char text[SP_QUANTITY_TEXT];
-        double x = x_of(panel, operation);
-        count_text(operation, text);
-        sp_svg_line(svg, "frame", x, y, x, y + 4);
-        sp_svg_text(svg, "small middle", x, y + 16, "%s", text);
+        double x = sp_panel_x(panel, tick);
+        tick_text(axis, tick, text);
+        sp_svg_line(svg, "frame", x, bottom, x, bottom + 4);
+        sp_svg_text(svg, "small middle", x, bottom + 16, "%s", text);
     }
-    sp_svg_text(svg, "small middle", panel->box.left + panel->box.width / 2, y + 31,
-                panel->series->passes > 1 ? "operation, pass after pass" : "operation");
+    if (axis->title)
+        sp_svg_text(svg, "small middle", panel->box.left + panel->box.width / 2, bottom + 32, "%s",
+                    axis->title);
 }
 
-// With very many there would be nothing but these lines.
-void sp_plot_passes(struct sp_svg *svg, const struct sp_panel *panel) {
-    enum { PASSES_SHOWN = 50 };
-    const struct sp_series *series = panel->series;
-    for (unsigned pass = 2; pass <= series->passes && series->passes <= PASSES_SHOWN; pass++) {
-        double x = x_of(panel, series->operations * (pass - 1));
-        sp_svg_line(svg, "pass", x, panel->box.top, x, bottom_of(&panel->box));
-        if (series->passes <= PASSES_SHOWN / 5)
-            sp_svg_text(svg, "small", x + 4, panel->box.top + 11, "pass %u", pass);
-    }
+// ------------------------------------------------------------------------------ colours and shapes
+
+const char *sp_plot_class(const char *sort, size_t index, char text[SP_CLASS_TEXT]) {
+    snprintf(text, SP_CLASS_TEXT, "%s c%zu", sort, index % SP_COLOURS);
+    return text;
 }
 
-// ---------------------------------------------------------------------------------------- the
-// lines
-
-enum edge { EDGE_ZERO, EDGE_LEAST, EDGE_MOST };
-
-static long tenths_of_x(const struct sp_panel *panel, size_t column) {
-    double share = (double)column / (double)panel->series->columns;
-    return lround(10 * (panel->box.left + panel->box.width * share));
-}
-
-static long tenths_of_y(const struct sp_panel *panel, const struct sp_band *band, enum edge edge) {
-    uint64_t bytes = edge == EDGE_ZERO ? 0 : edge == EDGE_LEAST ? band->least : band->most;
-    double share = (double)bytes / (double)panel->top;
-    return lround(10 * (bottom_of(&panel->box) - panel->box.height * share));
-}
-
-// Goes along the upper edge of columns and back along the lower one.
-static void draw_run(struct sp_svg *svg, const struct sp_panel *panel, const struct sp_line *line,
-                     const char *class, enum edge lower, enum edge upper, size_t begin,
-                     size_t end) {
-    struct sp_svg_path path;
-    sp_svg_begin_path(svg, class, &path, tenths_of_x(panel, begin),
-                      tenths_of_y(panel, &line->bands[begin], upper));
-    for (size_t column = begin; column < end; column++) {
-        long y = tenths_of_y(panel, &line->bands[column], upper);
-        if (y != path.y)
-            sp_svg_step(svg, &path, tenths_of_x(panel, column), y);
-    }
-    sp_svg_step(svg, &path, tenths_of_x(panel, end), path.y);
-    for (size_t column = end; column-- > begin;) {
-        long y = tenths_of_y(panel, &line->bands[column], lower);
-        if (y != path.y)
-            sp_svg_step(svg, &path, tenths_of_x(panel, column + 1), y);
-    }
-    sp_svg_step(svg, &path, tenths_of_x(panel, begin), path.y);
+// A triangle, a square, a diamond, and a triangle that stands on its tip.
+void sp_plot_mark(struct sp_svg *svg, size_t index, double x, double y) {
+    static const struct sp_place corners[][5] = {
+        {{-4, 3}, {4, 3}, {0, -4}, {-4, 3}, {-4, 3}},
+        {{-3, -3}, {3, -3}, {3, 3}, {-3, 3}, {-3, -3}},
+        {{-4, 0}, {0, -4}, {4, 0}, {0, 4}, {-4, 0}},
+        {{-4, -3}, {4, -3}, {0, 4}, {-4, -3}, {-4, -3}},
+    };
+    char class[SP_CLASS_TEXT];
+    const struct sp_place *shape = corners[index % (sizeof corners / sizeof corners[0])];
+    sp_svg_begin_path(svg, sp_plot_class("mark", index, class));
+    for (size_t i = 0; i < 5; i++)
+        sp_svg_go(svg, x + shape[i].x, y + shape[i].y);
     sp_svg_end_path(svg);
 }
 
-static void draw_band(struct sp_svg *svg, const struct sp_panel *panel, const struct sp_line *line,
-                      const char *class, enum edge lower, enum edge upper) {
-    size_t columns = panel->series->columns, begin = 0;
-    while (begin < columns) {
-        size_t end = begin;
-        while (end < columns && !sp_series_is_empty(&line->bands[end]))
-            end++;
-        if (end > begin)
-            draw_run(svg, panel, line, class, lower, upper, begin, end);
-        begin = end + 1;
+// ---------------------------------------------------------------------------------------- the text
+
+static size_t characters_of(const char *text) {
+    size_t count = 0;
+    for (; *text; text++)
+        count +=
+            ((unsigned char)*text & 0xc0) != 0x80; // such a byte continues a character of UTF-8
+    return count;
+}
+
+struct sp_place sp_legend_add(struct sp_svg *svg, struct sp_legend *legend, const char *format,
+                              ...) {
+    enum { ROW = 18, PLACE = 26, CHARACTER = 7, GAP = 18 };
+    char text[2 * SP_PLOT_NAME];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    double width = PLACE + CHARACTER * (double)characters_of(text);
+    if (legend->x > legend->left && legend->x + width > legend->right) {
+        legend->x = legend->left;
+        legend->y += ROW;
     }
+    struct sp_place place = {legend->x + 10, legend->y - 4};
+    sp_svg_text(svg, "legend", legend->x + PLACE, legend->y, "%s", text);
+    legend->x += width + GAP;
+    return place;
 }
 
-static void draw_points(struct sp_svg *svg, const struct sp_panel *panel,
-                        const struct sp_line *line, const char *class) {
-    for (size_t column = 0; column < panel->series->columns; column++) {
-        const struct sp_band *band = &line->bands[column];
-        double x = (double)tenths_of_x(panel, column) / 10;
-        if (sp_series_is_empty(band))
-            continue;
-        sp_svg_circle(svg, class, x, (double)tenths_of_y(panel, band, EDGE_MOST) / 10, 3.5);
-        if (band->least < band->most)
-            sp_svg_circle(svg, class, x, (double)tenths_of_y(panel, band, EDGE_LEAST) / 10, 3.5);
-    }
+void sp_legend_line(struct sp_svg *svg, const char *class, struct sp_place place) {
+    sp_svg_line(svg, class, place.x - 10, place.y, place.x + 10, place.y);
 }
 
-static bool is_area(enum sp_figure figure) {
-    return figure == SP_FIGURE_LIVE || figure == SP_FIGURE_PENDING;
+void sp_legend_area(struct sp_svg *svg, const char *class, struct sp_place place) {
+    sp_svg_box(svg, class, &(struct sp_box){place.x - 10, place.y - 5, 20, 10});
 }
 
-// An area is full up to the least of a column, and lighter from there to the most.
-static void draw_line(struct sp_svg *svg, const struct sp_panel *panel, enum sp_figure figure) {
-    const struct sp_line *line = &panel->series->lines[figure];
-    char class[32];
-    if (line->kind == SP_LINE_POINTS) {
-        draw_points(svg, panel, line, names[figure]);
-    } else if (is_area(figure)) {
-        snprintf(class, sizeof class, "%s sometimes", names[figure]);
-        draw_band(svg, panel, line, names[figure], EDGE_ZERO, EDGE_LEAST);
-        draw_band(svg, panel, line, class, EDGE_LEAST, EDGE_MOST);
-    } else {
-        snprintf(class, sizeof class, "%s band", names[figure]);
-        draw_band(svg, panel, line, class, EDGE_LEAST, EDGE_MOST);
-    }
-}
-
-static void draw_lines(struct sp_svg *svg, const struct sp_panel *panel) {
-    for (enum sp_figure figure = panel->first; figure <= panel->last; figure++) {
-        const struct sp_line *line = &panel->series->lines[figure];
-        char peak[SP_QUANTITY_TEXT], text[SP_QUANTITY_TEXT];
-        if (line->kind == SP_LINE_UNKNOWN)
-            continue;
-        snprintf(peak, sizeof peak, "%" PRIu64, line->peak);
-        sp_svg_begin_group(svg, "line",
-                           (const char *const[][2]){
-                               {"figure", names[figure]}, {"peak-bytes", peak}, {NULL, NULL}});
-        sp_svg_title(svg, "%s: at most %s (%s bytes)", names[figure],
-                     sp_bytes_text(line->peak, text), peak);
-        draw_line(svg, panel, figure);
-        sp_svg_end_group(svg);
-    }
-}
-
-// ---------------------------------------------------------------------------------------- the
-// legend
-
-void sp_plot_panel(struct sp_svg *svg, const struct sp_panel *panel) {
-    char top[32], bottom[32], height[32];
-    snprintf(top, sizeof top, "%" PRIu64, panel->top);
-    snprintf(bottom, sizeof bottom, "%.0f", bottom_of(&panel->box));
-    snprintf(height, sizeof height, "%.0f", panel->box.height);
-    sp_svg_begin_group(
-        svg, "lines",
-        (const char *const[][2]){
-            {"top-bytes", top}, {"bottom", bottom}, {"height", height}, {NULL, NULL}});
-    draw_bytes_axis(svg, panel);
-    draw_lines(svg, panel);
-    sp_svg_end_group(svg);
-}
-
-void sp_plot_swatch(struct sp_svg *svg, enum sp_figure figure, double x, double y) {
-    char class[32];
-    snprintf(class, sizeof class, "%s band", names[figure]);
-    if (is_area(figure))
-        sp_svg_box(svg, names[figure], &(struct sp_box){x, y - 9, 20, 10});
-    else
-        sp_svg_line(svg, class, x, y - 4, x + 20, y - 4);
-}
-
-static void write_known(struct sp_svg *svg, const struct sp_line *line, enum sp_figure figure,
-                        double x, double y) {
-    char text[SP_QUANTITY_TEXT];
-    bool points = line->kind == SP_LINE_POINTS;
-    if (points)
-        sp_svg_circle(svg, names[figure], x + 10, y - 4, 3.5);
-    else
-        sp_plot_swatch(svg, figure, x, y);
-    sp_svg_text(svg, "legend", x + 26, y, "%s %s%s", names[figure], sp_bytes_text(line->peak, text),
-                points ? " when most was live" : "");
-}
-
-void sp_plot_legend(struct sp_svg *svg, const struct sp_series *series, double x, double y) {
-    enum { ITEM_WIDTH = 158, POINTS_WIDTH = 280 };
-    for (enum sp_figure figure = 0; figure < SP_FIGURE_COUNT; figure++) {
-        const struct sp_line *line = &series->lines[figure];
-        if (line->kind == SP_LINE_UNKNOWN)
-            sp_svg_text(svg, "small", x, y, "%s: not known", names[figure]);
-        else
-            write_known(svg, line, figure, x, y);
-        x += line->kind == SP_LINE_POINTS ? POINTS_WIDTH : ITEM_WIDTH;
-    }
-}
-
-// Cuts between characters of UTF-8: a byte 10xxxxxx continues one.
 const char *sp_plot_name(const char *name, char text[SP_PLOT_NAME]) {
     static const char dots[] = "…";
     size_t length = strlen(name);

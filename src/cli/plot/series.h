@@ -1,4 +1,5 @@
-// A series keeps the figures of a replay over its trace, thinned out to the columns of a plot.
+// A series keeps the figures of a replay over its trace, thinned out to the columns of a plot, and
+// draws them.
 //
 // A column has the least and the most of each figure at the operations that fall into it, so peaks
 // stay however many operations there are. Passes follow each other; starts lie over each other.
@@ -7,21 +8,18 @@
 #define STREAMPOOL_CLI_SERIES_H
 
 #include "cli/plot/figures.h"
+#include "cli/plot/plot.h"
 
 #include <pthread.h>
-#include <stddef.h>
 
 enum { SP_SERIES_COLUMNS = 720 };
-
-// A figure is not known, at single operations, or at every one.
-enum sp_line_kind { SP_LINE_UNKNOWN, SP_LINE_POINTS, SP_LINE_WHOLE };
 
 struct sp_band {
     uint64_t least, most; // least > most: nothing was seen
 };
 
 struct sp_line {
-    enum sp_line_kind kind;
+    bool is_whole; // it is known at every operation; else by its peak, if that isn't 0
     uint64_t peak;
     uint64_t high; // of the pass: what has been noted of sp_reading.high
     struct sp_band bands[SP_SERIES_COLUMNS];
@@ -46,15 +44,19 @@ void sp_series_begin_pass(struct sp_series *series, unsigned pass);
 // Adds the figures that are known behind an operation of the pass.
 void sp_series_add(struct sp_series *series, size_t operation, const struct sp_figures *figures);
 
-// Adds a figure that is known at this operation alone.
-void sp_series_add_point(struct sp_series *series, size_t operation, enum sp_figure figure,
-                         uint64_t bytes);
+// Adds the peak of a figure of which no more is known.
+void sp_series_add_peak(struct sp_series *series, enum sp_figure figure, uint64_t bytes);
 
-static inline bool sp_series_is_empty(const struct sp_band *band) {
-    return band->least > band->most;
-}
+// Begins a group for what is drawn over the operations of all passes, in bytes of which there are
+// so many at most. The group says where that lies; sp_svg_end_group() ends it.
+struct sp_panel sp_series_begin_panel(struct sp_svg *svg, const struct sp_series *series,
+                                      const struct sp_box *box, uint64_t peak);
 
-// Returns the most of the figures from one to another.
-uint64_t sp_series_peak(const struct sp_series *series, enum sp_figure first, enum sp_figure last);
+// Draw a figure, whole: as an area, which is full up to the least of a column and lighter from
+// there to the most, or as a line, which is thick where the least and the most differ.
+void sp_series_draw_area(struct sp_svg *svg, const struct sp_panel *panel,
+                         const struct sp_series *series, enum sp_figure figure, const char *class);
+void sp_series_draw_line(struct sp_svg *svg, const struct sp_panel *panel,
+                         const struct sp_series *series, enum sp_figure figure, const char *class);
 
 #endif

@@ -2,22 +2,16 @@
 // policies that are on, memory over the trace, and bars for what the combinations are compared by.
 #include "cli/policies/policies.h"
 
-#include "cli/plot/plot.h"
-#include "cli/program/complain.h"
-#include "cli/program/output.h"
 #include "cli/program/quantity.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
 enum {
     WIDTH = 1130,
-    HEAD_HEIGHT = 60,
     TRACE_HEAD = 66,
     ROW_HEIGHT = 62,
     LINES_HEIGHT = 44,
     AXIS_HEIGHT = 52,
-    FOOT_HEIGHT = 50,
     POLICY_LEFT = 50,
     POLICY_WIDTH = 58,
     LINES_LEFT = 270,
@@ -60,23 +54,7 @@ static const struct bar bars[] = {
 };
 enum { BAR_COUNT = sizeof bars / sizeof bars[0] };
 
-// ------------------------------------------------------------------------------------------ one
-// row
-
-static void draw_policies(struct sp_svg *svg, unsigned combination, double y) {
-    for (unsigned i = 0; i < SP_POLICY_COUNT; i++)
-        sp_svg_circle(svg, combination & 1u << i ? "on" : "off", POLICY_LEFT + POLICY_WIDTH * i, y,
-                      6);
-}
-
-static void draw_bar(struct sp_svg *svg, const struct bar *bar, const struct sp_result *result,
-                     double most, double left, double y) {
-    char text[SP_QUANTITY_TEXT];
-    double value = bar->value(result);
-    double width = most > 0 ? BAR_WIDTH * (value / most) : 0;
-    sp_svg_box(svg, "bar", &(struct sp_box){left, y - 7, width, 14});
-    sp_svg_text(svg, "legend", left + width + 6, y + 4, "%s", bar->text(value, text));
-}
+// ----------------------------------------------------------------------------------------- one row
 
 static double most_of(const struct bar *bar, const struct sp_policy_result *results) {
     double most = 0;
@@ -86,27 +64,44 @@ static double most_of(const struct bar *bar, const struct sp_policy_result *resu
     return most;
 }
 
-static void draw_row(struct sp_svg *svg, const struct sp_policy_result *results, size_t row,
-                     const struct sp_panel *panel) {
-    const struct sp_policy_result *result = &results[row];
-    char combination[32];
-    double y = panel->box.top + panel->box.height / 2;
-    snprintf(combination, sizeof combination, "%u", result->combination);
-    sp_svg_begin_group(svg, "row",
-                       (const char *const[][2]){{"combination", combination}, {NULL, NULL}});
-    draw_policies(svg, result->combination, y);
-    sp_plot_panel(svg, panel);
-    for (size_t i = 0; i < BAR_COUNT; i++)
-        draw_bar(svg, &bars[i], &result->replay, most_of(&bars[i], results),
-                 BARS_LEFT + BAR_STEP * (double)i, y);
-    if (result->replay.errors > 0)
-        sp_svg_text(svg, "small", BARS_LEFT, y + 22, "calls that failed: %" PRIu64,
-                    result->replay.errors);
-    sp_svg_end_group(svg);
+// The longest bar of a trace has the full width.
+static void draw_bars(struct sp_svg *svg, const struct sp_policy_result *results,
+                      const struct sp_result *result, double y) {
+    for (size_t i = 0; i < BAR_COUNT; i++) {
+        char text[SP_QUANTITY_TEXT];
+        double value = bars[i].value(result), most = most_of(&bars[i], results);
+        double width = most > 0 ? BAR_WIDTH * (value / most) : 0;
+        double left = BARS_LEFT + BAR_STEP * (double)i;
+        sp_svg_box(svg, "bar c0", &(struct sp_box){left, y - 7, width, 14});
+        sp_svg_text(svg, "legend", left + width + 6, y + 4, "%s", bars[i].text(value, text));
+    }
+    if (result->errors > 0)
+        sp_svg_text(svg, "small", BARS_LEFT, y + 22, "calls that failed: %" PRIu64, result->errors);
 }
 
-// ---------------------------------------------------------------------------------------- one
-// trace
+// Returns the panel of what is live and reserved.
+static struct sp_panel draw_row(struct sp_svg *svg, const struct sp_policy_result *results,
+                                size_t row, const struct sp_series *series, uint64_t peak,
+                                double top) {
+    const struct sp_policy_result *result = &results[row];
+    struct sp_box box = {LINES_LEFT, top, LINES_WIDTH, LINES_HEIGHT};
+    char combination[SP_QUANTITY_TEXT];
+    double y = top + LINES_HEIGHT / 2;
+    snprintf(combination, sizeof combination, "%u", result->combination);
+    sp_svg_begin_group(svg, "row", "combination", combination, NULL);
+    for (unsigned i = 0; i < SP_POLICY_COUNT; i++)
+        sp_svg_circle(svg, result->combination & 1u << i ? "on" : "off",
+                      POLICY_LEFT + POLICY_WIDTH * i, y, 6);
+    struct sp_panel panel = sp_series_begin_panel(svg, series, &box, peak);
+    sp_series_draw_area(svg, &panel, series, SP_FIGURE_LIVE, "area live");
+    sp_series_draw_line(svg, &panel, series, SP_FIGURE_RESERVED, "band c0");
+    sp_svg_end_group(svg);
+    draw_bars(svg, results, &result->replay, y);
+    sp_svg_end_group(svg);
+    return panel;
+}
+
+// --------------------------------------------------------------------------------------- one trace
 
 static void draw_trace_head(struct sp_svg *svg, const struct sp_result *first, double y) {
     static const char *const titles[][2] = {
@@ -127,64 +122,46 @@ static void draw_trace_head(struct sp_svg *svg, const struct sp_result *first, d
 // The most of all combinations, which are to be compared.
 static uint64_t peak_of(const struct sp_series *series) {
     uint64_t peak = 0;
-    for (unsigned i = 0; i < SP_POLICY_COMBINATIONS; i++) {
-        uint64_t own = sp_series_peak(&series[i], SP_FIGURE_LIVE, SP_FIGURE_RESERVED);
-        peak = own > peak ? own : peak;
-    }
+    for (unsigned i = 0; i < SP_POLICY_COMBINATIONS; i++)
+        for (enum sp_figure figure = SP_FIGURE_LIVE; figure <= SP_FIGURE_RESERVED; figure++)
+            if (series[i].lines[figure].peak > peak)
+                peak = series[i].lines[figure].peak;
     return peak;
 }
 
-static void draw_trace(struct sp_svg *svg, const struct sp_policy_result *results,
-                       const struct sp_series *series, double y) {
-    struct sp_panel panel = {
-        .first = SP_FIGURE_LIVE,
-        .last = SP_FIGURE_RESERVED,
-        .box = {.left = LINES_LEFT, .width = LINES_WIDTH, .height = LINES_HEIGHT},
-        .top = sp_plot_top(peak_of(series), LINES_HEIGHT),
-    };
-    sp_svg_begin_group(svg, "panel",
-                       (const char *const[][2]){{"trace", results->replay.trace}, {NULL, NULL}});
+// Returns where it ends.
+static double draw_trace(struct sp_svg *svg, const struct sp_policy_result *results,
+                         const struct sp_series *series, double y) {
+    struct sp_panel panel;
+    uint64_t peak = peak_of(series);
+    sp_svg_begin_group(svg, "panel", "trace", results->replay.trace, NULL);
     draw_trace_head(svg, &results->replay, y);
-    for (unsigned row = 0; row < SP_POLICY_COMBINATIONS; row++) {
-        panel.series = &series[row];
-        panel.box.top = y + TRACE_HEAD + ROW_HEIGHT * row;
-        draw_row(svg, results, row, &panel);
-    }
-    sp_plot_operations_axis(svg, &panel);
+    y += TRACE_HEAD;
+    for (unsigned row = 0; row < SP_POLICY_COMBINATIONS; row++, y += ROW_HEIGHT)
+        panel = draw_row(svg, results, row, &series[row], peak, y);
+    sp_panel_draw_x(svg, &panel);
     sp_svg_end_group(svg);
-}
-
-// ------------------------------------------------------------------------------------- the picture
-
-static void draw_head(struct sp_svg *svg, const struct sp_device *device) {
-    char version[SP_VERSION_TEXT];
-    sp_svg_text(svg, "title", 20, 30, "streampool policies");
-    sp_svg_text(svg, "small", 20, 48, "%s, CUDA %s", device->name,
-                sp_version_text(device->driver->version, version));
-}
-
-static void draw_foot(struct sp_svg *svg, double y) {
-    sp_plot_swatch(svg, SP_FIGURE_LIVE, LINES_LEFT, y + 8);
-    sp_svg_text(svg, "legend", LINES_LEFT + 26, y + 8, "live");
-    sp_plot_swatch(svg, SP_FIGURE_RESERVED, LINES_LEFT + 80, y + 8);
-    sp_svg_text(svg, "legend", LINES_LEFT + 106, y + 8, "reserved");
-    sp_svg_text(svg, "small", BARS_LEFT, y + 8,
-                "Shorter bars are better: less memory, and less time.");
+    return y + AXIS_HEIGHT;
 }
 
 bool sp_policies_plot(const char *path, const struct sp_device *device,
                       const struct sp_policy_result *results, const struct sp_series *series,
                       size_t count) {
-    enum { TRACE_HEIGHT = TRACE_HEAD + ROW_HEIGHT * SP_POLICY_COMBINATIONS + AXIS_HEIGHT };
-    size_t traces = count / SP_POLICY_COMBINATIONS;
+    char version[SP_VERSION_TEXT];
     struct sp_svg svg;
-    if (!sp_svg_begin(&svg, WIDTH, HEAD_HEIGHT + TRACE_HEIGHT * (double)traces + FOOT_HEIGHT,
-                      "Traces under every combination of the reuse policies"))
-        return sp_complain("out of host memory for %s", path);
-    draw_head(&svg, device);
-    for (size_t i = 0; i < traces; i++)
-        draw_trace(&svg, &results[i * SP_POLICY_COMBINATIONS], &series[i * SP_POLICY_COMBINATIONS],
-                   HEAD_HEIGHT + TRACE_HEIGHT * (double)i);
-    draw_foot(&svg, HEAD_HEIGHT + TRACE_HEIGHT * (double)traces);
-    return sp_svg_write(&svg, path);
+    double y = 60;
+    if (!sp_svg_begin(&svg, path))
+        return false;
+    sp_svg_text(&svg, "title", 20, 30, "streampool policies");
+    sp_svg_text(&svg, "small", 20, 48, "%s, CUDA %s", device->name,
+                sp_version_text(device->driver->version, version));
+    for (size_t i = 0; i < count; i += SP_POLICY_COMBINATIONS)
+        y = draw_trace(&svg, &results[i], &series[i], y);
+    struct sp_legend legend = sp_legend_at(LINES_LEFT, BARS_LEFT, y);
+    sp_legend_area(&svg, "area live", sp_legend_add(&svg, &legend, "live"));
+    sp_legend_line(&svg, "line c0", sp_legend_add(&svg, &legend, "reserved"));
+    sp_svg_text(&svg, "small", BARS_LEFT, y,
+                "Shorter bars are better: less memory, and less time.");
+    return sp_svg_end(&svg, path, WIDTH, y + 20,
+                      "Traces under every combination of the reuse policies");
 }

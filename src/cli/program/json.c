@@ -4,7 +4,11 @@
 #include "cli/program/output.h"
 #include "cli/program/utf8.h"
 
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 // ---------------------------------------------------------------------------------------- the text
 
@@ -75,4 +79,52 @@ bool sp_json_write_object(const char *path, bool (*fill)(cJSON *object, const vo
         object = NULL;
     }
     return write_value(path, object);
+}
+
+// ------------------------------------------------------------------------------------ what is read
+
+// A result of a replay takes some 5 KiB, with its statistics.
+enum { FILE_MAX = 256 << 20, READ_STEP = 1 << 16 };
+
+// Returns what is left of the file, with a null byte behind it, and closes it.
+static char *read_open_file(FILE *file, const char *path) {
+    char *text = NULL;
+    size_t length = 0;
+    for (size_t got = 1; got > 0 && length <= FILE_MAX; length += got) {
+        char *longer = realloc(text, length + READ_STEP + 1);
+        if (!longer) {
+            free(text);
+            sp_complain("out of host memory for %s", path);
+            return NULL;
+        }
+        text = longer;
+        got = fread(text + length, 1, READ_STEP, file);
+        text[length + got] = '\0';
+    }
+    if (!ferror(file) && length <= FILE_MAX)
+        return text;
+    sp_complain("%s: %s", path, ferror(file) ? strerror(errno) : "is larger than 256 MiB");
+    free(text);
+    return NULL;
+}
+
+static char *read_file(const char *path) {
+    FILE *file = fopen(path, "r");
+    if (!file) {
+        sp_complain("%s: %s", path, strerror(errno));
+        return NULL;
+    }
+    char *text = read_open_file(file, path);
+    fclose(file);
+    return text;
+}
+
+cJSON *sp_json_read(const char *path) {
+    char *text = read_file(path);
+    const char *end = text;
+    cJSON *value = text ? cJSON_ParseWithOpts(text, &end, true) : NULL;
+    if (text && !value)
+        sp_complain("%s: is no JSON: byte %td", path, end - text + 1);
+    free(text);
+    return value;
 }

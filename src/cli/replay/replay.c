@@ -38,8 +38,10 @@ static void note_pass(struct sp_replay *replay, const struct sp_turns *turns, un
         sp_turns_round(turns, pass, results);
     for (size_t i = 0; i < turns->count; i++) {
         results[i].origin = &replay->origin;
-        if (drawn)
-            drawn->errors += results[i].errors;
+        if (!drawn)
+            continue;
+        drawn->errors += results[i].errors;
+        drawn->result = &results[i];
     }
     replay->result_count += turns->count;
 }
@@ -107,7 +109,7 @@ static bool play_start(struct sp_replay *replay, const struct sp_traces *traces,
     bool good = sp_settings_apply(&replay->request->settings, &stage) &&
                 play_traces(replay, traces, &stage, allocator, start, drawn);
     if (drawn)
-        drawn->allocator = allocator->name;
+        drawn->allocator = allocator;
     if (close_stage(allocator, &stage, good))
         return true;
     sp_progress_end(&replay->progress);
@@ -180,6 +182,9 @@ static bool open_plot(struct sp_replay *replay) {
         .starts = sp_perturbation_starts(&request->perturbation),
         .passes = request->passes.count,
         .allocator_count = request->allocators.count,
+        .growths = &replay->growths,
+        .recorded = &replay->recorded,
+        .beside = &request->beside_allocators,
     };
     return !request->plot || sp_replay_plot_open(&replay->plot, &replay->traces);
 }

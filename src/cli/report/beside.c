@@ -49,6 +49,10 @@ static const char *why_not(const struct sp_result *recorded, const struct sp_res
     return NULL;
 }
 
+bool sp_beside_is_alike(const struct sp_result *recorded, const struct sp_result *here) {
+    return is_name_of(recorded->trace, here->trace) && !why_not(recorded, here);
+}
+
 static bool is_among(const struct sp_result *results, size_t count,
                      const struct sp_result *wanted) {
     for (size_t i = 0; i < count; i++)

@@ -13,4 +13,7 @@
 bool sp_beside_print(FILE *out, const struct sp_recorded *recorded,
                      const struct sp_allocator_list *allocators, const struct sp_summaries *here);
 
+// Returns whether a recorded result is of the same trace as one of this replay, played alike.
+bool sp_beside_is_alike(const struct sp_result *recorded, const struct sp_result *here);
+
 #endif

@@ -1,61 +1,13 @@
 #include "cli/report/recorded.h"
 
 #include "cli/program/complain.h"
+#include "cli/program/json.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-// A result takes some 5 KiB, with its statistics.
-enum { FILE_MAX = 256 << 20, READ_STEP = 1 << 16 };
-
-// ---------------------------------------------------------------------------------------- the file
-
-// Returns what is left of the file, with a null byte behind it, and closes it.
-static char *read_open_file(FILE *file, const char *path) {
-    char *text = NULL;
-    size_t length = 0;
-    for (size_t got = 1; got > 0 && length <= FILE_MAX; length += got) {
-        char *longer = realloc(text, length + READ_STEP + 1);
-        if (!longer) {
-            free(text);
-            sp_complain("out of host memory for %s", path);
-            return NULL;
-        }
-        text = longer;
-        got = fread(text + length, 1, READ_STEP, file);
-        text[length + got] = '\0';
-    }
-    if (!ferror(file) && length <= FILE_MAX)
-        return text;
-    sp_complain("%s: %s", path, ferror(file) ? strerror(errno) : "is larger than 256 MiB");
-    free(text);
-    return NULL;
-}
-
-static char *read_file(const char *path) {
-    FILE *file = fopen(path, "r");
-    if (!file) {
-        sp_complain("%s: %s", path, strerror(errno));
-        return NULL;
-    }
-    char *text = read_open_file(file, path);
-    fclose(file);
-    return text;
-}
-
-static bool parse(struct sp_recorded *recorded, const char *text) {
-    const char *end = text;
-    recorded->root = cJSON_ParseWithOpts(text, &end, true);
-    if (!recorded->root)
-        return sp_complain("%s: is no JSON: byte %td", recorded->path, end - text + 1);
-    return cJSON_IsArray(recorded->root) ||
-           sp_complain("%s: is no list of results, which `streampool replay --json` writes",
-                       recorded->path);
-}
 
 // --------------------------------------------------------------------------------- keys and values
 
@@ -212,11 +164,12 @@ static bool take_all(struct sp_recorded *recorded) {
 
 bool sp_recorded_read(struct sp_recorded *recorded, const char *path) {
     *recorded = (struct sp_recorded){.path = path};
-    char *text = read_file(path);
-    bool good = text && parse(recorded, text);
-    free(text);
-    if (!good)
+    recorded->root = sp_json_read(path);
+    if (!recorded->root)
         return false;
+    if (!cJSON_IsArray(recorded->root))
+        return sp_complain("%s: is no list of results, which `streampool replay --json` writes",
+                           path);
     size_t count = (size_t)cJSON_GetArraySize(recorded->root);
     recorded->results = calloc(count + 1, sizeof *recorded->results);
     if (!recorded->results)
