@@ -174,14 +174,16 @@ static void bars_are_as_high_as_what_the_last_pass_held(void **state) {
     svg_forget(svg);
 }
 
-static void an_allocator_can_be_left_out(void **state) {
+static void allocators_can_be_left_out(void **state) {
     (void)state;
     const char *path =
         file_write("replay.json", "[" REPLAY("a", "pool", "1", "100", "110") "," REPLAY(
-                                      "a", "arena", "1", "100", "9000") "]");
-    draw_well(ARGUMENTS("--without", "arena", path));
+                                      "a", "arena", "1", "100",
+                                      "9000") "," REPLAY("a", "bins", "1", "100", "200") "]");
+    draw_well(ARGUMENTS("--without", "arena", "--without=bins", path));
     struct svg *svg = picture("memory.svg");
     assert_null(svg_find(svg, svg->list, NULL, "data-allocator", "arena"));
+    assert_null(svg_find(svg, svg->list, NULL, "data-allocator", "bins"));
     assert_true(height_of(svg, "a", "pool") > 0);
     svg_forget(svg);
 }
@@ -275,7 +277,7 @@ int main(void) {
         cmocka_unit_test(a_picture_has_the_settings_that_it_is_about),
         cmocka_unit_test(of_several_files_the_first_one_counts),
         cmocka_unit_test(bars_are_as_high_as_what_the_last_pass_held),
-        cmocka_unit_test(an_allocator_can_be_left_out),
+        cmocka_unit_test(allocators_can_be_left_out),
         cmocka_unit_test(the_spread_of_starts_is_drawn),
         cmocka_unit_test(what_is_no_result_is_named_and_nothing_is_written),
         cmocka_unit_test(the_folder_is_made_where_it_can_be),

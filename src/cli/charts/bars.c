@@ -32,8 +32,10 @@ static const char *title_of(const char *allocator) {
 
 static bool has_bar(const struct sp_charts *charts, const cJSON *result) {
     const char *allocator = sp_charts_text(result, "allocator");
-    return allocator && isfinite(ratio_of(result, "median")) &&
-           !(charts->without && strcmp(allocator, charts->without) == 0);
+    for (size_t i = 0; allocator && i < charts->without_count; i++)
+        if (strcmp(allocator, charts->without[i]) == 0)
+            return false;
+    return allocator && isfinite(ratio_of(result, "median"));
 }
 
 // The last pass counts, and of results that several files have the first one. Null: there is none.

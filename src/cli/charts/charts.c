@@ -27,7 +27,9 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
         request->charts.folder = argument;
         return 0;
     case OPTION_WITHOUT:
-        request->charts.without = argument;
+        if (request->charts.without_count == SP_CHARTS_WITHOUT_MAX)
+            argp_error(state, "--without is there more than %d times", SP_CHARTS_WITHOUT_MAX);
+        request->charts.without[request->charts.without_count++] = argument;
         return 0;
     case ARGP_KEY_ARGS:
         request->paths = state->argv + state->next;
@@ -45,7 +47,8 @@ static const struct argp_option options[] = {
     {"output", 'o', "FOLDER", 0,
      "Write the pictures into FOLDER, which is made if it isn't there (default: the current one)",
      0},
-    {"without", OPTION_WITHOUT, "ALLOCATOR", 0, "Draw no bars of this allocator of replays", 0},
+    {"without", OPTION_WITHOUT, "ALLOCATOR", 0,
+     "Draw no bars of this allocator of replays; may be there several times", 0},
     {0},
 };
 

@@ -8,11 +8,13 @@
 
 // The results of all files, in their order. The list is checked: each has the keys that its picture
 // needs.
+enum { SP_CHARTS_WITHOUT_MAX = 16 };
 struct sp_charts {
     cJSON *results;
-    const char *folder;  // for the pictures
-    const char *without; // an allocator that has no bars; null: all have
-    size_t drawn;        // pictures so far
+    const char *folder;                         // for the pictures
+    const char *without[SP_CHARTS_WITHOUT_MAX]; // allocators that have no bars
+    size_t without_count;
+    size_t drawn; // pictures so far
 };
 
 // Draw all pictures that there are results for. False when one can't be written; standard error

@@ -46,7 +46,7 @@ static void print_driver(const struct sp_facts *facts) {
     if (driver->api_version != driver->version)
         print_line("entry points up to", sp_version_text(driver->api_version, version));
     if (facts->simulated)
-        print_line("kind", "simulated: no GPU, and times mean nothing");
+        print_line("kind", "simulated: no GPU; replay counts its calls as on an H200");
 }
 
 static void print_fact(const char *what, const struct sp_fact *fact) {

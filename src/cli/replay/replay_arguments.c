@@ -132,7 +132,9 @@ static const struct argp_option options[] = {
     {"json", 'j', "FILE", 0,
      "Write the results as JSON too; with '-', to standard output and no table", 0},
     {"plot", OPTION_PLOT, "FILE", 0,
-     "Draw the memory in use over the trace, as SVG; with '-', to standard output and no table", 0},
+     "Draw the memory in use over the trace, as SVG, with a mark at each growth if "
+     "--explain-growth is there too; with '-', to standard output and no table",
+     0},
     {"beside", OPTION_BESIDE, "FILE", 0,
      "Print, below the table, results that --json wrote into FILE earlier, on this or another "
      "machine, and compare",
