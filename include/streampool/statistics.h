@@ -22,7 +22,7 @@
 /// enumerator without its prefix `poolMemPoolStat`. The text is what is counted.
 #define STREAMPOOL_POOL_STATISTICS(X) \
     X(ReuseSameStream, 1100, "allocations from memory that was last used on the same stream") \
-    X(ReuseComplete, 1101, "allocations from memory that was known to be complete") \
+    X(ReuseComplete, 1101, "allocations from memory that was known to be complete or never used") \
     X(ReuseOrdered, 1102, "allocations from memory of another stream that the stream runs after") \
     X(ReuseFoundComplete, 1103, "allocations from memory that a query found complete") \
     X(ReuseMadeOrdered, 1104, \

@@ -259,6 +259,9 @@ STREAMPOOL_API poolError_t poolDriverGetVersion(int *version);
 
 // These types name a pool, and say what it is made with.
 
+/// A pool's name has fewer bytes than this; the null that ends it is the last one.
+#define STREAMPOOL_NAME_BYTES 64
+
 /// A pool is known to programs by this handle.
 typedef struct poolMemPool_st *poolMemPool_t;
 
@@ -606,6 +609,31 @@ STREAMPOOL_API poolError_t poolMemPoolGetAttribute(poolMemPool_t pool, enum pool
 STREAMPOOL_API poolError_t poolMemPoolSetAttribute(poolMemPool_t pool, enum poolMemPoolAttr attr,
                                                    void *value);
 
+/// Gives a pool a name, by which all that is told of the pool calls it: statistics, explained
+/// growths, traces of leaks, the summary of `streampool run`. Without one it is "default pool of
+/// device 0", or "pool 1", "pool 2", in the order in which the process made its pools. Several
+/// pools may have one name. If the environment variable STREAMPOOL_POOL has settings for pools of
+/// this name, they are made now (docs/environment.md, "Attributes of pools"). Doesn't call the
+/// driver, unless such a setting does. (CUDA has no such call.)
+///
+/// @param pool Names the pool.
+/// @param name Is the name in UTF-8, of at most 63 bytes, which are copied, and with no control
+///     characters. Null or "" takes the name back.
+///
+/// - poolErrorInvalidValue: `pool` is not a pool; the name is too long, isn't UTF-8 or has a
+///   control character. The pool keeps the name that it has.
+STREAMPOOL_API poolError_t poolMemPoolSetName(poolMemPool_t pool, const char *name);
+
+/// Gives the name of a pool: the one that was set, or what the pool is called without. Doesn't call
+/// the driver. (CUDA has no such call.)
+///
+/// @param pool Names the pool.
+/// @param[out] name Receives the name and the null that ends it.
+/// @param size Is the number of bytes that `name` has room for: STREAMPOOL_NAME_BYTES are enough.
+///
+/// - poolErrorInvalidValue: `pool` is not a pool; `name` is null; `size` is too small.
+STREAMPOOL_API poolError_t poolMemPoolGetName(poolMemPool_t pool, char *name, size_t size);
+
 // ---------------------------------------------------------------------------------------- promises
 
 // A pool asks the driver less when the program promises something about its streams.
@@ -691,7 +719,7 @@ enum poolGrowthRemap {
 /// Says why most of the free memory was not used where a pool grew. STREAMPOOL_GROWTH_CAUSES in
 /// streampool/lists.h lists these with their words.
 enum poolGrowthCause {
-    /// Less was free than was mapped: the program needs more.
+    /// Less was free than was wanted: the program needs more.
     poolGrowthCauseNeed = 0,
     /// Work of other streams may still use it, with an event behind it.
     poolGrowthCausePending = 1,
@@ -801,6 +829,15 @@ struct poolMemPoolGrowth {
     int afterWaits;
     /// Says why most of the free memory was not used, beside what the block has of it.
     enum poolGrowthCause cause;
+    /// Holds the driver's id of `stream` (cudaStreamGetId), by which traces call it; 0 where the
+    /// driver tells none.
+    uint64_t streamId;
+    /// Holds the id of `pendingStream` likewise.
+    uint64_t pendingStreamId;
+    /// Holds the id of `unfencedStream` likewise.
+    uint64_t unfencedStreamId;
+    /// Holds the pool's name.
+    char poolName[STREAMPOOL_NAME_BYTES];
 };
 
 /// Is called with each growth that raises the most that the pool has ever had reserved

@@ -227,6 +227,24 @@ class pool_calls {
         check(poolMemPoolSetAttribute(handle_, name, &value), "poolMemPoolSetAttribute");
     }
 
+    /// Returns the name that all that is told of the pool has for it.
+    ///
+    /// - Throws as poolMemPoolGetName fails.
+    std::string name() const {
+        char text[STREAMPOOL_NAME_BYTES];
+        check(poolMemPoolGetName(handle_, text, sizeof text), "poolMemPoolGetName");
+        return text;
+    }
+
+    /// Gives the pool a name; "" takes it back.
+    ///
+    /// @param name Is the name in UTF-8, of at most 63 bytes.
+    ///
+    /// - Throws as poolMemPoolSetName fails.
+    void set_name(const std::string &name) const {
+        check(poolMemPoolSetName(handle_, name.c_str()), "poolMemPoolSetName");
+    }
+
     /// Returns what a device may do with the pool's memory.
     ///
     /// @param device Is the ordinal of the device.

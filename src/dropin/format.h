@@ -13,8 +13,8 @@
 //   "started"     "served", "refused" or "no"
 //   "error"       the code with which the library refused
 //   "counts"      an object with SP_REPORT_COUNTS
-//   "pools"       a list of "device", "kind", "count", "used_high", "reserved_high"; null where the
-//                 process ended inside a call
+//   "pools"       a list of "device", "kind", "name", "count", "used_high", "reserved_high"; null
+//                 where the process ended inside a call
 //   "statistics"  an object with the sums of STREAMPOOL_POOL_STATISTICS; null likewise
 //   "cuda"        the driver's own default pools: a list of "device", "used_high",
 //                 "reserved_high"

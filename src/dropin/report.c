@@ -206,7 +206,7 @@ static void note_pool(const struct sp_tell_pool *pool, void *unused) {
     if (pools.count < POOLS)
         pools.list[pools.count++] = *pool;
     for (size_t i = 0; i < SP_TELL_STATISTICS; i++)
-        pools.sums[i] += pool->statistics[i];
+        pools.sums[i] += pool->figures[i];
 }
 
 static void tell_pool(struct sp_line *line, const struct sp_tell_pool *pool) {
@@ -217,6 +217,7 @@ static void tell_pool(struct sp_line *line, const struct sp_tell_pool *pool) {
     if (pool->device >= 0)
         sp_line_number(line, "device", (uint64_t)pool->device);
     sp_line_text(line, "kind", kinds[pool->kind]);
+    sp_line_text(line, "name", pool->name.text);
     sp_line_number(line, "count", pool->count);
     sp_line_number(line, "used_high", pool->used_high);
     sp_line_number(line, "reserved_high", pool->reserved_high);

@@ -153,11 +153,8 @@ static int open_path(const char *path) {
     return open_own(path);
 }
 
-bool sp_file_open(struct sp_file *file, const char *name) {
-    char path[PATH_MAX];
+static bool open_file(struct sp_file *file, const char *path) {
     struct stat status;
-    if (!expand(name, path))
-        return refuse(name, strerror(ENAMETOOLONG));
     *file = (struct sp_file){.descriptor = open_path(path)};
     if (file->descriptor < 0)
         return false;
@@ -167,6 +164,15 @@ bool sp_file_open(struct sp_file *file, const char *name) {
     }
     file->device = status.st_dev;
     file->inode = status.st_ino;
+    return true;
+}
+
+bool sp_file_open(struct sp_file *file, const char *name) {
+    char path[PATH_MAX];
+    if (!expand(name, path))
+        return refuse(name, strerror(ENAMETOOLONG));
+    if (!open_file(file, path))
+        return false;
     file->is_gzipped = wants_gzip(path) && can_gzip(path);
     return true;
 }
@@ -243,4 +249,31 @@ bool sp_file_close(struct sp_file *file) {
         return false;
     flock(file->descriptor, LOCK_UN);
     return close(file->descriptor) == 0;
+}
+
+// ------------------------------------------------------------------------------------------
+// whole files
+
+// Writes a file beside the one that it is to replace. Other processes have other names for theirs.
+bool sp_file_put(const char *name, const void *bytes, size_t count) {
+    char path[PATH_MAX], beside[PATH_MAX];
+    struct sp_file file;
+    struct stat status;
+    if (!expand(name, path) ||
+        snprintf(beside, sizeof beside, "%s.%ld.tmp", path, (long)getpid()) >= (int)sizeof beside)
+        return refuse(name, strerror(ENAMETOOLONG));
+    bool replaces = lstat(path, &status) != 0 || S_ISREG(status.st_mode);
+    if (replaces)
+        unlink(beside);
+    if (!open_file(&file, replaces ? beside : path))
+        return false;
+    bool written = sp_file_write(&file, bytes, count);
+    int error = errno;
+    bool good = sp_file_close(&file) && written && (!replaces || rename(beside, path) == 0);
+    if (good)
+        return true;
+    error = written ? errno : error;
+    if (replaces)
+        unlink(beside);
+    return refuse(path, strerror(error));
 }

@@ -31,4 +31,9 @@ bool sp_file_write(struct sp_file *file, const void *bytes, size_t count);
 // Ends the file. False with errno; it is closed anyway.
 bool sp_file_close(struct sp_file *file);
 
+// Puts a whole file in the place of what has its name: a reader sees the one or the other. What is
+// no file, such as a pipe or a device, is written to. In the name %p and %% stand for what they do
+// above. False, with a line in the log at any level, when that fails; then the old file stays.
+bool sp_file_put(const char *name, const void *bytes, size_t count);
+
 #endif

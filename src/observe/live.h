@@ -14,10 +14,11 @@
 struct sp_live_block {
     struct sp_tree_node node;
     uint64_t address;
-    uint64_t size;          // as the program asked for it
-    uint64_t stream;        // the number that traces have for it
-    uint64_t thread;        // the system's number of it
-    struct sp_stack *stack; // a reference; null where none is kept
+    uint64_t size;              // as the program asked for it
+    uint64_t stream;            // the number that traces have for it
+    const char *default_stream; // what it is called, or null for any other
+    uint64_t thread;            // the system's number of it
+    struct sp_stack *stack;     // a reference; null where none is kept
 };
 
 // Enters a block that was just allocated, and takes over its stack. Its node needs no content.

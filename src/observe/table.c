@@ -3,10 +3,11 @@
 #include "observe/host.h"
 #include "observe/live.h"
 #include "observe/recorder.h"
+#include "observe/signal.h"
+#include "observe/summary.h"
 #include "observe/turn.h"
 
 #include <execinfo.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -27,17 +28,25 @@ static int checked_depth(int stacks) {
 
 // The first backtrace of a process loads a library, which is better done before the program has
 // anything at stake.
-static void begin(const char *trace, int stacks) {
+static void begin(const struct sp_observe_asked *asked) {
     void *frame;
-    stack_depth = checked_depth(stacks);
+    stack_depth = checked_depth(asked->stacks);
     if (stack_depth > 0)
         (void)backtrace(&frame, 1);
-    if (trace)
-        sp_recorder_begin(trace);
+    if (asked->trace)
+        sp_recorder_begin(asked->trace);
+    sp_summary_begin(asked);
+    if (asked->stats_signal)
+        sp_signal_begin();
 }
 
 static bool end(void) {
-    return sp_recorder_end() && sp_live_settle();
+    bool is_whole = sp_recorder_end();
+    return sp_signal_end() && is_whole && sp_live_settle();
+}
+
+static void tell(void) {
+    sp_summary_write(SP_OBSERVE_AT_END);
 }
 
 static bool take_turn(void) {
@@ -50,12 +59,20 @@ static uint64_t number_of(const struct sp_observe_stream *stream) {
     return stream ? sp_recorder_number(stream) : 0;
 }
 
+static const char *default_stream(const struct sp_observe_stream *stream) {
+    return !stream                 ? NULL
+           : stream->is_per_thread ? "a per-thread default stream"
+           : stream->is_legacy     ? "the legacy stream"
+                                   : NULL;
+}
+
 static void note_allocated(const void *pointer, uint64_t size,
                            const struct sp_observe_stream *stream, const void *caller) {
     struct sp_live_block block = {
         .address = (uint64_t)(uintptr_t)pointer,
         .size = size,
         .stream = number_of(stream),
+        .default_stream = default_stream(stream),
         .thread = (uint64_t)syscall(SYS_gettid),
         .stack = sp_stack_here(caller, stack_depth),
     };
@@ -89,28 +106,6 @@ static void note_act(enum sp_observe_action action, const void *event, uint64_t 
     sp_recorder_write(action, (uint64_t)(uintptr_t)event, bytes, number_of(stream));
 }
 
-// ------------------------------------------------------------------------------------------- leaks
-
-// A list of more blocks helps nobody.
-enum { LEAKS_PRINTED = 1000 };
-
-static void print_leak(const struct sp_live_block *block, FILE *out) {
-    fprintf(out, "  0x%" PRIx64 ": %" PRIu64 " bytes, stream %" PRIu64 ", thread %" PRIu64 "\n",
-            block->address, block->size, block->stream, block->thread);
-    if (block->stack)
-        sp_stack_print(block->stack, out);
-}
-
-static void print_leaks(FILE *out) {
-    size_t count;
-    struct sp_live_block *list = sp_live_list(&count);
-    for (size_t i = 0; i < count && i < LEAKS_PRINTED; i++)
-        print_leak(&list[i], out);
-    if (count > LEAKS_PRINTED)
-        fprintf(out, "  and %zu smaller ones\n", count - LEAKS_PRINTED);
-    free(list);
-}
-
 // --------------------------------------------------------------------------------------- the table
 
 const struct sp_observe_table *sp_observe_table(const struct sp_observe_host *host) {
@@ -118,6 +113,7 @@ const struct sp_observe_table *sp_observe_table(const struct sp_observe_host *ho
         .stamp = SP_OBSERVE_STAMP(table),
         .begin = begin,
         .end = end,
+        .tell = tell,
         .records = sp_recorder_is_on,
         .take_turn = take_turn,
         .give_turn = sp_turn_give,
@@ -129,8 +125,6 @@ const struct sp_observe_table *sp_observe_table(const struct sp_observe_host *ho
         .act = note_act,
         .number = sp_recorder_number,
         .destroyed = sp_recorder_end_stream,
-        .read = sp_live_read,
-        .print_leaks = print_leaks,
     };
     if (!sp_observe_table_fits(&host->stamp, sizeof *host))
         return NULL;

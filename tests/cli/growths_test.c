@@ -235,9 +235,9 @@ static void the_table_sums_up_and_each_growth_is_a_line(void **state) {
     assert_says(outcome.output, "\ntrace  allocator  pass  growths    mapped    in use");
     assert_says(outcome.output, "\nsmall  pool          1        3  98.0 MiB  64.0 MiB  ");
     assert_says(outcome.output, "\nsmall  pool          2        0       0 B         -  ");
-    assert_says(outcome.output, "\n\nsmall, pool, pass 1, operation 1 on stream 3: pool 0x");
-    assert_says(outcome.output, "\nsmall, pool, pass 1, operation 2 on stream 7: pool 0x");
-    assert_says(outcome.output, " grew by 32.0 MiB in 8 extents to 96.0, for a block of 32.0 on ");
+    assert_says(outcome.output, "\n\nsmall, pool, pass 1, operation 1 on stream 3: pool ");
+    assert_says(outcome.output, "\nsmall, pool, pass 1, operation 2 on stream 7: pool ");
+    assert_says(outcome.output, " grew by 32.0 MiB in 8 extents to 96.0: ");
     assert_says(outcome.output, "; not remapped: the pool is filling; waits come later\n");
     assert_int_equal(count(outcome.output, " grew by "), GROWTHS);
     program_forget(&outcome);
@@ -276,7 +276,7 @@ static void the_environment_has_the_same_lines_written(void **state) {
     (void)state;
     struct outcome outcome;
     run(&outcome, SETTINGS("STREAMPOOL_EXPLAIN_GROWTH=1"), REPLAY("--explain-growth"));
-    assert_int_equal(count(outcome.errors, "streampool: pool 0x"), GROWTHS);
+    assert_int_equal(count(outcome.errors, "streampool: "), GROWTHS);
     const char *at = outcome.errors;
     for (int i = 0; i < GROWTHS; i++) {
         char line[1024];

@@ -99,8 +99,8 @@ static void growths_are_explained_where_the_environment_asks(void **state) {
     cJSON *json =
         act_with(&outcome, SETTINGS(DRIVER, "STREAMPOOL_EXPLAIN_GROWTH=1"), "three_pairs");
     assert_int_equal(outcome.status, 0);
-    assert_says(outcome.errors, "streampool: pool 0x");
-    assert_says(outcome.errors, ", for a block of 1.0 on stream ");
+    assert_says(outcome.errors, "streampool: default pool of device 0 grew by ");
+    assert_says(outcome.errors, "; for a block of 1.0 on the legacy stream; ");
     forget(&outcome, json);
 }
 

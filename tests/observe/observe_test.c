@@ -7,8 +7,11 @@
 
 #include <cmocka.h>
 
+#include <cjson/cJSON.h>
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <streampool/lists.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -33,7 +36,7 @@ static void observe(const char *scenario, const char *const settings[]) {
 // A setting with a path behind it.
 static const char *setting(const char *name, const char *path) {
     static char text[1024];
-    snprintf(text, sizeof text, "%s=%s", name, path);
+    snprintf(text, sizeof text, "%s%s%s", name, strchr(name, '=') ? "" : "=", path);
     return text;
 }
 
@@ -102,6 +105,25 @@ static void leaks_have_the_stack_that_was_asked_for(void **state) {
     assert_has_no(outcome.errors, "libstreampool.so");
 }
 
+static void leaks_of_one_stack_are_told_together_the_largest_sum_first(void **state) {
+    (void)state;
+    observe("leak-by-stacks", SETTINGS(LEAKS, "STREAMPOOL_STACKS=2"));
+    const char *more =
+        strstr(outcome.errors, "  2 blocks, 3145728 bytes together; the largest is 0x");
+    const char *one = strstr(outcome.errors, ": 2621440 bytes, the legacy stream, thread ");
+    const char *small =
+        strstr(outcome.errors, "  4 blocks, 2097152 bytes together; the largest is 0x");
+    const char *last = strstr(outcome.errors, ": 1000 bytes, a per-thread default stream, thread ");
+    assert_true(more && one && small && last);
+    assert_true(more < one && one < small && small < last);
+    assert_has(more, ": 2097152 bytes, stream ");
+    assert_int_equal(count_of(outcome.errors, "    at "), 8);
+    program_forget(&outcome);
+    observe("leak-by-stacks", SETTINGS(LEAKS)); // with no stack each block stands alone
+    assert_int_equal(count_of(outcome.errors, " bytes, "), 8);
+    assert_has_no(outcome.errors, "together; the largest");
+}
+
 static void a_number_of_frames_that_makes_no_sense_is_named_and_ignored(void **state) {
     (void)state;
     observe("leak", SETTINGS(LEAKS, "STREAMPOOL_STACKS=65"));
@@ -165,6 +187,264 @@ static void a_pool_prints_its_statistics_when_asked(void **state) {
     assert_has_no(outcome.output, "Failures");
 }
 
+// A time is told once, in units.
+static void the_time_in_the_driver_is_told_once(void **state) {
+    (void)state;
+    observe("leak", SETTINGS(STATS));
+    assert_int_equal(count_of(outcome.errors, "driver time: growth "), 1);
+    assert_has_no(outcome.errors, "remapping 0");
+    assert_has_no(outcome.errors, "Time: ");
+}
+
+// ------------------------------------------------------------------------------------------- names
+
+static void pools_are_told_of_by_their_names(void **state) {
+    (void)state;
+    observe("name-pools", SETTINGS(STATS, "STREAMPOOL_EXPLAIN_GROWTH=1"));
+    static const char *const names[] = {"cache", "a \"b\" \\ c", "K\xc3\xa4se", "pool 4"};
+    for (size_t i = 0; i < 4; i++) {
+        char text[128];
+        snprintf(text, sizeof text, "\n%s of device 0\n", names[i]);
+        assert_has(outcome.errors, text);
+        snprintf(text, sizeof text, "streampool: %s grew by 4.0 MiB ", names[i]);
+        assert_has(outcome.errors, text);
+    }
+}
+
+static void settings_reach_pools_of_a_name(void **state) {
+    (void)state;
+    observe("name-pools", SETTINGS("STREAMPOOL_POOL=ReleaseDelay=9,cache:ReleaseThreshold=1M,"
+                                   "pool 4:ReleaseDelay=2,pool 1:ReleaseDelay=3,K\xc3\xa4se:"
+                                   "ReleaseThreshold=max,cache:Nothing=1"));
+    assert_string_equal(outcome.output, "1048576 3\n0 0\n18446744073709551615 0\n0 2\n");
+    assert_has(outcome.errors, "'cache:Nothing=1' is ignored: no attribute has this name");
+    assert_int_equal(count_of(outcome.errors, "ignored"), 1);
+}
+
+static void a_setting_for_a_name_that_no_pool_had_is_told(void **state) {
+    (void)state;
+    observe("name-pools", SETTINGS(STATS,
+                                   "STREAMPOOL_POOL=cache:ReleaseDelay=1,cahce:ReleaseDelay=1,"
+                                   "default pool of device 0:ReleaseDelay=1"));
+    assert_has(outcome.errors, "'cahce:ReleaseDelay=1' is ignored: no pool had this name");
+    assert_int_equal(count_of(outcome.errors, "ignored"), 1);
+}
+
+// -------------------------------------------------------------------------------------------- JSON
+
+static double number(const cJSON *object, const char *key) {
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
+    assert_true(cJSON_IsNumber(item));
+    return item->valuedouble;
+}
+
+static const char *text_of(const cJSON *object, const char *key) {
+    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
+    assert_non_null(text);
+    return text;
+}
+
+static cJSON *parse(const char *text) {
+    const char *end = NULL;
+    cJSON *json = text ? cJSON_ParseWithOpts(text, &end, true) : NULL;
+    assert_non_null(json);
+    return json;
+}
+
+static cJSON *read_json(const char *path) {
+    char *text = file_read(path);
+    cJSON *json = parse(text);
+    free(text);
+    return json;
+}
+
+static const cJSON *pool_at(const cJSON *json, int index) {
+    return cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(json, "pools"), index);
+}
+
+// No figure contradicts another one.
+static void require_relations(const cJSON *pool) {
+    const cJSON *counts = cJSON_GetObjectItemCaseSensitive(pool, "statistics");
+    bool is_there = cJSON_HasObjectItem(pool, "gauges");
+    assert_true(number(pool, "used_high_bytes") <= number(pool, "reserved_high_bytes"));
+    assert_true(number(counts, "GrowthsAfterTrim") <= number(counts, "Growths"));
+    assert_true(number(counts, "KeptViewsUsed") <= number(counts, "Remaps"));
+    assert_true((number(counts, "GrowthTime") > 0) >= (number(counts, "Growths") > 0));
+    if (!is_there)
+        return;
+    const cJSON *gauges = cJSON_GetObjectItemCaseSensitive(pool, "gauges");
+    double reserved = number(pool, "reserved_bytes"), used = number(pool, "used_bytes");
+    assert_true(reserved <= number(pool, "reserved_high_bytes"));
+    assert_true(used <= number(pool, "used_high_bytes") && used <= reserved);
+    assert_true(number(gauges, "PinnedBytes") <= reserved - used);
+    assert_true(number(gauges, "PendingBytes") <= reserved - used);
+    assert_true(number(gauges, "LargestFree") <= reserved - used);
+    assert_true(number(gauges, "LargestFree") <= number(gauges, "LargestRemapped"));
+    assert_true((number(gauges, "Extents") > 0) == (reserved > 0));
+}
+
+static void require_all_relations(const cJSON *json) {
+    const cJSON *pools = cJSON_GetObjectItemCaseSensitive(json, "pools"), *pool;
+    const cJSON *live = cJSON_GetObjectItemCaseSensitive(json, "not_freed");
+    double used = 0;
+    assert_true(cJSON_IsArray(pools));
+    cJSON_ArrayForEach(pool, pools) {
+        require_relations(pool);
+        used += cJSON_HasObjectItem(pool, "used_bytes") ? number(pool, "used_bytes") : 0;
+    }
+    assert_true(number(live, "bytes") <= number(live, "bytes_high"));
+    assert_true(used == number(live, "bytes"));
+    assert_true((number(live, "blocks") > 0) == (number(live, "bytes") > 0));
+}
+
+static void json_has_every_figure_of_every_pool(void **state) {
+    (void)state;
+    const char *path = file_path("named.json");
+    observe("name-pools", SETTINGS(setting("STREAMPOOL_STATS=json:", path)));
+    assert_string_equal(outcome.errors, "");
+    static const char *const names[] = {"cache", "a \"b\" \\ c", "K\xc3\xa4se", "pool 4"};
+    cJSON *json = read_json(path);
+    assert_string_equal(text_of(json, "when"), "end");
+    for (int i = 0; i < 4; i++) {
+        const cJSON *pool = pool_at(json, i);
+        const cJSON *statistics = cJSON_GetObjectItemCaseSensitive(pool, "statistics");
+        const cJSON *gauges = cJSON_GetObjectItemCaseSensitive(pool, "gauges");
+        assert_string_equal(text_of(pool, "name"), names[i]);
+        assert_string_equal(text_of(pool, "kind"), "other");
+        assert_true(number(pool, "used_high_bytes") == (i + 1) << 20);
+#define IS_THERE(name, number_, text) number(object, #name);
+        const cJSON *object = statistics;
+        STREAMPOOL_POOL_STATISTICS(IS_THERE)
+        object = gauges;
+        STREAMPOOL_POOL_GAUGES(IS_THERE)
+#undef IS_THERE
+        assert_true(number(statistics, "Growths") == 1);
+    }
+    assert_null(pool_at(json, 4));
+    require_all_relations(json);
+    cJSON_Delete(json);
+}
+
+static void json_goes_to_standard_output_behind_the_programs_own(void **state) {
+    (void)state;
+    observe("attributes", SETTINGS("STREAMPOOL_STATS=json:-"));
+    assert_int_equal(strncmp(outcome.output, "0 0 1\n{", 7), 0);
+    cJSON *json = parse(outcome.output + 6);
+    assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(json, "pools")), 0);
+    cJSON_Delete(json);
+}
+
+static void json_and_leaks_go_where_each_belongs(void **state) {
+    (void)state;
+    const char *path = file_path("leak.json");
+    observe("leak", SETTINGS(setting("STREAMPOOL_STATS=json:", path), LEAKS));
+    assert_has(outcome.errors, "never freed: 2 blocks of ");
+    assert_has_no(outcome.errors, "summary of");
+    cJSON *json = read_json(path);
+    const cJSON *live = cJSON_GetObjectItemCaseSensitive(json, "not_freed");
+    assert_true(number(live, "blocks") == 2 && number(live, "bytes") == 2098152);
+    require_all_relations(json);
+    cJSON_Delete(json);
+}
+
+static size_t files_in(const char *folder) {
+    size_t count = 0;
+    DIR *open = opendir(folder);
+    assert_non_null(open);
+    while (readdir(open))
+        count++;
+    closedir(open);
+    return count - 2; // without . and ..
+}
+
+static void the_file_replaces_an_older_one_and_leaves_nothing_beside(void **state) {
+    (void)state;
+    char path[600];
+    const char *folder = file_path("json");
+    assert_int_equal(mkdir(folder, 0700), 0);
+    snprintf(path, sizeof path, "%s/%s", folder, "a%p.json");
+    observe("leak", SETTINGS(setting("STREAMPOOL_STATS=json:", path)));
+    program_forget(&outcome);
+    observe("leak", SETTINGS(setting("STREAMPOOL_STATS=json:", path)));
+    program_forget(&outcome);
+    assert_int_equal(files_in(folder), 2); // of two processes
+    snprintf(path, sizeof path, "%s/b.json", folder);
+    file_write("json/b.json", "what was there before");
+    observe("leak", SETTINGS(setting("STREAMPOOL_STATS=json:", path)));
+    cJSON_Delete(read_json(path));
+    assert_int_equal(files_in(folder), 3);
+}
+
+static void a_file_that_cannot_be_written_is_named_and_what_was_there_stays(void **state) {
+    (void)state;
+    observe("leak", SETTINGS("STREAMPOOL_STATS=json:/no/such/folder/x.json"));
+    assert_has(outcome.errors, "streampool: /no/such/folder/x.json");
+    assert_has(outcome.errors, " can't be written: No such file or directory");
+    program_forget(&outcome);
+    const char *target = file_write("target.txt", "kept"), *link = file_path("link.json");
+    assert_int_equal(symlink(target, link), 0);
+    observe("leak", SETTINGS(setting("STREAMPOOL_STATS=json:", link)));
+    assert_has(outcome.errors, "it is a symbolic link, which is not followed");
+    char *text = file_read(target);
+    assert_string_equal(text, "kept");
+    free(text);
+    program_forget(&outcome);
+    observe("leak", SETTINGS("STREAMPOOL_STATS=json:/dev/full"));
+    assert_has(outcome.errors, "streampool: /dev/full can't be written: No space left on device");
+}
+
+// ----------------------------------------------------------------------------------------- signals
+
+#define SIGNAL "STREAMPOOL_STATS_SIGNAL=1"
+
+static void a_signal_has_the_figures_written_while_the_program_runs(void **state) {
+    (void)state;
+    char own[700];
+    const char *path = file_path("asked.json");
+    snprintf(own, sizeof own, "OBSERVED_FILE=%s", path);
+    observe("ask", SETTINGS(setting("STREAMPOOL_STATS=json:", path), SIGNAL, own));
+    assert_string_equal(outcome.errors, "");
+    cJSON *json = read_json(path); // that of the end
+    assert_string_equal(text_of(json, "when"), "end");
+    assert_true(number(pool_at(json, 0), "used_bytes") == 0);
+    cJSON_Delete(json);
+}
+
+static void a_childs_signal_does_nothing(void **state) {
+    (void)state;
+    char own[700];
+    const char *path = file_path("child.json");
+    snprintf(own, sizeof own, "OBSERVED_FILE=%s", path);
+    observe("ask-in-child", SETTINGS(setting("STREAMPOOL_STATS=json:", path), SIGNAL, own));
+    assert_string_equal(outcome.errors, "");
+}
+
+static void a_handler_of_the_programs_stays(void **state) {
+    (void)state;
+    observe("own-handler", SETTINGS(STATS, SIGNAL));
+    assert_has(outcome.errors, "STREAMPOOL_STATS_SIGNAL is ignored: the program has a handler");
+    assert_int_equal(count_of(outcome.errors, "summary of process"), 1);
+    program_forget(&outcome);
+    observe("later-handler", SETTINGS(STATS, SIGNAL));
+    assert_int_equal(count_of(outcome.errors, "summary of process"), 1);
+    assert_has_no(outcome.errors, "ignored");
+}
+
+static void without_the_option_the_signal_is_the_programs(void **state) {
+    (void)state;
+    program_run(&outcome, SETTINGS(STATS), ARGUMENTS("ask"));
+    assert_int_equal(outcome.status, -1);
+}
+
+static void threads_go_on_while_the_figures_are_written(void **state) {
+    (void)state;
+    observe("play-and-ask", SETTINGS(SIGNAL)); // text, and none at the end
+    assert_true(count_of(outcome.errors, "summary of process") >= 1);
+    assert_int_equal(count_of(outcome.errors, "not freed yet: "),
+                     count_of(outcome.errors, "summary of process"));
+    assert_has_no(outcome.errors, "never freed");
+}
+
 // ----------------------------------------------------------------------------------------
 // attributes
 
@@ -186,7 +466,8 @@ static void a_bad_setting_is_named_and_the_others_are_made(void **state) {
     assert_string_equal(outcome.output, "1048576 0 1\n");
     assert_has(outcome.errors, "'Threshold=1' is ignored: no attribute has this name");
     assert_has(outcome.errors, "'ReleaseDelay=two' is ignored: the value is a number");
-    assert_has(outcome.errors, "'Defragmentation=9' is ignored: 9 is not a policy");
+    assert_has(outcome.errors,
+               "'Defragmentation=9' is ignored: poolMemPoolAttrDefragmentation can't be 9");
     assert_has(outcome.errors, "'UsedMemCurrent=1' is ignored: ");
     assert_has(outcome.errors, "'ReuseFollowEventDependencies=3000000000' is ignored: the value");
     assert_has(outcome.errors, "'nothing' is ignored: it is not NAME=NUMBER");
@@ -652,6 +933,23 @@ int main(void) {
         cmocka_unit_test_teardown(the_summary_has_peaks_rules_and_what_was_never_freed, forget),
         cmocka_unit_test_teardown(leaks_are_listed_with_size_and_stream_largest_first, forget),
         cmocka_unit_test_teardown(leaks_have_the_stack_that_was_asked_for, forget),
+        cmocka_unit_test_teardown(leaks_of_one_stack_are_told_together_the_largest_sum_first,
+                                  forget),
+        cmocka_unit_test_teardown(the_time_in_the_driver_is_told_once, forget),
+        cmocka_unit_test_teardown(pools_are_told_of_by_their_names, forget),
+        cmocka_unit_test_teardown(settings_reach_pools_of_a_name, forget),
+        cmocka_unit_test_teardown(a_setting_for_a_name_that_no_pool_had_is_told, forget),
+        cmocka_unit_test_teardown(json_has_every_figure_of_every_pool, forget),
+        cmocka_unit_test_teardown(json_goes_to_standard_output_behind_the_programs_own, forget),
+        cmocka_unit_test_teardown(json_and_leaks_go_where_each_belongs, forget),
+        cmocka_unit_test_teardown(the_file_replaces_an_older_one_and_leaves_nothing_beside, forget),
+        cmocka_unit_test_teardown(a_file_that_cannot_be_written_is_named_and_what_was_there_stays,
+                                  forget),
+        cmocka_unit_test_teardown(a_signal_has_the_figures_written_while_the_program_runs, forget),
+        cmocka_unit_test_teardown(a_childs_signal_does_nothing, forget),
+        cmocka_unit_test_teardown(a_handler_of_the_programs_stays, forget),
+        cmocka_unit_test_teardown(without_the_option_the_signal_is_the_programs, forget),
+        cmocka_unit_test_teardown(threads_go_on_while_the_figures_are_written, forget),
         cmocka_unit_test_teardown(a_number_of_frames_that_makes_no_sense_is_named_and_ignored,
                                   forget),
         cmocka_unit_test_teardown(what_a_handler_of_atexit_frees_counts_as_freed, forget),

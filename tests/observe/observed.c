@@ -3,6 +3,8 @@
 #include "driver/driver.h"
 
 #include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <streampool/streampool.h>
@@ -117,6 +119,126 @@ static void destroy_pools(void) {
         REQUIRE(poolFreeAsync(memory, stream));
         REQUIRE(poolMemPoolDestroy(pool));
     }
+}
+
+// Blocks of three call stacks: 2 MiB together, 3 MiB together, and one alone of 2.5 MiB.
+__attribute__((noinline)) static void leak_small(CUstream stream) {
+    for (volatile int i = 0; i < 4; i++)
+        allocate(MIB(1) / 2, stream);
+}
+
+__attribute__((noinline)) static void leak_more(CUstream stream) {
+    for (volatile size_t i = 1; i <= 2; i++) // not unrolled
+        allocate(MIB(i), stream);
+}
+
+static void leak_by_stacks(void) {
+    CUstream stream = new_stream(CU_STREAM_NON_BLOCKING);
+    leak_small(stream);
+    leak_more(stream);
+    allocate(MIB(5) / 2, NULL);
+    allocate(1000, CU_STREAM_PER_THREAD);
+}
+
+// Pools with names that the environment may know, and what each of them keeps.
+static void name_pools(void) {
+    static const char *const names[] = {"cache", "a \"b\" \\ c", "K\xc3\xa4se", NULL};
+    const struct poolMemPoolProps props = {.allocType = poolMemAllocationTypePinned,
+                                           .location = {poolMemLocationTypeDevice, 0}};
+    CUstream stream = new_stream(CU_STREAM_NON_BLOCKING);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        poolMemPool_t pool;
+        void *memory;
+        uint64_t threshold, delay;
+        REQUIRE(poolMemPoolCreate(&pool, &props));
+        REQUIRE(poolMemPoolSetName(pool, names[i]));
+        REQUIRE(poolMallocFromPoolAsync(&memory, MIB(i + 1), pool, stream));
+        REQUIRE(poolFreeAsync(memory, stream));
+        REQUIRE(poolMemPoolGetAttribute(pool, poolMemPoolAttrReleaseThreshold, &threshold));
+        REQUIRE(poolMemPoolGetAttribute(pool, poolMemPoolAttrReleaseDelay, &delay));
+        printf("%llu %llu\n", (unsigned long long)threshold, (unsigned long long)delay);
+    }
+}
+
+// ------------------------------------------------------------------------------------- signals
+
+static int has_lines(const char *path, const char *part) {
+    char line[65536];
+    int found = 0;
+    FILE *file = fopen(path, "r");
+    while (file && fgets(line, sizeof line, file))
+        found += strstr(line, part) != NULL;
+    if (file)
+        fclose(file);
+    return found;
+}
+
+// What the signal has written stands in a file, whose name the environment has.
+static void await_report(const char *part) {
+    const char *path = getenv("OBSERVED_FILE");
+    while (!has_lines(path, part))
+        usleep(1000);
+}
+
+static void ask_by_signal(void) {
+    CUstream stream = new_stream(CU_STREAM_NON_BLOCKING);
+    void *memory = allocate(MIB(3), stream);
+    require(raise(SIGUSR1) == 0, "raise");
+    await_report("3145728");
+    REQUIRE(poolFreeAsync(memory, stream));
+    for (int i = 0; i < 50; i++)
+        require(raise(SIGUSR1) == 0, "raise");
+}
+
+// A child's signal does nothing, and the parent's goes on.
+static void ask_in_child(void) {
+    int status = 1;
+    allocate(MIB(3), new_stream(CU_STREAM_NON_BLOCKING));
+    pid_t child = fork();
+    if (child == 0) {
+        raise(SIGUSR1);
+        _exit(0);
+    }
+    require(waitpid(child, &status, 0) == child && status == 0, "the child's end");
+    require(raise(SIGUSR1) == 0, "raise");
+    await_report("3145728");
+}
+
+static volatile sig_atomic_t noted;
+static void note(int number) {
+    (void)number;
+    noted++;
+}
+
+static void ask_with_own_handler(void) {
+    allocate(MIB(3), new_stream(CU_STREAM_NON_BLOCKING));
+    require(raise(SIGUSR1) == 0 && noted == 1, "the program's handler");
+}
+
+static void set_handler_later(void) {
+    allocate(MIB(3), new_stream(CU_STREAM_NON_BLOCKING));
+    require(signal(SIGUSR1, note) != SIG_ERR, "signal");
+    require(raise(SIGUSR1) == 0 && noted == 1, "the program's handler");
+}
+
+// Threads allocate while others are asked.
+static atomic_bool over;
+static void *ask_often(void *unused) {
+    while (!atomic_load(&over)) {
+        kill(getpid(), SIGUSR1);
+        usleep(500);
+    }
+    return unused;
+}
+
+static void play_threads(void);
+static void play_and_ask(void) {
+    pthread_t thread;
+    allocate(MIB(1), new_stream(CU_STREAM_NON_BLOCKING)); // from then on somebody listens
+    require(pthread_create(&thread, NULL, ask_often, NULL) == 0, "pthread_create");
+    play_threads();
+    atomic_store(&over, true);
+    require(pthread_join(thread, NULL) == 0, "pthread_join");
 }
 
 static void print_attributes(void) {
@@ -417,6 +539,13 @@ static const struct {
     {"fork", fork_child},
     {"fail", fail},
     {"destroy-pools", destroy_pools},
+    {"leak-by-stacks", leak_by_stacks},
+    {"name-pools", name_pools},
+    {"ask", ask_by_signal},
+    {"ask-in-child", ask_in_child},
+    {"own-handler", ask_with_own_handler},
+    {"later-handler", set_handler_later},
+    {"play-and-ask", play_and_ask},
     {"attributes", print_attributes},
     {"act", act},
     {"free-behind", free_behind},
@@ -436,6 +565,8 @@ static const struct {
 };
 
 int main(int argc, char **argv) {
+    if (argc == 2 && strcmp(argv[1], "own-handler") == 0)
+        signal(SIGUSR1, note); // before the library does anything
     for (size_t i = 0; argc == 2 && i < sizeof scenarios / sizeof scenarios[0]; i++) {
         if (strcmp(scenarios[i].name, argv[1]) == 0) {
             begin();

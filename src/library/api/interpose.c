@@ -47,7 +47,7 @@ void sp_interpose_keep_destroyed(void) {
 
 bool sp_interpose_visit_pools(void (*visit)(const struct sp_tell_pool *pool, void *data),
                               void *data) {
-    return sp_tell_visit(visit, data);
+    return sp_tell_visit(SP_TELL_COUNTS, visit, data);
 }
 
 // ---------------------------------------------------------------------------------------- promises

@@ -11,6 +11,7 @@
 #include "supply/access.h"
 #include "supply/trim.h"
 #include "tell/explain.h"
+#include "tell/name.h"
 #include "tell/pointer.h"
 #include "tell/statistic.h"
 #include "tell/tell.h"
@@ -66,9 +67,11 @@ poolError_t poolMemPoolCreate(poolMemPool_t *handle, const struct poolMemPoolPro
     sp_given_up_ask(device);
     sp_given_up_reap(device);
     error = sp_life_create(device, props, &pool);
-    if (error == poolSuccess)
-        *handle = pool->handle;
-    return error;
+    if (error != poolSuccess)
+        return error;
+    sp_attributes_preset(pool, sp_name_of(pool).text);
+    *handle = pool->handle;
+    return poolSuccess;
 }
 
 poolError_t poolMemPoolDestroy(poolMemPool_t handle) {
@@ -111,14 +114,39 @@ static poolError_t unpin(struct sp_pool *pool, poolError_t error) {
 
 poolError_t poolMemPoolGetAttribute(poolMemPool_t handle, enum poolMemPoolAttr attr, void *value) {
     struct sp_pool *pool = NULL;
-    poolError_t error = pin(handle, value ? NULL : "value", &pool);
+    poolError_t error = pin(handle, NULL, &pool);
     return error == poolSuccess ? unpin(pool, sp_attributes_get(pool, attr, value)) : error;
 }
 
 poolError_t poolMemPoolSetAttribute(poolMemPool_t handle, enum poolMemPoolAttr attr, void *value) {
     struct sp_pool *pool = NULL;
-    poolError_t error = pin(handle, value ? NULL : "value", &pool);
+    poolError_t error = pin(handle, NULL, &pool);
     return error == poolSuccess ? unpin(pool, sp_attributes_set(pool, attr, value)) : error;
+}
+
+poolError_t poolMemPoolSetName(poolMemPool_t handle, const char *name) {
+    struct sp_pool *pool = NULL;
+    poolError_t error = pin(handle, NULL, &pool);
+    if (error != poolSuccess)
+        return error;
+    error = sp_name_set(pool, name);
+    if (error == poolSuccess && name && *name)
+        sp_attributes_preset(pool, name);
+    return unpin(pool, error);
+}
+
+poolError_t poolMemPoolGetName(poolMemPool_t handle, char *name, size_t size) {
+    struct sp_pool *pool = NULL;
+    poolError_t error = pin(handle, name ? NULL : "name", &pool);
+    if (error != poolSuccess)
+        return error;
+    struct sp_name own = sp_name_of(pool);
+    size_t needed = strlen(own.text) + 1;
+    if (needed > size)
+        return unpin(pool, sp_fail(poolErrorInvalidValue, "the name needs %zu bytes, not %zu",
+                                   needed, size));
+    memcpy(name, own.text, needed);
+    return unpin(pool, poolSuccess);
 }
 
 poolError_t poolMemPoolSetAccess(poolMemPool_t handle, const struct poolMemAccessDesc *descList,

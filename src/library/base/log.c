@@ -17,8 +17,22 @@ enum { LEVEL_UNKNOWN = -1 };
 
 static _Atomic int chosen_level = LEVEL_UNKNOWN;
 
+static void tell_of_options(void) {
+    const char *name, *meant;
+    for (size_t i = 0; i < sp_option_count; i++) {
+        const char *ignored = sp_options_ignored(i);
+        if (ignored)
+            sp_log_write("%s=%s is ignored: not a value of this option (%s)",
+                         sp_option_entries[i].environment, ignored, sp_option_entries[i].help);
+    }
+    for (size_t i = 0; (name = sp_options_unknown(i, &meant)); i++)
+        sp_log_write(meant ? "%s is not known; did you mean %s?"
+                           : "%s is not known (the command streampool options has a list)",
+                     name, meant);
+}
+
 // Reads the level from the options. A person who misspelt it wants a log, so it is that of
-// warnings, and the first line says so. Other values that make no sense are named at any level.
+// warnings, and the first line says so. What else is wrong with options is told at any level.
 static int choose_level(void) {
     const char *text = sp_options()->log;
     int level = text ? LEVEL_UNKNOWN : SP_LOG_OFF;
@@ -33,12 +47,8 @@ static int choose_level(void) {
     if (first && level == LEVEL_UNKNOWN)
         sp_log_write("STREAMPOOL_LOG=%s is not a level (error, warn, info, debug); using warn",
                      text);
-    for (size_t i = 0; i < sp_option_count && first; i++) {
-        const char *ignored = sp_options_ignored(i);
-        if (ignored)
-            sp_log_write("%s=%s is ignored: not a value of this option (%s)",
-                         sp_option_entries[i].environment, ignored, sp_option_entries[i].help);
-    }
+    if (first)
+        tell_of_options();
     return effective;
 }
 

@@ -1,11 +1,19 @@
 #include "base/options.h"
 
+#include "base/number.h"
+
+#include <ctype.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <streampool/lists.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#define PREFIX "STREAMPOOL_"
 
 const struct sp_option_entry sp_option_entries[] = {
 #define SP_OPTION_ENTRY(name, environment, kind, initial, help)                                    \
@@ -22,8 +30,9 @@ static struct sp_options options = {
 #undef SP_OPTION_DEFAULT
 };
 
-// The values that were ignored, by option.
+// The values that were ignored, by option; and names that nobody knows.
 static const char *ignored_texts[sizeof(sp_option_entries) / sizeof(sp_option_entries[0])];
+static const char *unknown_names[8];
 
 static pthread_once_t read_once = PTHREAD_ONCE_INIT;
 
@@ -84,6 +93,19 @@ static bool parse_bool(const char *text, bool *value) {
     return false;
 }
 
+static bool parse_report(const char *text, const char **report) {
+    static const char json[] = "json:";
+    size_t length = sizeof json - 1;
+    bool on;
+    if (strncmp(text, json, length) == 0 && text[length] != '\0')
+        *report = text + length;
+    else if (parse_bool(text, &on))
+        *report = on ? "" : NULL;
+    else
+        return false;
+    return true;
+}
+
 bool sp_options_parse(enum sp_option_kind kind, const char *text, void *value) {
     switch (kind) {
     case SP_OPTION_string:
@@ -95,8 +117,77 @@ bool sp_options_parse(enum sp_option_kind kind, const char *text, void *value) {
         return parse_int(text, value);
     case SP_OPTION_bool:
         return parse_bool(text, value);
+    case SP_OPTION_report:
+        return parse_report(text, value);
     }
     return false;
+}
+
+// ------------------------------------------------------------------------------------ near names
+
+// Counts the letters to be put in, left out or changed, to make one text the other. Names are
+// short.
+static size_t distance(const char *text, const char *name) {
+    size_t row[64], length = strlen(name);
+    if (length >= sizeof row / sizeof row[0])
+        return SIZE_MAX;
+    for (size_t i = 0; i <= length; i++)
+        row[i] = i;
+    for (; *text; text++) {
+        size_t before = row[0]++;
+        for (size_t i = 1; i <= length; i++) {
+            bool differs = tolower((unsigned char)*text) != tolower((unsigned char)name[i - 1]);
+            size_t changed = before + differs, moved = 1 + sp_min(row[i], row[i - 1]);
+            before = row[i];
+            row[i] = sp_min(changed, moved);
+        }
+    }
+    return row[length];
+}
+
+const char *sp_options_nearest(const char *text, const char *(*name_at)(size_t index)) {
+    const char *nearest = NULL, *name;
+    size_t least = strlen(text) / 3 + 1; // less than a third of the letters is wrong
+    for (size_t i = 0; (name = name_at(i)); i++) {
+        size_t one = distance(text, name);
+        if (one < least) {
+            least = one;
+            nearest = name;
+        }
+    }
+    return nearest;
+}
+
+// Without the beginning that all have.
+static const char *option_at(size_t index) {
+    return index < sp_option_count ? sp_option_entries[index].environment + sizeof PREFIX - 1
+                                   : NULL;
+}
+
+static bool is_known(const char *name, size_t length) {
+    static const char *const foreign[] = {
+#define NAME(name) name,
+        SP_FOREIGN_VARIABLES(NAME)
+#undef NAME
+    };
+    for (size_t i = 0; i < sp_option_count + sizeof foreign / sizeof foreign[0]; i++) {
+        const char *known =
+            i < sp_option_count ? sp_option_entries[i].environment : foreign[i - sp_option_count];
+        if (strlen(known) == length && memcmp(known, name, length) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void note_unknown_names(void) {
+    size_t most = sizeof unknown_names / sizeof unknown_names[0], count = 0;
+    for (char **at = environ; at && *at && count < most; at++) {
+        size_t length = strcspn(*at, "=");
+        if (strncmp(*at, PREFIX, sizeof PREFIX - 1) != 0 || is_known(*at, length))
+            continue;
+        unknown_names[count] = strndup(*at, length);
+        count += unknown_names[count] != NULL;
+    }
 }
 
 // An option's text is copied for the life of the process, as the environment may change under its
@@ -110,9 +201,11 @@ static void read_environment(void) {
             continue;
         if (!sp_options_parse(entry->kind, copy, (char *)&options + entry->offset))
             ignored_texts[i] = copy;
-        else if (entry->kind != SP_OPTION_string)
+        else if (entry->kind != SP_OPTION_string && entry->kind != SP_OPTION_report)
             free(copy);
     }
+    if (getauxval(AT_SECURE) == 0)
+        note_unknown_names();
 }
 
 const struct sp_options *sp_options(void) {
@@ -125,44 +218,65 @@ const char *sp_options_ignored(size_t index) {
     return ignored_texts[index];
 }
 
+const char *sp_options_unknown(size_t index, const char **meant) {
+    pthread_once(&read_once, read_environment);
+    size_t most = sizeof unknown_names / sizeof unknown_names[0];
+    const char *name = index < most ? unknown_names[index] : NULL;
+    *meant = name ? sp_options_nearest(name + sizeof PREFIX - 1, option_at) : NULL;
+    if (*meant)
+        *meant -= sizeof PREFIX - 1;
+    return name;
+}
+
 // ------------------------------------------------------------------------------ settings of a pool
 
+const struct sp_option_attribute sp_option_attributes[] = {
+#define ATTRIBUTE(name, number, type) {#name, name, sizeof(type) == sizeof(int)},
+    STREAMPOOL_POOL_ATTRIBUTES(ATTRIBUTE)
+#undef ATTRIBUTE
+        {0},
+};
+
 // A name may stand without what all names of attributes begin with.
-static bool find_attribute(const char *name, struct sp_option_setting *setting) {
-    static const struct {
-        const char *name;
-        enum poolMemPoolAttr attribute;
-        bool is_int;
-    } entries[] = {
-#define ENTRY(name, number, type) {#name, name, sizeof(type) == sizeof(int)},
-        STREAMPOOL_POOL_ATTRIBUTES(ENTRY)
-#undef ENTRY
-    };
+static const char *without_beginning(const char *name) {
     static const char attribute[] = "poolMemPoolAttr", policy[] = "poolMemPool";
-    for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++) {
-        bool longer = strncmp(entries[i].name, attribute, sizeof attribute - 1) == 0;
-        const char *rest = entries[i].name + (longer ? sizeof attribute : sizeof policy) - 1;
-        if (strcasecmp(rest, name) == 0 || strcasecmp(entries[i].name, name) == 0) {
-            *setting = (struct sp_option_setting){entries[i].attribute, entries[i].is_int, 0};
-            return true;
-        }
-    }
-    return false;
+    if (strncasecmp(name, attribute, sizeof attribute - 1) == 0)
+        return name + sizeof attribute - 1;
+    return strncasecmp(name, policy, sizeof policy - 1) == 0 ? name + sizeof policy - 1 : name;
+}
+
+static const char *attribute_at(size_t index) {
+    const char *name = sp_option_attributes[index].name;
+    return name ? without_beginning(name) : NULL;
+}
+
+static const char *refuse_name(struct sp_option_setting *setting, const char *name) {
+    const char *nearest = sp_options_nearest(name, attribute_at);
+    snprintf(setting->reason, sizeof setting->reason, "no attribute has this name%s%s%s",
+             nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
+    return setting->reason;
 }
 
 const char *sp_options_read_setting(const char *text, struct sp_option_setting *setting) {
     char name[SP_SETTING_TEXT];
     const char *value = strchr(text, '=');
-    size_t length = strcspn(text, " =");
     if (!value)
         return "it is not NAME=NUMBER";
-    if (length >= sizeof name)
-        return "no attribute has this name";
-    memcpy(name, text, length);
-    name[length] = '\0';
+    const char *colon = memrchr(text, ':', (size_t)(value - text));
+    const char *first = colon ? colon + 1 : text;
+    size_t length = strcspn(first, " =");
+    if (length >= sizeof name || (size_t)(first - text) >= sizeof setting->pool)
+        return "it is too long";
+    snprintf(name, sizeof name, "%.*s", (int)length, first);
+    snprintf(setting->pool, sizeof setting->pool, "%.*s", colon ? (int)(colon - text) : 0, text);
+    const struct sp_option_attribute *entry = sp_option_attributes;
+    while (entry->name && strcasecmp(without_beginning(entry->name), without_beginning(name)) != 0)
+        entry++;
+    if (!entry->name)
+        return refuse_name(setting, without_beginning(name));
+    setting->attribute = entry->attribute;
+    setting->is_int = entry->is_int;
     value += 1 + strspn(value + 1, " ");
-    if (!find_attribute(name, setting))
-        return "no attribute has this name";
     uint64_t most = setting->is_int ? INT_MAX : UINT64_MAX;
     if (strcasecmp(value, "max") == 0)
         setting->value = most;

@@ -158,6 +158,11 @@ static inline struct sp_stream_name sp_stream_name_of(const struct sp_stream *st
         {sp_stream_word(stream, 0), sp_stream_word(stream, 1), sp_stream_word(stream, 2)}};
 }
 
+// The driver's id, or 0 where it tells none.
+static inline uint64_t sp_stream_id(const struct sp_stream *stream) {
+    return stream->identified ? sp_stream_word(stream, 0) : 0;
+}
+
 static inline enum sp_stream_kind sp_stream_kind_of(const struct sp_stream *stream) {
     return (enum sp_stream_kind)sp_load_relaxed(&stream->kind);
 }

@@ -1,5 +1,7 @@
 #include "process/attributes.h"
 
+#include "base/log.h"
+#include "base/options.h"
 #include "base/thread.h"
 #include "process/given_up.h"
 #include "process/promises.h"
@@ -84,7 +86,8 @@ static poolError_t set_unfenced_max(struct sp_pool *pool, uint64_t most) {
 static poolError_t set_defragmentation(struct sp_pool *pool, uint64_t number) {
     int policy = (int)number;
     if (policy < poolDefragmentNever || policy > poolDefragmentBeforeGrowth)
-        return sp_fail(poolErrorInvalidValue, "%d is not a policy of defragmentation", policy);
+        return sp_fail(poolErrorInvalidValue,
+                       "poolMemPoolAttrDefragmentation can't be %d, which is no policy", policy);
     sp_store_relaxed(&pool->attributes.defragmentation, policy);
     return poolSuccess;
 }
@@ -200,18 +203,26 @@ static void store(struct sp_pool *pool, const struct attribute *entry, uint64_t 
     }
 }
 
-// Tells an int from a uint64_t by the public list. Numbers that aren't listed are statistics, and
-// uint64_t.
+// The attribute by the public list; that of a null name for statistics and what is none.
+static const struct sp_option_attribute *listed(enum poolMemPoolAttr number) {
+    const struct sp_option_attribute *entry = sp_option_attributes;
+    while (entry->name && entry->attribute != number)
+        entry++;
+    return entry;
+}
+
+// Statistics are uint64_t.
 static bool is_int(enum poolMemPoolAttr number) {
-    switch (number) {
-#define IS_INT(name, value, type)                                                                  \
-    case name:                                                                                     \
-        return sizeof(type) == sizeof(int);
-        STREAMPOOL_POOL_ATTRIBUTES(IS_INT)
-#undef IS_INT
-    default:
-        return false;
-    }
+    return listed(number)->is_int;
+}
+
+// Refuses a call about an attribute by its name, or by its number where it has none.
+static poolError_t refuse(enum poolMemPoolAttr number, const char *why) {
+    const char *attribute = listed(number)->name, *statistic = sp_statistic_name(number);
+    if (!attribute && !statistic)
+        return sp_fail(poolErrorInvalidValue, "%d is not a pool attribute", (int)number);
+    return sp_fail(poolErrorInvalidValue, "%s%s %s", attribute ? "" : "poolMemPoolStat",
+                   attribute ? attribute : statistic, why);
 }
 
 static uint64_t value_at(enum poolMemPoolAttr number, const void *value) {
@@ -235,12 +246,14 @@ void sp_attributes_init(struct sp_pool *pool) {
 poolError_t sp_attributes_get(struct sp_pool *pool, enum poolMemPoolAttr attribute, void *value) {
     const struct attribute *entry = find(attribute);
     uint64_t number;
+    if (!value)
+        return refuse(attribute, "can't be read: value is null");
     if (attribute == poolMemPoolStatLargestFree || attribute == poolMemPoolStatLargestRemapped)
         sp_collect_all(pool);
     if (entry)
         number = entry->read ? entry->read(pool) : load(pool, entry);
     else if (!sp_statistic_read(pool, attribute, &number))
-        return sp_fail(poolErrorInvalidValue, "%d is not a pool attribute", (int)attribute);
+        return refuse(attribute, "");
     int narrow = (int)number;
     if (is_int(attribute))
         memcpy(value, &narrow, sizeof narrow);
@@ -252,25 +265,73 @@ poolError_t sp_attributes_get(struct sp_pool *pool, enum poolMemPoolAttr attribu
 poolError_t sp_attributes_set(struct sp_pool *pool, enum poolMemPoolAttr attribute,
                               const void *value) {
     const struct attribute *entry = find(attribute);
+    enum sp_statistic statistic = sp_statistic_of(attribute);
+    if (!value)
+        return refuse(attribute, "can't be set: value is null");
     if (entry && entry->write)
         return entry->write(pool, value_at(attribute, value));
     if (entry && entry->field != NO_FIELD && !entry->is_figure) {
         store(pool, entry, value_at(attribute, value));
         return poolSuccess;
     }
-    if (entry && entry->reset) {
-        if (value_at(attribute, value) != 0)
-            return sp_fail(poolErrorInvalidValue, "a high figure can only be set to 0");
-        entry->reset(pool);
-        return poolSuccess;
-    }
-    enum sp_statistic statistic = sp_statistic_of(attribute);
-    if (statistic == SP_STATISTIC_COUNT)
-        return sp_fail(poolErrorInvalidValue, "%d is not a pool attribute that can be set",
-                       (int)attribute);
+    if (!(entry && entry->reset) && statistic == SP_STATISTIC_COUNT)
+        return refuse(attribute, "is read only");
     if (value_at(attribute, value) != 0)
-        return sp_fail(poolErrorInvalidValue, "a statistic can only be set to 0");
+        return refuse(attribute, "can only be set to 0");
     // Counting anew begins at what has been counted.
-    sp_store_relaxed(&pool->statistics[statistic], 0 - sp_statistic_of_lanes(pool, statistic));
+    if (entry)
+        entry->reset(pool);
+    else
+        sp_store_relaxed(&pool->statistics[statistic], 0 - sp_statistic_of_lanes(pool, statistic));
     return poolSuccess;
+}
+
+// ------------------------------------------------------------------------------ the environment's
+
+// What was told of the settings of STREAMPOOL_POOL, and which were for a pool that there was, by a
+// bit for each. The last bit is that of all further ones.
+static _Atomic uint64_t told_of, was_for_some;
+
+static uint64_t next(uint64_t bit) {
+    return bit << 1 ? bit << 1 : bit;
+}
+
+static void ignore(const char *text, uint64_t bit, const char *why) {
+    if (!(atomic_fetch_or(&told_of, bit) & bit))
+        sp_log_write("STREAMPOOL_POOL: '%s' is ignored: %s", text, why);
+}
+
+static void apply(struct sp_pool *pool, const char *text, uint64_t bit,
+                  const struct sp_option_setting *setting) {
+    int narrow = (int)setting->value;
+    const void *value = setting->is_int ? (const void *)&narrow : (const void *)&setting->value;
+    atomic_fetch_or(&was_for_some, bit);
+    if (sp_attributes_set(pool, setting->attribute, value) != poolSuccess)
+        ignore(text, bit, sp_fail_detail());
+}
+
+void sp_attributes_preset(struct sp_pool *pool, const char *name) {
+    const char *list = sp_options()->pool, *why;
+    char text[SP_SETTING_TEXT];
+    struct sp_option_setting setting;
+    poolError_t unread = sp_fail_unread();
+    for (uint64_t bit = 1; list && *list; bit = next(bit)) {
+        if (!sp_options_next_setting(&list, text))
+            ignore(text, bit, "it is too long");
+        else if (*text && (why = sp_options_read_setting(text, &setting)))
+            ignore(text, bit, why);
+        else if (*text && strcmp(setting.pool, name) == 0)
+            apply(pool, text, bit, &setting);
+    }
+    sp_fail_set_unread(unread);
+}
+
+void sp_attributes_tell_unused(void) {
+    const char *list = sp_options()->pool;
+    char text[SP_SETTING_TEXT];
+    struct sp_option_setting setting;
+    for (uint64_t bit = 1; list && *list; bit = next(bit))
+        if (sp_options_next_setting(&list, text) && !sp_options_read_setting(text, &setting) &&
+            *setting.pool && !(atomic_load(&was_for_some) & bit))
+            ignore(text, bit, "no pool had this name");
 }

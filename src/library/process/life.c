@@ -18,6 +18,7 @@
 #include "supply/growth.h"
 #include "supply/trim.h"
 #include "tell/explain.h"
+#include "tell/name.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -154,6 +155,7 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
     sp_store_relaxed(&pool->lanes.offers, NULL);
     atomic_store(&pool->lanes.lazy_next, 0);
     sp_explain_init(pool);
+    sp_name_init(pool);
     sp_list_init(&pool->listing.link);
     sp_list_init(&pool->listing.holds);
     sp_list_init(&pool->given_up.due);

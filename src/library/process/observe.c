@@ -3,9 +3,7 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "base/thread.h"
-#include "region/collect.h"
-#include "region/device.h"
-#include "tell/tell.h"
+#include "process/attributes.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -16,22 +14,82 @@ _Atomic bool sp_observe_on;
 
 static const struct sp_observe_table *observer; // written before the flag
 
+// ------------------------------------------------------------------------------------- in words
+
+static void print_pool(const struct sp_tell_pool *told, void *out) {
+    sp_tell_print_visited(told, out);
+}
+
+static bool visit_pools(enum sp_observe_when when,
+                        void (*visit)(const struct sp_tell_pool *pool, void *data), void *data) {
+    return sp_tell_visit(when == SP_OBSERVE_AT_END ? SP_TELL_COLLECTED : SP_TELL_GAUGES, visit,
+                         data);
+}
+
+static void print_pools(FILE *out, enum sp_observe_when when) {
+    fprintf(out, "streampool: summary of process %ld\n", (long)getpid());
+    if (!visit_pools(when, print_pool, out))
+        fputs("streampool: the rest can't be read: the process ended inside a call\n", out);
+}
+
+static void print_live(FILE *out, const struct sp_observe_figures *live,
+                       enum sp_observe_when when) {
+    fprintf(out, "streampool: %s: %" PRIu64 " block%s of %s together; %s at most at once\n",
+            when == SP_OBSERVE_AT_END ? "never freed" : "not freed yet", live->blocks,
+            live->blocks == 1 ? "" : "s", sp_tell_bytes(live->bytes).text,
+            sp_tell_bytes(live->bytes_high).text);
+    if (live->unnoted > 0)
+        fprintf(out, "streampool: %" PRIu64 " blocks aren't in these figures: no host memory\n",
+                live->unnoted);
+}
+
+// ---------------------------------------------------------------------------------- begin and end
+
 void sp_observe_begin(void) {
     static struct sp_observe_host host = {
         .stamp = SP_OBSERVE_STAMP(host),
         .log = sp_log_write,
         .thread_number = sp_thread_number,
         .thread_is_first_time = sp_thread_is_first_time,
+        .thread_start = sp_thread_start,
+        .visit_pools = visit_pools,
+        .print_pools = print_pools,
+        .print_live = print_live,
     };
-    const struct sp_options *asked = sp_options();
-    if (!asked->stats && !asked->leaks && !asked->trace)
+    const struct sp_options *options = sp_options();
+    const struct sp_observe_asked asked = {
+        .stats = options->stats,
+        .stats_signal = options->stats_signal,
+        .leaks = options->leaks,
+        .stacks = options->leaks ? options->stacks : 0,
+        .trace = options->trace,
+    };
+    if (!asked.stats && !asked.stats_signal && !asked.leaks && !asked.trace)
         return;
     host.lock_hook = sp_lock_hook();
     observer = sp_observe_load(&host);
     if (!observer)
         return;
-    observer->begin(asked->trace, asked->leaks ? asked->stacks : 0);
+    observer->begin(&asked);
     sp_store_release(&sp_observe_on, true);
+}
+
+// A destructor runs behind the program's own and its handlers of atexit(), so that what they free
+// counts as freed. It calls no driver. A forked child writes nothing.
+__attribute__((destructor)) static void end_observing(void) {
+    if (!sp_observe_is_on() || sp_fork_is_child())
+        return;
+    SP_UNCANCELLED;
+    sigset_t pipe; // a reader of standard error that has gone is no reason to end otherwise
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe, NULL);
+    sp_store_relaxed(&sp_observe_on, false);
+    if (!observer->end())
+        return;
+    observer->tell();
+    if (sp_options()->stats)
+        sp_attributes_tell_unused();
 }
 
 bool sp_observe_take_turn(void) {
@@ -58,7 +116,7 @@ static const struct sp_observe_stream *facts_of(const struct sp_stream *stream,
     *facts = (struct sp_observe_stream){
         .slot = stream->slot,
         .first = stream->first,
-        .id = sp_stream_word(stream, 0),
+        .id = sp_stream_id(stream),
         .context_id = sp_load_relaxed(&stream->context_id),
         .has_id = stream->identified,
         .is_default = stream->is_default,
@@ -111,57 +169,4 @@ uint64_t sp_observe_destroying(const struct sp_stream *stream) {
 void sp_observe_destroyed(const struct sp_stream *stream, uint64_t number) {
     if (stream && sp_observe_is_on())
         observer->destroyed(stream->slot, number);
-}
-
-// ------------------------------------------------------------------------------ the process's end
-
-// Pools that were never used have nothing to tell, and destroyed ones are in their sum.
-static void print_summary(FILE *out) {
-    fprintf(out, "streampool: summary of process %ld\n", (long)getpid());
-    for (struct sp_device *device = NULL; (device = sp_device_next(device));) {
-        sp_lock_acquire(&device->lock);
-        SP_LIST_FOR_EACH_OF(struct sp_pool, pool, listing.link, &device->pools) {
-            if (!sp_load_relaxed(&pool->destroyed) && sp_load_relaxed(&pool->reserved_high) > 0) {
-                sp_collect_all(pool);
-                sp_tell_print(pool, out);
-            }
-        }
-        sp_lock_release(&device->lock);
-    }
-    sp_tell_print_destroyed(out);
-}
-
-// A destructor runs behind the program's own and its handlers of atexit(), so that what they free
-// counts as freed. It calls no driver. A forked child writes nothing.
-//
-// Where a thread that won't go on holds what the observer's end takes, nothing of the observer may
-// be called any more.
-__attribute__((destructor)) static void print_at_exit(void) {
-    if (!sp_observe_is_on() || sp_fork_is_child())
-        return;
-    SP_UNCANCELLED;
-    const struct sp_options *asked = sp_options();
-    struct sp_observe_figures live;
-    sigset_t pipe; // a reader of standard error that has gone is no reason to end otherwise
-    sigemptyset(&pipe);
-    sigaddset(&pipe, SIGPIPE);
-    pthread_sigmask(SIG_BLOCK, &pipe, NULL);
-    sp_store_relaxed(&sp_observe_on, false);
-    if (!observer->end())
-        return;
-    if (asked->stats)
-        print_summary(stderr);
-    if (asked->stats || asked->leaks) {
-        observer->read(&live);
-        fprintf(stderr,
-                "streampool: never freed: %" PRIu64 " block%s of %s together; %s at most at once\n",
-                live.blocks, live.blocks == 1 ? "" : "s", sp_tell_bytes(live.bytes).text,
-                sp_tell_bytes(live.bytes_high).text);
-        if (live.unnoted > 0)
-            fprintf(stderr,
-                    "streampool: %" PRIu64 " blocks aren't in these figures: no host memory\n",
-                    live.unnoted);
-    }
-    if (asked->leaks)
-        observer->print_leaks(stderr);
 }

@@ -7,11 +7,9 @@
 #ifndef STREAMPOOL_PROCESS_OBSERVE_TABLE_H
 #define STREAMPOOL_PROCESS_OBSERVE_TABLE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <streampool/streampool.h>
+#include "tell/tell.h"
+
+#include <pthread.h>
 #include <string.h>
 
 struct sp_observe_stamp {
@@ -19,6 +17,8 @@ struct sp_observe_stamp {
     uint32_t size;
     uint32_t stream_size;  // of struct sp_observe_stream
     uint32_t figures_size; // of struct sp_observe_figures
+    uint32_t pool_size;    // of struct sp_tell_pool
+    uint32_t asked_size;   // of struct sp_observe_asked
     uint32_t actions;      // SP_OBSERVE_ACTION_COUNT
 };
 
@@ -28,9 +28,24 @@ struct sp_observe_stamp {
 #define SP_OBSERVE_STAMP_OF(size)                                                                  \
     {                                                                                              \
         SP_OBSERVE_RELEASE, size, sizeof(struct sp_observe_stream),                                \
-            sizeof(struct sp_observe_figures), SP_OBSERVE_ACTION_COUNT                             \
+            sizeof(struct sp_observe_figures), sizeof(struct sp_tell_pool),                        \
+            sizeof(struct sp_observe_asked), SP_OBSERVE_ACTION_COUNT                               \
     }
 #define SP_OBSERVE_STAMP(table) SP_OBSERVE_STAMP_OF(sizeof(table))
+
+// What the environment asks for; base/options.h says what each is.
+struct sp_observe_asked {
+    const char *stats;
+    bool stats_signal;
+    bool leaks;
+    int stacks;
+    const char *trace;
+};
+
+// When the observer writes.
+enum sp_observe_when { SP_OBSERVE_AT_END, SP_OBSERVE_AT_SIGNAL };
+
+struct sp_observe_figures;
 
 // The library gives this to the observer.
 struct sp_observe_host {
@@ -39,6 +54,13 @@ struct sp_observe_host {
     uint64_t (*thread_number)(void);                                            // base/thread.h
     bool (*thread_is_first_time)(void);
     void (*lock_hook)(int contended); // base/lock.h; null for none
+    bool (*thread_start)(pthread_t *thread, void *(*run)(void *), void *argument);
+    // As sp_tell_visit() of tell/tell.h, with the gauges. At a signal nothing is moved for these.
+    bool (*visit_pools)(enum sp_observe_when when,
+                        void (*visit)(const struct sp_tell_pool *pool, void *data), void *data);
+    // Prints what each pool did, and a line about the blocks that the program has not freed.
+    void (*print_pools)(FILE *out, enum sp_observe_when when);
+    void (*print_live)(FILE *out, const struct sp_observe_figures *live, enum sp_observe_when when);
 };
 
 // A stream, as a trace tells of it.
@@ -92,10 +114,12 @@ struct sp_live_block;
 // The observer does this for the library; process/observe.h says when. A stream may be null.
 struct sp_observe_table {
     struct sp_observe_stamp stamp;
-    // Called once, before all others. Records a trace if its name isn't null, and keeps so many
-    // stack frames of each allocation.
-    void (*begin)(const char *trace, int stacks);
+    // Called once, before all others. The texts stay.
+    void (*begin)(const struct sp_observe_asked *asked);
+    // Ends all notes. False where a thread that won't go on is inside of the observer: then none of
+    // its functions may be called any more. Else the next one writes what was asked for.
     bool (*end)(void);
+    void (*tell)(void);
 
     bool (*records)(void); // true while a trace is written
     bool (*take_turn)(void);
@@ -111,9 +135,6 @@ struct sp_observe_table {
                 const struct sp_observe_stream *stream);
     uint64_t (*number)(const struct sp_observe_stream *stream);
     void (*destroyed)(uint32_t slot, uint64_t number);
-
-    void (*read)(struct sp_observe_figures *figures);
-    void (*print_leaks)(FILE *out);
 };
 
 // True of the other side's stamp where it is the one that this side has for a table of the size.

@@ -54,7 +54,9 @@ enum {
 // one as long as it is.
 poolError_t sp_promises_change(struct sp_pool *pool, int promises) {
     if (promises & ~ALL_PROMISES)
-        return sp_fail(poolErrorInvalidValue, "%#x is not a combination of poolStreamPromise",
+        return sp_fail(poolErrorInvalidValue,
+                       "poolMemPoolAttrStreamPromises can't be %#x, which is no combination of "
+                       "poolStreamPromise",
                        promises);
     int changed = (sp_pool_promises(pool) ^ promises) & CACHED_BY;
     sp_ask_and_close_lanes(pool);

@@ -7,6 +7,7 @@
 #include "process/given_up.h"
 #include "process/life.h"
 #include "process/observe.h"
+#include "tell/name.h"
 
 _Atomic bool sp_runtime_started;
 _Atomic bool sp_runtime_plain;
@@ -69,37 +70,6 @@ poolError_t sp_runtime_driver_version(int *version) {
 
 // ----------------------------------------------------------------------------------------- devices
 
-static _Atomic bool told; // what is wrong with the option STREAMPOOL_POOL
-
-static void ignore_preset(const char *setting, const char *why) {
-    if (!sp_load_relaxed(&told))
-        sp_log_write("STREAMPOOL_POOL: '%s' is ignored: %s", setting, why);
-}
-
-// Sets the attributes that STREAMPOOL_POOL names in a new default pool. A setting that can't be
-// read, or that the pool refuses, is named on standard error once in the process, and the others
-// are made. The program's call doesn't fail.
-static void apply_presets(struct sp_pool *pool) {
-    const char *list = sp_options()->pool, *why;
-    char text[SP_SETTING_TEXT];
-    struct sp_option_setting setting;
-    poolError_t unread = sp_fail_unread();
-    while (list && *list) {
-        if (!sp_options_next_setting(&list, text)) {
-            ignore_preset(text, "it is too long");
-        } else if (*text && (why = sp_options_read_setting(text, &setting))) {
-            ignore_preset(text, why);
-        } else if (*text) {
-            int narrow = (int)setting.value;
-            const void *value = setting.is_int ? (void *)&narrow : (void *)&setting.value;
-            if (sp_attributes_set(pool, setting.attribute, value) != poolSuccess)
-                ignore_preset(text, sp_fail_detail());
-        }
-    }
-    sp_fail_set_unread(unread);
-    sp_store_relaxed(&told, true);
-}
-
 static poolError_t open_locked(struct sp_device *device, int ordinal) {
     if (sp_load_relaxed(&device->open))
         return poolSuccess;
@@ -123,7 +93,8 @@ static poolError_t open_locked(struct sp_device *device, int ordinal) {
     poolError_t error = sp_life_create(device, &props, &device->default_pool);
     if (error != poolSuccess)
         return error;
-    apply_presets(device->default_pool);
+    sp_attributes_preset(device->default_pool, "");
+    sp_attributes_preset(device->default_pool, sp_name_of(device->default_pool).text);
     sp_store_release(&device->current, device->default_pool);
     sp_store_release(&device->open, true);
     return poolSuccess;

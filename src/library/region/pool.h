@@ -211,6 +211,10 @@ struct sp_pool {
 
     struct sp_attributes attributes; // written rarely, by any thread
 
+    // For tell/name.h, whose lock guards the name: "" where the program gave none.
+    _Atomic uint32_t number; // of a default pool 0
+    char name[STREAMPOOL_NAME_BYTES];
+
     _Alignas(64) _Atomic uint64_t statistics[SP_STATISTIC_COUNT];
 
     _Alignas(64) struct sp_figures figures;

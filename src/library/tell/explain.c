@@ -5,9 +5,12 @@
 #include "base/thread.h"
 #include "region/figures.h"
 #include "region/segment.h"
+#include "tell/name.h"
 #include "tell/shortage.h"
 #include "tell/text.h"
 #include "tell/walk.h"
+
+#include <string.h>
 
 // To its chain such a block is taken, or at home stitched.
 static void add_listed(void *context, const struct sp_block *block) {
@@ -64,6 +67,12 @@ static void add_other_kind(void *context, const struct sp_block *block) {
     growth->otherKinds += sp_free_extents_is_free(block) ? block->size : 0;
 }
 
+static void note_stream(const struct sp_stream *stream, CUstream *handle, uint64_t *id) {
+    bool is_there = stream && !sp_load_relaxed(&stream->gone);
+    *handle = is_there ? sp_stream_proper_handle(sp_stream_handle_now(stream)) : NULL;
+    *id = is_there ? sp_stream_id(stream) : 0;
+}
+
 static void note_free_locked(const struct sp_request *request) {
     static const struct sp_walk_visitor tallies = {.piece = add_piece, .extent = add_extent};
     static const struct sp_walk_visitor others = {.block = add_other_kind};
@@ -85,9 +94,9 @@ static void note_free_locked(const struct sp_request *request) {
     sp_shortage_add_room(&pending, request, pool, own, SP_PENDING);
     sp_shortage_add_room(&unfenced, request, pool, own, SP_UNFENCED);
     growth->largestPiece = here.largest;
-    growth->pendingStream = pending.most ? sp_stream_handle_now(pending.most) : NULL;
+    note_stream(pending.most, &growth->pendingStream, &growth->pendingStreamId);
     growth->pendingStreamBytes = pending.most_bytes;
-    growth->unfencedStream = unfenced.most ? sp_stream_handle_now(unfenced.most) : NULL;
+    note_stream(unfenced.most, &growth->unfencedStream, &growth->unfencedStreamId);
     growth->unfencedStreamBytes = unfenced.most_bytes;
 }
 
@@ -136,7 +145,9 @@ void sp_explain_complete(const struct sp_request *request, bool asked_driver) {
     struct poolMemPoolGrowth *growth = request->watched;
     growth->structSize = sizeof *growth;
     growth->pool = sp_load_relaxed(&request->pool->handle);
-    growth->stream = sp_stream_handle_now(request->lane->stream);
+    note_stream(request->lane->stream, &growth->stream, &growth->streamId);
+    const struct sp_name name = sp_name_of(request->pool);
+    memcpy(growth->poolName, name.text, sizeof growth->poolName);
     growth->kind = kinds[request->kind];
     growth->wanted = request->size;
     growth->askedDriver = asked_driver;
@@ -147,6 +158,7 @@ void sp_explain_complete(const struct sp_request *request, bool asked_driver) {
     growth->afterWaits = request->bound == SP_BOUND_PASSED;
     if (request->kind != SP_REGION_LARGE)
         growth->remap = poolGrowthRemapWrongKind;
+    growth->cause = sp_text_cause(growth);
 }
 
 // ----------------------------------------------------------------------------------------- telling

@@ -3,6 +3,7 @@
 #include "base/number.h"
 #include "base/options.h"
 #include "base/thread.h"
+#include "region/collect.h"
 #include "region/device.h"
 #include "region/figures.h"
 #include "tell/statistic.h"
@@ -10,28 +11,35 @@
 #include <inttypes.h>
 
 static _Atomic bool keeps_destroyed;
-static struct sp_lock lock;              // guards `destroyed`
-static struct sp_tell_pool destroyed[2]; // those that never had memory, and the others
+static struct sp_lock lock; // guards `destroyed`
+static struct sp_tell_pool destroyed = {.kind = SP_TELL_DESTROYED, .device = -1};
 
-struct sp_tell_pool sp_tell_read(struct sp_pool *pool) {
+// Of several threads the figure may be a bound that is above what there was (region/figures.h), but
+// the program can't have used more than the pool had.
+static uint64_t used_high(const struct sp_tell_pool *told, const struct sp_pool *pool) {
+    uint64_t high = sp_load_relaxed(&pool->figures.used_high);
+    return sp_min(high, sp_max(told->reserved_high, told->used));
+}
+
+static struct sp_tell_pool read_pool(struct sp_pool *pool, enum sp_tell_depth depth) {
     struct sp_tell_pool told = {
         .kind = pool == pool->device->default_pool ? SP_TELL_DEFAULT : SP_TELL_OTHER,
+        .name = sp_name_of(pool),
         .device = pool->device->vmm.ordinal,
         .count = 1,
-        .used_high = sp_load_relaxed(&pool->figures.used_high),
+        .used = sp_figures_used(pool),
+        .reserved = sp_load_relaxed(&pool->reserved),
         .reserved_high = sp_load_relaxed(&pool->reserved_high),
     };
-    for (size_t i = 0; i < SP_TELL_STATISTICS; i++)
-        sp_statistic_read(pool, sp_statistic_entries[i].attribute, &told.statistics[i]);
+    size_t count = depth == SP_TELL_COUNTS ? SP_TELL_STATISTICS : SP_TELL_FIGURES;
+    told.used_high = used_high(&told, pool);
+    for (size_t i = 0; i < count; i++)
+        sp_statistic_read(pool, sp_statistic_entries[i].attribute, &told.figures[i]);
     return told;
 }
 
-void sp_tell_add(struct sp_tell_pool *sum, const struct sp_tell_pool *pool) {
-    sum->count += pool->count;
-    sp_raise(&sum->used_high, pool->used_high);
-    sp_raise(&sum->reserved_high, pool->reserved_high);
-    for (size_t i = 0; i < SP_TELL_STATISTICS; i++)
-        sum->statistics[i] += pool->statistics[i];
+static bool was_used(const struct sp_tell_pool *told) {
+    return told->reserved_high > 0 || told->figures[SP_TELL_Failures] > 0;
 }
 
 void sp_tell_keep_destroyed(void) {
@@ -39,40 +47,60 @@ void sp_tell_keep_destroyed(void) {
 }
 
 bool sp_tell_keeps_destroyed(void) {
-    return sp_load_relaxed(&keeps_destroyed) || sp_options()->stats;
+    return sp_load_relaxed(&keeps_destroyed) || sp_options()->stats || sp_options()->stats_signal;
 }
 
 void sp_tell_note_destroyed(struct sp_pool *pool) {
-    struct sp_tell_pool told = sp_tell_read(pool);
+    struct sp_tell_pool told = read_pool(pool, SP_TELL_COUNTS);
+    if (!was_used(&told))
+        return;
     sp_lock_acquire(&lock);
-    sp_tell_add(&destroyed[told.reserved_high > 0], &told);
+    destroyed.count++;
+    sp_raise(&destroyed.used_high, told.used_high);
+    sp_raise(&destroyed.reserved_high, told.reserved_high);
+    for (size_t i = 0; i < SP_TELL_STATISTICS; i++)
+        destroyed.figures[i] += told.figures[i];
     sp_lock_release(&lock);
 }
 
-bool sp_tell_visit(void (*visit)(const struct sp_tell_pool *pool, void *data), void *data) {
+// Whoever reads a pool takes its locks, and what the process's end has interrupted may hold them.
+static bool can_be_read(struct sp_pool *pool) {
+    if (!sp_lock_try_for(&pool->map_lock, SP_SECOND))
+        return false;
+    bool is_free = sp_lock_try_for(&pool->lock, SP_SECOND);
+    if (is_free)
+        sp_lock_release(&pool->lock);
+    sp_lock_release(&pool->map_lock);
+    return is_free;
+}
+
+bool sp_tell_visit(enum sp_tell_depth depth,
+                   void (*visit)(const struct sp_tell_pool *pool, void *data), void *data) {
     struct sp_device *device = NULL;
     bool whole = true;
     while (whole && (device = sp_device_next(device))) {
         if (!sp_lock_try_for(&device->lock, SP_SECOND))
             return false;
         SP_LIST_FOR_EACH_OF(struct sp_pool, pool, listing.link, &device->pools) {
-            if (sp_load_relaxed(&pool->destroyed) || sp_load_relaxed(&pool->reserved_high) == 0)
+            if (sp_load_relaxed(&pool->destroyed))
                 continue;
-            whole = sp_lock_try_for(&pool->lock, SP_SECOND); // reading takes it
+            whole = can_be_read(pool);
             if (!whole)
                 break;
-            sp_lock_release(&pool->lock);
-            struct sp_tell_pool told = sp_tell_read(pool);
-            visit(&told, data);
+            if (depth == SP_TELL_COLLECTED)
+                sp_collect_all(pool);
+            struct sp_tell_pool told = read_pool(pool, depth);
+            if (was_used(&told))
+                visit(&told, data);
         }
         sp_lock_release(&device->lock);
     }
     if (!whole || !sp_lock_try_for(&lock, SP_SECOND))
         return false;
-    struct sp_tell_pool told = destroyed[1];
+    struct sp_tell_pool told = destroyed;
     sp_lock_release(&lock);
-    told.kind = SP_TELL_DESTROYED;
-    told.device = -1;
+    snprintf(told.name.text, sizeof told.name.text, "%" PRIu64 " destroyed pool%s", told.count,
+             told.count == 1 ? "" : "s");
     if (told.count > 0)
         visit(&told, data);
     return true;
@@ -100,50 +128,61 @@ static struct sp_tell_words nanoseconds(uint64_t number) {
     return in_units((double)number, 1000, units, sizeof units / sizeof units[0]);
 }
 
-static void print_figure(FILE *out, size_t index, uint64_t figure) {
-    const struct sp_statistic_entry *entry = &sp_statistic_entries[index];
-    if (figure != 0)
-        fprintf(out, "  %20" PRIu64 "  %s: %s\n", figure, entry->name, entry->text);
+static void print_times(FILE *out, const struct sp_tell_pool *told) {
+    static const struct {
+        size_t figure;
+        const char *words;
+    } times[] = {{SP_TELL_GrowthTime, "growth"},
+                 {SP_TELL_RemapTime, "remapping"},
+                 {SP_TELL_TrimTime, "trims"},
+                 {SP_TELL_ReaperTime, "the library's thread"}};
+    const char *before = "  driver time: ";
+    for (size_t i = 0; i < sizeof times / sizeof times[0]; i++) {
+        uint64_t time = told->figures[times[i].figure];
+        if (time == 0)
+            continue;
+        fprintf(out, "%s%s %s", before, times[i].words, nanoseconds(time).text);
+        before = ", ";
+    }
+    if (*before == ',')
+        fputc('\n', out);
 }
 
-static void print_statistics(FILE *out, const struct sp_tell_pool *told) {
-    fprintf(out, "  driver time: growth %s, remapping %s, trims %s, the library's thread %s\n",
-            nanoseconds(told->statistics[SP_TELL_GrowthTime]).text,
-            nanoseconds(told->statistics[SP_TELL_RemapTime]).text,
-            nanoseconds(told->statistics[SP_TELL_TrimTime]).text,
-            nanoseconds(told->statistics[SP_TELL_ReaperTime]).text);
-    for (size_t i = 0; i < SP_TELL_STATISTICS; i++)
-        print_figure(out, i, told->statistics[i]);
+static bool is_time(size_t figure) {
+    return figure == SP_TELL_GrowthTime || figure == SP_TELL_RemapTime ||
+           figure == SP_TELL_TrimTime || figure == SP_TELL_ReaperTime;
+}
+
+static void print_peaks(FILE *out, const struct sp_tell_pool *told) {
+    struct sp_tell_words reserved = sp_tell_bytes(told->reserved_high);
+    struct sp_tell_words used = sp_tell_bytes(told->used_high);
+    if (told->kind == SP_TELL_DESTROYED)
+        fprintf(out, "  reserved: %s at most in one of them\n  used: %s at most in one of them\n",
+                reserved.text, used.text);
+    else
+        fprintf(out, "  reserved: %s now, %s at most\n  used: %s now, %s at most\n",
+                sp_tell_bytes(told->reserved).text, reserved.text, sp_tell_bytes(told->used).text,
+                used.text);
+}
+
+// The time in the driver is told in units, and so not once more in nanoseconds.
+void sp_tell_print_visited(const struct sp_tell_pool *told, FILE *out) {
+    fprintf(out, "%s%s", told->name.text,
+            told->kind == SP_TELL_DESTROYED ? ", when they were destroyed" : "");
+    if (told->kind == SP_TELL_OTHER)
+        fprintf(out, " of device %d", told->device);
+    fputc('\n', out);
+    print_peaks(out, told);
+    print_times(out, told);
+    for (size_t i = 0; i < SP_TELL_FIGURES; i++)
+        if (told->figures[i] != 0 && !is_time(i))
+            fprintf(out, "  %20" PRIu64 "  %s: %s\n", told->figures[i],
+                    sp_statistic_entries[i].name, sp_statistic_entries[i].text);
 }
 
 bool sp_tell_print(struct sp_pool *pool, FILE *out) {
     SP_UNCANCELLED;
-    struct sp_tell_pool told = sp_tell_read(pool);
-    fprintf(out, "%s %p of device %d\n", told.kind == SP_TELL_DEFAULT ? "default pool" : "pool",
-            (void *)sp_load_relaxed(&pool->handle), told.device);
-    fprintf(out, "  reserved: %s now, %s at most\n",
-            sp_tell_bytes(sp_load_relaxed(&pool->reserved)).text,
-            sp_tell_bytes(told.reserved_high).text);
-    fprintf(out, "  used: %s now, %s at most\n", sp_tell_bytes(sp_figures_used(pool)).text,
-            sp_tell_bytes(told.used_high).text);
-    print_statistics(out, &told);
-    for (size_t i = SP_TELL_STATISTICS; sp_statistic_entries[i].name; i++) {
-        uint64_t figure = 0;
-        sp_statistic_read(pool, sp_statistic_entries[i].attribute, &figure);
-        print_figure(out, i, figure);
-    }
+    struct sp_tell_pool told = read_pool(pool, SP_TELL_GAUGES);
+    sp_tell_print_visited(&told, out);
     return fflush(out) == 0 && !ferror(out);
-}
-
-void sp_tell_print_destroyed(FILE *out) {
-    sp_lock_acquire(&lock);
-    struct sp_tell_pool sum = destroyed[0];
-    sp_tell_add(&sum, &destroyed[1]);
-    sp_lock_release(&lock);
-    if (sum.count == 0)
-        return;
-    fprintf(out, "%" PRIu64 " destroyed pools, when they were destroyed\n", sum.count);
-    fprintf(out, "  reserved: %s at most in one of them\n", sp_tell_bytes(sum.reserved_high).text);
-    fprintf(out, "  used: %s at most in one of them\n", sp_tell_bytes(sum.used_high).text);
-    print_statistics(out, &sum);
 }

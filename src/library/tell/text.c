@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <streampool/lists.h>
 #include <string.h>
 
 void sp_text_add(struct sp_text *text, const char *format, ...) {
@@ -28,31 +29,112 @@ struct sp_words sp_text_bytes(uint64_t bytes) {
     return words;
 }
 
-struct sp_words sp_text_stream(const struct sp_stream *stream) {
+static const char *default_stream(CUstream handle) {
+    return handle == CU_STREAM_PER_THREAD ? "a per-thread default stream"
+           : handle == CU_STREAM_LEGACY   ? "the legacy stream"
+                                          : NULL;
+}
+
+// Others are called by the driver's id, which no two of them have in a process, and by the handle.
+static struct sp_words stream_words(CUstream handle, uint64_t id, const char *where) {
     struct sp_words words;
-    const char *where =
-        sp_context_is_current(stream->context, stream->context_id) ? "" : " of another context";
-    CUstream handle = sp_stream_handle_now(stream);
-    const char *kind = handle == CU_STREAM_PER_THREAD   ? "a per-thread default stream"
-                       : sp_stream_is_legacy(handle)    ? "the legacy stream"
-                       : sp_load_relaxed(&stream->gone) ? "a stream that was destroyed"
-                                                        : NULL;
-    if (kind)
-        snprintf(words.text, sizeof words.text, "%s%s", kind, where);
+    if (!handle || default_stream(handle))
+        snprintf(words.text, sizeof words.text, "%s%s",
+                 handle ? default_stream(handle) : "a stream that is gone", where);
+    else if (id > 0)
+        snprintf(words.text, sizeof words.text, "stream %" PRIu64 " (%p)%s", id, (void *)handle,
+                 where);
     else
         snprintf(words.text, sizeof words.text, "stream %p%s", (void *)handle, where);
     return words;
 }
 
+struct sp_words sp_text_stream(const struct sp_stream *stream) {
+    CUstream handle = sp_stream_proper_handle(sp_stream_handle_now(stream));
+    bool is_gone = !default_stream(handle) && sp_load_relaxed(&stream->gone);
+    bool is_near = sp_context_is_current(stream->context, stream->context_id);
+    return stream_words(is_gone ? NULL : handle, sp_stream_id(stream),
+                        is_near ? "" : " of another context");
+}
+
+// ------------------------------------------------------------------------------------------
+// growths
+
 static double mib(uint64_t bytes) {
     return (double)bytes / (double)(1 << 20);
 }
 
-static void say_stream(struct sp_text *text, CUstream stream, uint64_t bytes) {
-    if (bytes > 0 && stream)
-        sp_text_add(text, " (%.1f of stream %p)", mib(bytes), (void *)stream);
-    else if (bytes > 0)
-        sp_text_add(text, " (%.1f of a stream that is gone)", mib(bytes));
+#define ONE(name, text) +1
+enum { CAUSES = 0 STREAMPOOL_GROWTH_CAUSES(ONE) };
+#undef ONE
+
+// What is free by what kept it from being used, but for what the block has of it. Returns the sum.
+static uint64_t read_causes(const struct poolMemPoolGrowth *growth, uint64_t bytes[CAUSES]) {
+    uint64_t whole = sp_min(growth->freeWhole, growth->fromFree), sum = 0;
+    uint64_t pinned = sp_min(growth->freePinned, growth->fromFree - whole);
+    bytes[poolGrowthCauseNeed] = 0;
+    bytes[poolGrowthCausePending] =
+        growth->pendingWhole + growth->pendingPinned + growth->listedPending;
+    bytes[poolGrowthCauseUnfenced] = growth->unfencedWhole + growth->unfencedPinned;
+    bytes[poolGrowthCauseBesidePending] = growth->freeBesidePending;
+    bytes[poolGrowthCausePinned] = growth->freePinned - pinned;
+    bytes[poolGrowthCausePieces] = growth->freeWhole - whole;
+    bytes[poolGrowthCauseListed] = growth->listedFree;
+    bytes[poolGrowthCauseOtherKinds] = growth->otherKinds;
+    for (int i = 0; i < CAUSES; i++)
+        sum += bytes[i];
+    return sum;
+}
+
+enum poolGrowthCause sp_text_cause(const struct poolMemPoolGrowth *growth) {
+    uint64_t bytes[CAUSES];
+    int most = poolGrowthCauseNeed;
+    if (read_causes(growth, bytes) >= sp_excess(growth->wanted, growth->fromFree))
+        for (int i = 0; i < CAUSES; i++)
+            most = bytes[i] > bytes[most] ? i : most;
+    return (enum poolGrowthCause)most;
+}
+
+// Says the figure where it isn't 0, as all others are rounded.
+static void say_figure(struct sp_text *text, const char *before, uint64_t bytes,
+                       const char *behind) {
+    if (mib(bytes) >= 0.05)
+        sp_text_add(text, "%s%.1f%s", before, mib(bytes), behind);
+}
+
+static void say_cause(struct sp_text *text, const struct poolMemPoolGrowth *growth, int cause,
+                      uint64_t bytes, const char *before, const char *between) {
+    static const char *const words[] = {
+#define WORDS(name, text) text,
+        STREAMPOOL_GROWTH_CAUSES(WORDS)
+#undef WORDS
+    };
+    bool pending = cause == poolGrowthCausePending, unfenced = cause == poolGrowthCauseUnfenced;
+    if (mib(bytes) < 0.05)
+        return;
+    sp_text_add(text, "%s%.1f%s%s", before, mib(bytes), between, words[cause]);
+    uint64_t most = pending    ? growth->pendingStreamBytes
+                    : unfenced ? growth->unfencedStreamBytes
+                               : 0;
+    CUstream stream = pending ? growth->pendingStream : growth->unfencedStream;
+    uint64_t id = pending ? growth->pendingStreamId : growth->unfencedStreamId;
+    if (most > 0)
+        sp_text_add(text, " (%.1f of %s)", mib(most), stream_words(stream, id, "").text);
+}
+
+// The cause that counts comes first, and then what else is free.
+static void say_causes(struct sp_text *text, const struct poolMemPoolGrowth *growth) {
+    uint64_t bytes[CAUSES];
+    int first = (int)sp_text_cause(growth);
+    read_causes(growth, bytes);
+    if (first == poolGrowthCauseNeed)
+        sp_text_add(text, ": too little is free");
+    else
+        say_cause(text, growth, first, bytes[first], ": ", " MiB are free, but ");
+    for (int i = 0; i < CAUSES; i++)
+        if (i != first)
+            say_cause(text, growth, i, bytes[i], "; ", " ");
+    say_figure(text, "; largest piece ", growth->largestPiece, "");
 }
 
 static void say_remap(struct sp_text *text, const struct poolMemPoolGrowth *growth) {
@@ -82,26 +164,16 @@ void sp_text_growth(struct sp_text *text, const struct poolMemPoolGrowth *growth
     const char *kind = growth->kind == poolGrowthPages   ? "pages"
                        : growth->kind == poolGrowthFixed ? "a fixed block"
                                                          : "a block";
-    sp_text_add(text, "pool %p grew by %.1f MiB in %" PRIu64 " extent%s to %.1f, for %s of %.1f",
-                (void *)growth->pool, mib(growth->mapped), growth->extents,
-                growth->extents == 1 ? "" : "s", mib(growth->reservedBefore + growth->mapped), kind,
-                mib(growth->wanted));
-    if (growth->fromFree > 0)
-        sp_text_add(text, " with %.1f of free memory", mib(growth->fromFree));
-    sp_text_add(text, " on stream %p; in use %.1f", (void *)growth->stream, mib(growth->used));
-    sp_text_add(text, "; free here: whole %.1f, pinned %.1f, beside pending %.1f, largest %.1f",
-                mib(growth->freeWhole), mib(growth->freePinned), mib(growth->freeBesidePending),
-                mib(growth->largestPiece));
-    sp_text_add(text, "; pending: whole %.1f, pinned %.1f", mib(growth->pendingWhole),
-                mib(growth->pendingPinned));
-    say_stream(text, growth->pendingStream, growth->pendingStreamBytes);
-    sp_text_add(text, "; unfenced: whole %.1f, pinned %.1f", mib(growth->unfencedWhole),
-                mib(growth->unfencedPinned));
-    say_stream(text, growth->unfencedStream, growth->unfencedStreamBytes);
-    sp_text_add(text, "; listed: here %.1f, pending %.1f", mib(growth->listedFree),
-                mib(growth->listedPending));
-    sp_text_add(text, "; other kinds %.1f, slack %.1f", mib(growth->otherKinds),
-                mib(growth->slack));
+    sp_text_add(text, "%.63s grew by %.1f MiB in %" PRIu64 " extent%s to %.1f",
+                *growth->poolName ? growth->poolName : "a pool", mib(growth->mapped),
+                growth->extents, growth->extents == 1 ? "" : "s",
+                mib(growth->reservedBefore + growth->mapped));
+    say_causes(text, growth);
+    sp_text_add(text, "; for %s of %.1f", kind, mib(growth->wanted));
+    say_figure(text, " with ", growth->fromFree, " of free memory");
+    sp_text_add(text, " on %s", stream_words(growth->stream, growth->streamId, "").text);
+    say_figure(text, "; in use ", growth->used, "");
+    say_figure(text, "; slack ", growth->slack, "");
     say_remap(text, growth);
     if (!growth->askedDriver)
         sp_text_add(text, "; driver not asked");

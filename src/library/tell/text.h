@@ -23,9 +23,12 @@ struct sp_words {
 // Returns an amount of memory with its unit: "512 bytes", "1.5 MiB".
 struct sp_words sp_text_bytes(uint64_t bytes);
 
-// Returns how a program knows the stream: by its handle, as a default stream, or as destroyed; and
-// that it is of another context than the current one.
+// Returns what people call the stream: as a default stream, by the driver's id and the handle, or
+// as one that is gone; and that it is of another context than the current one.
 struct sp_words sp_text_stream(const struct sp_stream *stream);
+
+// Returns why most of the memory that was free at a growth was not used.
+enum poolGrowthCause sp_text_cause(const struct poolMemPoolGrowth *growth);
 
 // Appends a growth in words, on one line without its end: for the log and for
 // poolMemPoolPrintGrowth. The struct may be longer or shorter than this version's: a program that

@@ -116,6 +116,77 @@ static void bools_are_read_in_their_usual_spellings(void **state) {
         assert_false(sp_options_parse(SP_OPTION_bool, neither[i], &value));
 }
 
+static void a_report_is_a_text_or_a_file(void **state) {
+    (void)state;
+    const char *report = "as it was";
+    assert_true(sp_options_parse(SP_OPTION_report, "yes", &report));
+    assert_string_equal(report, "");
+    assert_true(sp_options_parse(SP_OPTION_report, "0", &report));
+    assert_null(report);
+    assert_true(sp_options_parse(SP_OPTION_report, "json:a b.json", &report));
+    assert_string_equal(report, "a b.json");
+    static const char *const neither[] = {"", "json:", "json", "JSON:x", "file:x", "2"};
+    for (size_t i = 0; i < sizeof neither / sizeof neither[0]; i++)
+        assert_false(sp_options_parse(SP_OPTION_report, neither[i], &report));
+    assert_string_equal(report, "a b.json");
+}
+
+// --------------------------------------------------------------------------------- near names
+
+static const char *const colours[] = {"red", "green", "blue", "aquamarine", NULL};
+static const char *colour_at(size_t index) {
+    return colours[index];
+}
+
+static void the_nearest_name_has_most_of_the_letters(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *nearest;
+    } rows[] = {
+        {"greem", "green"},
+        {"GRENE", NULL},
+        {"reen", "green"},
+        {"bblue", "blue"},
+        {"aqamarin", "aquamarine"},
+        {"aquamxrxnx", "aquamarine"},
+        {"redd", "red"},
+        {"ed", NULL},
+        {"black", NULL},
+        {"", NULL},
+        {"green", "green"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const char *nearest = sp_options_nearest(rows[i].text, colour_at);
+        if (rows[i].nearest)
+            assert_string_equal(nearest ? nearest : "none", rows[i].nearest);
+        else
+            assert_null(nearest);
+    }
+}
+
+static void settings_name_pools_and_attributes(void **state) {
+    (void)state;
+    struct sp_option_setting setting;
+    assert_null(sp_options_read_setting("ReleaseThreshold=5", &setting));
+    assert_string_equal(setting.pool, "");
+    assert_null(sp_options_read_setting("a: b:poolMemPoolAttrReleaseDelay = 5", &setting));
+    assert_string_equal(setting.pool, "a: b");
+    assert_int_equal(setting.attribute, poolMemPoolAttrReleaseDelay);
+    assert_true(setting.value == 5 && !setting.is_int);
+    assert_null(sp_options_read_setting("pool 1:reaper=0", &setting));
+    assert_string_equal(setting.pool, "pool 1");
+    assert_true(setting.is_int);
+    assert_string_equal(sp_options_read_setting("x:RelaseTreshold=1", &setting),
+                        "no attribute has this name; did you mean ReleaseThreshold?");
+    assert_string_equal(
+        sp_options_read_setting("poolMemPoolReusFollowEventDependencies=1", &setting),
+        "no attribute has this name; did you mean ReuseFollowEventDependencies?");
+    assert_string_equal(sp_options_read_setting("x:=1", &setting), "no attribute has this name");
+    assert_string_equal(sp_options_read_setting("x:Reaper", &setting), "it is not NAME=NUMBER");
+    assert_string_equal(sp_options_read_setting("Reaper=x:1", &setting),
+                        "the value is a number, with K, M, G or T behind it, or max");
+}
+
 // Strings do not cross to the parent, so they are compared in the child.
 struct seen {
     bool driver_is_null;
@@ -211,6 +282,34 @@ static void a_malformed_value_is_named_when_no_log_is_wanted_too(void **state) {
     assert_non_null(strstr(outcome.errors, "streampool: STREAMPOOL_DRIVER_API=10.2 is ignored"));
 }
 
+static void a_name_that_nobody_knows_is_told_once_with_the_nearest(void **state) {
+    (void)state;
+    clear_environment();
+    setenv("STREAMPOOL_STATTS", "1", 1);
+    setenv("STREAMPOOL_QUITE_ANOTHER", "1", 1);
+    setenv("STREAMPOOLS", "1", 1);
+#define SET(name) setenv(name, "1", 1);
+    SP_FOREIGN_VARIABLES(SET)
+#undef SET
+    look_in_child();
+    const char *told = strstr(outcome.errors,
+                              "STREAMPOOL_STATTS is not known; did you mean "
+                              "STREAMPOOL_STATS?\n");
+    assert_non_null(told);
+    assert_null(strstr(told + sizeof "STREAMPOOL_STATTS", "STATTS"));
+    assert_non_null(strstr(outcome.errors, "STREAMPOOL_QUITE_ANOTHER is not known (the command "));
+    size_t count = 0;
+    for (const char *at = outcome.errors; (at = strstr(at, "not known")); at++)
+        count++;
+    assert_int_equal(count, 2);
+#define UNSET(name) unsetenv(name);
+    SP_FOREIGN_VARIABLES(UNSET)
+#undef UNSET
+    unsetenv("STREAMPOOL_STATTS");
+    unsetenv("STREAMPOOL_QUITE_ANOTHER");
+    unsetenv("STREAMPOOLS");
+}
+
 // ------------------------------------------------------------------------------ raised privileges
 
 #define LOOK "--look"
@@ -221,7 +320,9 @@ enum { LOOK_SECURE = 10, LOOK_READS = 11, LOOK_IS_PLAIN = 12 };
 static int look_with_privileges(void) {
     if (getauxval(AT_SECURE) == 0)
         return LOOK_IS_PLAIN;
-    return sp_options()->log || sp_options()->stats ? LOOK_READS : LOOK_SECURE;
+    const char *meant;
+    bool tells = sp_options_unknown(0, &meant);
+    return tells || sp_options()->log || sp_options()->stats ? LOOK_READS : LOOK_SECURE;
 }
 
 // Copies this program, for another user and with the set-uid bit. False where that can't be done.
@@ -259,8 +360,10 @@ static void a_program_with_raised_privileges_reads_nothing(void **state) {
     clear_environment();
     setenv("STREAMPOOL_LOG", "debug", 1);
     setenv("STREAMPOOL_STATS", "1", 1);
+    setenv("STREAMPOOL_STATTS", "1", 1);
     int status = copy_set_uid(path) ? run_and_wait(path) : LOOK_IS_PLAIN;
     unlink(path);
+    unsetenv("STREAMPOOL_STATTS");
     if (status == LOOK_IS_PLAIN)
         skip(); // only root can make such a program, and not in a folder mounted with nosuid
     assert_int_equal(status, LOOK_SECURE);
@@ -317,6 +420,10 @@ int main(int argc, char **argv) {
         cmocka_unit_test(texts_that_are_no_size_are_refused_and_write_nothing),
         cmocka_unit_test(ints_are_read_up_to_their_limits),
         cmocka_unit_test(bools_are_read_in_their_usual_spellings),
+        cmocka_unit_test(a_report_is_a_text_or_a_file),
+        cmocka_unit_test(the_nearest_name_has_most_of_the_letters),
+        cmocka_unit_test(settings_name_pools_and_attributes),
+        cmocka_unit_test(a_name_that_nobody_knows_is_told_once_with_the_nearest),
         cmocka_unit_test(what_is_not_set_has_its_default),
         cmocka_unit_test(an_empty_value_counts_as_not_set),
         cmocka_unit_test(the_environment_is_read_once),

@@ -239,6 +239,37 @@ static void an_attribute_that_there_is_not_is_invalid(void **state) {
     }
 }
 
+static void refuses_to_set(enum poolMemPoolAttr attribute, const void *value, const char *why) {
+    assert_int_equal(poolMemPoolSetAttribute(fixture_pool(), attribute, (void *)(uintptr_t)value),
+                     poolErrorInvalidValue);
+    assert_string_equal(poolGetLastErrorDetail(), why);
+}
+
+static void an_error_names_the_attribute(void **state) {
+    (void)state;
+    const uint64_t one = 1;
+    const int no_policy = 9, no_promise = 64;
+    refuses_to_set(poolMemPoolAttrUsedMemCurrent, &one,
+                   "poolMemPoolAttrUsedMemCurrent is read only");
+    refuses_to_set(poolMemPoolStatZombies, &one, "poolMemPoolStatZombies is read only");
+    refuses_to_set(poolMemPoolAttrUsedMemHigh, &one,
+                   "poolMemPoolAttrUsedMemHigh can only be set to 0");
+    refuses_to_set(poolMemPoolStatGrowths, &one, "poolMemPoolStatGrowths can only be set to 0");
+    refuses_to_set(poolMemPoolReuseAllowOpportunistic, NULL,
+                   "poolMemPoolReuseAllowOpportunistic can't be set: value is null");
+    refuses_to_set((enum poolMemPoolAttr)999, NULL, "999 is not a pool attribute");
+    refuses_to_set((enum poolMemPoolAttr)999, &one, "999 is not a pool attribute");
+    refuses_to_set(poolMemPoolAttrDefragmentation, &no_policy,
+                   "poolMemPoolAttrDefragmentation can't be 9, which is no policy");
+    refuses_to_set(poolMemPoolAttrStreamPromises, &no_promise,
+                   "poolMemPoolAttrStreamPromises can't be 0x40, which is no combination of "
+                   "poolStreamPromise");
+    assert_int_equal(poolMemPoolGetAttribute(fixture_pool(), poolMemPoolAttrReaper, NULL),
+                     poolErrorInvalidValue);
+    assert_string_equal(poolGetLastErrorDetail(),
+                        "poolMemPoolAttrReaper can't be read: value is null");
+}
+
 static void a_high_figure_keeps_the_peak_until_it_is_reset_to_the_current_one(void **state) {
     (void)state;
     poolMemPool_t pool = fixture_pool();
@@ -324,6 +355,7 @@ int main(void) {
         attribute_test(every_promise_can_be_made_and_nothing_else_is_one),
         attribute_test(what_is_read_only_can_not_be_written),
         attribute_test(an_attribute_that_there_is_not_is_invalid),
+        attribute_test(an_error_names_the_attribute),
         attribute_test(every_statistic_has_the_name_of_its_attribute_and_starts_at_0),
         attribute_test(a_statistic_can_only_be_set_to_0_and_then_counts_anew),
         attribute_test(a_high_figure_keeps_the_peak_until_it_is_reset_to_the_current_one),

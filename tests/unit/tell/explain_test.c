@@ -64,6 +64,12 @@ static uint64_t free_of(const struct poolMemPoolGrowth *growth) {
            growth->unfencedPinned + growth->listedFree + growth->listedPending + growth->otherKinds;
 }
 
+static uint64_t id_of(CUstream stream) {
+    unsigned long long id = 0;
+    assert_int_equal(sp_driver->cuStreamGetId(stream, &id), CUDA_SUCCESS);
+    return id;
+}
+
 // One growth was told, whose sum is right.
 static void told_once(void) {
     assert_int_equal(growths, 1);
@@ -90,6 +96,10 @@ static void a_growth_of_an_empty_pool_is_told_with_what_was_wanted(void **state)
     assert_int_equal(told.mapped, MIB(20));
     assert_int_equal(told.extents, 1);
     assert_int_equal(told.reservedBefore, 0);
+    assert_int_equal(told.cause, poolGrowthCauseNeed);
+    char name[STREAMPOOL_NAME_BYTES];
+    assert_int_equal(poolMemPoolGetName(pool, name, sizeof name), poolSuccess);
+    assert_string_equal(told.poolName, name);
     assert_int_equal(told.used + free_of(&told) + told.fromFree + told.largestPiece, 0);
     assert_int_equal(told.askedDriver, 1);
     assert_int_equal(told.mayWait, 1);
@@ -145,7 +155,10 @@ static void what_another_stream_s_work_may_use_is_pending(void **state) {
     assert_int_equal(told.pendingWhole, POOL / 2);
     assert_int_equal(free_of(&told), POOL / 2);
     assert_ptr_equal(told.pendingStream, a);
+    assert_int_equal(told.pendingStreamId, id_of(a));
+    assert_int_equal(told.streamId, id_of(b));
     assert_int_equal(told.pendingStreamBytes, POOL / 2);
+    assert_int_equal(told.cause, poolGrowthCausePending);
     assert_null(told.unfencedStream);
     assert_int_equal(told.remap, poolGrowthRemapNoPieces);
 }
@@ -609,6 +622,7 @@ static void says(const struct poolMemPoolGrowth *growth, const char *expected) {
 static const struct poolMemPoolGrowth example = {
     .structSize = sizeof example,
     .pool = (poolMemPool_t)0x10,
+    .poolName = "cache",
     .stream = (CUstream)0x20,
     .wanted = MIB(40),
     .fromFree = MIB(10),
@@ -617,7 +631,7 @@ static const struct poolMemPoolGrowth example = {
     .reservedBefore = MIB(100),
     .used = MIB(50),
     .freeWhole = MIB(1),
-    .freePinned = MIB(2),
+    .freePinned = MIB(12),
     .freeBesidePending = MIB(3),
     .pendingWhole = MIB(4),
     .pendingPinned = MIB(5),
@@ -629,20 +643,73 @@ static const struct poolMemPoolGrowth example = {
     .slack = KIB(256),
     .largestPiece = MIB(2),
     .pendingStream = (CUstream)0x30,
+    .pendingStreamId = 7,
     .pendingStreamBytes = MIB(3),
     .unfencedStreamBytes = MIB(2),
     .askedDriver = 1,
     .mayWait = 1,
 };
 
-static void a_growth_is_one_line_with_every_figure(void **state) {
+static void a_growth_is_one_line_that_begins_with_the_cause(void **state) {
     (void)state;
-    says(&example,
-         "pool 0x10 grew by 30.0 MiB in 3 extents to 130.0, for a block of 40.0 with 10.0 of free "
-         "memory on stream 0x20; in use 50.0; free here: whole 1.0, pinned 2.0, beside pending "
-         "3.0, largest 2.0; pending: whole 4.0, pinned 5.0 (3.0 of stream 0x30); unfenced: whole "
-         "6.0, pinned 7.0 (2.0 of a stream that is gone); listed: here 8.0, pending 9.0; other "
-         "kinds 1.5, slack 0.2; remapped beside new memory; waits come later\n");
+    says(
+        &example,
+        "cache grew by 30.0 MiB in 3 extents to 130.0: 18.0 MiB are free, but on other streams and "
+        "not yet complete (3.0 of stream 7 (0x30)); 13.0 on other streams with no event behind it "
+        "yet (2.0 of a stream that is gone); 3.0 beside memory that is not yet complete; 3.0 "
+        "beside blocks in use; 8.0 listed for blocks of the same size; 1.5 kept for blocks of "
+        "another kind; largest piece 2.0; for a block of 40.0 with 10.0 of free memory on stream "
+        "0x20; in use 50.0; slack 0.2; remapped beside new memory; waits come later\n");
+}
+
+static void what_is_0_is_left_out(void **state) {
+    (void)state;
+    const struct poolMemPoolGrowth growth = {.structSize = sizeof growth,
+                                             .stream = (CUstream)0x2,
+                                             .kind = poolGrowthPages,
+                                             .remap = poolGrowthRemapWrongKind,
+                                             .wanted = KIB(64),
+                                             .mapped = MIB(2),
+                                             .extents = 1,
+                                             .otherKinds = 100};
+    says(&growth,
+         "a pool grew by 2.0 MiB in 1 extent to 2.0: too little is free; for pages of 0.1 "
+         "on a per-thread default stream; not remapped: never of this kind; driver not "
+         "asked; no waits allowed\n");
+}
+
+// Each in its turn has most of what is free, or there is too little.
+static void the_cause_that_has_most_leads(void **state) {
+    (void)state;
+    static const struct {
+        size_t field;
+        const char *words;
+    } rows[] = {
+#define ROW(field, words) {offsetof(struct poolMemPoolGrowth, field), words}
+        ROW(pendingWhole, ": 90.0 MiB are free, but on other streams and not yet complete;"),
+        ROW(listedPending, ": 90.0 MiB are free, but on other streams and not yet complete;"),
+        ROW(unfencedPinned, ": 90.0 MiB are free, but on other streams with no event behind it"),
+        ROW(freeBesidePending, ": 90.0 MiB are free, but beside memory that is not yet complete;"),
+        ROW(freePinned, ": 90.0 MiB are free, but beside blocks in use;"),
+        ROW(freeWhole, ": 90.0 MiB are free, but in pieces;"),
+        ROW(listedFree, ": 90.0 MiB are free, but listed for blocks of the same size;"),
+        ROW(otherKinds, ": 90.0 MiB are free, but kept for blocks of another kind;"),
+#undef ROW
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct poolMemPoolGrowth growth = {
+            .structSize = sizeof growth, .wanted = MIB(91), .mapped = MIB(91)};
+        growth.freeWhole = growth.freePinned = growth.otherKinds = MIB(1) / 2;
+        const uint64_t most = MIB(90);
+        memcpy((char *)&growth + rows[i].field, &most, sizeof most);
+        says(&growth, rows[i].words);
+        growth.wanted = MIB(92);
+        says(&growth, " to 91.0: too little is free; ");
+        growth.fromFree = MIB(1) / 2;
+        growth.wanted = MIB(91) + growth.fromFree; // which the block has
+        bool is_whole = rows[i].field == offsetof(struct poolMemPoolGrowth, freeWhole);
+        says(&growth, is_whole ? ": too little is free; 0.5 beside" : "");
+    }
 }
 
 static void each_reason_has_its_words(void **state) {
@@ -673,9 +740,10 @@ static void each_reason_has_its_words(void **state) {
     says(&growth, "; driver not asked; no waits allowed; not all looked at; after a trim\n");
     growth.afterWaits = 1;
     says(&growth, "; driver not asked; no wait would do; not all looked at; after a trim\n");
-    says(&growth, "in 1 extent to 130.0, for pages of 40.0 on stream");
+    says(&growth, "in 1 extent to 130.0: 18.0 MiB are free, but on");
+    says(&growth, "; for pages of 40.0 on stream");
     growth.kind = poolGrowthFixed;
-    says(&growth, "for a fixed block of 40.0 on stream");
+    says(&growth, "; for a fixed block of 40.0 on stream");
 }
 
 // A program that was built with an earlier version has a shorter struct.
@@ -683,9 +751,11 @@ static void fields_that_a_struct_lacks_are_0(void **state) {
     (void)state;
     struct poolMemPoolGrowth growth = example;
     growth.structSize = offsetof(struct poolMemPoolGrowth, pendingWhole);
-    says(&growth, "beside pending 3.0, largest 0.0; pending: whole 0.0, pinned 0.0; unfenced");
+    says(&growth,
+         "a pool grew by 30.0 MiB in 3 extents to 130.0: too little is free; 3.0 beside "
+         "memory that is not yet complete; 3.0 beside blocks in use; for a block");
     growth.structSize = sizeof growth + 64;
-    says(&growth, "pending: whole 4.0, pinned 5.0 (3.0");
+    says(&growth, "cache grew by 30.0 MiB in 3 extents to 130.0: 18.0 MiB are free, but on other");
 }
 
 static void a_full_disk_is_told(void **state) {
@@ -732,7 +802,9 @@ int main(void) {
         EXPLAIN(an_observer_that_runs_in_another_thread_is_waited_for),
         EXPLAIN(a_pool_that_is_watched_serves_what_it_would_have_served),
         EXPLAIN(arguments_that_make_no_sense_are_refused),
-        EXPLAIN(a_growth_is_one_line_with_every_figure),
+        EXPLAIN(a_growth_is_one_line_that_begins_with_the_cause),
+        cmocka_unit_test(what_is_0_is_left_out),
+        cmocka_unit_test(the_cause_that_has_most_leads),
         EXPLAIN(each_reason_has_its_words),
         EXPLAIN(fields_that_a_struct_lacks_are_0),
         EXPLAIN(a_full_disk_is_told),

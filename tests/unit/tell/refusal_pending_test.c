@@ -24,8 +24,8 @@ static void what_is_pending_is_told_with_the_stream_that_holds_it_back(void **st
     says(
         "in use 16.0 MiB of 64.0 MiB reserved, free here 0 bytes (largest piece 0 bytes), "
         "pending 48.0 MiB "
-        "(48.0 MiB behind stream %p), unfenced 0 bytes,",
-        (void *)a);
+        "(48.0 MiB behind %s), unfenced 0 bytes,",
+        name(a));
     advises("HostWaitMax lets an allocation wait for what is pending");
 }
 
@@ -95,7 +95,7 @@ static void the_stream_that_holds_back_most_is_named(void **state) {
     fixture_free(less, a);
     fixture_free(more, c);
     refuse(MIB(32), b, poolMallocNoInsertedWaits);
-    says("pending 64.0 MiB (40.0 MiB behind stream %p)", (void *)c);
+    says("pending 64.0 MiB (40.0 MiB behind %s)", name(c));
 }
 
 // The sums are made for some hundred streams at a time.
@@ -120,12 +120,12 @@ static void what_no_event_stands_behind_is_told_with_its_stream(void **state) {
     char advice[128];
     void *freed = leave_unfenced_on_a();
     refuse(MIB(32), b, 0);
-    says("pending 0 bytes, unfenced 48.0 MiB (48.0 MiB of stream %p), pinned", (void *)a);
+    says("pending 0 bytes, unfenced 48.0 MiB (48.0 MiB of %s), pinned", name(a));
     snprintf(advice, sizeof advice,
-             "poolStreamSynchronize of stream %p makes it available, or ContextFence has the "
+             "poolStreamSynchronize of %s makes it available, or ContextFence has the "
              "stream wait "
              "for it",
-             (void *)a);
+             name(a));
     advises(advice);
     fixture_synchronize(a);
     assert_ptr_equal(fixture_malloc(pool, MIB(32), b), freed); // as it was said
@@ -150,7 +150,7 @@ static void a_stream_that_was_destroyed_is_not_advised_to_be_synchronised(void *
     fixture_free(freed, c);
     assert_int_equal(poolStreamDestroy(c), poolSuccess);
     refuse(MIB(32), b, poolMallocNoInsertedWaits);
-    says("(48.0 MiB behind a stream that was destroyed)");
+    says("(48.0 MiB behind a stream that is gone)");
 }
 
 // A block of each size that fills the pool together with what is live.
@@ -229,9 +229,9 @@ static void memory_that_a_request_wants_kept_is_told_of_the_threshold(void **sta
     fixture_set(pool, poolMemPoolAttrReleaseThreshold, 0);
     refuse(MIB(32), b, poolMallocNoGrowth | poolMallocNoInsertedWaits);
     snprintf(advice, sizeof advice,
-             "poolStreamSynchronize of stream %p makes it available, if ReleaseThreshold has the "
+             "poolStreamSynchronize of %s makes it available, if ReleaseThreshold has the "
              "pool keep it",
-             (void *)a);
+             name(a));
     advises(advice);
     fixture_set(pool, poolMemPoolAttrReleaseThreshold, POOL);
     fixture_synchronize(a);
@@ -246,8 +246,8 @@ static void pending_and_unfenced_memory_that_do_together_are_told(void **state) 
     free_behind_work(left, a, 0);
     free_behind_work(right, c, MIB(512));
     refuse(MIB(40), b, 0);
-    says("pending 24.0 MiB (24.0 MiB behind stream %p)", (void *)a);
-    says("unfenced 24.0 MiB (24.0 MiB of stream %p)", (void *)c);
+    says("pending 24.0 MiB (24.0 MiB behind %s)", name(a));
+    says("unfenced 24.0 MiB (24.0 MiB of %s)", name(c));
     advises("poolDeviceSynchronize makes it available");
     is_served_after_a_synchronise_of_the_device(MIB(40), b);
 }
@@ -305,9 +305,9 @@ static void a_stream_of_another_context_is_advised_by_its_handle(void **state) {
     come_back();
     refuse(MIB(32), b, 0);
     snprintf(advice, sizeof advice,
-             "poolStreamSynchronize of stream %p of another context makes it "
+             "poolStreamSynchronize of %s of another context makes it "
              "available",
-             (void *)there);
+             name(there));
     advises(advice);
     fixture_synchronize(there);
     assert_non_null(fixture_malloc(pool, MIB(32), b)); // as it was said
@@ -356,9 +356,9 @@ static void without_events_of_a_context_the_host_waits(void **state) {
     leave_unfenced_on_a();
     refuse(MIB(32), b, 0);
     snprintf(advice, sizeof advice,
-             "poolStreamSynchronize of stream %p makes it available, or ContextFence has the host "
+             "poolStreamSynchronize of %s makes it available, or ContextFence has the host "
              "wait for it, no longer than ContextWaitMax (1000.000 ms)",
-             (void *)a);
+             name(a));
     advises(advice);
     fixture_set_flag(pool, poolMemPoolAttrContextFence, 1);
     assert_non_null(fixture_malloc(pool, MIB(32), b)); // as it was said

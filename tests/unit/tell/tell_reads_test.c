@@ -150,7 +150,7 @@ static void tell_all(const struct sp_request *drawn) {
     uint64_t pools = 0;
     for (unsigned i = 0; i < scene.pool_count; i++)
         tell_figures(fixture_inside(scene.pools[i]));
-    assert_true(sp_tell_visit(count, &pools));
+    assert_true(sp_tell_visit(SP_TELL_GAUGES, count, &pools));
     tell_pointers();
     tell_refusal(&request);
     tell_growth(&request);

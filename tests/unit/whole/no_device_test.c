@@ -167,6 +167,7 @@ static void *block;
     }
 static void *got;
 static poolMemPool_t got_pool;
+static char got_name[STREAMPOOL_NAME_BYTES];
 static uint64_t number;
 static const struct poolMemPoolProps props = {.allocType = poolMemAllocationTypePinned,
                                               .location = {poolMemLocationTypeDevice, 0}};
@@ -185,6 +186,8 @@ LOUD(create_nothing, poolMemPoolCreate(NULL, NULL))
 LOUD(destroy, poolMemPoolDestroy(pool))
 LOUD(get_attribute, poolMemPoolGetAttribute(pool, poolMemPoolAttrUsedMemCurrent, &number))
 LOUD(set_attribute, poolMemPoolSetAttribute(pool, poolMemPoolAttrReleaseThreshold, &number))
+LOUD(set_name, poolMemPoolSetName(pool, "cache"))
+LOUD(get_name, poolMemPoolGetName(pool, got_name, sizeof got_name))
 LOUD(print, poolMemPoolPrintStatistics(pool, stderr))
 LOUD(observe, poolMemPoolSetGrowthObserver(pool, NULL, NULL))
 LOUD(set_access, poolMemPoolSetAccess(pool, NULL, 0))
@@ -221,6 +224,8 @@ static loud *const loud_calls[] = {
     destroy,
     get_attribute,
     set_attribute,
+    set_name,
+    get_name,
     print,
     observe,
     set_access,
