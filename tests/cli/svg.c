@@ -36,17 +36,10 @@ static bool is_character(unsigned char c) {
 }
 
 static char entity_at(const struct reader *reader, size_t *length) {
-    static const struct {
-        const char *text;
-        char character;
-    } entities[] = {{"&amp;", '&'}, {"&lt;", '<'}, {"&gt;", '>'}, {"&quot;", '"'}};
-    for (size_t i = 0; i < sizeof entities / sizeof entities[0]; i++) {
-        *length = strlen(entities[i].text);
-        if (strncmp(reader->at, entities[i].text, *length) == 0)
-            return entities[i].character;
-    }
-    fail_msg("no entity: %.20s", reader->at);
-    return 0;
+    int code = 0, read = 0;
+    require(reader, sscanf(reader->at, "&#%d;%n", &code, &read) == 1 && read > 0, "no entity");
+    *length = (size_t)read;
+    return (char)code;
 }
 
 // Appends what stands up to one of these characters.

@@ -4,8 +4,9 @@
 
 #include <math.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
+
+enum { LINE = 18 };
 
 // -------------------------------------------------------------------------------------------- axes
 
@@ -13,10 +14,10 @@ static const struct {
     double base; // from name to name
     const char *names[8];
 } units[] = {
-    [SP_AXIS_COUNT] = {INFINITY, {""}},
-    [SP_AXIS_SHARE] = {INFINITY, {""}},
+    [SP_AXIS_PLAIN] = {INFINITY, {""}},
+    [SP_AXIS_COUNT] = {1000, {"", "k", "M", "G", "T", "P", "E", "Z"}},
     [SP_AXIS_BYTES] = {1024, {" B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB", " ZiB"}},
-    [SP_AXIS_TIME] = {1000, {" ns", " µs", " ms", " s", "", "", "", ""}},
+    [SP_AXIS_TIME] = {1000, {" ns", " µs", " ms", " s", " ks", " Ms", " Gs", " Ts"}},
 };
 
 // Returns what the largest name that the value has is worth, and its index.
@@ -30,11 +31,11 @@ static double unit_of(enum sp_axis_unit unit, double value, size_t *index) {
 struct sp_axis sp_axis_linear(enum sp_axis_unit unit, double most, double ticks,
                               const char *title) {
     size_t index;
-    double worth = unit_of(unit, most, &index), least = most / worth / ticks;
+    double worth = unit_of(unit, most, &index), least = most / worth / fmax(1, floor(ticks));
     double power = least > 0 ? pow(10, floor(log10(least))) : 1;
     double factor = least <= power ? 1 : least <= 2 * power ? 2 : least <= 5 * power ? 5 : 10;
     double step = factor * power * worth;
-    if (step < 1 && unit != SP_AXIS_SHARE)
+    if (step < 1 && unit != SP_AXIS_PLAIN)
         step = 1;
     double top = ceil(most / step * (1 - 1e-9)) * step;
     return (struct sp_axis){unit, 0, top > 0 ? top : step, step, title};
@@ -60,146 +61,136 @@ static double next_tick(const struct sp_axis *axis, double tick) {
     return axis->least > 0 ? tick * axis->step : tick + axis->step;
 }
 
-static bool is_beyond(const struct sp_axis *axis, double tick) {
-    return tick > axis->most * (1 + 1e-9);
-}
-
-// "1,234,567"
-static void count_text(double count, char text[SP_QUANTITY_TEXT]) {
-    char digits[SP_QUANTITY_TEXT];
-    size_t length = (size_t)snprintf(digits, sizeof digits, "%.0f", count), at = 0;
-    for (size_t i = 0; i < length && at + 2 < SP_QUANTITY_TEXT; i++) {
-        if (i > 0 && (length - i) % 3 == 0)
-            text[at++] = ',';
-        text[at++] = digits[i];
-    }
-    text[at] = '\0';
+static bool is_tick(const struct sp_axis *axis, double tick) {
+    return tick <= axis->most * (1 + 1e-9);
 }
 
 // All ticks of a linear axis have one unit, so that they can be compared at a glance.
 static void tick_text(const struct sp_axis *axis, double tick, char text[SP_QUANTITY_TEXT]) {
     size_t index;
     double worth = unit_of(axis->unit, axis->least > 0 ? tick : axis->most, &index);
-    if (axis->unit == SP_AXIS_COUNT || tick == 0)
-        count_text(tick, text);
-    else
-        snprintf(text, SP_QUANTITY_TEXT, "%.6g%s", tick / worth, units[axis->unit].names[index]);
+    snprintf(text, SP_QUANTITY_TEXT, "%.6g%s", tick / worth,
+             tick > 0 ? units[axis->unit].names[index] : "");
 }
 
-// ------------------------------------------------------------------------------------------ panels
-
-double sp_panel_x(const struct sp_panel *panel, double value) {
-    return panel->box.left + panel->box.width * share_of(&panel->x, value);
+double sp_plot_x(const struct sp_plot *plot, double value) {
+    return plot->box.left + plot->box.width * share_of(&plot->across, value);
 }
 
-double sp_panel_y(const struct sp_panel *panel, double value) {
-    return panel->box.top + panel->box.height * (1 - share_of(&panel->y, value));
+double sp_plot_y(const struct sp_plot *plot, double value) {
+    return plot->box.top + plot->box.height * (1 - share_of(&plot->up, value));
 }
 
-double sp_panel_ticks(double height) {
-    enum { PIXELS_OF_TICK = 28 };
-    return fmax(1, floor(height / PIXELS_OF_TICK));
-}
-
-void sp_panel_draw_y(struct sp_svg *svg, const struct sp_panel *panel) {
-    const struct sp_box *box = &panel->box;
-    const struct sp_axis *axis = &panel->y;
-    double right = box->left + box->width, bottom = box->top + box->height;
-    for (double tick = axis->least; !is_beyond(axis, tick); tick = next_tick(axis, tick)) {
+// A grid line and a text for each tick, and the title above them.
+static void draw_up(struct sp_plot *plot) {
+    const struct sp_axis *axis = &plot->up;
+    double left = plot->box.left, right = left + plot->box.width;
+    for (double tick = axis->least; is_tick(axis, tick); tick = next_tick(axis, tick)) {
         char text[SP_QUANTITY_TEXT];
-        double y = sp_panel_y(panel, tick);
-        sp_svg_line(svg, tick == axis->least ? "frame" : "grid", box->left, y, right, y);
+        double y = sp_plot_y(plot, tick);
         tick_text(axis, tick, text);
-        sp_svg_text(svg, "small right", box->left - 6, y + 4, "%s", text);
+        sp_svg_line(&plot->svg, tick == axis->least ? "frame" : "grid", left, y, right, y);
+        sp_svg_text(&plot->svg, "small right", left - 6, y + 4, text);
     }
-    sp_svg_line(svg, "frame", box->left, box->top, box->left, bottom);
+    sp_svg_line(&plot->svg, "frame", left, plot->box.top, left, sp_plot_y(plot, axis->least));
     if (axis->title)
-        sp_svg_text(svg, "small", box->left, box->top - 10, "%s", axis->title);
+        sp_svg_text(&plot->svg, "small", left, plot->box.top - 10, axis->title);
 }
 
-void sp_panel_draw_x(struct sp_svg *svg, const struct sp_panel *panel) {
-    const struct sp_axis *axis = &panel->x;
-    double bottom = panel->box.top + panel->box.height;
-    for (double tick = axis->least; !is_beyond(axis, tick); tick = next_tick(axis, tick)) {
+// A dash and a text for each tick, and the title below them.
+static void draw_across(struct sp_plot *plot) {
+    const struct sp_axis *axis = &plot->across;
+    double y = sp_plot_y(plot, plot->up.least);
+    for (double tick = axis->least; axis->unit != SP_AXIS_PLAIN && is_tick(axis, tick);
+         tick = next_tick(axis, tick)) {
         char text[SP_QUANTITY_TEXT];
-        double x = sp_panel_x(panel, tick);
+        double x = sp_plot_x(plot, tick);
         tick_text(axis, tick, text);
-        sp_svg_line(svg, "frame", x, bottom, x, bottom + 4);
-        sp_svg_text(svg, "small middle", x, bottom + 16, "%s", text);
+        sp_svg_line(&plot->svg, "frame", x, y, x, y + 4);
+        sp_svg_text(&plot->svg, "small middle", x, y + 16, text);
     }
     if (axis->title)
-        sp_svg_text(svg, "small middle", panel->box.left + panel->box.width / 2, bottom + 32, "%s",
+        sp_svg_text(&plot->svg, "small middle", plot->box.left + plot->box.width / 2, y + 32,
                     axis->title);
 }
 
-// ------------------------------------------------------------------------------ colours and shapes
+// ------------------------------------------------------------------------------ from top to bottom
 
-const char *sp_plot_class(const char *sort, size_t index, char text[SP_CLASS_TEXT]) {
-    snprintf(text, SP_CLASS_TEXT, "%s c%zu", sort, index % SP_COLOURS);
-    return text;
+bool sp_plot_begin(struct sp_plot *plot, const char *path, double width, const char *title,
+                   const char *second) {
+    *plot = (struct sp_plot){.path = path, .width = width, .x = SP_PLOT_LEFT, .y = 74};
+    if (!sp_svg_begin(&plot->svg, path))
+        return false;
+    sp_svg_text(&plot->svg, "title", 20, 30, title);
+    sp_svg_text(&plot->svg, "small", 20, 48, second);
+    return true;
+}
+
+bool sp_plot_end(struct sp_plot *plot) {
+    return sp_svg_end(&plot->svg, plot->path, SP_PLOT_LEFT + plot->width + 40, plot->y);
+}
+
+void sp_plot_text(struct sp_plot *plot, const char *class, const char *text) {
+    sp_svg_text(&plot->svg, class, 20, plot->y, text);
+    plot->y += LINE;
+}
+
+// The middle of the place in front of an item is here.
+static void draw_piece(struct sp_plot *plot, const char *what, size_t colour, double x, double y) {
+    if (strcmp(what, "mark") == 0)
+        sp_plot_mark(plot, colour, x, y);
+    else if (strcmp(what, "area") == 0 || strcmp(what, "bar") == 0)
+        sp_svg_box(&plot->svg, sp_class(what, colour).text,
+                   &(struct sp_box){x - 10, y - 5, 20, 10});
+    else
+        sp_svg_line(&plot->svg, sp_class(what, colour).text, x - 10, y, x + 10, y);
+}
+
+void sp_plot_legend(struct sp_plot *plot, const char *what, size_t colour, const char *format,
+                    ...) {
+    enum { PLACE = 26, CHARACTER = 7, GAP = 18 };
+    char text[160];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    double width = PLACE + CHARACTER * (double)strlen(text);
+    if (plot->x > SP_PLOT_LEFT && plot->x + width > SP_PLOT_LEFT + plot->width) {
+        plot->x = SP_PLOT_LEFT;
+        plot->y += LINE;
+    }
+    draw_piece(plot, what, colour, plot->x + 10, plot->y - 4);
+    sp_svg_text(&plot->svg, "legend", plot->x + PLACE, plot->y, text);
+    plot->x += width + GAP;
+}
+
+void sp_plot_panel(struct sp_plot *plot, double height, const struct sp_axis *across,
+                   const struct sp_axis *up) {
+    char top[SP_QUANTITY_TEXT], bottom[SP_QUANTITY_TEXT], pixels[SP_QUANTITY_TEXT];
+    double begin = plot->y + (up->title ? 2 : 1) * LINE;
+    plot->box = (struct sp_box){SP_PLOT_LEFT, begin, plot->width, height};
+    plot->across = *across;
+    plot->up = *up;
+    snprintf(top, sizeof top, "%.0f", up->most);
+    snprintf(bottom, sizeof bottom, "%.0f", begin + height);
+    snprintf(pixels, sizeof pixels, "%.0f", height);
+    sp_svg_begin_group(&plot->svg, NULL, "top", top, "bottom", bottom, "height", pixels, NULL);
+    draw_up(plot);
+    draw_across(plot);
+    plot->x = SP_PLOT_LEFT;
+    plot->y = begin + height + (across->title ? 4 : 3) * LINE;
 }
 
 // A triangle, a square, a diamond, and a triangle that stands on its tip.
-void sp_plot_mark(struct sp_svg *svg, size_t index, double x, double y) {
-    static const struct sp_place corners[][5] = {
+void sp_plot_mark(struct sp_plot *plot, size_t colour, double x, double y) {
+    static const double corners[][5][2] = {
         {{-4, 3}, {4, 3}, {0, -4}, {-4, 3}, {-4, 3}},
         {{-3, -3}, {3, -3}, {3, 3}, {-3, 3}, {-3, -3}},
         {{-4, 0}, {0, -4}, {4, 0}, {0, 4}, {-4, 0}},
         {{-4, -3}, {4, -3}, {0, 4}, {-4, -3}, {-4, -3}},
     };
-    char class[SP_CLASS_TEXT];
-    const struct sp_place *shape = corners[index % (sizeof corners / sizeof corners[0])];
-    sp_svg_begin_path(svg, sp_plot_class("mark", index, class));
+    sp_svg_begin_path(&plot->svg, sp_class("mark", colour).text);
     for (size_t i = 0; i < 5; i++)
-        sp_svg_go(svg, x + shape[i].x, y + shape[i].y);
-    sp_svg_end_path(svg);
-}
-
-// ---------------------------------------------------------------------------------------- the text
-
-static size_t characters_of(const char *text) {
-    size_t count = 0;
-    for (; *text; text++)
-        count +=
-            ((unsigned char)*text & 0xc0) != 0x80; // such a byte continues a character of UTF-8
-    return count;
-}
-
-struct sp_place sp_legend_add(struct sp_svg *svg, struct sp_legend *legend, const char *format,
-                              ...) {
-    enum { ROW = 18, PLACE = 26, CHARACTER = 7, GAP = 18 };
-    char text[2 * SP_PLOT_NAME];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    double width = PLACE + CHARACTER * (double)characters_of(text);
-    if (legend->x > legend->left && legend->x + width > legend->right) {
-        legend->x = legend->left;
-        legend->y += ROW;
-    }
-    struct sp_place place = {legend->x + 10, legend->y - 4};
-    sp_svg_text(svg, "legend", legend->x + PLACE, legend->y, "%s", text);
-    legend->x += width + GAP;
-    return place;
-}
-
-void sp_legend_line(struct sp_svg *svg, const char *class, struct sp_place place) {
-    sp_svg_line(svg, class, place.x - 10, place.y, place.x + 10, place.y);
-}
-
-void sp_legend_area(struct sp_svg *svg, const char *class, struct sp_place place) {
-    sp_svg_box(svg, class, &(struct sp_box){place.x - 10, place.y - 5, 20, 10});
-}
-
-const char *sp_plot_name(const char *name, char text[SP_PLOT_NAME]) {
-    static const char dots[] = "…";
-    size_t length = strlen(name);
-    bool whole = length < SP_PLOT_NAME;
-    if (!whole)
-        length = SP_PLOT_NAME - sizeof dots;
-    while (!whole && length > 0 && ((unsigned char)name[length] & 0xc0) == 0x80)
-        length--;
-    snprintf(text, SP_PLOT_NAME, "%.*s%s", (int)length, name, whole ? "" : dots);
-    return text;
+        sp_svg_go(&plot->svg, x + corners[colour % 4][i][0], y + corners[colour % 4][i][1]);
+    sp_svg_end_path(&plot->svg);
 }

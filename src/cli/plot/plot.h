@@ -1,82 +1,65 @@
-// What all plots are made of: panels with two axes, a legend, and marks. An axis is linear from 0,
-// or logarithmic.
+// A plot goes from top to bottom: headings, legends, and panels with two axes. What is drawn in the
+// last panel is placed by sp_plot_x() and sp_plot_y().
 #ifndef STREAMPOOL_CLI_PLOT_H
 #define STREAMPOOL_CLI_PLOT_H
 
 #include "cli/plot/svg.h"
 
-#include <stddef.h>
-
-// Bytes have ticks in powers of 1024, nanoseconds in s, ms and so on.
-enum sp_axis_unit { SP_AXIS_COUNT, SP_AXIS_SHARE, SP_AXIS_BYTES, SP_AXIS_TIME };
+// Times are in nanoseconds. A plain axis has ticks only when it goes up.
+enum sp_axis_unit { SP_AXIS_PLAIN, SP_AXIS_COUNT, SP_AXIS_BYTES, SP_AXIS_TIME };
 
 struct sp_axis {
     enum sp_axis_unit unit;
     double least, most; // at its ends; least is 0: it is linear
-    double step;        // from tick to tick: is added, or multiplied where it is logarithmic
+    double step;        // from tick to tick; is multiplied where it is logarithmic
     const char *title;  // null: it has none
 };
 
-// Returns an axis from 0 to a multiple of its step. So many ticks are the most that it has room
-// for. Steps are 1, 2 or 5 with zeros, in the unit of the axis.
+// Returns an axis from 0 to a multiple of its step, with so many ticks at most. Steps are 1, 2 or 5
+// with zeros, in the unit of the axis.
 struct sp_axis sp_axis_linear(enum sp_axis_unit unit, double most, double ticks, const char *title);
 
 // Returns one between these values, which are above 0, with a tick at each multiple; or one between
-// whole decades around them.
+// the whole decades around them.
 struct sp_axis sp_axis_logarithmic(enum sp_axis_unit unit, double least, double most,
                                    double multiple, const char *title);
 struct sp_axis sp_axis_decades(enum sp_axis_unit unit, double least, double most,
                                const char *title);
 
-struct sp_panel {
-    struct sp_box box; // of what is drawn; ticks and titles stand around it
-    struct sp_axis x, y;
+struct sp_plot {
+    struct sp_svg svg;
+    const char *path;
+    double width;      // of panels and legends
+    double x, y;       // where the next item of a legend, and what comes below it, begins
+    struct sp_box box; // of the panel
+    struct sp_axis across, up;
 };
 
-double sp_panel_x(const struct sp_panel *panel, double value);
-double sp_panel_y(const struct sp_panel *panel, double value);
+// Begin and end a plot, as its picture. The second line of the head is small.
+enum { SP_PLOT_LEFT = 84 };
+bool sp_plot_begin(struct sp_plot *plot, const char *path, double width, const char *title,
+                   const char *second);
+bool sp_plot_end(struct sp_plot *plot);
 
-// How many ticks an upright axis of this height has room for.
-double sp_panel_ticks(double height);
+// Write a line of text, and the items of a legend in as many lines as they need. In front of an
+// item stands a piece of line ("line", "dashed"), an area ("area", "bar"), or a mark ("mark").
+void sp_plot_text(struct sp_plot *plot, const char *class, const char *text);
+void sp_plot_legend(struct sp_plot *plot, const char *what, size_t colour, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 
-// Draw an axis: a grid line and a text for each tick of y, with the title above them; a dash and a
-// text for each of x, with the title below.
-void sp_panel_draw_y(struct sp_svg *svg, const struct sp_panel *panel);
-void sp_panel_draw_x(struct sp_svg *svg, const struct sp_panel *panel);
+// Begins a panel below the legend, in a group that says where it lies, and draws its axes. The
+// panel's end is sp_svg_end_group().
+void sp_plot_panel(struct sp_plot *plot, double height, const struct sp_axis *across,
+                   const struct sp_axis *up);
+double sp_plot_x(const struct sp_plot *plot, double value);
+double sp_plot_y(const struct sp_plot *plot, double value);
 
-// Returns the class of what is the index-th of its sort: "bar c2" for the third "bar". There are
-// eight colours.
-enum { SP_COLOURS = 8, SP_CLASS_TEXT = 32 };
-const char *sp_plot_class(const char *sort, size_t index, char text[SP_CLASS_TEXT]);
-
-// Draws a small mark of the index-th colour and shape; no two of the first eight are alike.
-void sp_plot_mark(struct sp_svg *svg, size_t index, double x, double y);
-
-// A legend's items follow each other, in as many rows as they need. What comes below it can begin
-// at y + 10.
-struct sp_legend {
-    double left, right;
-    double x, y; // where the next item begins
-};
-
-static inline struct sp_legend sp_legend_at(double left, double right, double y) {
-    return (struct sp_legend){left, right, left, y};
+// So many ticks have room on an axis of this height.
+static inline double sp_plot_ticks(double height) {
+    return height / 28;
 }
 
-// Writes an item's text, and returns the middle of the place in front of it, 20 pixels wide and 10
-// high, for a piece of what it names.
-struct sp_place {
-    double x, y;
-};
-struct sp_place sp_legend_add(struct sp_svg *svg, struct sp_legend *legend, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-// Draw such a piece.
-void sp_legend_line(struct sp_svg *svg, const char *class, struct sp_place place);
-void sp_legend_area(struct sp_svg *svg, const char *class, struct sp_place place);
-
-// Makes a name short enough for a heading, in a buffer of SP_PLOT_NAME bytes.
-enum { SP_PLOT_NAME = 80 };
-const char *sp_plot_name(const char *name, char text[SP_PLOT_NAME]);
+// Draws a small mark, whose shape goes with the colour.
+void sp_plot_mark(struct sp_plot *plot, size_t colour, double x, double y);
 
 #endif

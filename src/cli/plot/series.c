@@ -4,12 +4,10 @@
 
 #include <inttypes.h>
 
-void sp_series_open(struct sp_series *series, size_t operations, unsigned passes, size_t columns) {
+void sp_series_open(struct sp_series *series, size_t operations, unsigned passes) {
     size_t all = operations * passes;
     *series = (struct sp_series){.operations = operations, .passes = passes, .pass = 1};
-    series->columns = columns < SP_SERIES_COLUMNS ? columns : SP_SERIES_COLUMNS;
-    if (all < series->columns)
-        series->columns = all;
+    series->columns = all < SP_SERIES_COLUMNS ? all : SP_SERIES_COLUMNS;
     for (int figure = 0; figure < SP_FIGURE_COUNT; figure++)
         for (size_t column = 0; column < series->columns; column++)
             series->lines[figure].bands[column].least = UINT64_MAX;
@@ -74,113 +72,73 @@ void sp_series_add_peak(struct sp_series *series, enum sp_figure figure, uint64_
 // -------------------------------------------------------------------------------------- what is
 // drawn
 
-struct sp_panel sp_series_begin_panel(struct sp_svg *svg, const struct sp_series *series,
-                                      const struct sp_box *box, uint64_t peak) {
-    enum { TICKS = 8 };
-    size_t all = series->operations * series->passes;
-    const char *title = series->passes > 1 ? "operation, pass after pass" : "operation";
-    struct sp_panel panel = {
-        .box = *box,
-        .x = sp_axis_linear(SP_AXIS_COUNT, (double)all, TICKS, title),
-        .y = sp_axis_linear(SP_AXIS_BYTES, (double)peak, sp_panel_ticks(box->height), NULL),
-    };
-    char top[SP_QUANTITY_TEXT], bottom[SP_QUANTITY_TEXT], height[SP_QUANTITY_TEXT];
-    panel.x.most = all > 0 ? (double)all : 1;
-    snprintf(top, sizeof top, "%.0f", panel.y.most);
-    snprintf(bottom, sizeof bottom, "%.0f", box->top + box->height);
-    snprintf(height, sizeof height, "%.0f", box->height);
-    sp_svg_begin_group(svg, "lines", "top-bytes", top, "bottom", bottom, "height", height, NULL);
-    sp_panel_draw_y(svg, &panel);
-    return panel;
-}
-
 enum edge { EDGE_ZERO, EDGE_LEAST, EDGE_MOST };
 
-// The part of a line between two edges.
-struct part {
-    const struct sp_panel *panel;
-    const struct sp_series *series;
-    const struct sp_band *bands;
-    enum edge lower, upper;
-};
-
-static double x_of(const struct part *part, size_t column) {
-    const struct sp_box *box = &part->panel->box;
-    return box->left + box->width * (double)column / (double)part->series->columns;
+static double x_of(const struct sp_plot *plot, const struct sp_series *series, size_t column) {
+    return plot->box.left + plot->box.width * (double)column / (double)series->columns;
 }
 
-static double y_of(const struct part *part, size_t column, enum edge edge) {
-    const struct sp_band *band = &part->bands[column];
+static double y_of(const struct sp_plot *plot, const struct sp_band *band, enum edge edge) {
     uint64_t bytes = edge == EDGE_ZERO ? 0 : edge == EDGE_LEAST ? band->least : band->most;
-    return sp_panel_y(part->panel, (double)bytes);
+    return sp_plot_y(plot, (double)bytes);
 }
 
 // Goes along the upper edge of the columns from one to another, and back along the lower one.
-static void draw_run(struct sp_svg *svg, const struct part *part, size_t begin, size_t end) {
-    double last = y_of(part, begin, part->upper);
-    sp_svg_go(svg, x_of(part, begin), last);
-    for (size_t column = begin; column < end; column++) {
-        double y = y_of(part, column, part->upper);
-        if (y != last)
-            sp_svg_step(svg, x_of(part, column), y);
-        last = y;
-    }
-    sp_svg_step(svg, x_of(part, end), last);
-    for (size_t column = end; column-- > begin;) {
-        double y = y_of(part, column, part->lower);
-        if (y != last)
-            sp_svg_step(svg, x_of(part, column + 1), y);
-        last = y;
-    }
-    sp_svg_step(svg, x_of(part, begin), last);
+static void draw_run(struct sp_plot *plot, const struct sp_series *series,
+                     const struct sp_band *bands, enum edge lower, enum edge upper, size_t begin,
+                     size_t end) {
+    struct sp_svg *svg = &plot->svg;
+    sp_svg_go(svg, x_of(plot, series, begin), y_of(plot, &bands[begin], upper));
+    for (size_t column = begin; column < end; column++)
+        sp_svg_step(svg, x_of(plot, series, column), y_of(plot, &bands[column], upper));
+    sp_svg_go(svg, x_of(plot, series, end), y_of(plot, &bands[end - 1], upper));
+    for (size_t column = end; column-- > begin;)
+        sp_svg_step(svg, x_of(plot, series, column + 1), y_of(plot, &bands[column], lower));
+    sp_svg_go(svg, x_of(plot, series, begin), y_of(plot, &bands[begin], lower));
 }
 
 // Draws all columns in which something was seen, run after run.
-static void draw_part(struct sp_svg *svg, const char *class, const struct part *part) {
-    size_t begin = 0, columns = part->series->columns;
-    while (begin < columns) {
-        size_t end = begin;
-        while (end < columns && part->bands[end].least <= part->bands[end].most)
+static void draw_runs(struct sp_plot *plot, const char *class, const struct sp_series *series,
+                      const struct sp_band *bands, enum edge lower, enum edge upper) {
+    for (size_t begin = 0, end = 0; begin < series->columns; begin = ++end) {
+        for (end = begin; end < series->columns && bands[end].least <= bands[end].most;)
             end++;
-        if (end > begin) {
-            sp_svg_begin_path(svg, class);
-            draw_run(svg, part, begin, end);
-            sp_svg_end_path(svg);
-        }
-        begin = end + 1;
+        if (end == begin)
+            continue;
+        sp_svg_begin_path(&plot->svg, class);
+        draw_run(plot, series, bands, lower, upper, begin, end);
+        sp_svg_end_path(&plot->svg);
     }
 }
 
-static void begin_figure(struct sp_svg *svg, const struct sp_series *series,
-                         enum sp_figure figure) {
+void sp_series_draw(struct sp_plot *plot, const struct sp_series *series, enum sp_figure figure,
+                    size_t colour) {
     static const char *const names[] = {
 #define NAME(figure, text) text,
         SP_FIGURES(NAME)
 #undef NAME
     };
-    char peak[SP_QUANTITY_TEXT], text[SP_QUANTITY_TEXT];
-    snprintf(peak, sizeof peak, "%" PRIu64, series->lines[figure].peak);
-    sp_svg_begin_group(svg, "figure", "figure", names[figure], "peak-bytes", peak, NULL);
-    sp_svg_title(svg, "%s: at most %s (%s bytes)", names[figure],
-                 sp_bytes_text(series->lines[figure].peak, text), peak);
+    bool is_area = figure == SP_FIGURE_LIVE || figure == SP_FIGURE_PENDING;
+    const struct sp_line *line = &series->lines[figure];
+    char peak[SP_QUANTITY_TEXT];
+    snprintf(peak, sizeof peak, "%" PRIu64, line->peak);
+    sp_svg_begin_group(&plot->svg, names[figure], "figure", names[figure], "peak-bytes", peak,
+                       NULL);
+    if (is_area)
+        draw_runs(plot, sp_class("area", colour).text, series, line->bands, EDGE_ZERO, EDGE_LEAST);
+    draw_runs(plot, sp_class(is_area ? "sometimes" : "band", colour).text, series, line->bands,
+              EDGE_LEAST, EDGE_MOST);
+    sp_svg_end_group(&plot->svg);
 }
 
-void sp_series_draw_area(struct sp_svg *svg, const struct sp_panel *panel,
-                         const struct sp_series *series, enum sp_figure figure, const char *class) {
-    char sometimes[2 * SP_CLASS_TEXT];
-    struct part part = {panel, series, series->lines[figure].bands, EDGE_ZERO, EDGE_LEAST};
-    struct part rest = {panel, series, part.bands, EDGE_LEAST, EDGE_MOST};
-    snprintf(sometimes, sizeof sometimes, "%s sometimes", class);
-    begin_figure(svg, series, figure);
-    draw_part(svg, class, &part);
-    draw_part(svg, sometimes, &rest);
-    sp_svg_end_group(svg);
-}
-
-void sp_series_draw_line(struct sp_svg *svg, const struct sp_panel *panel,
-                         const struct sp_series *series, enum sp_figure figure, const char *class) {
-    struct part part = {panel, series, series->lines[figure].bands, EDGE_LEAST, EDGE_MOST};
-    begin_figure(svg, series, figure);
-    draw_part(svg, class, &part);
-    sp_svg_end_group(svg);
+void sp_series_panel(struct sp_plot *plot, const struct sp_series *series, double height,
+                     uint64_t peak) {
+    enum { TICKS = 8 };
+    size_t all = series->operations * series->passes;
+    struct sp_axis across =
+        sp_axis_linear(SP_AXIS_COUNT, (double)all, TICKS,
+                       series->passes > 1 ? "operation, pass after pass" : "operation");
+    struct sp_axis up = sp_axis_linear(SP_AXIS_BYTES, (double)peak, sp_plot_ticks(height), NULL);
+    across.most = all > 0 ? (double)all : 1;
+    sp_plot_panel(plot, height, &across, &up);
 }

@@ -34,8 +34,8 @@ struct sp_series {
     struct sp_line lines[SP_FIGURE_COUNT];
 };
 
-// Makes an empty series for a trace of so many operations, with that many columns at most.
-void sp_series_open(struct sp_series *series, size_t operations, unsigned passes, size_t columns);
+// Makes an empty series for a trace of so many operations.
+void sp_series_open(struct sp_series *series, size_t operations, unsigned passes);
 void sp_series_close(struct sp_series *series);
 
 // Begins a pass, from 1. A start begins with pass 1 again.
@@ -47,16 +47,14 @@ void sp_series_add(struct sp_series *series, size_t operation, const struct sp_f
 // Adds the peak of a figure of which no more is known.
 void sp_series_add_peak(struct sp_series *series, enum sp_figure figure, uint64_t bytes);
 
-// Begins a group for what is drawn over the operations of all passes, in bytes of which there are
-// so many at most. The group says where that lies; sp_svg_end_group() ends it.
-struct sp_panel sp_series_begin_panel(struct sp_svg *svg, const struct sp_series *series,
-                                      const struct sp_box *box, uint64_t peak);
+// Begins a panel over the operations of all passes, for bytes of which there are so many at most.
+void sp_series_panel(struct sp_plot *plot, const struct sp_series *series, double height,
+                     uint64_t peak);
 
-// Draw a figure, whole: as an area, which is full up to the least of a column and lighter from
-// there to the most, or as a line, which is thick where the least and the most differ.
-void sp_series_draw_area(struct sp_svg *svg, const struct sp_panel *panel,
-                         const struct sp_series *series, enum sp_figure figure, const char *class);
-void sp_series_draw_line(struct sp_svg *svg, const struct sp_panel *panel,
-                         const struct sp_series *series, enum sp_figure figure, const char *class);
+// Draws a figure that is whole. What is live or pending is an area, which is full up to the least
+// of a column and lighter from there to the most; the others are lines, which are thick where the
+// least and the most differ.
+void sp_series_draw(struct sp_plot *plot, const struct sp_series *series, enum sp_figure figure,
+                    size_t colour);
 
 #endif

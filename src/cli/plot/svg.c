@@ -12,94 +12,48 @@
 // The colours c0 to c7 are of Okabe and Ito's palette, which also who doesn't see all colours can
 // tell apart. A class beside the colour says what is drawn in it.
 static const char style[] =
-    "text{font:12px system-ui,'Segoe UI',Helvetica,Arial,sans-serif;fill:#222}\n"
-    ".small{font-size:11px;fill:#555}\n"
-    ".title{font-size:17px;font-weight:bold}\n"
-    ".heading{font-size:14px;font-weight:bold}\n"
-    ".right{text-anchor:end}\n"
-    ".middle{text-anchor:middle}\n"
-    ".paper{fill:#fff}\n"
-    ".grid{stroke:#ddd}\n"
-    ".frame,.off{stroke:#888;fill:none}\n"
-    ".pass{stroke:#888;stroke-dasharray:2 3}\n"
-    ".on{fill:#222}\n"
+    "text{font:12px system-ui,'Segoe UI',Helvetica,Arial,sans-serif;fill:#222}"
+    ".small{font-size:11px;fill:#555}.title{font-size:17px;font-weight:bold}"
+    ".heading{font-size:14px;font-weight:bold}.right{text-anchor:end}.middle{text-anchor:middle}\n"
+    ".paper{fill:#fff}.grid{stroke:#ddd}.frame{stroke:#888}.pass{stroke:#888;stroke-dasharray:2 3}"
     ".whisker{stroke:#222;stroke-width:1.2}\n"
-    ".area,.bar{fill:currentColor}\n"
-    ".sometimes{fill-opacity:.5}\n"
-    ".band{fill:currentColor;fill-opacity:.3;stroke:currentColor;stroke-width:1.6}\n"
-    ".line,.dashed{fill:none;stroke:currentColor;stroke-width:1.6;stroke-linejoin:round}\n"
-    ".dashed{stroke-dasharray:7 4}\n"
-    ".point{fill:currentColor}\n"
-    ".mark{fill:currentColor;stroke:#fff}\n"
-    ".live{color:#a6b5c0}\n"
-    ".pending{color:#e0bd6c}\n"
-    ".pinned{color:#7a2b66}\n"
-    ".c0{color:#0072b2}\n"
-    ".c1{color:#d55e00}\n"
-    ".c2{color:#009e73}\n"
-    ".c3{color:#b0508a}\n"
-    ".c4{color:#a67c00}\n"
-    ".c5{color:#56b4e9}\n"
-    ".c6{color:#777}\n"
-    ".c7{color:#5b3fa8}\n"
+    ".area,.bar{fill:currentColor}.sometimes{fill:currentColor;fill-opacity:.5}"
+    ".band{fill:currentColor;fill-opacity:.3;stroke:currentColor;stroke-width:1.6}"
+    ".line,.dashed{fill:none;stroke:currentColor;stroke-width:1.6;stroke-linejoin:round}"
+    ".dashed{stroke-dasharray:7 4}.mark{fill:currentColor;stroke:#fff;stroke-width:.7}\n"
+    ".c100{color:#a6b5c0}.c101{color:#e0bd6c}.c102{color:#7a2b66}"
+    ".c0{color:#0072b2}.c1{color:#d55e00}.c2{color:#009e73}.c3{color:#b0508a}"
+    ".c4{color:#a67c00}.c5{color:#56b4e9}.c6{color:#777}.c7{color:#5b3fa8}\n"
     "@media (prefers-color-scheme:dark){\n"
-    "text,.on{fill:#e4e4e4}\n"
-    ".small{fill:#aaa}\n"
-    ".whisker{stroke:#e4e4e4}\n"
-    ".paper{fill:#181818}\n"
-    ".grid{stroke:#383838}\n"
-    ".mark{stroke:#181818}\n"
-    ".live{color:#4f5e69}\n"
-    ".pending{color:#8a6d1f}\n"
-    ".pinned{color:#f0a8dc}\n"
-    ".c0{color:#4ba3e3}\n"
-    ".c1{color:#f0803c}\n"
-    ".c2{color:#2fc298}\n"
-    ".c3{color:#e48cc0}\n"
-    ".c4{color:#dcb02c}\n"
-    ".c5{color:#a5d8f7}\n"
-    ".c6{color:#aaa}\n"
-    ".c7{color:#a994ea}\n"
-    "}\n";
+    "text{fill:#e4e4e4}.small{fill:#aaa}.whisker{stroke:#e4e4e4}"
+    ".paper{fill:#181818}.grid{stroke:#383838}.mark{stroke:#181818}"
+    ".c100{color:#4f5e69}.c101{color:#8a6d1f}.c102{color:#f0a8dc}"
+    ".c0{color:#4ba3e3}.c1{color:#f0803c}.c2{color:#2fc298}.c3{color:#e48cc0}"
+    ".c4{color:#dcb02c}.c5{color:#a5d8f7}.c6{color:#aaa}.c7{color:#a994ea}\n}\n";
+
+struct sp_class sp_class(const char *what, size_t colour) {
+    struct sp_class class;
+    size_t index = colour < SP_COLOUR_LIVE ? colour % SP_COLOURS : colour;
+    snprintf(class.text, sizeof class.text, "%s c%zu", what, index);
+    return class;
+}
 
 // ---------------------------------------------------------------------------------------- the text
 
-// These have three bytes in UTF-8 and no place in XML.
-static bool is_noncharacter(const char *c) {
-    return c[0] == '\xef' && c[1] == '\xbf' && (c[2] == '\xbe' || c[2] == '\xbf');
-}
-
-static size_t put_character(FILE *out, const char *c) {
-    bool noncharacter = is_noncharacter(c);
-    if (*c == '&')
-        fputs("&amp;", out);
-    else if (*c == '<')
-        fputs("&lt;", out);
-    else if (*c == '>')
-        fputs("&gt;", out);
-    else if (*c == '"')
-        fputs("&quot;", out);
-    else if ((unsigned char)*c < ' ' || noncharacter)
-        fputs("\xef\xbf\xbd", out);
-    else
-        fputc(*c, out);
-    return noncharacter ? 3 : 1;
-}
-
 static void put_text(FILE *out, const char *text) {
     char *valid = sp_utf8_of(text);
-    const char *c = valid ? valid : "";
-    while (*c)
-        c += put_character(out, c);
+    for (const char *c = valid ? valid : ""; *c; c++) {
+        // U+FFFE and U+FFFF have three bytes in UTF-8 and no place in XML.
+        bool noncharacter = c[0] == '\xef' && c[1] == '\xbf' && (c[2] & 0xfe) == 0xbe;
+        if (*c == '&' || *c == '<' || *c == '>' || *c == '"')
+            fprintf(out, "&#%d;", *c);
+        else if ((unsigned char)*c < ' ' || noncharacter)
+            fputs("\xef\xbf\xbd", out);
+        else
+            fputc(*c, out);
+        c += noncharacter ? 2 : 0;
+    }
     free(valid);
-}
-
-static void put_formatted(FILE *out, const char *format, va_list arguments) {
-    char *text;
-    if (vasprintf(&text, format, arguments) < 0)
-        return;
-    put_text(out, text);
-    free(text);
 }
 
 // "%.7g" leaves out what follows the last digit that counts.
@@ -115,40 +69,29 @@ bool sp_svg_begin(struct sp_svg *svg, const char *path) {
     return svg->out || sp_complain("out of host memory for %s", path);
 }
 
-// The picture around what stands within it; null without host memory.
-static char *frame(const struct sp_svg *svg, double width, double height, const char *title) {
-    char *whole;
-    int length =
-        asprintf(&whole,
-                 "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
-                 "viewBox=\"0 0 %.0f %.0f\" role=\"img\">\n<title>%s</title>\n"
-                 "<style>\n%s</style>\n<rect class=\"paper\" width=\"%.0f\" height=\"%.0f\"/>\n"
-                 "%s</svg>",
-                 width, height, width, height, title, style, width, height, svg->text);
-    return length < 0 ? NULL : whole;
-}
-
-bool sp_svg_end(struct sp_svg *svg, const char *path, double width, double height,
-                const char *title) {
+// The size is known at the end, so the frame is written around what is there.
+bool sp_svg_end(struct sp_svg *svg, const char *path, double width, double height) {
+    char *picture = NULL;
     bool whole = !ferror(svg->out);
-    whole = fclose(svg->out) == 0 && whole;
-    char *picture = whole ? frame(svg, width, height, title) : NULL;
+    whole = fclose(svg->out) == 0 && whole &&
+            asprintf(&picture,
+                     "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
+                     "viewBox=\"0 0 %.0f %.0f\">\n<style>\n%s</style>\n"
+                     "<rect class=\"paper\" width=\"%.0f\" height=\"%.0f\"/>\n%s</svg>",
+                     width, height, width, height, style, width, height, svg->text) >= 0;
     bool good =
-        picture ? sp_output_write(path, picture) : sp_complain("out of host memory for %s", path);
-    free(picture);
+        whole ? sp_output_write(path, picture) : sp_complain("out of host memory for %s", path);
+    if (whole)
+        free(picture);
     free(svg->text);
     return good;
 }
 
 // ------------------------------------------------------------------------------------ the elements
 
-void sp_svg_text(struct sp_svg *svg, const char *class, double x, double y, const char *format,
-                 ...) {
-    va_list arguments;
+void sp_svg_text(struct sp_svg *svg, const char *class, double x, double y, const char *text) {
     fprintf(svg->out, "<text class=\"%s\" x=\"%.7g\" y=\"%.7g\">", class, tenths(x), tenths(y));
-    va_start(arguments, format);
-    put_formatted(svg->out, format, arguments);
-    va_end(arguments);
+    put_text(svg->out, text);
     fputs("</text>\n", svg->out);
 }
 
@@ -163,34 +106,31 @@ void sp_svg_box(struct sp_svg *svg, const char *class, const struct sp_box *box)
             class, tenths(box->left), tenths(box->top), tenths(box->width), tenths(box->height));
 }
 
-void sp_svg_circle(struct sp_svg *svg, const char *class, double x, double y, double radius) {
-    fprintf(svg->out, "<circle class=\"%s\" cx=\"%.7g\" cy=\"%.7g\" r=\"%.7g\"/>\n", class,
-            tenths(x), tenths(y), tenths(radius));
-}
-
 void sp_svg_begin_path(struct sp_svg *svg, const char *class) {
     fprintf(svg->out, "<path class=\"%s\" d=\"", class);
     svg->is_on_path = false;
 }
 
 void sp_svg_go(struct sp_svg *svg, double x, double y) {
-    long to_x = lround(x * 10), to_y = lround(y * 10);
-    double across = (double)(to_x - svg->x) / 10, down = (double)(to_y - svg->y) / 10;
+    x = tenths(x);
+    y = tenths(y);
     if (!svg->is_on_path)
-        fprintf(svg->out, "M%.7g %.7g", (double)to_x / 10, (double)to_y / 10);
-    else if (across != 0 && down != 0)
-        fprintf(svg->out, "l%.7g %.7g", across, down);
-    else if (across != 0)
-        fprintf(svg->out, "h%.7g", across);
-    else if (down != 0)
-        fprintf(svg->out, "v%.7g", down);
-    svg->x = to_x;
-    svg->y = to_y;
+        fprintf(svg->out, "M%.7g %.7g", x, y);
+    else if (x != svg->x && y != svg->y)
+        fprintf(svg->out, "l%.7g %.7g", tenths(x - svg->x), tenths(y - svg->y));
+    else if (x != svg->x)
+        fprintf(svg->out, "h%.7g", tenths(x - svg->x));
+    else if (y != svg->y)
+        fprintf(svg->out, "v%.7g", tenths(y - svg->y));
+    svg->x = x;
+    svg->y = y;
     svg->is_on_path = true;
 }
 
 void sp_svg_step(struct sp_svg *svg, double x, double y) {
-    sp_svg_go(svg, x, (double)svg->y / 10);
+    if (tenths(y) == svg->y)
+        return;
+    sp_svg_go(svg, x, svg->y);
     sp_svg_go(svg, x, y);
 }
 
@@ -198,10 +138,10 @@ void sp_svg_end_path(struct sp_svg *svg) {
     fputs("\"/>\n", svg->out);
 }
 
-void sp_svg_begin_group(struct sp_svg *svg, const char *class, ...) {
+void sp_svg_begin_group(struct sp_svg *svg, const char *title, ...) {
     va_list arguments;
-    fprintf(svg->out, "<g class=\"%s\"", class);
-    va_start(arguments, class);
+    fputs("<g", svg->out);
+    va_start(arguments, title);
     for (const char *name; (name = va_arg(arguments, const char *));) {
         fprintf(svg->out, " data-%s=\"", name);
         put_text(svg->out, va_arg(arguments, const char *));
@@ -209,17 +149,13 @@ void sp_svg_begin_group(struct sp_svg *svg, const char *class, ...) {
     }
     va_end(arguments);
     fputs(">\n", svg->out);
+    if (!title)
+        return;
+    fputs("<title>", svg->out);
+    put_text(svg->out, title);
+    fputs("</title>\n", svg->out);
 }
 
 void sp_svg_end_group(struct sp_svg *svg) {
     fputs("</g>\n", svg->out);
-}
-
-void sp_svg_title(struct sp_svg *svg, const char *format, ...) {
-    va_list arguments;
-    fputs("<title>", svg->out);
-    va_start(arguments, format);
-    put_formatted(svg->out, format, arguments);
-    va_end(arguments);
-    fputs("</title>\n", svg->out);
 }

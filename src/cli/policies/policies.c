@@ -239,7 +239,6 @@ static size_t result_most(const struct comparison *comparison) {
 }
 
 static bool open_series(struct comparison *comparison) {
-    enum { COLUMNS = 400 };
     if (!comparison->request->plot)
         return true;
     comparison->series = calloc(result_most(comparison), sizeof *comparison->series);
@@ -247,8 +246,7 @@ static bool open_series(struct comparison *comparison) {
         return false;
     for (size_t i = 0; i < result_most(comparison); i++)
         sp_series_open(&comparison->series[i],
-                       comparison->traces.list[i / SP_POLICY_COMBINATIONS].operation_count, 1,
-                       COLUMNS);
+                       comparison->traces.list[i / SP_POLICY_COMBINATIONS].operation_count, 1);
     return true;
 }
 
