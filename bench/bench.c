@@ -37,6 +37,7 @@ struct request {
     uint64_t device_memory;
     uint64_t divisor;
     const char *json;
+    bool wide;
     struct sp_peers peers;
     bool wanted[CASE_COUNT];
     bool any; // case is wanted by its name; else all are
@@ -73,6 +74,9 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     case 'j':
         request->json = argument;
         return 0;
+    case 'w':
+        request->wide = true;
+        return 0;
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &request->peers;
         return 0;
@@ -101,6 +105,7 @@ static const struct argp_option options[] = {
      "Write the results as JSON too, which `streampool plot` draws; with '-', to standard output "
      "and no table",
      0},
+    {"wide", 'w', NULL, 0, "Print a column for each subject, beyond 80 columns", 0},
     {.doc = "Cases:"},
 #define CASE_HELP(name, summary) {#name, 0, NULL, OPTION_DOC, summary, 0},
     BENCH_CASES(CASE_HELP)
@@ -130,13 +135,15 @@ static const struct argp argp = {
 static void print_machine(const struct bench *bench) {
     const struct sp_driver *driver = bench->device.driver;
     char version[SP_VERSION_TEXT], api[SP_VERSION_TEXT];
-    bench_print(bench, "%s, driver for CUDA %s (%s), entry points up to %s, %d rounds",
-                bench->device.name, sp_version_text(driver->version, version), driver->path,
-                sp_version_text(driver->api_version, api), bench->rounds);
-    bench_end_line(bench);
-    bench_print(bench, "streampool %s, %s; a pool's attributes unless a case says otherwise: %s",
-                bench->results.library, bench->results.build, bench->results.defaults);
-    bench_end_line(bench);
+    char text[1024];
+    snprintf(text, sizeof text, "%s, driver for CUDA %s (%s), entry points up to %s, %d rounds",
+             bench->device.name, sp_version_text(driver->version, version), driver->path,
+             sp_version_text(driver->api_version, api), bench->rounds);
+    bench_print_text(bench, text);
+    snprintf(text, sizeof text,
+             "streampool %s, %s; a pool's attributes unless a case says otherwise: %s",
+             bench->results.library, bench->results.build, bench->results.defaults);
+    bench_print_text(bench, text);
 }
 
 static bool run_case(struct bench *bench, int i) {
@@ -207,6 +214,7 @@ int main(int argc, char **argv) {
                           .device_memory = request.device_memory,
                           .divisor = request.divisor,
                           .peers = request.peers,
+                          .wide = request.wide,
                           .silent = request.json && strcmp(request.json, "-") == 0};
     if (!sp_output_ready(request.json) || !sp_peers_load(&bench.peers))
         return EXIT_FAILURE;

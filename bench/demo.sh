@@ -69,11 +69,20 @@ is_simulated() {
 }
 
 build_release "$build" "$install"
-if [ -e "$recorded" ] && is_simulated; then options=(--beside "$recorded" "${options[@]}"); fi
+allocators=pool,driver,direct
+if is_simulated; then
+    # It has no pools of CUDA: those that were recorded stand in their place.
+    allocators=pool,direct
+    if [ -e "$recorded" ]; then options=(--beside "$recorded" "${options[@]}"); fi
+    if [ "$device" = auto ] && [ -z "${STREAMPOOL_DRIVER:-}" ]; then
+        echo "There is no usable GPU: the simulated driver takes its place." >&2
+        device=sim
+    fi
+fi
 if [ -n "$plot" ]; then options+=(--plot "$plot"); fi
 cd "$started_in"
 status=0
-"$program" replay --device "$device" --allocator pool,driver,direct "${options[@]}" "$traces"/*.csv.gz || status=$?
+"$program" replay --device "$device" --allocator "$allocators" "${options[@]}" "$traces"/*.csv.gz || status=$?
 # Status 4: calls failed, and everything was replayed.
 if [ -n "$plot" ] && [ "$plot" != - ] && { [ "$status" = 0 ] || [ "$status" = 4 ]; }; then
     printf '\nThe picture is %s.\n' "$plot" >&2

@@ -21,7 +21,7 @@ static void assert_every_line_says(char *text, const char *part) {
 
 static void run_case(struct outcome *outcome, const char *name) {
     program_run(outcome, NO_SETTINGS,
-                ARGUMENTS("--device=sim", "--rounds=1", "--divide=1000", name));
+                ARGUMENTS("--device=sim", "--rounds=1", "--divide=1000", "--wide", name));
     assert_string_equal(outcome->errors, "");
     assert_int_equal(outcome->status, 0);
 }
@@ -146,6 +146,28 @@ static void every_case_prints_its_lines(void **state) {
     }
 }
 
+// Below a quantity each subject has a line, with the p99 where a sample is a call.
+static void tables_have_80_columns(void **state) {
+    (void)state;
+    static const char *const parts[] = {
+        "\npair: malloc + free on one stream", "\n256 B (ns)  sim\n  streampool  ",
+        "\n  streampool, StreamPromises  ",    "\n  floor: lock and list  ",
+        "\n2 MiB, grow (us)  sim\n",           "] p99 ",
+        "\nahead: one stream allocates",       "\nreserved, of used (%)  sim\n"};
+    struct outcome outcome;
+    program_run(&outcome, NO_SETTINGS,
+                ARGUMENTS("--device=sim", "--rounds=3", "pair", "growth", "ahead", "streams"));
+    assert_string_equal(outcome.errors, "");
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        assert_says(outcome.output, parts[i]);
+    for (char *line = strtok(outcome.output, "\n"); line; line = strtok(NULL, "\n")) {
+        if (strlen(line) > 80 && !strchr(line, '/')) // the driver's path
+            fail_msg("%zu columns: %s", strlen(line), line);
+        assert_string_equal(line + strlen(line) - 5, "  sim");
+    }
+    program_forget(&outcome);
+}
+
 static void cases_are_named_by_an_option_too(void **state) {
     (void)state;
     struct outcome outcome;
@@ -164,7 +186,7 @@ static void the_environment_names_the_driver(void **state) {
     struct outcome outcome;
     program_run(&outcome, NO_SETTINGS, ARGUMENTS("--rounds=1", "alternate"));
     assert_int_equal(outcome.status, 0);
-    assert_every_line_says(outcome.output, "simulated driver");
+    assert_every_line_says(outcome.output, "  sim");
     program_forget(&outcome);
 }
 
@@ -381,7 +403,7 @@ static void what_does_not_fit_is_left_out_and_named(void **state) {
     assert_string_equal(outcome.errors, "");
     assert_int_equal(outcome.status, 0);
     assert_says(outcome.output, "\n1 GiB: left out, ");
-    assert_says(outcome.output, " MiB of the device are free  simulated driver\n");
+    assert_says(outcome.output, " MiB are free  sim\n");
     assert_says(outcome.output, "\n512 live: left out, ");
     assert_says(outcome.output, "\n512 MiB, grow ");
     assert_says(outcome.output, "\n2 GiB: left out, ");
@@ -398,7 +420,7 @@ static void the_build_and_the_defaults_are_named(void **state) {
     struct outcome outcome;
     const char *path = file_path("about.json");
     program_run(&outcome, NO_SETTINGS,
-                ARGUMENTS("--device=sim", "--rounds=1", "--json", path, "alternate"));
+                ARGUMENTS("--device=sim", "--rounds=1", "--json", path, "--wide", "alternate"));
     assert_says(outcome.output, "\nstreampool " STREAMPOOL_VERSION ", ");
     assert_says(outcome.output, " ReleaseThreshold 0, UnfencedBytesMax 67108864, ");
     char *text = file_read(path);
@@ -578,6 +600,7 @@ static void a_missing_driver_is_an_error(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_case_prints_its_lines),
+        cmocka_unit_test(tables_have_80_columns),
         cmocka_unit_test(cases_are_named_by_an_option_too),
         cmocka_unit_test(the_environment_names_the_driver),
         cmocka_unit_test(results_say_what_plots_need),

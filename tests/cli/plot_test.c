@@ -271,7 +271,7 @@ static void what_an_allocator_does_not_tell_is_not_drawn(void **state) {
     const struct svg_element *panel = panel_of(drawing.svg, "small");
     assert_null(svg_find(drawing.svg, panel, NULL, "data-figure", "reserved"));
     assert_null(svg_find(drawing.svg, panel, NULL, "data-figure", "pinned"));
-    assert_non_null(svg_find_text(drawing.svg, panel, "cuMemAlloc reserved: 8.0 MiB"));
+    assert_non_null(svg_find_text(drawing.svg, panel, "cuMemAlloc: 8.0 MiB reserved"));
     assert_peaks(drawing.svg, cJSON_GetArrayItem(drawing.json, 0));
     drawing_forget(&drawing);
 }
@@ -286,7 +286,7 @@ static void calls_that_failed_are_told(void **state) {
     const struct svg_element *panel = panel_of(drawing.svg, "large");
     assert_int_equal(number_at(cJSON_GetArrayItem(drawing.json, 0), "errors"), 1);
     assert_non_null(
-        svg_find_text(drawing.svg, panel, "streampool reserved: 0 B, calls that failed: 1"));
+        svg_find_text(drawing.svg, panel, "streampool: 0 B reserved, calls that failed: 1"));
     drawing_forget(&drawing);
 }
 
@@ -362,7 +362,7 @@ static void a_recorded_result_is_a_dashed_line(void **state) {
     draw(&drawing, ARGUMENTS("replay", "--device", "sim", "--beside", recorded, trace));
     const struct svg_element *panel = panel_of(drawing.svg, "small");
     assert_reserved(drawing.svg, panel, "recorded", 8 << 20);
-    assert_non_null(svg_find_text(drawing.svg, panel, "CUDA's pool reserved: 8.0 MiB, recorded"));
+    assert_non_null(svg_find_text(drawing.svg, panel, "CUDA's pool: 8.0 MiB reserved, recorded"));
     drawing_forget(&drawing);
 }
 

@@ -31,7 +31,7 @@ void sp_memory_legend(struct sp_plot *plot, const struct sp_holder holders[], si
         if (holder->errors > 0)
             snprintf(errors, sizeof errors, ", calls that failed: %" PRIu64, holder->errors);
         sp_plot_legend(plot, is_whole(holder) ? "line" : "dashed", holder->colour,
-                       "%s reserved: %s%s%s", holder->title, sp_bytes_text(holder->peak, text),
+                       "%s: %s reserved%s%s", holder->title, sp_bytes_text(holder->peak, text),
                        holder->note, errors);
     }
 }
