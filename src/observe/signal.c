@@ -29,7 +29,7 @@ static void *serve(void *nothing) {
         while (sem_trywait(&asked) == 0) {
         }
         if (!sp_load_relaxed(&ends))
-            sp_summary_write(SP_OBSERVE_AT_SIGNAL);
+            sp_summary_write(SP_SUMMARY_AT_SIGNAL);
     }
     return nothing;
 }

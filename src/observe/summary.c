@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static struct sp_observe_asked asked;
+static const struct sp_options *asked;
 static char file[PATH_MAX]; // for JSON; "": none is asked for, or standard output
 
 // The folder's name may have a percent sign, which stands for itself.
@@ -31,14 +31,14 @@ static bool is_standard(const char *name) {
     return strcmp(name, "-") == 0;
 }
 
-void sp_summary_begin(const struct sp_observe_asked *what) {
+void sp_summary_begin(const struct sp_options *options) {
     size_t length = 0;
-    asked = *what;
-    if (!asked.stats || *asked.stats == '\0' || is_standard(asked.stats))
+    asked = options;
+    if (!asked->stats || *asked->stats == '\0' || is_standard(asked->stats))
         return;
-    if (*asked.stats != '/' && !add_folder(file, &length))
+    if (*asked->stats != '/' && !add_folder(file, &length))
         length = 0;
-    snprintf(file + length, sizeof file - length, "%s", asked.stats);
+    snprintf(file + length, sizeof file - length, "%s", asked->stats);
 }
 
 // ------------------------------------------------------------------------------------------- JSON
@@ -91,17 +91,17 @@ static void add_live(struct sp_json *json, const struct sp_observe_figures *live
 
 // The pools are read first, as it is known behind them only if all could be.
 static void write_json(FILE *out, const struct sp_observe_figures *live,
-                       enum sp_observe_when when) {
+                       enum sp_summary_when when) {
     char *pools = NULL;
     size_t size = 0;
     struct sp_json list = {.out = open_memstream(&pools, &size)};
     struct sp_json json = {.out = out};
-    bool whole = list.out && sp_host->visit_pools(when, add_pool, &list);
+    bool whole = list.out && sp_host->visit_pools(SP_TELL_GAUGES, add_pool, &list);
     if (list.out && fclose(list.out) != 0)
         whole = false;
     sp_json_open(&json, NULL, '{');
     sp_json_number(&json, "process", (uint64_t)getpid());
-    sp_json_text(&json, "when", when == SP_OBSERVE_AT_END ? "end" : "signal");
+    sp_json_text(&json, "when", when == SP_SUMMARY_AT_END ? "end" : "signal");
     if (whole) {
         sp_json_open(&json, "pools", '[');
         fwrite(pools, 1, size, out);
@@ -115,7 +115,7 @@ static void write_json(FILE *out, const struct sp_observe_figures *live,
     free(pools);
 }
 
-static void put_json(const struct sp_observe_figures *live, enum sp_observe_when when) {
+static void put_json(const struct sp_observe_figures *live, enum sp_summary_when when) {
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
@@ -123,7 +123,7 @@ static void put_json(const struct sp_observe_figures *live, enum sp_observe_when
         write_json(out, live, when);
     if (!out || fclose(out) != 0)
         sp_host->log("the statistics can't be written: no host memory");
-    else if (is_standard(asked.stats)) {
+    else if (is_standard(asked->stats)) {
         fwrite(text, 1, size, stdout);
         fflush(stdout);
     } else {
@@ -223,19 +223,40 @@ static void print_leaks(FILE *out) {
 
 // --------------------------------------------------------------------------------------- the whole
 
+static void print_pool(const struct sp_tell_pool *told, void *out) {
+    sp_host->print_pool(told, out);
+}
+
+static void print_pools(FILE *out) {
+    fprintf(out, "streampool: summary of process %ld\n", (long)getpid());
+    if (!sp_host->visit_pools(SP_TELL_GAUGES, print_pool, out))
+        fputs("streampool: the rest can't be read: the process ended inside a call\n", out);
+}
+
+static void print_live(FILE *out, const struct sp_observe_figures *live,
+                       enum sp_summary_when when) {
+    fprintf(out, "streampool: %s: %" PRIu64 " block%s of %s together; %s at most at once\n",
+            when == SP_SUMMARY_AT_END ? "never freed" : "not freed yet", live->blocks,
+            live->blocks == 1 ? "" : "s", sp_host->words_of_bytes(live->bytes).text,
+            sp_host->words_of_bytes(live->bytes_high).text);
+    if (live->unnoted > 0)
+        fprintf(out, "streampool: %" PRIu64 " blocks aren't in these figures: no host memory\n",
+                live->unnoted);
+}
+
 // The text is put together first, as a reader of standard error may be slow, and a visit holds
 // locks.
-static void print(const struct sp_observe_figures *live, enum sp_observe_when when) {
-    bool is_end = when == SP_OBSERVE_AT_END, is_json = asked.stats && *asked.stats;
-    bool pools = asked.stats ? !is_json : !is_end, leaks = is_end && asked.leaks;
+static void print(const struct sp_observe_figures *live, enum sp_summary_when when) {
+    bool is_end = when == SP_SUMMARY_AT_END, is_json = asked->stats && *asked->stats;
+    bool pools = asked->stats ? !is_json : !is_end, leaks = is_end && asked->leaks;
     char *text = NULL;
     size_t size = 0;
     FILE *out = pools || leaks ? open_memstream(&text, &size) : NULL;
     if (!out)
         return;
     if (pools)
-        sp_host->print_pools(out, when);
-    sp_host->print_live(out, live, when);
+        print_pools(out);
+    print_live(out, live, when);
     if (leaks)
         print_leaks(out);
     if (fclose(out) == 0)
@@ -243,10 +264,10 @@ static void print(const struct sp_observe_figures *live, enum sp_observe_when wh
     free(text);
 }
 
-void sp_summary_write(enum sp_observe_when when) {
+void sp_summary_write(enum sp_summary_when when) {
     struct sp_observe_figures live;
     sp_live_read(&live);
-    if (asked.stats && *asked.stats)
+    if (asked->stats && *asked->stats)
         put_json(&live, when);
     print(&live, when);
 }

@@ -11,11 +11,12 @@
 
 #include "process/observe_table.h"
 
-// Keeps what was asked for. A file is named from the folder that the program is in now.
-void sp_summary_begin(const struct sp_observe_asked *asked);
+// Keeps what the environment asks for. A file is named from the folder that the program is in now.
+void sp_summary_begin(const struct sp_options *options);
 
 // Writes it. At a signal that is what STREAMPOOL_STATS asks for, text without it, and no leaks. Is
 // not called by two threads at once.
-void sp_summary_write(enum sp_observe_when when);
+enum sp_summary_when { SP_SUMMARY_AT_END, SP_SUMMARY_AT_SIGNAL };
+void sp_summary_write(enum sp_summary_when when);
 
 #endif

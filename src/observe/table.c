@@ -28,9 +28,9 @@ static int checked_depth(int stacks) {
 
 // The first backtrace of a process loads a library, which is better done before the program has
 // anything at stake.
-static void begin(const struct sp_observe_asked *asked) {
+static void begin(const struct sp_options *asked) {
     void *frame;
-    stack_depth = checked_depth(asked->stacks);
+    stack_depth = checked_depth(asked->leaks ? asked->stacks : 0);
     if (stack_depth > 0)
         (void)backtrace(&frame, 1);
     if (asked->trace)
@@ -46,7 +46,7 @@ static bool end(void) {
 }
 
 static void tell(void) {
-    sp_summary_write(SP_OBSERVE_AT_END);
+    sp_summary_write(SP_SUMMARY_AT_END);
 }
 
 static bool take_turn(void) {

@@ -156,7 +156,7 @@ static void each_allocation_came_by_one_rule_or_by_growth_or_failed(void **state
 
 static void the_table_names_policies_and_rules(void **state) {
     (void)state;
-    char *text = compare(NO_SETTINGS, ARGUMENTS("policies", turns("turns.csv", 2)));
+    char *text = compare(NO_SETTINGS, ARGUMENTS("policies", "--wide", turns("turns.csv", 2)));
     assert_non_null(strstr(text, "times are those of its virtual clock, not of a GPU\n"));
     assert_non_null(strstr(text, "growths"));
     assert_non_null(strstr(text, "ordered"));
@@ -277,7 +277,8 @@ static void assert_setting_refused(const char *setting, const char *reason) {
     const char *trace = turns("two.csv", 2);
     char expected[512];
     snprintf(expected, sizeof expected,
-             "streampool: two: %s is refused: poolErrorInvalidValue: %s\n", setting, reason);
+             "streampool: two, streampool: %s is refused: poolErrorInvalidValue: %s\n", setting,
+             reason);
     struct outcome outcome;
     program_run(&outcome, NO_SETTINGS, ARGUMENTS("policies", "--set", setting, trace));
     assert_string_equal(outcome.errors, expected);
@@ -288,8 +289,11 @@ static void assert_setting_refused(const char *setting, const char *reason) {
 
 static void a_number_that_the_library_refuses_is_an_error(void **state) {
     (void)state;
-    assert_setting_refused("Defragmentation=3", "3 is not a policy of defragmentation");
-    assert_setting_refused("StreamPromises=64", "0x40 is not a combination of poolStreamPromise");
+    assert_setting_refused("Defragmentation=3",
+                           "poolMemPoolAttrDefragmentation can't be 3, which is no policy");
+    assert_setting_refused("StreamPromises=64",
+                           "poolMemPoolAttrStreamPromises can't be 0x40, which is no combination "
+                           "of poolStreamPromise");
 }
 
 // They are for a pool that can't grow. So this also shows that nothing is carried over from one
@@ -419,8 +423,8 @@ static void several_traces_are_compared_one_after_the_other(void **state) {
 
 static void a_failed_allocation_is_explained_below_the_table(void **state) {
     (void)state;
-    char *text =
-        compare(NO_SETTINGS, ARGUMENTS("policies", PENDING, "--limit", "32M", turns("two.csv", 2)));
+    char *text = compare(NO_SETTINGS, ARGUMENTS("policies", "--wide", PENDING, "--limit", "32M",
+                                                turns("two.csv", 2)));
     assert_non_null(strstr(text, "two, no policy: allocation at line "));
     assert_non_null(strstr(text, ": poolErrorMemoryAllocation (errors in all: "));
     free(text);

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <cjson/cJSON.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +61,24 @@ static const char *text(const cJSON *object, const char *field) {
     return value;
 }
 
+// Long lines go on in the next one, so blanks are compared as one. Copies without the others.
+static void squeeze(const char *from, char *to, size_t room) {
+    size_t length = 0;
+    for (; *from && length < room - 1; from++) {
+        bool blank = *from == ' ' || *from == '\n';
+        if (!blank || length == 0 || to[length - 1] != ' ')
+            to[length++] = blank ? ' ' : *from;
+    }
+    to[length] = '\0';
+}
+
+static void assert_words(const char *text, const char *part) {
+    static char words[65536], expected[1024];
+    squeeze(text, words, sizeof words);
+    squeeze(part, expected, sizeof expected);
+    assert_says(words, expected);
+}
+
 // -------------------------------------------------------------------------------- who served what
 
 static void both_figures_are_told(void **state) {
@@ -80,6 +99,51 @@ static void both_figures_are_told(void **state) {
     assert_true(number(cuda, "used_high") == 0);
     assert_string_equal(text(only, "took_hold"), "yes");
     forget(&outcome, json);
+}
+
+// No word is longer here than the rest of a line but paths, which stand behind "streampool run:"
+// and "driver".
+static void no_line_has_more_than_80_columns(void **state) {
+    (void)state;
+    struct outcome outcome;
+    program_run(&outcome, SETTINGS(DRIVER),
+                ARGUMENTS("run", "--seams", DROPIN_PROGRAM, "ask2", LOOKUPS_LIST));
+    const char *at = strstr(outcome.errors, "streampool run: ");
+    assert_non_null(at);
+    for (; *at; at += strcspn(at, "\n") + 1)
+        if (!strchr(at, '/') || strchr(at, '/') > at + strcspn(at, "\n"))
+            assert_true(strcspn(at, "\n") <= 80);
+    assert_says(outcome.errors, "\n                        ");
+    program_forget(&outcome);
+}
+
+// Each allocation came by one rule. A pool has a name, and no figure is above what bounds it.
+static void figures_do_not_contradict_each_other(void **state) {
+    (void)state;
+    static const char *const acts[] = {"three_pairs", "workers", "fork_behind", "free_at_exit"};
+    static const char *const rules[] = {
+        "ReuseSameStream",  "ReuseComplete", "ReuseOrdered", "ReuseFoundComplete",
+        "ReuseMadeOrdered", "Growths",       "Remaps"};
+    for (size_t i = 0; i < sizeof acts / sizeof acts[0]; i++) {
+        struct outcome outcome;
+        cJSON *json = act(&outcome, acts[i]);
+        const cJSON *each, *pool;
+        cJSON_ArrayForEach(each, cJSON_GetObjectItem(json, "processes")) {
+            const cJSON *statistics = cJSON_GetObjectItem(each, "statistics");
+            double served = 0;
+            if (!cJSON_IsTrue(cJSON_GetObjectItem(each, "used_pools")))
+                continue;
+            for (size_t k = 0; k < sizeof rules / sizeof rules[0]; k++)
+                served += number(statistics, rules[k]);
+            assert_true(served == count(each, "allocations"));
+            assert_true(count(each, "pool_time") >= number(statistics, "GrowthTime"));
+            cJSON_ArrayForEach(pool, cJSON_GetObjectItem(each, "pools")) {
+                assert_true(number(pool, "used_high") <= number(pool, "reserved_high"));
+                assert_says(outcome.errors, text(pool, "name"));
+            }
+        }
+        forget(&outcome, json);
+    }
 }
 
 static void memory_comes_by_rules(void **state) {
@@ -113,7 +177,7 @@ static void what_stays_with_cuda_is_told_by_reason(void **state) {
     assert_says(outcome.errors, "  CUDA's pools served   5 allocations, 6 frees\n");
     assert_says(outcome.errors, "  2 in streams that capture\n");
     assert_says(outcome.errors, "  3 from pools that stay CUDA's");
-    assert_says(outcome.errors, "took hold             yes: but for the allocations that stay ");
+    assert_words(outcome.errors, "took hold             yes: but for the allocations that stay ");
     assert_says(outcome.errors, "most of a destroyed pool, of 1: 1.0 MiB live, ");
     program_forget(&outcome);
 }
@@ -123,7 +187,7 @@ static void an_allocation_that_nobody_saw_is_found(void **state) {
     struct outcome outcome;
     cJSON *json = act(&outcome, "unseen");
     assert_string_equal(text(process(json, 0), "took_hold"), "partly");
-    assert_says(outcome.errors, "CUDA's default pool had allocations that the drop-in didn't see");
+    assert_words(outcome.errors, "CUDA's default pool had allocations that the drop-in didn't see");
     assert_says(outcome.errors, "CUDA's default pool of device 0: 1.0 KiB live, ");
     forget(&outcome, json);
 }
@@ -136,7 +200,7 @@ static void a_library_that_refuses_to_start_is_named_as_the_reason(void **state)
     const cJSON *only = process(json, 0);
     assert_int_equal(outcome.status, 0);
     assert_string_equal(text(only, "took_hold"), "no");
-    assert_says(outcome.errors, "took hold             no: streampool couldn't start: poolError");
+    assert_words(outcome.errors, "took hold             no: streampool couldn't start: poolError");
     assert_true(count(only, "allocations") == 0 && count(only, "cuda_unserved") == 3);
     forget(&outcome, json);
 }
@@ -217,7 +281,7 @@ static void figures_that_could_not_be_read_are_told_of(void **state) {
                                      "\"statistics\":null,\"counts\":{\"allocations\":2}}")));
     assert_says(outcome.errors,
                 "process 4000000\n  streampool served     2 allocations, 0 frees\n");
-    assert_says(outcome.errors, "yes: but the figures of CUDA's default pool can't be read\n");
+    assert_words(outcome.errors, "yes: but the figures of CUDA's default pool can't be read\n");
     assert_says(outcome.errors, "peaks                 unknown: the process ended inside a call");
     program_forget(&outcome);
 }
@@ -280,7 +344,7 @@ static void an_environment_without_the_drop_in_is_told_of(void **state) {
     struct outcome outcome;
     program_run(&outcome, SETTINGS(DRIVER), ARGUMENTS("run", "env", "-i", DRIVER, ACT, "leave"));
     assert_int_equal(outcome.status, 5);
-    assert_says(outcome.errors, "or started another program with another environment\n");
+    assert_words(outcome.errors, "or started another program with another environment\n");
     program_forget(&outcome);
 }
 
@@ -309,7 +373,7 @@ static void nothing(const char *act_name, const char *reason) {
     struct outcome outcome;
     cJSON *json = act(&outcome, act_name);
     assert_says(outcome.errors, "streampool served nothing: ");
-    assert_says(outcome.errors, reason);
+    assert_words(outcome.errors, reason);
     assert_says(text(json, "nothing_served"), reason);
     assert_int_equal(outcome.status, 0);
     forget(&outcome, json);
@@ -330,9 +394,9 @@ static void a_program_without_cuda_is_told_of(void **state) {
     struct outcome outcome;
     program_run(&outcome, SETTINGS(DRIVER), ARGUMENTS("run", "true"));
     assert_int_equal(outcome.status, 0);
-    assert_says(outcome.errors,
-                "streampool run: true ended with status 0\n"
-                "streampool served nothing: no process loaded libcuda.so.1 and ");
+    assert_words(outcome.errors,
+                 "streampool run: true ended with status 0\n"
+                 "streampool served nothing: no process loaded libcuda.so.1 and ");
     assert_string_equal(outcome.output, "");
     program_forget(&outcome);
 }
@@ -358,9 +422,9 @@ static void a_machine_without_a_driver_is_told_of(void **state) {
             struct outcome outcome;
             program_run(&outcome, SETTINGS(driver, "STREAMPOOL_DRIVER"),
                         ARGUMENTS("run", "--mode", modes[i], "sh", "-c", programs[k]));
-            assert_says(outcome.errors,
-                        "streampool served nothing: there is no CUDA driver on this "
-                        "machine (");
+            assert_words(outcome.errors,
+                         "streampool served nothing: there is no CUDA driver on this "
+                         "machine (");
             program_forget(&outcome);
         }
 }
@@ -371,8 +435,8 @@ static void a_static_program_is_told_of(void **state) {
     struct outcome outcome;
     program_run(&outcome, SETTINGS(DRIVER), ARGUMENTS("run", STATIC_PROGRAM));
     assert_int_equal(outcome.status, 6);
-    assert_says(outcome.errors, "streampool served nothing: the drop-in was not loaded into ");
-    assert_says(outcome.errors, ": it is linked statically, with libc\n");
+    assert_words(outcome.errors, "streampool served nothing: the drop-in was not loaded into ");
+    assert_words(outcome.errors, ": it is linked statically, with libc\n");
     program_forget(&outcome);
 }
 #endif
@@ -726,6 +790,8 @@ static void nothing_is_left_behind(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_figures_are_told),
+        cmocka_unit_test(no_line_has_more_than_80_columns),
+        cmocka_unit_test(figures_do_not_contradict_each_other),
         cmocka_unit_test(memory_comes_by_rules),
         cmocka_unit_test(growths_are_explained_where_the_environment_asks),
         cmocka_unit_test(what_stays_with_cuda_is_told_by_reason),

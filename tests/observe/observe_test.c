@@ -8,7 +8,6 @@
 #include <cmocka.h>
 
 #include <cjson/cJSON.h>
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <streampool/lists.h>
@@ -293,7 +292,7 @@ static void require_all_relations(const cJSON *json) {
         used += cJSON_HasObjectItem(pool, "used_bytes") ? number(pool, "used_bytes") : 0;
     }
     assert_true(number(live, "bytes") <= number(live, "bytes_high"));
-    assert_true(used == number(live, "bytes"));
+    assert_true(used <= number(live, "bytes")); // what destroyed pools left is live, too
     assert_true((number(live, "blocks") > 0) == (number(live, "bytes") > 0));
 }
 
@@ -325,6 +324,32 @@ static void json_has_every_figure_of_every_pool(void **state) {
     cJSON_Delete(json);
 }
 
+// Programs that were drawn, on each kind of driver, and those above.
+static void no_figure_contradicts_another(void **state) {
+    (void)state;
+    static const char *const drivers[] = {"STREAMPOOL_VMM=1", "STREAMPOOL_VMM=0",
+                                          "STREAMPOOL_DRIVER_API=10020"};
+    static const char *const scenarios[] = {
+        "leak", "free-late",      "fail",          "destroy-pools",   "leak-by-stacks",
+        "act",  "observe-growth", "renew-streams", "default-streams", "end-threads",
+        "much", "end-streams",    "threads"};
+    const size_t fixed = sizeof scenarios / sizeof scenarios[0];
+    const char *path = file_path("drawn.json");
+    for (size_t i = 0; i < fixed + 30; i++) {
+        char seed[16];
+        snprintf(seed, sizeof seed, "%zu", i);
+        program_run_at(i < fixed ? STREAMPOOL_PROGRAM : STREAMPOOL_LEAVING, &outcome,
+                       SETTINGS(setting("STREAMPOOL_STATS=json:", path), drivers[i % 3]),
+                       ARGUMENTS(i < fixed ? scenarios[i] : seed));
+        assert_int_equal(outcome.status, 0);
+        cJSON *json = read_json(path);
+        require_all_relations(json);
+        cJSON_Delete(json);
+        program_forget(&outcome);
+    }
+    outcome = (struct outcome){0};
+}
+
 static void json_goes_to_standard_output_behind_the_programs_own(void **state) {
     (void)state;
     observe("attributes", SETTINGS("STREAMPOOL_STATS=json:-"));
@@ -347,32 +372,18 @@ static void json_and_leaks_go_where_each_belongs(void **state) {
     cJSON_Delete(json);
 }
 
-static size_t files_in(const char *folder) {
-    size_t count = 0;
-    DIR *open = opendir(folder);
-    assert_non_null(open);
-    while (readdir(open))
-        count++;
-    closedir(open);
-    return count - 2; // without . and ..
-}
-
 static void the_file_replaces_an_older_one_and_leaves_nothing_beside(void **state) {
     (void)state;
-    char path[600];
-    const char *folder = file_path("json");
-    assert_int_equal(mkdir(folder, 0700), 0);
-    snprintf(path, sizeof path, "%s/%s", folder, "a%p.json");
-    observe("leak", SETTINGS(setting("STREAMPOOL_STATS=json:", path)));
-    program_forget(&outcome);
-    observe("leak", SETTINGS(setting("STREAMPOOL_STATS=json:", path)));
-    program_forget(&outcome);
-    assert_int_equal(files_in(folder), 2); // of two processes
-    snprintf(path, sizeof path, "%s/b.json", folder);
-    file_write("json/b.json", "what was there before");
+    size_t before = file_count();
+    for (int i = 0; i < 2; i++) { // a file for each process
+        observe("leak", SETTINGS(setting("STREAMPOOL_STATS=json:", file_path("a%p.json"))));
+        program_forget(&outcome);
+    }
+    assert_int_equal(file_count(), before + 2);
+    const char *path = file_write("b.json", "what was there before");
     observe("leak", SETTINGS(setting("STREAMPOOL_STATS=json:", path)));
     cJSON_Delete(read_json(path));
-    assert_int_equal(files_in(folder), 3);
+    assert_int_equal(file_count(), before + 3);
 }
 
 static void a_file_that_cannot_be_written_is_named_and_what_was_there_stays(void **state) {
@@ -940,6 +951,7 @@ int main(void) {
         cmocka_unit_test_teardown(settings_reach_pools_of_a_name, forget),
         cmocka_unit_test_teardown(a_setting_for_a_name_that_no_pool_had_is_told, forget),
         cmocka_unit_test_teardown(json_has_every_figure_of_every_pool, forget),
+        cmocka_unit_test_teardown(no_figure_contradicts_another, forget),
         cmocka_unit_test_teardown(json_goes_to_standard_output_behind_the_programs_own, forget),
         cmocka_unit_test_teardown(json_and_leaks_go_where_each_belongs, forget),
         cmocka_unit_test_teardown(the_file_replaces_an_older_one_and_leaves_nothing_beside, forget),

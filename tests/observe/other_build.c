@@ -7,7 +7,7 @@ sp_observe_table(const struct sp_observe_host *host) {
         .stamp = {SP_OBSERVE_RELEASE + OTHER_RELEASE, sizeof table + OTHER_SIZE,
                   sizeof(struct sp_observe_stream) + OTHER_STREAM,
                   sizeof(struct sp_observe_figures), sizeof(struct sp_tell_pool),
-                  sizeof(struct sp_observe_asked), SP_OBSERVE_ACTION_COUNT},
+                  sizeof(struct sp_options), SP_OBSERVE_ACTION_COUNT},
     };
     return host->stamp.size == 0 ? NULL : &table;
 }

@@ -19,7 +19,7 @@ static void name_policies(unsigned combination, char text[SP_QUANTITY_TEXT]) {
 }
 
 static void draw_trace(struct sp_plot *plot, const struct sp_policy_result *results,
-                       const struct sp_series *series) {
+                       const struct sp_drawn *drawn) {
     struct sp_holder holders[SP_POLICY_COMBINATIONS];
     char names[SP_POLICY_COMBINATIONS][2][SP_QUANTITY_TEXT];
     char notes[SP_POLICY_COMBINATIONS][3 * SP_QUANTITY_TEXT];
@@ -34,7 +34,7 @@ static void draw_trace(struct sp_plot *plot, const struct sp_policy_result *resu
         holders[i] = (struct sp_holder){names[i][0],
                                         names[i][1],
                                         notes[i],
-                                        &series[i],
+                                        &drawn[i].series,
                                         result->reserved_peak_bytes,
                                         result->errors,
                                         i};
@@ -48,7 +48,7 @@ static void draw_trace(struct sp_plot *plot, const struct sp_policy_result *resu
 }
 
 bool sp_policies_plot(const char *path, const struct sp_device *device,
-                      const struct sp_policy_result *results, const struct sp_series *series,
+                      const struct sp_policy_result *results, const struct sp_drawn *drawn,
                       size_t count) {
     struct sp_plot plot;
     char version[SP_VERSION_TEXT], second[512];
@@ -59,6 +59,6 @@ bool sp_policies_plot(const char *path, const struct sp_device *device,
     if (!sp_plot_begin(&plot, path, SP_SERIES_COLUMNS, "streampool policies", second))
         return false;
     for (size_t i = 0; i < count; i += SP_POLICY_COMBINATIONS)
-        draw_trace(&plot, &results[i], &series[i]);
+        draw_trace(&plot, &results[i], &drawn[i]);
     return sp_plot_end(&plot);
 }

@@ -1,185 +1,146 @@
+// The policies of a combination are columns, and keys, behind the first rows.
 #include "cli/policies/policies.h"
 
-#include "cli/program/table.h"
+#include "cli/report/rows.h"
 
 #include <inttypes.h>
+#include <string.h>
 
-// ----------------------------------------------------------------------------------------- columns
+#define FIELD           SP_ROW_FIELD
+#define STATISTIC(name) FIELD(statistics.values[SP_STATISTIC_##name])
 
-//   X(first line of the title, second line, what fills the cell of the result r)
-#define REPLAY_COLUMNS(X)                                                                          \
-    X("peak", "reserved", sp_cell_bytes(cell, r->reserved_peak_bytes))                             \
-    X("reserved", "/ live", sp_cell_ratio(cell, r->reserved_peak_bytes, r->live_peak_bytes))
+//   X(key in JSON, first line of the title, second line, unit, where it comes from, left out unless
+//     above, where it is shown)
+// clang-format off
+#define ROWS(X) \
+    X("trace", "", "trace", COUNT, FIELD(trace), -1, SP_IN_TABLE) \
+    X("device", "", "", COUNT, FIELD(device), -1, 0) \
+    X("operations", "", "", COUNT, FIELD(operations), -1, 0) \
+    X("streams", "", "", COUNT, FIELD(streams), -1, 0) \
+    X("errors", "", "errors", COUNT, FIELD(errors), 0, SP_IN_WIDE) \
+    X("live_peak_bytes", "peak", "live", BYTES, FIELD(live_peak_bytes), -1, SP_IN_WIDE) \
+    X("reserved_peak_bytes", "peak", "reserved", BYTES, FIELD(reserved_peak_bytes), -1, \
+      SP_IN_TABLE) \
+    X(NULL, "reserved", "/ live", RATIO, SP_ROW_FUNCTION(sp_row_tell_ratio), -1, SP_IN_TABLE) \
+    X("growths", "", "growths", COUNT, STATISTIC(Growths), -1, SP_IN_WIDE) \
+    X("growths_after_trim", "growths", "by trim", COUNT, STATISTIC(GrowthsAfterTrim), 0, \
+      SP_IN_WIDE) \
+    X("reuse_same_stream", "taken: same", "stream", COUNT, STATISTIC(ReuseSameStream), -1, \
+      SP_IN_WIDE) \
+    X("reuse_complete", "known", "complete", COUNT, STATISTIC(ReuseComplete), -1, SP_IN_WIDE) \
+    X("reuse_ordered", "", "ordered", COUNT, STATISTIC(ReuseOrdered), -1, SP_IN_WIDE) \
+    X("reuse_found_complete", "found", "complete", COUNT, STATISTIC(ReuseFoundComplete), -1, \
+      SP_IN_WIDE) \
+    X("reuse_made_ordered", "made", "ordered", COUNT, STATISTIC(ReuseMadeOrdered), -1, SP_IN_WIDE) \
+    X("remaps", "", "remaps", COUNT, STATISTIC(Remaps), 0, SP_IN_WIDE) \
+    X("other_region", "other", "region", COUNT, STATISTIC(OtherRegion), 0, SP_IN_WIDE) \
+    X("waits_inserted", "waits", "inserted", COUNT, STATISTIC(WaitsInserted), -1, SP_IN_WIDE) \
+    X("context_fences", "context", "fences", COUNT, STATISTIC(ContextFences), 0, SP_IN_WIDE) \
+    X("events_recorded", "events", "recorded", COUNT, STATISTIC(EventsRecorded), -1, SP_IN_WIDE) \
+    X("host_ns", "calls", "total", NANOSECONDS, FIELD(total_ns), -1, SP_IN_TABLE) \
+    X("work_ns", "", "", NANOSECONDS, FIELD(work_ns), -1, 0) \
+    X("end_to_end_ns", "end to", "end", NANOSECONDS, FIELD(end_to_end_ns), -1, SP_IN_TABLE) \
+    X(NULL, "device", "busy", RATIO, SP_ROW_FUNCTION(sp_row_tell_busy), -1, SP_IN_WIDE)
+// clang-format on
 
-#define TIME_COLUMNS(X)                                                                            \
-    X("", "errors", sp_cell_count(cell, r->errors))                                                \
-    X("host", "time", sp_cell_time(cell, (double)r->total_ns))                                     \
-    X("end to", "end", sp_cell_time(cell, (double)r->end_to_end_ns))                               \
-    X("device", "busy", sp_cell_ratio(cell, r->work_ns, r->end_to_end_ns))
-
-#define COUNT_COLUMN(...) +1
-enum {
-    TRACE_COLUMN,
-    POLICY_COLUMN,
-    FIRST_NUMBER = POLICY_COLUMN + SP_POLICY_COUNT,
-    FIRST_STATISTIC = FIRST_NUMBER REPLAY_COLUMNS(COUNT_COLUMN),
-    ERRORS_COLUMN = FIRST_STATISTIC + SP_POLICY_STATISTIC_COUNT,
-    COLUMN_COUNT = FIRST_NUMBER + SP_POLICY_STATISTIC_COUNT REPLAY_COLUMNS(COUNT_COLUMN)
-                                      TIME_COLUMNS(COUNT_COLUMN),
-    TITLE_ROWS = 2
+static const struct sp_row rows[] = {
+#define ROW(name, first, second, quantity, from, least, shown)                                     \
+    {.key = (name),                                                                                \
+     .title = {first, second},                                                                     \
+     .unit = SP_UNIT_##quantity,                                                                   \
+     from,                                                                                         \
+     .above = (least),                                                                             \
+     .where = (shown)},
+    ROWS(ROW)
+#undef ROW
 };
-#undef COUNT_COLUMN
 
-static void fill_titles(const struct sp_table *table) {
-    static const char *const titles[COLUMN_COUNT][TITLE_ROWS] = {
-        {"", "trace"},
-#define TITLE(first, second, fill)         {first, second},
-#define KEY_TITLE(key, first, second, ...) {first, second},
-        SP_POLICIES(KEY_TITLE) REPLAY_COLUMNS(TITLE) SP_POLICY_STATISTICS(KEY_TITLE)
-            TIME_COLUMNS(TITLE)
-#undef TITLE
-#undef KEY_TITLE
-    };
-    for (size_t row = 0; row < TITLE_ROWS; row++)
-        for (size_t column = 0; column < COLUMN_COUNT; column++)
-            sp_cell_text(sp_table_cell(table, row, column), titles[column][row]);
-}
+enum { ROW_COUNT = sizeof rows / sizeof rows[0], ROWS_BEFORE = 2 };
 
-static void fill_row(const struct sp_table *table, size_t row,
-                     const struct sp_policy_result *result) {
-    const struct sp_result *r = &result->replay;
-    size_t column = 0;
-    char *cell = sp_table_cell(table, row, column++);
-    sp_cell_text(cell, r->trace);
-    for (unsigned i = 0; i < SP_POLICY_COUNT; i++)
-        sp_cell_text(sp_table_cell(table, row, column++),
-                     result->combination & 1u << i ? "on" : "-");
-#define FILL(first, second, fill)                                                                  \
-    cell = sp_table_cell(table, row, column++);                                                    \
-    fill;
-    REPLAY_COLUMNS(FILL)
-    for (size_t i = 0; i < SP_POLICY_STATISTIC_COUNT; i++)
-        sp_cell_count(sp_table_cell(table, row, column++), result->statistics[i]);
-    TIME_COLUMNS(FILL)
-#undef FILL
+static const struct {
+    const char *key;
+    const char *title[2];
+} policies[] = {
+#define POLICY(key, first, second, attribute) {#key, {first, second}},
+    SP_POLICIES(POLICY)
+#undef POLICY
+};
+
+static bool is_on(const struct sp_policy_result *result, size_t policy) {
+    return result->combination & 1u << policy;
 }
 
 // ---------------------------------------------------------------------------------------- printing
 
-// Prints the policies that are on, by their keys in JSON.
-static void print_policies(FILE *out, unsigned combination) {
-    static const char *const names[] = {
-#define NAME(key, first, second, attribute) #key,
-        SP_POLICIES(NAME)
-#undef NAME
-    };
-    const char *gap = "";
-    for (unsigned i = 0; i < SP_POLICY_COUNT; i++) {
-        if (!(combination & 1u << i))
-            continue;
-        fprintf(out, "%s%s", gap, names[i]);
-        gap = ", ";
-    }
-    if (combination == 0)
-        fputs("no policy", out);
-}
-
-static void print_errors(FILE *out, const struct sp_policy_result *results, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        const struct sp_result *r = &results[i].replay;
-        if (r->errors == 0)
-            continue;
-        fprintf(out, "%s, ", r->trace);
-        print_policies(out, results[i].combination);
-        fprintf(out, ": %s (errors in all: %" PRIu64 ")\n", r->first_error, r->errors);
+// Fills the columns of the policies, which are behind that of the trace.
+static void fill_policies(const struct sp_table *table, const struct sp_policy_result *results,
+                          size_t count) {
+    for (size_t policy = 0; policy < SP_POLICY_COUNT; policy++) {
+        sp_table_title(table, 1 + policy, policies[policy].title);
+        for (size_t i = 0; i < count; i++)
+            sp_cell_text(sp_table_cell(table, i, 1 + policy),
+                         is_on(&results[i], policy) ? "on" : "-");
     }
 }
 
-static bool is_zero_everywhere(const struct sp_policy_result *results, size_t count,
-                               size_t statistic) {
-    size_t i = 0;
-    while (i < count && results[i].statistics[statistic] == 0)
-        i++;
-    return i == count;
-}
-
-static bool without_errors(const struct sp_policy_result *results, size_t count) {
-    size_t i = 0;
-    while (i < count && results[i].replay.errors == 0)
-        i++;
-    return i == count;
-}
-
-static void hide_columns(struct sp_table *table, const struct sp_policy_result *results,
-                         size_t count) {
-    static const enum sp_column_need needs[] = {
-#define NEED(key, first, second, attribute, need) need,
-        SP_POLICY_STATISTICS(NEED)
-#undef NEED
-    };
-    for (size_t i = 0; i < SP_POLICY_STATISTIC_COUNT; i++)
-        if (needs[i] == SP_COLUMN_WHERE_ANY && is_zero_everywhere(results, count, i))
-            sp_table_hide(table, FIRST_STATISTIC + i);
-    if (without_errors(results, count))
-        sp_table_hide(table, ERRORS_COLUMN);
-}
-
-bool sp_policies_print(FILE *out, const struct sp_policy_result *results, size_t count) {
-    struct sp_table table;
-    if (!sp_table_open(&table, COLUMN_COUNT, FIRST_NUMBER, TITLE_ROWS + count))
-        return false;
-    fill_titles(&table);
+static bool is_shown(const struct sp_row *row, const struct sp_page *page,
+                     const struct sp_policy_result *results, size_t count) {
+    bool worth = false;
     for (size_t i = 0; i < count; i++)
-        fill_row(&table, TITLE_ROWS + i, &results[i]);
-    hide_columns(&table, results, count);
-    sp_table_print(&table, out);
-    print_errors(out, results, count);
+        worth = worth || sp_row_is_worth_a_column(row, &results[i].replay);
+    return worth && row->where & (SP_IN_TABLE | (page->wide ? SP_IN_WIDE : 0));
+}
+
+static void fill(const struct sp_table *table, const struct sp_page *page,
+                 const struct sp_policy_result *results, size_t count) {
+    for (size_t row = 0; row < ROW_COUNT; row++) {
+        size_t column = row < ROWS_BEFORE ? row : row - ROWS_BEFORE + 1 + SP_POLICY_COUNT;
+        if (!is_shown(&rows[row], page, results, count))
+            continue;
+        sp_table_title(table, column, rows[row].title);
+        for (size_t i = 0; i < count; i++)
+            sp_row_fill(sp_table_cell(table, i, column), &rows[row], &results[i].replay);
+    }
+    fill_policies(table, results, count);
+}
+
+static void print_error(const struct sp_page *page, const struct sp_policy_result *result) {
+    char names[128] = "";
+    for (size_t policy = 0; policy < SP_POLICY_COUNT; policy++) {
+        size_t length = strlen(names);
+        if (is_on(result, policy))
+            snprintf(names + length, sizeof names - length, ", %s", policies[policy].key);
+    }
+    sp_page_say(page, "%s%s: %s (errors in all: %" PRIu64 ")\n", result->replay.trace,
+                names[0] ? names : ", no policy", result->replay.first_error,
+                result->replay.errors);
+}
+
+bool sp_policies_print(const struct sp_page *page, const struct sp_policy_result *results,
+                       size_t count) {
+    struct sp_table table;
+    if (!sp_table_open(&table, ROW_COUNT + SP_POLICY_COUNT, 1 + SP_POLICY_COUNT, count))
+        return false;
+    fill(&table, page, results, count);
+    sp_table_print(&table, page);
     sp_table_release(&table);
+    for (size_t i = 0; i < count; i++)
+        if (results[i].replay.errors > 0)
+            print_error(page, &results[i]);
     return true;
 }
 
 // -------------------------------------------------------------------------------------------- JSON
 
-static bool add_policies(cJSON *object, unsigned combination) {
-    static const char *const keys[] = {
-#define KEY(key, first, second, attribute) #key,
-        SP_POLICIES(KEY)
-#undef KEY
-    };
-    size_t i = 0;
-    while (i < SP_POLICY_COUNT && sp_json_add_flag(object, keys[i], combination & 1u << i))
-        i++;
-    return i == SP_POLICY_COUNT;
-}
-
-static bool add_statistics(cJSON *object, const struct sp_policy_result *result) {
-    static const char *const keys[] = {
-#define KEY(key, first, second, attribute, need) #key,
-        SP_POLICY_STATISTICS(KEY)
-#undef KEY
-    };
-    size_t i = 0;
-    while (i < SP_POLICY_STATISTIC_COUNT &&
-           sp_json_add_count(object, keys[i], result->statistics[i]))
-        i++;
-    return i == SP_POLICY_STATISTIC_COUNT;
-}
-
 static bool fill_object(cJSON *object, const void *items, size_t index) {
     const struct sp_policy_result *result = (const struct sp_policy_result *)items + index;
-    const struct sp_result *replay = &result->replay;
-    return sp_json_add_text(object, "trace", replay->trace) &&
-           sp_json_add_text(object, "device", replay->device) &&
-           add_policies(object, result->combination) &&
-           sp_json_add_count(object, "operations", replay->operations) &&
-           sp_json_add_count(object, "streams", replay->streams) &&
-           sp_json_add_count(object, "errors", replay->errors) &&
-           sp_json_add_count(object, "live_peak_bytes", replay->live_peak_bytes) &&
-           sp_json_add_count(object, "reserved_peak_bytes", replay->reserved_peak_bytes) &&
-           add_statistics(object, result) &&
-           sp_json_add_count(object, "host_ns", replay->total_ns) &&
-           sp_json_add_count(object, "work_ns", replay->work_ns) &&
-           sp_json_add_count(object, "end_to_end_ns", replay->end_to_end_ns);
+    bool good = true;
+    for (size_t row = 0; row < ROW_COUNT; row++) {
+        for (size_t policy = 0; row == ROWS_BEFORE && policy < SP_POLICY_COUNT; policy++)
+            good = good && sp_json_add_flag(object, policies[policy].key, is_on(result, policy));
+        good = good && sp_row_add(object, &rows[row], &result->replay);
+    }
+    return good;
 }
 
 struct sp_json_list sp_policies_list(const struct sp_policy_result *results, size_t count) {

@@ -32,21 +32,24 @@ bool sp_json_add_flag(cJSON *object, const char *key, bool value) {
     return cJSON_AddBoolToObject(object, key, value) != NULL;
 }
 
-static bool add_object(cJSON *array, const struct sp_json_list *list, size_t index) {
+cJSON *sp_json_add_object(cJSON *array) {
     cJSON *object = cJSON_CreateObject();
-    if (!object)
-        return false;
-    if (list->fill(object, list->items, index) && cJSON_AddItemToArray(array, object))
-        return true;
+    if (!object || cJSON_AddItemToArray(array, object))
+        return object;
     cJSON_Delete(object);
-    return false;
+    return NULL;
+}
+
+static bool add_item(cJSON *array, const struct sp_json_list *list, size_t index) {
+    cJSON *object = sp_json_add_object(array);
+    return object && list->fill(object, list->items, index);
 }
 
 // Returns the list as an array; null without host memory.
 static cJSON *array_of(const struct sp_json_list *list) {
     cJSON *array = cJSON_CreateArray();
     size_t i = 0;
-    while (array && i < list->count && add_object(array, list, i))
+    while (array && i < list->count && add_item(array, list, i))
         i++;
     if (i == list->count)
         return array;
@@ -83,40 +86,21 @@ bool sp_json_write_object(const char *path, bool (*fill)(cJSON *object, const vo
 
 // ------------------------------------------------------------------------------------ what is read
 
-// A result of a replay takes some 5 KiB, with its statistics.
-enum { FILE_MAX = 256 << 20, READ_STEP = 1 << 16 };
-
-// Returns what is left of the file, with a null byte behind it, and closes it.
-static char *read_open_file(FILE *file, const char *path) {
-    char *text = NULL;
-    size_t length = 0;
-    for (size_t got = 1; got > 0 && length <= FILE_MAX; length += got) {
-        char *longer = realloc(text, length + READ_STEP + 1);
-        if (!longer) {
-            free(text);
-            sp_complain("out of host memory for %s", path);
-            return NULL;
-        }
-        text = longer;
-        got = fread(text + length, 1, READ_STEP, file);
-        text[length + got] = '\0';
-    }
-    if (!ferror(file) && length <= FILE_MAX)
-        return text;
-    sp_complain("%s: %s", path, ferror(file) ? strerror(errno) : "is larger than 256 MiB");
-    free(text);
-    return NULL;
-}
-
+// Returns the file up to its end or a null byte, which no JSON has; null when it can't be read.
 static char *read_file(const char *path) {
+    char *text = NULL;
+    size_t size = 0;
     FILE *file = fopen(path, "r");
-    if (!file) {
+    ssize_t length = file ? getdelim(&text, &size, '\0', file) : -1;
+    bool is_empty = length < 0 && file && feof(file);
+    if (length < 0 && !is_empty)
         sp_complain("%s: %s", path, strerror(errno));
-        return NULL;
-    }
-    char *text = read_open_file(file, path);
-    fclose(file);
-    return text;
+    if (file)
+        fclose(file);
+    if (length >= 0)
+        return text;
+    free(text);
+    return is_empty ? strdup("") : NULL;
 }
 
 cJSON *sp_json_read(const char *path) {

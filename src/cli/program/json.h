@@ -31,4 +31,7 @@ bool sp_json_add_number(cJSON *object, const char *key, double value);
 bool sp_json_add_count(cJSON *object, const char *key, uint64_t value);
 bool sp_json_add_flag(cJSON *object, const char *key, bool value);
 
+// Returns a new object at the end of an array; null without host memory.
+cJSON *sp_json_add_object(cJSON *array);
+
 #endif

@@ -6,18 +6,15 @@
 #include "cli/program/command.h"
 #include "cli/program/complain.h"
 #include "cli/program/output.h"
-#include "cli/run/run_child.h"
-#include "cli/run/run_setup.h"
-#include "cli/run/run_summary.h"
 
+#include <argp.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-// ---------------------------------------------------------------------------------------- the
-// options
+// ------------------------------------------------------------------------------------- the options
 
 enum { OPTION_MODE = 256, OPTION_SET, OPTION_RECORD, OPTION_SEAMS };
 
@@ -53,16 +50,14 @@ static void add_settings(struct sp_run_request *request, const char *list,
     request->settings = joined;
 }
 
-static void check_differ(const char *first, const char *one, const char *second, const char *other,
-                         const struct argp_state *state) {
-    if (one && other && strcmp(one, other) == 0)
-        argp_error(state, "%s and %s can't both be written to '%s'", first, second, one);
-}
-
 static void check(const struct sp_run_request *request, const struct argp_state *state) {
-    check_differ("--output", request->output, "--json", request->json, state);
-    check_differ("--output", request->output, "--record", request->record, state);
-    check_differ("--json", request->json, "--record", request->record, state);
+    const char *const names[] = {"--output", "--json", "--record"};
+    const char *const files[] = {request->output, request->json, request->record};
+    for (int i = 0; i < 2; i++)
+        for (int j = i + 1; j < 3; j++)
+            if (files[i] && files[j] && strcmp(files[i], files[j]) == 0)
+                argp_error(state, "%s and %s can't both be written to '%s'", names[i], names[j],
+                           files[i]);
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state) {
@@ -134,8 +129,7 @@ static const struct argp argp = {
         "the signal that ended it.",
 };
 
-// ---------------------------------------------------------------------------------------- the
-// reports
+// ------------------------------------------------------------------------------------- the reports
 
 // Makes an empty file of a name that no one else has.
 static bool make_report(char path[PATH_MAX]) {
@@ -152,48 +146,35 @@ static bool make_report(char path[PATH_MAX]) {
     return true;
 }
 
-static bool print(const struct sp_run_outcome *outcome, FILE *out) {
-    sp_run_summary_print(outcome, out);
-    return fflush(out) == 0 && !ferror(out);
-}
-
 // sp_output_write() ends the text by a newline of its own.
-static bool print_to_file(const struct sp_run_outcome *outcome, const char *path) {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    bool good = out && print(outcome, out) && fclose(out) == 0;
-    if (!good)
-        return sp_complain("out of host memory");
-    if (size > 0 && text[size - 1] == '\n')
-        text[size - 1] = '\0';
-    good = sp_output_write(path, text);
-    free(text);
-    return good;
-}
-
 static bool tell(const struct sp_run_outcome *outcome) {
     const struct sp_run_request *request = outcome->request;
-    bool good = true;
-    if (request->output)
-        good = print_to_file(outcome, request->output);
-    else if (!sp_output_is_standard(request->json))
-        good = print(outcome, stderr);
+    bool has_text = request->output || !sp_output_is_standard(request->json), good = true;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = has_text ? open_memstream(&text, &size) : NULL;
+    if (out)
+        sp_run_summary_print(outcome, out);
+    if (has_text && (!out || fclose(out) != 0))
+        good = sp_complain("out of host memory");
+    else if (request->output) {
+        text[size - 1] = '\0';
+        good = sp_output_write(request->output, text);
+    } else if (has_text)
+        good = fputs(text, stderr) >= 0;
+    free(text);
     return (!request->json || sp_run_summary_write(outcome)) && good;
 }
 
 static bool summarize(struct sp_run_outcome *outcome, const char *report) {
-    const char *record = outcome->request->record;
+    const struct sp_run_request *request = outcome->request;
+    outcome->traces = cJSON_CreateArray();
     bool good = sp_run_reports_read(&outcome->reports, report) &&
-                sp_run_trace_gather(&outcome->traces, record, &outcome->reports);
+                sp_run_find_traces(outcome->traces, request->record, &outcome->reports);
     good = tell(outcome) && good;
-    sp_run_trace_release(&outcome->traces);
+    cJSON_Delete(outcome->traces);
     sp_run_reports_release(&outcome->reports);
     return good;
-}
-
-static int status_of(const struct sp_run_child *child) {
-    return WIFSIGNALED(child->status) ? 128 + WTERMSIG(child->status) : WEXITSTATUS(child->status);
 }
 
 // A run of which something couldn't be told has failed, unless the program has failed itself.
@@ -206,7 +187,8 @@ static int run(const struct sp_run_request *request, const char *report) {
     if (failed != 0)
         return failed;
     bool told = summarize(&outcome, report);
-    int status = status_of(&outcome.child);
+    int status = outcome.child.status;
+    status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     return status == 0 && !told ? SP_RUN_FAILED : status;
 }
 

@@ -1,7 +1,6 @@
-#include "cli/run/run_child.h"
+#include "cli/run/run.h"
 
 #include "cli/program/complain.h"
-#include "cli/run/run.h"
 
 #include <errno.h>
 #include <fcntl.h>

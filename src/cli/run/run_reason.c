@@ -1,16 +1,73 @@
-#include "cli/run/run_reason.h"
+#include "cli/run/run.h"
+
+#include "dropin/format.h"
 
 #include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <streampool/streampool.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-// ---------------------------------------------------------------------------------- the program's
-// file
+// ----------------------------------------------------------------------------------- the verdict
+
+#define OURS(name)
+#define OTHER(name)
+#define CUDAS(name) +sp_run_count(end, "counts", #name)
+uint64_t sp_run_cudas(const cJSON *end) {
+#define ADD(name, group, what) group(name)
+    return 0 SP_REPORT_COUNTS(ADD);
+#undef ADD
+}
+
+// Bytes of the driver's default pools, of all devices.
+static uint64_t drivers_peak(const cJSON *end) {
+    const cJSON *device;
+    uint64_t sum = 0;
+    cJSON_ArrayForEach(device, sp_run_list(end, "cuda")) {
+        sum += sp_run_number(device, "used_high");
+    }
+    return sum;
+}
+
+// Allocations that we left to a default pool of the driver's. Those of captures are a graph's.
+static uint64_t left_to_default(const cJSON *end) {
+    return sp_run_count(end, "counts", "cuda_unserved") +
+           sp_run_count(end, "counts", "cuda_unsupported");
+}
+
+const char *sp_run_verdict(const struct sp_run_process *process, char why[SP_RUN_REASON]) {
+    const cJSON *end = process->end;
+    uint64_t ours = sp_run_count(end, "counts", "allocations"), cudas = sp_run_cudas(end);
+    bool is_refused = strcmp(sp_run_text(end, "started"), "refused") == 0;
+    bool is_known = cJSON_GetArraySize(sp_run_list(end, "cuda")) > 0;
+    const char *word = "yes";
+    if (!end) {
+        word = "unknown";
+        strcpy(why, "it ended without a report");
+    } else if (is_refused) {
+        word = "no";
+        snprintf(why, SP_RUN_REASON, "streampool couldn't start: %s",
+                 poolGetErrorName((poolError_t)sp_run_number(end, "error")));
+    } else if (drivers_peak(end) > 0 && left_to_default(end) == 0) {
+        word = "partly";
+        strcpy(why, "CUDA's default pool had allocations that the drop-in didn't see");
+    } else if (ours == 0 && cudas > 0) {
+        word = "no";
+        strcpy(why, "all allocations stayed with CUDA's pools");
+    } else {
+        strcpy(why, ours == 0   ? "there was no allocation to serve"
+                    : !is_known ? "but the figures of CUDA's default pool can't be read"
+                    : cudas > 0 ? "but for the allocations that stay with CUDA's pools"
+                                : "CUDA's default pool had nothing");
+    }
+    return word;
+}
+
+// ------------------------------------------------------------------------------ the program's file
 
 // Finds it as execvp() does. -1 where it isn't found.
 static int open_program(const char *name) {
@@ -57,38 +114,23 @@ static const char *why_not_loaded(int file) {
     return has_interpreter(file, &header) ? NULL : "it is linked statically, with libc";
 }
 
-static bool says_why_not_loaded(const struct sp_run_request *request,
-                                char text[SP_RUN_REASON_TEXT]) {
-    int file = open_program(request->program[0]);
+static bool says_why_not_loaded(const char *program, char text[SP_RUN_REASON]) {
+    int file = open_program(program);
     const char *why = why_not_loaded(file);
     if (file >= 0)
         close(file);
     if (why)
-        snprintf(text, SP_RUN_REASON_TEXT, "the drop-in was not loaded into %s: %s",
-                 request->program[0], why);
+        snprintf(text, SP_RUN_REASON, "the drop-in was not loaded into %s: %s", program, why);
     return why;
 }
 
-static void say_not_loaded(const struct sp_run_request *request, char text[SP_RUN_REASON_TEXT]) {
-    if (request->mode == SP_RUN_LIBRARY)
-        snprintf(text, SP_RUN_REASON_TEXT,
-                 "no process loaded libcuda.so.1 by that name from LD_LIBRARY_PATH: it doesn't use "
-                 "CUDA, has a path of its own to the driver, or changes the variable");
-    else
-        snprintf(text, SP_RUN_REASON_TEXT,
-                 "the drop-in was not loaded into any process: the program was started with "
-                 "another environment, or isn't linked with glibc");
-}
-
-// ---------------------------------------------------------------------------------- what was
-// reported
+// ------------------------------------------------------------------------------- what was reported
 
 static struct sp_run_lookups all_lookups(const struct sp_run_reports *reports) {
-    struct sp_run_lookups all = {0, 0, 0};
+    struct sp_run_lookups all = {0, 0};
     for (size_t i = 0; i < reports->count; i++) {
-        struct sp_run_lookups one = sp_run_reports_lookups(reports->list[i].end);
+        struct sp_run_lookups one = sp_run_lookups(reports->list[i].end);
         all.lookups += one.lookups;
-        all.ours += one.ours;
         all.linked += one.linked;
     }
     return all;
@@ -96,7 +138,7 @@ static struct sp_run_lookups all_lookups(const struct sp_run_reports *reports) {
 
 static bool any_driver(const struct sp_run_reports *reports) {
     for (size_t i = 0; i < reports->count; i++)
-        if (*sp_run_reports_text(reports->list[i].end, "driver"))
+        if (*sp_run_text(reports->list[i].end, "driver"))
             return true;
     return false;
 }
@@ -110,42 +152,47 @@ static bool all_ended_without_report(const struct sp_run_reports *reports) {
 
 // Returns whether the machine has no driver, and says so. The variable names one for the library
 // that stands in front of the driver.
-static bool says_no_driver(const struct sp_run_request *request, char text[SP_RUN_REASON_TEXT]) {
+static bool says_no_driver(const struct sp_run_request *request, char text[SP_RUN_REASON]) {
     const char *named = getenv("STREAMPOOL_DRIVER");
     if (request->mode == SP_RUN_LIBRARY && named && *named)
         return false;
     void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
     if (!driver)
-        snprintf(text, SP_RUN_REASON_TEXT, "there is no CUDA driver on this machine (%s)",
-                 dlerror());
+        snprintf(text, SP_RUN_REASON, "there is no CUDA driver on this machine (%s)", dlerror());
     else
         dlclose(driver);
     return !driver;
 }
 
+static const char *why_nothing(const struct sp_run_request *request,
+                               const struct sp_run_reports *reports) {
+    if (reports->count == 0 && request->mode == SP_RUN_LIBRARY)
+        return "no process loaded libcuda.so.1 by that name from LD_LIBRARY_PATH: it doesn't use "
+               "CUDA, has a path of its own to the driver, or changes the variable";
+    if (reports->count == 0)
+        return "the drop-in was not loaded into any process: the program was started with another "
+               "environment, or isn't linked with glibc";
+    if (all_ended_without_report(reports))
+        return "no pool call was made, and no process told of its look-ups: each was killed, ended "
+               "by _exit(), or started another program with another environment";
+    if (any_driver(reports))
+        return "a driver was loaded, but no look-up of its functions was seen: a library that is "
+               "loaded with RTLD_DEEPBIND or by dlmopen() reaches it directly";
+    return "no process loaded libcuda.so.1 and none looked up a function of it: the program "
+           "doesn't use CUDA, or has a copy of its own";
+}
+
 void sp_run_reason(const struct sp_run_request *request, const struct sp_run_reports *reports,
-                   char text[SP_RUN_REASON_TEXT]) {
+                   char text[SP_RUN_REASON]) {
     struct sp_run_lookups all = all_lookups(reports);
-    if (reports->count == 0 && says_why_not_loaded(request, text))
+    if (reports->count == 0 && says_why_not_loaded(request->program[0], text))
         return;
     if (!any_driver(reports) && says_no_driver(request, text))
         return;
-    if (reports->count == 0)
-        say_not_loaded(request, text);
-    else if (all.lookups + all.linked > 0)
-        snprintf(text, SP_RUN_REASON_TEXT,
+    if (all.lookups + all.linked > 0)
+        snprintf(text, SP_RUN_REASON,
                  "no pool call was made; there were %" PRIu64 " look-ups of the driver's functions",
                  all.lookups);
-    else if (all_ended_without_report(reports))
-        snprintf(text, SP_RUN_REASON_TEXT,
-                 "no pool call was made, and no process told of its look-ups: each was killed, "
-                 "ended by _exit(), or started another program with another environment");
-    else if (any_driver(reports))
-        snprintf(text, SP_RUN_REASON_TEXT,
-                 "a driver was loaded, but no look-up of its functions was seen: a library that is "
-                 "loaded with RTLD_DEEPBIND or by dlmopen() reaches it directly");
     else
-        snprintf(text, SP_RUN_REASON_TEXT,
-                 "no process loaded libcuda.so.1 and none looked up a function of it: the program "
-                 "doesn't use CUDA, or has a copy of its own");
+        strcpy(text, why_nothing(request, reports));
 }

@@ -1,4 +1,4 @@
-#include "cli/run/run_setup.h"
+#include "cli/run/run.h"
 
 #include "cli/program/complain.h"
 #include "cli/program/place.h"
@@ -10,8 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// --------------------------------------------------------------------------- where the libraries
-// are
+// ------------------------------------------------------------------------- where the libraries are
 
 // Where a library lies, from the folder of the libraries: installed, and in the build folder.
 static const struct place {
@@ -27,22 +26,13 @@ static const struct place {
                         true},
 };
 
-// The folder of this program.
-static bool find_program(char folder[PATH_MAX]) {
-    ssize_t length = readlink("/proc/self/exe", folder, PATH_MAX - 1);
-    if (length <= 0)
-        return sp_complain("can't find out where the program lies: %s", strerror(errno));
-    folder[length] = '\0';
-    *strrchr(folder, '/') = '\0';
-    return true;
-}
-
 // The libraries lie at the same place relative to the program everywhere. The path has no links, so
 // that a program which is run with it can change to another folder.
 static bool find_library(const struct place *place, char path[PATH_MAX]) {
     char folder[PATH_MAX], joined[2 * PATH_MAX];
-    if (!find_program(folder))
-        return false;
+    if (!realpath("/proc/self/exe", folder))
+        return sp_complain("can't find out where the program lies: %s", strerror(errno));
+    *strrchr(folder, '/') = '\0';
     for (size_t i = 0; i < 2 && place->paths[i]; i++) {
         snprintf(joined, sizeof joined, "%s/%s/%s", folder, SP_BINDIR_TO_LIBDIR, place->paths[i]);
         if (realpath(joined, path))
@@ -52,29 +42,22 @@ static bool find_library(const struct place *place, char path[PATH_MAX]) {
                        SP_BINDIR_TO_LIBDIR, place->paths[0], strerror(errno));
 }
 
-// ------------------------------------------------------------------------------------- the
-// variables
+// ----------------------------------------------------------------------------------- the variables
 
 static bool set(const char *variable, const char *value) {
     return setenv(variable, value, 1) == 0 ||
            sp_complain("can't set %s: %s", variable, strerror(errno));
 }
 
-// Puts a value before what the variable has, or behind it. Null: nothing is to be put there.
-static bool join(const char *variable, const char *before, const char *separator,
-                 const char *behind) {
-    const char *old = getenv(variable);
-    const char *parts[] = {before, old && *old ? old : NULL, behind};
+// Sets a variable to two texts, of which one may be null or "".
+static bool join(const char *variable, const char *first, const char *separator,
+                 const char *second) {
     char *joined = NULL;
-    size_t size;
-    FILE *text = open_memstream(&joined, &size);
-    if (!text)
+    bool both = first && *first && second && *second;
+    if (asprintf(&joined, "%s%s%s", first ? first : "", both ? separator : "",
+                 second ? second : "") < 0)
         return sp_complain("out of host memory");
-    for (size_t i = 0, count = 0; i < 3; i++) {
-        if (parts[i])
-            fprintf(text, "%s%s", count++ > 0 ? separator : "", parts[i]);
-    }
-    bool good = fclose(text) == 0 && set(variable, joined);
+    bool good = set(variable, joined);
     free(joined);
     return good;
 }
@@ -89,11 +72,10 @@ static bool set_library(enum sp_run_mode mode) {
     if (strpbrk(path, place->separators))
         return sp_complain("%s: %s can't have a path with a blank, a colon or a semicolon", path,
                            place->variable);
-    return join(place->variable, path, ":", NULL);
+    return join(place->variable, path, ":", getenv(place->variable));
 }
 
-// ----------------------------------------------------------------------------------------- the
-// trace
+// --------------------------------------------------------------------------------------- the trace
 
 // Splits a file's name where the process's number goes: before ".csv", ".csv.gz" and the like.
 static size_t stem_length(const char *file) {
@@ -116,7 +98,9 @@ static bool absolute(const char *file, char path[PATH_MAX]) {
     return snprintf(path, PATH_MAX, "%s%s%s", folder, *folder ? "/" : "", file) < PATH_MAX;
 }
 
-bool sp_run_setup_trace(const char *record, const char *process, char path[PATH_MAX]) {
+// The absolute path of the trace of one process, which ends up in the file that was asked for when
+// it is the only one. False when it is too long.
+static bool path_of_trace(const char *record, const char *process, char path[PATH_MAX]) {
     char file[PATH_MAX];
     if (!absolute(record, file))
         return false;
@@ -151,13 +135,47 @@ static bool set_trace(const char *record) {
     char doubled[PATH_MAX], path[PATH_MAX];
     if (!can_be_written(record))
         return sp_complain("--record %s: %s", record, strerror(errno));
-    if (!double_percents(record, doubled) || !sp_run_setup_trace(doubled, "%p", path))
+    if (!double_percents(record, doubled) || !path_of_trace(doubled, "%p", path))
         return sp_complain("--record %s: %s", record, strerror(ENAMETOOLONG));
     return set("STREAMPOOL_TRACE", path);
 }
 
 bool sp_run_setup(const struct sp_run_request *request, const char *report) {
     return set_library(request->mode) && set(SP_REPORT_VARIABLE, report) &&
-           (!request->settings || join("STREAMPOOL_POOL", NULL, ",", request->settings)) &&
+           (!request->settings ||
+            join("STREAMPOOL_POOL", getenv("STREAMPOOL_POOL"), ",", request->settings)) &&
            (!request->record || set_trace(request->record));
+}
+
+// ------------------------------------------------------------------- the traces, behind the run
+
+static bool has(const cJSON *paths, const char *path) {
+    const cJSON *one;
+    cJSON_ArrayForEach(one, paths) {
+        if (strcmp(one->valuestring, path) == 0)
+            return true;
+    }
+    return false;
+}
+
+// Adds the trace of a process, if there is one. Numbers of processes come again.
+static bool add(cJSON *paths, const char *record, pid_t id) {
+    char number[32], path[PATH_MAX];
+    snprintf(number, sizeof number, "%ld", (long)id);
+    if (!path_of_trace(record, number, path) || access(path, F_OK) != 0 || has(paths, path))
+        return true;
+    return cJSON_AddItemToArray(paths, cJSON_CreateString(path));
+}
+
+bool sp_run_find_traces(cJSON *paths, const char *record, const struct sp_run_reports *reports) {
+    bool good = paths;
+    for (size_t i = 0; good && record && i < reports->count; i++)
+        good = add(paths, record, reports->list[i].id);
+    if (good && cJSON_GetArraySize(paths) == 1) {
+        const char *only = paths->child->valuestring;
+        if (rename(only, record) != 0)
+            return sp_complain("%s can't be renamed to %s: %s", only, record, strerror(errno));
+        good = cJSON_ReplaceItemInArray(paths, 0, cJSON_CreateString(record));
+    }
+    return good || sp_complain("out of host memory");
 }

@@ -1,119 +1,105 @@
-#include "cli/run/run_summary.h"
+#include "cli/run/run.h"
 
 #include "cli/program/quantity.h"
 #include "cli/program/statistics.h"
-#include "cli/run/run_reason.h"
-#include "cli/run/run_verdict.h"
 #include "dropin/format.h"
 
 #include <inttypes.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <string.h>
 #include <sys/wait.h>
 
-// Begins a line about a process.
-static void title(FILE *out, const char *what) {
-    fprintf(out, "  %-20s  ", what);
+// Prints a text from a column on. Where the line is full it goes on in the next one, behind a
+// margin; a word is never broken.
+static void print_text(FILE *out, const char *text, size_t column, size_t margin) {
+    enum { WIDTH = 80 };
+    for (bool first = true; *text; first = false) {
+        size_t length = strcspn(text, " ");
+        bool fits = first || column + 1 + length <= WIDTH;
+        if (!first)
+            column += (size_t)fprintf(out, fits ? " " : "\n%*s", (int)margin, "");
+        column = length + (fits ? column : margin);
+        fwrite(text, 1, length, out);
+        text += length + (text[length] == ' ');
+    }
+    fputc('\n', out);
 }
 
-static void print_bytes(FILE *out, const cJSON *object, const char *field, const char *what) {
-    char text[SP_QUANTITY_TEXT];
-    fprintf(out, "%s %s", sp_bytes_text(sp_run_reports_number(object, field), text), what);
+// Prints a line about a process.
+__attribute__((format(printf, 3, 4))) static void say(FILE *out, const char *title,
+                                                      const char *format, ...) {
+    enum { TITLE = 20, MARGIN = 2 + TITLE + 2 };
+    char text[PATH_MAX + SP_RUN_REASON];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    fprintf(out, "  %-*s  ", TITLE, title);
+    print_text(out, text, MARGIN, MARGIN);
 }
 
 static uint64_t count_of(const cJSON *end, const char *name) {
-    return sp_run_reports_count(end, "counts", name);
+    return sp_run_count(end, "counts", name);
 }
 
-// ------------------------------------------------------------------------------------ who has
-// served
+// ---------------------------------------------------------------------------------- who has served
 
-static void print_ours(FILE *out, const cJSON *end) {
-    title(out, "streampool served");
-    fprintf(out, "%" PRIu64 " allocations, %" PRIu64 " frees\n", count_of(end, "allocations"),
-            count_of(end, "frees"));
-}
-
-static void print_reason(FILE *out, uint64_t count, const char *what) {
-    if (count > 0) {
-        title(out, "");
-        fprintf(out, "%" PRIu64 " %s\n", count, what);
-    }
+static void say_served(FILE *out, const char *who, uint64_t allocations, uint64_t frees) {
+    say(out, who, "%" PRIu64 " allocations, %" PRIu64 " frees", allocations, frees);
 }
 
 #define OURS(name, what)
 #define OTHER(name, what)
-#define CUDAS(name, what) print_reason(out, count_of(end, #name), what);
-static void print_cudas(FILE *out, const cJSON *end) {
-    title(out, "CUDA's pools served");
-    fprintf(out, "%" PRIu64 " allocations, %" PRIu64 " frees\n", sp_run_verdict_cudas(end),
-            count_of(end, "cuda_frees"));
+#define CUDAS(name, what)                                                                          \
+    if (count_of(end, #name) > 0)                                                                  \
+        say(out, "", "%" PRIu64 " %s", count_of(end, #name), what);
+static void print_served(FILE *out, const struct sp_run_process *process) {
+    const cJSON *end = process->end;
+    char why[SP_RUN_REASON];
+    say_served(out, "streampool served", count_of(end, "allocations"), count_of(end, "frees"));
+    say_served(out, "CUDA's pools served", sp_run_cudas(end), count_of(end, "cuda_frees"));
 #define PRINT(name, group, what) group(name, what)
     SP_REPORT_COUNTS(PRINT)
 #undef PRINT
+    const char *word = sp_run_verdict(process, why);
+    say(out, "took hold", "%s: %s", word, why);
 }
 
-static void print_verdict(FILE *out, const struct sp_run_process *process) {
-    struct sp_run_verdict verdict = sp_run_verdict(process);
-    title(out, "took hold");
-    fprintf(out, "%s: %s\n", verdict.word, verdict.why);
+// --------------------------------------------------------------------------------------- the peaks
+
+static void say_peaks(FILE *out, const cJSON *object, const char *whose) {
+    char used[SP_QUANTITY_TEXT], reserved[SP_QUANTITY_TEXT];
+    say(out, "peaks", "%s: %s live, %s reserved", whose,
+        sp_bytes_text(sp_run_number(object, "used_high"), used),
+        sp_bytes_text(sp_run_number(object, "reserved_high"), reserved));
 }
 
-// ------------------------------------------------------------------------------------------ the
-// peaks
-
-static void print_peaks(FILE *out, const cJSON *object) {
-    print_bytes(out, object, "used_high", "live, ");
-    print_bytes(out, object, "reserved_high", "reserved\n");
-}
-
-static void print_pool(FILE *out, const cJSON *pool) {
-    const char *kind = sp_run_reports_text(pool, "kind");
-    title(out, "peaks");
-    if (strcmp(kind, "destroyed") == 0)
-        fprintf(out, "most of a destroyed pool, of %" PRIu64 ": ",
-                sp_run_reports_number(pool, "count"));
-    else
-        fprintf(out, "%s pool of device %" PRIu64 ": ",
-                strcmp(kind, "default") == 0 ? "default" : "other",
-                sp_run_reports_number(pool, "device"));
-    print_peaks(out, pool);
-}
-
+// A pool of the program's own is told with its device, which the name of a default pool has.
 static void print_pools(FILE *out, const cJSON *end) {
-    const cJSON *pools = cJSON_GetObjectItemCaseSensitive(end, "pools"), *pool, *device;
+    const cJSON *pools = sp_run_list(end, "pools"), *pool, *device;
+    char whose[128];
     cJSON_ArrayForEach(pool, pools) {
-        print_pool(out, pool);
+        const char *kind = sp_run_text(pool, "kind"), *name = sp_run_text(pool, "name");
+        uint64_t ordinal = sp_run_number(pool, "device"), count = sp_run_number(pool, "count");
+        if (strcmp(kind, "destroyed") == 0)
+            snprintf(whose, sizeof whose, "most of a destroyed pool, of %" PRIu64, count);
+        else if (strcmp(kind, "other") == 0)
+            snprintf(whose, sizeof whose, "%s of device %" PRIu64, name, ordinal);
+        else
+            snprintf(whose, sizeof whose, "%s", name);
+        say_peaks(out, pool, whose);
     }
-    if (cJSON_IsNull(pools)) {
-        title(out, "peaks");
-        fputs("unknown: the process ended inside a call of the library\n", out);
-    }
-    cJSON_ArrayForEach(device, cJSON_GetObjectItemCaseSensitive(end, "cuda")) {
-        title(out, "peaks");
-        fprintf(out, "CUDA's default pool of device %" PRIu64 ": ",
-                sp_run_reports_number(device, "device"));
-        print_peaks(out, device);
+    if (cJSON_IsNull(pools))
+        say(out, "peaks", "unknown: the process ended inside a call of the library");
+    cJSON_ArrayForEach(device, sp_run_list(end, "cuda")) {
+        snprintf(whose, sizeof whose, "CUDA's default pool of device %" PRIu64,
+                 sp_run_number(device, "device"));
+        say_peaks(out, device, whose);
     }
 }
 
-// ------------------------------------------------------------------------------------- the
-// statistics
-
-static void print_quantity(FILE *out, size_t statistic, uint64_t value) {
-    char text[SP_QUANTITY_TEXT];
-    switch (sp_statistics_unit(statistic)) {
-    case SP_UNIT_BYTES:
-        fputs(sp_bytes_text(value, text), out);
-        break;
-    case SP_UNIT_NANOSECONDS:
-        fputs(sp_time_text((double)value, text), out);
-        break;
-    case SP_UNIT_COUNT:
-        fprintf(out, "%" PRIu64, value);
-        break;
-    }
-}
+// ---------------------------------------------------------------------------------- the statistics
 
 static void print_statistics(FILE *out, const cJSON *end) {
     static const struct {
@@ -123,27 +109,27 @@ static void print_statistics(FILE *out, const cJSON *end) {
         STREAMPOOL_POOL_STATISTICS(ROW)
 #undef ROW
     };
+    char text[SP_QUANTITY_TEXT];
     for (size_t i = 0; i < SP_STATISTIC_COUNTERS; i++) {
-        uint64_t value = sp_run_reports_count(end, "statistics", rows[i].name);
-        if (value == 0)
-            continue;
-        title(out, rows[i].name);
-        print_quantity(out, i, value);
-        if (sp_statistics_unit(i) == SP_UNIT_COUNT)
-            fprintf(out, " %s", rows[i].text);
-        fputc('\n', out);
+        const char *name = rows[i].name;
+        uint64_t value = sp_run_count(end, "statistics", name);
+        enum sp_unit unit = sp_statistics_unit(i);
+        if (value > 0 && unit == SP_UNIT_COUNT)
+            say(out, name, "%" PRIu64 " %s", value, rows[i].text);
+        else if (value > 0)
+            say(out, name, "%s",
+                unit == SP_UNIT_BYTES ? sp_bytes_text(value, text)
+                                      : sp_time_text((double)value, text));
     }
 }
 
 static void print_time(FILE *out, const cJSON *end, const char *calls, const char *time,
                        const char *what) {
     char all[SP_QUANTITY_TEXT], each[SP_QUANTITY_TEXT];
-    uint64_t count = count_of(end, calls), nanoseconds = count_of(end, time);
-    if (count == 0)
-        return;
-    title(out, "time inside");
-    fprintf(out, "%s in %" PRIu64 " %s, %s each\n", sp_time_text((double)nanoseconds, all), count,
-            what, sp_time_text((double)nanoseconds / (double)count, each));
+    double count = (double)count_of(end, calls), nanoseconds = (double)count_of(end, time);
+    if (count > 0)
+        say(out, "time inside", "%s in %.0f %s, %s each", sp_time_text(nanoseconds, all), count,
+            what, sp_time_text(nanoseconds / count, each));
 }
 
 static void print_times(FILE *out, const cJSON *end) {
@@ -151,55 +137,37 @@ static void print_times(FILE *out, const cJSON *end) {
     print_time(out, end, "pool_calls", "pool_time", "pool calls");
     print_time(out, end, "order_calls", "order_time",
                "calls about streams and events, with their waits");
-    title(out, "time inside");
-    fprintf(out, "%s to start\n", sp_time_text((double)count_of(end, "start_time"), text));
+    say(out, "time inside", "%s to start", sp_time_text((double)count_of(end, "start_time"), text));
 }
 
-// ------------------------------------------------------------------------------------------ the
-// routes
+// -------------------------------------------------------------------------------------- the routes
 
-static void print_route(FILE *out, const cJSON *route, const char *what) {
-    uint64_t lookups = sp_run_reports_number(route, "lookups");
-    if (lookups == 0)
-        return;
-    title(out, "route");
-    fprintf(out, "%s: %" PRIu64 " look-ups, %" PRIu64 " answered by streampool\n", what, lookups,
-            sp_run_reports_number(route, "ours"));
+static void say_lookups(FILE *out, const char *title, const char *what, const cJSON *figures) {
+    uint64_t lookups = sp_run_number(figures, "lookups"), ours = sp_run_number(figures, "ours");
+    if (lookups > 0)
+        say(out, title, "%s: %" PRIu64 " look-ups, %" PRIu64 " answered by streampool", what,
+            lookups, ours);
 }
 
 static void print_routes(FILE *out, enum sp_run_mode mode, const cJSON *end) {
-    const cJSON *routes = cJSON_GetObjectItemCaseSensitive(end, "routes"), *object;
-    if (mode == SP_RUN_LIBRARY) {
-        title(out, "route");
-        fputs("streampool's libcuda.so.1, in front of the driver\n", out);
+    const cJSON *routes = sp_run_list(end, "routes"), *object;
+    const char *driver = sp_run_text(end, "driver");
+    if (mode == SP_RUN_LIBRARY)
+        say(out, "route", "streampool's libcuda.so.1, in front of the driver");
+    cJSON_ArrayForEach(object, sp_run_list(end, "linked")) {
+        say(out, "route", "linked names: %s needs %" PRIu64 " of those that streampool answers",
+            sp_run_text(object, "name"), sp_run_number(object, "names"));
     }
-    cJSON_ArrayForEach(object, cJSON_GetObjectItemCaseSensitive(end, "linked")) {
-        title(out, "route");
-        fprintf(out, "linked names: %s needs %" PRIu64 " of those that streampool answers\n",
-                sp_run_reports_text(object, "name"), sp_run_reports_number(object, "names"));
-    }
-#define PRINT(name, what) print_route(out, cJSON_GetObjectItemCaseSensitive(routes, #name), what);
+#define PRINT(name, what) say_lookups(out, "route", what, sp_run_list(routes, #name));
     SP_REPORT_ROUTES(PRINT)
 #undef PRINT
-    cJSON_ArrayForEach(object, cJSON_GetObjectItemCaseSensitive(end, "askers")) {
-        title(out, "asked by");
-        fprintf(out, "%s: %" PRIu64 " look-ups, %" PRIu64 " answered by streampool\n",
-                sp_run_reports_text(object, "name"), sp_run_reports_number(object, "lookups"),
-                sp_run_reports_number(object, "ours"));
+    cJSON_ArrayForEach(object, sp_run_list(end, "askers")) {
+        say_lookups(out, "asked by", sp_run_text(object, "name"), object);
     }
-    title(out, "driver");
-    fprintf(out, "%s\n",
-            *sp_run_reports_text(end, "driver") ? sp_run_reports_text(end, "driver")
-                                                : "not loaded");
+    say(out, "driver", "%s", *driver ? driver : "not loaded");
 }
 
-static bool has_routes(const cJSON *end) {
-    struct sp_run_lookups lookups = sp_run_reports_lookups(end);
-    return lookups.lookups + lookups.linked > 0;
-}
-
-// --------------------------------------------------------------------------------------- the
-// processes
+// ----------------------------------------------------------------------------------- the processes
 
 static const char *end_text(const struct sp_run_process *process,
                             const struct sp_run_child *child) {
@@ -215,18 +183,17 @@ static const char *end_text(const struct sp_run_process *process,
 static void print_process(FILE *out, const struct sp_run_outcome *outcome,
                           const struct sp_run_process *process) {
     enum sp_run_mode mode = outcome->request->mode;
-    bool has_route = has_routes(process->end) || (process->end && mode == SP_RUN_LIBRARY);
-    bool seams = outcome->request->seams && has_route;
+    struct sp_run_lookups lookups = sp_run_lookups(process->end);
+    bool has_route = process->end && mode == SP_RUN_LIBRARY;
+    bool seams = outcome->request->seams && (lookups.lookups + lookups.linked > 0 || has_route);
     if (!process->started && !seams)
         return;
     fprintf(out, "process %ld", (long)process->id);
     if (process->load)
-        fprintf(out, " (%s)", sp_run_reports_text(process->load, "program"));
+        fprintf(out, " (%s)", sp_run_text(process->load, "program"));
     fprintf(out, "%s\n", end_text(process, &outcome->child));
     if (process->started && process->end) {
-        print_ours(out, process->end);
-        print_cudas(out, process->end);
-        print_verdict(out, process);
+        print_served(out, process);
         print_pools(out, process->end);
         print_times(out, process->end);
         print_statistics(out, process->end);
@@ -245,28 +212,23 @@ static void print_end(FILE *out, const struct sp_run_outcome *outcome) {
         fprintf(out, "ended with status %d\n", WEXITSTATUS(status));
 }
 
-static void print_traces(FILE *out, const struct sp_run_outcome *outcome) {
-    for (size_t i = 0; i < outcome->traces.count; i++)
-        fprintf(out, "trace: %s\n", outcome->traces.paths[i]);
-    if (outcome->request->record && outcome->traces.count == 0)
-        fprintf(out, "trace: none, as no process made a pool call\n");
-}
-
 void sp_run_summary_print(const struct sp_run_outcome *outcome, FILE *out) {
     const struct sp_run_reports *reports = &outcome->reports;
-    char why[SP_RUN_REASON_TEXT];
-    size_t used = 0;
+    size_t others = reports->count - reports->used;
+    const cJSON *trace;
+    char text[SP_RUN_REASON + 64] = "streampool served nothing: ";
     print_end(out, outcome);
-    for (size_t i = 0; i < reports->count; i++) {
+    for (size_t i = 0; i < reports->count; i++)
         print_process(out, outcome, &reports->list[i]);
-        used += reports->list[i].started;
-    }
-    if (used == 0) {
-        sp_run_reason(outcome->request, reports, why);
-        fprintf(out, "streampool served nothing: %s\n", why);
-    } else if (used < reports->count) {
-        size_t others = reports->count - used;
+    if (reports->used == 0) {
+        sp_run_reason(outcome->request, reports, text + strlen(text));
+        print_text(out, text, 0, 2);
+    } else if (others > 0) {
         fprintf(out, "%zu other process%s made no pool call\n", others, others == 1 ? "" : "es");
     }
-    print_traces(out, outcome);
+    cJSON_ArrayForEach(trace, outcome->traces) {
+        fprintf(out, "trace: %s\n", trace->valuestring);
+    }
+    if (outcome->request->record && cJSON_GetArraySize(outcome->traces) == 0)
+        fprintf(out, "trace: none, as no process made a pool call\n");
 }

@@ -128,21 +128,21 @@ bool sp_options_parse(enum sp_option_kind kind, const char *text, void *value) {
 // Counts the letters to be put in, left out or changed, to make one text the other. Names are
 // short.
 static size_t distance(const char *text, const char *name) {
-    size_t row[64], length = strlen(name);
-    if (length >= sizeof row / sizeof row[0])
+    size_t costs[64], length = strlen(name);
+    if (length >= sizeof costs / sizeof costs[0])
         return SIZE_MAX;
     for (size_t i = 0; i <= length; i++)
-        row[i] = i;
+        costs[i] = i;
     for (; *text; text++) {
-        size_t before = row[0]++;
+        size_t before = costs[0]++;
         for (size_t i = 1; i <= length; i++) {
             bool differs = tolower((unsigned char)*text) != tolower((unsigned char)name[i - 1]);
-            size_t changed = before + differs, moved = 1 + sp_min(row[i], row[i - 1]);
-            before = row[i];
-            row[i] = sp_min(changed, moved);
+            size_t changed = before + differs, moved = 1 + sp_min(costs[i], costs[i - 1]);
+            before = costs[i];
+            costs[i] = sp_min(changed, moved);
         }
     }
-    return row[length];
+    return costs[length];
 }
 
 const char *sp_options_nearest(const char *text, const char *(*name_at)(size_t index)) {
@@ -190,6 +190,13 @@ static void note_unknown_names(void) {
     }
 }
 
+// True for an option whose value is a part of its text.
+static bool keeps(const struct sp_option_entry *entry) {
+    const char *const *value = (const void *)((const char *)&options + entry->offset);
+    return entry->kind == SP_OPTION_string ||
+           (entry->kind == SP_OPTION_report && *value && **value);
+}
+
 // An option's text is copied for the life of the process, as the environment may change under its
 // readers.
 static void read_environment(void) {
@@ -201,7 +208,7 @@ static void read_environment(void) {
             continue;
         if (!sp_options_parse(entry->kind, copy, (char *)&options + entry->offset))
             ignored_texts[i] = copy;
-        else if (entry->kind != SP_OPTION_string && entry->kind != SP_OPTION_report)
+        else if (!keeps(entry))
             free(copy);
     }
     if (getauxval(AT_SECURE) == 0)

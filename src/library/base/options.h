@@ -49,25 +49,15 @@
     X(trace, "STREAMPOOL_TRACE", string, NULL, \
       "record a trace for streampool replay into this file; %p in the name becomes the " \
       "process id, and a name that ends with .gz is gzipped")
-// clang-format on
 
 // Variables with the same beginning that others read: X(name). The simulated driver and the drop-in
 // do, find_package(), and people have those of a build set.
-#define SP_FOREIGN_VARIABLES(X)                                                                    \
-    X("STREAMPOOL_SIMCUDA")                                                                        \
-    X("STREAMPOOL_DROPIN_REPORT")                                                                  \
-    X("STREAMPOOL_DIR")                                                                            \
-    X("STREAMPOOL_ROOT")                                                                           \
-    X("STREAMPOOL_CLI")                                                                            \
-    X("STREAMPOOL_BENCH")                                                                          \
-    X("STREAMPOOL_DROPIN")                                                                         \
-    X("STREAMPOOL_HEAP")                                                                           \
-    X("STREAMPOOL_TESTS")                                                                          \
-    X("STREAMPOOL_TESTS_CXX")                                                                      \
-    X("STREAMPOOL_WERROR")                                                                         \
-    X("STREAMPOOL_INSTALL")                                                                        \
-    X("STREAMPOOL_SANITIZE")                                                                       \
-    X("STREAMPOOL_NVCC")
+#define SP_FOREIGN_VARIABLES(X) \
+    X("STREAMPOOL_SIMCUDA") X("STREAMPOOL_DROPIN_REPORT") X("STREAMPOOL_DIR") X("STREAMPOOL_ROOT") \
+    X("STREAMPOOL_CLI") X("STREAMPOOL_BENCH") X("STREAMPOOL_DROPIN") X("STREAMPOOL_HEAP") \
+    X("STREAMPOOL_TESTS") X("STREAMPOOL_TESTS_CXX") X("STREAMPOOL_WERROR") X("STREAMPOOL_INSTALL") \
+    X("STREAMPOOL_SANITIZE") X("STREAMPOOL_NVCC")
+// clang-format on
 
 enum sp_option_kind {
     SP_OPTION_string,

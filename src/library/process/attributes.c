@@ -288,8 +288,8 @@ poolError_t sp_attributes_set(struct sp_pool *pool, enum poolMemPoolAttr attribu
 
 // ------------------------------------------------------------------------------ the environment's
 
-// What was told of the settings of STREAMPOOL_POOL, and which were for a pool that there was, by a
-// bit for each. The last bit is that of all further ones.
+// A bit for each setting of STREAMPOOL_POOL says what was told of it, and if it was for a pool that
+// there was. The last bit is that of all further ones.
 static _Atomic uint64_t told_of, was_for_some;
 
 static uint64_t next(uint64_t bit) {

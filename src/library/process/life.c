@@ -155,7 +155,6 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
     sp_store_relaxed(&pool->lanes.offers, NULL);
     atomic_store(&pool->lanes.lazy_next, 0);
     sp_explain_init(pool);
-    sp_name_init(pool);
     sp_list_init(&pool->listing.link);
     sp_list_init(&pool->listing.holds);
     sp_list_init(&pool->given_up.due);
@@ -175,8 +174,10 @@ poolError_t sp_life_create(struct sp_device *device, const struct poolMemPoolPro
         sp_list_init(&pool->deferred.task.link);
         pool->deferred.task.visit = visit;
     }
-    if (pool)
+    if (pool) {
         init_locked(pool, props);
+        sp_name_init(pool);
+    }
     sp_lock_release(&device->lock);
     if (!pool)
         return sp_fail(poolErrorMemoryAllocation, "out of host memory");

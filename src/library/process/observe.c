@@ -5,45 +5,12 @@
 #include "base/thread.h"
 #include "process/attributes.h"
 
-#include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
-#include <unistd.h>
 
 _Atomic bool sp_observe_on;
 
 static const struct sp_observe_table *observer; // written before the flag
-
-// ------------------------------------------------------------------------------------- in words
-
-static void print_pool(const struct sp_tell_pool *told, void *out) {
-    sp_tell_print_visited(told, out);
-}
-
-static bool visit_pools(enum sp_observe_when when,
-                        void (*visit)(const struct sp_tell_pool *pool, void *data), void *data) {
-    return sp_tell_visit(when == SP_OBSERVE_AT_END ? SP_TELL_COLLECTED : SP_TELL_GAUGES, visit,
-                         data);
-}
-
-static void print_pools(FILE *out, enum sp_observe_when when) {
-    fprintf(out, "streampool: summary of process %ld\n", (long)getpid());
-    if (!visit_pools(when, print_pool, out))
-        fputs("streampool: the rest can't be read: the process ended inside a call\n", out);
-}
-
-static void print_live(FILE *out, const struct sp_observe_figures *live,
-                       enum sp_observe_when when) {
-    fprintf(out, "streampool: %s: %" PRIu64 " block%s of %s together; %s at most at once\n",
-            when == SP_OBSERVE_AT_END ? "never freed" : "not freed yet", live->blocks,
-            live->blocks == 1 ? "" : "s", sp_tell_bytes(live->bytes).text,
-            sp_tell_bytes(live->bytes_high).text);
-    if (live->unnoted > 0)
-        fprintf(out, "streampool: %" PRIu64 " blocks aren't in these figures: no host memory\n",
-                live->unnoted);
-}
-
-// ---------------------------------------------------------------------------------- begin and end
 
 void sp_observe_begin(void) {
     static struct sp_observe_host host = {
@@ -52,25 +19,18 @@ void sp_observe_begin(void) {
         .thread_number = sp_thread_number,
         .thread_is_first_time = sp_thread_is_first_time,
         .thread_start = sp_thread_start,
-        .visit_pools = visit_pools,
-        .print_pools = print_pools,
-        .print_live = print_live,
+        .visit_pools = sp_tell_visit,
+        .print_pool = sp_tell_print_visited,
+        .words_of_bytes = sp_tell_bytes,
     };
-    const struct sp_options *options = sp_options();
-    const struct sp_observe_asked asked = {
-        .stats = options->stats,
-        .stats_signal = options->stats_signal,
-        .leaks = options->leaks,
-        .stacks = options->leaks ? options->stacks : 0,
-        .trace = options->trace,
-    };
-    if (!asked.stats && !asked.stats_signal && !asked.leaks && !asked.trace)
+    const struct sp_options *asked = sp_options();
+    if (!asked->stats && !asked->stats_signal && !asked->leaks && !asked->trace)
         return;
     host.lock_hook = sp_lock_hook();
     observer = sp_observe_load(&host);
     if (!observer)
         return;
-    observer->begin(&asked);
+    observer->begin(asked);
     sp_store_release(&sp_observe_on, true);
 }
 

@@ -7,6 +7,7 @@
 #ifndef STREAMPOOL_PROCESS_OBSERVE_TABLE_H
 #define STREAMPOOL_PROCESS_OBSERVE_TABLE_H
 
+#include "base/options.h"
 #include "tell/tell.h"
 
 #include <pthread.h>
@@ -18,7 +19,7 @@ struct sp_observe_stamp {
     uint32_t stream_size;  // of struct sp_observe_stream
     uint32_t figures_size; // of struct sp_observe_figures
     uint32_t pool_size;    // of struct sp_tell_pool
-    uint32_t asked_size;   // of struct sp_observe_asked
+    uint32_t options_size; // of struct sp_options
     uint32_t actions;      // SP_OBSERVE_ACTION_COUNT
 };
 
@@ -29,23 +30,9 @@ struct sp_observe_stamp {
     {                                                                                              \
         SP_OBSERVE_RELEASE, size, sizeof(struct sp_observe_stream),                                \
             sizeof(struct sp_observe_figures), sizeof(struct sp_tell_pool),                        \
-            sizeof(struct sp_observe_asked), SP_OBSERVE_ACTION_COUNT                               \
+            sizeof(struct sp_options), SP_OBSERVE_ACTION_COUNT                                     \
     }
 #define SP_OBSERVE_STAMP(table) SP_OBSERVE_STAMP_OF(sizeof(table))
-
-// What the environment asks for; base/options.h says what each is.
-struct sp_observe_asked {
-    const char *stats;
-    bool stats_signal;
-    bool leaks;
-    int stacks;
-    const char *trace;
-};
-
-// When the observer writes.
-enum sp_observe_when { SP_OBSERVE_AT_END, SP_OBSERVE_AT_SIGNAL };
-
-struct sp_observe_figures;
 
 // The library gives this to the observer.
 struct sp_observe_host {
@@ -55,12 +42,11 @@ struct sp_observe_host {
     bool (*thread_is_first_time)(void);
     void (*lock_hook)(int contended); // base/lock.h; null for none
     bool (*thread_start)(pthread_t *thread, void *(*run)(void *), void *argument);
-    // As sp_tell_visit() of tell/tell.h, with the gauges. At a signal nothing is moved for these.
-    bool (*visit_pools)(enum sp_observe_when when,
-                        void (*visit)(const struct sp_tell_pool *pool, void *data), void *data);
-    // Prints what each pool did, and a line about the blocks that the program has not freed.
-    void (*print_pools)(FILE *out, enum sp_observe_when when);
-    void (*print_live)(FILE *out, const struct sp_observe_figures *live, enum sp_observe_when when);
+    bool (*visit_pools)(enum sp_tell_depth depth,
+                        void (*visit)(const struct sp_tell_pool *pool, void *data),
+                        void *data); // tell/tell.h, as the two below
+    void (*print_pool)(const struct sp_tell_pool *told, FILE *out);
+    struct sp_tell_words (*words_of_bytes)(uint64_t number);
 };
 
 // A stream, as a trace tells of it.
@@ -114,8 +100,8 @@ struct sp_live_block;
 // The observer does this for the library; process/observe.h says when. A stream may be null.
 struct sp_observe_table {
     struct sp_observe_stamp stamp;
-    // Called once, before all others. The texts stay.
-    void (*begin)(const struct sp_observe_asked *asked);
+    // Called once, before all others. What the environment asks for stays.
+    void (*begin)(const struct sp_options *asked);
     // Ends all notes. False where a thread that won't go on is inside of the observer: then none of
     // its functions may be called any more. Else the next one writes what was asked for.
     bool (*end)(void);

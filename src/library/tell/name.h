@@ -1,6 +1,6 @@
-// What people call a pool: one name in all that is told of it.
+// The name of a pool, by which all that is told of it calls it.
 //
-// It is the name that the program has given the pool. A pool without one is "default pool of device
+// It is the one that the program has given the pool. A pool without one is "default pool of device
 // 0", or "pool 1", "pool 2", in the order in which the program made them.
 //
 // A thread that reads the name of a pool that was destroyed meanwhile may be given that of the

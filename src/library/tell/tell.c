@@ -3,7 +3,6 @@
 #include "base/number.h"
 #include "base/options.h"
 #include "base/thread.h"
-#include "region/collect.h"
 #include "region/device.h"
 #include "region/figures.h"
 #include "tell/statistic.h"
@@ -13,13 +12,6 @@
 static _Atomic bool keeps_destroyed;
 static struct sp_lock lock; // guards `destroyed`
 static struct sp_tell_pool destroyed = {.kind = SP_TELL_DESTROYED, .device = -1};
-
-// Of several threads the figure may be a bound that is above what there was (region/figures.h), but
-// the program can't have used more than the pool had.
-static uint64_t used_high(const struct sp_tell_pool *told, const struct sp_pool *pool) {
-    uint64_t high = sp_load_relaxed(&pool->figures.used_high);
-    return sp_min(high, sp_max(told->reserved_high, told->used));
-}
 
 static struct sp_tell_pool read_pool(struct sp_pool *pool, enum sp_tell_depth depth) {
     struct sp_tell_pool told = {
@@ -32,7 +24,9 @@ static struct sp_tell_pool read_pool(struct sp_pool *pool, enum sp_tell_depth de
         .reserved_high = sp_load_relaxed(&pool->reserved_high),
     };
     size_t count = depth == SP_TELL_COUNTS ? SP_TELL_STATISTICS : SP_TELL_FIGURES;
-    told.used_high = used_high(&told, pool);
+    // The figure may be a bound that is above what several threads have used (region/figures.h).
+    told.used_high =
+        sp_min(sp_load_relaxed(&pool->figures.used_high), sp_max(told.reserved_high, told.used));
     for (size_t i = 0; i < count; i++)
         sp_statistic_read(pool, sp_statistic_entries[i].attribute, &told.figures[i]);
     return told;
@@ -87,8 +81,6 @@ bool sp_tell_visit(enum sp_tell_depth depth,
             whole = can_be_read(pool);
             if (!whole)
                 break;
-            if (depth == SP_TELL_COLLECTED)
-                sp_collect_all(pool);
             struct sp_tell_pool told = read_pool(pool, depth);
             if (was_used(&told))
                 visit(&told, data);

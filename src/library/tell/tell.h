@@ -42,11 +42,10 @@ bool sp_tell_keeps_destroyed(void);
 void sp_tell_note_destroyed(struct sp_pool *pool);
 
 // Visits each pool in which something was done, and then the destroyed ones if there are any: with
-// their statistics alone, and the gauges 0; with the gauges, too; or with these once all that the
-// lanes hold free is given back, which counts for the largest block. Calls no driver. False, with
+// their statistics alone, and the gauges 0; or with the gauges, too. Calls no driver. False, with
 // some of them not visited, when a lock isn't had in a second: a process may end in the handler of
 // a signal, above a call that holds it.
-enum sp_tell_depth { SP_TELL_COUNTS, SP_TELL_GAUGES, SP_TELL_COLLECTED };
+enum sp_tell_depth { SP_TELL_COUNTS, SP_TELL_GAUGES };
 bool sp_tell_visit(enum sp_tell_depth depth,
                    void (*visit)(const struct sp_tell_pool *pool, void *data), void *data);
 

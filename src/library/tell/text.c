@@ -68,7 +68,7 @@ static double mib(uint64_t bytes) {
 enum { CAUSES = 0 STREAMPOOL_GROWTH_CAUSES(ONE) };
 #undef ONE
 
-// What is free by what kept it from being used, but for what the block has of it. Returns the sum.
+// Reads by each cause what is free, but for what the block has of it. Returns the sum.
 static uint64_t read_causes(const struct poolMemPoolGrowth *growth, uint64_t bytes[CAUSES]) {
     uint64_t whole = sp_min(growth->freeWhole, growth->fromFree), sum = 0;
     uint64_t pinned = sp_min(growth->freePinned, growth->fromFree - whole);

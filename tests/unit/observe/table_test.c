@@ -15,7 +15,7 @@ static void nothing_is_observed_for_a_library_of_another_build(void **state) {
     struct sp_observe_host other = same;
     uint32_t *const parts[] = {&other.stamp.release,     &other.stamp.size,
                                &other.stamp.stream_size, &other.stamp.figures_size,
-                               &other.stamp.pool_size,   &other.stamp.asked_size,
+                               &other.stamp.pool_size,   &other.stamp.options_size,
                                &other.stamp.actions};
     assert_non_null(sp_observe_table(&same));
     for (int i = 0; i < 7; i++) {
