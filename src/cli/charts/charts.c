@@ -323,7 +323,7 @@ static void draw_point(struct sp_plot *plot, const struct chart *chart, const st
     snprintf(title, sizeof title, "%s, %s: %.4g", title_of(point->subject), point->setting,
              point->median);
     sp_svg_begin_group(&plot->svg, title, "subject", point->subject, "setting", point->setting,
-                       NULL);
+                       SP_SVG_END);
     if (has_bars(chart))
         draw_bar(plot, points, point);
     else

@@ -40,7 +40,8 @@ static void draw_holder(struct sp_plot *plot, const struct sp_holder *holder) {
     char peak[SP_QUANTITY_TEXT];
     double y = sp_plot_y(plot, (double)holder->peak);
     snprintf(peak, sizeof peak, "%" PRIu64, holder->peak);
-    sp_svg_begin_group(&plot->svg, holder->title, "holder", holder->name, "peak-bytes", peak, NULL);
+    sp_svg_begin_group(&plot->svg, holder->title, "holder", holder->name, "peak-bytes", peak,
+                       SP_SVG_END);
     if (is_whole(holder))
         sp_series_draw(plot, holder->series, SP_FIGURE_RESERVED, holder->colour);
     else

@@ -174,7 +174,8 @@ void sp_plot_panel(struct sp_plot *plot, double height, const struct sp_axis *ac
     snprintf(top, sizeof top, "%.0f", up->most);
     snprintf(bottom, sizeof bottom, "%.0f", begin + height);
     snprintf(pixels, sizeof pixels, "%.0f", height);
-    sp_svg_begin_group(&plot->svg, NULL, "top", top, "bottom", bottom, "height", pixels, NULL);
+    sp_svg_begin_group(&plot->svg, NULL, "top", top, "bottom", bottom, "height", pixels,
+                       SP_SVG_END);
     draw_up(plot);
     draw_across(plot);
     plot->x = SP_PLOT_LEFT;

@@ -123,7 +123,7 @@ void sp_series_draw(struct sp_plot *plot, const struct sp_series *series, enum s
     char peak[SP_QUANTITY_TEXT];
     snprintf(peak, sizeof peak, "%" PRIu64, line->peak);
     sp_svg_begin_group(&plot->svg, names[figure], "figure", names[figure], "peak-bytes", peak,
-                       NULL);
+                       SP_SVG_END);
     if (is_area)
         draw_runs(plot, sp_class("area", colour).text, series, line->bands, EDGE_ZERO, EDGE_LEAST);
     draw_runs(plot, sp_class(is_area ? "sometimes" : "band", colour).text, series, line->bands,

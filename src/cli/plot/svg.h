@@ -46,8 +46,9 @@ void sp_svg_go(struct sp_svg *svg, double x, double y);
 void sp_svg_step(struct sp_svg *svg, double x, double y);
 void sp_svg_end_path(struct sp_svg *svg);
 
-// Write what elements have in common: attributes data-..., each a pair of name and text, up to a
-// null name. A viewer shows the title under the pointer, if it isn't null.
+// Write what elements have in common: attributes data-..., each a pair of name and text, up to
+// SP_SVG_END. A viewer shows the title under the pointer, if it isn't null.
+#define SP_SVG_END ((const char *)NULL)
 void sp_svg_begin_group(struct sp_svg *svg, const char *title, ...) __attribute__((sentinel));
 void sp_svg_end_group(struct sp_svg *svg);
 

@@ -39,7 +39,7 @@ static void draw_trace(struct sp_plot *plot, const struct sp_policy_result *resu
                                         result->errors,
                                         i};
     }
-    sp_svg_begin_group(&plot->svg, NULL, "trace", results->replay.trace, NULL);
+    sp_svg_begin_group(&plot->svg, NULL, "trace", results->replay.trace, SP_SVG_END);
     sp_plot_text(plot, "heading", results->replay.trace);
     sp_memory_legend(plot, holders, SP_POLICY_COMBINATIONS);
     sp_memory_panel(plot, holders, SP_POLICY_COMBINATIONS);

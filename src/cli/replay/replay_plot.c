@@ -117,7 +117,7 @@ static void draw_growth(struct sp_plot *picture, const struct sp_growth *growth,
     double bytes = (double)(growth->told.reservedBefore + growth->told.mapped);
     snprintf(title, sizeof title, "operation %zu, %s: %s", growth->operation + 1,
              sp_bytes_text(growth->told.mapped, text), causes[growth->told.cause]);
-    sp_svg_begin_group(&picture->svg, title, "cause", causes[growth->told.cause], NULL);
+    sp_svg_begin_group(&picture->svg, title, "cause", causes[growth->told.cause], SP_SVG_END);
     sp_plot_mark(picture, growth->told.cause, sp_plot_x(picture, operation),
                  sp_plot_y(picture, bytes));
     sp_svg_end_group(&picture->svg);
@@ -156,7 +156,7 @@ static void draw_trace(struct sp_plot *picture, const struct sp_replay_plot *plo
     size_t count = find_holders(plot, first, holders);
     if (count == 0)
         return;
-    sp_svg_begin_group(&picture->svg, NULL, "trace", first->trace, NULL);
+    sp_svg_begin_group(&picture->svg, NULL, "trace", first->trace, SP_SVG_END);
     sp_plot_text(picture, "heading", first->trace);
     sp_memory_legend(picture, holders, count);
     write_causes(picture, plot->growths, first->trace);
