@@ -7,7 +7,8 @@
 # installed: RMM where RMM_ROOT and RAPIDS_LOGGER_ROOT name their folders or python3 has the packages librmm and
 # rapids_logger, PyTorch where python3 has it. A peer that is missing is named. Builds a release, or takes the programs
 # streampool and streampool-bench from FOLDER. Writes what they print, the same as JSON, and plots of it into RESULTS
-# (build/peers-results). RMM's arena has no bar of memory, for it takes a size of its own at its start.
+# (build/peers-results), from where `python3 bench/page/page.py take` puts it into docs/benchmarks.md. RMM's arena is in
+# no plot, for it takes a size of its own at its start.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../../tests/help.sh"
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
