@@ -48,7 +48,7 @@ says() {
 for options in "--device sim" "--device=sim" "-d sim" "-dsim"; do
     # shellcheck disable=SC2086
     demo $options
-    says 'small  *pool '
+    says 'small  *streampool '
     if grep -q 'recorded on' "$folder/output"; then fail "there is nothing recorded, and the demo shows it"; fi
 done
 
@@ -59,7 +59,7 @@ for options in "--device sim" "--device=sim" "-d sim" "-dsim"; do
     # shellcheck disable=SC2086
     demo $options
     says 'recorded on Some GPU, driver 999.1, '
-    says 'small  *driver '
+    says "small  *CUDA's pool "
     says '^Pass 1, one trace: streampool holds 1.000 times what is live; '
     says '^Pass 1, one trace: cuMemAlloc holds 1.000 times what is live; '
 done

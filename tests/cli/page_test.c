@@ -69,12 +69,13 @@ static void run_narrow(const char *const arguments[]) {
 // --------------------------------------------------------------------------------- what is drawn
 
 static const char *drawn_name(void) {
-    static const char *const characters[] = {"a", "Z", "7", "_", "-", ".", " ", "é", "表"};
+    static const char *const characters[] = {"a", "Z", "7", "_", "-", ".", "é", "表", " "};
     static char name[256];
-    unsigned length = draw(2) ? 1 + draw(12) : 1 + draw(60);
+    unsigned length = draw(2) ? 1 + draw(12) : 1 + draw(200);
+    size_t kinds = sizeof characters / sizeof characters[0] - draw(2); // with blanks or without
     strcpy(name, "t");
-    for (unsigned i = 0; i < length; i++)
-        strcat(name, characters[draw(sizeof characters / sizeof characters[0])]);
+    for (unsigned i = 0; i < length && strlen(name) < 240; i++)
+        strcat(name, characters[draw((unsigned)kinds)]);
     return strcat(name, ".csv");
 }
 

@@ -9,51 +9,48 @@
 #define FIELD           SP_ROW_FIELD
 #define STATISTIC(name) FIELD(statistics.values[SP_STATISTIC_##name])
 
-//   X(key in JSON, first line of the title, second line, unit, where it comes from, left out unless
-//     above, where it is shown)
 // clang-format off
-#define ROWS(X) \
-    X("trace", "", "trace", COUNT, FIELD(trace), -1, SP_IN_TABLE) \
-    X("device", "", "", COUNT, FIELD(device), -1, 0) \
-    X("operations", "", "", COUNT, FIELD(operations), -1, 0) \
-    X("streams", "", "", COUNT, FIELD(streams), -1, 0) \
-    X("errors", "", "errors", COUNT, FIELD(errors), 0, SP_IN_WIDE) \
-    X("live_peak_bytes", "peak", "live", BYTES, FIELD(live_peak_bytes), -1, SP_IN_WIDE) \
-    X("reserved_peak_bytes", "peak", "reserved", BYTES, FIELD(reserved_peak_bytes), -1, \
-      SP_IN_TABLE) \
-    X(NULL, "reserved", "/ live", RATIO, SP_ROW_FUNCTION(sp_row_tell_ratio), -1, SP_IN_TABLE) \
-    X("growths", "", "growths", COUNT, STATISTIC(Growths), -1, SP_IN_WIDE) \
-    X("growths_after_trim", "growths", "by trim", COUNT, STATISTIC(GrowthsAfterTrim), 0, \
-      SP_IN_WIDE) \
-    X("reuse_same_stream", "taken: same", "stream", COUNT, STATISTIC(ReuseSameStream), -1, \
-      SP_IN_WIDE) \
-    X("reuse_complete", "known", "complete", COUNT, STATISTIC(ReuseComplete), -1, SP_IN_WIDE) \
-    X("reuse_ordered", "", "ordered", COUNT, STATISTIC(ReuseOrdered), -1, SP_IN_WIDE) \
-    X("reuse_found_complete", "found", "complete", COUNT, STATISTIC(ReuseFoundComplete), -1, \
-      SP_IN_WIDE) \
-    X("reuse_made_ordered", "made", "ordered", COUNT, STATISTIC(ReuseMadeOrdered), -1, SP_IN_WIDE) \
-    X("remaps", "", "remaps", COUNT, STATISTIC(Remaps), 0, SP_IN_WIDE) \
-    X("other_region", "other", "region", COUNT, STATISTIC(OtherRegion), 0, SP_IN_WIDE) \
-    X("waits_inserted", "waits", "inserted", COUNT, STATISTIC(WaitsInserted), -1, SP_IN_WIDE) \
-    X("context_fences", "context", "fences", COUNT, STATISTIC(ContextFences), 0, SP_IN_WIDE) \
-    X("events_recorded", "events", "recorded", COUNT, STATISTIC(EventsRecorded), -1, SP_IN_WIDE) \
-    X("host_ns", "calls", "total", NANOSECONDS, FIELD(total_ns), -1, SP_IN_TABLE) \
-    X("work_ns", "", "", NANOSECONDS, FIELD(work_ns), -1, 0) \
-    X("end_to_end_ns", "end to", "end", NANOSECONDS, FIELD(end_to_end_ns), -1, SP_IN_TABLE) \
-    X(NULL, "device", "busy", RATIO, SP_ROW_FUNCTION(sp_row_tell_busy), -1, SP_IN_WIDE)
-// clang-format on
-
 static const struct sp_row rows[] = {
-#define ROW(name, first, second, quantity, from, least, shown)                                     \
-    {.key = (name),                                                                                \
-     .title = {first, second},                                                                     \
-     .unit = SP_UNIT_##quantity,                                                                   \
-     from,                                                                                         \
-     .above = (least),                                                                             \
-     .where = (shown)},
-    ROWS(ROW)
-#undef ROW
+    {.key = "trace", SP_ROW_TITLE("", "trace"), FIELD(trace), .where = SP_IN_TABLE},
+    {.key = "device", FIELD(device)},
+    {.key = "operations", FIELD(operations)},
+    {.key = "streams", FIELD(streams)},
+    {.key = "errors", SP_ROW_TITLE("", "errors"), FIELD(errors), .least = 1, .where = SP_IN_WIDE},
+    {.key = "live_peak_bytes", SP_ROW_TITLE("peak", "live"), SP_ROW_BYTES(live_peak_bytes),
+     .where = SP_IN_WIDE},
+    {.key = "reserved_peak_bytes", SP_ROW_TITLE("peak", "reserved"),
+     SP_ROW_BYTES(reserved_peak_bytes), .where = SP_IN_TABLE},
+    {SP_ROW_TITLE("reserved", "/ live"), SP_ROW_RATIO(sp_row_tell_ratio), .where = SP_IN_TABLE},
+    {.key = "growths", SP_ROW_TITLE("", "growths"), STATISTIC(Growths), .where = SP_IN_WIDE},
+    {.key = "growths_after_trim", SP_ROW_TITLE("growths", "by trim"), STATISTIC(GrowthsAfterTrim),
+     .least = 1, .where = SP_IN_WIDE},
+    {.key = "reuse_same_stream", SP_ROW_TITLE("taken: same", "stream"), STATISTIC(ReuseSameStream),
+     .where = SP_IN_WIDE},
+    {.key = "reuse_complete", SP_ROW_TITLE("known", "complete"), STATISTIC(ReuseComplete),
+     .where = SP_IN_WIDE},
+    {.key = "reuse_ordered", SP_ROW_TITLE("", "ordered"), STATISTIC(ReuseOrdered),
+     .where = SP_IN_WIDE},
+    {.key = "reuse_found_complete", SP_ROW_TITLE("found", "complete"),
+     STATISTIC(ReuseFoundComplete), .where = SP_IN_WIDE},
+    {.key = "reuse_made_ordered", SP_ROW_TITLE("made", "ordered"), STATISTIC(ReuseMadeOrdered),
+     .where = SP_IN_WIDE},
+    {.key = "remaps", SP_ROW_TITLE("", "remaps"), STATISTIC(Remaps), .least = 1,
+     .where = SP_IN_WIDE},
+    {.key = "other_region", SP_ROW_TITLE("other", "region"), STATISTIC(OtherRegion), .least = 1,
+     .where = SP_IN_WIDE},
+    {.key = "waits_inserted", SP_ROW_TITLE("waits", "inserted"), STATISTIC(WaitsInserted),
+     .where = SP_IN_WIDE},
+    {.key = "context_fences", SP_ROW_TITLE("context", "fences"), STATISTIC(ContextFences),
+     .least = 1, .where = SP_IN_WIDE},
+    {.key = "events_recorded", SP_ROW_TITLE("events", "recorded"), STATISTIC(EventsRecorded),
+     .where = SP_IN_WIDE},
+    {.key = "host_ns", SP_ROW_TITLE("calls", "total"), SP_ROW_TIME(total_ns), .where = SP_IN_TABLE},
+    {.key = "work_ns", SP_ROW_TIME(work_ns)},
+    {.key = "end_to_end_ns", SP_ROW_TITLE("end to", "end"), SP_ROW_TIME(end_to_end_ns),
+     .where = SP_IN_TABLE},
+    {SP_ROW_TITLE("device", "busy"), SP_ROW_RATIO(sp_row_tell_busy), .where = SP_IN_WIDE},
 };
+// clang-format on
 
 enum { ROW_COUNT = sizeof rows / sizeof rows[0], ROWS_BEFORE = 2 };
 

@@ -99,20 +99,20 @@ struct comparison {
 };
 
 // The time of a result that has nothing to do with the machine that runs the simulated driver.
-static const struct sp_row *time_of(const struct sp_result *result) {
-    return result->base == SP_TIME_OF_MODEL_AND_HOST ? sp_row_modelled : sp_row_total;
+static const char *time_of(const struct sp_result *result) {
+    return result->base == SP_TIME_OF_MODEL_AND_HOST ? "driver_calls_modelled_ns" : "total_ns";
 }
 
 static double median(const struct sp_summaries *summaries, const struct sp_summary *summary,
-                     const struct sp_row *row) {
-    return sp_summary_spread(summaries, summary, row).median;
+                     const char *spread_key) {
+    return sp_summary_spread(summaries, summary, sp_row_of_spread(spread_key)).median;
 }
 
 static void add(struct comparison *comparison, const struct sp_summary *here,
                 const struct sp_summary *there) {
     const struct sp_result *a = sp_summary_first(here), *b = sp_summary_first(there);
-    double ratio_here = median(comparison->here, here, sp_row_ratio);
-    double ratio_there = median(comparison->there, there, sp_row_ratio);
+    double ratio_here = median(comparison->here, here, "ratio");
+    double ratio_there = median(comparison->there, there, "ratio");
     double ns_here = median(comparison->here, here, time_of(a));
     double ns_there = median(comparison->there, there, time_of(b));
     if (a->trace != b->trace || here->errors > 0 || there->errors > 0 || ratio_here <= 0 ||
@@ -124,7 +124,8 @@ static void add(struct comparison *comparison, const struct sp_summary *here,
     comparison->time += log(ns_here / ns_there);
     comparison->ns_here += ns_here;
     comparison->ns_there += ns_there;
-    comparison->same_clock = strcmp(a->device, b->device) == 0 && time_of(a) == time_of(b);
+    comparison->same_clock =
+        strcmp(a->device, b->device) == 0 && strcmp(time_of(a), time_of(b)) == 0;
 }
 
 static void compare(struct comparison *comparison) {
@@ -143,7 +144,7 @@ static void conclude_times(const struct sp_page *page, const struct comparison *
     char here[SP_QUANTITY_TEXT], there[SP_QUANTITY_TEXT];
     const char *title = sp_allocator_title(comparison->first->allocator);
     const char *other = comparison->recorded->title;
-    bool modelled = time_of(comparison->first) == sp_row_modelled;
+    bool modelled = comparison->first->base == SP_TIME_OF_MODEL_AND_HOST;
     if (comparison->same_clock && isfinite(comparison->time)) // some take no time
         sp_page_say(page,
                     "%s of %s take %.3g times as long as those of %s took in the recording.\n",

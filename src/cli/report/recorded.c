@@ -44,7 +44,7 @@ static bool take_text(struct reader *reader, const struct sp_row *row, struct sp
         cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(reader->object, row->key));
     if (!text || !is_plain(text))
         return complain(reader, "no plain text under", row->key);
-    if (row->store == SP_ROW_TEXT)
+    if (row->store != SP_ROW_ORIGIN)
         *(const char **)((char *)result + row->offset) = text;
     else if (strlen(text) < SP_ORIGIN_TEXT)
         strcpy((char *)&reader->origin + row->offset, text);
@@ -92,11 +92,12 @@ static bool take_row(struct reader *reader, const struct sp_row *row, struct sp_
 }
 
 static bool take_parts(const struct reader *reader, struct sp_result *result) {
-    if (!has(reader, sp_row_modelled->key))
+    static const char key[] = "driver_calls_modelled_ns";
+    if (!has(reader, key))
         return true;
     result->base = SP_TIME_OF_MODEL_AND_HOST;
     return result->modelled_ns <= result->total_ns ||
-           complain(reader, "more than the total under", sp_row_modelled->key);
+           complain(reader, "more than the total under", key);
 }
 
 static bool take_result(struct reader *reader, struct sp_result *result) {

@@ -114,7 +114,8 @@ static void fill_mean(const struct sp_table *table, const struct layout *layout,
     for (size_t i = 0; i < layout->count; i++) {
         const struct column *column = &layout->columns[i];
         char *cell = sp_table_cell(table, row, i);
-        if (column->row == sp_row_ratio && (column->part == OWN || column->part == MEDIAN))
+        if (column->row == sp_row_of_spread("ratio") &&
+            (column->part == OWN || column->part == MEDIAN))
             sp_cell_quantity(cell, SP_UNIT_RATIO, ratio);
         else if (column->row->where & SP_NAMED)
             sp_row_fill(cell, column->row, &mean);

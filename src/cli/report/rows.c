@@ -1,5 +1,7 @@
 #include "cli/report/rows.h"
 
+#include <string.h>
+
 // ------------------------------------------------------------------------------------------- told
 
 static double quotient(double part, double whole) {
@@ -20,96 +22,76 @@ static double tell_measured(const struct sp_result *result) {
 
 // ---------------------------------------------------------------------------------------- the list
 
-#define KEY(name)        .key = (name)
-#define IN(object, name) .within = (object), .key = (name)
-#define FIELD            SP_ROW_FIELD
-#define ORIGIN           SP_ROW_ORIGIN_FIELD
-#define TELLS            SP_ROW_FUNCTION
+#define FIELD        SP_ROW_FIELD
+#define ORIGIN       SP_ROW_ORIGIN_FIELD
+#define TELLS        SP_ROW_FUNCTION
+#define MALLOC(name) .within = "malloc_ns", .key = (name)
+#define FREE(name)   .within = "free_ns", .key = (name)
+#define BOTH(name)   .key = (name), .spread_key = (name)
 
-//   X(its name here, its key, key of its spread, first line of the title, second line, unit, from
-//     where, who has it, left out unless above, where it is shown)
+enum { NAMED = SP_IN_TABLE | SP_NAMED | SP_OF_REPLAY };
+
 // clang-format off
-#define ROWS(X) \
-    X(trace, KEY("trace"), NULL, "", "trace", COUNT, \
-      FIELD(trace), ALL, -1, SP_IN_TABLE | SP_NAMED | SP_OF_REPLAY) \
-    X(allocator, KEY("allocator"), NULL, "", "allocator", COUNT, \
-      FIELD(allocator), ALL, -1, SP_IN_TABLE | SP_NAMED | SP_OF_REPLAY) \
-    X(device, KEY("device"), NULL, "", "", COUNT, FIELD(device), ALL, -1, SP_OF_REPLAY) \
-    X(driver, KEY("driver_version"), NULL, "", "", COUNT, \
-      ORIGIN(driver_version), ALL, -1, SP_OF_REPLAY) \
-    X(cuda, KEY("cuda_version"), NULL, "", "", COUNT, \
-      ORIGIN(cuda_version), ALL, -1, SP_OF_REPLAY) \
-    X(version, KEY("streampool"), NULL, "", "", COUNT, \
-      ORIGIN(streampool), ALL, -1, SP_OF_REPLAY) \
-    X(date, KEY("date"), NULL, "", "", COUNT, ORIGIN(date), ALL, -1, SP_OF_REPLAY) \
-    X(pass, KEY("pass"), NULL, "", "pass", COUNT, \
-      FIELD(pass), ALL, 1, SP_IN_TABLE | SP_NAMED | SP_OF_REPLAY) \
-    X(turn, KEY("turn"), NULL, "", "", COUNT, FIELD(turn), TURNS, -1, SP_OF_REPLAY) \
-    X(operations, KEY("operations"), NULL, "", "operations", COUNT, \
-      FIELD(operations), ALL, -1, SP_IN_WIDE | SP_OF_REPLAY) \
-    X(streams, KEY("streams"), NULL, "", "streams", COUNT, \
-      FIELD(streams), ALL, -1, SP_IN_WIDE | SP_OF_REPLAY) \
-    X(errors, KEY("errors"), NULL, "", "errors", COUNT, \
-      FIELD(errors), ALL, -1, SP_IN_WIDE | SP_SUM_IN_WIDE) \
-    X(live, KEY("live_peak_bytes"), NULL, "peak", "live", BYTES, \
-      FIELD(live_peak_bytes), ALL, -1, SP_IN_TABLE) \
-    X(reserved, KEY("reserved_peak_bytes"), NULL, "peak", "reserved", BYTES, \
-      FIELD(reserved_peak_bytes), ALL, -1, SP_IN_TABLE) \
-    X(turn_live, KEY("turn_live_peak_bytes"), NULL, "", "", BYTES, \
-      FIELD(turn_live_peak_bytes), TURNS, -1, 0) \
-    X(turn_reserved, KEY("turn_reserved_peak_bytes"), NULL, "", "", BYTES, \
-      FIELD(turn_reserved_peak_bytes), TURNS, -1, 0) \
-    X(ratio, KEY(NULL), "ratio", "reserved", "/ live", RATIO, \
-      TELLS(sp_row_tell_ratio), ALL, -1, SP_IN_TABLE | SP_MEDIAN_IN_TABLE | SP_RANGE_IN_TABLE) \
-    X(malloc_mean, IN("malloc_ns", "mean"), NULL, "malloc", "mean", NANOSECONDS, \
-      FIELD(malloc_ns.mean), ALL, -1, SP_IN_WIDE) \
-    X(malloc_p50, IN("malloc_ns", "p50"), NULL, "malloc", "p50", NANOSECONDS, \
-      FIELD(malloc_ns.p50), ALL, -1, SP_IN_WIDE) \
-    X(malloc_p99, IN("malloc_ns", "p99"), NULL, "malloc", "p99", NANOSECONDS, \
-      FIELD(malloc_ns.p99), ALL, -1, SP_IN_WIDE) \
-    X(malloc_max, IN("malloc_ns", "max"), "malloc_max_ns", "malloc", "max", NANOSECONDS, \
-      FIELD(malloc_ns.max), ALL, -1, SP_IN_WIDE | SP_MEDIAN_IN_WIDE | SP_MEAN_IN_WIDE) \
-    X(free_mean, IN("free_ns", "mean"), NULL, "free", "mean", NANOSECONDS, \
-      FIELD(free_ns.mean), ALL, -1, SP_IN_WIDE) \
-    X(free_p50, IN("free_ns", "p50"), NULL, "free", "p50", NANOSECONDS, \
-      FIELD(free_ns.p50), ALL, -1, 0) \
-    X(free_p99, IN("free_ns", "p99"), NULL, "free", "p99", NANOSECONDS, \
-      FIELD(free_ns.p99), ALL, -1, SP_IN_WIDE) \
-    X(free_max, IN("free_ns", "max"), NULL, "free", "max", NANOSECONDS, \
-      FIELD(free_ns.max), ALL, -1, 0) \
-    X(total, KEY("total_ns"), "total_ns", "calls", "total", NANOSECONDS, \
-      FIELD(total_ns), ALL, -1, SP_IN_TABLE | SP_MEDIAN_IN_TABLE | SP_RANGE_IN_WIDE) \
-    X(modelled, KEY("driver_calls_modelled_ns"), "driver_calls_modelled_ns", "driver calls", \
-      "modelled", NANOSECONDS, FIELD(modelled_ns), PARTS, -1, SP_IN_WIDE | SP_MEDIAN_IN_WIDE) \
-    X(measured, KEY("library_measured_ns"), "library_measured_ns", "library", "measured", \
-      NANOSECONDS, TELLS(tell_measured), PARTS, -1, SP_IN_WIDE | SP_MEDIAN_IN_WIDE) \
-    X(busy, KEY(NULL), NULL, "device", "busy", RATIO, \
-      TELLS(sp_row_tell_busy), WORK, -1, SP_IN_WIDE) \
-    X(work, KEY("work_ns"), NULL, "", "", NANOSECONDS, FIELD(work_ns), WORK, -1, 0) \
-    X(end_to_end, KEY("end_to_end_ns"), "end_to_end_ns", "end to", "end", NANOSECONDS, \
-      FIELD(end_to_end_ns), WORK, -1, SP_IN_WIDE | SP_MEDIAN_IN_WIDE) \
-    X(growths, KEY(NULL), NULL, "", "growths", COUNT, \
-      FIELD(statistics.values[SP_STATISTIC_Growths]), POOL, -1, SP_IN_WIDE | SP_MEDIAN_IN_WIDE)
+const struct sp_row sp_rows[] = {
+    {.key = "trace", SP_ROW_TITLE("", "trace"), FIELD(trace), .where = NAMED},
+    {.key = "allocator", SP_ROW_TITLE("", "allocator"), .store = SP_ROW_ALLOCATOR,
+     .offset = offsetof(struct sp_result, allocator), .where = NAMED},
+    {.key = "device", FIELD(device), .where = SP_OF_REPLAY},
+    {.key = "driver_version", ORIGIN(driver_version), .where = SP_OF_REPLAY},
+    {.key = "cuda_version", ORIGIN(cuda_version), .where = SP_OF_REPLAY},
+    {.key = "streampool", ORIGIN(streampool), .where = SP_OF_REPLAY},
+    {.key = "date", ORIGIN(date), .where = SP_OF_REPLAY},
+    {.key = "pass", SP_ROW_TITLE("", "pass"), FIELD(pass), .least = 2, .where = NAMED},
+    {.key = "turn", FIELD(turn), .need = SP_OF_TURNS, .where = SP_OF_REPLAY},
+    {.key = "operations", SP_ROW_TITLE("", "operations"), FIELD(operations),
+     .where = SP_IN_WIDE | SP_OF_REPLAY},
+    {.key = "streams", SP_ROW_TITLE("", "streams"), FIELD(streams),
+     .where = SP_IN_WIDE | SP_OF_REPLAY},
+    {.key = "errors", SP_ROW_TITLE("", "errors"), FIELD(errors),
+     .where = SP_IN_WIDE | SP_SUM_IN_WIDE},
+    {.key = "live_peak_bytes", SP_ROW_TITLE("peak", "live"), SP_ROW_BYTES(live_peak_bytes),
+     .where = SP_IN_TABLE},
+    {.key = "reserved_peak_bytes", SP_ROW_TITLE("peak", "reserved"),
+     SP_ROW_BYTES(reserved_peak_bytes), .where = SP_IN_TABLE},
+    {.key = "turn_live_peak_bytes", FIELD(turn_live_peak_bytes), .need = SP_OF_TURNS},
+    {.key = "turn_reserved_peak_bytes", FIELD(turn_reserved_peak_bytes), .need = SP_OF_TURNS},
+    {.spread_key = "ratio", SP_ROW_TITLE("reserved", "/ live"), SP_ROW_RATIO(sp_row_tell_ratio),
+     .where = SP_IN_TABLE | SP_MEDIAN_IN_TABLE | SP_RANGE_IN_TABLE},
+    {MALLOC("mean"), SP_ROW_TITLE("malloc", "mean"), SP_ROW_TIME(malloc_ns.mean),
+     .where = SP_IN_WIDE},
+    {MALLOC("p50"), SP_ROW_TITLE("malloc", "p50"), SP_ROW_TIME(malloc_ns.p50), .where = SP_IN_WIDE},
+    {MALLOC("p99"), SP_ROW_TITLE("malloc", "p99"), SP_ROW_TIME(malloc_ns.p99), .where = SP_IN_WIDE},
+    {MALLOC("max"), .spread_key = "malloc_max_ns", SP_ROW_TITLE("malloc", "max"),
+     SP_ROW_TIME(malloc_ns.max), .where = SP_IN_WIDE | SP_MEDIAN_IN_WIDE | SP_MEAN_IN_WIDE},
+    {FREE("mean"), SP_ROW_TITLE("free", "mean"), SP_ROW_TIME(free_ns.mean), .where = SP_IN_WIDE},
+    {FREE("p50"), FIELD(free_ns.p50)},
+    {FREE("p99"), SP_ROW_TITLE("free", "p99"), SP_ROW_TIME(free_ns.p99), .where = SP_IN_WIDE},
+    {FREE("max"), FIELD(free_ns.max)},
+    {BOTH("total_ns"), SP_ROW_TITLE("calls", "total"), SP_ROW_TIME(total_ns),
+     .where = SP_IN_TABLE | SP_MEDIAN_IN_TABLE | SP_RANGE_IN_WIDE},
+    {BOTH("driver_calls_modelled_ns"), SP_ROW_TITLE("driver calls", "modelled"),
+     SP_ROW_TIME(modelled_ns), .need = SP_OF_PARTS, .where = SP_IN_WIDE | SP_MEDIAN_IN_WIDE},
+    {BOTH("library_measured_ns"), SP_ROW_TITLE("library", "measured"),
+     TELLS(tell_measured), .unit = SP_UNIT_NANOSECONDS, .need = SP_OF_PARTS,
+     .where = SP_IN_WIDE | SP_MEDIAN_IN_WIDE},
+    {SP_ROW_TITLE("device", "busy"), SP_ROW_RATIO(sp_row_tell_busy), .need = SP_OF_WORK,
+     .where = SP_IN_WIDE},
+    {.key = "work_ns", FIELD(work_ns), .need = SP_OF_WORK},
+    {BOTH("end_to_end_ns"), SP_ROW_TITLE("end to", "end"), SP_ROW_TIME(end_to_end_ns),
+     .need = SP_OF_WORK, .where = SP_IN_WIDE | SP_MEDIAN_IN_WIDE},
+    {SP_ROW_TITLE("", "growths"), FIELD(statistics.values[SP_STATISTIC_Growths]),
+     .need = SP_OF_POOL, .where = SP_IN_WIDE | SP_MEDIAN_IN_WIDE},
+};
 // clang-format on
 
-enum {
-#define INDEX(name, ...) ROW_##name,
-    ROWS(INDEX) ROW_COUNT
-#undef INDEX
-};
+const size_t sp_row_count = sizeof sp_rows / sizeof sp_rows[0];
 
-const struct sp_row sp_rows[] = {
-#define ROW(name, place, spread, first, second, quantity, from, owner, least, shown)               \
-    {place, .spread_key = (spread), .title = {first, second}, .unit = SP_UNIT_##quantity,          \
-     from,  .need = SP_OF_##owner,  .above = (least),         .where = (shown)},
-    ROWS(ROW)
-#undef ROW
-};
-
-const size_t sp_row_count = ROW_COUNT;
-const struct sp_row *const sp_row_ratio = &sp_rows[ROW_ratio];
-const struct sp_row *const sp_row_total = &sp_rows[ROW_total];
-const struct sp_row *const sp_row_modelled = &sp_rows[ROW_modelled];
+const struct sp_row *sp_row_of_spread(const char *spread_key) {
+    const struct sp_row *row = sp_rows;
+    while (!row->spread_key || strcmp(row->spread_key, spread_key) != 0)
+        row++;
+    return row;
+}
 
 struct sp_row sp_row_of_statistic(size_t statistic) {
     return (struct sp_row){
@@ -161,13 +143,13 @@ double sp_row_number(const struct sp_row *row, const struct sp_result *result) {
 }
 
 bool sp_row_is_worth_a_column(const struct sp_row *row, const struct sp_result *result) {
-    return sp_row_is_of(row, result) && sp_row_number(row, result) > row->above;
+    return sp_row_is_of(row, result) && sp_row_number(row, result) >= row->least;
 }
 
 void sp_row_fill(char *cell, const struct sp_row *row, const struct sp_result *result) {
     if (!sp_row_is_of(row, result))
         return;
-    if (row == &sp_rows[ROW_allocator])
+    if (row->store == SP_ROW_ALLOCATOR)
         sp_cell_text(cell, sp_allocator_title(result->allocator));
     else if (sp_row_is_text(row))
         sp_cell_text(cell, sp_row_text(row, result));

@@ -11,7 +11,8 @@
 // A row reads a field of the result, or is told by a function of it.
 enum sp_row_store {
     SP_ROW_TEXT,
-    SP_ROW_ORIGIN, // a text of the result's origin
+    SP_ROW_ALLOCATOR, // a text; tables have what people call the allocator
+    SP_ROW_ORIGIN,    // a text of the result's origin
     SP_ROW_UNSIGNED,
     SP_ROW_COUNT,
     SP_ROW_NUMBER,
@@ -46,11 +47,11 @@ struct sp_row {
     size_t offset; // of the field
     double (*told)(const struct sp_result *result);
     enum sp_row_need need;
-    double above; // a table has the column only where a figure of it is above that
+    double least; // a table has the column only where a figure of it is no less
     unsigned where;
 };
 
-// These fill in where a row comes from.
+// These fill in where a row comes from, with its unit if it has one, and its title.
 #define SP_ROW_FIELD(field)                                                                        \
     .store = _Generic(((struct sp_result *)0)->field, const char *                                 \
                       : SP_ROW_TEXT, unsigned                                                      \
@@ -60,14 +61,18 @@ struct sp_row {
     .offset = offsetof(struct sp_result, field)
 #define SP_ROW_ORIGIN_FIELD(field)                                                                 \
     .store = SP_ROW_ORIGIN, .offset = offsetof(struct sp_origin, field)
-#define SP_ROW_FUNCTION(function) .store = SP_ROW_TOLD, .told = (function)
+#define SP_ROW_FUNCTION(function)   .store = SP_ROW_TOLD, .told = (function)
+#define SP_ROW_BYTES(field)         .unit = SP_UNIT_BYTES, SP_ROW_FIELD(field)
+#define SP_ROW_TIME(field)          .unit = SP_UNIT_NANOSECONDS, SP_ROW_FIELD(field)
+#define SP_ROW_RATIO(function)      .unit = SP_UNIT_RATIO, SP_ROW_FUNCTION(function)
+#define SP_ROW_TITLE(first, second) .title = {first, second}
 
 // The rows of a replay, in the order of JSON and of the tables.
 extern const struct sp_row sp_rows[];
 extern const size_t sp_row_count;
 
-// The rows that others ask for.
-extern const struct sp_row *const sp_row_ratio, *const sp_row_total, *const sp_row_modelled;
+// Returns the row whose spread has this key, which there is.
+const struct sp_row *sp_row_of_spread(const char *spread_key);
 
 // Returns the row of a statistic.
 struct sp_row sp_row_of_statistic(size_t statistic);
@@ -77,14 +82,14 @@ double sp_row_tell_ratio(const struct sp_result *result);
 double sp_row_tell_busy(const struct sp_result *result);
 
 static inline bool sp_row_is_text(const struct sp_row *row) {
-    return row->store == SP_ROW_TEXT || row->store == SP_ROW_ORIGIN;
+    return row->store <= SP_ROW_ORIGIN;
 }
 
 bool sp_row_is_of(const struct sp_row *row, const struct sp_result *result);
 const char *sp_row_text(const struct sp_row *row, const struct sp_result *result);
 double sp_row_number(const struct sp_row *row, const struct sp_result *result);
 
-// True when a result has the row, and its number is above what the column is left out for.
+// True when a result has the row, and its number is worth a column.
 bool sp_row_is_worth_a_column(const struct sp_row *row, const struct sp_result *result);
 
 // Writes the figure into a cell of a table, if the result has it.

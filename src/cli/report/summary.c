@@ -58,7 +58,7 @@ double sp_summaries_ratio(const struct sp_summaries *summaries, const struct sp_
         const struct sp_summary *summary = &summaries->list[i];
         if (!sp_summary_is_alike(summary, of))
             continue;
-        double ratio = sp_summary_spread(summaries, summary, sp_row_ratio).median;
+        double ratio = sp_summary_spread(summaries, summary, sp_row_of_spread("ratio")).median;
         logarithms += ratio > 0 ? log(ratio) : 0;
         positive += ratio > 0;
         ++*traces;
