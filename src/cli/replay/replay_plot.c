@@ -126,7 +126,7 @@ static void draw_growth(struct sp_plot *picture, const struct sp_growth *growth,
 static void draw_growths(struct sp_plot *picture, const struct sp_growths *growths,
                          const struct sp_drawn *drawn) {
     for (size_t i = 0; i < growths->count; i++)
-        if (growths->list[i].trace == drawn->trace)
+        if (growths->list[i].trace == drawn->trace && growths->list[i].told.cause < CAUSES)
             draw_growth(picture, &growths->list[i], drawn->series.operations);
 }
 
