@@ -129,10 +129,20 @@ static uint64_t number_at(const cJSON *object, const char *key) {
     return (uint64_t)number->valuedouble;
 }
 
+static const char *title_of(const char *allocator) {
+    static const char *const titles[][2] = {
+        {"pool", "streampool"}, {"promised", "StreamPromises"}, {"direct", "cuMemAlloc"}};
+    for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++)
+        if (strcmp(titles[i][0], allocator) == 0)
+            return titles[i][1];
+    fail_msg("no title for %s", allocator);
+    return NULL;
+}
+
 static void assert_peaks(const struct svg *svg, const cJSON *result) {
     const struct svg_element *panel = panel_of(svg, text_at(result, "trace"));
     assert_drawn(svg, panel, "live", number_at(result, "live_peak_bytes"));
-    assert_reserved(svg, panel, text_at(result, "allocator"),
+    assert_reserved(svg, panel, title_of(text_at(result, "allocator")),
                     number_at(result, "reserved_peak_bytes"));
 }
 
@@ -295,7 +305,7 @@ static void an_allocator_that_is_missing_is_not_drawn(void **state) {
     struct drawing drawing;
     draw(&drawing, ARGUMENTS("replay", "--device", "sim", "--allocator", "driver,pool",
                              file_write("small.csv", small)));
-    assert_null(svg_find(drawing.svg, drawing.svg->list, NULL, "data-holder", "driver"));
+    assert_null(svg_find(drawing.svg, drawing.svg->list, NULL, "data-holder", "CUDA's pool"));
     assert_peaks(drawing.svg, cJSON_GetArrayItem(drawing.json, 0));
     drawing_forget(&drawing);
 }
@@ -361,7 +371,7 @@ static void a_recorded_result_is_a_dashed_line(void **state) {
     struct drawing drawing;
     draw(&drawing, ARGUMENTS("replay", "--device", "sim", "--beside", recorded, trace));
     const struct svg_element *panel = panel_of(drawing.svg, "small");
-    assert_reserved(drawing.svg, panel, "recorded", 8 << 20);
+    assert_reserved(drawing.svg, panel, "CUDA's pool", 8 << 20);
     assert_non_null(svg_find_text(drawing.svg, panel, "CUDA's pool: 8.0 MiB reserved, recorded"));
     drawing_forget(&drawing);
 }
@@ -372,7 +382,7 @@ static void a_result_of_another_trace_of_the_name_is_not_drawn(void **state) {
     const char *other = file_write("small.csv", TRACE_HEADER "1,0,allocate,0x1000000,4096,0\n");
     struct drawing drawing;
     draw(&drawing, ARGUMENTS("replay", "--device", "sim", "--beside", recorded, other));
-    assert_null(svg_find(drawing.svg, drawing.svg->list, NULL, "data-holder", "recorded"));
+    assert_null(svg_find(drawing.svg, drawing.svg->list, NULL, "data-holder", "CUDA's pool"));
     drawing_forget(&drawing);
 }
 
@@ -523,10 +533,12 @@ static void each_combination_has_its_line(void **state) {
     for (int i = 0; i < 16; i++) {
         const cJSON *result = cJSON_GetArrayItem(drawing.json, i);
         const struct svg_element *panel = panel_of(drawing.svg, text_at(result, "trace"));
-        char combination[8];
-        snprintf(combination, sizeof combination, "%d", i % 8);
+        static const char *const combinations[] = {
+            "no policy", "events",        "opportunistic",        "events, opportunistic",
+            "waits",     "events, waits", "opportunistic, waits", "events, opportunistic, waits"};
         assert_drawn(drawing.svg, panel, "live", number_at(result, "live_peak_bytes"));
-        assert_reserved(drawing.svg, panel, combination, number_at(result, "reserved_peak_bytes"));
+        assert_reserved(drawing.svg, panel, combinations[i % 8],
+                        number_at(result, "reserved_peak_bytes"));
     }
     drawing_forget(&drawing);
 }

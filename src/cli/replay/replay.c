@@ -195,6 +195,7 @@ static bool play_with_work(struct sp_replay *replay) {
 static bool open_plot(struct sp_replay *replay) {
     const struct sp_replay_request *request = replay->request;
     replay->plot = (struct sp_replay_plot){
+        .title = "streampool replay",
         .device = &replay->device,
         .starts = sp_perturbation_starts(&request->perturbation),
         .passes = request->passes.count,

@@ -1,6 +1,5 @@
 #include "cli/replay/replay_plot.h"
 
-#include "cli/plot/memory.h"
 #include "cli/program/complain.h"
 #include "cli/program/quantity.h"
 #include "cli/report/beside.h"
@@ -41,6 +40,17 @@ struct sp_drawn *sp_replay_plot_at(const struct sp_replay_plot *plot, const char
 
 // ------------------------------------------------------------------------------------ the holders
 
+// A line of the panel of a trace. A holder of which only the peak is known is a dashed line.
+struct holder {
+    const char *title;
+    const char *note;               // behind its peak
+    const struct sp_series *series; // null: it was recorded
+    uint64_t peak;
+    uint64_t errors; // calls that failed
+};
+
+enum { HOLDERS_MAX = 2 * SP_ALLOCATORS_MAX };
+
 // Returns the most that a recorded allocator reserved of the trace in the passes that are drawn; 0
 // where that isn't known.
 static uint64_t recorded_peak(const struct sp_replay_plot *plot, const struct sp_result *here,
@@ -57,7 +67,7 @@ static uint64_t recorded_peak(const struct sp_replay_plot *plot, const struct sp
 
 // Fills in what is drawn of a trace, and then what was recorded of it; returns how many they are.
 static size_t find_holders(const struct sp_replay_plot *plot, const struct sp_drawn *first,
-                           struct sp_holder holders[]) {
+                           struct holder holders[]) {
     size_t count = 0;
     const struct sp_result *here = NULL;
     for (const struct sp_drawn *drawn = first; drawn < first + plot->allocator_count; drawn++) {
@@ -65,20 +75,92 @@ static size_t find_holders(const struct sp_replay_plot *plot, const struct sp_dr
         if (!allocator)
             continue;
         uint64_t peak = drawn->series.lines[SP_FIGURE_RESERVED].peak;
-        struct sp_holder holder = {
-            allocator->name, allocator->title, "", &drawn->series, peak, drawn->errors, count};
+        struct holder holder = {*drawn->title ? drawn->title : allocator->title, drawn->note,
+                                &drawn->series, peak, drawn->errors};
         holders[count++] = holder;
         here = drawn->result;
     }
     for (size_t i = 0; here && i < plot->beside->count; i++) {
         const struct sp_allocator *allocator = plot->beside->items[i];
         uint64_t peak = recorded_peak(plot, here, allocator);
-        struct sp_holder holder = {"recorded", allocator->title, ", recorded", NULL, peak, 0,
-                                   count};
+        struct holder holder = {allocator->title, ", recorded", NULL, peak, 0};
         if (peak > 0)
             holders[count++] = holder;
     }
     return count;
+}
+
+static bool is_whole(const struct holder *holder) {
+    return holder->series && holder->series->lines[SP_FIGURE_RESERVED].is_whole;
+}
+
+static uint64_t live_peak(const struct sp_series *series) {
+    return series ? series->lines[SP_FIGURE_LIVE].peak : 0;
+}
+
+// Returns the one with the most alive: calls that fail leave less.
+static const struct sp_series *fullest(const struct holder holders[], size_t count) {
+    const struct sp_series *fullest = holders[0].series;
+    for (size_t i = 1; i < count; i++)
+        if (!fullest || live_peak(holders[i].series) > live_peak(fullest))
+            fullest = holders[i].series;
+    return fullest;
+}
+
+static void write_holders(struct sp_plot *picture, const struct holder holders[], size_t count) {
+    char text[SP_QUANTITY_TEXT];
+    sp_plot_legend(picture, "area", SP_COLOUR_LIVE, "live: %s at most",
+                   sp_bytes_text(live_peak(fullest(holders, count)), text));
+    for (size_t i = 0; i < count; i++) {
+        const struct holder *holder = &holders[i];
+        char errors[64] = "";
+        if (holder->errors > 0)
+            snprintf(errors, sizeof errors, ", calls that failed: %" PRIu64, holder->errors);
+        sp_plot_legend(picture, is_whole(holder) ? "line" : "dashed", i, "%s: %s reserved%s%s",
+                       holder->title, sp_bytes_text(holder->peak, text), holder->note, errors);
+    }
+}
+
+static void draw_holder(struct sp_plot *picture, const struct holder *holder, size_t colour) {
+    char peak[SP_QUANTITY_TEXT];
+    double y = sp_plot_y(picture, (double)holder->peak);
+    snprintf(peak, sizeof peak, "%" PRIu64, holder->peak);
+    sp_svg_begin_group(&picture->svg, NULL, "holder", holder->title, "peak-bytes", peak,
+                       SP_SVG_END);
+    if (is_whole(holder))
+        sp_series_draw(picture, holder->series, SP_FIGURE_RESERVED, colour);
+    else
+        sp_svg_line(&picture->svg, sp_class("dashed", colour).text, picture->box.left, y,
+                    picture->box.left + picture->box.width, y);
+    sp_svg_end_group(&picture->svg);
+}
+
+// With very many passes there would be nothing but these lines.
+static void draw_passes(struct sp_plot *picture, const struct sp_series *series) {
+    enum { PASSES_SHOWN = 50 };
+    const struct sp_box *box = &picture->box;
+    char text[SP_QUANTITY_TEXT];
+    for (unsigned pass = 2; pass <= series->passes && series->passes <= PASSES_SHOWN; pass++) {
+        double x = sp_plot_x(picture, (double)(series->operations * (pass - 1)));
+        sp_svg_line(&picture->svg, "pass", x, box->top, x, box->top + box->height);
+        if (series->passes > PASSES_SHOWN / 5)
+            continue;
+        snprintf(text, sizeof text, "pass %u", pass);
+        sp_svg_text(&picture->svg, "small", x + 4, box->top - 4, text);
+    }
+}
+
+static void draw_panel(struct sp_plot *picture, const struct holder holders[], size_t count) {
+    enum { HEIGHT = 170 };
+    const struct sp_series *series = fullest(holders, count);
+    uint64_t peak = live_peak(series);
+    for (size_t i = 0; i < count; i++)
+        peak = holders[i].peak > peak ? holders[i].peak : peak;
+    sp_series_panel(picture, series, HEIGHT, peak);
+    sp_series_draw(picture, series, SP_FIGURE_LIVE, SP_COLOUR_LIVE);
+    for (size_t i = 0; i < count; i++)
+        draw_holder(picture, &holders[i], i);
+    draw_passes(picture, series);
 }
 
 // ---------------------------------------------------------------------------------------- growths
@@ -126,14 +208,14 @@ static void draw_growth(struct sp_plot *picture, const struct sp_growth *growth,
 static void draw_growths(struct sp_plot *picture, const struct sp_growths *growths,
                          const struct sp_drawn *drawn) {
     for (size_t i = 0; i < growths->count; i++)
-        if (growths->list[i].trace == drawn->trace && growths->list[i].told.cause < CAUSES)
+        if (growths->list[i].trace == drawn->trace)
             draw_growth(picture, &growths->list[i], drawn->series.operations);
 }
 
 // ------------------------------------------------------------------------------------- the picture
 
 // Draws what is pending and pinned, where there ever was any.
-static void draw_free(struct sp_plot *picture, const struct sp_holder *holder) {
+static void draw_free(struct sp_plot *picture, const struct holder *holder) {
     enum { HEIGHT = 84 };
     uint64_t pending = holder->series ? holder->series->lines[SP_FIGURE_PENDING].peak : 0;
     uint64_t pinned = holder->series ? holder->series->lines[SP_FIGURE_PINNED].peak : 0;
@@ -152,38 +234,39 @@ static void draw_free(struct sp_plot *picture, const struct sp_holder *holder) {
 
 static void draw_trace(struct sp_plot *picture, const struct sp_replay_plot *plot,
                        const struct sp_drawn *first) {
-    struct sp_holder holders[2 * SP_ALLOCATORS_MAX];
+    struct holder holders[HOLDERS_MAX];
     size_t count = find_holders(plot, first, holders);
     if (count == 0)
         return;
     sp_svg_begin_group(&picture->svg, NULL, "trace", first->trace, SP_SVG_END);
     sp_plot_text(picture, "heading", first->trace);
-    sp_memory_legend(picture, holders, count);
+    write_holders(picture, holders, count);
     write_causes(picture, plot->growths, first->trace);
-    sp_memory_panel(picture, holders, count);
+    draw_panel(picture, holders, count);
     draw_growths(picture, plot->growths, first);
     sp_svg_end_group(&picture->svg);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count && !plot->compares_use; i++)
         draw_free(picture, &holders[i]);
     sp_svg_end_group(&picture->svg);
 }
 
-static void write_foot(struct sp_plot *picture, const struct sp_recorded *recorded) {
-    const struct sp_origin *origin = &recorded->origin;
+static void write_foot(struct sp_plot *picture, const struct sp_replay_plot *plot) {
+    const struct sp_recorded *recorded = plot->recorded;
     char text[512];
     sp_plot_text(picture, "small",
                  "live: allocated and not freed. reserved: physical memory that is held.");
-    sp_plot_text(picture, "small",
-                 "pending: freed, but work may still use it, as far as the pool knows. pinned: "
-                 "free, in extents with blocks in use.");
+    if (!plot->compares_use)
+        sp_plot_text(picture, "small",
+                     "pending: freed, but work may still use it, as far as the pool knows. pinned: "
+                     "free, in extents with blocks in use.");
     sp_plot_text(picture, "small",
                  "Where a figure varies within a column, its line is thick, and the top of its "
                  "area is light.");
     if (recorded->count == 0)
         return;
     snprintf(text, sizeof text, "recorded: on %s, driver %s, CUDA %s, %s.",
-             recorded->results[0].device, origin->driver_version, origin->cuda_version,
-             origin->date);
+             recorded->results[0].device, recorded->origin.driver_version,
+             recorded->origin.cuda_version, recorded->origin.date);
     sp_plot_text(picture, "small", text);
 }
 
@@ -193,10 +276,10 @@ bool sp_replay_plot_write(const char *path, const struct sp_replay_plot *plot) {
     snprintf(second, sizeof second, "%s, CUDA %s%s", plot->device->name,
              sp_version_text(plot->device->driver->version, version),
              plot->starts > 1 ? "; all starts lie over each other" : "");
-    if (!sp_plot_begin(&picture, path, SP_SERIES_COLUMNS, "streampool replay", second))
+    if (!sp_plot_begin(&picture, path, SP_SERIES_COLUMNS, plot->title, second))
         return false;
     for (size_t i = 0; i < plot->count; i += plot->allocator_count)
         draw_trace(&picture, plot, &plot->list[i]);
-    write_foot(&picture, plot->recorded);
+    write_foot(&picture, plot);
     return sp_plot_end(&picture);
 }

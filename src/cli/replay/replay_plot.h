@@ -8,6 +8,7 @@
 
 #include "cli/play/allocator.h"
 #include "cli/play/player.h"
+#include "cli/plot/series.h"
 #include "cli/report/recorded.h"
 #include "cli/trace/traces.h"
 
@@ -17,9 +18,12 @@ struct sp_drawn {
     const struct sp_allocator *allocator; // null: it could not be replayed
     const struct sp_result *result;       // of the last pass and start
     uint64_t errors;                      // calls that failed
+    char title[32], note[96];             // in the legend; no title: the allocator's
 };
 
 struct sp_replay_plot {
+    const char *title;
+    bool compares_use; // what is live and reserved is drawn alone
     const struct sp_device *device;
     unsigned starts;
     unsigned passes;
