@@ -47,7 +47,7 @@ measure() {  # NAME COMMAND...
 replay() {  # NAME OPTION... TRACE...
     local name=$1
     shift
-    measure "$name" "$programs/streampool" replay --allocator pool,promised,driver "$@"
+    measure "$name" "$programs/streampool" replay --wide --allocator pool,promised,driver "$@"
 }
 
 build_release build/bench "$install"
@@ -61,10 +61,10 @@ fi
 # Each has a process of its own: after a case with many threads and streams the driver's events take longer, and what a case has
 # left would hide what the next one adds.
 for case in $cases; do
-    measure "bench-$case" "$programs/streampool-bench" "$case"
+    measure "bench-$case" "$programs/streampool-bench" --wide "$case"
 done
 for case in $growing; do
-    measure "bench-$case" "$programs/streampool-bench" --divide "$divide" "$case"
+    measure "bench-$case" "$programs/streampool-bench" --wide --divide "$divide" "$case"
 done
 # shellcheck disable=SC2086  # one word for each trace
 {

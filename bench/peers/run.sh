@@ -92,9 +92,9 @@ measure_beside() {  # NAME PEER...
     # shellcheck disable=SC2086  # one word for each case and trace
     {
         for case in $cases; do
-            measure "$case-$name" "$programs/streampool-bench" --device gpu "${peers[@]}" "$case"
+            measure "$case-$name" "$programs/streampool-bench" --wide --device gpu "${peers[@]}" "$case"
         done
-        measure "replay-$name" "$programs/streampool" replay --device gpu --perturb 7 --passes 2 \
+        measure "replay-$name" "$programs/streampool" replay --wide --device gpu --perturb 7 --passes 2 \
             --allocator pool,promised,driver "${peers[@]}" $traces
     }
 }

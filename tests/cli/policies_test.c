@@ -132,16 +132,10 @@ static void all_eight_combinations_are_there_once_in_their_order(void **state) {
 
 static void each_allocation_came_by_one_rule_or_by_growth_or_failed(void **state) {
     (void)state;
-    static const char *const ways[] = {"growths",
-                                       "growths_after_trim",
-                                       "reuse_same_stream",
-                                       "reuse_complete",
-                                       "reuse_ordered",
-                                       "reuse_found_complete",
-                                       "reuse_made_ordered",
-                                       "remaps",
-                                       "other_region",
-                                       "errors"};
+    static const char *const ways[] = {
+        "growths",       "reuse_same_stream",    "reuse_complete",
+        "reuse_ordered", "reuse_found_complete", "reuse_made_ordered",
+        "remaps",        "other_region",         "errors"};
     cJSON *list =
         results_of(NO_SETTINGS, ARGUMENTS("policies", "--json", "-", "--work", "2", "--limit",
                                           "64M", "--events", "7", turns("turns.csv", 3)));

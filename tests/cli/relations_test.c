@@ -16,7 +16,7 @@
 #include "items.h"
 #include "program.h"
 
-enum { ROUNDS = 60 };
+enum { ROUNDS = 40 };
 
 static unsigned seed = 1;
 
@@ -73,15 +73,16 @@ static void assert_times(const cJSON *times) {
 
 // Each allocation had its memory by one rule, or failed; each is counted once.
 static void assert_statistics(const cJSON *result, double allocations) {
-    static const char *const ways[] = {"ReuseSameStream",    "ReuseComplete",    "ReuseOrdered",
-                                       "ReuseFoundComplete", "ReuseMadeOrdered", "Growths",
-                                       "GrowthsAfterTrim",   "OtherRegion",      "Remaps"};
+    static const char *const ways[] = {
+        "ReuseSameStream",  "ReuseComplete", "ReuseOrdered", "ReuseFoundComplete",
+        "ReuseMadeOrdered", "Growths",       "OtherRegion",  "Remaps"};
     double sum = 0, reserved = number(result, "reserved_peak_bytes");
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++)
         sum += statistic(result, ways[i]);
     if (sum + number(result, "errors") != allocations)
         fail_msg("%.0f allocations, of which %.0f are counted: %s", allocations, sum,
                  cJSON_Print(result));
+    assert_true(statistic(result, "GrowthsAfterTrim") <= statistic(result, "Growths"));
     assert_true(statistic(result, "PinnedBytes") <= reserved);
     assert_true(statistic(result, "PendingBytes") <= reserved);
     assert_true(statistic(result, "LargestFree") <= reserved);
@@ -165,16 +166,10 @@ static void figures_of_a_replay_fit_together(void **state) {
 
 static void figures_of_policies_fit_together(void **state) {
     (void)state;
-    static const char *const ways[] = {"growths",
-                                       "growths_after_trim",
-                                       "reuse_same_stream",
-                                       "reuse_complete",
-                                       "reuse_ordered",
-                                       "reuse_found_complete",
-                                       "reuse_made_ordered",
-                                       "remaps",
-                                       "other_region",
-                                       "errors"};
+    static const char *const ways[] = {
+        "growths",       "reuse_same_stream",    "reuse_complete",
+        "reuse_ordered", "reuse_found_complete", "reuse_made_ordered",
+        "remaps",        "other_region",         "errors"};
     for (int i = 0; i < ROUNDS / 4; i++) {
         struct drawn drawn = draw_trace();
         struct outcome outcome;
@@ -187,6 +182,7 @@ static void figures_of_policies_fit_together(void **state) {
             for (size_t k = 0; k < sizeof ways / sizeof ways[0]; k++)
                 sum += number(result, ways[k]);
             assert_true(sum == drawn.allocations);
+            assert_true(number(result, "growths_after_trim") <= number(result, "growths"));
             assert_true(number(result, "live_peak_bytes") <= number(result, "reserved_peak_bytes"));
             assert_true(number(result, "host_ns") <= number(result, "end_to_end_ns"));
         }

@@ -18,12 +18,12 @@
 #include <stdint.h>
 #include <streampool/streampool.h>
 
-//   X(name, one line about it), in the order in which they are listed
+//   X(name, its title and one line about it), in the order in which they are listed
 #define SP_ALLOCATORS(X)                                                                           \
     X(pool, "streampool: poolMallocAsync and poolFreeAsync")                                       \
-    X(promised, "as pool, with all that a program can promise of its streams (StreamPromises)")    \
-    X(driver, "CUDA's own pool: cuMemAllocFromPoolAsync and cuMemFreeAsync")                       \
-    X(direct, "cuMemAlloc and cuMemFree")
+    X(promised, "StreamPromises: as pool, with all that a program can promise of its streams")     \
+    X(driver, "CUDA's pool: cuMemAllocFromPoolAsync and cuMemFreeAsync")                           \
+    X(direct, "cuMemAlloc, and cuMemFree")
 
 struct sp_stage {
     const struct sp_device *device;

@@ -47,12 +47,12 @@ static void print_word(struct line *line, size_t blanks, const char *word, size_
     size_t columns = 0;
     for (size_t i = 0; i < length; i++)
         columns += !continues(word[i]);
-    bool fits = line->column + blanks + columns <= SP_PAGE_COLUMNS;
-    if (fits)
-        fprintf(line->out, "%*s", (int)blanks, "");
-    else if (line->column > INDENT)
+    if (line->column > 0 && line->column + blanks + columns > SP_PAGE_COLUMNS) {
         go_on(line);
-    line->column += fits ? blanks : 0;
+        blanks = 0;
+    }
+    fprintf(line->out, "%*s", (int)blanks, "");
+    line->column += blanks;
     if (columns <= SP_PAGE_COLUMNS - INDENT || memchr(word, '/', length))
         print(line, word, length, columns);
     else

@@ -6,8 +6,8 @@
 bool sp_table_open(struct sp_table *table, size_t columns, size_t text_columns, size_t rows) {
     rows += SP_TABLE_TITLES;
     *table = (struct sp_table){.columns = columns, .text_columns = text_columns, .rows = rows};
-    table->cells = calloc(columns * rows, sizeof *table->cells);
-    table->widths = calloc(columns, sizeof *table->widths);
+    table->cells = calloc(columns * rows + 1, sizeof *table->cells);
+    table->widths = calloc(columns + 1, sizeof *table->widths);
     if (table->cells && table->widths)
         return true;
     sp_table_release(table);

@@ -157,8 +157,8 @@ static const struct argp_option options[] = {
     {"threads", OPTION_THREADS, NULL, 0, "Play each thread of a trace in a thread of its own", 0},
     {"statistics", OPTION_STATISTICS, NULL, 0, "Print all that the pool counts below the table", 0},
     {"explain-growth", OPTION_EXPLAIN_GROWTH, NULL, 0,
-     "Print a line below the table for each growth that raised the pool's peak: what was wanted, "
-     "what was free, and why that didn't do (pool and promised); --plot has a mark for each",
+     "Print, below the table, why the pool's peak grew: how often and by how much for each cause, "
+     "and a line for each growth (pool and promised); --plot has a mark for each",
      0},
     {"beside", OPTION_BESIDE, "FILE", 0,
      "Print, below the table, results that --json wrote into FILE earlier, on this or another "
@@ -166,7 +166,7 @@ static const struct argp_option options[] = {
      0},
     {"beside-allocator", OPTION_BESIDE_ALLOCATOR, "LIST", 0,
      "Allocators of that file to print (default: driver, CUDA's own pool)", 0},
-    {.doc = "Allocators:"},
+    {.doc = "Allocators, and what tables call them:"},
 #define ALLOCATOR_HELP(allocator, summary) {#allocator, 0, NULL, OPTION_DOC, summary, 0},
     SP_ALLOCATORS(ALLOCATOR_HELP)
 #undef ALLOCATOR_HELP

@@ -132,11 +132,13 @@ static void compare(struct comparison *comparison) {
     const struct sp_summaries *here = comparison->here, *there = comparison->there;
     const struct sp_result recorded = {.allocator = comparison->recorded->name,
                                        .pass = comparison->first->pass};
-    for (size_t i = 0; i < here->count; i++)
+    for (size_t i = 0; i < here->count; i++) {
+        if (!sp_summary_is_alike(&here->list[i], comparison->first))
+            continue;
         for (size_t j = 0; j < there->count; j++)
-            if (sp_summary_is_alike(&here->list[i], comparison->first) &&
-                sp_summary_is_alike(&there->list[j], &recorded))
+            if (sp_summary_is_alike(&there->list[j], &recorded))
                 add(comparison, &here->list[i], &there->list[j]);
+    }
 }
 
 // Times of two devices are not compared, nor those of this machine with a GPU's.
