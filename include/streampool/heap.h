@@ -257,7 +257,7 @@ struct poolHeapBadFree {
 ///
 /// Of what was asked for it tells what is live, by class, and what was refused. Requests that were
 /// served are not counted: an addition by each warp to a counter takes a quarter to a half as long
-/// as a whole call of pool_heap_malloc (docs/benchmarks/heap.md). So the bytes that blocks have
+/// as a whole call of pool_heap_malloc (streampool-bench heap). So the bytes that blocks have
 /// beyond what was asked for are not known either.
 struct poolHeapStatistics {
     /// Holds the bytes that the heap may take for blocks.

@@ -85,8 +85,7 @@ static bool write_results(const struct sp_replay *replay, const struct sp_policy
     }
     struct sp_json_list list = sp_policies_list(results, replay->result_count);
     return (!request->json || sp_json_write(request->json, &list)) &&
-           (!request->plot || sp_policies_plot(request->plot, &replay->device, results,
-                                               replay->plot.list, replay->result_count));
+           (!request->plot || sp_policies_plot(request->plot, &replay->plot, results));
 }
 
 static bool print(const struct sp_replay *replay) {

@@ -29,11 +29,11 @@ struct sp_policy_result {
 bool sp_policies_print(const struct sp_page *page, const struct sp_policy_result *results,
                        size_t count);
 
-// Writes a picture of the results, which are those of whole traces, to a file as sp_output_write()
-// does. There is something drawn for each. False when that fails; standard error says why.
-bool sp_policies_plot(const char *path, const struct sp_device *device,
-                      const struct sp_policy_result *results, const struct sp_drawn *drawn,
-                      size_t count);
+// Writes a picture of the results, for each of which something is drawn, to a file as
+// sp_output_write() does. The lines get names of their own. False when that fails; standard error
+// says why.
+bool sp_policies_plot(const char *path, const struct sp_replay_plot *drawn,
+                      const struct sp_policy_result *results);
 
 // Returns the results as a list for JSON, with an object for each. docs/stream-order.md has the
 // keys.

@@ -4,7 +4,11 @@
 #include "cli/program/output.h"
 #include "cli/program/utf8.h"
 
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 // ---------------------------------------------------------------------------------------- the text
 
@@ -78,4 +82,33 @@ bool sp_json_write_object(const char *path, bool (*fill)(cJSON *object, const vo
         object = NULL;
     }
     return write_value(path, object);
+}
+
+// ------------------------------------------------------------------------------------ what is read
+
+// Returns the file up to its end or a null byte, which no JSON has; null when it can't be read.
+static char *read_file(const char *path) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = fopen(path, "r");
+    ssize_t length = file ? getdelim(&text, &size, '\0', file) : -1;
+    bool is_empty = length < 0 && file && feof(file);
+    if (length < 0 && !is_empty)
+        sp_complain("%s: %s", path, strerror(errno));
+    if (file)
+        fclose(file);
+    if (length >= 0)
+        return text;
+    free(text);
+    return is_empty ? strdup("") : NULL;
+}
+
+cJSON *sp_json_read(const char *path) {
+    char *text = read_file(path);
+    const char *end = text;
+    cJSON *value = text ? cJSON_ParseWithOpts(text, &end, true) : NULL;
+    if (text && !value)
+        sp_complain("%s: is no JSON: byte %td", path, end - text + 1);
+    free(text);
+    return value;
 }

@@ -1,4 +1,4 @@
-// Results are written for programs in JSON.
+// Results are written for programs in JSON, and read again.
 #ifndef STREAMPOOL_CLI_JSON_H
 #define STREAMPOOL_CLI_JSON_H
 
@@ -20,6 +20,9 @@ struct sp_json_list {
 bool sp_json_write(const char *path, const struct sp_json_list *list);
 bool sp_json_write_object(const char *path, bool (*fill)(cJSON *object, const void *item),
                           const void *item);
+
+// Reads a file of JSON, which the caller deletes. Null when that fails; standard error says why.
+cJSON *sp_json_read(const char *path);
 
 // Functions that fill an object add its keys by these. They return false without host memory. Bytes
 // of a text that are not UTF-8 become U+FFFD.

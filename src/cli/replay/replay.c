@@ -40,8 +40,10 @@ static void note_pass(struct sp_replay *replay, const struct sp_turns *turns, un
         sp_turns_round(turns, pass, results);
     for (size_t i = 0; i < turns->count; i++) {
         results[i].origin = &replay->origin;
-        if (drawn)
-            drawn->errors += results[i].errors;
+        if (!drawn)
+            continue;
+        drawn->errors += results[i].errors;
+        drawn->result = &results[i];
     }
     replay->result_count += turns->count;
 }
@@ -110,7 +112,7 @@ static bool play_start(struct sp_replay *replay, const struct sp_traces *traces,
                 sp_settings_apply(&replay->request->settings, &stage) &&
                 play_traces(replay, traces, &stage, allocator, start, drawn);
     if (drawn)
-        drawn->allocator = allocator->name;
+        drawn->allocator = allocator;
     if (close_stage(allocator, &stage, good))
         return true;
     sp_progress_end(&replay->progress);
@@ -193,10 +195,14 @@ static bool play_with_work(struct sp_replay *replay) {
 static bool open_plot(struct sp_replay *replay) {
     const struct sp_replay_request *request = replay->request;
     replay->plot = (struct sp_replay_plot){
+        .title = "streampool replay",
         .device = &replay->device,
         .starts = sp_perturbation_starts(&request->perturbation),
         .passes = request->passes.count,
         .allocator_count = request->allocators.count,
+        .growths = &replay->growths,
+        .recorded = &replay->recorded,
+        .beside = &request->beside_allocators,
     };
     return !request->plot || sp_replay_plot_open(&replay->plot, &replay->traces);
 }

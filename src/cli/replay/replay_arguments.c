@@ -158,7 +158,7 @@ static const struct argp_option options[] = {
     {"statistics", OPTION_STATISTICS, NULL, 0, "Print all that the pool counts below the table", 0},
     {"explain-growth", OPTION_EXPLAIN_GROWTH, NULL, 0,
      "Print, below the table, why the pool's peak grew: how often and by how much for each cause, "
-     "and a line for each growth (pool and promised)",
+     "and a line for each growth (pool and promised); --plot has a mark for each",
      0},
     {"beside", OPTION_BESIDE, "FILE", 0,
      "Print, below the table, results that --json wrote into FILE earlier, on this or another "

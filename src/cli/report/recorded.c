@@ -1,44 +1,15 @@
 #include "cli/report/recorded.h"
 
 #include "cli/program/complain.h"
+#include "cli/program/json.h"
 #include "cli/report/rows.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-// ---------------------------------------------------------------------------------------- the file
-
-// Returns the file up to its end or a null byte, which no JSON has; null when it can't be read.
-static char *read_file(const char *path) {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *file = fopen(path, "r");
-    ssize_t length = file ? getdelim(&text, &size, '\0', file) : -1;
-    bool is_empty = length < 0 && file && feof(file);
-    if (length < 0 && !is_empty)
-        sp_complain("%s: %s", path, strerror(errno));
-    if (file)
-        fclose(file);
-    if (length >= 0)
-        return text;
-    free(text);
-    return is_empty ? strdup("") : NULL;
-}
-
-static bool parse(struct sp_recorded *recorded, const char *text) {
-    const char *end = text;
-    recorded->root = cJSON_ParseWithOpts(text, &end, true);
-    if (!recorded->root)
-        return sp_complain("%s: is no JSON: byte %td", recorded->path, end - text + 1);
-    return cJSON_IsArray(recorded->root) ||
-           sp_complain("%s: is no list of results, which `streampool replay --json` writes",
-                       recorded->path);
-}
 
 // --------------------------------------------------------------------------------- keys and values
 
@@ -170,11 +141,12 @@ static bool take_all(struct sp_recorded *recorded) {
 
 bool sp_recorded_read(struct sp_recorded *recorded, const char *path) {
     *recorded = (struct sp_recorded){.path = path};
-    char *text = read_file(path);
-    bool good = text && parse(recorded, text);
-    free(text);
-    if (!good)
+    recorded->root = sp_json_read(path);
+    if (!recorded->root)
         return false;
+    if (!cJSON_IsArray(recorded->root))
+        return sp_complain("%s: is no list of results, which `streampool replay --json` writes",
+                           path);
     size_t count = (size_t)cJSON_GetArraySize(recorded->root);
     recorded->results = calloc(count + 1, sizeof *recorded->results);
     if (!recorded->results)
