@@ -415,6 +415,17 @@ static void several_traces_are_compared_one_after_the_other(void **state) {
     cJSON_Delete(list);
 }
 
+static void several_traces_end_with_the_mean_ratio_of_each_combination(void **state) {
+    (void)state;
+    const char *one = turns("one.csv", 1), *same = turns("same.csv", 1);
+    char *text = compare(NO_SETTINGS, ARGUMENTS("policies", one, same));
+    size_t rows = 0;
+    for (const char *row = text; (row = strstr(row, "\ngeometric mean  ")); row++, rows++)
+        assert_non_null(strstr(row, "1.000\n"));
+    assert_int_equal(rows, COMBINATIONS);
+    free(text);
+}
+
 static void a_failed_allocation_is_explained_below_the_table(void **state) {
     (void)state;
     char *text = compare(NO_SETTINGS, ARGUMENTS("policies", "--wide", PENDING, "--limit", "32M",
@@ -470,6 +481,7 @@ int main(void) {
         cmocka_unit_test(no_memory_is_handed_out_too_early_whenever_work_completes),
         cmocka_unit_test(a_json_file_goes_with_the_table),
         cmocka_unit_test(several_traces_are_compared_one_after_the_other),
+        cmocka_unit_test(several_traces_end_with_the_mean_ratio_of_each_combination),
         cmocka_unit_test(a_failed_allocation_is_explained_below_the_table),
         cmocka_unit_test(a_bad_trace_ends_it_before_anything_is_printed),
         cmocka_unit_test(policies_are_compared_without_virtual_memory_too),

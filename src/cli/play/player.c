@@ -325,6 +325,7 @@ bool sp_player_run(struct sp_player *player, unsigned pass, struct sp_result *re
     *result = (struct sp_result){
         .trace = play_of->trace->name,
         .allocator = play_of->allocator->name,
+        .variant = play_of->variant,
         .device = play_of->stage->device->name,
         .start = play_of->start,
         .held_bytes = play_of->held_bytes,

@@ -73,33 +73,21 @@ static void add_combination(struct sp_replay_request *request, unsigned combinat
 
 // ------------------------------------------------------------------------------------- the results
 
-static bool write_results(const struct sp_replay *replay, const struct sp_policy_result *results) {
+static bool print(const struct sp_replay *replay) {
     const struct sp_replay_request *request = replay->request;
     struct sp_page page = {.out = stdout, .wide = request->wide};
+    if (replay->unavailable[0][0])
+        return sp_complain("%s: %s", replay->traces.list->name, replay->unavailable[0]);
     if (!sp_output_is_standard(request->json) && !sp_output_is_standard(request->plot)) {
         sp_report_device(&page, &replay->device, SP_TIME_OF_VIRTUAL_CLOCK);
-        if (!sp_policies_print(&page, results, replay->result_count))
+        if (!sp_policies_print(&page, replay->results, replay->result_count))
             return sp_complain("out of host memory");
         if (!sp_output_flush())
             return false;
     }
-    struct sp_json_list list = sp_policies_list(results, replay->result_count);
+    struct sp_json_list list = sp_policies_list(replay->results, replay->result_count);
     return (!request->json || sp_json_write(request->json, &list)) &&
-           (!request->plot || sp_policies_plot(request->plot, &replay->plot, results));
-}
-
-static bool print(const struct sp_replay *replay) {
-    if (replay->unavailable[0][0])
-        return sp_complain("%s: %s", replay->traces.list->name, replay->unavailable[0]);
-    struct sp_policy_result *results = calloc(replay->result_count, sizeof *results);
-    if (!results)
-        return sp_complain("out of host memory");
-    for (size_t i = 0; i < replay->result_count; i++)
-        results[i] =
-            (struct sp_policy_result){replay->results[i], (unsigned)(i % SP_POLICY_COMBINATIONS)};
-    bool good = write_results(replay, results);
-    free(results);
-    return good;
+           (!request->plot || sp_policies_plot(request->plot, &replay->plot, replay->results));
 }
 
 int sp_command_policies(int argc, char **argv) {

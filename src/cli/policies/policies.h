@@ -1,5 +1,6 @@
 // A result of `streampool policies` says how a trace was replayed under one combination of the
-// three reuse policies.
+// three reuse policies. It is that of a variant of the pool: bit i of its number stands for the
+// i-th policy.
 #ifndef STREAMPOOL_CLI_POLICIES_H
 #define STREAMPOOL_CLI_POLICIES_H
 
@@ -20,23 +21,16 @@ enum {
 };
 #undef SP_COUNT_ROW
 
-struct sp_policy_result {
-    struct sp_result replay;
-    unsigned combination; // bit i stands for the i-th policy
-};
-
 // Prints the table, and a line for each combination that had errors. False without host memory.
-bool sp_policies_print(const struct sp_page *page, const struct sp_policy_result *results,
-                       size_t count);
+bool sp_policies_print(const struct sp_page *page, const struct sp_result *results, size_t count);
 
-// Writes a picture of the results, for each of which something is drawn, to a file as
-// sp_output_write() does. The lines get names of their own. False when that fails; standard error
-// says why.
+// Writes a picture of the results, which are those of what is drawn, to a file as sp_output_write()
+// does. False when that fails; standard error says why.
 bool sp_policies_plot(const char *path, const struct sp_replay_plot *drawn,
-                      const struct sp_policy_result *results);
+                      const struct sp_result *results);
 
 // Returns the results as a list for JSON, with an object for each. docs/stream-order.md has the
 // keys.
-struct sp_json_list sp_policies_list(const struct sp_policy_result *results, size_t count);
+struct sp_json_list sp_policies_list(const struct sp_result *results, size_t count);
 
 #endif

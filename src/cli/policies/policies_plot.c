@@ -17,17 +17,17 @@ static void name_policies(unsigned combination, char *text, size_t size) {
 }
 
 bool sp_policies_plot(const char *path, const struct sp_replay_plot *drawn,
-                      const struct sp_policy_result *results) {
+                      const struct sp_result *results) {
     struct sp_replay_plot plot = *drawn;
     plot.title = "streampool policies";
     plot.compares_use = true;
     for (size_t i = 0; i < plot.count; i++) {
         char host[SP_QUANTITY_TEXT], end[SP_QUANTITY_TEXT];
         struct sp_drawn *line = &plot.list[i];
-        name_policies(results[i].combination, line->title, sizeof line->title);
+        name_policies(results[i].variant, line->title, sizeof line->title);
         snprintf(line->note, sizeof line->note, ", host %s, end to end %s",
-                 sp_time_text((double)results[i].replay.total_ns, host),
-                 sp_time_text((double)results[i].replay.end_to_end_ns, end));
+                 sp_time_text((double)results[i].total_ns, host),
+                 sp_time_text((double)results[i].end_to_end_ns, end));
     }
     return sp_replay_plot_write(path, &plot);
 }

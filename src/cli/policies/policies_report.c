@@ -1,7 +1,6 @@
-// The policies of a combination are columns, and keys, behind the first rows.
 #include "cli/policies/policies.h"
 
-#include "cli/report/rows.h"
+#include "cli/report/report.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -9,10 +8,32 @@
 #define FIELD           SP_ROW_FIELD
 #define STATISTIC(name) FIELD(statistics.values[SP_STATISTIC_##name])
 
+enum {
+#define INDEX(key, first, second, attribute) POLICY_##key,
+    SP_POLICIES(INDEX)
+#undef INDEX
+};
+
+#define TELL(key, first, second, attribute)                                                        \
+    static double tell_##key(const struct sp_result *result) {                                     \
+        return result->variant >> POLICY_##key & 1;                                                \
+    }
+SP_POLICIES(TELL)
+#undef TELL
+
+#define POLICY(name, first, second, attribute)                                                     \
+    {.key = #name,                                                                                 \
+     SP_ROW_TITLE(first, second),                                                                  \
+     .unit = SP_UNIT_FLAG,                                                                         \
+     SP_ROW_FUNCTION(tell_##name),                                                                 \
+     .where = SP_IN_TABLE | SP_NAMED},
+
 // clang-format off
 static const struct sp_row rows[] = {
-    {.key = "trace", SP_ROW_TITLE("", "trace"), FIELD(trace), .where = SP_IN_TABLE},
+    {.key = "trace", SP_ROW_TITLE("", "trace"), FIELD(trace),
+     .where = SP_IN_TABLE | SP_NAMED},
     {.key = "device", FIELD(device)},
+    SP_POLICIES(POLICY)
     {.key = "operations", FIELD(operations)},
     {.key = "streams", FIELD(streams)},
     {.key = "errors", SP_ROW_TITLE("", "errors"), FIELD(errors), .least = 1, .where = SP_IN_WIDE},
@@ -52,94 +73,39 @@ static const struct sp_row rows[] = {
 };
 // clang-format on
 
-enum { ROW_COUNT = sizeof rows / sizeof rows[0], ROWS_BEFORE = 2 };
+static const struct sp_rows all = SP_ROWS_OF(rows);
 
-static const struct {
-    const char *key;
-    const char *title[2];
-} policies[] = {
-#define POLICY(key, first, second, attribute) {#key, {first, second}},
-    SP_POLICIES(POLICY)
-#undef POLICY
-};
-
-static bool is_on(const struct sp_policy_result *result, size_t policy) {
-    return result->combination & 1u << policy;
-}
-
-// ---------------------------------------------------------------------------------------- printing
-
-// Fills the columns of the policies, which are behind that of the trace.
-static void fill_policies(const struct sp_table *table, const struct sp_policy_result *results,
-                          size_t count) {
-    for (size_t policy = 0; policy < SP_POLICY_COUNT; policy++) {
-        sp_table_title(table, 1 + policy, policies[policy].title);
-        for (size_t i = 0; i < count; i++)
-            sp_cell_text(sp_table_cell(table, i, 1 + policy),
-                         is_on(&results[i], policy) ? "on" : "-");
-    }
-}
-
-static bool is_shown(const struct sp_row *row, const struct sp_page *page,
-                     const struct sp_policy_result *results, size_t count) {
-    bool worth = false;
-    for (size_t i = 0; i < count; i++)
-        worth = worth || sp_row_is_worth_a_column(row, &results[i].replay);
-    return worth && row->where & (SP_IN_TABLE | (page->wide ? SP_IN_WIDE : 0));
-}
-
-static void fill(const struct sp_table *table, const struct sp_page *page,
-                 const struct sp_policy_result *results, size_t count) {
-    for (size_t row = 0; row < ROW_COUNT; row++) {
-        size_t column = row < ROWS_BEFORE ? row : row - ROWS_BEFORE + 1 + SP_POLICY_COUNT;
-        if (!is_shown(&rows[row], page, results, count))
-            continue;
-        sp_table_title(table, column, rows[row].title);
-        for (size_t i = 0; i < count; i++)
-            sp_row_fill(sp_table_cell(table, i, column), &rows[row], &results[i].replay);
-    }
-    fill_policies(table, results, count);
-}
-
-static void print_error(const struct sp_page *page, const struct sp_policy_result *result) {
+static void print_error(const struct sp_page *page, const struct sp_result *result) {
     char names[128] = "";
-    for (size_t policy = 0; policy < SP_POLICY_COUNT; policy++) {
+    for (const struct sp_row *row = rows; row < rows + all.count; row++) {
         size_t length = strlen(names);
-        if (is_on(result, policy))
-            snprintf(names + length, sizeof names - length, ", %s", policies[policy].key);
+        if (row->unit == SP_UNIT_FLAG && sp_row_number(row, result) > 0)
+            snprintf(names + length, sizeof names - length, ", %s", row->key);
     }
-    sp_page_say(page, "%s%s: %s (errors in all: %" PRIu64 ")\n", result->replay.trace,
-                names[0] ? names : ", no policy", result->replay.first_error,
-                result->replay.errors);
+    sp_page_say(page, "%s%s: %s (errors in all: %" PRIu64 ")\n", result->trace,
+                names[0] ? names : ", no policy", result->first_error, result->errors);
 }
 
-bool sp_policies_print(const struct sp_page *page, const struct sp_policy_result *results,
-                       size_t count) {
-    struct sp_table table;
-    if (!sp_table_open(&table, ROW_COUNT + SP_POLICY_COUNT, 1 + SP_POLICY_COUNT, count))
+bool sp_policies_print(const struct sp_page *page, const struct sp_result *results, size_t count) {
+    struct sp_summaries summaries;
+    if (!sp_summaries_open(&summaries, results, count, NULL))
         return false;
-    fill(&table, page, results, count);
-    sp_table_print(&table, page);
-    sp_table_release(&table);
-    for (size_t i = 0; i < count; i++)
-        if (results[i].replay.errors > 0)
+    bool good = sp_report_print(page, &all, &summaries);
+    sp_summaries_release(&summaries);
+    for (size_t i = 0; i < count && good; i++)
+        if (results[i].errors > 0)
             print_error(page, &results[i]);
-    return true;
-}
-
-// -------------------------------------------------------------------------------------------- JSON
-
-static bool fill_object(cJSON *object, const void *items, size_t index) {
-    const struct sp_policy_result *result = (const struct sp_policy_result *)items + index;
-    bool good = true;
-    for (size_t row = 0; row < ROW_COUNT; row++) {
-        for (size_t policy = 0; row == ROWS_BEFORE && policy < SP_POLICY_COUNT; policy++)
-            good = good && sp_json_add_flag(object, policies[policy].key, is_on(result, policy));
-        good = good && sp_row_add(object, &rows[row], &result->replay);
-    }
     return good;
 }
 
-struct sp_json_list sp_policies_list(const struct sp_policy_result *results, size_t count) {
+static bool fill_object(cJSON *object, const void *items, size_t index) {
+    const struct sp_result *result = (const struct sp_result *)items + index;
+    size_t row = 0;
+    while (row < all.count && sp_row_add(object, &rows[row], result))
+        row++;
+    return row == all.count;
+}
+
+struct sp_json_list sp_policies_list(const struct sp_result *results, size_t count) {
     return (struct sp_json_list){.count = count, .fill = fill_object, .items = results};
 }

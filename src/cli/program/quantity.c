@@ -51,6 +51,9 @@ const char *sp_quantity_text(enum sp_unit unit, double value, char text[SP_QUANT
         return sp_time_text(value, text);
     case SP_UNIT_RATIO:
         return ratio_text(value, text);
+    case SP_UNIT_FLAG:
+        snprintf(text, SP_QUANTITY_TEXT, "%s", value > 0 ? "on" : "-");
+        return text;
     case SP_UNIT_COUNT:
         break;
     }

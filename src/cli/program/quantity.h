@@ -6,7 +6,13 @@
 
 #define SP_QUANTITY_TEXT 32
 
-enum sp_unit { SP_UNIT_COUNT, SP_UNIT_BYTES, SP_UNIT_NANOSECONDS, SP_UNIT_RATIO };
+enum sp_unit {
+    SP_UNIT_COUNT,
+    SP_UNIT_BYTES,
+    SP_UNIT_NANOSECONDS,
+    SP_UNIT_RATIO,
+    SP_UNIT_FLAG, // "on" where it isn't 0
+};
 
 // All return the buffer that they fill. Bytes and times take ten characters at most, and ratios
 // eight.

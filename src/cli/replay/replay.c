@@ -62,11 +62,12 @@ static bool play_passes(struct sp_replay *replay, struct sp_turns *turns,
 }
 
 static bool play_traces(struct sp_replay *replay, const struct sp_traces *traces,
-                        struct sp_stage *stage, const struct sp_allocator *allocator,
-                        unsigned start, struct sp_drawn *drawn) {
+                        struct sp_stage *stage, size_t index, unsigned start,
+                        struct sp_drawn *drawn) {
     const struct sp_replay_request *request = replay->request;
     struct sp_play play = {
-        .allocator = allocator,
+        .allocator = request->allocators.items[index],
+        .variant = (unsigned)index,
         .stage = stage,
         .plan = &request->plan,
         .work = replay->work,
@@ -110,7 +111,7 @@ static bool play_start(struct sp_replay *replay, const struct sp_traces *traces,
     }
     bool good = sp_settings_apply(&replay->request->variants[index], &stage) &&
                 sp_settings_apply(&replay->request->settings, &stage) &&
-                play_traces(replay, traces, &stage, allocator, start, drawn);
+                play_traces(replay, traces, &stage, index, start, drawn);
     if (drawn)
         drawn->allocator = allocator;
     if (close_stage(allocator, &stage, good))

@@ -56,7 +56,8 @@ static bool print_summaries(const struct sp_page *page, const struct sp_replay *
         print_turns(page);
     if (is_perturbed)
         print_perturbation(page, request);
-    if (!(is_perturbed ? sp_report_print_starts : sp_report_print)(page, chosen))
+    if (!(is_perturbed ? sp_report_print_starts(page, chosen)
+                       : sp_report_print(page, &sp_rows_of_replay, chosen)))
         return false;
     sp_report_print_errors(page, summaries);
     if (request->statistics && !sp_report_print_statistics(page, chosen))

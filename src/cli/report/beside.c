@@ -207,7 +207,7 @@ static bool print_chosen(const struct sp_page *page, const struct sp_allocator_l
     if (!sp_summaries_open(&there, chosen, count, NULL))
         return false;
     fputc('\n', page->out);
-    bool good = sp_report_print(page, &there);
+    bool good = sp_report_print(page, &sp_rows_of_replay, &there);
     fputc('\n', page->out);
     conclude_all(page, allocators, here, &there);
     sp_summaries_release(&there);

@@ -108,8 +108,8 @@ static bool take_result(struct reader *reader, struct sp_result *result) {
     if (has(reader, "turn"))
         return complain(reader, "was written with --one-pool: there is a", "turn");
     result->start = 1;
-    for (size_t i = 0; i < sp_row_count; i++)
-        if (!take_row(reader, &sp_rows[i], result))
+    for (size_t i = 0; i < sp_rows_of_replay.count; i++)
+        if (!take_row(reader, &sp_rows_of_replay.list[i], result))
             return false;
     return take_parts(reader, result);
 }

@@ -13,7 +13,7 @@ struct column {
     enum part part;
 };
 
-enum { COLUMNS_MAX = 48, TEXT_COLUMNS = 2 };
+enum { COLUMNS_MAX = 48 };
 
 struct layout {
     struct column columns[COLUMNS_MAX];
@@ -46,10 +46,10 @@ static const struct place of_starts[] = {
     {0},
 };
 
-static struct layout lay_out(const struct sp_page *page, const struct place *places,
-                             const struct sp_summaries *summaries) {
+static struct layout lay_out(const struct sp_page *page, const struct sp_rows *rows,
+                             const struct place *places, const struct sp_summaries *summaries) {
     struct layout layout = {.count = 0};
-    for (const struct sp_row *row = sp_rows; row < sp_rows + sp_row_count; row++) {
+    for (const struct sp_row *row = rows->list; row < rows->list + rows->count; row++) {
         if (!is_worth_a_column(row, summaries))
             continue;
         for (const struct place *place = places; place->table | place->wide; place++)
@@ -109,12 +109,14 @@ static void fill(const struct sp_table *table, const struct layout *layout,
 // Fills a row as that of a result of which no more is known.
 static void fill_mean(const struct sp_table *table, const struct layout *layout, size_t row,
                       const struct sp_result *of, double ratio) {
-    const struct sp_result mean = {
-        .trace = "geometric mean", .allocator = of->allocator, .pass = of->pass};
+    const struct sp_result mean = {.trace = "geometric mean",
+                                   .allocator = of->allocator,
+                                   .variant = of->variant,
+                                   .pass = of->pass};
     for (size_t i = 0; i < layout->count; i++) {
         const struct column *column = &layout->columns[i];
         char *cell = sp_table_cell(table, row, i);
-        if (column->row == sp_row_of_spread("ratio") &&
+        if (column->row->told == sp_row_tell_ratio &&
             (column->part == OWN || column->part == MEDIAN))
             sp_cell_quantity(cell, SP_UNIT_RATIO, ratio);
         else if (column->row->where & SP_NAMED)
@@ -137,11 +139,19 @@ static void fill_means(struct sp_table *table, const struct layout *layout,
     sp_table_cut(table, row);
 }
 
-static bool print(const struct sp_page *page, const struct place *places,
-                  const struct sp_summaries *summaries) {
-    struct layout layout = lay_out(page, places, summaries);
+static size_t count_text_columns(const struct layout *layout) {
+    size_t count = 0;
+    while (count < layout->count && (sp_row_is_text(layout->columns[count].row) ||
+                                     layout->columns[count].row->unit == SP_UNIT_FLAG))
+        count++;
+    return count;
+}
+
+static bool print(const struct sp_page *page, const struct sp_rows *rows,
+                  const struct place *places, const struct sp_summaries *summaries) {
+    struct layout layout = lay_out(page, rows, places, summaries);
     struct sp_table table;
-    if (!sp_table_open(&table, layout.count, TEXT_COLUMNS, 2 * summaries->count))
+    if (!sp_table_open(&table, layout.count, count_text_columns(&layout), 2 * summaries->count))
         return false;
     fill(&table, &layout, summaries);
     fill_means(&table, &layout, summaries);
@@ -150,12 +160,13 @@ static bool print(const struct sp_page *page, const struct place *places,
     return true;
 }
 
-bool sp_report_print(const struct sp_page *page, const struct sp_summaries *summaries) {
-    return print(page, of_one, summaries);
+bool sp_report_print(const struct sp_page *page, const struct sp_rows *rows,
+                     const struct sp_summaries *summaries) {
+    return print(page, rows, of_one, summaries);
 }
 
 bool sp_report_print_starts(const struct sp_page *page, const struct sp_summaries *summaries) {
-    return print(page, of_starts, summaries);
+    return print(page, &sp_rows_of_replay, of_starts, summaries);
 }
 
 // ------------------------------------------------------------------------------ around the table

@@ -10,12 +10,13 @@
 void sp_report_device(const struct sp_page *page, const struct sp_device *device,
                       enum sp_time_base base);
 
-// Prints the table of replays with one start: six columns, that of the pass where there are several
-// passes, and on a wide page all that the results have. The last rows have the geometric means over
-// the traces when there is more than one. False without host memory.
-bool sp_report_print(const struct sp_page *page, const struct sp_summaries *summaries);
+// Prints the table of replays with one start: the columns of a table that the results have, and on
+// a wide page all. The last rows have the geometric means of the ratios over the traces when there
+// is more than one. False without host memory.
+bool sp_report_print(const struct sp_page *page, const struct sp_rows *rows,
+                     const struct sp_summaries *summaries);
 
-// Prints the table of replays with several starts likewise: the medians of their figures, and where
+// Prints the rows of replays with several starts likewise: the medians of their figures, and where
 // some of these lie. False without host memory.
 bool sp_report_print_starts(const struct sp_page *page, const struct sp_summaries *summaries);
 

@@ -4,9 +4,10 @@
 // Adds the rows that are the same for all starts of a replay, or the others.
 static bool add_rows(cJSON *object, const struct sp_result *result, unsigned which) {
     bool good = true;
-    for (size_t i = 0; i < sp_row_count && good; i++)
-        if ((sp_rows[i].where & SP_OF_REPLAY) == which)
-            good = sp_row_add(object, &sp_rows[i], result);
+    const struct sp_row *end = sp_rows_of_replay.list + sp_rows_of_replay.count;
+    for (const struct sp_row *row = sp_rows_of_replay.list; row < end && good; row++)
+        if ((row->where & SP_OF_REPLAY) == which)
+            good = sp_row_add(object, row, result);
     return good;
 }
 
@@ -49,7 +50,8 @@ static bool add_spread(cJSON *parent, const char *key, const struct sp_spread *s
 static bool add_spreads(cJSON *object, const struct sp_summaries *summaries,
                         const struct sp_summary *summary) {
     bool good = true;
-    for (const struct sp_row *row = sp_rows; row < sp_rows + sp_row_count && good; row++) {
+    const struct sp_row *end = sp_rows_of_replay.list + sp_rows_of_replay.count;
+    for (const struct sp_row *row = sp_rows_of_replay.list; row < end && good; row++) {
         if (!row->spread_key || !sp_row_is_of(row, sp_summary_first(summary)))
             continue;
         struct sp_spread spread = sp_summary_spread(summaries, summary, row);

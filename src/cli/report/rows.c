@@ -32,7 +32,7 @@ static double tell_measured(const struct sp_result *result) {
 enum { NAMED = SP_IN_TABLE | SP_NAMED | SP_OF_REPLAY };
 
 // clang-format off
-const struct sp_row sp_rows[] = {
+static const struct sp_row rows[] = {
     {.key = "trace", SP_ROW_TITLE("", "trace"), FIELD(trace), .where = NAMED},
     {.key = "allocator", SP_ROW_TITLE("", "allocator"), .store = SP_ROW_ALLOCATOR,
      .offset = offsetof(struct sp_result, allocator), .where = NAMED},
@@ -84,10 +84,10 @@ const struct sp_row sp_rows[] = {
 };
 // clang-format on
 
-const size_t sp_row_count = sizeof sp_rows / sizeof sp_rows[0];
+const struct sp_rows sp_rows_of_replay = SP_ROWS_OF(rows);
 
 const struct sp_row *sp_row_of_spread(const char *spread_key) {
-    const struct sp_row *row = sp_rows;
+    const struct sp_row *row = rows;
     while (!row->spread_key || strcmp(row->spread_key, spread_key) != 0)
         row++;
     return row;
@@ -173,6 +173,8 @@ bool sp_row_add(cJSON *object, const struct sp_row *row, const struct sp_result 
     cJSON *place = row->within ? object_in(object, row->within) : object;
     if (!place)
         return false;
+    if (row->unit == SP_UNIT_FLAG)
+        return sp_json_add_flag(place, row->key, sp_row_number(row, result) > 0);
     return sp_row_is_text(row) ? sp_json_add_text(place, row->key, sp_row_text(row, result))
                                : sp_json_add_number(place, row->key, sp_row_number(row, result));
 }

@@ -67,9 +67,17 @@ struct sp_row {
 #define SP_ROW_RATIO(function)      .unit = SP_UNIT_RATIO, SP_ROW_FUNCTION(function)
 #define SP_ROW_TITLE(first, second) .title = {first, second}
 
-// The rows of a replay, in the order of JSON and of the tables.
-extern const struct sp_row sp_rows[];
-extern const size_t sp_row_count;
+// Rows in the order of JSON and of the tables, which set the first ones flush left: texts and
+// flags.
+struct sp_rows {
+    const struct sp_row *list;
+    size_t count;
+};
+
+#define SP_ROWS_OF(array)                                                                          \
+    { (array), sizeof(array) / sizeof(array)[0] }
+
+extern const struct sp_rows sp_rows_of_replay;
 
 // Returns the row whose spread has this key, which there is.
 const struct sp_row *sp_row_of_spread(const char *spread_key);

@@ -7,7 +7,7 @@
 
 // Names are compared by their address: the same file may be there twice, as two traces.
 static bool is_same_replay(const struct sp_result *a, const struct sp_result *b) {
-    return a->trace == b->trace && a->allocator == b->allocator;
+    return a->trace == b->trace && a->allocator == b->allocator && a->variant == b->variant;
 }
 
 // The starts of a replay come in their order, with those of other allocators between them.

@@ -41,11 +41,12 @@ static inline const struct sp_result *sp_summary_first(const struct sp_summary *
     return summary->starts[0];
 }
 
-// True when both are of the same allocator and pass. Names are compared by their address.
+// True when both are of the same allocator, variant and pass. Names are compared by their address.
 static inline bool sp_summary_is_alike(const struct sp_summary *summary,
                                        const struct sp_result *result) {
     const struct sp_result *first = sp_summary_first(summary);
-    return first->allocator == result->allocator && first->pass == result->pass;
+    return first->allocator == result->allocator && first->variant == result->variant &&
+           first->pass == result->pass;
 }
 
 // True when none before it is of the same allocator and pass.
