@@ -7,7 +7,6 @@
 
 #include "about.h"
 #include "bounded.h"
-#include "chart.h"
 
 #include "cli/program/command.h"
 #include "cli/program/complain.h"
@@ -38,7 +37,7 @@ struct request {
     uint64_t device_memory;
     uint64_t divisor;
     const char *json;
-    const char *plot;
+    bool wide;
     struct sp_peers peers;
     bool wanted[CASE_COUNT];
     bool any; // case is wanted by its name; else all are
@@ -52,13 +51,6 @@ static void want_case(struct request *request, const char *name, struct argp_sta
         }
     }
     argp_error(state, "there is no case '%s'", name);
-}
-
-static void check_outputs(const struct request *request, const struct argp_state *state) {
-    sp_check_outputs(request->json, request->plot, state);
-    for (int i = 0; i < CASE_COUNT && request->plot && request->any; i++)
-        if (strcmp(cases[i].name, "mam") == 0 && !request->wanted[i])
-            argp_error(state, "--plot draws the case mam, which is not among these");
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state) {
@@ -82,14 +74,11 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     case 'j':
         request->json = argument;
         return 0;
-    case 'p':
-        request->plot = argument;
+    case 'w':
+        request->wide = true;
         return 0;
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &request->peers;
-        return 0;
-    case ARGP_KEY_END:
-        check_outputs(request, state);
         return 0;
     case 'c':
     case ARGP_KEY_ARG:
@@ -113,9 +102,10 @@ static const struct argp_option options[] = {
      "with 1 a case takes minutes to hours)",
      0},
     {"json", 'j', "FILE", 0,
-     "Write the results as JSON too; with '-', to standard output and no table", 0},
-    {"plot", 'p', "FILE", 0,
-     "Draw the results of `mam` into FILE, as SVG: times by size and by number of live blocks", 0},
+     "Write the results as JSON too, which `streampool plot` draws; with '-', to standard output "
+     "and no table",
+     0},
+    {"wide", 'w', NULL, 0, "Print a column for each subject, beyond 80 columns", 0},
     {.doc = "Cases:"},
 #define CASE_HELP(name, summary) {#name, 0, NULL, OPTION_DOC, summary, 0},
     BENCH_CASES(CASE_HELP)
@@ -145,13 +135,15 @@ static const struct argp argp = {
 static void print_machine(const struct bench *bench) {
     const struct sp_driver *driver = bench->device.driver;
     char version[SP_VERSION_TEXT], api[SP_VERSION_TEXT];
-    bench_print(bench, "%s, driver for CUDA %s (%s), entry points up to %s, %d rounds",
-                bench->device.name, sp_version_text(driver->version, version), driver->path,
-                sp_version_text(driver->api_version, api), bench->rounds);
-    bench_end_line(bench);
-    bench_print(bench, "streampool %s, %s; a pool's attributes unless a case says otherwise: %s",
-                bench->results.library, bench->results.build, bench->results.defaults);
-    bench_end_line(bench);
+    char text[1024];
+    snprintf(text, sizeof text, "%s, driver for CUDA %s (%s), entry points up to %s, %d rounds",
+             bench->device.name, sp_version_text(driver->version, version), driver->path,
+             sp_version_text(driver->api_version, api), bench->rounds);
+    bench_print_text(bench, text);
+    snprintf(text, sizeof text,
+             "streampool %s, %s; a pool's attributes unless a case says otherwise: %s",
+             bench->results.library, bench->results.build, bench->results.defaults);
+    bench_print_text(bench, text);
 }
 
 static bool run_case(struct bench *bench, int i) {
@@ -206,8 +198,6 @@ static bool run_on_device(struct bench *bench, const struct request *request) {
     sp_work_close(&bench->work);
     if (request->json)
         good = results_write(&bench->results, request->json) && good;
-    if (request->plot)
-        good = chart_write(&bench->results, request->plot) && good;
     results_release(&bench->results);
     return good;
 }
@@ -224,9 +214,9 @@ int main(int argc, char **argv) {
                           .device_memory = request.device_memory,
                           .divisor = request.divisor,
                           .peers = request.peers,
+                          .wide = request.wide,
                           .silent = request.json && strcmp(request.json, "-") == 0};
-    if (!sp_output_ready(request.json) || !sp_output_ready(request.plot) ||
-        !sp_peers_load(&bench.peers))
+    if (!sp_output_ready(request.json) || !sp_peers_load(&bench.peers))
         return EXIT_FAILURE;
     if (!sp_device_choose(request.choice, &driver) || !sp_device_open(&bench.device, driver))
         return EXIT_FAILURE;

@@ -62,6 +62,7 @@ struct bench {
     int repeat;             // of it
     bool simulated;
     bool silent; // prints no table
+    bool wide;   // tables may have more than 80 columns
     const char *case_name;
     struct results results;
 };
@@ -124,10 +125,12 @@ bool bench_fits(const struct bench *bench, uint64_t bytes, const char *what);
 
 // ---------------------------------------------------------------------------------------- printing
 
-// On the simulated driver every line ends with its name.
+// On the simulated driver every line ends with its name, which is short in narrow tables. A text
+// that is too long for a line of a narrow table goes on in the next one.
 void bench_print(const struct bench *bench, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void bench_end_line(const struct bench *bench);
+void bench_print_text(const struct bench *bench, const char *text);
 
 // What the case does; the same with the names of subjects below it, or of those of a field.
 void bench_print_title(const struct bench *bench, const char *title);
@@ -136,10 +139,9 @@ void bench_print_head_of(const struct bench *bench, const struct bench_field *fi
                          const char *title);
 
 // Prints the quantities of a field and keeps them as results; samples[quantity * subject_count +
-// subject]. Rows have the median of each subject with its least and most, and the ratios of the
-// first one to the reference and to the floor with those of the quartiles; other subjects have
-// their ratio to the reference behind their figures. Lines have the median with its quartiles, and
-// the ratio to the reference.
+// subject]. Rows have the median of each subject with its least and most, and lines with its
+// quartiles. Narrow ones have the ratios of the medians to those of the reference and the floor;
+// wide ones that to the reference, and rows have the first subject's with those of the quartiles.
 void bench_print_rows(struct bench *bench, const struct bench_field *field,
                       struct samples *samples);
 void bench_print_lines(struct bench *bench, const struct bench_field *field,

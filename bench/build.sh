@@ -2,21 +2,19 @@
 . tests/packages.sh
 . tests/configure.sh
 
-# What bench/soak.sh needs, and bench/plot.sh.
+# What bench/soak.sh needs.
 table_needs="
 command  jq              jq
 "
-plot_needs="
-command  gnuplot         gnuplot-nox
-$table_needs"
 
-# Of what ninja prints, a line for each tenth.
+# Of what ninja prints, a line for each tenth, with the time that is left as far as the steps so far can tell.
 tell_build() {
-    local line tenths=0
+    local line tenths=0 begin=$SECONDS left
     while IFS= read -r line; do
         if [[ $line =~ ^\[([0-9]+)/([0-9]+)\] ]] && ((BASH_REMATCH[1] * 10 / BASH_REMATCH[2] > tenths)); then
             tenths=$((BASH_REMATCH[1] * 10 / BASH_REMATCH[2]))
-            echo "  step ${BASH_REMATCH[1]} of ${BASH_REMATCH[2]}"
+            left=$(((SECONDS - begin) * (BASH_REMATCH[2] - BASH_REMATCH[1]) / BASH_REMATCH[1]))
+            echo "  step ${BASH_REMATCH[1]} of ${BASH_REMATCH[2]}, about $left s left"
         fi
     done
 }

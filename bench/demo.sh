@@ -1,13 +1,21 @@
 #!/usr/bin/env bash
-# Replays the ten traces of bench/traces/ through the pool, CUDA's own pool and plain cuMemAlloc, and prints the table:
+# Replays the recorded traces of bench/traces/ through streampool, CUDA's pool
+# and cuMemAlloc, and prints what each of them held:
 #
-#   bash bench/demo.sh [--no-install] [OPTION...]
+#   bash bench/demo.sh [--no-install] [--plot [FILE]] [OPTION...]
 #
-# On the GPU if there is one. Else on the simulated driver: then driver calls take what they cost on an H200, the
-# library's own time is measured, and below the table stands CUDA's pool as it was recorded on an H200
-# (bench/recorded/h200.json). Packages that are missing are installed with apt-get, by sudo where that is necessary;
-# with --no-install they are only named. Other options go to `streampool replay` (docs/replay.md); the files that they name
-# are those of the folder that the demo is started in.
+#   --no-install   only names the packages that are missing; else apt-get
+#                  installs them, by sudo where that is necessary
+#   --plot [FILE]  draws the memory over each trace too, into demo.svg of the
+#                  folder that the demo is started in, or into FILE
+#   OPTION         of `streampool replay` (docs/replay.md)
+#
+# It runs on the GPU if there is one. Else it runs on the simulated driver, and
+# compares memory with what CUDA's pool held on an H200, which was recorded
+# there (bench/recorded/h200.json). Times on this machine are not compared with
+# those: driver calls count as long as they take on an H200, and the library's
+# own time is measured here. Files are those of the folder that the demo is
+# started in.
 set -eu
 . "$(dirname "${BASH_SOURCE[0]}")/../tests/help.sh"
 started_in=$PWD
@@ -20,30 +28,40 @@ recorded=$PWD/bench/recorded/h200.json
 traces=$PWD/bench/traces
 install=yes
 device=auto
+plot=
 options=()
-previous=
+
+refuse() {  # REASON
+    echo "usage: bash bench/demo.sh [--no-install] [--plot [FILE]] [OPTION...]" >&2
+    echo "$1" >&2
+    exit 64
+}
 
 # The program isn't there yet to refuse an option; its page names those that it has. A name may be cut short.
 check_option() {  # ARGUMENT
     local name=${1%%=*}
     if [[ $name != --* ]] || grep -qF -- "${name//-/\\-}" docs/man/streampool-replay.1; then return 0; fi
-    echo "usage: bash bench/demo.sh [--no-install] [OPTION...]; streampool replay has no option $name (docs/replay.md)" >&2
-    exit 64
+    refuse "streampool replay has no option $name (docs/replay.md)."
 }
 
-for argument; do
-    case $argument in
+while [ $# -gt 0 ]; do
+    case $1 in
         --no-install) install=no ;;
-        *) check_option "$argument" && options+=("$argument") ;;
+        --plot=*) plot=${1#*=} ;;
+        --plot)
+            plot=demo.svg
+            if [ $# -gt 1 ] && [[ $2 != -?* ]]; then plot=$2; shift; fi
+            ;;
+        --device | -d)
+            [ $# -gt 1 ] || refuse "$1 needs a device: auto, gpu or sim."
+            device=$2
+            shift
+            ;;
+        --device=*) device=${1#*=} ;;
+        -d?*) device=${1#-d} ;;
+        *) check_option "$1"; options+=("$1") ;;
     esac
-    case $argument in
-        --device=*) device=${argument#*=} ;;
-        -d?*) device=${argument#-d} ;;
-    esac
-    case $previous in
-        --device | -d) device=$argument ;;
-    esac
-    previous=$argument
+    shift
 done
 
 is_simulated() {
@@ -51,7 +69,22 @@ is_simulated() {
 }
 
 build_release "$build" "$install"
-beside=()
-if [ -e "$recorded" ] && is_simulated; then beside=(--beside "$recorded"); fi
+allocators=pool,driver,direct
+if is_simulated; then
+    # It has no pools of CUDA: those that were recorded stand in their place.
+    allocators=pool,direct
+    if [ -e "$recorded" ]; then options=(--beside "$recorded" "${options[@]}"); fi
+    if [ "$device" = auto ] && [ -z "${STREAMPOOL_DRIVER:-}" ]; then
+        echo "There is no usable GPU: the simulated driver takes its place." >&2
+        device=sim
+    fi
+fi
+if [ -n "$plot" ]; then options+=(--plot "$plot"); fi
 cd "$started_in"
-exec "$program" replay --device auto --allocator pool,driver,direct "${beside[@]}" "${options[@]}" "$traces"/*.csv.gz
+status=0
+"$program" replay --device "$device" --allocator "$allocators" "${options[@]}" "$traces"/*.csv.gz || status=$?
+# Status 4: calls failed, and everything was replayed.
+if [ -n "$plot" ] && [ "$plot" != - ] && { [ "$status" = 0 ] || [ "$status" = 4 ]; }; then
+    printf '\nThe picture is %s.\n' "$plot" >&2
+fi
+exit "$status"

@@ -105,7 +105,7 @@ bool bench_fits(const struct bench *bench, uint64_t bytes, const char *what) {
     bench->device.driver->cuMemGetInfo(&available, &total);
     if (available > total / 16 && bytes <= available - total / 16)
         return true;
-    bench_print(bench, "%s: left out, %zu MiB of the device are free", what, available >> 20);
+    bench_print(bench, "%s: left out, %zu MiB are free", what, available >> 20);
     bench_end_line(bench);
     return false;
 }

@@ -4,11 +4,11 @@
 #   bash bench/run.sh [--no-install] [FOLDER]
 #
 # Builds a release, runs all cases of streampool-bench and replays the traces, and writes what they print and the same
-# as JSON into the folder (build/bench-results), and plots of it as SVG where gnuplot is installed or can be. On the GPU
-# if there is one, else on the simulated driver, whose times are those of the simulation; each text says so. A
-# measurement that fails is named, and the others are made. `python3 bench/page/page.py take FOLDER/*.json` puts what was
-# measured on a GPU into the page. Packages that are missing are installed with apt-get, by
-# sudo where that is necessary; with --no-install they are only named.
+# as JSON into the folder (build/bench-results), and plots of it as SVG. On the GPU if there is one, else on the
+# simulated driver, whose times are those of the simulation; each text says so. A measurement that fails is named, and
+# the others are made. `python3 bench/page/page.py take FOLDER/*.json` puts what was measured on a GPU into the page.
+# Packages that are missing are installed with apt-get, by sudo where that is necessary; with --no-install they are only
+# named.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../tests/help.sh"
 root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
@@ -47,7 +47,7 @@ measure() {  # NAME COMMAND...
 replay() {  # NAME OPTION... TRACE...
     local name=$1
     shift
-    measure "$name" "$programs/streampool" replay --allocator pool,promised,driver "$@"
+    measure "$name" "$programs/streampool" replay --wide --allocator pool,promised,driver "$@"
 }
 
 build_release build/bench "$install"
@@ -61,10 +61,10 @@ fi
 # Each has a process of its own: after a case with many threads and streams the driver's events take longer, and what a case has
 # left would hide what the next one adds.
 for case in $cases; do
-    measure "bench-$case" "$programs/streampool-bench" "$case"
+    measure "bench-$case" "$programs/streampool-bench" --wide "$case"
 done
 for case in $growing; do
-    measure "bench-$case" "$programs/streampool-bench" --divide "$divide" "$case"
+    measure "bench-$case" "$programs/streampool-bench" --wide --divide "$divide" "$case"
 done
 # shellcheck disable=SC2086  # one word for each trace
 {
@@ -77,15 +77,14 @@ replay producer_consumer-threads --threads bench/traces/producer_consumer.csv.gz
 
 echo
 echo "== plots"
-provide "$plot_needs" "$install" || true
-if command -v jq > /dev/null; then
-    for case in $cases; do
-        if [ -s "$results/bench-$case.json" ]; then cat "$results/bench-$case.json"; fi
-    done | jq -s add > "$results/bench.json"
-    bash bench/plot.sh "$results/bench.json" || failed+=(plots)
-else
-    echo "Plots left out: there is no jq."
-fi
+drawn=()
+for name in pair live threads growth mam; do
+    if [ -s "$results/bench-$name.json" ]; then drawn+=("$results/bench-$name.json"); fi
+done
+for name in replay replay-threaded; do
+    if [ -s "$results/$name.json" ]; then drawn+=("$results/$name.json"); fi
+done
+"$programs/streampool" plot --output "$results" "${drawn[@]}" || failed+=(plots)
 
 echo
 echo "The results are in $results."

@@ -1,7 +1,10 @@
+// Tables have 80 columns: below each quantity stands a line for each subject. Wide ones have a
+// column for each subject, or, where there are many, for each quantity.
 #include "bench.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 const char *bench_size_text(size_t size, char text[16]) {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB"};
@@ -23,13 +26,29 @@ void bench_print(const struct bench *bench, const char *format, ...) {
 }
 
 void bench_end_line(const struct bench *bench) {
-    bench_print(bench, bench->simulated ? "  simulated driver\n" : "\n");
+    bench_print(bench, !bench->simulated ? "\n" : bench->wide ? "  simulated driver\n" : "  sim\n");
     fflush(stdout);
 }
 
-void bench_print_title(const struct bench *bench, const char *title) {
-    bench_print(bench, "\n%s: %s", bench->case_name, title);
+void bench_print_text(const struct bench *bench, const char *text) {
+    size_t width = bench->wide ? SIZE_MAX : bench->simulated ? 75 : 80;
+    while (strlen(text) > width) {
+        size_t length = width;
+        while (length > 1 && text[length] != ' ')
+            length--;
+        bench_print(bench, "%.*s", (int)length, text);
+        bench_end_line(bench);
+        text += length + 1;
+    }
+    bench_print(bench, "%s", text);
     bench_end_line(bench);
+}
+
+void bench_print_title(const struct bench *bench, const char *title) {
+    char text[512];
+    snprintf(text, sizeof text, "%s: %s", bench->case_name, title);
+    bench_print(bench, "\n");
+    bench_print_text(bench, text);
 }
 
 // The one of a field that is the reference or the floor, or null.
@@ -40,9 +59,21 @@ static const struct subject *in_role(const struct bench_field *field, enum subje
     return NULL;
 }
 
+static void print_narrow_head(const struct bench *bench, const struct bench_field *field,
+                              const char *spread) {
+    bench_print(bench, "%36s %-25s%s%s", "median", spread,
+                in_role(field, SUBJECT_IS_REFERENCE) ? "  ratio " : "",
+                in_role(field, SUBJECT_IS_FLOOR) ? " /floor" : "");
+    bench_end_line(bench);
+}
+
 void bench_print_head_of(const struct bench *bench, const struct bench_field *field,
                          const char *title) {
     bench_print_title(bench, title);
+    if (!bench->wide) {
+        print_narrow_head(bench, field, "[least .. most]");
+        return;
+    }
     bench_print(bench, "%-34s  %-13s", "median [least .. most]", "");
     for (size_t i = 0; i < field->subject_count; i++)
         bench_print(bench, "  %-32s", field->subjects[i].name);
@@ -88,7 +119,46 @@ static void keep(struct bench *bench, const struct bench_field *field, const str
     }
 }
 
-// ------------------------------------------------------------------------ a line for each quantity
+// ------------------------------------------------------------------------------------------ narrow
+
+static int say_value(char *text, double value) {
+    return sprintf(text, value < 1000 ? "%.1f" : "%.0f", value);
+}
+
+static void print_narrow_ratio(const struct bench *bench, const struct bench_field *field,
+                               struct samples *samples, size_t subject, enum subject_role role) {
+    struct ratio ratio = ratio_to(field, samples, subject, role);
+    if (ratio.is_known)
+        bench_print(bench, "%8.3f", ratio.median);
+    else if (in_role(field, role))
+        bench_print(bench, "%8s", "");
+}
+
+// A quantity, with the values between two percentiles, and the p99 if its samples are calls.
+static void print_narrow(const struct bench *bench, const struct bench_field *field,
+                         const struct bench_row *row, struct samples *samples, double low,
+                         bool of_calls) {
+    bench_print(bench, "%s (%s)", row->label, row->unit);
+    bench_end_line(bench);
+    for (size_t i = 0; i < field->subject_count; i++) {
+        char median[32], spread[128];
+        int length = sprintf(spread, "[");
+        say_value(median, samples_at(&samples[i], 0.5));
+        length += say_value(spread + length, samples_at(&samples[i], low));
+        length += sprintf(spread + length, " .. ");
+        length += say_value(spread + length, samples_at(&samples[i], 1 - low));
+        length += sprintf(spread + length, of_calls ? "] p99 " : "]");
+        if (of_calls)
+            say_value(spread + length, samples_at(&samples[i], 0.99));
+        bench_print(bench, "  %-26s%8s %-25s", field->subjects[i].name, median, spread);
+        print_narrow_ratio(bench, field, samples, i, SUBJECT_IS_REFERENCE);
+        print_narrow_ratio(bench, field, samples, i, SUBJECT_IS_FLOOR);
+        bench_end_line(bench);
+    }
+}
+
+// ------------------------------------------------------------------- wide: a line for each
+// quantity
 
 // The ratio of the first subject stands at the end of the line.
 static void print_median(const struct bench *bench, const struct bench_field *field,
@@ -136,14 +206,19 @@ void bench_print_rows(struct bench *bench, const struct bench_field *field,
                       struct samples *samples) {
     for (size_t i = 0; i < field->row_count; i++) {
         struct samples *row = &samples[i * field->subject_count];
-        print_row(bench, field, &field->rows[i], row);
-        if (i < field->call_rows)
+        bool of_calls = i < field->call_rows;
+        if (!bench->wide)
+            print_narrow(bench, field, &field->rows[i], row, 0, of_calls);
+        else
+            print_row(bench, field, &field->rows[i], row);
+        if (bench->wide && of_calls)
             print_p99(bench, field, &field->rows[i], row);
         keep(bench, field, &field->rows[i], row);
     }
 }
 
-// ------------------------------------------------------------------------- a line for each subject
+// -------------------------------------------------------------------- wide: a line for each
+// subject
 
 static void print_cell(const struct bench *bench, const struct bench_field *field,
                        struct samples *samples, size_t subject) {
@@ -165,8 +240,8 @@ static void print_line(const struct bench *bench, const struct bench_field *fiel
     bench_end_line(bench);
 }
 
-void bench_print_lines(struct bench *bench, const struct bench_field *field,
-                       struct samples *samples) {
+static void print_wide_lines(const struct bench *bench, const struct bench_field *field,
+                             struct samples *samples) {
     bench_print(bench, "%-26s", "median [quartiles] ratio");
     for (size_t i = 0; i < field->row_count; i++) {
         char title[64];
@@ -176,6 +251,18 @@ void bench_print_lines(struct bench *bench, const struct bench_field *field,
     bench_end_line(bench);
     for (size_t i = 0; i < field->subject_count; i++)
         print_line(bench, field, samples, i);
-    for (size_t i = 0; i < field->row_count; i++)
-        keep(bench, field, &field->rows[i], &samples[i * field->subject_count]);
+}
+
+void bench_print_lines(struct bench *bench, const struct bench_field *field,
+                       struct samples *samples) {
+    if (bench->wide)
+        print_wide_lines(bench, field, samples);
+    else
+        print_narrow_head(bench, field, "[quartiles]");
+    for (size_t i = 0; i < field->row_count; i++) {
+        struct samples *row = &samples[i * field->subject_count];
+        if (!bench->wide)
+            print_narrow(bench, field, &field->rows[i], row, 0.25, false);
+        keep(bench, field, &field->rows[i], row);
+    }
 }

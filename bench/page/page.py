@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 """docs/benchmarks.md and its plots, made of docs/benchmarks/figures.json.
 
-  page.py page                           writes the page
-  page.py check                          the page is what the figures make, and README.md's figures are among them (claims.py)
-  page.py take [OPTION...] RESULTS...    puts results of measurements into the figures, and writes the page
+  page.py [--program FILE] page                           writes the page
+  page.py [--program FILE] check                          the page is what the figures make, and README.md's figures are among
+                                                          them (claims.py)
+  page.py [--program FILE] take [OPTION...] RESULTS...    puts results of measurements into the figures, and writes the page
+
+Plots are drawn by FILE, a built `streampool` (build/release/bin/streampool). Without it they are left alone.
 
 RESULTS are what `streampool-bench --json` and `streampool replay --perturb N --json` write, so the results of bench/run.sh or of
 bench/peers/run.sh. What they cover is replaced, section by section; a section of whose cells some are lacking is left as it is,
@@ -12,15 +15,17 @@ others (--others "librmm 26.10, PyTorch 2.11"). Results that no section has a pl
 """
 
 import argparse
+import json
 import os
 import pathlib
+import subprocess
 import sys
+import tempfile
 import textwrap
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import claims  # noqa: E402
 import figures  # noqa: E402
-import plot  # noqa: E402
 import results  # noqa: E402
 
 CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
@@ -119,22 +124,43 @@ def text_of(file):
     return path.read_text('utf-8') if path.exists() else ''
 
 
-def files_of(page):
+def results_of(section):
+    """The figures as results of replays, which `streampool plot` draws."""
+    device = f'{section["where"]["device"]}, {section["where"]["date"]}'
+    columns = [(i, column['name']) for i, column in enumerate(figures.kept(section)) if column['is'] != 'fact']
+    for row in section['rows']:
+        for i, name in columns:
+            cell = row['cells'][i]
+            if figures.median(cell) is not None:
+                median, least, most = cell if isinstance(cell, list) else [cell] * 3
+                yield {'device': device, 'trace': row['name'], 'allocator': name, 'pass': 1,
+                       'ratio': {'median': median, 'least': least, 'most': most}}
+
+
+def plot_of(section, program):
+    with tempfile.TemporaryDirectory() as folder:
+        results_file = pathlib.Path(folder, 'results.json')
+        results_file.write_text(json.dumps(list(results_of(section))), 'utf-8')
+        subprocess.run([program, 'plot', '--output', folder, results_file], check=True, stdout=subprocess.DEVNULL)
+        return pathlib.Path(folder, 'memory.svg').read_text('utf-8')
+
+
+def files_of(page, program):
     """What is made of the figures: the text of each file."""
-    plots = {f'docs/{section["plot"]["file"]}': plot.svg(section) for section in page['sections'] if 'plot' in section}
-    return {PAGE: page_text(page), **plots}
+    sections = [section for section in page['sections'] if 'plot' in section and os.path.exists(program)]
+    return {PAGE: page_text(page), **{f'docs/{section["plot"]["file"]}': plot_of(section, program) for section in sections}}
 
 
-def write_page(page):
-    for file, text in files_of(page).items():
+def write_page(page, program):
+    for file, text in files_of(page, program).items():
         (CHECKOUT / file).write_text(text, 'utf-8')
 
 
-def check():
+def check(program):
     page = figures.read(CHECKOUT / FIGURES)
     found = claims.complaints(text_of(README), page)
     found += [f'{file} is not what {FIGURES} makes: python3 bench/page/page.py page'
-              for file, text in files_of(page).items() if text_of(file) != text]
+              for file, text in files_of(page, program).items() if text_of(file) != text]
     print('\n'.join(found) or f'{PAGE} is what {FIGURES} makes, and the figures of {README} are among them')
     return bool(found)
 
@@ -143,13 +169,14 @@ def take(given):
     named = {key: getattr(given, key) for key in ('driver', 'cuda', 'date', 'others') if getattr(given, key)}
     page, told = results.take(figures.read(CHECKOUT / FIGURES), [results.Results(path) for path in given.results], named, given.gaps)
     figures.write(CHECKOUT / FIGURES, page)
-    write_page(page)
+    write_page(page, given.program)
     print('\n'.join(told) or 'no section has anything of these results')
     return 0
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('--program', default=CHECKOUT / 'build/release/bin/streampool')
     verbs = parser.add_subparsers(dest='verb', required=True)
     verbs.add_parser('page')
     verbs.add_parser('check')
@@ -161,7 +188,9 @@ def main():
     given = parser.parse_args()
     if given.verb == 'take':
         return take(given)
-    return check() if given.verb == 'check' else write_page(figures.read(CHECKOUT / FIGURES))
+    if given.verb == 'check':
+        return check(given.program)
+    return write_page(figures.read(CHECKOUT / FIGURES), given.program)
 
 
 if __name__ == '__main__':

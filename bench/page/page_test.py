@@ -9,7 +9,6 @@ import unittest
 import claims
 import figures
 import page
-import plot
 import results
 
 WHERE = {'device': 'GPU', 'driver': '5.1', 'cuda': '13.0', 'date': '2026-11-24', 'runs': '7 samples', 'others': 'Peer 1'}
@@ -117,9 +116,12 @@ class Page(unittest.TestCase):
         most = {**PAIR, 'best': 'most'}
         self.assertEqual([row for row, _, _ in figures.ahead(most)], ['1 KiB'])
 
-    def test_a_plot_has_a_bar_for_each_figure(self):
-        drawn = plot.svg({**PAIR, 'plot': {'file': 'plots/pair.svg', 'line': 1}})
-        self.assertEqual(drawn.count('<rect'), 1 + 5 + 3)
+    def test_a_plot_is_of_the_figures_that_are_no_facts(self):
+        drawn = list(page.results_of(PAIR))
+        self.assertEqual(len(drawn), 5)
+        self.assertEqual(drawn[0], {'device': 'GPU, 2026-11-24', 'trace': '1 KiB', 'allocator': 'streampool', 'pass': 1,
+                                    'ratio': {'median': 77.8, 'least': 75.6, 'most': 86.0}})
+        self.assertEqual([one['allocator'] for one in page.results_of(HELD)], ['streampool', 'Peer, other form'])
 
 
 class Take(unittest.TestCase):

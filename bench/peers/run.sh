@@ -6,8 +6,9 @@
 # Needs a GPU, a C++17 compiler and the CUDA toolkit (CUDA_HOME, or nvcc on the PATH), and measures those peers that are
 # installed: RMM where RMM_ROOT and RAPIDS_LOGGER_ROOT name their folders or python3 has the packages librmm and
 # rapids_logger, PyTorch where python3 has it. A peer that is missing is named. Builds a release, or takes the programs
-# streampool and streampool-bench from FOLDER. Writes what they print, and the same as JSON, into RESULTS
-# (build/peers-results), from where `python3 bench/page/page.py take` puts it into docs/benchmarks.md.
+# streampool and streampool-bench from FOLDER. Writes what they print, the same as JSON, and plots of it into RESULTS
+# (build/peers-results), from where `python3 bench/page/page.py take` puts it into docs/benchmarks.md. RMM's arena is in
+# no plot, for it takes a size of its own at its start.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../../tests/help.sh"
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -91,9 +92,9 @@ measure_beside() {  # NAME PEER...
     # shellcheck disable=SC2086  # one word for each case and trace
     {
         for case in $cases; do
-            measure "$case-$name" "$programs/streampool-bench" --device gpu "${peers[@]}" "$case"
+            measure "$case-$name" "$programs/streampool-bench" --wide --device gpu "${peers[@]}" "$case"
         done
-        measure "replay-$name" "$programs/streampool" replay --device gpu --perturb 7 --passes 2 \
+        measure "replay-$name" "$programs/streampool" replay --wide --device gpu --perturb 7 --passes 2 \
             --allocator pool,promised,driver "${peers[@]}" $traces
     }
 }
@@ -123,6 +124,7 @@ measure_beside peers "${peers[@]}"
 if [[ " ${peers[*]} " == *" torch "* ]]; then
     PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True measure_beside expandable torch
 fi
+"$programs/streampool" plot --output "$results" --without "RMM arena" "$results"/*.json || failed+=(plots)
 
 echo
 echo "The results are in $results."

@@ -3,6 +3,7 @@
 
 #include "cli/program/command.h"
 #include "cli/program/output.h"
+#include "cli/program/page.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,14 +45,15 @@ static void print_markdown(void) {
 }
 
 static void print_plain(void) {
+    struct sp_page page = {.out = stdout};
     for (size_t i = 0; i < sp_option_count; i++) {
         const struct sp_option_entry *entry = &sp_option_entries[i];
         const char *value = getenv(entry->environment);
-        printf("%s (%s; default: %s)\n    %s\n", entry->environment, kind_text(entry->kind),
-               initial_text(entry), entry->help);
+        sp_page_say(&page, "%s (%s; default: %s)\n    %s\n", entry->environment,
+                    kind_text(entry->kind), initial_text(entry), entry->help);
         if (value && *value)
-            printf("    is set now: %s%s\n", value,
-                   sp_options_ignored(i) ? " (ignored: not such a value)" : "");
+            sp_page_say(&page, "    is set now: %s%s\n", value,
+                        sp_options_ignored(i) ? " (ignored: not such a value)" : "");
     }
     const char *name, *meant;
     for (size_t i = 0; (name = sp_options_unknown(i, &meant)); i++)

@@ -7,14 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include <cjson/cJSON.h>
 
 #include "program.h"
-#include "svg.h"
 
 static void assert_every_line_says(char *text, const char *part) {
     for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
@@ -23,7 +21,7 @@ static void assert_every_line_says(char *text, const char *part) {
 
 static void run_case(struct outcome *outcome, const char *name) {
     program_run(outcome, NO_SETTINGS,
-                ARGUMENTS("--device=sim", "--rounds=1", "--divide=1000", name));
+                ARGUMENTS("--device=sim", "--rounds=1", "--divide=1000", "--wide", name));
     assert_string_equal(outcome->errors, "");
     assert_int_equal(outcome->status, 0);
 }
@@ -148,6 +146,28 @@ static void every_case_prints_its_lines(void **state) {
     }
 }
 
+// Below a quantity each subject has a line, with the p99 where a sample is a call.
+static void tables_have_80_columns(void **state) {
+    (void)state;
+    static const char *const parts[] = {
+        "\npair: malloc + free on one stream", "\n256 B (ns)  sim\n  streampool  ",
+        "\n  streampool, StreamPromises  ",    "\n  floor: lock and list  ",
+        "\n2 MiB, grow (us)  sim\n",           "] p99 ",
+        "\nahead: one stream allocates",       "\nreserved, of used (%)  sim\n"};
+    struct outcome outcome;
+    program_run(&outcome, NO_SETTINGS,
+                ARGUMENTS("--device=sim", "--rounds=3", "pair", "growth", "ahead", "streams"));
+    assert_string_equal(outcome.errors, "");
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        assert_says(outcome.output, parts[i]);
+    for (char *line = strtok(outcome.output, "\n"); line; line = strtok(NULL, "\n")) {
+        if (strlen(line) > 80 && !strchr(line, '/')) // the driver's path
+            fail_msg("%zu columns: %s", strlen(line), line);
+        assert_string_equal(line + strlen(line) - 5, "  sim");
+    }
+    program_forget(&outcome);
+}
+
 static void cases_are_named_by_an_option_too(void **state) {
     (void)state;
     struct outcome outcome;
@@ -166,7 +186,7 @@ static void the_environment_names_the_driver(void **state) {
     struct outcome outcome;
     program_run(&outcome, NO_SETTINGS, ARGUMENTS("--rounds=1", "alternate"));
     assert_int_equal(outcome.status, 0);
-    assert_every_line_says(outcome.output, "simulated driver");
+    assert_every_line_says(outcome.output, "  sim");
     program_forget(&outcome);
 }
 
@@ -383,7 +403,7 @@ static void what_does_not_fit_is_left_out_and_named(void **state) {
     assert_string_equal(outcome.errors, "");
     assert_int_equal(outcome.status, 0);
     assert_says(outcome.output, "\n1 GiB: left out, ");
-    assert_says(outcome.output, " MiB of the device are free  simulated driver\n");
+    assert_says(outcome.output, " MiB are free  sim\n");
     assert_says(outcome.output, "\n512 live: left out, ");
     assert_says(outcome.output, "\n512 MiB, grow ");
     assert_says(outcome.output, "\n2 GiB: left out, ");
@@ -400,7 +420,7 @@ static void the_build_and_the_defaults_are_named(void **state) {
     struct outcome outcome;
     const char *path = file_path("about.json");
     program_run(&outcome, NO_SETTINGS,
-                ARGUMENTS("--device=sim", "--rounds=1", "--json", path, "alternate"));
+                ARGUMENTS("--device=sim", "--rounds=1", "--json", path, "--wide", "alternate"));
     assert_says(outcome.output, "\nstreampool " STREAMPOOL_VERSION ", ");
     assert_says(outcome.output, " ReleaseThreshold 0, UnfencedBytesMax 67108864, ");
     char *text = file_read(path);
@@ -442,19 +462,14 @@ static void results_are_written_as_json(void **state) {
 // Nothing is measured before.
 static void a_file_that_cannot_be_written_is_an_error(void **state) {
     (void)state;
-    static const char *const options[] = {"--json", "--plot"};
-    for (size_t i = 0; i < 2; i++) {
-        struct outcome outcome;
-        program_run(&outcome, NO_SETTINGS,
-                    ARGUMENTS("--device=sim", "--rounds=1", options[i], file_path("no/such/folder"),
-                              "mam"));
-        assert_int_equal(outcome.status, 1);
-        assert_string_equal(outcome.output, "");
-        assert_says(outcome.errors, "No such file or directory");
-        program_forget(&outcome);
-    }
-    assert_usage_error(ARGUMENTS("--json", "a", "--plot", "a", "mam"),
-                       "--json and --plot can't both be written to 'a'");
+    struct outcome outcome;
+    program_run(
+        &outcome, NO_SETTINGS,
+        ARGUMENTS("--device=sim", "--rounds=1", "--json", file_path("no/such/folder"), "mam"));
+    assert_int_equal(outcome.status, 1);
+    assert_string_equal(outcome.output, "");
+    assert_says(outcome.errors, "No such file or directory");
+    program_forget(&outcome);
 }
 
 // A case that fails is named, and the others run.
@@ -470,113 +485,32 @@ static void a_case_that_fails_is_named(void **state) {
     program_forget(&outcome);
 }
 
-// --------------------------------------------------------------------------------------- the plots
-
-// What the script says, which the caller frees. PATH is that of this process, or another one.
-static char *plot(const char *results, const char *search_path) {
-    char command[1024];
-    const char *said = file_path("plot.txt");
-    snprintf(command, sizeof command, "PATH='%s' /bin/bash '%s' '%s' > '%s' 2>&1", search_path,
-             STREAMPOOL_PLOT, results, said);
-    int status = system(command);
-    char *text = file_read(said);
-    if (status != 0)
-        fail_msg("%s: %s", command, text);
-    return text;
-}
-
-static const char *written_results(void) {
+// All pictures that the results of these cases have.
+static void the_results_can_be_drawn(void **state) {
+    (void)state;
+    static const char *const pictures[] = {"pair.svg",   "live.svg", "threads.svg",
+                                           "growth.svg", "trim.svg", "threads-written.svg"};
     struct outcome outcome;
-    const char *path = file_path("plot.json");
-    program_run(
-        &outcome, NO_SETTINGS,
-        ARGUMENTS("--device=sim", "--rounds=2", "--json", path, "pair", "growth", "threads"));
+    const char *path = file_path("drawn.json");
+    program_run(&outcome, NO_SETTINGS,
+                ARGUMENTS("--device=sim", "--rounds=1", "--json", path, "pair", "live", "growth",
+                          "threads"));
     assert_int_equal(outcome.status, 0);
     program_forget(&outcome);
-    return path;
-}
-
-static void results_are_plotted(void **state) {
-    (void)state;
-    if (system("command -v gnuplot jq > /dev/null") != 0)
-        skip();
-    const char *const plots[] = {"pair.svg", "threads.svg", "threads-written.svg", "growth.svg",
-                                 "trim.svg"};
-    char *said = plot(written_results(), getenv("PATH"));
-    assert_says(said, "Plot left out: live. The case live is not among these results.\n");
-    for (size_t i = 0; i < sizeof plots / sizeof plots[0]; i++) {
-        assert_says(said, plots[i]);
-        char *svg = file_read(file_path(plots[i]));
-        assert_non_null(svg);
-        assert_says(svg, "simulated driver");
-        assert_says(svg, "streampool");
-        assert_says(svg, "floor: ");
-        free(svg);
-    }
-    assert_null(strstr(said, "warning"));
-    free(said);
-}
-
-// A device of 1 GiB has no room for the largest blocks, and for so many live ones. CUDA's default
-// pool isn't there.
-static void the_case_mam_draws_itself(void **state) {
-    (void)state;
-    struct outcome outcome;
-    const char *path = file_path("mam.svg");
-    program_run(&outcome, SETTINGS("STREAMPOOL_SIMCUDA=memory=1G"),
-                ARGUMENTS("--device=sim", "--rounds=1", "--plot", path, "mam"));
+    program_run_at(STREAMPOOL_CLI, &outcome, NO_SETTINGS,
+                   ARGUMENTS("plot", "--output", file_path("."), path));
     assert_string_equal(outcome.errors, "");
     assert_int_equal(outcome.status, 0);
-    assert_says(outcome.output, "\n1 GiB: left out, ");
-    assert_says(outcome.output, "\n1000000 live: left out, ");
-    char *text = file_read(path);
-    struct svg *svg = svg_parse(text);
-    static const char *const axes[] = {"bytes", "live blocks"};
-    static const char *const settings[][2] = {{"256 B", "64 MiB"}, {"100 live", "100000 live"}};
-    static const char *const subjects[] = {"streampool mam", "cuMemAlloc",
-                                           "streampool, default pool"};
-    for (int i = 0; i < 2; i++) {
-        const struct svg_element *panel = svg_find(svg, svg->list, NULL, "data-axis", axes[i]);
-        assert_non_null(panel);
-        for (int end = 0; end < 2; end++)
-            assert_non_null(svg_find(svg, panel, NULL, "data-setting", settings[i][end]));
-        for (int subject = 0; subject < 3; subject++) {
-            const struct svg_element *point =
-                svg_find(svg, panel, NULL, "data-subject", subjects[subject]);
-            assert_non_null(point);
-            struct svg_extent extent = svg_extent_of(svg, point), all = svg_extent_of(svg, panel);
-            assert_true(extent.left >= all.left && extent.right <= all.right);
-            assert_non_null(svg_find_text(svg, svg->list, subjects[subject]));
-        }
-        assert_null(svg_find(svg, panel, NULL, "data-setting", "1000000 live"));
+    for (size_t i = 0; i < sizeof pictures / sizeof pictures[0]; i++) {
+        assert_says(outcome.output, pictures[i]);
+        char *svg = file_read(file_path(pictures[i]));
+        assert_non_null(svg);
+        assert_says(svg, "simulated driver");
+        assert_says(svg, "data-subject=\"streampool");
+        assert_says(svg, "data-subject=\"floor: ");
+        free(svg);
     }
-    svg_forget(svg);
-    free(text);
     program_forget(&outcome);
-}
-
-static void a_plot_without_the_case_mam_is_an_error(void **state) {
-    (void)state;
-    const char *path = file_path("none.svg");
-    assert_usage_error(ARGUMENTS("--device=sim", "--rounds=1", "--plot", path, "alternate"),
-                       "--plot draws the case mam, which is not among these");
-    assert_int_not_equal(access(path, F_OK), 0);
-}
-
-// A folder of its own is the search path, with what the script calls and no more.
-static void without_gnuplot_the_plots_are_named(void **state) {
-    (void)state;
-    const char *const tools[] = {"dirname", "realpath", "cut", "tr", "cat"};
-    for (size_t i = 0; i < sizeof tools / sizeof tools[0]; i++) {
-        char command[512];
-        snprintf(command, sizeof command, "ln -s \"$(command -v %s)\" '%s'", tools[i],
-                 file_path(tools[i]));
-        assert_int_equal(system(command), 0);
-    }
-    char *said = plot(file_write("none.json", "[]"), file_path("."));
-    assert_says(said, "Plots left out: pair live threads threads-written growth trim.");
-    assert_says(said, "as Debian packages: gnuplot-nox jq\n");
-    free(said);
 }
 
 // ----------------------------------------------------------------------------------- the arguments
@@ -666,6 +600,7 @@ static void a_missing_driver_is_an_error(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_case_prints_its_lines),
+        cmocka_unit_test(tables_have_80_columns),
         cmocka_unit_test(cases_are_named_by_an_option_too),
         cmocka_unit_test(the_environment_names_the_driver),
         cmocka_unit_test(results_say_what_plots_need),
@@ -685,10 +620,7 @@ int main(void) {
         cmocka_unit_test(results_are_written_as_json),
         cmocka_unit_test(a_file_that_cannot_be_written_is_an_error),
         cmocka_unit_test(a_case_that_fails_is_named),
-        cmocka_unit_test(the_case_mam_draws_itself),
-        cmocka_unit_test(a_plot_without_the_case_mam_is_an_error),
-        cmocka_unit_test(results_are_plotted),
-        cmocka_unit_test(without_gnuplot_the_plots_are_named),
+        cmocka_unit_test(the_results_can_be_drawn),
         cmocka_unit_test(peers_have_columns),
         cmocka_unit_test(a_peer_library_that_is_none_is_refused),
         cmocka_unit_test(nonsense_is_refused),

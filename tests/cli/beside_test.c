@@ -40,7 +40,8 @@ static int lines_of(const char *text, const char *trace, const char *allocator) 
 // --------------------------------------------------------------------------------- what is
 // recorded
 
-#define RUN(...) ARGUMENTS("replay", "--device", "sim", "--allocator", "direct", __VA_ARGS__)
+#define RUN(...)                                                                                   \
+    ARGUMENTS("replay", "--device", "sim", "--wide", "--allocator", "direct", __VA_ARGS__)
 
 static void run(struct outcome *outcome, const char *const arguments[]) {
     program_run(outcome, NO_SETTINGS, arguments);
@@ -106,10 +107,10 @@ static void recorded_results_stand_below_the_table(void **state) {
     struct outcome outcome;
     run(&outcome, RUN("--work-ns", "1000", "--beside", recorded_file(path), path));
     assert_says(outcome.output, origin);
-    assert_int_equal(lines_of(outcome.output, "small", "direct"), 1);
-    assert_int_equal(lines_of(outcome.output, "small", "driver"), 1);
-    assert_true(strstr(outcome.output, "small  direct") < strstr(outcome.output, origin));
-    assert_true(strstr(outcome.output, "small  driver") > strstr(outcome.output, origin));
+    assert_int_equal(lines_of(outcome.output, "small", "cuMemAlloc"), 1);
+    assert_int_equal(lines_of(outcome.output, "small", "CUDA's"), 1);
+    assert_true(strstr(outcome.output, "small  cuMemAlloc") < strstr(outcome.output, origin));
+    assert_true(strstr(outcome.output, "small  CUDA's pool") > strstr(outcome.output, origin));
     program_forget(&outcome);
 }
 
@@ -120,9 +121,45 @@ static void what_was_seen_is_said_of_each_pass(void **state) {
     run(&outcome, RUN("--work-ns", "1000", "--passes", "2", "--beside", recorded_file(path), path));
     assert_says(outcome.output,
                 "\nPass 1, one trace: cuMemAlloc holds 1.000 times what is live; in the recording, "
-                "CUDA's pool held 1.500 times. The calls of cuMemAlloc take 0.5 times as long as "
-                "those of CUDA's pool took in the recording.\n"
+                "CUDA's pool held 1.500 times.\n"
                 "Pass 2, one trace: cuMemAlloc holds 1.000 ");
+    program_forget(&outcome);
+}
+
+// This machine's time says nothing about a GPU's, and one GPU's nothing about another's.
+static void times_are_compared_with_those_of_the_same_device_alone(void **state) {
+    (void)state;
+    static const char ratio[] =
+        "The calls of cuMemAlloc take 0.5 times as long as those of CUDA's "
+        "pool took in the recording.\n";
+    const char *path = file_write("small.csv", small);
+    struct outcome outcome;
+    run(&outcome, RUN("--work-ns", "1000", "--beside", recorded_file(path), path));
+    assert_silent(outcome.output, "times as long");
+    program_forget(&outcome);
+    cJSON *list = recorded_list(path), *result;
+    cJSON_ArrayForEach(result, list) set_text(result, "device", "Simulated GPU");
+    run(&outcome, RUN("--work-ns", "1000", "--beside", write_list("same.json", list), path));
+    assert_says(outcome.output, ratio);
+    program_forget(&outcome);
+}
+
+// By the model of an H200, which the recording may be of.
+static void modelled_driver_calls_are_told_beside_the_recorded_total(void **state) {
+    (void)state;
+    const char *path = file_write("small.csv", small);
+    cJSON *list = results_of(RUN("--json", "-", path));
+    set_text(list->child, "device", "Some GPU");
+    set_number(list->child, "total_ns", 70000);
+    cJSON_DeleteItemFromObject(list->child, "driver_calls_modelled_ns");
+    const char *file = write_list("gpu.json", list);
+    struct outcome outcome;
+    run(&outcome, RUN("--beside", file, "--beside-allocator", "direct", path));
+    assert_says(outcome.output,
+                "\nOn an H200 the driver calls of cuMemAlloc take 158 µs together, by "
+                "the model; all calls of cuMemAlloc took 70.0 µs in the "
+                "recording.\n");
+    assert_silent(outcome.output, "times as long");
     program_forget(&outcome);
 }
 
@@ -132,7 +169,7 @@ static void recorded_passes_are_chosen_with_those_of_the_table(void **state) {
     struct outcome outcome;
     run(&outcome, RUN("--work-ns", "1000", "--passes", "2", "--print-passes", "2", "--beside",
                       recorded_file(path), path));
-    assert_int_equal(lines_of(outcome.output, "small", "driver"), 1);
+    assert_int_equal(lines_of(outcome.output, "small", "CUDA's"), 1);
     assert_says(outcome.output, "\nPass 2, one trace: ");
     assert_silent(outcome.output, "Pass 1, ");
     program_forget(&outcome);
@@ -149,7 +186,7 @@ static void several_traces_are_compared_by_their_geometric_means(void **state) {
                       write_list("two.json", list), path, other));
     assert_says(outcome.output,
                 "\nPass 1, geometric means of 2 traces: cuMemAlloc holds 1.000 "
-                "times what is live; in the recording, cuMemAlloc held 4.000 times. The calls "
+                "times what is live; in the recording, cuMemAlloc held 4.000 times.\nThe calls "
                 "of cuMemAlloc take 1 times as long ");
     assert_silent(outcome.output, "streampool held");
     program_forget(&outcome);
@@ -163,13 +200,13 @@ static void other_allocators_are_shown_where_they_are_named(void **state) {
     const char *file = write_list("pool.json", list);
     struct outcome outcome;
     run(&outcome, RUN("--work-ns", "1000", "--beside", file, path));
-    assert_int_equal(lines_of(outcome.output, "small", "pool"), 0);
+    assert_int_equal(lines_of(outcome.output, "small", "streampool"), 0);
     assert_says(outcome.output,
                 "pool.json has no result to show of these traces, passes and "
                 "allocators\n");
     program_forget(&outcome);
     run(&outcome, RUN("--work-ns", "1000", "--beside-allocator", "pool", "--beside", file, path));
-    assert_int_equal(lines_of(outcome.output, "small", "pool"), 1);
+    assert_int_equal(lines_of(outcome.output, "small", "streampool"), 1);
     program_forget(&outcome);
 }
 
@@ -180,17 +217,17 @@ static void a_result_that_is_there_twice_is_shown_once(void **state) {
     set_number(cJSON_GetArrayItem(list, 1), "pass", 1);
     struct outcome outcome;
     run(&outcome, RUN("--work-ns", "1000", "--beside", write_list("twice.json", list), path));
-    assert_int_equal(lines_of(outcome.output, "small", "driver"), 1);
+    assert_int_equal(lines_of(outcome.output, "small", "CUDA's"), 1);
     program_forget(&outcome);
 }
 
 static void assert_left_out(const char *file, const char *path, const char *reason) {
     char expected[256];
     struct outcome outcome;
-    snprintf(expected, sizeof expected, "\nsmall, driver, pass 1: not shown: %s\n", reason);
+    snprintf(expected, sizeof expected, "\nsmall, CUDA's pool, pass 1: not shown: %s\n", reason);
     run(&outcome, RUN("--work-ns", "1000", "--beside", file, path));
     assert_says(outcome.output, expected);
-    assert_int_equal(lines_of(outcome.output, "small", "driver"), 0);
+    assert_int_equal(lines_of(outcome.output, "small", "CUDA's"), 0);
     assert_silent(outcome.output, "times what is live");
     program_forget(&outcome);
 }
@@ -222,7 +259,7 @@ static void results_with_errors_are_shown_and_not_compared(void **state) {
     set_number(cJSON_GetArrayItem(list, 0), "errors", 1);
     struct outcome outcome;
     run(&outcome, RUN("--work-ns", "1000", "--beside", write_list("errors.json", list), path));
-    assert_int_equal(lines_of(outcome.output, "small", "driver"), 1);
+    assert_int_equal(lines_of(outcome.output, "small", "CUDA's"), 1);
     assert_silent(outcome.output, "times what is live");
     program_forget(&outcome);
 }
@@ -232,7 +269,7 @@ static void a_trace_is_found_though_its_name_is_no_utf8(void **state) {
     const char *path = file_write("caf\xe9.csv", small);
     struct outcome outcome;
     run(&outcome, RUN("--work-ns", "1000", "--beside", recorded_file(path), path));
-    assert_int_equal(lines_of(outcome.output, "caf\xe9", "driver"), 1);
+    assert_int_equal(lines_of(outcome.output, "caf\xe9", "CUDA's"), 1);
     program_forget(&outcome);
 }
 
@@ -257,7 +294,7 @@ static void a_recording_of_the_simulated_driver_is_shown_as_it_was(void **state)
     assert_says(outcome.output, "\nrecorded on Simulated GPU, driver simulated, CUDA 13.0, 20");
     const char *below = strstr(outcome.output, "recorded on");
     assert_says(below, "driver calls");
-    assert_int_equal(lines_of(below, "small", "direct"), 1);
+    assert_int_equal(lines_of(below, "small", "cuMemAlloc"), 1);
     program_forget(&outcome);
 }
 
@@ -347,6 +384,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(recorded_results_stand_below_the_table),
         cmocka_unit_test(what_was_seen_is_said_of_each_pass),
+        cmocka_unit_test(times_are_compared_with_those_of_the_same_device_alone),
+        cmocka_unit_test(modelled_driver_calls_are_told_beside_the_recorded_total),
         cmocka_unit_test(recorded_passes_are_chosen_with_those_of_the_table),
         cmocka_unit_test(several_traces_are_compared_by_their_geometric_means),
         cmocka_unit_test(other_allocators_are_shown_where_they_are_named),

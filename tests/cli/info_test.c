@@ -52,11 +52,11 @@ static void what_a_capped_driver_lacks_is_listed_with_its_meaning(void **state) 
     info(&outcome, SETTINGS("STREAMPOOL_DRIVER_API=10020"));
     assert_int_equal(outcome.status, 0);
     assert_says(outcome.output, "entry points up to    10.2\n");
-    assert_says(
-        outcome.output,
-        "  cuStreamGetId               optional  CUDA 12.0  a new stream at a destroyed one's "
-        "handle can't be told apart, so every free records an event\n");
-    assert_says(outcome.output, "  cuMemAllocFromPoolAsync     client    CUDA 11.2  ");
+    assert_says(outcome.output,
+                "  cuStreamGetId               optional  CUDA 12.0\n"
+                "    a new stream at a destroyed one's handle can't be told apart, "
+                "so every free\n    records an event\n");
+    assert_says(outcome.output, "  cuMemAllocFromPoolAsync     client    CUDA 11.2\n");
     assert_null(strstr(outcome.output, "required"));
     program_forget(&outcome);
 }

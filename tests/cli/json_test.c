@@ -249,7 +249,7 @@ static void an_allocator_that_is_missing_is_not_in_the_list(void **state) {
     cJSON_Delete(list);
     assert_string_equal(
         outcome.errors,
-        "driver: not replayed: the driver has no cuMemAllocAsync (new in CUDA 11.2)\n");
+        "CUDA's pool: not replayed: the driver has no cuMemAllocAsync (new in CUDA 11.2)\n");
     program_forget(&outcome);
 }
 

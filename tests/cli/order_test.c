@@ -249,14 +249,14 @@ static void promises_are_not_made_for_a_program_that_may_break_them(void **state
                                         "1,0,non-blocking stream,0,0,7\n"
                                         "1,1,allocate,0x100,512,0\n");
     struct outcome outcome;
-    program_run(
-        &outcome, NO_SETTINGS,
-        ARGUMENTS("replay", "--device", "sim", "--allocator", "pool,promised", bound, free_of_it));
+    program_run(&outcome, NO_SETTINGS,
+                ARGUMENTS("replay", "--device", "sim", "--wide", "--allocator", "pool,promised",
+                          bound, free_of_it));
     assert_int_equal(outcome.status, 0);
-    assert_non_null(strstr(outcome.output, "\nfree            promised "));
-    assert_null(strstr(outcome.output, "\nbound           promised "));
+    assert_non_null(strstr(outcome.output, "\nfree            StreamPromises "));
+    assert_null(strstr(outcome.output, "\nbound           StreamPromises "));
     assert_non_null(strstr(outcome.output,
-                           "\npromised: bound not replayed: the legacy stream 0 "
+                           "\nStreamPromises: bound not replayed: the legacy stream 0 "
                            "orders stream 7, and the program may rely on it "
                            "(poolPromiseNoLegacyOrder)\n"));
     program_forget(&outcome);
@@ -265,7 +265,7 @@ static void promises_are_not_made_for_a_program_that_may_break_them(void **state
                 ARGUMENTS("replay", "--device", "sim", "--allocator", "promised", bound));
     assert_int_equal(outcome.status, 1);
     assert_string_equal(outcome.output, "");
-    assert_non_null(strstr(outcome.errors, "promised: bound not replayed: "));
+    assert_non_null(strstr(outcome.errors, "StreamPromises: bound not replayed: "));
     program_forget(&outcome);
 }
 

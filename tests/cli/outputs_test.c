@@ -235,9 +235,9 @@ static void assert_limit(uint64_t bytes, uint64_t mebibytes) {
              "1,0,allocate,0x1000000,%llu,0\n",
              (unsigned long long)mebibytes << 20, (unsigned long long)mebibytes << 20,
              ((unsigned long long)mebibytes << 20) + 1);
-    program_run(
-        &outcome, NO_SETTINGS,
-        ARGUMENTS("replay", "--device", "sim", "--limit", limit, file_write("limited.csv", trace)));
+    program_run(&outcome, NO_SETTINGS,
+                ARGUMENTS("replay", "--device", "sim", "--wide", "--limit", limit,
+                          file_write("limited.csv", trace)));
     if (bytes == mebibytes << 20)
         assert_string_equal(outcome.errors, "");
     else

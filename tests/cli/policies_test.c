@@ -132,16 +132,10 @@ static void all_eight_combinations_are_there_once_in_their_order(void **state) {
 
 static void each_allocation_came_by_one_rule_or_by_growth_or_failed(void **state) {
     (void)state;
-    static const char *const ways[] = {"growths",
-                                       "growths_after_trim",
-                                       "reuse_same_stream",
-                                       "reuse_complete",
-                                       "reuse_ordered",
-                                       "reuse_found_complete",
-                                       "reuse_made_ordered",
-                                       "remaps",
-                                       "other_region",
-                                       "errors"};
+    static const char *const ways[] = {
+        "growths",       "reuse_same_stream",    "reuse_complete",
+        "reuse_ordered", "reuse_found_complete", "reuse_made_ordered",
+        "remaps",        "other_region",         "errors"};
     cJSON *list =
         results_of(NO_SETTINGS, ARGUMENTS("policies", "--json", "-", "--work", "2", "--limit",
                                           "64M", "--events", "7", turns("turns.csv", 3)));
@@ -156,7 +150,7 @@ static void each_allocation_came_by_one_rule_or_by_growth_or_failed(void **state
 
 static void the_table_names_policies_and_rules(void **state) {
     (void)state;
-    char *text = compare(NO_SETTINGS, ARGUMENTS("policies", turns("turns.csv", 2)));
+    char *text = compare(NO_SETTINGS, ARGUMENTS("policies", "--wide", turns("turns.csv", 2)));
     assert_non_null(strstr(text, "times are those of its virtual clock, not of a GPU\n"));
     assert_non_null(strstr(text, "growths"));
     assert_non_null(strstr(text, "ordered"));
@@ -277,7 +271,8 @@ static void assert_setting_refused(const char *setting, const char *reason) {
     const char *trace = turns("two.csv", 2);
     char expected[512];
     snprintf(expected, sizeof expected,
-             "streampool: two: %s is refused: poolErrorInvalidValue: %s\n", setting, reason);
+             "streampool: two, streampool: %s is refused: poolErrorInvalidValue: %s\n", setting,
+             reason);
     struct outcome outcome;
     program_run(&outcome, NO_SETTINGS, ARGUMENTS("policies", "--set", setting, trace));
     assert_string_equal(outcome.errors, expected);
@@ -420,10 +415,21 @@ static void several_traces_are_compared_one_after_the_other(void **state) {
     cJSON_Delete(list);
 }
 
+static void several_traces_end_with_the_mean_ratio_of_each_combination(void **state) {
+    (void)state;
+    const char *one = turns("one.csv", 1), *same = turns("same.csv", 1);
+    char *text = compare(NO_SETTINGS, ARGUMENTS("policies", one, same));
+    size_t rows = 0;
+    for (const char *row = text; (row = strstr(row, "\ngeometric mean  ")); row++, rows++)
+        assert_non_null(strstr(row, "1.000\n"));
+    assert_int_equal(rows, COMBINATIONS);
+    free(text);
+}
+
 static void a_failed_allocation_is_explained_below_the_table(void **state) {
     (void)state;
-    char *text =
-        compare(NO_SETTINGS, ARGUMENTS("policies", PENDING, "--limit", "32M", turns("two.csv", 2)));
+    char *text = compare(NO_SETTINGS, ARGUMENTS("policies", "--wide", PENDING, "--limit", "32M",
+                                                turns("two.csv", 2)));
     assert_non_null(strstr(text, "two, no policy: allocation at line "));
     assert_non_null(strstr(text, ": poolErrorMemoryAllocation (errors in all: "));
     free(text);
@@ -475,6 +481,7 @@ int main(void) {
         cmocka_unit_test(no_memory_is_handed_out_too_early_whenever_work_completes),
         cmocka_unit_test(a_json_file_goes_with_the_table),
         cmocka_unit_test(several_traces_are_compared_one_after_the_other),
+        cmocka_unit_test(several_traces_end_with_the_mean_ratio_of_each_combination),
         cmocka_unit_test(a_failed_allocation_is_explained_below_the_table),
         cmocka_unit_test(a_bad_trace_ends_it_before_anything_is_printed),
         cmocka_unit_test(policies_are_compared_without_virtual_memory_too),

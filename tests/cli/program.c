@@ -116,10 +116,10 @@ void program_run(struct outcome *outcome, const char *const settings[],
 }
 
 void program_run_on_terminal(struct outcome *outcome, const char *terminal,
-                             const char *const arguments[]) {
+                             const char *const settings[], const char *const arguments[]) {
     FILE *errors = fopen(terminal, "r+");
     assert_non_null(errors);
-    run(STREAMPOOL_PROGRAM, outcome, errors, NO_SETTINGS, arguments);
+    run(STREAMPOOL_PROGRAM, outcome, errors, settings, arguments);
     outcome->errors = strdup("");
     fclose(errors);
 }

@@ -27,7 +27,7 @@ void program_run_at(const char *program, struct outcome *outcome, const char *co
 
 // The same with a terminal as standard error; `errors` is empty then.
 void program_run_on_terminal(struct outcome *outcome, const char *terminal,
-                             const char *const arguments[]);
+                             const char *const settings[], const char *const arguments[]);
 void program_forget(struct outcome *outcome);
 
 // Ends the test when a part isn't in the text, or is.

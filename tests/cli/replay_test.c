@@ -1,6 +1,5 @@
 // Replays on the simulated driver: the table, the figures that don't depend on the machine, and
 // what happens when something is missing or memory is short.
-#include <fcntl.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include <cmocka.h>
@@ -66,8 +64,8 @@ static void a_trace_is_replayed_and_its_exact_figures_printed(void **state) {
     (void)state;
     struct outcome outcome;
     replay(&outcome, NO_SETTINGS,
-           ARGUMENTS("replay", "--device", "sim", file_write("small.csv", small)));
-    assert_row(outcome.output, "small pool 5 2 0 8.0 MiB ");
+           ARGUMENTS("replay", "--device", "sim", "--wide", file_write("small.csv", small)));
+    assert_row(outcome.output, "small streampool 5 2 0 8.0 MiB ");
     assert_string_equal(outcome.errors, "");
     program_forget(&outcome);
 }
@@ -76,7 +74,7 @@ static void the_table_has_the_promised_columns_in_their_order(void **state) {
     (void)state;
     struct outcome outcome;
     replay(&outcome, NO_SETTINGS,
-           ARGUMENTS("replay", "--device", "sim", file_write("small.csv", small)));
+           ARGUMENTS("replay", "--device", "sim", "--wide", file_write("small.csv", small)));
     assert_row(outcome.output,
                "peak peak reserved malloc malloc malloc malloc free free calls "
                "driver calls library");
@@ -90,9 +88,9 @@ static void the_ratio_is_reserved_to_live(void **state) {
     (void)state;
     struct outcome outcome;
     replay(&outcome, NO_SETTINGS,
-           ARGUMENTS("replay", "--device", "sim", "--allocator", "direct",
+           ARGUMENTS("replay", "--device", "sim", "--wide", "--allocator", "direct",
                      file_write("small.csv", small)));
-    assert_row(outcome.output, "small direct 5 2 0 8.0 MiB 8.0 MiB 1.000 ");
+    assert_row(outcome.output, "small cuMemAlloc 5 2 0 8.0 MiB 8.0 MiB 1.000 ");
     program_forget(&outcome);
 }
 
@@ -100,7 +98,7 @@ static void a_simulated_device_is_named_as_such(void **state) {
     (void)state;
     struct outcome outcome;
     replay(&outcome, NO_SETTINGS,
-           ARGUMENTS("replay", "--device", "sim", file_write("small.csv", small)));
+           ARGUMENTS("replay", "--device", "sim", "--wide", file_write("small.csv", small)));
     assert_says(outcome.output, SIMULATED);
     program_forget(&outcome);
 }
@@ -109,8 +107,9 @@ static void a_gzipped_trace_gives_the_same_figures(void **state) {
     (void)state;
     struct outcome outcome;
     replay(&outcome, NO_SETTINGS,
-           ARGUMENTS("replay", "--device", "sim", file_write_gzipped("packed.csv.gz", small)));
-    assert_row(outcome.output, "packed pool 5 2 0 8.0 MiB ");
+           ARGUMENTS("replay", "--device", "sim", "--wide",
+                     file_write_gzipped("packed.csv.gz", small)));
+    assert_row(outcome.output, "packed streampool 5 2 0 8.0 MiB ");
     program_forget(&outcome);
 }
 
@@ -125,8 +124,8 @@ static void gzip_streams_behind_each_other_are_one_trace(void **state) {
         assert_int_equal(gzclose(file), Z_OK);
     }
     struct outcome outcome;
-    replay(&outcome, NO_SETTINGS, ARGUMENTS("replay", "--device", "sim", path));
-    assert_row(outcome.output, "members pool 5 2 0 8.0 MiB ");
+    replay(&outcome, NO_SETTINGS, ARGUMENTS("replay", "--device", "sim", "--wide", path));
+    assert_row(outcome.output, "members streampool 5 2 0 8.0 MiB ");
     program_forget(&outcome);
 }
 
@@ -135,13 +134,13 @@ static void each_trace_is_replayed_by_each_allocator_in_every_pass(void **state)
     const char *first = file_write("first.csv", small), *second = file_write("second.csv", small);
     struct outcome outcome;
     replay(&outcome, NO_SETTINGS,
-           ARGUMENTS("replay", "--device", "sim", "--allocator", "direct,pool", "--passes", "2",
-                     first, second));
+           ARGUMENTS("replay", "--device", "sim", "--wide", "--allocator", "direct,pool",
+                     "--passes", "2", first, second));
     assert_row(outcome.output, "trace allocator pass operations ");
     static const char *const rows[] = {
-        "first direct 1 5 2 0", "first direct 2 5 2 0",  "first pool 1 5 2 0",
-        "first pool 2 5 2 0",   "second direct 1 5 2 0", "second direct 2 5 2 0",
-        "second pool 1 5 2 0",  "second pool 2 5 2 0",
+        "first cuMemAlloc 1 5 2 0",  "first cuMemAlloc 2 5 2 0",  "first streampool 1 5 2 0",
+        "first streampool 2 5 2 0",  "second cuMemAlloc 1 5 2 0", "second cuMemAlloc 2 5 2 0",
+        "second streampool 1 5 2 0", "second streampool 2 5 2 0",
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         assert_row(outcome.output, rows[i]);
@@ -154,9 +153,10 @@ static void a_threshold_may_have_a_unit(void **state) {
     const char *path = file_write("small.csv", small);
     for (size_t i = 0; i < sizeof thresholds / sizeof thresholds[0]; i++) {
         struct outcome outcome;
-        replay(&outcome, NO_SETTINGS,
-               ARGUMENTS("replay", "--device", "sim", "--threshold", thresholds[i], path));
-        assert_row(outcome.output, "small pool 5 2 0 8.0 MiB ");
+        replay(
+            &outcome, NO_SETTINGS,
+            ARGUMENTS("replay", "--device", "sim", "--wide", "--threshold", thresholds[i], path));
+        assert_row(outcome.output, "small streampool 5 2 0 8.0 MiB ");
         program_forget(&outcome);
     }
 }
@@ -170,9 +170,9 @@ static void requests_of_no_bytes_succeed_with_every_allocator(void **state) {
                                   "1,00:00:00.000004,free,0x100,0,0x0\n");
     struct outcome outcome;
     replay(&outcome, NO_SETTINGS,
-           ARGUMENTS("replay", "--device", "sim", "--allocator", "pool,direct", path));
-    assert_row(outcome.output, "nil pool 4 1 0 0 B ");
-    assert_row(outcome.output, "nil direct 4 1 0 0 B ");
+           ARGUMENTS("replay", "--device", "sim", "--wide", "--allocator", "pool,direct", path));
+    assert_row(outcome.output, "nil streampool 4 1 0 0 B ");
+    assert_row(outcome.output, "nil cuMemAlloc 4 1 0 0 B ");
     program_forget(&outcome);
 }
 
@@ -190,9 +190,10 @@ static void the_pools_growths_are_counted_in_each_pass(void **state) {
     (void)state;
     struct outcome outcome;
     replay(&outcome, NO_SETTINGS,
-           ARGUMENTS("replay", "--device", "sim", "--passes", "2", file_write("small.csv", small)));
-    assert_true(last_of(outcome.output, "small pool 1 ") >= 1);
-    assert_true(last_of(outcome.output, "small pool 2 ") == 0);
+           ARGUMENTS("replay", "--device", "sim", "--wide", "--passes", "2",
+                     file_write("small.csv", small)));
+    assert_true(last_of(outcome.output, "small streampool 1 ") >= 1);
+    assert_true(last_of(outcome.output, "small streampool 2 ") == 0);
     program_forget(&outcome);
 }
 
@@ -200,7 +201,7 @@ static void an_allocator_without_statistics_has_no_growths(void **state) {
     (void)state;
     struct outcome outcome;
     replay(&outcome, NO_SETTINGS,
-           ARGUMENTS("replay", "--device", "sim", "--allocator", "direct", "--statistics",
+           ARGUMENTS("replay", "--device", "sim", "--wide", "--allocator", "direct", "--statistics",
                      file_write("small.csv", small)));
     assert_null(strstr(outcome.output, "growths"));
     assert_null(strstr(outcome.output, "Growths"));
@@ -211,16 +212,17 @@ static void statistics_are_a_table_with_a_line_for_each_figure(void **state) {
     (void)state;
     const char *path = file_write("small.csv", small);
     struct outcome outcome;
-    replay(&outcome, NO_SETTINGS, ARGUMENTS("replay", "--device", "sim", "--statistics", path));
-    assert_says(outcome.output, "\n\nsmall, pool, pass 1: statistics\n");
+    replay(&outcome, NO_SETTINGS,
+           ARGUMENTS("replay", "--device", "sim", "--wide", "--statistics", path));
+    assert_says(outcome.output, "\n\nsmall, streampool, pass 1\nstatistic ");
 #define ASSERT_PRINTED(name, number, text) assert_row(outcome.output, #name " ");
     STREAMPOOL_POOL_STATISTICS(ASSERT_PRINTED)
     STREAMPOOL_POOL_GAUGES(ASSERT_PRINTED)
 #undef ASSERT_PRINTED
     program_forget(&outcome);
 
-    replay(&outcome, NO_SETTINGS, ARGUMENTS("replay", "--device", "sim", path));
-    assert_null(strstr(outcome.output, "pass 1: "));
+    replay(&outcome, NO_SETTINGS, ARGUMENTS("replay", "--device", "sim", "--wide", path));
+    assert_null(strstr(outcome.output, "\nstatistic "));
     program_forget(&outcome);
 }
 
@@ -255,7 +257,8 @@ static void each_statistic_has_its_unit(void **state) {
     (void)state;
     struct outcome outcome;
     replay(&outcome, NO_SETTINGS,
-           ARGUMENTS("replay", "--device", "sim", "--statistics", file_write("small.csv", small)));
+           ARGUMENTS("replay", "--device", "sim", "--wide", "--statistics",
+                     file_write("small.csv", small)));
 #define ASSERT_UNIT(name, number, text) assert_unit(outcome.output, #name " ", text);
     STREAMPOOL_POOL_STATISTICS(ASSERT_UNIT)
     STREAMPOOL_POOL_GAUGES(ASSERT_UNIT)
@@ -274,7 +277,7 @@ static void assert_geometric_mean(const char *table, const char *json) {
     assert_non_null(text);
     cJSON *list = cJSON_Parse(text);
     char expected[64];
-    snprintf(expected, sizeof expected, "geometric mean pool %.3f",
+    snprintf(expected, sizeof expected, "geometric mean streampool %.3f",
              sqrt(ratio_of(cJSON_GetArrayItem(list, 0)) * ratio_of(cJSON_GetArrayItem(list, 2))));
     assert_row(table, expected);
     cJSON_Delete(list);
@@ -288,10 +291,22 @@ static void several_traces_end_with_the_geometric_mean_of_their_ratios(void **st
         file_write("second.csv", TRACE_HEADER "1,0,allocate,0x1000000,104857600,0\n");
     struct outcome outcome;
     replay(&outcome, NO_SETTINGS,
-           ARGUMENTS("replay", "--device", "sim", "--allocator", "pool,direct", "--json", json,
-                     first, second));
+           ARGUMENTS("replay", "--device", "sim", "--wide", "--allocator", "pool,direct", "--json",
+                     json, first, second));
     assert_geometric_mean(outcome.output, json);
-    assert_row(outcome.output, "geometric mean direct 1.000");
+    assert_row(outcome.output, "geometric mean cuMemAlloc 1.000");
+    program_forget(&outcome);
+}
+
+static void a_trace_with_nothing_alive_is_left_out_of_the_mean(void **state) {
+    (void)state;
+    const char *first = file_write("first.csv", small), *second = file_write("second.csv", small);
+    const char *nothing = file_write("nothing.csv", TRACE_HEADER "1,0,allocate,0x100,0,0\n");
+    struct outcome outcome;
+    replay(&outcome, NO_SETTINGS,
+           ARGUMENTS("replay", "--device", "sim", "--allocator", "direct", first, nothing, second));
+    assert_row(outcome.output, "nothing cuMemAlloc 0 B 0 B - ");
+    assert_row(outcome.output, "geometric mean cuMemAlloc 1.000");
     program_forget(&outcome);
 }
 
@@ -299,7 +314,8 @@ static void one_trace_has_no_geometric_mean(void **state) {
     (void)state;
     struct outcome outcome;
     replay(&outcome, NO_SETTINGS,
-           ARGUMENTS("replay", "--device", "sim", "--passes", "2", file_write("small.csv", small)));
+           ARGUMENTS("replay", "--device", "sim", "--wide", "--passes", "2",
+                     file_write("small.csv", small)));
     assert_null(strstr(outcome.output, "geometric mean"));
     program_forget(&outcome);
 }
@@ -310,14 +326,14 @@ static void work_is_put_behind_the_blocks_and_all_of_it_is_waited_for(void **sta
     (void)state;
     struct outcome outcome;
     replay(&outcome, NO_SETTINGS,
-           ARGUMENTS("replay", "--device", "sim", "--allocator", "pool,direct", "--work", "0.9",
-                     file_write("small.csv", small)));
+           ARGUMENTS("replay", "--device", "sim", "--wide", "--allocator", "pool,direct", "--work",
+                     "0.9", file_write("small.csv", small)));
     assert_says(outcome.output, "times are those of its virtual clock, not of a GPU\n");
     assert_row(outcome.output,
                "trace allocator operations streams errors live reserved / live mean p50 p99 max "
                "mean p99 total busy end growths");
-    assert_row(outcome.output, "small pool 5 2 0 8.0 MiB ");
-    assert_row(outcome.output, "small direct 5 2 0 8.0 MiB ");
+    assert_row(outcome.output, "small streampool 5 2 0 8.0 MiB ");
+    assert_row(outcome.output, "small cuMemAlloc 5 2 0 8.0 MiB ");
     program_forget(&outcome);
 }
 
@@ -325,7 +341,7 @@ static void without_work_nothing_is_said_about_it(void **state) {
     (void)state;
     struct outcome outcome;
     replay(&outcome, NO_SETTINGS,
-           ARGUMENTS("replay", "--device", "sim", file_write("small.csv", small)));
+           ARGUMENTS("replay", "--device", "sim", "--wide", file_write("small.csv", small)));
     assert_null(strstr(outcome.output, "busy"));
     assert_null(strstr(outcome.output, "end to"));
     program_forget(&outcome);
@@ -336,11 +352,11 @@ static void with_work_the_simulated_drivers_figures_are_the_same_in_every_run(vo
     const char *path = file_write("small.csv", small);
     struct outcome first, second;
     replay(&first, NO_SETTINGS,
-           ARGUMENTS("replay", "--device", "sim", "--work", "0.5", "--passes", "2", "--events", "1",
-                     path));
+           ARGUMENTS("replay", "--device", "sim", "--wide", "--work", "0.5", "--passes", "2",
+                     "--events", "1", path));
     replay(&second, NO_SETTINGS,
-           ARGUMENTS("replay", "--device", "sim", "--work", "0.5", "--passes", "2", "--events", "1",
-                     path));
+           ARGUMENTS("replay", "--device", "sim", "--wide", "--work", "0.5", "--passes", "2",
+                     "--events", "1", path));
     assert_string_equal(first.output, second.output);
     program_forget(&first);
     program_forget(&second);
@@ -367,10 +383,11 @@ static void a_free_on_another_stream_is_ordered_behind_the_allocations(void **st
     for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
         struct outcome outcome;
         replay(&outcome, SETTINGS(settings[i]),
-               ARGUMENTS("replay", "--device", "sim", "--allocator", "pool,direct", "--passes", "3",
-                         "--work-ns", "1000000", file_write("handed_over.csv", handed_over)));
-        assert_row(outcome.output, "handed_over pool 1 8 2 0 12.0 MiB ");
-        assert_row(outcome.output, "handed_over direct 3 8 2 0 12.0 MiB ");
+               ARGUMENTS("replay", "--device", "sim", "--wide", "--allocator", "pool,direct",
+                         "--passes", "3", "--work-ns", "1000000",
+                         file_write("handed_over.csv", handed_over)));
+        assert_row(outcome.output, "handed_over streampool 1 8 2 0 12.0 MiB ");
+        assert_row(outcome.output, "handed_over cuMemAlloc 3 8 2 0 12.0 MiB ");
         assert_string_equal(outcome.errors, "");
         program_forget(&outcome);
     }
@@ -381,10 +398,10 @@ static void each_thread_of_a_trace_may_have_a_thread_of_its_own(void **state) {
     (void)state;
     struct outcome outcome;
     replay(&outcome, NO_SETTINGS,
-           ARGUMENTS("replay", "--device", "sim", "--allocator", "pool,direct", "--threads",
-                     "--passes", "20", file_write("handed_over.csv", handed_over)));
-    assert_row(outcome.output, "handed_over pool 20 8 2 0 ");
-    assert_row(outcome.output, "handed_over direct 20 8 2 0 ");
+           ARGUMENTS("replay", "--device", "sim", "--wide", "--allocator", "pool,direct",
+                     "--threads", "--passes", "20", file_write("handed_over.csv", handed_over)));
+    assert_row(outcome.output, "handed_over streampool 20 8 2 0 ");
+    assert_row(outcome.output, "handed_over cuMemAlloc 20 8 2 0 ");
     program_forget(&outcome);
 }
 
@@ -392,9 +409,10 @@ static void threads_with_work_misuse_no_memory(void **state) {
     (void)state;
     struct outcome outcome;
     replay(&outcome, SETTINGS("STREAMPOOL_SIMCUDA=completion=latest"),
-           ARGUMENTS("replay", "--device", "sim", "--threads", "--passes", "20", "--work-ns",
-                     "100000", "--events", "2", file_write("handed_over.csv", handed_over)));
-    assert_row(outcome.output, "handed_over pool 20 8 2 0 ");
+           ARGUMENTS("replay", "--device", "sim", "--wide", "--threads", "--passes", "20",
+                     "--work-ns", "100000", "--events", "2",
+                     file_write("handed_over.csv", handed_over)));
+    assert_row(outcome.output, "handed_over streampool 20 8 2 0 ");
     assert_string_equal(outcome.errors, "");
     program_forget(&outcome);
 }
@@ -409,8 +427,9 @@ static void a_trace_may_have_very_many_threads(void **state) {
             (size_t)sprintf(text + length, "%u,%u,allocate,0x%x,512,0\n", i, i, 512 * (i + 1));
     struct outcome outcome;
     replay(&outcome, NO_SETTINGS,
-           ARGUMENTS("replay", "--device", "sim", "--threads", file_write("crowd.csv", text)));
-    assert_row(outcome.output, "crowd pool 1000 1 0 500.0 KiB ");
+           ARGUMENTS("replay", "--device", "sim", "--wide", "--threads",
+                     file_write("crowd.csv", text)));
+    assert_row(outcome.output, "crowd streampool 1000 1 0 500.0 KiB ");
     program_forget(&outcome);
 }
 
@@ -422,11 +441,12 @@ static void a_thread_whose_block_could_not_be_allocated_is_not_waited_for(void *
                                   "2,2,allocate,0x2000000,1024,2\n");
     struct outcome outcome;
     replay(&outcome, SETTINGS("STREAMPOOL_SIMCUDA=memory=64M"),
-           ARGUMENTS("replay", "--device", "sim", "--threads", path));
-    assert_row(outcome.output, "too_much pool 3 2 1 ");
-    assert_says(outcome.output,
-                "too_much, pool, pass 1: allocation at line 2: poolErrorMemoryAllocation (errors "
-                "in all: 1)\n");
+           ARGUMENTS("replay", "--device", "sim", "--wide", "--threads", path));
+    assert_row(outcome.output, "too_much streampool 3 2 1 ");
+    assert_says(
+        outcome.output,
+        "too_much, streampool, pass 1: allocation at line 2: poolErrorMemoryAllocation (errors "
+        "in all: 1)\n");
     program_forget(&outcome);
 }
 
@@ -443,16 +463,16 @@ static void a_failed_allocation_is_an_error_and_its_free_is_skipped(void **state
     (void)state;
     struct outcome outcome;
     replay(&outcome, SETTINGS("STREAMPOOL_SIMCUDA=memory=64M"),
-           ARGUMENTS("replay", "--device", "sim", "--allocator", "pool,direct",
+           ARGUMENTS("replay", "--device", "sim", "--wide", "--allocator", "pool,direct",
                      file_write("big.csv", demanding)));
-    assert_row(outcome.output, "big pool 4 1 1 32.0 MiB 32.0 MiB 1.000 ");
-    assert_row(outcome.output, "big direct 4 1 1 32.0 MiB ");
-    assert_says(
-        outcome.output,
-        "big, pool, pass 1: allocation at line 3: poolErrorMemoryAllocation (errors in all: 1)\n");
-    assert_says(
-        outcome.output,
-        "big, direct, pass 1: allocation at line 3: CUDA_ERROR_OUT_OF_MEMORY (errors in all: 1)\n");
+    assert_row(outcome.output, "big streampool 4 1 1 32.0 MiB 32.0 MiB 1.000 ");
+    assert_row(outcome.output, "big cuMemAlloc 4 1 1 32.0 MiB ");
+    assert_says(outcome.output,
+                "big, streampool, pass 1: allocation at line 3: poolErrorMemoryAllocation (errors "
+                "in all: 1)\n");
+    assert_says(outcome.output,
+                "big, cuMemAlloc, pass 1: allocation at line 3: CUDA_ERROR_OUT_OF_MEMORY (errors "
+                "in all: 1)\n");
     program_forget(&outcome);
 }
 
@@ -464,9 +484,9 @@ static void a_request_that_had_failed_is_tried_and_given_back_at_once(void **sta
                                   "1,2,allocate,0x100,1024,0\n");
     struct outcome outcome;
     replay(&outcome, SETTINGS("STREAMPOOL_SIMCUDA=memory=48M"),
-           ARGUMENTS("replay", "--device", "sim", "--allocator", "pool,direct", path));
-    assert_row(outcome.output, "failure pool 3 1 0 32.0 MiB ");
-    assert_row(outcome.output, "failure direct 3 1 0 32.0 MiB ");
+           ARGUMENTS("replay", "--device", "sim", "--wide", "--allocator", "pool,direct", path));
+    assert_row(outcome.output, "failure streampool 3 1 0 32.0 MiB ");
+    assert_row(outcome.output, "failure cuMemAlloc 3 1 0 32.0 MiB ");
     program_forget(&outcome);
 }
 
@@ -477,11 +497,11 @@ static void one_replay_leaves_no_memory_to_the_next(void **state) {
                                   "1,1,free,0x1000000,50331648,0\n");
     struct outcome outcome;
     replay(&outcome, SETTINGS("STREAMPOOL_SIMCUDA=memory=64M"),
-           ARGUMENTS("replay", "--device", "sim", "--allocator", "pool,direct", "--passes", "2",
-                     path, path));
+           ARGUMENTS("replay", "--device", "sim", "--wide", "--allocator", "pool,direct",
+                     "--passes", "2", path, path));
     assert_null(strstr(outcome.output, "errors in all"));
-    assert_row(outcome.output, "most pool 2 2 1 0 48.0 MiB ");
-    assert_row(outcome.output, "most direct 2 2 1 0 48.0 MiB ");
+    assert_row(outcome.output, "most streampool 2 2 1 0 48.0 MiB ");
+    assert_row(outcome.output, "most cuMemAlloc 2 2 1 0 48.0 MiB ");
     program_forget(&outcome);
 }
 
@@ -492,8 +512,8 @@ static void a_replay_misuses_nothing_and_leaves_nothing_behind(void **state) {
     static const char range[] = "streampool: simulated driver: leak: address range ";
     struct outcome outcome;
     replay(&outcome, SETTINGS("STREAMPOOL_SIMCUDA=reports=print"),
-           ARGUMENTS("replay", "--device", "sim", "--allocator", "pool,direct", "--passes", "2",
-                     file_write("small.csv", small)));
+           ARGUMENTS("replay", "--device", "sim", "--wide", "--allocator", "pool,direct",
+                     "--passes", "2", file_write("small.csv", small)));
     for (const char *line = outcome.errors; *line; line += strcspn(line, "\n") + 1)
         if (strncmp(line, range, strlen(range)) != 0)
             fail_msg("%s", line);
@@ -506,19 +526,19 @@ static void a_limit_binds_the_pool_and_nobody_else(void **state) {
     (void)state;
     struct outcome outcome;
     replay(&outcome, NO_SETTINGS,
-           ARGUMENTS("replay", "--device", "sim", "--allocator", "pool,promised,direct", "--limit",
-                     "64M", file_write("big.csv", demanding)));
-    assert_row(outcome.output, "big pool 4 1 1 32.0 MiB 32.0 MiB 1.000 ");
-    assert_row(outcome.output, "big promised 4 1 1 32.0 MiB 32.0 MiB 1.000 ");
-    assert_row(outcome.output, "big direct 4 1 0 160.0 MiB ");
+           ARGUMENTS("replay", "--device", "sim", "--wide", "--allocator", "pool,promised,direct",
+                     "--limit", "64M", file_write("big.csv", demanding)));
+    assert_row(outcome.output, "big streampool 4 1 1 32.0 MiB 32.0 MiB 1.000 ");
+    assert_row(outcome.output, "big StreamPromises 4 1 1 32.0 MiB 32.0 MiB 1.000 ");
+    assert_row(outcome.output, "big cuMemAlloc 4 1 0 160.0 MiB ");
     program_forget(&outcome);
 }
 
 static double events_recorded(const char *allocator, const char *first, const char *second) {
     struct outcome outcome;
     replay(&outcome, NO_SETTINGS,
-           ARGUMENTS("replay", "--device", "sim", "--allocator", allocator, "--json", "-", "--set",
-                     first, "--set", second, file_write("small.csv", small)));
+           ARGUMENTS("replay", "--device", "sim", "--wide", "--allocator", allocator, "--json", "-",
+                     "--set", first, "--set", second, file_write("small.csv", small)));
     cJSON *list = cJSON_Parse(outcome.output);
     const cJSON *statistics =
         cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(list, 0), "statistics");
@@ -542,11 +562,11 @@ static void an_attribute_that_the_library_refuses_ends_the_replay(void **state) 
     (void)state;
     struct outcome outcome;
     program_run(&outcome, NO_SETTINGS,
-                ARGUMENTS("replay", "--device", "sim", "--allocator", "direct,pool", "--set",
-                          "Defragmentation=3", file_write("small.csv", small)));
+                ARGUMENTS("replay", "--device", "sim", "--wide", "--allocator", "direct,pool",
+                          "--set", "Defragmentation=3", file_write("small.csv", small)));
     assert_string_equal(
         outcome.errors,
-        "streampool: small, pool: Defragmentation=3 is refused: "
+        "streampool: small, streampool: Defragmentation=3 is refused: "
         "poolErrorInvalidValue: poolMemPoolAttrDefragmentation can't be 3, which is no policy\n");
     assert_string_equal(outcome.output, "");
     assert_int_equal(outcome.status, 1);
@@ -559,12 +579,13 @@ static void an_allocator_that_the_device_lacks_is_named_and_the_others_run(void 
     (void)state;
     struct outcome outcome;
     replay(&outcome, SETTINGS("STREAMPOOL_DRIVER_API=11010"),
-           ARGUMENTS("replay", "--device", "sim", "--allocator", "driver,pool,direct",
+           ARGUMENTS("replay", "--device", "sim", "--wide", "--allocator", "driver,pool,direct",
                      file_write("small.csv", small)));
-    assert_says(outcome.output,
-                "\ndriver: not replayed: the driver has no cuMemAllocAsync (new in CUDA 11.2)\n");
-    assert_row(outcome.output, "small pool 5 2 0 ");
-    assert_row(outcome.output, "small direct 5 2 0 ");
+    assert_says(
+        outcome.output,
+        "\nCUDA's pool: not replayed: the driver has no cuMemAllocAsync (new in CUDA 11.2)\n");
+    assert_row(outcome.output, "small streampool 5 2 0 ");
+    assert_row(outcome.output, "small cuMemAlloc 5 2 0 ");
     program_forget(&outcome);
 }
 
@@ -572,13 +593,13 @@ static void a_replay_of_nothing_fails(void **state) {
     (void)state;
     struct outcome outcome;
     program_run(&outcome, SETTINGS("STREAMPOOL_DRIVER_API=11010"),
-                ARGUMENTS("replay", "--device", "sim", "--allocator", "driver",
+                ARGUMENTS("replay", "--device", "sim", "--wide", "--allocator", "driver",
                           file_write("small.csv", small)));
     assert_int_equal(outcome.status, 1);
     assert_string_equal(outcome.output, "");
     assert_string_equal(
         outcome.errors,
-        "driver: not replayed: the driver has no cuMemAllocAsync (new in CUDA 11.2)\n"
+        "CUDA's pool: not replayed: the driver has no cuMemAllocAsync (new in CUDA 11.2)\n"
         "streampool: nothing was replayed\n");
     program_forget(&outcome);
 }
@@ -587,10 +608,10 @@ static void without_virtual_memory_the_pool_is_replayed_too(void **state) {
     (void)state;
     struct outcome outcome;
     replay(&outcome, SETTINGS("STREAMPOOL_SIMCUDA=vmm=missing"),
-           ARGUMENTS("replay", "--device", "sim", "--allocator", "pool,direct",
+           ARGUMENTS("replay", "--device", "sim", "--wide", "--allocator", "pool,direct",
                      file_write("small.csv", small)));
-    assert_row(outcome.output, "small pool 5 2 0 ");
-    assert_row(outcome.output, "small direct 5 2 0 ");
+    assert_row(outcome.output, "small streampool 5 2 0 ");
+    assert_row(outcome.output, "small cuMemAlloc 5 2 0 ");
     program_forget(&outcome);
 }
 
@@ -639,44 +660,13 @@ static void auto_without_a_usable_gpu_takes_the_simulated_driver_and_says_so(voi
     snprintf(search, sizeof search, "LD_LIBRARY_PATH=%s", file_path(""));
     struct outcome outcome;
     replay(&outcome, SETTINGS("STREAMPOOL_DRIVER", search),
-           ARGUMENTS("replay", file_write("small.csv", small)));
+           ARGUMENTS("replay", "--wide", file_write("small.csv", small)));
     assert_says(outcome.errors, "streampool: no usable GPU (");
     assert_says(outcome.errors, "): using the simulated driver\n");
     assert_int_equal(strcspn(outcome.errors, "\n") + 1, strlen(outcome.errors));
     assert_says(outcome.output, SIMULATED);
-    assert_row(outcome.output, "small pool 5 2 0 8.0 MiB ");
+    assert_row(outcome.output, "small streampool 5 2 0 8.0 MiB ");
     program_forget(&outcome);
-}
-
-// ------------------------------------------------------------------------------------ the terminal
-
-// Runs the program with a terminal as its standard error and returns what appears there.
-static void replay_on_terminal(const char *path, char *seen, size_t capacity) {
-    int terminal = posix_openpt(O_RDWR | O_NOCTTY);
-    assert_true(terminal >= 0);
-    assert_int_equal(grantpt(terminal), 0);
-    assert_int_equal(unlockpt(terminal), 0);
-    struct outcome outcome;
-    program_run_on_terminal(&outcome, ptsname(terminal),
-                            ARGUMENTS("replay", "--device", "sim", path));
-    assert_int_equal(outcome.status, 0);
-    size_t length = 0;
-    for (ssize_t more = 1; more > 0; length += more > 0 ? (size_t)more : 0) // a read may be short
-        more = read(terminal, seen + length, capacity - 1 - length);
-    seen[length] = '\0';
-    close(terminal);
-    program_forget(&outcome);
-}
-
-static void a_terminal_sees_a_progress_bar_that_is_wiped_in_the_end(void **state) {
-    (void)state;
-    char seen[4096];
-    replay_on_terminal(file_write("small.csv", small), seen, sizeof seen);
-    static const char wiped[] = "\r\033[K";
-    assert_says(seen, "100% small");
-    size_t length = strlen(seen);
-    assert_true(length > strlen(wiped));
-    assert_string_equal(seen + length - strlen(wiped), wiped);
 }
 
 int main(void) {
@@ -695,6 +685,7 @@ int main(void) {
         cmocka_unit_test(statistics_are_a_table_with_a_line_for_each_figure),
         cmocka_unit_test(each_statistic_has_its_unit),
         cmocka_unit_test(several_traces_end_with_the_geometric_mean_of_their_ratios),
+        cmocka_unit_test(a_trace_with_nothing_alive_is_left_out_of_the_mean),
         cmocka_unit_test(one_trace_has_no_geometric_mean),
         cmocka_unit_test(work_is_put_behind_the_blocks_and_all_of_it_is_waited_for),
         cmocka_unit_test(without_work_nothing_is_said_about_it),
@@ -717,7 +708,6 @@ int main(void) {
         cmocka_unit_test(a_gpu_is_insisted_on_when_it_is_asked_for),
         cmocka_unit_test(auto_takes_the_driver_that_the_environment_names),
         cmocka_unit_test(auto_without_a_usable_gpu_takes_the_simulated_driver_and_says_so),
-        cmocka_unit_test(a_terminal_sees_a_progress_bar_that_is_wiped_in_the_end),
     };
     return cmocka_run_group_tests(tests, files_begin, files_end);
 }

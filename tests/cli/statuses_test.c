@@ -72,6 +72,11 @@ static const struct deed deeds[] = {
     {1, {NULL}, {"import", "--output", "@missing/trace.csv", "@small.csv"}},
     {64, {NULL}, {"import"}},
 
+    {0, {NULL}, {"plot", "--output", "@.", "@results.json"}},
+    {1, {NULL}, {"plot", "@bad.csv"}},
+    {1, {NULL}, {"plot", "--output", "@missing/folder", "@results.json"}},
+    {64, {NULL}, {"plot"}},
+
     {0, {NULL}, {"options"}},
     {0, {NULL}, {"options", "--markdown"}},
     {64, {NULL}, {"options", "more"}},
@@ -139,6 +144,9 @@ static void write_traces(void) {
     file_write("good.csv", TRACE_HEADER "1,0,allocate,0x1000000,134217728,0\n");
     file_write("huge.csv", TRACE_HEADER "1,0,allocate,0x1000000,1099511627776,0\n");
     file_write("bad.csv", TRACE_HEADER "1,0,levitate,0x1000000,1024,0\n");
+    file_write("results.json",
+               "[{\"device\":\"GPU\",\"trace\":\"t\",\"allocator\":\"pool\",\"pass\":1,"
+               "\"live_peak_bytes\":1,\"reserved_peak_bytes\":2}]");
 }
 
 static void each_deed_ends_with_its_status(void **state) {

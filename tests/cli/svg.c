@@ -36,17 +36,10 @@ static bool is_character(unsigned char c) {
 }
 
 static char entity_at(const struct reader *reader, size_t *length) {
-    static const struct {
-        const char *text;
-        char character;
-    } entities[] = {{"&amp;", '&'}, {"&lt;", '<'}, {"&gt;", '>'}, {"&quot;", '"'}};
-    for (size_t i = 0; i < sizeof entities / sizeof entities[0]; i++) {
-        *length = strlen(entities[i].text);
-        if (strncmp(reader->at, entities[i].text, *length) == 0)
-            return entities[i].character;
-    }
-    fail_msg("no entity: %.20s", reader->at);
-    return 0;
+    int code = 0, read = 0;
+    require(reader, sscanf(reader->at, "&#%d;%n", &code, &read) == 1 && read > 0, "no entity");
+    *length = (size_t)read;
+    return (char)code;
 }
 
 // Appends what stands up to one of these characters.
@@ -207,20 +200,19 @@ static void reach(struct svg_extent *extent, double x, double y) {
     extent->bottom = fmax(extent->bottom, y);
 }
 
-// Paths consist of one M and of steps h and v.
+// Paths consist of one M, and of steps h, v and l.
 static void reach_path(struct svg_extent *extent, const char *d) {
     char *at;
     assert_int_equal(*d, 'M');
     double x = strtod(d + 1, &at), y = strtod(at, &at);
     reach(extent, x, y);
-    while (*at == 'h' || *at == 'v') {
-        bool across = *at == 'h';
-        double step = strtod(at + 1, &at);
-        x += across ? step : 0;
-        y += across ? 0 : step;
+    while (*at == 'h' || *at == 'v' || *at == 'l') {
+        char command = *at++;
+        x += command != 'v' ? strtod(at, &at) : 0;
+        y += command != 'h' ? strtod(at, &at) : 0;
         reach(extent, x, y);
     }
-    assert_string_equal(at, "z");
+    assert_string_equal(at, "");
 }
 
 struct svg_extent svg_extent_of(const struct svg *svg, const struct svg_element *element) {
@@ -230,6 +222,10 @@ struct svg_extent svg_extent_of(const struct svg *svg, const struct svg_element 
             reach_path(&extent, svg_value(e, "d"));
         if (strcmp(e->name, "circle") == 0)
             reach(&extent, atof(svg_value(e, "cx")), atof(svg_value(e, "cy")));
+        if (strcmp(e->name, "line") == 0) {
+            reach(&extent, atof(svg_value(e, "x1")), atof(svg_value(e, "y1")));
+            reach(&extent, atof(svg_value(e, "x2")), atof(svg_value(e, "y2")));
+        }
     }
     return extent;
 }

@@ -38,7 +38,7 @@ const struct svg_element *svg_find(const struct svg *svg, const struct svg_eleme
 const struct svg_element *svg_find_text(const struct svg *svg, const struct svg_element *within,
                                         const char *text);
 
-// How far the paths and circles within an element reach.
+// How far the paths, circles and lines within an element reach.
 struct svg_extent {
     double left, right, top, bottom;
 };

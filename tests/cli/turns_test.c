@@ -216,13 +216,14 @@ static void a_trace_that_doesnt_suit_keeps_all_from_the_pool(void **state) {
                                    "1,2,allocate,0x2000000,1024,0\n");
     struct outcome outcome;
     program_run(&outcome, NO_SETTINGS,
-                ARGUMENTS("replay", "--device", "sim", "--allocator", "pool,promised", "--one-pool",
-                          first_file(), bound));
+                ARGUMENTS("replay", "--device", "sim", "--wide", "--allocator", "pool,promised",
+                          "--one-pool", first_file(), bound));
     assert_int_equal(outcome.status, 0);
-    assert_says(outcome.output, "\nfirst  pool ");
-    assert_says(outcome.output, "\nbound  pool ");
-    assert_says_not(outcome.output, "  promised ");
-    assert_says(outcome.output, "\npromised: not replayed: bound: the legacy stream 0 orders ");
+    assert_says(outcome.output, "\nfirst  streampool  ");
+    assert_says(outcome.output, "\nbound  streampool  ");
+    assert_says_not(outcome.output, "  StreamPromises ");
+    assert_says(outcome.output,
+                "\nStreamPromises: not replayed: bound: the legacy stream 0 orders ");
     program_forget(&outcome);
 }
 
@@ -230,11 +231,11 @@ static void the_trace_whose_turn_it_was_is_named(void **state) {
     (void)state;
     const char *huge = file_write("huge.csv", TRACE_HEADER "1,0,allocate,0x100,1099511627776,0\n");
     struct outcome outcome;
-    program_run(
-        &outcome, SETTINGS("STREAMPOOL_SIMCUDA=memory=64M"),
-        ARGUMENTS("replay", "--device", "sim", "--one-pool", "--perturb", "1", third_file(), huge));
+    program_run(&outcome, SETTINGS("STREAMPOOL_SIMCUDA=memory=64M"),
+                ARGUMENTS("replay", "--device", "sim", "--wide", "--one-pool", "--perturb", "1",
+                          third_file(), huge));
     assert_int_equal(outcome.status, 1);
-    assert_says(outcome.errors, "streampool: third, pool: the held block of ");
+    assert_says(outcome.errors, "streampool: third, streampool: the held block of ");
     program_forget(&outcome);
 }
 
@@ -283,9 +284,9 @@ static void the_table_says_that_peaks_are_of_rounds_and_has_no_mean(void **state
     static const char note[] = "\nall traces in turn on one pool: the peaks are those of a round";
     struct outcome alone, in_turn;
     run(&alone, ARGUMENTS("replay", "--device", "sim", first_file(), second_file()));
-    run(&in_turn,
-        ARGUMENTS("replay", "--device", "sim", "--one-pool", first_file(), second_file()));
-    assert_says(alone.output, "\ngeometric mean  pool ");
+    run(&in_turn, ARGUMENTS("replay", "--device", "sim", "--wide", "--one-pool", first_file(),
+                            second_file()));
+    assert_says(alone.output, "\ngeometric mean  streampool ");
     assert_says_not(alone.output, note);
     assert_says_not(in_turn.output, "geometric mean");
     assert_says(in_turn.output, note);
@@ -298,12 +299,12 @@ static void passes_that_are_named_are_printed_and_no_others(void **state) {
     struct outcome outcome;
     run(&outcome, ARGUMENTS("replay", "--device", "sim", "--passes", "12", "--print-passes",
                             "1,12,3", "--statistics", first_file(), second_file()));
-    assert_int_equal(lines_with(outcome.output, "first           pool "), 3);
-    assert_int_equal(lines_with(outcome.output, "first           pool         12 "), 1);
-    assert_int_equal(lines_with(outcome.output, "first           pool          2 "), 0);
-    assert_int_equal(lines_with(outcome.output, "geometric mean  pool "), 3);
-    assert_int_equal(lines_with(outcome.output, "second, pool, pass 3: statistics"), 1);
-    assert_int_equal(lines_with(outcome.output, "second, pool, pass 4: statistics"), 0);
+    assert_int_equal(lines_with(outcome.output, "first           streampool "), 3);
+    assert_int_equal(lines_with(outcome.output, "first           streampool    12 "), 1);
+    assert_int_equal(lines_with(outcome.output, "first           streampool     2 "), 0);
+    assert_int_equal(lines_with(outcome.output, "geometric mean  streampool "), 3);
+    assert_int_equal(lines_with(outcome.output, "second, streampool, pass 3"), 1);
+    assert_int_equal(lines_with(outcome.output, "second, streampool, pass 4"), 0);
     program_forget(&outcome);
 }
 
@@ -312,13 +313,13 @@ static void starts_are_chosen_by_their_pass_too_and_json_has_all(void **state) {
     const char *path = file_path("all.json");
     struct outcome outcome;
     run(&outcome,
-        ARGUMENTS("replay", "--device", "sim", "--passes", "4", "--print-passes", "4", "--perturb",
-                  "2", "--one-pool", "--json", path, first_file(), second_file()));
+        ARGUMENTS("replay", "--device", "sim", "--wide", "--passes", "4", "--print-passes", "4",
+                  "--perturb", "2", "--one-pool", "--json", path, first_file(), second_file()));
     assert_says(outcome.output,
                 "\nmedians of starts, each with a block of up to 2 % of the "
                 "largest trace's peak held (2 starts, seed 1)\n");
-    assert_int_equal(lines_with(outcome.output, "first   pool          4 "), 1);
-    assert_int_equal(lines_with(outcome.output, "first   pool "), 1);
+    assert_int_equal(lines_with(outcome.output, "first   streampool     4 "), 1);
+    assert_int_equal(lines_with(outcome.output, "first   streampool "), 1);
     char *text = file_read(path);
     cJSON *list = cJSON_Parse(text);
     assert_int_equal(cJSON_GetArraySize(list), 2 * 4);
@@ -337,8 +338,8 @@ static void errors_are_printed_of_passes_that_are_not(void **state) {
         &outcome, SETTINGS("STREAMPOOL_SIMCUDA=memory=64M"),
         ARGUMENTS("replay", "--device", "sim", "--passes", "3", "--print-passes", "3", path));
     assert_int_equal(outcome.status, CALLS_FAILED);
-    assert_int_equal(lines_with(outcome.output, "big    pool "), 1);
-    assert_says(outcome.output, "\nbig, pool, pass 2: allocation at line 3: ");
+    assert_int_equal(lines_with(outcome.output, "big    streampool "), 1);
+    assert_says(outcome.output, "\nbig, streampool, pass 2: allocation at line 3: ");
     program_forget(&outcome);
 }
 
@@ -356,8 +357,8 @@ static void results_of_turns_are_refused_as_recorded_ones(void **state) {
     (void)state;
     const char *path = file_path("turns.json");
     struct outcome outcome;
-    run(&outcome, ARGUMENTS("replay", "--device", "sim", "--one-pool", "--json", path, first_file(),
-                            second_file()));
+    run(&outcome, ARGUMENTS("replay", "--device", "sim", "--wide", "--one-pool", "--json", path,
+                            first_file(), second_file()));
     program_forget(&outcome);
     program_run(&outcome, NO_SETTINGS,
                 ARGUMENTS("replay", "--device", "sim", "--beside", path, first_file()));

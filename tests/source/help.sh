@@ -9,7 +9,7 @@ failed=0
 
 # What scripts do their work with, none of which is called.
 mkdir "$work/tools"
-for tool in apt-get sudo cmake ctest ninja make gcc c++ clang debootstrap pip3 cpack gcov gnuplot flock; do
+for tool in apt-get sudo cmake ctest ninja make gcc c++ clang debootstrap pip3 cpack gcov flock; do
     printf '#!/bin/sh\necho "%s $*" >> "%s"\nexit 1\n' "$tool" "$work/called" > "$work/tools/$tool"
     chmod +x "$work/tools/$tool"
 done

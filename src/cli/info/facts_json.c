@@ -46,20 +46,11 @@ static bool fill_device(cJSON *object, const struct sp_device_facts *facts) {
     return good && add_verdict(object, facts);
 }
 
-// Returns a new object at the end of an array; null without host memory.
-static cJSON *append(cJSON *array) {
-    cJSON *object = cJSON_CreateObject();
-    if (!object || cJSON_AddItemToArray(array, object))
-        return object;
-    cJSON_Delete(object);
-    return NULL;
-}
-
 static bool add_devices(cJSON *object, const struct sp_facts *facts) {
     cJSON *array = cJSON_AddArrayToObject(object, "devices");
     bool good = array != NULL;
     for (int i = 0; i < facts->device_count && good; i++) {
-        cJSON *device = append(array);
+        cJSON *device = sp_json_add_object(array);
         good = device && fill_device(device, &facts->devices[i]);
     }
     if (facts->counted != CUDA_SUCCESS)
@@ -82,7 +73,7 @@ static bool add_missing(cJSON *object, const struct sp_driver *driver) {
     for (size_t i = 0; i < sp_driver_entry_count && good; i++) {
         if (!sp_entry_is_missing(driver, &sp_driver_entries[i]))
             continue;
-        cJSON *missing = append(array);
+        cJSON *missing = sp_json_add_object(array);
         good = missing && fill_missing(missing, &sp_driver_entries[i]);
     }
     return good;

@@ -4,10 +4,12 @@
 #include "cli/program/command.h"
 #include "cli/program/complain.h"
 #include "cli/program/output.h"
+#include "cli/program/page.h"
 #include "cli/program/quantity.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct request {
     enum sp_device_choice choice;
@@ -30,12 +32,17 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
 
 // ---------------------------------------------------------------------------------------- the text
 
+static void say(const char *indent, const char *what, const char *before, const char *value) {
+    struct sp_page page = {.out = stdout};
+    sp_page_say(&page, "%s%-*s  %s%s\n", indent, 20 - (int)strlen(indent), what, before, value);
+}
+
 static void print_line(const char *what, const char *value) {
-    printf("%-20s  %s\n", what, value);
+    say("", what, "", value);
 }
 
 static void print_of_device(const char *what, const char *value) {
-    printf("  %-18s  %s\n", what, value);
+    say("  ", what, "", value);
 }
 
 static void print_driver(const struct sp_facts *facts) {
@@ -46,7 +53,7 @@ static void print_driver(const struct sp_facts *facts) {
     if (driver->api_version != driver->version)
         print_line("entry points up to", sp_version_text(driver->api_version, version));
     if (facts->simulated)
-        print_line("kind", "simulated: no GPU, and times mean nothing");
+        print_line("kind", "simulated: no GPU, times by a model of an H200");
 }
 
 static void print_fact(const char *what, const struct sp_fact *fact) {
@@ -59,7 +66,7 @@ static void print_free_memory(const struct sp_device_facts *facts) {
     if (facts->context == CUDA_SUCCESS)
         print_fact("free memory", &facts->free_memory);
     else
-        printf("  %-18s  no context: %s\n", "free memory", sp_driver_error_name(facts->context));
+        say("  ", "free memory", "no context: ", sp_driver_error_name(facts->context));
 }
 
 static void print_verdict(const struct sp_device_facts *facts) {
@@ -67,13 +74,15 @@ static void print_verdict(const struct sp_device_facts *facts) {
         print_of_device("streampool",
                         facts->maps ? "works" : "works with cuMemAlloc, and maps no memory twice");
     else
-        printf("  %-18s  does not work: %s\n", "streampool", facts->verdict_detail);
+        say("  ", "streampool", "does not work: ", facts->verdict_detail);
 }
 
 static void print_device(const struct sp_device_facts *facts) {
     bool found = facts->found == CUDA_SUCCESS;
-    printf("\ndevice %-13d  %s\n", facts->ordinal,
-           found ? facts->name : sp_driver_error_name(facts->found));
+    char device[32];
+    snprintf(device, sizeof device, "device %d", facts->ordinal);
+    putchar('\n');
+    print_line(device, found ? facts->name : sp_driver_error_name(facts->found));
     if (!found)
         return;
     print_fact("memory", &facts->memory);
@@ -98,6 +107,7 @@ static void print_devices(const struct sp_facts *facts) {
 
 static void print_missing(const struct sp_driver *driver) {
     char version[SP_VERSION_TEXT];
+    struct sp_page page = {.out = stdout};
     size_t missing = 0;
     for (size_t i = 0; i < sp_driver_entry_count; i++) {
         const struct sp_driver_entry *entry = &sp_driver_entries[i];
@@ -105,8 +115,9 @@ static void print_missing(const struct sp_driver *driver) {
             continue;
         if (missing++ == 0)
             puts("\nmissing entry points");
-        printf("  %-26s  %-8s  CUDA %-4s  %s\n", entry->name, sp_need_name(entry->need),
-               sp_version_text(entry->version, version), sp_absence_meaning(entry));
+        sp_page_say(&page, "  %-26s  %-8s  CUDA %s\n    %s\n", entry->name,
+                    sp_need_name(entry->need), sp_version_text(entry->version, version),
+                    sp_absence_meaning(entry));
     }
     if (missing == 0)
         puts("\nmissing entry points  none");

@@ -16,6 +16,11 @@ const struct sp_allocator *sp_allocator_find(const char *name, size_t length) {
     return NULL;
 }
 
+const char *sp_allocator_title(const char *name) {
+    const struct sp_allocator *allocator = sp_allocator_find(name, strlen(name));
+    return allocator ? allocator->title : name;
+}
+
 bool sp_allocator_suits(const struct sp_allocator *allocator, const struct sp_trace *trace,
                         char reason[SP_UNSUITED_TEXT]) {
     return !allocator->suits || allocator->suits(trace, reason, SP_UNSUITED_TEXT);

@@ -18,12 +18,12 @@
 #include <stdint.h>
 #include <streampool/streampool.h>
 
-//   X(name, one line about it), in the order in which they are listed
+//   X(name, its title and one line about it), in the order in which they are listed
 #define SP_ALLOCATORS(X)                                                                           \
     X(pool, "streampool: poolMallocAsync and poolFreeAsync")                                       \
-    X(promised, "as pool, with all that a program can promise of its streams (StreamPromises)")    \
-    X(driver, "CUDA's own pool: cuMemAllocFromPoolAsync and cuMemFreeAsync")                       \
-    X(direct, "cuMemAlloc and cuMemFree")
+    X(promised, "StreamPromises: as pool, with all that a program can promise of its streams")     \
+    X(driver, "CUDA's pool: cuMemAllocFromPoolAsync and cuMemFreeAsync")                           \
+    X(direct, "cuMemAlloc, and cuMemFree")
 
 struct sp_stage {
     const struct sp_device *device;
@@ -48,7 +48,7 @@ struct sp_stage {
 // and so does the free of it.
 struct sp_allocator {
     const char *name;
-    const char *title;    // for sentences
+    const char *title;    // for people
     const poolPeer *peer; // null: it is none
     // False, with the reason written to `reason` (of `capacity` bytes), when the trace must not be
     // replayed through the allocator. Null: it may replay all.
@@ -61,6 +61,8 @@ struct sp_allocator {
     bool (*close)(struct sp_stage *stage);
     // The player calls these before a pass, at its operation with the most bytes alive (outside the
     // timing), and after it. False, with the stage's reason, when a figure can't be reset or read.
+    // When the reserved peak is asked for, `bytes` holds what was live at most: an allocator that
+    // can't know its peak returns no less.
     bool (*begin_pass)(struct sp_stage *stage);
     void (*at_peak)(struct sp_stage *stage);
     bool (*reserved_peak)(struct sp_stage *stage, uint64_t *bytes);
@@ -117,6 +119,9 @@ bool sp_allocator_suits(const struct sp_allocator *allocator, const struct sp_tr
 
 // Returns the allocator of this name, which need not end with a null byte; null when there is none.
 const struct sp_allocator *sp_allocator_find(const char *name, size_t length);
+
+// Returns what people read for the allocator of a name; for a peer, the name.
+const char *sp_allocator_title(const char *name);
 
 // An allocator that has no such calls of its own makes the driver's by these functions.
 int sp_driver_synchronize(struct sp_stage *stage, CUstream stream);

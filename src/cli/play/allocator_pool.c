@@ -217,7 +217,7 @@ static const char *pool_error_name(int status) {
 const struct sp_allocator sp_allocator_pool = {
     .name = "pool", .title = "streampool", .open = pool_open, POOL_CALLS};
 const struct sp_allocator sp_allocator_promised = {.name = "promised",
-                                                   .title = "streampool, promised",
+                                                   .title = "StreamPromises",
                                                    .suits = promised_suits,
                                                    .open = promised_open,
                                                    POOL_CALLS};

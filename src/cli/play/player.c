@@ -32,6 +32,8 @@ static uint64_t pointer_of(struct sp_player *player, uint32_t block) {
     return pointer;
 }
 
+// To be called before the free: once it is made, others may count the memory as theirs, and then it
+// would be alive twice.
 static void release_block(struct sp_player *player, uint32_t block) {
     atomic_store(&player->pointers[block], no_pointer);
     atomic_fetch_sub(&player->live_bytes, player->play.trace->blocks[block].size);
@@ -98,14 +100,14 @@ static void play_free(struct sp_part *part, size_t i) {
         sp_player_plan_finish_use(part, i);
     else
         sp_player_plan_take_over(part, i, pointer);
+    if (!null)
+        release_block(player, operation->block);
 
     struct sp_moment begin = sp_meter_begin(&player->meter);
     int status = call_free(player, operation, pointer, size);
     note(part, &part->frees, sp_meter_end(&player->meter, &begin));
 
     sp_part_check(part, i, "free", status);
-    if (!null)
-        release_block(player, operation->block);
 }
 
 static void free_untimed(struct sp_part *part, uint32_t block, size_t i) {
@@ -113,9 +115,9 @@ static void free_untimed(struct sp_part *part, uint32_t block, size_t i) {
     const struct sp_trace_block *freed = &player->play.trace->blocks[block];
     CUstream stream = player->streams[freed->stream];
     uint64_t pointer = atomic_load(&player->pointers[block]);
+    release_block(player, block);
     sp_part_check(part, i, "free",
                   player->play.allocator->free(player->play.stage, pointer, freed->size, stream));
-    release_block(player, block);
 }
 
 // The program that was recorded never got this memory; if we do, we give it back at once.
@@ -243,10 +245,10 @@ static void free_left(struct sp_player *player, uint32_t block) {
         return;
     }
     uint64_t pointer = atomic_load(&player->pointers[block]);
+    release_block(player, block);
     sp_part_check(
         player->parts, last, "free",
         play->allocator->free_unordered(play->stage, pointer, play->trace->blocks[block].size));
-    release_block(player, block);
 }
 
 static void free_what_is_alive(struct sp_player *player) {
@@ -323,6 +325,7 @@ bool sp_player_run(struct sp_player *player, unsigned pass, struct sp_result *re
     *result = (struct sp_result){
         .trace = play_of->trace->name,
         .allocator = play_of->allocator->name,
+        .variant = play_of->variant,
         .device = play_of->stage->device->name,
         .start = play_of->start,
         .held_bytes = play_of->held_bytes,
@@ -340,6 +343,7 @@ bool sp_player_run(struct sp_player *player, unsigned pass, struct sp_result *re
     if (!played)
         return false;
     result->end_to_end_ns = sp_meter_now(&player->meter) - player->begin;
+    result->reserved_peak_bytes = player->live_peak_bytes;
     bool known = play_of->allocator->reserved_peak(play_of->stage, &result->reserved_peak_bytes) &&
                  play_of->allocator->statistics(play_of->stage, &result->statistics);
     sp_sample_end_pass(player, result);

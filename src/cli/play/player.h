@@ -32,6 +32,7 @@ enum sp_parts { SP_ONE_PART, SP_PART_FOR_EACH_THREAD };
 struct sp_result {
     const char *trace;
     const char *allocator;
+    unsigned variant; // of the allocator, by which several of one name are told apart
     const char *device;
     const struct sp_origin *origin; // the player leaves it null
     unsigned start;                 // from 1
@@ -67,6 +68,7 @@ struct sp_play {
     const struct sp_plan *plan;
     const struct sp_work *work; // null: the plan has no work
     enum sp_parts parts;
+    unsigned variant;
     unsigned start;
     uint64_t held_bytes; // of a block on the first stream, held while the player is open; 0: none
     bool held_by_other;  // another player of the stage holds it

@@ -25,7 +25,10 @@ static bool hold(struct sp_player *player) {
                              play->held_bytes, play->allocator->error_name(status));
     }
     play->allocator->at_peak(stage);
-    return play->allocator->reserved_peak(stage, &stage->held_reserved_bytes);
+    uint64_t reserved = play->held_bytes;
+    bool known = play->allocator->reserved_peak(stage, &reserved);
+    stage->held_reserved_bytes = reserved;
+    return known;
 }
 
 static void let_go(struct sp_player *player) {

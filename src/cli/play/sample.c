@@ -31,7 +31,6 @@ void sp_sample_end_pass(const struct sp_player *player, const struct sp_result *
     const struct sp_play *play = &player->play;
     const struct sp_trace *trace = play->trace;
     if (play->series && trace->operation_count > 0 &&
-        play->series->lines[SP_FIGURE_RESERVED].kind != SP_LINE_WHOLE)
-        sp_series_add_point(play->series, trace->live_peak_operation, SP_FIGURE_RESERVED,
-                            result->reserved_peak_bytes);
+        !play->series->lines[SP_FIGURE_RESERVED].is_whole)
+        sp_series_add_peak(play->series, SP_FIGURE_RESERVED, result->reserved_peak_bytes);
 }

@@ -31,7 +31,7 @@ bool sp_turns_run(struct sp_turns *turns, unsigned pass, struct sp_result *resul
     for (size_t i = 0; i < turns->count; i++) {
         struct sp_player *player = &turns->players[i];
         turns->trace = i;
-        sp_progress_label(player->play.progress, player->play.trace->name);
+        sp_progress_next(player->play.progress, player->play.trace->name);
         if (!sp_player_run(player, pass, &results[i]))
             return false;
     }

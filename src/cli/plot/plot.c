@@ -2,291 +2,196 @@
 
 #include "cli/program/quantity.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
+#include <stdarg.h>
 #include <string.h>
 
-static const char *const names[] = {
-#define NAME(figure, text) text,
-    SP_FIGURES(NAME)
-#undef NAME
+enum { LINE = 18 };
+
+// -------------------------------------------------------------------------------------------- axes
+
+static const struct {
+    double base; // from name to name
+    const char *names[8];
+} units[] = {
+    [SP_AXIS_PLAIN] = {INFINITY, {""}},
+    [SP_AXIS_COUNT] = {1000, {"", "k", "M", "G", "T", "P", "E", "Z"}},
+    [SP_AXIS_BYTES] = {1024, {" B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB", " ZiB"}},
+    [SP_AXIS_TIME] = {1000, {" ns", " µs", " ms", " s", " ks", " Ms", " Gs", " Ts"}},
 };
 
-// ------------------------------------------------------------------------------------------- ticks
-
-enum { OPERATIONS_TICKS_MAX = 8, PIXELS_OF_TICK = 28 };
-
-// A power of two, or one and a half of it. What is beyond 2^60 bytes is no memory of a device.
-static uint64_t bytes_step(uint64_t peak, double height) {
-    uint64_t ticks = (uint64_t)(height / PIXELS_OF_TICK), step = 256;
-    while (step * ticks < peak && step * 3 / 2 * ticks < peak && step < (uint64_t)1 << 60)
-        step *= 2;
-    return step * ticks < peak ? step * 3 / 2 : step;
+// Returns what the largest name that the value has is worth, and its index.
+static double unit_of(enum sp_axis_unit unit, double value, size_t *index) {
+    double worth = 1;
+    for (*index = 0; value >= worth * units[unit].base && *index < 7; ++*index)
+        worth *= units[unit].base;
+    return worth;
 }
 
-uint64_t sp_plot_top(uint64_t peak, double height) {
-    uint64_t step = bytes_step(peak, height);
-    uint64_t ticks = peak / step + (peak % step != 0);
-    return step * (ticks > 0 ? ticks : 1);
+struct sp_axis sp_axis_linear(enum sp_axis_unit unit, double most, double ticks,
+                              const char *title) {
+    size_t index;
+    double worth = unit_of(unit, most, &index), least = most / worth / fmax(1, floor(ticks));
+    double power = least > 0 ? pow(10, floor(log10(least))) : 1;
+    double factor = least <= power ? 1 : least <= 2 * power ? 2 : least <= 5 * power ? 5 : 10;
+    double step = factor * power * worth;
+    if (step < 1 && unit != SP_AXIS_PLAIN)
+        step = 1;
+    double top = ceil(most / step * (1 - 1e-9)) * step;
+    return (struct sp_axis){unit, 0, top > 0 ? top : step, step, title};
 }
 
-// In the unit of the whole axis, so that ticks can be compared at a glance.
-static void tick_text(uint64_t bytes, uint64_t top, char text[SP_QUANTITY_TEXT]) {
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    size_t unit = 0;
-    double value = (double)bytes;
-    for (uint64_t rest = top; rest >= 1024; rest /= 1024) {
-        value /= 1024;
-        unit++;
-    }
-    if (bytes == 0)
-        snprintf(text, SP_QUANTITY_TEXT, "0");
-    else
-        snprintf(text, SP_QUANTITY_TEXT, "%g %s", value, units[unit]);
+struct sp_axis sp_axis_logarithmic(enum sp_axis_unit unit, double least, double most,
+                                   double multiple, const char *title) {
+    return (struct sp_axis){unit, least, most > least ? most : least * multiple, multiple, title};
 }
 
-// 1, 2 or 5, with zeros behind it.
-static size_t operations_step(size_t all) {
-    static const unsigned factors[] = {1, 2, 5};
-    for (size_t power = 1;; power *= 10)
-        for (size_t i = 0; i < sizeof factors / sizeof factors[0]; i++)
-            if (all / (power * factors[i]) < OPERATIONS_TICKS_MAX)
-                return power * factors[i];
+struct sp_axis sp_axis_decades(enum sp_axis_unit unit, double least, double most,
+                               const char *title) {
+    return sp_axis_logarithmic(unit, pow(10, floor(log10(least))), pow(10, ceil(log10(most))), 10,
+                               title);
 }
 
-// "1,234,567"
-static void count_text(size_t count, char text[SP_QUANTITY_TEXT]) {
-    char digits[SP_QUANTITY_TEXT];
-    size_t length = (size_t)snprintf(digits, sizeof digits, "%zu", count), at = 0;
-    for (size_t i = 0; i < length; i++) {
-        if (i > 0 && (length - i) % 3 == 0)
-            text[at++] = ',';
-        text[at++] = digits[i];
-    }
-    text[at] = '\0';
+static double share_of(const struct sp_axis *axis, double value) {
+    return axis->least > 0 ? log(value / axis->least) / log(axis->most / axis->least)
+                           : value / axis->most;
 }
 
-// ----------------------------------------------------------------------------------------- the
-// axes
-
-static double bottom_of(const struct sp_box *box) {
-    return box->top + box->height;
+static double next_tick(const struct sp_axis *axis, double tick) {
+    return axis->least > 0 ? tick * axis->step : tick + axis->step;
 }
 
-static double right_of(const struct sp_box *box) {
-    return box->left + box->width;
+static bool is_tick(const struct sp_axis *axis, double tick) {
+    return tick <= axis->most * (1 + 1e-9);
 }
 
-static void draw_bytes_axis(struct sp_svg *svg, const struct sp_panel *panel) {
-    const struct sp_box *box = &panel->box;
-    uint64_t step = bytes_step(panel->top, box->height), bytes = 0;
-    for (uint64_t tick = 0; tick <= panel->top / step; tick++, bytes += step) {
+// All ticks of a linear axis have one unit, so that they can be compared at a glance.
+static void tick_text(const struct sp_axis *axis, double tick, char text[SP_QUANTITY_TEXT]) {
+    size_t index;
+    double worth = unit_of(axis->unit, axis->least > 0 ? tick : axis->most, &index);
+    snprintf(text, SP_QUANTITY_TEXT, "%.6g%s", tick / worth,
+             tick > 0 ? units[axis->unit].names[index] : "");
+}
+
+double sp_plot_x(const struct sp_plot *plot, double value) {
+    return plot->box.left + plot->box.width * share_of(&plot->across, value);
+}
+
+double sp_plot_y(const struct sp_plot *plot, double value) {
+    return plot->box.top + plot->box.height * (1 - share_of(&plot->up, value));
+}
+
+// A grid line and a text for each tick, and the title above them.
+static void draw_up(struct sp_plot *plot) {
+    const struct sp_axis *axis = &plot->up;
+    double left = plot->box.left, right = left + plot->box.width;
+    for (double tick = axis->least; is_tick(axis, tick); tick = next_tick(axis, tick)) {
         char text[SP_QUANTITY_TEXT];
-        double y = bottom_of(box) - box->height * ((double)bytes / (double)panel->top);
-        sp_svg_line(svg, tick == 0 ? "frame" : "grid", box->left, y, right_of(box), y);
-        tick_text(bytes, panel->top, text);
-        sp_svg_text(svg, "small right", box->left - 6, y + 4, "%s", text);
+        double y = sp_plot_y(plot, tick);
+        tick_text(axis, tick, text);
+        sp_svg_line(&plot->svg, tick == axis->least ? "frame" : "grid", left, y, right, y);
+        sp_svg_text(&plot->svg, "small right", left - 6, y + 4, text);
     }
-    sp_svg_line(svg, "frame", box->left, box->top, box->left, bottom_of(box));
+    sp_svg_line(&plot->svg, "frame", left, plot->box.top, left, sp_plot_y(plot, axis->least));
+    if (axis->title)
+        sp_svg_text(&plot->svg, "small", left, plot->box.top - 10, axis->title);
 }
 
-static size_t operations_of(const struct sp_series *series) {
-    return series->operations * series->passes;
-}
-
-static double x_of(const struct sp_panel *panel, size_t operation) {
-    size_t all = operations_of(panel->series);
-    double share = all > 0 ? (double)operation / (double)all : 0;
-    return panel->box.left + panel->box.width * share;
-}
-
-void sp_plot_operations_axis(struct sp_svg *svg, const struct sp_panel *panel) {
-    double y = bottom_of(&panel->box);
-    size_t all = operations_of(panel->series), step = operations_step(all);
-    for (size_t operation = 0; operation <= all; operation += step) {
+// A dash and a text for each tick, and the title below them.
+static void draw_across(struct sp_plot *plot) {
+    const struct sp_axis *axis = &plot->across;
+    double y = sp_plot_y(plot, plot->up.least);
+    for (double tick = axis->least; axis->unit != SP_AXIS_PLAIN && is_tick(axis, tick);
+         tick = next_tick(axis, tick)) {
         char text[SP_QUANTITY_TEXT];
-        double x = x_of(panel, operation);
-        count_text(operation, text);
-        sp_svg_line(svg, "frame", x, y, x, y + 4);
-        sp_svg_text(svg, "small middle", x, y + 16, "%s", text);
+        double x = sp_plot_x(plot, tick);
+        tick_text(axis, tick, text);
+        sp_svg_line(&plot->svg, "frame", x, y, x, y + 4);
+        sp_svg_text(&plot->svg, "small middle", x, y + 16, text);
     }
-    sp_svg_text(svg, "small middle", panel->box.left + panel->box.width / 2, y + 31,
-                panel->series->passes > 1 ? "operation, pass after pass" : "operation");
+    if (axis->title)
+        sp_svg_text(&plot->svg, "small middle", plot->box.left + plot->box.width / 2, y + 32,
+                    axis->title);
 }
 
-// With very many there would be nothing but these lines.
-void sp_plot_passes(struct sp_svg *svg, const struct sp_panel *panel) {
-    enum { PASSES_SHOWN = 50 };
-    const struct sp_series *series = panel->series;
-    for (unsigned pass = 2; pass <= series->passes && series->passes <= PASSES_SHOWN; pass++) {
-        double x = x_of(panel, series->operations * (pass - 1));
-        sp_svg_line(svg, "pass", x, panel->box.top, x, bottom_of(&panel->box));
-        if (series->passes <= PASSES_SHOWN / 5)
-            sp_svg_text(svg, "small", x + 4, panel->box.top + 11, "pass %u", pass);
-    }
+// ------------------------------------------------------------------------------ from top to bottom
+
+bool sp_plot_begin(struct sp_plot *plot, const char *path, double width, const char *title,
+                   const char *second) {
+    *plot = (struct sp_plot){.path = path, .width = width, .x = SP_PLOT_LEFT, .y = 74};
+    if (!sp_svg_begin(&plot->svg, path))
+        return false;
+    sp_svg_text(&plot->svg, "title", 20, 30, title);
+    sp_svg_text(&plot->svg, "small", 20, 48, second);
+    return true;
 }
 
-// ---------------------------------------------------------------------------------------- the
-// lines
-
-enum edge { EDGE_ZERO, EDGE_LEAST, EDGE_MOST };
-
-static long tenths_of_x(const struct sp_panel *panel, size_t column) {
-    double share = (double)column / (double)panel->series->columns;
-    return lround(10 * (panel->box.left + panel->box.width * share));
+bool sp_plot_end(struct sp_plot *plot) {
+    return sp_svg_end(&plot->svg, plot->path, SP_PLOT_LEFT + plot->width + 40, plot->y);
 }
 
-static long tenths_of_y(const struct sp_panel *panel, const struct sp_band *band, enum edge edge) {
-    uint64_t bytes = edge == EDGE_ZERO ? 0 : edge == EDGE_LEAST ? band->least : band->most;
-    double share = (double)bytes / (double)panel->top;
-    return lround(10 * (bottom_of(&panel->box) - panel->box.height * share));
+void sp_plot_text(struct sp_plot *plot, const char *class, const char *text) {
+    sp_svg_text(&plot->svg, class, 20, plot->y, text);
+    plot->y += LINE;
 }
 
-// Goes along the upper edge of columns and back along the lower one.
-static void draw_run(struct sp_svg *svg, const struct sp_panel *panel, const struct sp_line *line,
-                     const char *class, enum edge lower, enum edge upper, size_t begin,
-                     size_t end) {
-    struct sp_svg_path path;
-    sp_svg_begin_path(svg, class, &path, tenths_of_x(panel, begin),
-                      tenths_of_y(panel, &line->bands[begin], upper));
-    for (size_t column = begin; column < end; column++) {
-        long y = tenths_of_y(panel, &line->bands[column], upper);
-        if (y != path.y)
-            sp_svg_step(svg, &path, tenths_of_x(panel, column), y);
-    }
-    sp_svg_step(svg, &path, tenths_of_x(panel, end), path.y);
-    for (size_t column = end; column-- > begin;) {
-        long y = tenths_of_y(panel, &line->bands[column], lower);
-        if (y != path.y)
-            sp_svg_step(svg, &path, tenths_of_x(panel, column + 1), y);
-    }
-    sp_svg_step(svg, &path, tenths_of_x(panel, begin), path.y);
-    sp_svg_end_path(svg);
-}
-
-static void draw_band(struct sp_svg *svg, const struct sp_panel *panel, const struct sp_line *line,
-                      const char *class, enum edge lower, enum edge upper) {
-    size_t columns = panel->series->columns, begin = 0;
-    while (begin < columns) {
-        size_t end = begin;
-        while (end < columns && !sp_series_is_empty(&line->bands[end]))
-            end++;
-        if (end > begin)
-            draw_run(svg, panel, line, class, lower, upper, begin, end);
-        begin = end + 1;
-    }
-}
-
-static void draw_points(struct sp_svg *svg, const struct sp_panel *panel,
-                        const struct sp_line *line, const char *class) {
-    for (size_t column = 0; column < panel->series->columns; column++) {
-        const struct sp_band *band = &line->bands[column];
-        double x = (double)tenths_of_x(panel, column) / 10;
-        if (sp_series_is_empty(band))
-            continue;
-        sp_svg_circle(svg, class, x, (double)tenths_of_y(panel, band, EDGE_MOST) / 10, 3.5);
-        if (band->least < band->most)
-            sp_svg_circle(svg, class, x, (double)tenths_of_y(panel, band, EDGE_LEAST) / 10, 3.5);
-    }
-}
-
-static bool is_area(enum sp_figure figure) {
-    return figure == SP_FIGURE_LIVE || figure == SP_FIGURE_PENDING;
-}
-
-// An area is full up to the least of a column, and lighter from there to the most.
-static void draw_line(struct sp_svg *svg, const struct sp_panel *panel, enum sp_figure figure) {
-    const struct sp_line *line = &panel->series->lines[figure];
-    char class[32];
-    if (line->kind == SP_LINE_POINTS) {
-        draw_points(svg, panel, line, names[figure]);
-    } else if (is_area(figure)) {
-        snprintf(class, sizeof class, "%s sometimes", names[figure]);
-        draw_band(svg, panel, line, names[figure], EDGE_ZERO, EDGE_LEAST);
-        draw_band(svg, panel, line, class, EDGE_LEAST, EDGE_MOST);
-    } else {
-        snprintf(class, sizeof class, "%s band", names[figure]);
-        draw_band(svg, panel, line, class, EDGE_LEAST, EDGE_MOST);
-    }
-}
-
-static void draw_lines(struct sp_svg *svg, const struct sp_panel *panel) {
-    for (enum sp_figure figure = panel->first; figure <= panel->last; figure++) {
-        const struct sp_line *line = &panel->series->lines[figure];
-        char peak[SP_QUANTITY_TEXT], text[SP_QUANTITY_TEXT];
-        if (line->kind == SP_LINE_UNKNOWN)
-            continue;
-        snprintf(peak, sizeof peak, "%" PRIu64, line->peak);
-        sp_svg_begin_group(svg, "line",
-                           (const char *const[][2]){
-                               {"figure", names[figure]}, {"peak-bytes", peak}, {NULL, NULL}});
-        sp_svg_title(svg, "%s: at most %s (%s bytes)", names[figure],
-                     sp_bytes_text(line->peak, text), peak);
-        draw_line(svg, panel, figure);
-        sp_svg_end_group(svg);
-    }
-}
-
-// ---------------------------------------------------------------------------------------- the
-// legend
-
-void sp_plot_panel(struct sp_svg *svg, const struct sp_panel *panel) {
-    char top[32], bottom[32], height[32];
-    snprintf(top, sizeof top, "%" PRIu64, panel->top);
-    snprintf(bottom, sizeof bottom, "%.0f", bottom_of(&panel->box));
-    snprintf(height, sizeof height, "%.0f", panel->box.height);
-    sp_svg_begin_group(
-        svg, "lines",
-        (const char *const[][2]){
-            {"top-bytes", top}, {"bottom", bottom}, {"height", height}, {NULL, NULL}});
-    draw_bytes_axis(svg, panel);
-    draw_lines(svg, panel);
-    sp_svg_end_group(svg);
-}
-
-void sp_plot_swatch(struct sp_svg *svg, enum sp_figure figure, double x, double y) {
-    char class[32];
-    snprintf(class, sizeof class, "%s band", names[figure]);
-    if (is_area(figure))
-        sp_svg_box(svg, names[figure], &(struct sp_box){x, y - 9, 20, 10});
+// The middle of the place in front of an item is here.
+static void draw_piece(struct sp_plot *plot, const char *what, size_t colour, double x, double y) {
+    if (strcmp(what, "mark") == 0)
+        sp_plot_mark(plot, colour, x, y);
+    else if (strcmp(what, "area") == 0 || strcmp(what, "bar") == 0)
+        sp_svg_box(&plot->svg, sp_class(what, colour).text,
+                   &(struct sp_box){x - 10, y - 5, 20, 10});
     else
-        sp_svg_line(svg, class, x, y - 4, x + 20, y - 4);
+        sp_svg_line(&plot->svg, sp_class(what, colour).text, x - 10, y, x + 10, y);
 }
 
-static void write_known(struct sp_svg *svg, const struct sp_line *line, enum sp_figure figure,
-                        double x, double y) {
-    char text[SP_QUANTITY_TEXT];
-    bool points = line->kind == SP_LINE_POINTS;
-    if (points)
-        sp_svg_circle(svg, names[figure], x + 10, y - 4, 3.5);
-    else
-        sp_plot_swatch(svg, figure, x, y);
-    sp_svg_text(svg, "legend", x + 26, y, "%s %s%s", names[figure], sp_bytes_text(line->peak, text),
-                points ? " when most was live" : "");
-}
-
-void sp_plot_legend(struct sp_svg *svg, const struct sp_series *series, double x, double y) {
-    enum { ITEM_WIDTH = 158, POINTS_WIDTH = 280 };
-    for (enum sp_figure figure = 0; figure < SP_FIGURE_COUNT; figure++) {
-        const struct sp_line *line = &series->lines[figure];
-        if (line->kind == SP_LINE_UNKNOWN)
-            sp_svg_text(svg, "small", x, y, "%s: not known", names[figure]);
-        else
-            write_known(svg, line, figure, x, y);
-        x += line->kind == SP_LINE_POINTS ? POINTS_WIDTH : ITEM_WIDTH;
+void sp_plot_legend(struct sp_plot *plot, const char *what, size_t colour, const char *format,
+                    ...) {
+    enum { PLACE = 26, CHARACTER = 7, GAP = 18 };
+    char text[160];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    double width = PLACE + CHARACTER * (double)strlen(text);
+    if (plot->x > SP_PLOT_LEFT && plot->x + width > SP_PLOT_LEFT + plot->width) {
+        plot->x = SP_PLOT_LEFT;
+        plot->y += LINE;
     }
+    draw_piece(plot, what, colour, plot->x + 10, plot->y - 4);
+    sp_svg_text(&plot->svg, "legend", plot->x + PLACE, plot->y, text);
+    plot->x += width + GAP;
 }
 
-// Cuts between characters of UTF-8: a byte 10xxxxxx continues one.
-const char *sp_plot_name(const char *name, char text[SP_PLOT_NAME]) {
-    static const char dots[] = "…";
-    size_t length = strlen(name);
-    bool whole = length < SP_PLOT_NAME;
-    if (!whole)
-        length = SP_PLOT_NAME - sizeof dots;
-    while (!whole && length > 0 && ((unsigned char)name[length] & 0xc0) == 0x80)
-        length--;
-    snprintf(text, SP_PLOT_NAME, "%.*s%s", (int)length, name, whole ? "" : dots);
-    return text;
+void sp_plot_panel(struct sp_plot *plot, double height, const struct sp_axis *across,
+                   const struct sp_axis *up) {
+    char top[SP_QUANTITY_TEXT], bottom[SP_QUANTITY_TEXT], pixels[SP_QUANTITY_TEXT];
+    double begin = plot->y + (up->title ? 2 : 1) * LINE;
+    plot->box = (struct sp_box){SP_PLOT_LEFT, begin, plot->width, height};
+    plot->across = *across;
+    plot->up = *up;
+    snprintf(top, sizeof top, "%.0f", up->most);
+    snprintf(bottom, sizeof bottom, "%.0f", begin + height);
+    snprintf(pixels, sizeof pixels, "%.0f", height);
+    sp_svg_begin_group(&plot->svg, NULL, "top", top, "bottom", bottom, "height", pixels,
+                       SP_SVG_END);
+    draw_up(plot);
+    draw_across(plot);
+    plot->x = SP_PLOT_LEFT;
+    plot->y = begin + height + (across->title ? 4 : 3) * LINE;
+}
+
+// A triangle, a square, a diamond, and a triangle that stands on its tip.
+void sp_plot_mark(struct sp_plot *plot, size_t colour, double x, double y) {
+    static const double corners[][5][2] = {
+        {{-4, 3}, {4, 3}, {0, -4}, {-4, 3}, {-4, 3}},
+        {{-3, -3}, {3, -3}, {3, 3}, {-3, 3}, {-3, -3}},
+        {{-4, 0}, {0, -4}, {4, 0}, {0, 4}, {-4, 0}},
+        {{-4, -3}, {4, -3}, {0, 4}, {-4, -3}, {-4, -3}},
+    };
+    sp_svg_begin_path(&plot->svg, sp_class("mark", colour).text);
+    for (size_t i = 0; i < 5; i++)
+        sp_svg_go(&plot->svg, x + corners[colour % 4][i][0], y + corners[colour % 4][i][1]);
+    sp_svg_end_path(&plot->svg);
 }

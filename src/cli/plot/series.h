@@ -1,4 +1,5 @@
-// A series keeps the figures of a replay over its trace, thinned out to the columns of a plot.
+// A series keeps the figures of a replay over its trace, thinned out to the columns of a plot, and
+// draws them.
 //
 // A column has the least and the most of each figure at the operations that fall into it, so peaks
 // stay however many operations there are. Passes follow each other; starts lie over each other.
@@ -7,21 +8,18 @@
 #define STREAMPOOL_CLI_SERIES_H
 
 #include "cli/plot/figures.h"
+#include "cli/plot/plot.h"
 
 #include <pthread.h>
-#include <stddef.h>
 
 enum { SP_SERIES_COLUMNS = 720 };
-
-// A figure is not known, at single operations, or at every one.
-enum sp_line_kind { SP_LINE_UNKNOWN, SP_LINE_POINTS, SP_LINE_WHOLE };
 
 struct sp_band {
     uint64_t least, most; // least > most: nothing was seen
 };
 
 struct sp_line {
-    enum sp_line_kind kind;
+    bool is_whole; // it is known at every operation; else by its peak, if that isn't 0
     uint64_t peak;
     uint64_t high; // of the pass: what has been noted of sp_reading.high
     struct sp_band bands[SP_SERIES_COLUMNS];
@@ -36,8 +34,8 @@ struct sp_series {
     struct sp_line lines[SP_FIGURE_COUNT];
 };
 
-// Makes an empty series for a trace of so many operations, with that many columns at most.
-void sp_series_open(struct sp_series *series, size_t operations, unsigned passes, size_t columns);
+// Makes an empty series for a trace of so many operations.
+void sp_series_open(struct sp_series *series, size_t operations, unsigned passes);
 void sp_series_close(struct sp_series *series);
 
 // Begins a pass, from 1. A start begins with pass 1 again.
@@ -46,15 +44,17 @@ void sp_series_begin_pass(struct sp_series *series, unsigned pass);
 // Adds the figures that are known behind an operation of the pass.
 void sp_series_add(struct sp_series *series, size_t operation, const struct sp_figures *figures);
 
-// Adds a figure that is known at this operation alone.
-void sp_series_add_point(struct sp_series *series, size_t operation, enum sp_figure figure,
-                         uint64_t bytes);
+// Adds the peak of a figure of which no more is known.
+void sp_series_add_peak(struct sp_series *series, enum sp_figure figure, uint64_t bytes);
 
-static inline bool sp_series_is_empty(const struct sp_band *band) {
-    return band->least > band->most;
-}
+// Begins a panel over the operations of all passes, for bytes of which there are so many at most.
+void sp_series_panel(struct sp_plot *plot, const struct sp_series *series, double height,
+                     uint64_t peak);
 
-// Returns the most of the figures from one to another.
-uint64_t sp_series_peak(const struct sp_series *series, enum sp_figure first, enum sp_figure last);
+// Draws a figure that is whole. What is live or pending is an area, which is full up to the least
+// of a column and lighter from there to the most; the others are lines, which are thick where the
+// least and the most differ.
+void sp_series_draw(struct sp_plot *plot, const struct sp_series *series, enum sp_figure figure,
+                    size_t colour);
 
 #endif

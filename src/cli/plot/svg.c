@@ -4,226 +4,158 @@
 #include "cli/program/output.h"
 #include "cli/program/utf8.h"
 
+#include <math.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-// The colours are of Okabe and Ito's palette, which also who doesn't see all colours can tell
-// apart; and one of each two figures in a panel is an area, the other a line.
+// The colours c0 to c7 are of Okabe and Ito's palette, which also who doesn't see all colours can
+// tell apart. A class beside the colour says what is drawn in it.
 static const char style[] =
-    "text{font:12px system-ui,'Segoe UI',Helvetica,Arial,sans-serif;fill:#222}\n"
-    ".small{font-size:11px;fill:#555}\n"
-    ".title{font-size:17px;font-weight:bold}\n"
-    ".heading{font-size:14px;font-weight:bold}\n"
-    ".right{text-anchor:end}\n"
-    ".middle{text-anchor:middle}\n"
-    ".paper{fill:#fff}\n"
-    ".grid{stroke:#ddd}\n"
-    ".frame{stroke:#888}\n"
-    ".pass{stroke:#888;stroke-dasharray:2 3}\n"
-    ".live{fill:#56b4e9;stroke:none}\n"
-    ".sometimes{fill-opacity:.45}\n"
-    ".reserved{fill:#d55e00;stroke:#d55e00;stroke-width:1.6}\n"
-    ".pending{fill:#cc9a00;stroke:none}\n"
-    ".pinned{fill:#7a2b66;stroke:#7a2b66;stroke-width:1.4}\n"
-    ".band{fill-opacity:.3;stroke-linejoin:round}\n"
-    ".on{fill:#222}\n"
-    ".off{fill:none;stroke:#999}\n"
-    ".bar{fill:#0072b2}\n"
-    ".series{stroke-width:1.6}\n"
-    ".first{fill:#0072b2;stroke:#0072b2}\n"
-    ".second{fill:#d55e00;stroke:#d55e00}\n"
-    ".third{fill:#009e73;stroke:#009e73}\n"
-    ".fourth{fill:#c25e9b;stroke:#c25e9b}\n"
-    ".fifth{fill:#b38600;stroke:#b38600}\n"
-    ".sixth{fill:#777;stroke:#777}\n"
+    "text{font:12px system-ui,'Segoe UI',Helvetica,Arial,sans-serif;fill:#222}"
+    ".small{font-size:11px;fill:#555}.title{font-size:17px;font-weight:bold}"
+    ".heading{font-size:14px;font-weight:bold}.right{text-anchor:end}.middle{text-anchor:middle}\n"
+    ".paper{fill:#fff}.grid{stroke:#ddd}.frame{stroke:#888}.pass{stroke:#888;stroke-dasharray:2 3}"
+    ".whisker{stroke:#222;stroke-width:1.2}\n"
+    ".area,.bar{fill:currentColor}.sometimes{fill:currentColor;fill-opacity:.5}"
+    ".band{fill:currentColor;fill-opacity:.3;stroke:currentColor;stroke-width:1.6}"
+    ".line,.dashed{fill:none;stroke:currentColor;stroke-width:1.6;stroke-linejoin:round}"
+    ".dashed{stroke-dasharray:7 4}.mark{fill:currentColor;stroke:#fff;stroke-width:.7}\n"
+    ".c100{color:#a6b5c0}.c101{color:#e0bd6c}.c102{color:#7a2b66}"
+    ".c0{color:#0072b2}.c1{color:#d55e00}.c2{color:#009e73}.c3{color:#b0508a}"
+    ".c4{color:#a67c00}.c5{color:#56b4e9}.c6{color:#777}.c7{color:#5b3fa8}\n"
     "@media (prefers-color-scheme:dark){\n"
-    "text,.on{fill:#e4e4e4}\n"
-    ".small{fill:#aaa}\n"
-    ".paper{fill:#181818}\n"
-    ".grid{stroke:#383838}\n"
-    ".live{fill:#3a8fc4}\n"
-    ".reserved{fill:#f0803c;stroke:#f0803c}\n"
-    ".pending{fill:#e6ac00}\n"
-    ".pinned{fill:#f0a8dc;stroke:#f0a8dc}\n"
-    ".bar{fill:#4a9fd8}\n"
-    "}\n";
+    "text{fill:#e4e4e4}.small{fill:#aaa}.whisker{stroke:#e4e4e4}"
+    ".paper{fill:#181818}.grid{stroke:#383838}.mark{stroke:#181818}"
+    ".c100{color:#4f5e69}.c101{color:#8a6d1f}.c102{color:#f0a8dc}"
+    ".c0{color:#4ba3e3}.c1{color:#f0803c}.c2{color:#2fc298}.c3{color:#e48cc0}"
+    ".c4{color:#dcb02c}.c5{color:#a5d8f7}.c6{color:#aaa}.c7{color:#a994ea}\n}\n";
+
+struct sp_class sp_class(const char *what, size_t colour) {
+    struct sp_class class;
+    size_t index = colour < SP_COLOUR_LIVE ? colour % SP_COLOURS : colour;
+    snprintf(class.text, sizeof class.text, "%s c%zu", what, index);
+    return class;
+}
 
 // ---------------------------------------------------------------------------------------- the text
 
-// These have three bytes in UTF-8 and no place in XML.
-static bool is_noncharacter(const char *c) {
-    return c[0] == '\xef' && c[1] == '\xbf' && (c[2] == '\xbe' || c[2] == '\xbf');
-}
-
-static size_t put_character(FILE *out, const char *c) {
-    static const char replacement[] = "\xef\xbf\xbd";
-    bool noncharacter = is_noncharacter(c);
-    if (*c == '&')
-        fputs("&amp;", out);
-    else if (*c == '<')
-        fputs("&lt;", out);
-    else if (*c == '>')
-        fputs("&gt;", out);
-    else if (*c == '"')
-        fputs("&quot;", out);
-    else if ((unsigned char)*c < ' ' || noncharacter)
-        fputs(replacement, out);
-    else
-        fputc(*c, out);
-    return noncharacter ? 3 : 1;
-}
-
 static void put_text(FILE *out, const char *text) {
     char *valid = sp_utf8_of(text);
-    const char *c = valid ? valid : "";
-    while (*c)
-        c += put_character(out, c);
+    for (const char *c = valid ? valid : ""; *c; c++) {
+        // U+FFFE and U+FFFF have three bytes in UTF-8 and no place in XML.
+        bool noncharacter = c[0] == '\xef' && c[1] == '\xbf' && (c[2] & 0xfe) == 0xbe;
+        if (*c == '&' || *c == '<' || *c == '>' || *c == '"')
+            fprintf(out, "&#%d;", *c);
+        else if ((unsigned char)*c < ' ' || noncharacter)
+            fputs("\xef\xbf\xbd", out);
+        else
+            fputc(*c, out);
+        c += noncharacter ? 2 : 0;
+    }
     free(valid);
 }
 
-static void put_formatted(FILE *out, const char *format, va_list arguments) {
-    char *text;
-    if (vasprintf(&text, format, arguments) < 0)
-        return;
-    put_text(out, text);
-    free(text);
-}
-
-// In tenths, and without what follows the last digit that counts.
-static void put_tenths(FILE *out, long tenths) {
-    long size = labs(tenths);
-    fprintf(out, "%s%ld", tenths < 0 ? "-" : "", size / 10);
-    if (size % 10 != 0)
-        fprintf(out, ".%ld", size % 10);
-}
-
-static void put_attribute(FILE *out, const char *name, double value) {
-    fprintf(out, " %s=\"", name);
-    put_tenths(out, (long)(value * 10 + (value < 0 ? -0.5 : 0.5)));
-    fputc('"', out);
-}
-
-static void begin_element(FILE *out, const char *name, const char *class) {
-    fprintf(out, "<%s class=\"%s\"", name, class);
+// "%.7g" leaves out what follows the last digit that counts.
+static double tenths(double pixels) {
+    return round(pixels * 10) / 10;
 }
 
 // ------------------------------------------------------------------------------------- the picture
 
-bool sp_svg_begin(struct sp_svg *svg, double width, double height, const char *title) {
+bool sp_svg_begin(struct sp_svg *svg, const char *path) {
     *svg = (struct sp_svg){.text = NULL};
     svg->out = open_memstream(&svg->text, &svg->size);
-    if (!svg->out)
-        return false;
-    fprintf(svg->out,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
-            "viewBox=\"0 0 %.0f %.0f\" role=\"img\">\n",
-            width, height, width, height);
-    sp_svg_title(svg, "%s", title);
-    fprintf(svg->out, "<style>\n%s</style>\n", style);
-    sp_svg_box(svg, "paper", &(struct sp_box){0, 0, width, height});
-    return true;
+    return svg->out || sp_complain("out of host memory for %s", path);
 }
 
-bool sp_svg_write(struct sp_svg *svg, const char *path) {
-    fputs("</svg>", svg->out);
+// The size is known at the end, so the frame is written around what is there.
+bool sp_svg_end(struct sp_svg *svg, const char *path, double width, double height) {
+    char *picture = NULL;
     bool whole = !ferror(svg->out);
-    whole = fclose(svg->out) == 0 && whole;
+    whole = fclose(svg->out) == 0 && whole &&
+            asprintf(&picture,
+                     "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
+                     "viewBox=\"0 0 %.0f %.0f\">\n<style>\n%s</style>\n"
+                     "<rect class=\"paper\" width=\"%.0f\" height=\"%.0f\"/>\n%s</svg>",
+                     width, height, width, height, style, width, height, svg->text) >= 0;
     bool good =
-        whole ? sp_output_write(path, svg->text) : sp_complain("out of host memory for %s", path);
+        whole ? sp_output_write(path, picture) : sp_complain("out of host memory for %s", path);
+    if (whole)
+        free(picture);
     free(svg->text);
     return good;
 }
 
-void sp_svg_text(struct sp_svg *svg, const char *class, double x, double y, const char *format,
-                 ...) {
-    begin_element(svg->out, "text", class);
-    put_attribute(svg->out, "x", x);
-    put_attribute(svg->out, "y", y);
-    fputc('>', svg->out);
-    va_list arguments;
-    va_start(arguments, format);
-    put_formatted(svg->out, format, arguments);
-    va_end(arguments);
+// ------------------------------------------------------------------------------------ the elements
+
+void sp_svg_text(struct sp_svg *svg, const char *class, double x, double y, const char *text) {
+    fprintf(svg->out, "<text class=\"%s\" x=\"%.7g\" y=\"%.7g\">", class, tenths(x), tenths(y));
+    put_text(svg->out, text);
     fputs("</text>\n", svg->out);
 }
 
 void sp_svg_line(struct sp_svg *svg, const char *class, double x1, double y1, double x2,
                  double y2) {
-    begin_element(svg->out, "line", class);
-    put_attribute(svg->out, "x1", x1);
-    put_attribute(svg->out, "y1", y1);
-    put_attribute(svg->out, "x2", x2);
-    put_attribute(svg->out, "y2", y2);
-    fputs("/>\n", svg->out);
+    fprintf(svg->out, "<line class=\"%s\" x1=\"%.7g\" y1=\"%.7g\" x2=\"%.7g\" y2=\"%.7g\"/>\n",
+            class, tenths(x1), tenths(y1), tenths(x2), tenths(y2));
 }
 
 void sp_svg_box(struct sp_svg *svg, const char *class, const struct sp_box *box) {
-    begin_element(svg->out, "rect", class);
-    put_attribute(svg->out, "x", box->left);
-    put_attribute(svg->out, "y", box->top);
-    put_attribute(svg->out, "width", box->width);
-    put_attribute(svg->out, "height", box->height);
-    fputs("/>\n", svg->out);
+    fprintf(svg->out, "<rect class=\"%s\" x=\"%.7g\" y=\"%.7g\" width=\"%.7g\" height=\"%.7g\"/>\n",
+            class, tenths(box->left), tenths(box->top), tenths(box->width), tenths(box->height));
 }
 
-void sp_svg_circle(struct sp_svg *svg, const char *class, double x, double y, double radius) {
-    begin_element(svg->out, "circle", class);
-    put_attribute(svg->out, "cx", x);
-    put_attribute(svg->out, "cy", y);
-    put_attribute(svg->out, "r", radius);
-    fputs("/>\n", svg->out);
+void sp_svg_begin_path(struct sp_svg *svg, const char *class) {
+    fprintf(svg->out, "<path class=\"%s\" d=\"", class);
+    svg->is_on_path = false;
 }
 
-void sp_svg_begin_group(struct sp_svg *svg, const char *class, const char *const attributes[][2]) {
-    begin_element(svg->out, "g", class);
-    for (size_t i = 0; attributes[i][0]; i++) {
-        fprintf(svg->out, " data-%s=\"", attributes[i][0]);
-        put_text(svg->out, attributes[i][1]);
+void sp_svg_go(struct sp_svg *svg, double x, double y) {
+    x = tenths(x);
+    y = tenths(y);
+    if (!svg->is_on_path)
+        fprintf(svg->out, "M%.7g %.7g", x, y);
+    else if (x != svg->x && y != svg->y)
+        fprintf(svg->out, "l%.7g %.7g", tenths(x - svg->x), tenths(y - svg->y));
+    else if (x != svg->x)
+        fprintf(svg->out, "h%.7g", tenths(x - svg->x));
+    else if (y != svg->y)
+        fprintf(svg->out, "v%.7g", tenths(y - svg->y));
+    svg->x = x;
+    svg->y = y;
+    svg->is_on_path = true;
+}
+
+void sp_svg_step(struct sp_svg *svg, double x, double y) {
+    if (tenths(y) == svg->y)
+        return;
+    sp_svg_go(svg, x, svg->y);
+    sp_svg_go(svg, x, y);
+}
+
+void sp_svg_end_path(struct sp_svg *svg) {
+    fputs("\"/>\n", svg->out);
+}
+
+void sp_svg_begin_group(struct sp_svg *svg, const char *title, ...) {
+    va_list arguments;
+    fputs("<g", svg->out);
+    va_start(arguments, title);
+    for (const char *name; (name = va_arg(arguments, const char *));) {
+        fprintf(svg->out, " data-%s=\"", name);
+        put_text(svg->out, va_arg(arguments, const char *));
         fputc('"', svg->out);
     }
+    va_end(arguments);
     fputs(">\n", svg->out);
+    if (!title)
+        return;
+    fputs("<title>", svg->out);
+    put_text(svg->out, title);
+    fputs("</title>\n", svg->out);
 }
 
 void sp_svg_end_group(struct sp_svg *svg) {
     fputs("</g>\n", svg->out);
-}
-
-void sp_svg_title(struct sp_svg *svg, const char *format, ...) {
-    fputs("<title>", svg->out);
-    va_list arguments;
-    va_start(arguments, format);
-    put_formatted(svg->out, format, arguments);
-    va_end(arguments);
-    fputs("</title>\n", svg->out);
-}
-
-// ---------------------------------------------------------------------------------------- the path
-
-void sp_svg_begin_path(struct sp_svg *svg, const char *class, struct sp_svg_path *path, long x,
-                       long y) {
-    *path = (struct sp_svg_path){x, y};
-    begin_element(svg->out, "path", class);
-    fputs(" d=\"M", svg->out);
-    put_tenths(svg->out, x);
-    fputc(' ', svg->out);
-    put_tenths(svg->out, y);
-}
-
-static void step_by(FILE *out, char command, long tenths) {
-    if (tenths == 0)
-        return;
-    fputc(command, out);
-    put_tenths(out, tenths);
-}
-
-void sp_svg_step(struct sp_svg *svg, struct sp_svg_path *path, long x, long y) {
-    step_by(svg->out, 'h', x - path->x);
-    step_by(svg->out, 'v', y - path->y);
-    *path = (struct sp_svg_path){x, y};
-}
-
-void sp_svg_end_path(struct sp_svg *svg) {
-    fputs("z\"/>\n", svg->out);
 }

@@ -13,6 +13,7 @@
     X(replay, "replay recorded traces of allocations and measure them")                            \
     X(import, "make a trace from a snapshot of PyTorch's memory or from a log of RMM's")           \
     X(policies, "replay traces under every combination of the reuse policies and compare")         \
+    X(plot, "draw results that were written as JSON")                                              \
     X(run, "run a program so that streampool serves its calls of CUDA's pools")                    \
     X(options, "show the environment variables that the library reads")
 

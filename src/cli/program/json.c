@@ -4,7 +4,11 @@
 #include "cli/program/output.h"
 #include "cli/program/utf8.h"
 
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 // ---------------------------------------------------------------------------------------- the text
 
@@ -28,21 +32,24 @@ bool sp_json_add_flag(cJSON *object, const char *key, bool value) {
     return cJSON_AddBoolToObject(object, key, value) != NULL;
 }
 
-static bool add_object(cJSON *array, const struct sp_json_list *list, size_t index) {
+cJSON *sp_json_add_object(cJSON *array) {
     cJSON *object = cJSON_CreateObject();
-    if (!object)
-        return false;
-    if (list->fill(object, list->items, index) && cJSON_AddItemToArray(array, object))
-        return true;
+    if (!object || cJSON_AddItemToArray(array, object))
+        return object;
     cJSON_Delete(object);
-    return false;
+    return NULL;
+}
+
+static bool add_item(cJSON *array, const struct sp_json_list *list, size_t index) {
+    cJSON *object = sp_json_add_object(array);
+    return object && list->fill(object, list->items, index);
 }
 
 // Returns the list as an array; null without host memory.
 static cJSON *array_of(const struct sp_json_list *list) {
     cJSON *array = cJSON_CreateArray();
     size_t i = 0;
-    while (array && i < list->count && add_object(array, list, i))
+    while (array && i < list->count && add_item(array, list, i))
         i++;
     if (i == list->count)
         return array;
@@ -75,4 +82,33 @@ bool sp_json_write_object(const char *path, bool (*fill)(cJSON *object, const vo
         object = NULL;
     }
     return write_value(path, object);
+}
+
+// ------------------------------------------------------------------------------------ what is read
+
+// Returns the file up to its end or a null byte, which no JSON has; null when it can't be read.
+static char *read_file(const char *path) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = fopen(path, "r");
+    ssize_t length = file ? getdelim(&text, &size, '\0', file) : -1;
+    bool is_empty = length < 0 && file && feof(file);
+    if (length < 0 && !is_empty)
+        sp_complain("%s: %s", path, strerror(errno));
+    if (file)
+        fclose(file);
+    if (length >= 0)
+        return text;
+    free(text);
+    return is_empty ? strdup("") : NULL;
+}
+
+cJSON *sp_json_read(const char *path) {
+    char *text = read_file(path);
+    const char *end = text;
+    cJSON *value = text ? cJSON_ParseWithOpts(text, &end, true) : NULL;
+    if (text && !value)
+        sp_complain("%s: is no JSON: byte %td", path, end - text + 1);
+    free(text);
+    return value;
 }

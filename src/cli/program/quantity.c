@@ -1,6 +1,7 @@
 #include "cli/program/quantity.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 
 const char *sp_bytes_text(uint64_t bytes, char text[SP_QUANTITY_TEXT]) {
@@ -19,16 +20,43 @@ const char *sp_bytes_text(uint64_t bytes, char text[SP_QUANTITY_TEXT]) {
     return text;
 }
 
-// Three digits or more count: 340 ns, 1.25 µs, 12.5 µs, 125 µs.
+// Three digits or more count: 340 ns, 1.25 µs, 12.5 µs, 125 µs. Seconds go on for a day.
 const char *sp_time_text(double nanoseconds, char text[SP_QUANTITY_TEXT]) {
-    static const char *const units[] = {"ns", "µs", "ms", "s"};
+    static const struct {
+        const char *name;
+        double next; // so many of them are one of the next unit
+    } units[] = {{"ns", 1000}, {"µs", 1000}, {"ms", 1000}, {"s", 86400}, {"d", 1e9}};
     size_t unit = 0;
     double value = nanoseconds;
-    while (value >= 999.5 && unit + 1 < sizeof units / sizeof units[0]) {
-        value /= 1000;
-        unit++;
-    }
+    while (value >= units[unit].next - 0.5 && unit + 1 < sizeof units / sizeof units[0])
+        value /= units[unit++].next;
     int decimals = unit == 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
-    snprintf(text, SP_QUANTITY_TEXT, "%.*f %s", decimals, value, units[unit]);
+    snprintf(text, SP_QUANTITY_TEXT, "%.*f %s", decimals, value, units[unit].name);
+    return text;
+}
+
+static const char *ratio_text(double ratio, char text[SP_QUANTITY_TEXT]) {
+    if (ratio > 0)
+        snprintf(text, SP_QUANTITY_TEXT, ratio < 9999.5 ? "%.3f" : "%.2e", ratio);
+    else
+        snprintf(text, SP_QUANTITY_TEXT, "-"); // nothing was alive
+    return text;
+}
+
+const char *sp_quantity_text(enum sp_unit unit, double value, char text[SP_QUANTITY_TEXT]) {
+    switch (unit) {
+    case SP_UNIT_BYTES:
+        return sp_bytes_text(value < 0x1p64 ? (uint64_t)value : UINT64_MAX, text);
+    case SP_UNIT_NANOSECONDS:
+        return sp_time_text(value, text);
+    case SP_UNIT_RATIO:
+        return ratio_text(value, text);
+    case SP_UNIT_FLAG:
+        snprintf(text, SP_QUANTITY_TEXT, "%s", value > 0 ? "on" : "-");
+        return text;
+    case SP_UNIT_COUNT:
+        break;
+    }
+    snprintf(text, SP_QUANTITY_TEXT, "%.16g", value); // a median may be half of a number
     return text;
 }

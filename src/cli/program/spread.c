@@ -1,6 +1,5 @@
 #include "cli/program/spread.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 static int compare(const void *a, const void *b) {
@@ -19,16 +18,4 @@ struct sp_spread sp_spread_of(double *values, size_t count) {
         .most = values[count - 1],
         .mean = sum / (double)count,
     };
-}
-
-double sp_geometric_mean(const double *values, size_t count) {
-    double logarithms = 0;
-    size_t positive = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (values[i] <= 0)
-            continue;
-        logarithms += log(values[i]);
-        positive++;
-    }
-    return positive > 0 ? exp(logarithms / (double)positive) : 0;
 }

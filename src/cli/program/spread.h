@@ -14,8 +14,4 @@ struct sp_spread {
 // Returns the spread of the values, of which there is at least one, and sorts them.
 struct sp_spread sp_spread_of(double *values, size_t count);
 
-// Returns the geometric mean of the values above 0, which alone have one; 0 when no value is above
-// 0.
-double sp_geometric_mean(const double *values, size_t count);
-
 #endif

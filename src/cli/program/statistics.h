@@ -3,9 +3,10 @@
 #ifndef STREAMPOOL_CLI_STATISTICS_H
 #define STREAMPOOL_CLI_STATISTICS_H
 
+#include "cli/program/quantity.h"
+
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <streampool/lists.h>
 
 #define SP_STATISTIC_INDEX(name, number, text) SP_STATISTIC_##name,
@@ -23,8 +24,6 @@ struct sp_statistics {
 
 // Returns the name that the library gives a statistic.
 const char *sp_statistics_name(size_t statistic);
-
-enum sp_unit { SP_UNIT_COUNT, SP_UNIT_BYTES, SP_UNIT_NANOSECONDS };
 
 // Returns the unit of a statistic's number.
 enum sp_unit sp_statistics_unit(size_t statistic);

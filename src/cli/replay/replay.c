@@ -12,8 +12,10 @@
 
 // Traces that have a pool in common, each in its turn: with --one-pool all, else one.
 
-static size_t operations_of(const struct sp_replay *replay, const struct sp_traces *traces) {
-    return sp_traces_operations(traces) * replay->request->passes.count;
+static void skip(struct sp_replay *replay, const struct sp_traces *traces) {
+    size_t passes = replay->request->passes.count;
+    sp_progress_skip(&replay->progress, traces->count * passes,
+                     sp_traces_operations(traces) * passes);
 }
 
 // The trace with the most bytes alive at once, the first of several.
@@ -38,8 +40,10 @@ static void note_pass(struct sp_replay *replay, const struct sp_turns *turns, un
         sp_turns_round(turns, pass, results);
     for (size_t i = 0; i < turns->count; i++) {
         results[i].origin = &replay->origin;
-        if (drawn)
-            drawn->errors += results[i].errors;
+        if (!drawn)
+            continue;
+        drawn->errors += results[i].errors;
+        drawn->result = &results[i];
     }
     replay->result_count += turns->count;
 }
@@ -58,11 +62,12 @@ static bool play_passes(struct sp_replay *replay, struct sp_turns *turns,
 }
 
 static bool play_traces(struct sp_replay *replay, const struct sp_traces *traces,
-                        struct sp_stage *stage, const struct sp_allocator *allocator,
-                        unsigned start, struct sp_drawn *drawn) {
+                        struct sp_stage *stage, size_t index, unsigned start,
+                        struct sp_drawn *drawn) {
     const struct sp_replay_request *request = replay->request;
     struct sp_play play = {
-        .allocator = allocator,
+        .allocator = request->allocators.items[index],
+        .variant = (unsigned)index,
         .stage = stage,
         .plan = &request->plan,
         .work = replay->work,
@@ -101,17 +106,18 @@ static bool play_start(struct sp_replay *replay, const struct sp_traces *traces,
     replay->trace = traces->list;
     if (!allocator->open(&stage)) {
         memcpy(replay->unavailable[index], stage.reason, sizeof stage.reason);
-        sp_progress_add(&replay->progress, operations_of(replay, traces));
+        skip(replay, traces);
         return true;
     }
-    bool good = sp_settings_apply(&replay->request->settings, &stage) &&
-                play_traces(replay, traces, &stage, allocator, start, drawn);
+    bool good = sp_settings_apply(&replay->request->variants[index], &stage) &&
+                sp_settings_apply(&replay->request->settings, &stage) &&
+                play_traces(replay, traces, &stage, index, start, drawn);
     if (drawn)
-        drawn->allocator = allocator->name;
+        drawn->allocator = allocator;
     if (close_stage(allocator, &stage, good))
         return true;
     sp_progress_end(&replay->progress);
-    return sp_complain("%s, %s: %s", replay->trace->name, allocator->name, stage.reason);
+    return sp_complain("%s, %s: %s", replay->trace->name, allocator->title, stage.reason);
 }
 
 static bool suit(const struct sp_traces *traces, const struct sp_allocator *allocator) {
@@ -127,14 +133,26 @@ static bool play_allocator(struct sp_replay *replay, const struct sp_traces *tra
                            unsigned start) {
     if (suit(traces, replay->request->allocators.items[index]))
         return play_start(replay, traces, index, start);
-    sp_progress_add(&replay->progress, operations_of(replay, traces));
+    skip(replay, traces);
     return true;
+}
+
+// Plays the first allocator once without counting it: a process or a device does some things only
+// once, such as reserving address space, and those are not to count for what is played first.
+static bool warm_up(struct sp_replay *replay, const struct sp_traces *traces) {
+    struct sp_replay uncounted = *replay;
+    uncounted.plot.list = NULL;
+    bool good = play_allocator(&uncounted, traces, 0, 1);
+    replay->progress = uncounted.progress;
+    return good;
 }
 
 // The allocators take turns at each start, so that whatever drifts drifts for all.
 static bool play_starts(struct sp_replay *replay, const struct sp_traces *traces) {
     const struct sp_replay_request *request = replay->request;
     unsigned starts = sp_perturbation_starts(&request->perturbation);
+    if (request->warms_up && !warm_up(replay, traces))
+        return false;
     for (unsigned start = 1; start <= starts; start++)
         for (size_t index = 0; index < request->allocators.count; index++)
             if (!play_allocator(replay, traces, index, start))
@@ -150,7 +168,9 @@ static size_t runs_of(const struct sp_replay_request *request) {
 
 static bool play_all(struct sp_replay *replay) {
     const struct sp_replay_request *request = replay->request;
-    replay->progress = sp_progress_begin(sp_traces_operations(&replay->traces) * runs_of(request));
+    size_t runs = runs_of(request) + request->warms_up;
+    replay->progress = sp_progress_begin(replay->traces.count * runs,
+                                         sp_traces_operations(&replay->traces) * runs);
     size_t together = request->passes.one_pool ? replay->traces.count : 1;
     for (size_t first = 0; first < replay->traces.count; first += together) {
         struct sp_traces traces = {.list = &replay->traces.list[first], .count = together};
@@ -166,7 +186,7 @@ static bool play_with_work(struct sp_replay *replay) {
     if (!sp_work_open(&work, &replay->device))
         return false;
     replay->work = &work;
-    bool good = play_all(replay) && sp_replay_results_print(replay);
+    bool good = play_all(replay) && replay->request->print(replay);
     const char *problem = sp_work_problem(&work);
     replay->work = NULL;
     sp_work_close(&work);
@@ -176,10 +196,14 @@ static bool play_with_work(struct sp_replay *replay) {
 static bool open_plot(struct sp_replay *replay) {
     const struct sp_replay_request *request = replay->request;
     replay->plot = (struct sp_replay_plot){
+        .title = "streampool replay",
         .device = &replay->device,
         .starts = sp_perturbation_starts(&request->perturbation),
         .passes = request->passes.count,
         .allocator_count = request->allocators.count,
+        .growths = &replay->growths,
+        .recorded = &replay->recorded,
+        .beside = &request->beside_allocators,
     };
     return !request->plot || sp_replay_plot_open(&replay->plot, &replay->traces);
 }
@@ -200,10 +224,10 @@ static int replay_on_device(struct sp_replay *replay) {
     replay->results = calloc(replay->traces.count * runs_of(request), sizeof *replay->results);
     bool good = replay->results || sp_complain("out of host memory");
     good = good && open_plot(replay);
-    if (good && sp_plan_has_work(&request->plan))
+    if (good && (request->with_work || sp_plan_has_work(&request->plan)))
         good = play_with_work(replay);
     else
-        good = good && play_all(replay) && sp_replay_results_print(replay);
+        good = good && play_all(replay) && replay->request->print(replay);
     status = good ? status_of(replay) : EXIT_FAILURE;
     sp_replay_plot_release(&replay->plot);
     sp_growths_release(&replay->growths);
@@ -222,15 +246,19 @@ static bool add_peers(struct sp_replay_request *request) {
     return true;
 }
 
-int sp_command_replay(int argc, char **argv) {
-    struct sp_replay_request request = sp_replay_arguments(argc, argv);
-    struct sp_replay replay = {.request = &request};
+int sp_replay_run(struct sp_replay_request *request) {
+    struct sp_replay replay = {.request = request};
     int status = EXIT_FAILURE;
-    if (sp_output_ready(request.json) && sp_output_ready(request.plot) && add_peers(&request) &&
-        sp_traces_read(&replay.traces, request.paths, request.path_count) &&
-        (!request.beside || sp_recorded_read(&replay.recorded, request.beside)))
+    if (sp_output_ready(request->json) && sp_output_ready(request->plot) && add_peers(request) &&
+        sp_traces_read(&replay.traces, request->paths, request->path_count) &&
+        (!request->beside || sp_recorded_read(&replay.recorded, request->beside)))
         status = replay_on_device(&replay);
     sp_recorded_release(&replay.recorded);
     sp_traces_release(&replay.traces);
     return status;
+}
+
+int sp_command_replay(int argc, char **argv) {
+    struct sp_replay_request request = sp_replay_arguments(argc, argv);
+    return sp_replay_run(&request);
 }

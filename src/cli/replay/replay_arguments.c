@@ -12,10 +12,54 @@ enum {
     OPTION_THREADS = 256,
     OPTION_STATISTICS,
     OPTION_EXPLAIN_GROWTH,
-    OPTION_PLOT,
     OPTION_BESIDE,
-    OPTION_BESIDE_ALLOCATOR
+    OPTION_BESIDE_ALLOCATOR,
+    OPTION_PLOT,
+    OPTION_WIDE
 };
+
+// ------------------------------------------------------------------------- the traces and outputs
+
+static error_t parse_outputs(int key, char *argument, struct argp_state *state) {
+    struct sp_replay_request *request = state->input;
+    switch (key) {
+    case OPTION_WIDE:
+        request->wide = true;
+        return 0;
+    case 'j':
+        request->json = argument;
+        return 0;
+    case OPTION_PLOT:
+        request->plot = argument;
+        return 0;
+    case ARGP_KEY_ARGS:
+        request->paths = state->argv + state->next;
+        request->path_count = (size_t)(state->argc - state->next);
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "no trace is named");
+        return 0;
+    case ARGP_KEY_END:
+        sp_check_outputs(request->json, request->plot, state);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_option output_options[] = {
+    {"wide", OPTION_WIDE, NULL, 0,
+     "Print all columns, and lines as long as they are (default: 80 characters at most)", 0},
+    {"json", 'j', "FILE", 0,
+     "Write the results as JSON too; with '-', to standard output and no table", 0},
+    {"plot", OPTION_PLOT, "FILE", 0,
+     "Draw the memory in use over the trace, as SVG; with '-', to standard output and no table", 0},
+    {0},
+};
+
+const struct argp sp_replay_outputs_argp = {.options = output_options, .parser = parse_outputs};
+
+// ------------------------------------------------------------------------------------- the rest
 
 static void add_allocator(struct sp_allocator_list *allocators, const char *name, size_t length,
                           struct argp_state *state) {
@@ -82,12 +126,6 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     case OPTION_EXPLAIN_GROWTH:
         request->explain_growth = true;
         return 0;
-    case 'j':
-        request->json = argument;
-        return 0;
-    case OPTION_PLOT:
-        request->plot = argument;
-        return 0;
     case OPTION_BESIDE:
         request->beside = argument;
         return 0;
@@ -95,21 +133,14 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
         parse_allocators(&request->beside_allocators, argument, state);
         return 0;
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = &request->settings;
-        state->child_inputs[1] = &request->plan;
-        state->child_inputs[2] = &request->perturbation;
-        state->child_inputs[3] = &request->peers;
-        state->child_inputs[4] = &request->passes;
-        return 0;
-    case ARGP_KEY_ARGS:
-        request->paths = state->argv + state->next;
-        request->path_count = (size_t)(state->argc - state->next);
-        return 0;
-    case ARGP_KEY_NO_ARGS:
-        argp_error(state, "no trace is named");
+        state->child_inputs[0] = request;
+        state->child_inputs[1] = &request->settings;
+        state->child_inputs[2] = &request->plan;
+        state->child_inputs[3] = &request->perturbation;
+        state->child_inputs[4] = &request->peers;
+        state->child_inputs[5] = &request->passes;
         return 0;
     case ARGP_KEY_END:
-        sp_check_outputs(request->json, request->plot, state);
         check_one_pool(request, state);
         return 0;
     default:
@@ -126,20 +157,16 @@ static const struct argp_option options[] = {
     {"threads", OPTION_THREADS, NULL, 0, "Play each thread of a trace in a thread of its own", 0},
     {"statistics", OPTION_STATISTICS, NULL, 0, "Print all that the pool counts below the table", 0},
     {"explain-growth", OPTION_EXPLAIN_GROWTH, NULL, 0,
-     "Print a line below the table for each growth that raised the pool's peak: what was wanted, "
-     "what was free, and why that didn't do (pool and promised)",
+     "Print, below the table, why the pool's peak grew: how often and by how much for each cause, "
+     "and a line for each growth (pool and promised); --plot has a mark for each",
      0},
-    {"json", 'j', "FILE", 0,
-     "Write the results as JSON too; with '-', to standard output and no table", 0},
-    {"plot", OPTION_PLOT, "FILE", 0,
-     "Draw the memory in use over the trace, as SVG; with '-', to standard output and no table", 0},
     {"beside", OPTION_BESIDE, "FILE", 0,
      "Print, below the table, results that --json wrote into FILE earlier, on this or another "
      "machine, and compare",
      0},
     {"beside-allocator", OPTION_BESIDE_ALLOCATOR, "LIST", 0,
      "Allocators of that file to print (default: driver, CUDA's own pool)", 0},
-    {.doc = "Allocators:"},
+    {.doc = "Allocators, and what tables call them:"},
 #define ALLOCATOR_HELP(allocator, summary) {#allocator, 0, NULL, OPTION_DOC, summary, 0},
     SP_ALLOCATORS(ALLOCATOR_HELP)
 #undef ALLOCATOR_HELP
@@ -147,6 +174,7 @@ static const struct argp_option options[] = {
 };
 
 static const struct argp_child children[] = {
+    {&sp_replay_outputs_argp, 0, NULL, 0},
     {&sp_settings_argp, 0, "The pool, with the allocators pool and promised:", 1},
     {&sp_plan_argp, 0, "Work and order in addition to the trace:", 2},
     {&sp_perturbation_argp, 0, "Several starts:", 3},
@@ -170,15 +198,10 @@ static const struct argp argp = {
 };
 
 struct sp_replay_request sp_replay_arguments(int argc, char **argv) {
-    struct sp_replay_request request = {
-        .choice = SP_DEVICE_AUTO,
-        .allocators = {{&sp_allocator_pool}, 1},
-        .threshold = UINT64_MAX,
-        .passes = SP_PASSES_DEFAULT,
-        .plan = SP_PLAN_DEFAULT,
-        .perturbation = SP_PERTURBATION_DEFAULT,
-        .beside_allocators = {{&sp_allocator_driver}, 1},
-    };
+    struct sp_replay_request request = SP_REPLAY_REQUEST_DEFAULT;
+    request.allocators = (struct sp_allocator_list){{&sp_allocator_pool}, 1};
+    request.beside_allocators = (struct sp_allocator_list){{&sp_allocator_driver}, 1};
+    request.print = sp_replay_results_print;
     if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)
         exit(EXIT_FAILURE);
     return request;

@@ -10,87 +10,74 @@
 
 // On one pool a trace that can't be replayed keeps the others from it, too.
 static void print_unsuited(const struct sp_replay *replay, const struct sp_allocator *allocator,
-                           FILE *out) {
+                           const struct sp_page *page) {
     const char *format = replay->request->passes.one_pool ? "%s: not replayed: %s: %s\n"
                                                           : "%s: %s not replayed: %s\n";
     char reason[SP_UNSUITED_TEXT];
     for (size_t i = 0; i < replay->traces.count; i++)
         if (!sp_allocator_suits(allocator, &replay->traces.list[i], reason))
-            fprintf(out, format, allocator->name, replay->traces.list[i].name, reason);
+            sp_page_say(page, format, allocator->title, replay->traces.list[i].name, reason);
 }
 
-static void print_unavailable(const struct sp_replay *replay, FILE *out) {
+static void print_unavailable(const struct sp_replay *replay, const struct sp_page *page) {
     for (size_t i = 0; i < replay->request->allocators.count; i++) {
         const struct sp_allocator *allocator = replay->request->allocators.items[i];
         if (replay->unavailable[i][0])
-            fprintf(out, "%s: not replayed: %s\n", allocator->name, replay->unavailable[i]);
-        print_unsuited(replay, allocator, out);
+            sp_page_say(page, "%s: not replayed: %s\n", allocator->title, replay->unavailable[i]);
+        print_unsuited(replay, allocator, page);
     }
 }
 
-static void print_turns(void) {
-    puts(
-        "all traces in turn on one pool: the peaks are those of a round, which has one turn of "
-        "each\n"
-        "trace and ends with the row's\n");
+static void print_turns(const struct sp_page *page) {
+    sp_page_say(page,
+                "all traces in turn on one pool: the peaks are those of a round, which has one "
+                "turn of each trace and ends with the row's\n\n");
 }
 
-static void print_perturbation(const struct sp_replay_request *request) {
+static void print_perturbation(const struct sp_page *page,
+                               const struct sp_replay_request *request) {
     const struct sp_perturbation *perturbation = &request->perturbation;
-    printf(
-        "medians of starts, each with a block of up to %d %% of %s peak held (%u starts, "
-        "seed %" PRIu64 ")\n\n",
-        100 / SP_PERTURBATION_PEAK_SHARE,
-        request->passes.one_pool ? "the largest trace's" : "the trace's", perturbation->starts,
-        perturbation->seed);
+    sp_page_say(page,
+                "medians of starts, each with a block of up to %d %% of %s peak held (%u starts, "
+                "seed %" PRIu64 ")\n\n",
+                100 / SP_PERTURBATION_PEAK_SHARE,
+                request->passes.one_pool ? "the largest trace's" : "the trace's",
+                perturbation->starts, perturbation->seed);
 }
 
-// Errors are printed of all passes.
-static bool print_summaries(const struct sp_replay_request *request,
+// Errors are printed of all passes. False without host memory.
+static bool print_summaries(const struct sp_page *page, const struct sp_replay *replay,
                             const struct sp_summaries *summaries,
                             const struct sp_summaries *chosen) {
-    if (request->passes.one_pool)
-        print_turns();
-    bool is_perturbed = sp_perturbation_is_asked(&request->perturbation);
-    if (is_perturbed)
-        print_perturbation(request);
-    bool good =
-        is_perturbed ? sp_report_print_starts(stdout, chosen) : sp_report_print(stdout, chosen);
-    if (!good)
-        return sp_complain("out of host memory");
-    sp_report_print_errors(stdout, summaries);
-    if (request->statistics && !sp_report_print_statistics(stdout, chosen))
-        return sp_complain("out of host memory");
-    return true;
-}
-
-static bool print_beside(const struct sp_replay *replay, const struct sp_summaries *summaries) {
     const struct sp_replay_request *request = replay->request;
-    return sp_beside_print(stdout, &replay->recorded, &request->beside_allocators, summaries) ||
-           sp_complain("out of host memory");
-}
-
-static bool print_chosen(const struct sp_replay *replay, const struct sp_summaries *summaries,
-                         const struct sp_summaries *chosen) {
-    sp_report_device(stdout, &replay->device, sp_meter_base(replay->device.driver, replay->work));
-    if (!print_summaries(replay->request, summaries, chosen))
+    bool is_perturbed = sp_perturbation_is_asked(&request->perturbation);
+    sp_report_device(page, &replay->device, sp_meter_base(replay->device.driver, replay->work));
+    if (request->passes.one_pool)
+        print_turns(page);
+    if (is_perturbed)
+        print_perturbation(page, request);
+    if (!(is_perturbed ? sp_report_print_starts(page, chosen)
+                       : sp_report_print(page, &sp_rows_of_replay, chosen)))
         return false;
-    print_unavailable(replay, stdout);
-    if (replay->request->explain_growth &&
-        !sp_growths_report_print(stdout, &replay->growths, chosen))
-        return sp_complain("out of host memory");
-    if (replay->request->beside && !print_beside(replay, chosen))
+    sp_report_print_errors(page, summaries);
+    if (request->statistics && !sp_report_print_statistics(page, chosen))
         return false;
-    return sp_output_flush();
+    print_unavailable(replay, page);
+    if (request->explain_growth && !sp_growths_report_print(page, &replay->growths, chosen))
+        return false;
+    return !request->beside ||
+           sp_beside_print(page, &replay->recorded, &request->beside_allocators, chosen);
 }
 
 static bool print_table(const struct sp_replay *replay, const struct sp_summaries *summaries) {
+    struct sp_page page = {.out = stdout, .wide = replay->request->wide};
     struct sp_summaries chosen;
-    if (!sp_summaries_choose(&chosen, summaries, &replay->request->passes))
+    if (!sp_summaries_open(&chosen, replay->results, replay->result_count,
+                           &replay->request->passes))
         return sp_complain("out of host memory");
-    bool good = print_chosen(replay, summaries, &chosen);
-    sp_summaries_forget(&chosen);
-    return good;
+    bool good = print_summaries(&page, replay, summaries, &chosen);
+    sp_summaries_release(&chosen);
+    return good ? sp_output_flush() : sp_complain("out of host memory");
 }
 
 static bool write_json(const struct sp_replay *replay, const struct sp_summaries *summaries) {
@@ -104,7 +91,7 @@ static bool write_json(const struct sp_replay *replay, const struct sp_summaries
 static bool print_all(const struct sp_replay *replay, const struct sp_summaries *summaries) {
     const struct sp_replay_request *request = replay->request;
     if (sp_output_is_standard(request->json) || sp_output_is_standard(request->plot))
-        print_unavailable(replay, stderr);
+        print_unavailable(replay, &(struct sp_page){stderr, .wide = true});
     else if (!print_table(replay, summaries))
         return false;
     if (request->json && !write_json(replay, summaries))
@@ -114,12 +101,12 @@ static bool print_all(const struct sp_replay *replay, const struct sp_summaries 
 
 bool sp_replay_results_print(const struct sp_replay *replay) {
     if (replay->result_count == 0) {
-        print_unavailable(replay, stderr);
+        print_unavailable(replay, &(struct sp_page){stderr, .wide = true});
         return sp_complain("nothing was replayed");
     }
     struct sp_summaries summaries;
     if (replay->growths.failed ||
-        !sp_summaries_open(&summaries, replay->results, replay->result_count))
+        !sp_summaries_open(&summaries, replay->results, replay->result_count, NULL))
         return sp_complain("out of host memory");
     bool good = print_all(replay, &summaries);
     sp_summaries_release(&summaries);

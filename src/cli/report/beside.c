@@ -5,7 +5,6 @@
 #include "cli/program/utf8.h"
 #include "cli/report/report.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +48,10 @@ static const char *why_not(const struct sp_result *recorded, const struct sp_res
     return NULL;
 }
 
+bool sp_beside_is_alike(const struct sp_result *recorded, const struct sp_result *here) {
+    return is_name_of(recorded->trace, here->trace) && !why_not(recorded, here);
+}
+
 static bool is_among(const struct sp_result *results, size_t count,
                      const struct sp_result *wanted) {
     for (size_t i = 0; i < count; i++)
@@ -60,7 +63,7 @@ static bool is_among(const struct sp_result *results, size_t count,
 
 // Puts the results that are shown into `chosen`, each once, and returns how many there are. Prints
 // which of these allocators and traces are left out, and why.
-static size_t choose(FILE *out, const struct sp_recorded *recorded,
+static size_t choose(const struct sp_page *page, const struct sp_recorded *recorded,
                      const struct sp_allocator_list *allocators, const struct sp_summaries *here,
                      struct sp_result *chosen) {
     size_t count = 0;
@@ -74,8 +77,8 @@ static size_t choose(FILE *out, const struct sp_recorded *recorded,
         result.trace = other->trace;
         result.allocator = allocator->name;
         if (reason)
-            fprintf(out, "%s, %s, pass %u: not shown: %s\n", result.trace, result.allocator,
-                    result.pass, reason);
+            sp_page_say(page, "%s, %s, pass %u: not shown: %s\n", result.trace, allocator->title,
+                        result.pass, reason);
         else if (!is_among(chosen, count, &result))
             chosen[count++] = result;
     }
@@ -84,120 +87,146 @@ static size_t choose(FILE *out, const struct sp_recorded *recorded,
 
 // ------------------------------------------------------------------------------------- conclusions
 
-// The sums of logarithms over the traces that both sides replayed without errors.
+// Sums over the traces that both sides replayed without errors.
 struct comparison {
-    const struct sp_result *here; // any of them
-    const struct sp_allocator *there;
+    const struct sp_summaries *here, *there;
+    const struct sp_result *first; // any result of the side here
+    const struct sp_allocator *recorded;
     size_t traces;
-    double ratio_here, ratio_there, time;
+    double ratio_here, ratio_there, time; // logarithms
+    double ns_here, ns_there;
+    bool same_clock;
 };
 
-static bool is_comparable(const struct sp_summary *here, const struct sp_summary *there) {
-    const struct sp_result *a = sp_summary_first(here), *b = sp_summary_first(there);
-    return a->trace == b->trace && a->pass == b->pass && here->errors == 0 && there->errors == 0 &&
-           here->ratio.median > 0 && there->ratio.median > 0 && here->total_ns.median > 0 &&
-           there->total_ns.median > 0;
+// The time of a result that has nothing to do with the machine that runs the simulated driver.
+static const char *time_of(const struct sp_result *result) {
+    return result->base == SP_TIME_OF_MODEL_AND_HOST ? "driver_calls_modelled_ns" : "total_ns";
+}
+
+static double median(const struct sp_summaries *summaries, const struct sp_summary *summary,
+                     const char *spread_key) {
+    return sp_summary_spread(summaries, summary, sp_row_of_spread(spread_key)).median;
 }
 
 static void add(struct comparison *comparison, const struct sp_summary *here,
                 const struct sp_summary *there) {
+    const struct sp_result *a = sp_summary_first(here), *b = sp_summary_first(there);
+    double ratio_here = median(comparison->here, here, "ratio");
+    double ratio_there = median(comparison->there, there, "ratio");
+    double ns_here = median(comparison->here, here, time_of(a));
+    double ns_there = median(comparison->there, there, time_of(b));
+    if (a->trace != b->trace || here->errors > 0 || there->errors > 0 || ratio_here <= 0 ||
+        ratio_there <= 0)
+        return;
     comparison->traces++;
-    comparison->ratio_here += log(here->ratio.median);
-    comparison->ratio_there += log(there->ratio.median);
-    comparison->time += log(here->total_ns.median / there->total_ns.median);
+    comparison->ratio_here += log(ratio_here);
+    comparison->ratio_there += log(ratio_there);
+    comparison->time += log(ns_here / ns_there);
+    comparison->ns_here += ns_here;
+    comparison->ns_there += ns_there;
+    comparison->same_clock =
+        strcmp(a->device, b->device) == 0 && strcmp(time_of(a), time_of(b)) == 0;
 }
 
-static void compare(struct comparison *comparison, const struct sp_summaries *here,
-                    const struct sp_summaries *there) {
+static void compare(struct comparison *comparison) {
+    const struct sp_summaries *here = comparison->here, *there = comparison->there;
+    const struct sp_result recorded = {.allocator = comparison->recorded->name,
+                                       .pass = comparison->first->pass};
     for (size_t i = 0; i < here->count; i++) {
-        const struct sp_result *result = sp_summary_first(&here->list[i]);
-        if (result->allocator != comparison->here->allocator ||
-            result->pass != comparison->here->pass)
+        if (!sp_summary_is_alike(&here->list[i], comparison->first))
             continue;
         for (size_t j = 0; j < there->count; j++)
-            if (sp_summary_first(&there->list[j])->allocator == comparison->there->name &&
-                is_comparable(&here->list[i], &there->list[j]))
+            if (sp_summary_is_alike(&there->list[j], &recorded))
                 add(comparison, &here->list[i], &there->list[j]);
     }
 }
 
-static void conclude(FILE *out, const struct comparison *comparison) {
-    const char *name = comparison->here->allocator;
-    const struct sp_allocator *known = sp_allocator_find(name, strlen(name));
-    const char *title = known ? known->title : name; // a peer has its name alone
+// Times of two devices are not compared, nor those of this machine with a GPU's.
+static void conclude_times(const struct sp_page *page, const struct comparison *comparison) {
+    char here[SP_QUANTITY_TEXT], there[SP_QUANTITY_TEXT];
+    const char *title = sp_allocator_title(comparison->first->allocator);
+    const char *other = comparison->recorded->title;
+    bool modelled = comparison->first->base == SP_TIME_OF_MODEL_AND_HOST;
+    if (comparison->same_clock && isfinite(comparison->time)) // some take no time
+        sp_page_say(page,
+                    "%s of %s take %.3g times as long as those of %s took in the recording.\n",
+                    modelled ? "The driver calls, modelled," : "The calls", title,
+                    exp(comparison->time / (double)comparison->traces), other);
+    else if (modelled && !comparison->same_clock)
+        sp_page_say(page,
+                    "On an H200 the driver calls of %s take %s together, by the model; all calls "
+                    "of %s took %s in the recording.\n",
+                    title, sp_time_text(comparison->ns_here, here), other,
+                    sp_time_text(comparison->ns_there, there));
+}
+
+static void conclude(const struct sp_page *page, const struct comparison *comparison) {
     double traces = (double)comparison->traces;
+    char means[64] = "one trace";
     if (comparison->traces == 0)
         return;
-    fprintf(out, "Pass %u, ", comparison->here->pass);
-    if (comparison->traces == 1)
-        fputs("one trace: ", out);
-    else
-        fprintf(out, "geometric means of %zu traces: ", comparison->traces);
-    fprintf(out,
-            "%s holds %.3f times what is live; in the recording, %s held %.3f times. "
-            "The calls of %s take %.3g times as long as those of %s took in the recording.\n",
-            title, exp(comparison->ratio_here / traces), comparison->there->title,
-            exp(comparison->ratio_there / traces), title, exp(comparison->time / traces),
-            comparison->there->title);
+    if (comparison->traces > 1)
+        snprintf(means, sizeof means, "geometric means of %zu traces", comparison->traces);
+    sp_page_say(page,
+                "Pass %u, %s: %s holds %.3f times what is live; in the recording, %s held %.3f "
+                "times.\n",
+                comparison->first->pass, means, sp_allocator_title(comparison->first->allocator),
+                exp(comparison->ratio_here / traces), comparison->recorded->title,
+                exp(comparison->ratio_there / traces));
+    conclude_times(page, comparison);
 }
 
-static bool is_first_of_its_kind(const struct sp_summaries *here, size_t index) {
-    const struct sp_result *result = sp_summary_first(&here->list[index]);
-    size_t i = 0;
-    while (sp_summary_first(&here->list[i])->allocator != result->allocator ||
-           sp_summary_first(&here->list[i])->pass != result->pass)
-        i++;
-    return i == index;
-}
-
-static void conclude_all(FILE *out, const struct sp_allocator_list *allocators,
+static void conclude_all(const struct sp_page *page, const struct sp_allocator_list *allocators,
                          const struct sp_summaries *here, const struct sp_summaries *there) {
     for (size_t i = 0; i < here->count; i++) {
-        for (size_t j = 0; j < allocators->count && is_first_of_its_kind(here, i); j++) {
-            struct comparison comparison = {.here = sp_summary_first(&here->list[i]),
-                                            .there = allocators->items[j]};
-            compare(&comparison, here, there);
-            conclude(out, &comparison);
+        for (size_t j = 0; j < allocators->count && sp_summary_is_first(here, i); j++) {
+            struct comparison comparison = {.here = here,
+                                            .there = there,
+                                            .first = sp_summary_first(&here->list[i]),
+                                            .recorded = allocators->items[j]};
+            compare(&comparison);
+            conclude(page, &comparison);
         }
     }
 }
 
 // ---------------------------------------------------------------------------------------- printing
 
-static void print_origin(FILE *out, const struct sp_recorded *recorded) {
+static void print_origin(const struct sp_page *page, const struct sp_recorded *recorded) {
     const struct sp_origin *origin = &recorded->origin;
     if (recorded->count > 0)
-        fprintf(out, "\nrecorded on %s, driver %s, CUDA %s, %s:\n", recorded->results[0].device,
-                origin->driver_version, origin->cuda_version, origin->date);
+        sp_page_say(page, "\nrecorded on %s, driver %s, CUDA %s, %s:\n",
+                    recorded->results[0].device, origin->driver_version, origin->cuda_version,
+                    origin->date);
 }
 
-static bool print_chosen(FILE *out, const struct sp_allocator_list *allocators,
+static bool print_chosen(const struct sp_page *page, const struct sp_allocator_list *allocators,
                          const struct sp_summaries *here, const struct sp_result *chosen,
                          size_t count) {
     struct sp_summaries there;
-    if (!sp_summaries_open(&there, chosen, count))
+    if (!sp_summaries_open(&there, chosen, count, NULL))
         return false;
-    fputc('\n', out);
-    bool good = sp_report_print(out, &there);
-    fputc('\n', out);
-    conclude_all(out, allocators, here, &there);
+    fputc('\n', page->out);
+    bool good = sp_report_print(page, &sp_rows_of_replay, &there);
+    fputc('\n', page->out);
+    conclude_all(page, allocators, here, &there);
     sp_summaries_release(&there);
     return good;
 }
 
-bool sp_beside_print(FILE *out, const struct sp_recorded *recorded,
+bool sp_beside_print(const struct sp_page *page, const struct sp_recorded *recorded,
                      const struct sp_allocator_list *allocators, const struct sp_summaries *here) {
     struct sp_result *chosen = calloc(recorded->count + 1, sizeof *chosen);
     if (!chosen)
         return false;
-    print_origin(out, recorded);
-    size_t count = choose(out, recorded, allocators, here, chosen);
+    print_origin(page, recorded);
+    size_t count = choose(page, recorded, allocators, here, chosen);
     bool good = true;
     if (count > 0)
-        good = print_chosen(out, allocators, here, chosen, count);
+        good = print_chosen(page, allocators, here, chosen, count);
     else
-        fprintf(out, "%s has no result to show of these traces, passes and allocators\n",
-                recorded->path);
+        sp_page_say(page, "%s has no result to show of these traces, passes and allocators\n",
+                    recorded->path);
     free(chosen);
     return good;
 }

@@ -1,24 +1,133 @@
-// The figures of a growth stand in one list: where each comes from, its title and its key.
 #include "cli/report/growths_report.h"
 
-#include "cli/program/table.h"
-
 #include <stdlib.h>
+#include <streampool/lists.h>
 
-//   X(first line of the title, second line, the bytes of the growth t)
-#define CAUSES(X)                                                                                  \
-    X("", "in use", t->used)                                                                       \
-    X("free here", "whole", t->freeWhole)                                                          \
-    X("free here", "pinned", t->freePinned)                                                        \
-    X("beside", "pending", t->freeBesidePending)                                                   \
-    X("pending", "whole", t->pendingWhole)                                                         \
-    X("pending", "pinned", t->pendingPinned)                                                       \
-    X("unfenced", "whole", t->unfencedWhole)                                                       \
-    X("unfenced", "pinned", t->unfencedPinned)                                                     \
-    X("listed", "here", t->listedFree)                                                             \
-    X("listed", "pending", t->listedPending)                                                       \
-    X("other", "kinds", t->otherKinds)                                                             \
-    X("", "slack", t->slack)
+static const struct {
+    const char *name;
+    const char *words;
+} causes[] = {
+#define CAUSE(name, words) [name] = {&#name[sizeof "poolGrowthCause" - 1], words},
+    STREAMPOOL_GROWTH_CAUSES(CAUSE)
+#undef CAUSE
+};
+
+enum { CAUSE_COUNT = sizeof causes / sizeof causes[0] };
+
+// ----------------------------------------------------------------------------------------- by
+// cause
+
+struct sum {
+    uint64_t growths, mapped;
+};
+
+static const struct sp_growth *growth_at(const struct sp_result *result, size_t index) {
+    return &result->growths->list[result->first_growth + index];
+}
+
+// Adds up the growths of all starts by their cause, and behind them all.
+static void add_up(const struct sp_summary *summary, struct sum sums[CAUSE_COUNT + 1]) {
+    for (size_t start = 0; start < summary->start_count; start++) {
+        const struct sp_result *result = summary->starts[start];
+        for (size_t i = 0; i < result->growth_count; i++) {
+            const struct poolMemPoolGrowth *told = &growth_at(result, i)->told;
+            const size_t places[] = {told->cause, CAUSE_COUNT};
+            for (size_t place = 0; place < 2; place++) {
+                sums[places[place]].growths++;
+                sums[places[place]].mapped += told->mapped;
+            }
+        }
+    }
+}
+
+static void fill_row(const struct sp_table *table, size_t row, const char *before,
+                     const char *words, const struct sum *sum, size_t starts) {
+    snprintf(sp_table_cell(table, row, 0), SP_CELL_TEXT, "%s%s", before, words);
+    sp_cell_quantity(sp_table_cell(table, row, 1), SP_UNIT_COUNT,
+                     (double)sum->growths / (double)starts);
+    sp_cell_quantity(sp_table_cell(table, row, 2), SP_UNIT_BYTES,
+                     (double)sum->mapped / (double)starts);
+}
+
+static size_t largest(const struct sum sums[CAUSE_COUNT]) {
+    size_t most = 0;
+    for (size_t i = 1; i < CAUSE_COUNT; i++)
+        most = sums[i].mapped > sums[most].mapped ? i : most;
+    return most;
+}
+
+// The causes that mapped most come first; those of no growth are left out.
+static void fill(const struct sp_table *table, struct sum sums[CAUSE_COUNT + 1], size_t starts) {
+    static const char *const titles[][2] = {{"", "cause"}, {"", "growths"}, {"", "mapped"}};
+    for (size_t column = 0; column < 3; column++)
+        sp_table_title(table, column, titles[column]);
+    size_t row = 0;
+    for (size_t cause; sums[cause = largest(sums)].growths > 0; sums[cause].mapped = 0) {
+        fill_row(table, row++, cause == poolGrowthCauseNeed ? "" : "what is free is ",
+                 causes[cause].words, &sums[cause], starts);
+        sums[cause].growths = 0;
+    }
+    fill_row(table, row, "", "all", &sums[CAUSE_COUNT], starts);
+}
+
+static bool print_causes(const struct sp_page *page, const struct sp_summary *summary) {
+    const struct sp_result *first = sp_summary_first(summary);
+    struct sum sums[CAUSE_COUNT + 1] = {{0}};
+    struct sp_table table;
+    add_up(summary, sums);
+    if (sums[CAUSE_COUNT].growths == 0)
+        return true;
+    size_t rows = 1;
+    for (size_t i = 0; i < CAUSE_COUNT; i++)
+        rows += sums[i].growths > 0;
+    if (!sp_table_open(&table, 3, 1, rows))
+        return false;
+    fill(&table, sums, summary->start_count);
+    sp_page_say(page, "\n%s, %s, pass %u: growths that raised the peak%s\n", first->trace,
+                sp_allocator_title(first->allocator), first->pass,
+                summary->start_count > 1 ? ", for each start" : "");
+    sp_table_print(&table, page);
+    sp_table_release(&table);
+    return true;
+}
+
+// ------------------------------------------------------------------------------------------- lines
+
+// False without host memory.
+static bool print_line(const struct sp_page *page, const struct sp_growth *growth,
+                       bool with_start) {
+    char *text = NULL, start[32] = "";
+    size_t length;
+    FILE *line = open_memstream(&text, &length);
+    bool good = line && poolMemPoolPrintGrowth(&growth->told, line) == poolSuccess;
+    if (line && fclose(line) != 0)
+        good = false;
+    if (with_start)
+        snprintf(start, sizeof start, "start %u, ", growth->start);
+    if (good)
+        sp_page_say(page, "%s, %s, %spass %u, operation %zu on stream %llu: %s", growth->trace,
+                    sp_allocator_title(growth->allocator), start, growth->pass,
+                    growth->operation + 1, (unsigned long long)growth->stream, text);
+    free(text);
+    return good;
+}
+
+bool sp_growths_report_print(const struct sp_page *page, const struct sp_growths *growths,
+                             const struct sp_summaries *summaries) {
+    bool several_starts = summaries->count > 0 && summaries->list[0].start_count > 1;
+    for (size_t i = 0; i < summaries->count; i++)
+        if (sp_summary_first(&summaries->list[i])->growths &&
+            !print_causes(page, &summaries->list[i]))
+            return false;
+    if (growths->count > 0)
+        fputc('\n', page->out);
+    for (size_t i = 0; i < growths->count; i++)
+        if (!print_line(page, &growths->list[i], several_starts))
+            return false;
+    return true;
+}
+
+// -------------------------------------------------------------------------------------------- JSON
 
 //   X(key, bytes or count of the growth t), in the order of JSON
 #define KEYS(X)                                                                                    \
@@ -43,148 +152,12 @@
     X("remap_extents", t->remapExtents)                                                            \
     X("remap_missing_bytes", t->remapMissing)
 
-// ------------------------------------------------------------------------------------------- table
-
-enum { TITLE_ROWS = 2, TEXT_COLUMNS = 2, FIRST_CAUSE = 5 };
-
-static const char *const titles[][TITLE_ROWS] = {
-    {"", "trace"}, {"", "allocator"}, {"", "pass"}, {"peak", "growths"}, {"", "mapped"},
-#define TITLE(first, second, bytes) {first, second},
-    CAUSES(TITLE)
-#undef TITLE
-};
-
-enum { COLUMNS = sizeof titles / sizeof titles[0], CAUSE_COUNT = COLUMNS - FIRST_CAUSE };
-
-static uint64_t cause(const struct poolMemPoolGrowth *t, size_t index) {
-    const uint64_t bytes[CAUSE_COUNT] = {
-#define BYTES(first, second, bytes) bytes,
-        CAUSES(BYTES)
-#undef BYTES
-    };
-    return bytes[index];
-}
-
-static const struct sp_growth *growth_at(const struct sp_result *result, size_t index) {
-    return &result->growths->list[result->first_growth + index];
-}
-
-// The last one for a large block, of which there is most; where there is none the last one of all.
-static const struct sp_growth *last_of(const struct sp_result *result) {
-    size_t count = result->growth_count;
-    while (count > 0 && growth_at(result, count - 1)->told.kind != poolGrowthLarge)
-        count--;
-    if (count == 0)
-        count = result->growth_count;
-    return count > 0 ? growth_at(result, count - 1) : NULL;
-}
-
-static uint64_t mapped_by(const struct sp_result *result) {
-    uint64_t sum = 0;
-    for (size_t i = 0; i < result->growth_count; i++)
-        sum += growth_at(result, i)->told.mapped;
-    return sum;
-}
-
-static double median(double *values, size_t count) {
-    return sp_spread_of(values, count).median;
-}
-
-// The starts of which nothing grew in the pass have no last growth.
-static void fill_causes(const struct sp_table *table, size_t row, const struct sp_summary *summary,
-                        double *values) {
-    for (size_t i = 0; i < CAUSE_COUNT; i++) {
-        size_t count = 0;
-        for (size_t start = 0; start < summary->start_count; start++) {
-            const struct sp_growth *last = last_of(summary->starts[start]);
-            if (last)
-                values[count++] = (double)cause(&last->told, i);
-        }
-        char *cell = sp_table_cell(table, row, FIRST_CAUSE + i);
-        if (count > 0)
-            sp_cell_bytes(cell, (uint64_t)median(values, count));
-        else
-            sp_cell_text(cell, "-");
-    }
-}
-
-static void fill_row(const struct sp_table *table, size_t row, const struct sp_summary *summary,
-                     double *values) {
-    const struct sp_result *first = sp_summary_first(summary);
-    sp_cell_text(sp_table_cell(table, row, 0), first->trace);
-    sp_cell_text(sp_table_cell(table, row, 1), first->allocator);
-    sp_cell_count(sp_table_cell(table, row, 2), first->pass);
-    for (size_t i = 0; i < summary->start_count; i++)
-        values[i] = (double)summary->starts[i]->growth_count;
-    snprintf(sp_table_cell(table, row, 3), SP_CELL_TEXT, "%.10g",
-             median(values, summary->start_count));
-    for (size_t i = 0; i < summary->start_count; i++)
-        values[i] = (double)mapped_by(summary->starts[i]);
-    sp_cell_bytes(sp_table_cell(table, row, 4), (uint64_t)median(values, summary->start_count));
-    fill_causes(table, row, summary, values);
-}
-
-static bool has_growths(const struct sp_summary *summary) {
-    return sp_summary_first(summary)->growths != NULL;
-}
-
-static void fill(const struct sp_table *table, const struct sp_summaries *summaries) {
-    size_t row = TITLE_ROWS;
-    for (size_t line = 0; line < TITLE_ROWS; line++)
-        for (size_t column = 0; column < COLUMNS; column++)
-            sp_cell_text(sp_table_cell(table, line, column), titles[column][line]);
-    for (size_t i = 0; i < summaries->count; i++)
-        if (has_growths(&summaries->list[i]))
-            fill_row(table, row++, &summaries->list[i], summaries->values);
-}
-
-static size_t count_rows(const struct sp_summaries *summaries) {
-    size_t rows = 0;
-    for (size_t i = 0; i < summaries->count; i++)
-        rows += has_growths(&summaries->list[i]);
-    return rows;
-}
-
-static bool print_table(FILE *out, const struct sp_summaries *summaries, size_t rows) {
-    struct sp_table table;
-    if (!sp_table_open(&table, COLUMNS, TEXT_COLUMNS, TITLE_ROWS + rows))
-        return false;
-    fill(&table, summaries);
-    fputs("\ngrowths that raised the peak, and what was free at the last one for a large block\n",
-          out);
-    sp_table_print(&table, out);
-    sp_table_release(&table);
-    return true;
-}
-
-// ------------------------------------------------------------------------------------------- lines
-
-static void print_line(FILE *out, const struct sp_growth *growth, bool with_start) {
-    fprintf(out, "%s, %s, ", growth->trace, growth->allocator);
-    if (with_start)
-        fprintf(out, "start %u, ", growth->start);
-    fprintf(out, "pass %u, operation %zu on stream %llu: ", growth->pass, growth->operation + 1,
-            (unsigned long long)growth->stream);
-    poolMemPoolPrintGrowth(&growth->told, out);
-}
-
-static bool has_several_starts(const struct sp_summaries *summaries) {
-    return summaries->count > 0 && summaries->list[0].start_count > 1;
-}
-
-bool sp_growths_report_print(FILE *out, const struct sp_growths *growths,
-                             const struct sp_summaries *summaries) {
-    size_t rows = count_rows(summaries);
-    if (rows > 0 && !print_table(out, summaries, rows))
-        return false;
-    if (growths->count > 0)
-        fputc('\n', out);
-    for (size_t i = 0; i < growths->count; i++)
-        print_line(out, &growths->list[i], has_several_starts(summaries));
-    return true;
-}
-
-// -------------------------------------------------------------------------------------------- JSON
+#define FLAGS(X)                                                                                   \
+    X("asked_driver", t->askedDriver)                                                              \
+    X("may_wait", t->mayWait)                                                                      \
+    X("cut_short", t->cutShort)                                                                    \
+    X("after_trim", t->afterTrim)                                                                  \
+    X("after_waits", t->afterWaits)
 
 static const char *kind_name(enum poolGrowthKind kind) {
     static const char *const names[] = {
@@ -202,29 +175,21 @@ static const char *remap_name(enum poolGrowthRemap remap) {
     return names[remap];
 }
 
-static bool add_figures(cJSON *object, const struct poolMemPoolGrowth *t) {
-    return true
-#define ADD(key, value) &&sp_json_add_count(object, key, value)
-           KEYS(ADD)
-#undef ADD
-           && sp_json_add_flag(object, "asked_driver", t->askedDriver) &&
-           sp_json_add_flag(object, "may_wait", t->mayWait) &&
-           sp_json_add_flag(object, "cut_short", t->cutShort) &&
-           sp_json_add_flag(object, "after_trim", t->afterTrim) &&
-           sp_json_add_flag(object, "after_waits", t->afterWaits);
-}
-
 static bool add_growth(cJSON *list, const struct sp_growth *growth) {
-    cJSON *object = cJSON_CreateObject();
-    if (!object || !cJSON_AddItemToArray(list, object)) {
-        cJSON_Delete(object);
-        return false;
-    }
-    return sp_json_add_count(object, "operation", growth->operation + 1) &&
+    const struct poolMemPoolGrowth *t = &growth->told;
+    cJSON *object = sp_json_add_object(list);
+    return object && sp_json_add_count(object, "operation", growth->operation + 1) &&
            sp_json_add_count(object, "stream", growth->stream) &&
-           sp_json_add_text(object, "kind", kind_name(growth->told.kind)) &&
-           sp_json_add_text(object, "remap", remap_name(growth->told.remap)) &&
-           add_figures(object, &growth->told);
+           sp_json_add_text(object, "cause", causes[t->cause].name) &&
+           sp_json_add_text(object, "kind", kind_name(t->kind)) &&
+           sp_json_add_text(object, "remap", remap_name(t->remap))
+#define ADD(key, value) &&sp_json_add_count(object, key, value)
+               KEYS(ADD)
+#undef ADD
+#define ADD(key, value) &&sp_json_add_flag(object, key, value)
+                   FLAGS(ADD)
+#undef ADD
+        ;
 }
 
 bool sp_growths_report_add(cJSON *object, const struct sp_result *result) {

@@ -1,61 +1,15 @@
 #include "cli/report/recorded.h"
 
 #include "cli/program/complain.h"
+#include "cli/program/json.h"
+#include "cli/report/rows.h"
 
 #include <ctype.h>
-#include <errno.h>
+#include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-// A result takes some 5 KiB, with its statistics.
-enum { FILE_MAX = 256 << 20, READ_STEP = 1 << 16 };
-
-// ---------------------------------------------------------------------------------------- the file
-
-// Returns what is left of the file, with a null byte behind it, and closes it.
-static char *read_open_file(FILE *file, const char *path) {
-    char *text = NULL;
-    size_t length = 0;
-    for (size_t got = 1; got > 0 && length <= FILE_MAX; length += got) {
-        char *longer = realloc(text, length + READ_STEP + 1);
-        if (!longer) {
-            free(text);
-            sp_complain("out of host memory for %s", path);
-            return NULL;
-        }
-        text = longer;
-        got = fread(text + length, 1, READ_STEP, file);
-        text[length + got] = '\0';
-    }
-    if (!ferror(file) && length <= FILE_MAX)
-        return text;
-    sp_complain("%s: %s", path, ferror(file) ? strerror(errno) : "is larger than 256 MiB");
-    free(text);
-    return NULL;
-}
-
-static char *read_file(const char *path) {
-    FILE *file = fopen(path, "r");
-    if (!file) {
-        sp_complain("%s: %s", path, strerror(errno));
-        return NULL;
-    }
-    char *text = read_open_file(file, path);
-    fclose(file);
-    return text;
-}
-
-static bool parse(struct sp_recorded *recorded, const char *text) {
-    const char *end = text;
-    recorded->root = cJSON_ParseWithOpts(text, &end, true);
-    if (!recorded->root)
-        return sp_complain("%s: is no JSON: byte %td", recorded->path, end - text + 1);
-    return cJSON_IsArray(recorded->root) ||
-           sp_complain("%s: is no list of results, which `streampool replay --json` writes",
-                       recorded->path);
-}
 
 // --------------------------------------------------------------------------------- keys and values
 
@@ -63,6 +17,7 @@ static bool parse(struct sp_recorded *recorded, const char *text) {
 struct reader {
     const struct sp_recorded *recorded;
     const cJSON *object;
+    struct sp_origin origin;
 };
 
 static bool complain(const struct reader *reader, const char *what, const char *key) {
@@ -79,64 +34,61 @@ static bool is_plain(const char *text) {
     return *text == '\0';
 }
 
-static bool take_text(const struct reader *reader, const char *key, const char **text) {
-    *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(reader->object, key));
-    return (*text && is_plain(*text)) || complain(reader, "no plain text under", key);
-}
-
-static bool copy_text(const struct reader *reader, const char *key, char copy[SP_ORIGIN_TEXT]) {
-    const char *text;
-    if (!take_text(reader, key, &text))
-        return false;
-    if (strlen(text) >= SP_ORIGIN_TEXT)
-        return complain(reader, "too long a text under", key);
-    strcpy(copy, text);
-    return true;
-}
-
-static bool take_number(const struct reader *reader, const cJSON *parent, const char *key,
-                        double *number) {
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(parent, key);
-    *number = cJSON_IsNumber(item) ? item->valuedouble : -1;
-    return (*number >= 0 && *number <= 0x1p63) ||
-           complain(reader, "no number from 0 on under", key);
-}
-
-static bool take_count_of(const struct reader *reader, const cJSON *parent, const char *key,
-                          uint64_t *count) {
-    double number;
-    if (!take_number(reader, parent, key, &number))
-        return false;
-    *count = (uint64_t)number;
-    return (double)*count == number || complain(reader, "no whole number under", key);
-}
-
-static bool take_count(const struct reader *reader, const char *key, uint64_t *count) {
-    return take_count_of(reader, reader->object, key, count);
-}
-
-static bool take_times(const struct reader *reader, const char *key, struct sp_times *times) {
-    const cJSON *object = cJSON_GetObjectItemCaseSensitive(reader->object, key);
-    if (!cJSON_IsObject(object))
-        return complain(reader, "no times under", key);
-    return take_number(reader, object, "mean", &times->mean) &&
-           take_count_of(reader, object, "p50", &times->p50) &&
-           take_count_of(reader, object, "p99", &times->p99) &&
-           take_count_of(reader, object, "max", &times->max);
-}
-
 static bool has(const struct reader *reader, const char *key) {
     return cJSON_GetObjectItemCaseSensitive(reader->object, key) != NULL;
 }
 
+// Both take what a row reads.
+static bool take_text(struct reader *reader, const struct sp_row *row, struct sp_result *result) {
+    const char *text =
+        cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(reader->object, row->key));
+    if (!text || !is_plain(text))
+        return complain(reader, "no plain text under", row->key);
+    if (row->store != SP_ROW_ORIGIN)
+        *(const char **)((char *)result + row->offset) = text;
+    else if (strlen(text) < SP_ORIGIN_TEXT)
+        strcpy((char *)&reader->origin + row->offset, text);
+    else
+        return complain(reader, "too long a text under", row->key);
+    return true;
+}
+
+static bool take_number(const struct reader *reader, const struct sp_row *row, const cJSON *parent,
+                        struct sp_result *result) {
+    void *field = (char *)result + row->offset;
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(parent, row->key);
+    double number = cJSON_IsNumber(item) ? item->valuedouble : -1;
+    if (number < 0 || number > 0x1p63)
+        return complain(reader, "no number from 0 on under", row->key);
+    uint64_t whole = (uint64_t)number;
+    if (row->store == SP_ROW_NUMBER)
+        *(double *)field = number;
+    else if ((double)whole != number)
+        return complain(reader, "no whole number under", row->key);
+    else if (row->store == SP_ROW_COUNT)
+        *(uint64_t *)field = whole;
+    else if (whole > 0 && whole <= UINT_MAX)
+        *(unsigned *)field = (unsigned)whole;
+    else
+        return complain(reader, "no pass under", row->key); // they count from 1
+    return true;
+}
+
 // ---------------------------------------------------------------------------------------- a result
 
-static bool take_pass(const struct reader *reader, unsigned *pass) {
-    uint64_t number;
-    if (!take_count(reader, "pass", &number))
-        return false;
-    *pass = (unsigned)number;
-    return (number > 0 && number == *pass) || complain(reader, "no pass under", "pass");
+// A figure that not all results have is taken where it is there, or where others say that it should
+// be.
+static bool take_row(struct reader *reader, const struct sp_row *row, struct sp_result *result) {
+    if (!row->key || row->store == SP_ROW_TOLD ||
+        (row->need != SP_OF_ALL && !sp_row_is_of(row, result) && !has(reader, row->key)))
+        return true;
+    const cJSON *parent = reader->object;
+    if (row->within)
+        parent = cJSON_GetObjectItemCaseSensitive(reader->object, row->within);
+    if (!cJSON_IsObject(parent))
+        return complain(reader, "no times under", row->within);
+    return sp_row_is_text(row) ? take_text(reader, row, result)
+                               : take_number(reader, row, parent, result);
 }
 
 static bool take_parts(const struct reader *reader, struct sp_result *result) {
@@ -144,17 +96,11 @@ static bool take_parts(const struct reader *reader, struct sp_result *result) {
     if (!has(reader, key))
         return true;
     result->base = SP_TIME_OF_MODEL_AND_HOST;
-    return take_count(reader, key, &result->modelled_ns) &&
-           (result->modelled_ns <= result->total_ns ||
-            complain(reader, "more than the total under", key));
+    return result->modelled_ns <= result->total_ns ||
+           complain(reader, "more than the total under", key);
 }
 
-static bool take_work(const struct reader *reader, struct sp_result *result) {
-    return !has(reader, "work_ns") || (take_count(reader, "work_ns", &result->work_ns) &&
-                                       take_count(reader, "end_to_end_ns", &result->end_to_end_ns));
-}
-
-static bool take_result(const struct reader *reader, struct sp_result *result) {
+static bool take_result(struct reader *reader, struct sp_result *result) {
     if (!cJSON_IsObject(reader->object))
         return complain(reader, "is no object with", "trace");
     if (has(reader, "starts"))
@@ -162,26 +108,10 @@ static bool take_result(const struct reader *reader, struct sp_result *result) {
     if (has(reader, "turn"))
         return complain(reader, "was written with --one-pool: there is a", "turn");
     result->start = 1;
-    return take_text(reader, "trace", &result->trace) &&
-           take_text(reader, "allocator", &result->allocator) &&
-           take_text(reader, "device", &result->device) && take_pass(reader, &result->pass) &&
-           take_count(reader, "operations", &result->operations) &&
-           take_count(reader, "streams", &result->streams) &&
-           take_count(reader, "errors", &result->errors) &&
-           take_count(reader, "live_peak_bytes", &result->live_peak_bytes) &&
-           take_count(reader, "reserved_peak_bytes", &result->reserved_peak_bytes) &&
-           take_times(reader, "malloc_ns", &result->malloc_ns) &&
-           take_times(reader, "free_ns", &result->free_ns) &&
-           take_count(reader, "total_ns", &result->total_ns) && take_parts(reader, result) &&
-           take_work(reader, result);
-}
-
-static bool take_origin(const struct reader *reader, struct sp_origin *origin) {
-    *origin = (struct sp_origin){.date = ""};
-    return copy_text(reader, "driver_version", origin->driver_version) &&
-           copy_text(reader, "cuda_version", origin->cuda_version) &&
-           copy_text(reader, "streampool", origin->streampool) &&
-           copy_text(reader, "date", origin->date);
+    for (size_t i = 0; i < sp_rows_of_replay.count; i++)
+        if (!take_row(reader, &sp_rows_of_replay.list[i], result))
+            return false;
+    return take_parts(reader, result);
 }
 
 // ------------------------------------------------------------------------------------- all results
@@ -197,14 +127,13 @@ static bool take_all(struct sp_recorded *recorded) {
     cJSON_ArrayForEach(object, recorded->root) {
         struct reader reader = {.recorded = recorded, .object = object};
         struct sp_result *result = &recorded->results[recorded->count++];
-        struct sp_origin origin;
-        if (!take_result(&reader, result) || !take_origin(&reader, &origin))
+        if (!take_result(&reader, result))
             return false;
         if (recorded->count == 1)
-            recorded->origin = origin;
-        if (!is_same_origin(recorded, result, &origin))
+            recorded->origin = reader.origin;
+        if (!is_same_origin(recorded, result, &reader.origin))
             return complain(&reader, "is of another device, driver, version or day than the first:",
-                            origin.date);
+                            reader.origin.date);
         result->origin = &recorded->origin;
     }
     return true;
@@ -212,11 +141,12 @@ static bool take_all(struct sp_recorded *recorded) {
 
 bool sp_recorded_read(struct sp_recorded *recorded, const char *path) {
     *recorded = (struct sp_recorded){.path = path};
-    char *text = read_file(path);
-    bool good = text && parse(recorded, text);
-    free(text);
-    if (!good)
+    recorded->root = sp_json_read(path);
+    if (!recorded->root)
         return false;
+    if (!cJSON_IsArray(recorded->root))
+        return sp_complain("%s: is no list of results, which `streampool replay --json` writes",
+                           path);
     size_t count = (size_t)cJSON_GetArraySize(recorded->root);
     recorded->results = calloc(count + 1, sizeof *recorded->results);
     if (!recorded->results)

@@ -3,33 +3,29 @@
 #ifndef STREAMPOOL_CLI_REPORT_H
 #define STREAMPOOL_CLI_REPORT_H
 
-#include "cli/play/player.h"
-#include "cli/program/json.h"
 #include "cli/report/summary.h"
-
-#include <stdio.h>
 
 // Prints a line about the device and the driver, and on the simulated one a line that says which
 // clock the times are of.
-void sp_report_device(FILE *out, const struct sp_device *device, enum sp_time_base base);
+void sp_report_device(const struct sp_page *page, const struct sp_device *device,
+                      enum sp_time_base base);
 
-// Prints the table of replays with one start. The column `pass` is there when there is more than
-// one pass, `busy` and `end to end` when there was work, and `growths` when an allocator counts
-// them; the last rows have the geometric means over the traces when there is more than one. False
-// without host memory.
-bool sp_report_print(FILE *out, const struct sp_summaries *summaries);
+// Prints the table of replays with one start: the columns of a table that the results have, and on
+// a wide page all. The last rows have the geometric means of the ratios over the traces when there
+// is more than one. False without host memory.
+bool sp_report_print(const struct sp_page *page, const struct sp_rows *rows,
+                     const struct sp_summaries *summaries);
 
-// Prints the table of replays with several starts: the medians of their figures, and where some of
-// these lie. The columns and rows that are not always there are those of sp_report_print(). False
-// without host memory.
-bool sp_report_print_starts(FILE *out, const struct sp_summaries *summaries);
+// Prints the rows of replays with several starts likewise: the medians of their figures, and where
+// some of these lie. False without host memory.
+bool sp_report_print_starts(const struct sp_page *page, const struct sp_summaries *summaries);
 
 // Prints a line for each summary that had errors.
-void sp_report_print_errors(FILE *out, const struct sp_summaries *summaries);
+void sp_report_print_errors(const struct sp_page *page, const struct sp_summaries *summaries);
 
 // Prints a table for each summary whose allocator keeps statistics, one figure a line. False
 // without host memory.
-bool sp_report_print_statistics(FILE *out, const struct sp_summaries *summaries);
+bool sp_report_print_statistics(const struct sp_page *page, const struct sp_summaries *summaries);
 
 // Returns the results of replays with one start as a list for JSON. docs/replay.md has the keys.
 struct sp_json_list sp_report_list(const struct sp_result *results, size_t count);

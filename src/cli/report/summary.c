@@ -1,61 +1,13 @@
 #include "cli/report/summary.h"
 
+#include <math.h>
 #include <stdlib.h>
-
-// ----------------------------------------------------------------------------------------- figures
-
-// A function of this type returns a figure of a result as a number; the index is that of a
-// statistic.
-typedef double figure(const struct sp_result *result, size_t index);
-
-static double ratio_of(const struct sp_result *result, size_t index) {
-    (void)index;
-    if (result->live_peak_bytes == 0)
-        return 0;
-    return (double)result->reserved_peak_bytes / (double)result->live_peak_bytes;
-}
-
-static double total_of(const struct sp_result *result, size_t index) {
-    (void)index;
-    return (double)result->total_ns;
-}
-
-static double modelled_of(const struct sp_result *result, size_t index) {
-    (void)index;
-    return (double)result->modelled_ns;
-}
-
-static double measured_of(const struct sp_result *result, size_t index) {
-    (void)index;
-    return (double)sp_result_measured_ns(result);
-}
-
-static double malloc_max_of(const struct sp_result *result, size_t index) {
-    (void)index;
-    return (double)result->malloc_ns.max;
-}
-
-static double end_to_end_of(const struct sp_result *result, size_t index) {
-    (void)index;
-    return (double)result->end_to_end_ns;
-}
-
-static double statistic_of(const struct sp_result *result, size_t index) {
-    return (double)result->statistics.values[index];
-}
-
-static struct sp_spread spread_of(const struct sp_summary *summary, double *values,
-                                  figure *figure_of, size_t index) {
-    for (size_t i = 0; i < summary->start_count; i++)
-        values[i] = figure_of(summary->starts[i], index);
-    return sp_spread_of(values, summary->start_count);
-}
 
 // -------------------------------------------------------------------------------------- the starts
 
 // Names are compared by their address: the same file may be there twice, as two traces.
 static bool is_same_replay(const struct sp_result *a, const struct sp_result *b) {
-    return a->trace == b->trace && a->allocator == b->allocator;
+    return a->trace == b->trace && a->allocator == b->allocator && a->variant == b->variant;
 }
 
 // The starts of a replay come in their order, with those of other allocators between them.
@@ -76,119 +28,63 @@ static void count_errors(struct sp_summary *summary) {
     }
 }
 
-static void sum_up(struct sp_summary *summary, double *values) {
-    count_errors(summary);
-    summary->ratio = spread_of(summary, values, ratio_of, 0);
-    summary->total_ns = spread_of(summary, values, total_of, 0);
-    summary->modelled_ns = spread_of(summary, values, modelled_of, 0);
-    summary->measured_ns = spread_of(summary, values, measured_of, 0);
-    summary->malloc_max_ns = spread_of(summary, values, malloc_max_of, 0);
-    summary->end_to_end_ns = spread_of(summary, values, end_to_end_of, 0);
-    for (size_t i = 0; i < SP_STATISTIC_COUNT; i++)
-        summary->statistics[i] = spread_of(summary, values, statistic_of, i);
-}
-
-static void sum_up_all(struct sp_summaries *summaries, const struct sp_result *results,
-                       size_t count) {
+static void sum_up(struct sp_summaries *summaries, const struct sp_result *results, size_t count,
+                   const struct sp_passes *passes) {
     const struct sp_result **starts = summaries->starts;
     for (size_t i = 0; i < count; i++) {
-        if (results[i].start != 1)
+        if (results[i].start != 1 || (passes && !sp_passes_is_printed(passes, results[i].pass)))
             continue;
         struct sp_summary *summary = &summaries->list[summaries->count++];
         summary->starts = starts;
         gather(summary, &results[i], results + count);
+        count_errors(summary);
         starts += summary->start_count;
-        sum_up(summary, summaries->values);
     }
 }
 
-// -------------------------------------------------------------------------------------- all traces
-
-static bool is_of(const struct sp_summary *summary, const struct sp_overall *overall) {
-    const struct sp_result *first = sp_summary_first(summary);
-    return first->allocator == overall->allocator && first->pass == overall->pass;
+struct sp_spread sp_summary_spread(const struct sp_summaries *summaries,
+                                   const struct sp_summary *summary, const struct sp_row *row) {
+    for (size_t i = 0; i < summary->start_count; i++)
+        summaries->values[i] = sp_row_number(row, summary->starts[i]);
+    return sp_spread_of(summaries->values, summary->start_count);
 }
 
-static bool is_known(const struct sp_summaries *summaries, const struct sp_summary *summary) {
-    size_t i = 0;
-    while (i < summaries->overall_count && !is_of(summary, &summaries->overall[i]))
-        i++;
-    return i < summaries->overall_count;
-}
-
-static size_t gather_ratios(const struct sp_summaries *summaries,
-                            const struct sp_overall *overall) {
-    size_t traces = 0;
-    for (size_t i = 0; i < summaries->count; i++)
-        if (is_of(&summaries->list[i], overall))
-            summaries->values[traces++] = summaries->list[i].ratio.median;
-    return traces;
-}
-
-static void average_traces(struct sp_summaries *summaries) {
+double sp_summaries_ratio(const struct sp_summaries *summaries, const struct sp_result *of,
+                          size_t *traces) {
+    double logarithms = 0;
+    size_t positive = 0;
+    *traces = 0;
     for (size_t i = 0; i < summaries->count; i++) {
-        const struct sp_result *first = sp_summary_first(&summaries->list[i]);
-        struct sp_overall overall = {.allocator = first->allocator, .pass = first->pass};
-        if (first->turn > 0 || is_known(summaries, &summaries->list[i]))
+        const struct sp_summary *summary = &summaries->list[i];
+        if (!sp_summary_is_alike(summary, of))
             continue;
-        size_t traces = gather_ratios(summaries, &overall);
-        if (traces < 2)
-            continue;
-        overall.ratio = sp_geometric_mean(summaries->values, traces);
-        summaries->overall[summaries->overall_count++] = overall;
+        double ratio = sp_summary_spread(summaries, summary, sp_row_of_spread("ratio")).median;
+        logarithms += ratio > 0 ? log(ratio) : 0;
+        positive += ratio > 0;
+        ++*traces;
     }
+    return positive > 0 ? exp(logarithms / (double)positive) : 0;
 }
 
 // -------------------------------------------------------------------------------- open and release
 
 bool sp_summaries_open(struct sp_summaries *summaries, const struct sp_result *results,
-                       size_t count) {
+                       size_t count, const struct sp_passes *passes) {
     *summaries = (struct sp_summaries){
-        .list = calloc(count, sizeof *summaries->list),
-        .overall = calloc(count, sizeof *summaries->overall),
-        .starts = calloc(count, sizeof *summaries->starts),
-        .values = calloc(count, sizeof *summaries->values),
+        .list = calloc(count + 1, sizeof *summaries->list),
+        .starts = calloc(count + 1, sizeof *summaries->starts),
+        .values = calloc(count + 1, sizeof *summaries->values),
     };
-    if (!summaries->list || !summaries->overall || !summaries->starts || !summaries->values) {
-        sp_summaries_release(summaries);
-        return false;
+    if (summaries->list && summaries->starts && summaries->values) {
+        sum_up(summaries, results, count, passes);
+        return true;
     }
-    sum_up_all(summaries, results, count);
-    average_traces(summaries);
-    return true;
+    sp_summaries_release(summaries);
+    return false;
 }
 
 void sp_summaries_release(struct sp_summaries *summaries) {
     free(summaries->list);
-    free(summaries->overall);
     free(summaries->starts);
     free(summaries->values);
-}
-
-// ------------------------------------------------------------------------------- what is printed
-
-bool sp_summaries_choose(struct sp_summaries *chosen, const struct sp_summaries *summaries,
-                         const struct sp_passes *passes) {
-    *chosen = (struct sp_summaries){
-        .list = calloc(summaries->count + 1, sizeof *chosen->list),
-        .overall = calloc(summaries->overall_count + 1, sizeof *chosen->overall),
-        .starts = summaries->starts,
-        .values = summaries->values,
-    };
-    if (!chosen->list || !chosen->overall) {
-        sp_summaries_forget(chosen);
-        return false;
-    }
-    for (size_t i = 0; i < summaries->count; i++)
-        if (sp_passes_is_printed(passes, sp_summary_first(&summaries->list[i])->pass))
-            chosen->list[chosen->count++] = summaries->list[i];
-    for (size_t i = 0; i < summaries->overall_count; i++)
-        if (sp_passes_is_printed(passes, summaries->overall[i].pass))
-            chosen->overall[chosen->overall_count++] = summaries->overall[i];
-    return true;
-}
-
-void sp_summaries_forget(struct sp_summaries *chosen) {
-    free(chosen->list);
-    free(chosen->overall);
 }

@@ -47,7 +47,7 @@ bool sp_stage_fail(struct sp_stage *stage, const char *format, ...) {
     return false;
 }
 
-void sp_progress_label(struct sp_progress *progress, const char *label) {
+void sp_progress_next(struct sp_progress *progress, const char *label) {
     progress->label = label;
 }
 
