@@ -236,6 +236,13 @@ static void what_is_no_result_is_named_and_nothing_is_written(void **state) {
         program_forget(&outcome);
     }
     struct outcome outcome;
+    const char *good =
+        file_write("good.json", "[" BENCH("pair", "256 B", "256", "ours", "ns", "1", "1", "1") "]");
+    draw(&outcome, ARGUMENTS(good, file_write("bad.json", "{}")));
+    assert_says(outcome.errors, "bad.json: is no list of results");
+    assert_string_equal(outcome.output, "");
+    assert_int_equal(outcome.status, 1);
+    program_forget(&outcome);
     draw(&outcome, ARGUMENTS(file_path("missing.json")));
     assert_says(outcome.errors, "missing.json: No such file or directory");
     assert_int_equal(outcome.status, 1);

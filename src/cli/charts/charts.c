@@ -194,18 +194,27 @@ static bool is_left_out(const struct request *request, const struct point *point
     return !(point->at > 0 && point->low > 0 && isfinite(point->high));
 }
 
+// Makes room for so many points more.
+static bool make_room(struct points *points, size_t more) {
+    struct point *list = realloc(points->list, (points->count + more + 1) * sizeof *list);
+    if (!list)
+        return sp_complain("out of host memory");
+    points->list = list;
+    return true;
+}
+
 static bool read_file(struct request *request, const char *path) {
     struct points *points = &request->points;
     cJSON *file = sp_json_read(path);
+    const cJSON *object;
+    size_t index = 0;
     if (!file)
         return false;
     cJSON_AddItemToArray(request->files, file);
-    size_t count = (size_t)cJSON_GetArraySize(file), index = 0;
-    struct point *list = realloc(points->list, (points->count + count + 1) * sizeof *list);
-    if (!cJSON_IsArray(file) || !list)
-        return sp_complain("%s: %s", path, list ? "is no list of results" : "out of host memory");
-    points->list = list;
-    const cJSON *object;
+    if (!cJSON_IsArray(file))
+        return sp_complain("%s: is no list of results", path);
+    if (!make_room(points, (size_t)cJSON_GetArraySize(file)))
+        return false;
     cJSON_ArrayForEach(object, file) {
         struct point *point = &points->list[points->count];
         index++;
