@@ -1,39 +1,33 @@
-// streampool import: makes a trace of what other programs recorded.
-#include "cli/import/recording.h"
-#include "cli/import/trace_write.h"
+// The command import. A script does it (import.py), because who has a snapshot has Python, whose
+// own readers of pickles and JSON are the best there are. This gives it the options, and the place
+// that the trace goes to as its standard output. It runs as a child: so a file that has Python
+// crash is told from a good one, and of a trace that wasn't written to its end nothing is left.
+#include "cli/program/child.h"
 #include "cli/program/command.h"
-#include "cli/program/output.h"
+#include "cli/program/complain.h"
+#include "cli/program/installed.h"
+#include "cli/program/place.h"
+#include "cli/trace/trace.h"
 
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-static const char *const format_names[] = {
-    [SP_RECORDING_PICKLE] = "pickle", [SP_RECORDING_JSON] = "json", [SP_RECORDING_RMM] = "rmm"};
-
+// Words for the script, which are empty where nothing was said.
 struct options {
-    const char *input;
-    const char *output;
-    bool is_strict;
-    struct sp_recording_options recording;
+    char *input;
+    char *output;
+    char *format;
+    char *device;
+    char *segments;
+    char *strict;
 };
 
 enum { KEY_FORMAT = 256, KEY_DEVICE, KEY_SEGMENTS, KEY_STRICT };
-
-static enum sp_recording_format format_of(const char *text, const struct argp_state *state) {
-    for (size_t i = 0; i < sizeof format_names / sizeof format_names[0]; i++)
-        if (strcmp(format_names[i], text) == 0)
-            return (enum sp_recording_format)i;
-    argp_error(state, "--format is pickle, json or rmm, not '%s'", text);
-    return SP_RECORDING_BY_CONTENT;
-}
-
-static error_t parse_input(struct options *options, const char *argument,
-                           const struct argp_state *state) {
-    if (options->input)
-        argp_error(state, "one file at a time, not '%s' too", argument);
-    options->input = argument;
-    return 0;
-}
 
 static error_t parse(int key, char *argument, struct argp_state *state) {
     struct options *options = state->input;
@@ -42,20 +36,26 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
         options->output = argument;
         return 0;
     case KEY_FORMAT:
-        options->recording.format = format_of(argument, state);
+        if (strcmp(argument, "pickle") != 0 && strcmp(argument, "json") != 0 &&
+            strcmp(argument, "rmm") != 0)
+            argp_error(state, "--format is pickle, json or rmm, not '%s'", argument);
+        options->format = argument;
         return 0;
     case KEY_DEVICE:
-        options->recording.snapshot.device =
-            sp_number_of("--device-index", argument, 0, UINT32_MAX, state);
+        sp_number_of("--device-index", argument, 0, UINT32_MAX, state);
+        options->device = argument;
         return 0;
     case KEY_SEGMENTS:
-        options->recording.snapshot.of_segments = true;
+        options->segments = "segments";
         return 0;
     case KEY_STRICT:
-        options->is_strict = true;
+        options->strict = "strict";
         return 0;
     case ARGP_KEY_ARG:
-        return parse_input(options, argument, state);
+        if (options->input)
+            argp_error(state, "one file at a time, not '%s' too", argument);
+        options->input = argument;
+        return 0;
     case ARGP_KEY_NO_ARGS:
         argp_error(state, "no file to import");
         return 0;
@@ -64,19 +64,73 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     }
 }
 
-static bool import_file(const struct options *options) {
-    struct sp_mend mend = {.is_strict = options->is_strict};
-    struct sp_trace_error error = {.line = 0};
-    if (!sp_output_ready(options->output))
-        return false;
-    bool good = sp_recording_read(options->input, &options->recording, &mend, &error);
+static char actions[] =
+#define FORM(name, word, pointer, size, stream) "," word ":" #pointer ":" #size
+    SP_TRACE_ACTIONS(FORM);
+#undef FORM
+
+// ^C and the like end this program, too.
+static int end_by(int signal) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, signal);
+    raise(signal);
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
+    return 128 + signal;
+}
+
+// A file that is made for that can have Python crash, or be killed where memory is short.
+static int status_of(const struct options *options, int status) {
+    if (WIFEXITED(status))
+        return WEXITSTATUS(status);
+    int signal = WTERMSIG(status);
+    if (signal != SIGSEGV && signal != SIGBUS && signal != SIGABRT && signal != SIGKILL)
+        return end_by(signal);
+    fprintf(stderr, "%s: python3 ended while it read this: %s\n", options->input,
+            strsignal(signal));
+    return EXIT_FAILURE;
+}
+
+static int import_to(struct sp_place *place, const struct options *options, char *script) {
+    char *arguments[] = {"python3",
+                         "-IS",
+                         script,
+                         program_invocation_short_name,
+                         options->input,
+                         (char *)sp_place_name(options->output),
+                         options->format,
+                         options->device,
+                         options->segments,
+                         options->strict,
+                         actions + 1,
+                         NULL};
+    struct sp_child child;
+    dup2(place->descriptor, STDOUT_FILENO);
+    int error = sp_child_run(arguments, &child);
+    bool good = close(place->descriptor) == 0 && error == 0 && child.status == 0;
     if (!good)
-        sp_trace_error_print(stderr, options->input, &error);
-    good = good && sp_trace_write(options->output, &mend);
-    if (good)
-        sp_mend_print(stderr, options->input, &mend);
-    sp_mend_release(&mend);
-    return good;
+        sp_place_drop(place);
+    else if (!sp_place_keep(place) &&
+             !sp_complain("%s: %s", sp_place_name(options->output), strerror(errno)))
+        return EXIT_FAILURE;
+    if (error == 0)
+        return status_of(options, child.status);
+    sp_complain("import needs python3, of the package python3: %s", strerror(error));
+    return SP_EXIT_NO_GPU;
+}
+
+static int import(const struct options *options) {
+    char installed[PATH_MAX], script[PATH_MAX];
+    struct sp_place place;
+    if (!sp_installed_path("streampool/import.py", installed))
+        return EXIT_FAILURE;
+    if (!realpath(installed, script))
+        sp_complain("%s: %s", installed, strerror(errno));
+    else if (!sp_place_open(&place, options->output))
+        sp_complain("%s: %s", sp_place_name(options->output), strerror(errno));
+    else
+        return import_to(&place, options, script);
+    return EXIT_FAILURE;
 }
 
 int sp_command_import(int argc, char **argv) {
@@ -105,13 +159,10 @@ int sp_command_import(int argc, char **argv) {
         .doc =
             "Makes a trace for 'replay' and 'policies' from a snapshot of PyTorch's memory (pickle "
             "or JSON) or from a log of RMM's. No code in a pickle is run. The file may begin or "
-            "end in the middle of a run; standard error says what was repaired.",
+            "end in the middle of a run; standard error says what was repaired. python3 is needed.",
     };
-    struct options options = {
-        .output = "-",
-        .recording = {SP_RECORDING_BY_CONTENT, {.device = SP_SNAPSHOT_ANY_DEVICE}},
-    };
+    struct options options = {NULL, "-", "", "", "", ""};
     if (argp_parse(&argp, argc, argv, 0, NULL, &options) != 0)
         return EXIT_FAILURE;
-    return import_file(&options) ? EXIT_SUCCESS : EXIT_FAILURE;
+    return import(&options);
 }

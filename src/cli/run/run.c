@@ -3,10 +3,10 @@
 #include "cli/run/run.h"
 
 #include "base/options.h"
+#include "cli/program/child.h"
 #include "cli/program/command.h"
 #include "cli/program/complain.h"
 #include "cli/program/output.h"
-#include "cli/run/run_child.h"
 #include "cli/run/run_setup.h"
 #include "cli/run/run_summary.h"
 
@@ -192,7 +192,7 @@ static bool summarize(struct sp_run_outcome *outcome, const char *report) {
     return good;
 }
 
-static int status_of(const struct sp_run_child *child) {
+static int status_of(const struct sp_child *child) {
     return WIFSIGNALED(child->status) ? 128 + WTERMSIG(child->status) : WEXITSTATUS(child->status);
 }
 
@@ -202,9 +202,11 @@ static int run(const struct sp_run_request *request, const char *report) {
     if (!sp_output_ready(request->output) || !sp_output_ready(request->json) ||
         !sp_run_setup(request, report))
         return SP_RUN_FAILED;
-    int failed = sp_run_child(request->program, &outcome.child);
-    if (failed != 0)
-        return failed;
+    int error = sp_child_run(request->program, &outcome.child);
+    if (error != 0) {
+        sp_complain("%s: %s", request->program[0], strerror(error));
+        return error == ENOENT ? SP_RUN_NOT_FOUND : SP_RUN_NOT_STARTED;
+    }
     bool told = summarize(&outcome, report);
     int status = status_of(&outcome.child);
     return status == 0 && !told ? SP_RUN_FAILED : status;

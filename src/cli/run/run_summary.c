@@ -202,7 +202,7 @@ static bool has_routes(const cJSON *end) {
 // processes
 
 static const char *end_text(const struct sp_run_process *process,
-                            const struct sp_run_child *child) {
+                            const struct sp_child *child) {
     if (process->end)
         return "";
     if (process->replaced)

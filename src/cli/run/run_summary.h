@@ -2,14 +2,14 @@
 #ifndef STREAMPOOL_CLI_RUN_SUMMARY_H
 #define STREAMPOOL_CLI_RUN_SUMMARY_H
 
+#include "cli/program/child.h"
 #include "cli/run/run.h"
-#include "cli/run/run_child.h"
 #include "cli/run/run_reports.h"
 #include "cli/run/run_trace.h"
 
 struct sp_run_outcome {
     const struct sp_run_request *request;
-    struct sp_run_child child;
+    struct sp_child child;
     struct sp_run_reports reports;
     struct sp_run_traces traces;
 };
