@@ -1,7 +1,7 @@
-// The command import. A script does it (import.py), because who has a snapshot has Python, whose
-// own readers of pickles and JSON are the best there are. This gives it the options, and the place
-// that the trace goes to as its standard output. It runs as a child: so a file that has Python
-// crash is told from a good one, and of a trace that wasn't written to its end nothing is left.
+// The command import. A script does it (import.py): who has a snapshot has Python, whose own
+// readers of pickles and JSON are the best there are. This gives it the options, and as its
+// standard output the place that the trace goes to. It runs as a child, so that a file that has
+// Python crash ends with a message, and nothing is left of a trace that wasn't written to its end.
 #include "cli/program/child.h"
 #include "cli/program/command.h"
 #include "cli/program/complain.h"
@@ -10,51 +10,47 @@
 #include "cli/trace/trace.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-// Words for the script, which are empty where nothing was said.
-struct options {
-    char *input;
-    char *output;
-    char *format;
-    char *device;
-    char *segments;
-    char *strict;
-};
-
+// Words of the child's command line. Those of options are empty where the option wasn't given.
+enum word { SCRIPT = 2, PROGRAM, INPUT, OUTPUT, FORMAT, DEVICE, SEGMENTS, STRICT, ACTIONS, WORDS };
 enum { KEY_FORMAT = 256, KEY_DEVICE, KEY_SEGMENTS, KEY_STRICT };
 
+static char actions[] = "-"
+#define FORM(name, word, pointer, size, stream) "," word ":" #pointer ":" #size
+    SP_TRACE_ACTIONS(FORM);
+#undef FORM
+
 static error_t parse(int key, char *argument, struct argp_state *state) {
-    struct options *options = state->input;
+    char **words = state->input;
     switch (key) {
     case 'o':
-        options->output = argument;
+        words[OUTPUT] = argument;
         return 0;
     case KEY_FORMAT:
         if (strcmp(argument, "pickle") != 0 && strcmp(argument, "json") != 0 &&
             strcmp(argument, "rmm") != 0)
             argp_error(state, "--format is pickle, json or rmm, not '%s'", argument);
-        options->format = argument;
+        words[FORMAT] = argument;
         return 0;
     case KEY_DEVICE:
         sp_number_of("--device-index", argument, 0, UINT32_MAX, state);
-        options->device = argument;
+        words[DEVICE] = argument;
         return 0;
     case KEY_SEGMENTS:
-        options->segments = "segments";
+        words[SEGMENTS] = "segments";
         return 0;
     case KEY_STRICT:
-        options->strict = "strict";
+        words[STRICT] = "strict";
         return 0;
     case ARGP_KEY_ARG:
-        if (options->input)
+        if (words[INPUT])
             argp_error(state, "one file at a time, not '%s' too", argument);
-        options->input = argument;
+        words[INPUT] = argument;
         return 0;
     case ARGP_KEY_NO_ARGS:
         argp_error(state, "no file to import");
@@ -64,73 +60,42 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     }
 }
 
-static char actions[] =
-#define FORM(name, word, pointer, size, stream) "," word ":" #pointer ":" #size
-    SP_TRACE_ACTIONS(FORM);
-#undef FORM
-
-// ^C and the like end this program, too.
-static int end_by(int signal) {
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, signal);
-    raise(signal);
-    sigprocmask(SIG_UNBLOCK, &set, NULL);
-    return 128 + signal;
-}
-
-// A file that is made for that can have Python crash, or be killed where memory is short.
-static int status_of(const struct options *options, int status) {
+// The status of this program. A file that is made for that has Python crash, or be killed where
+// memory is short; another signal, such as ^C, ends this program too.
+static int status_of(int status, const char *input) {
     if (WIFEXITED(status))
         return WEXITSTATUS(status);
-    int signal = WTERMSIG(status);
-    if (signal != SIGSEGV && signal != SIGBUS && signal != SIGABRT && signal != SIGKILL)
-        return end_by(signal);
-    fprintf(stderr, "%s: python3 ended while it read this: %s\n", options->input,
-            strsignal(signal));
-    return EXIT_FAILURE;
+    int number = WTERMSIG(status);
+    if (number == SIGSEGV || number == SIGBUS || number == SIGABRT || number == SIGKILL) {
+        fprintf(stderr, "%s: python3 ended while it read this: %s\n", input, strsignal(number));
+        return EXIT_FAILURE;
+    }
+    sigset_t none;
+    sigemptyset(&none);
+    kill(getpid(), number);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    return 128 + number;
 }
 
-static int import_to(struct sp_place *place, const struct options *options, char *script) {
-    char *arguments[] = {"python3",
-                         "-IS",
-                         script,
-                         program_invocation_short_name,
-                         options->input,
-                         (char *)sp_place_name(options->output),
-                         options->format,
-                         options->device,
-                         options->segments,
-                         options->strict,
-                         actions + 1,
-                         NULL};
+static int run_script(char *words[WORDS + 1], const char *output) {
+    struct sp_place place;
     struct sp_child child;
-    dup2(place->descriptor, STDOUT_FILENO);
-    int error = sp_child_run(arguments, &child);
-    bool good = close(place->descriptor) == 0 && error == 0 && child.status == 0;
-    if (!good)
-        sp_place_drop(place);
-    else if (!sp_place_keep(place) &&
-             !sp_complain("%s: %s", sp_place_name(options->output), strerror(errno)))
+    if (!sp_place_open(&place, output)) {
+        sp_complain("%s: %s", words[OUTPUT], strerror(errno));
         return EXIT_FAILURE;
+    }
+    dup2(place.descriptor, STDOUT_FILENO);
+    int error = sp_child_run(words, &child);
+    if (close(place.descriptor) != 0 || error != 0 || child.status != 0)
+        sp_place_drop(&place);
+    else if (!sp_place_keep(&place)) {
+        sp_complain("%s: %s", words[OUTPUT], strerror(errno));
+        return EXIT_FAILURE;
+    }
     if (error == 0)
-        return status_of(options, child.status);
+        return status_of(child.status, words[INPUT]);
     sp_complain("import needs python3, of the package python3: %s", strerror(error));
     return SP_EXIT_NO_GPU;
-}
-
-static int import(const struct options *options) {
-    char installed[PATH_MAX], script[PATH_MAX];
-    struct sp_place place;
-    if (!sp_installed_path("streampool/import.py", installed))
-        return EXIT_FAILURE;
-    if (!realpath(installed, script))
-        sp_complain("%s: %s", installed, strerror(errno));
-    else if (!sp_place_open(&place, options->output))
-        sp_complain("%s: %s", sp_place_name(options->output), strerror(errno));
-    else
-        return import_to(&place, options, script);
-    return EXIT_FAILURE;
 }
 
 int sp_command_import(int argc, char **argv) {
@@ -158,11 +123,21 @@ int sp_command_import(int argc, char **argv) {
         .args_doc = "FILE",
         .doc =
             "Makes a trace for 'replay' and 'policies' from a snapshot of PyTorch's memory (pickle "
-            "or JSON) or from a log of RMM's. No code in a pickle is run. The file may begin or "
-            "end in the middle of a run; standard error says what was repaired. python3 is needed.",
+            "or JSON) or from a log of RMM's, by python3. No code in a pickle is run. The file may "
+            "begin or end in the middle of a run; standard error says what was repaired.",
     };
-    struct options options = {NULL, "-", "", "", "", ""};
-    if (argp_parse(&argp, argc, argv, 0, NULL, &options) != 0)
+    char script[PATH_MAX];
+    char *words[WORDS + 1] = {"python3", "-IS", script, program_invocation_short_name,
+                              NULL,      "-",   "",     "",
+                              "",        "",    actions};
+    if (argp_parse(&argp, argc, argv, 0, NULL, words) != 0 ||
+        !sp_installed_path("streampool/import.py", script))
         return EXIT_FAILURE;
-    return import(&options);
+    if (access(script, R_OK) != 0) {
+        sp_complain("%s: %s", script, strerror(errno));
+        return EXIT_FAILURE;
+    }
+    const char *output = words[OUTPUT];
+    words[OUTPUT] = (char *)sp_place_name(output);
+    return run_script(words, output);
 }

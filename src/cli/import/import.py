@@ -511,7 +511,7 @@ def complain(*words):
 
 def main(program, path, output, name, device, of_segments, strict, actions):
     mend = Mend(bool(strict))
-    forms = {action: (pointer, size) for action, pointer, size in (form.split(":") for form in actions.split(","))}
+    forms = {action: (pointer, size) for action, pointer, size in (form.split(":") for form in actions.split(",")[1:])}
     gc.disable()  # nothing that is read is garbage before the end
     limit_memory(LIMIT)
     try:

@@ -1,5 +1,5 @@
-// What is installed with the program lies at the same place relative to it in the build folder and
-// in every prefix: in the folder of the libraries.
+// Files that are installed with the program lie in the folder of the libraries, which is at the
+// same place relative to the program in the build folder and in every prefix.
 #ifndef STREAMPOOL_CLI_INSTALLED_H
 #define STREAMPOOL_CLI_INSTALLED_H
 

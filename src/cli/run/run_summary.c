@@ -201,8 +201,7 @@ static bool has_routes(const cJSON *end) {
 // --------------------------------------------------------------------------------------- the
 // processes
 
-static const char *end_text(const struct sp_run_process *process,
-                            const struct sp_child *child) {
+static const char *end_text(const struct sp_run_process *process, const struct sp_child *child) {
     if (process->end)
         return "";
     if (process->replaced)
