@@ -155,49 +155,31 @@ static int pool_trim(struct sp_stage *stage, uint64_t keep) {
     return (int)poolMemPoolTrimTo(stage->pool, keep);
 }
 
-static int pool_synchronize(struct sp_stage *stage, CUstream stream) {
+static int pool_order(struct sp_stage *stage, enum sp_trace_action action, CUstream stream,
+                      CUevent event) {
     (void)stage;
-    return (int)poolStreamSynchronize(stream);
-}
-
-static int pool_synchronize_event(struct sp_stage *stage, CUevent event) {
-    (void)stage;
-    return (int)poolEventSynchronize(event);
-}
-
-static int pool_synchronize_device(struct sp_stage *stage) {
-    (void)stage;
-    return (int)poolDeviceSynchronize();
-}
-
-static int pool_query(struct sp_stage *stage, CUstream stream) {
-    (void)stage;
-    return (int)poolStreamQuery(stream);
-}
-
-static int pool_query_event(struct sp_stage *stage, CUevent event) {
-    (void)stage;
-    return (int)poolEventQuery(event);
-}
-
-static int pool_record(struct sp_stage *stage, CUevent event, CUstream stream) {
-    (void)stage;
-    return (int)poolEventRecord(event, stream);
-}
-
-static int pool_wait(struct sp_stage *stage, CUstream stream, CUevent event) {
-    (void)stage;
-    return (int)poolStreamWaitEvent(stream, event, 0);
-}
-
-static int pool_destroy_stream(struct sp_stage *stage, CUstream stream) {
-    (void)stage;
-    return (int)poolStreamDestroy(stream);
-}
-
-static int pool_destroy_event(struct sp_stage *stage, CUevent event) {
-    (void)stage;
-    return (int)poolEventDestroy(event);
+    switch (action) {
+    case SP_TRACE_RECORD:
+        return (int)poolEventRecord(event, stream);
+    case SP_TRACE_WAIT:
+        return (int)poolStreamWaitEvent(stream, event, 0);
+    case SP_TRACE_SYNCHRONIZE_EVENT:
+        return (int)poolEventSynchronize(event);
+    case SP_TRACE_SYNCHRONIZE_STREAM:
+        return (int)poolStreamSynchronize(stream);
+    case SP_TRACE_SYNCHRONIZE_DEVICE:
+        return (int)poolDeviceSynchronize();
+    case SP_TRACE_QUERY_EVENT:
+        return (int)poolEventQuery(event);
+    case SP_TRACE_QUERY_STREAM:
+        return (int)poolStreamQuery(stream);
+    case SP_TRACE_DESTROY_EVENT:
+        return (int)poolEventDestroy(event);
+    case SP_TRACE_DESTROY_STREAM:
+        return (int)poolStreamDestroy(stream);
+    default: // the kind of a stream
+        return poolSuccess;
+    }
 }
 
 static const char *pool_error_name(int status) {
@@ -208,10 +190,7 @@ static const char *pool_error_name(int status) {
     .close = pool_close, .begin_pass = pool_begin_pass, .at_peak = pool_at_peak,                   \
     .reserved_peak = pool_reserved_peak, .statistics = pool_statistics, .look = pool_look,         \
     .look_through = pool_look_through, .allocate = pool_allocate, .free = pool_free,               \
-    .free_unordered = pool_free_unordered, .trim = pool_trim, .synchronize = pool_synchronize,     \
-    .synchronize_event = pool_synchronize_event, .synchronize_device = pool_synchronize_device,    \
-    .query = pool_query, .query_event = pool_query_event, .record = pool_record,                   \
-    .wait = pool_wait, .destroy_stream = pool_destroy_stream, .destroy_event = pool_destroy_event, \
+    .free_unordered = pool_free_unordered, .trim = pool_trim, .order = pool_order,                 \
     .error_name = pool_error_name
 
 const struct sp_allocator sp_allocator_pool = {

@@ -1,6 +1,5 @@
 // These functions make what a player needs before its first pass, and give it back.
 #include "cli/play/part.h"
-#include "cli/play/player_streams.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -24,7 +23,8 @@ static bool hold(struct sp_player *player) {
         return sp_stage_fail(stage, "the held block of %" PRIu64 " bytes can't be allocated: %s",
                              play->held_bytes, play->allocator->error_name(status));
     }
-    play->allocator->at_peak(stage);
+    if (play->allocator->at_peak)
+        play->allocator->at_peak(stage);
     return play->allocator->reserved_peak(stage, &stage->held_reserved_bytes);
 }
 
@@ -50,7 +50,11 @@ static void *allocate_numbers(size_t count) {
 }
 
 static void release_arrays(struct sp_player *player) {
-    sp_player_streams_release(player);
+    free(player->streams);
+    free(player->events);
+    free(player->ended);
+    free(player->trace_events);
+    free(player->turns);
     free(player->pointers);
     free(player->malloc_ns);
     free(player->free_ns);
@@ -66,8 +70,14 @@ static bool allocate_arrays(struct sp_player *player) {
     player->malloc_ns = allocate_numbers(trace->block_count);
     player->free_ns = allocate_numbers(trace->operation_count - trace->block_count);
     player->parts = calloc(player->part_count, sizeof *player->parts);
-    return sp_player_streams_open(player) && player->pointers && player->malloc_ns &&
-           player->free_ns && player->parts;
+    player->streams = calloc(trace->stream_count + 1, sizeof(CUstream));
+    player->events = calloc(trace->stream_count + 1, sizeof(CUevent));
+    player->ended = calloc(trace->stream_count + 1, sizeof *player->ended);
+    player->trace_events = calloc(trace->event_count + 1, sizeof(CUevent));
+    player->turns = calloc(trace->event_count + 1, sizeof *player->turns);
+    return player->pointers && player->malloc_ns && player->free_ns && player->parts &&
+           player->streams && player->events && player->ended && player->trace_events &&
+           player->turns;
 }
 
 // With one part there is nobody to share with.
