@@ -170,6 +170,24 @@ class Drawn(Case):
                 self.assertIn((action, hex(pointer)), lines)
 
 
+# --------------------------------------------------------------------------------------------------------------- times
+
+
+class Times(Case):
+    def test_a_time_is_microseconds_seconds_with_a_point_or_one_of_a_clock(self):
+        for text, time in (("164", 164), ("0.000001", 1), ("7.5", 7500000), ("00:00:00.25", 250000),
+                           ("23:59:60:000001", 86400000001), ("18446744073709.551615", (1 << 64) - 1)):
+            self.assertEqual(script.microseconds(text), time)
+        for text in "1.", ".5", "1.5.5", "1.5x", "-1.5", "1.5e9", "1:2", "1:2.5", "24:00:00.0", "00:60:00.0", "00:00:61.0", "":
+            self.assertIsNone(script.microseconds(text))
+
+    def test_any_seconds_are_read_to_the_microsecond(self):
+        draw = random.Random(4)
+        for _ in range(2000):
+            seconds, digits = draw.randrange(1 << 43), "".join(draw.choice("0123456789") for _ in range(draw.randrange(1, 13)))
+            self.assertEqual(script.microseconds(f"{seconds}.{digits}"), seconds * 1000000 + int((digits + "00000")[:6]))
+
+
 # -------------------------------------------------------------------------------------------------------------- damage
 
 
