@@ -388,8 +388,8 @@ def on_its_day(time, before):
     """A clock begins anew at midnight, so a time that is half a day off stands for the day after or before."""
     time += before // DAY * DAY
     if time + DAY // 2 < before:
-        return time + DAY
-    return time - DAY if time > before + DAY // 2 and time >= DAY else time
+        return min(time + DAY, LIMIT - 1)
+    return time - DAY if time > before + DAY // 2 and time >= DAY else min(time, LIMIT - 1)
 
 
 class Log:
@@ -406,20 +406,17 @@ class Log:
         for place, line in enumerate(io.BytesIO(data), 1):
             text = line.decode("latin-1").rstrip("\n")
             text = text[:-1] if text.endswith("\r") else text
+            if self.is_first and text.startswith("\xef\xbb\xbf"):  # a spreadsheet's mark
+                text = text[3:]
             try:
-                self.read_line(text, line.endswith(b"\n"))
+                if len(text) > 512:
+                    raise Refusal("line longer than 512 characters")
+                if text.strip(" \t"):
+                    self.read_row(text, self.is_first or not line.endswith(b"\n"))
+                    self.is_first = False
             except Refusal as refusal:
                 refusal.line = place
                 raise
-
-    def read_line(self, text, has_newline):
-        if self.is_first and text.startswith("\xef\xbb\xbf"):  # a spreadsheet's mark
-            text = text[3:]
-        if len(text) > 512:
-            raise Refusal("line longer than 512 characters")
-        if text.strip(" \t"):
-            self.read_row(text, self.is_first or not has_newline)
-            self.is_first = False
 
     def read_row(self, text, may_be_cut):
         operation = None
@@ -504,8 +501,8 @@ def write(mend, output):
     sys.stdout.close()
 
 
-def complain(*words):
-    sys.stderr.buffer.write(b": ".join(os.fsencode(word) for word in words) + b"\n")
+def complain(place, reason):
+    sys.stderr.buffer.write(os.fsencode(place) + b": " + reason.encode("ascii", "backslashreplace") + b"\n")
     return 1
 
 
@@ -522,7 +519,7 @@ def main(program, path, output, name, device, of_segments, strict, actions):
     except MemoryError:
         return complain(path, "this takes far more memory than a file of its size should, or half of the host's")
     except OSError as error:
-        return complain(program, output, error.strerror)
+        return complain(f"{program}: {output}", error.strerror)
     if mend.summary():
         complain(path, mend.summary())
     return 0

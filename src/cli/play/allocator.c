@@ -35,24 +35,13 @@ int sp_driver_order(struct sp_stage *stage, enum sp_trace_action action, CUstrea
                     CUevent event) {
     const struct sp_driver *driver = sp_stage_driver(stage);
     switch (action) {
-    case SP_TRACE_RECORD:
-        return (int)driver->cuEventRecord(event, stream);
-    case SP_TRACE_WAIT:
-        return (int)driver->cuStreamWaitEvent(stream, event, 0);
-    case SP_TRACE_SYNCHRONIZE_EVENT:
-        return (int)driver->cuEventSynchronize(event);
-    case SP_TRACE_SYNCHRONIZE_STREAM:
-        return (int)driver->cuStreamSynchronize(stream);
+#define ORDER(action, name, call)                                                                  \
+    case SP_TRACE_##action:                                                                        \
+        return (int)driver->cu##call;
+        SP_ORDERS(ORDER)
+#undef ORDER
     case SP_TRACE_SYNCHRONIZE_DEVICE:
         return (int)driver->cuCtxSynchronize();
-    case SP_TRACE_QUERY_EVENT:
-        return (int)driver->cuEventQuery(event);
-    case SP_TRACE_QUERY_STREAM:
-        return (int)driver->cuStreamQuery(stream);
-    case SP_TRACE_DESTROY_EVENT:
-        return (int)driver->cuEventDestroy(event);
-    case SP_TRACE_DESTROY_STREAM:
-        return (int)driver->cuStreamDestroy(stream);
     default: // the kind of a stream
         return CUDA_SUCCESS;
     }

@@ -44,6 +44,20 @@ struct sp_stage {
     char reason[512];             // why something failed, in words
 };
 
+//   X(action of a trace, its name in a message, the call: behind "cu" the driver's, behind "pool"
+//     the library's)
+//
+// The device is synchronised by calls that have no such names.
+#define SP_ORDERS(X)                                                                               \
+    X(RECORD, "event record", EventRecord(event, stream))                                          \
+    X(WAIT, "event wait", StreamWaitEvent(stream, event, 0))                                       \
+    X(SYNCHRONIZE_EVENT, "synchronise", EventSynchronize(event))                                   \
+    X(SYNCHRONIZE_STREAM, "synchronise", StreamSynchronize(stream))                                \
+    X(QUERY_EVENT, "query", EventQuery(event))                                                     \
+    X(QUERY_STREAM, "query", StreamQuery(stream))                                                  \
+    X(DESTROY_EVENT, "event destroy", EventDestroy(event))                                         \
+    X(DESTROY_STREAM, "stream destroy", StreamDestroy(stream))
+
 // Statuses are the driver's error numbers; 0 is success. A size of 0 succeeds with the pointer 0,
 // and so does the free of it.
 struct sp_allocator {

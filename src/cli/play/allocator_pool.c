@@ -6,7 +6,7 @@ static bool fail(struct sp_stage *stage, poolError_t error) {
     return sp_stage_fail(stage, "%s: %s", poolGetErrorName(error), poolGetLastErrorDetail());
 }
 
-static bool pool_open(struct sp_stage *stage) {
+static bool open_pool(struct sp_stage *stage, int promises) {
     struct poolMemPoolProps props = {
         .allocType = poolMemAllocationTypePinned,
         .location = {.type = poolMemLocationTypeDevice, .id = stage->device->ordinal},
@@ -25,11 +25,24 @@ static bool pool_open(struct sp_stage *stage) {
         error = sp_growths_observe(stage->growths, stage->pool);
     if (error == poolSuccess)
         error = poolDeviceSetMemPool(stage->device->ordinal, stage->pool);
+    if (error == poolSuccess && promises != 0)
+        error = poolMemPoolSetAttribute(stage->pool, poolMemPoolAttrStreamPromises, &promises);
     if (error == poolSuccess)
         return true;
     fail(stage, error);
     poolMemPoolDestroy(stage->pool);
     return false;
+}
+
+static bool pool_open(struct sp_stage *stage) {
+    return open_pool(stage, 0);
+}
+
+// A replay destroys its streams by the allocator's own call, captures none, and keeps to one
+// context.
+static bool promised_open(struct sp_stage *stage) {
+    return open_pool(stage, poolPromiseStreamDestroy | poolPromiseNeverCapture |
+                                poolPromiseOneContext | poolPromiseNoLegacyOrder);
 }
 
 static bool tells_of_life(enum sp_trace_action action) {
@@ -66,22 +79,6 @@ static bool promised_suits(const struct sp_trace *trace, char *reason, size_t ca
              "the legacy stream %llu orders stream %llu, and the program may rely on it "
              "(poolPromiseNoLegacyOrder)",
              (unsigned long long)legacy->number, (unsigned long long)ordered->number);
-    return false;
-}
-
-// A replay destroys its streams by the allocator's own call, captures none, and keeps to one
-// context.
-static bool promised_open(struct sp_stage *stage) {
-    int promises = poolPromiseStreamDestroy | poolPromiseNeverCapture | poolPromiseOneContext |
-                   poolPromiseNoLegacyOrder;
-    if (!pool_open(stage))
-        return false;
-    poolError_t error =
-        poolMemPoolSetAttribute(stage->pool, poolMemPoolAttrStreamPromises, &promises);
-    if (error == poolSuccess)
-        return true;
-    fail(stage, error);
-    poolMemPoolDestroy(stage->pool);
     return false;
 }
 
@@ -159,24 +156,13 @@ static int pool_order(struct sp_stage *stage, enum sp_trace_action action, CUstr
                       CUevent event) {
     (void)stage;
     switch (action) {
-    case SP_TRACE_RECORD:
-        return (int)poolEventRecord(event, stream);
-    case SP_TRACE_WAIT:
-        return (int)poolStreamWaitEvent(stream, event, 0);
-    case SP_TRACE_SYNCHRONIZE_EVENT:
-        return (int)poolEventSynchronize(event);
-    case SP_TRACE_SYNCHRONIZE_STREAM:
-        return (int)poolStreamSynchronize(stream);
+#define ORDER(action, name, call)                                                                  \
+    case SP_TRACE_##action:                                                                        \
+        return (int)pool##call;
+        SP_ORDERS(ORDER)
+#undef ORDER
     case SP_TRACE_SYNCHRONIZE_DEVICE:
         return (int)poolDeviceSynchronize();
-    case SP_TRACE_QUERY_EVENT:
-        return (int)poolEventQuery(event);
-    case SP_TRACE_QUERY_STREAM:
-        return (int)poolStreamQuery(stream);
-    case SP_TRACE_DESTROY_EVENT:
-        return (int)poolEventDestroy(event);
-    case SP_TRACE_DESTROY_STREAM:
-        return (int)poolStreamDestroy(stream);
     default: // the kind of a stream
         return poolSuccess;
     }

@@ -146,15 +146,10 @@ static void play_failure(struct sp_part *part, size_t i) {
 
 static void play_order(struct sp_part *part, size_t i, CUevent event) {
     static const char *const names[] = {
-        [SP_TRACE_RECORD] = "event record",
-        [SP_TRACE_WAIT] = "event wait",
-        [SP_TRACE_QUERY_EVENT] = "query",
-        [SP_TRACE_QUERY_STREAM] = "query",
-        [SP_TRACE_DESTROY_EVENT] = "event destroy",
-        [SP_TRACE_DESTROY_STREAM] = "stream destroy",
-        [SP_TRACE_SYNCHRONIZE_EVENT] = "synchronise",
-        [SP_TRACE_SYNCHRONIZE_STREAM] = "synchronise",
-        [SP_TRACE_SYNCHRONIZE_DEVICE] = "synchronise",
+#define NAME(action, name, call) [SP_TRACE_##action] = name,
+        SP_ORDERS(NAME)
+#undef NAME
+            [SP_TRACE_SYNCHRONIZE_DEVICE] = "synchronise",
     };
     const struct sp_player *player = part->player;
     const struct sp_trace_operation *operation = sp_part_operation(part, i);

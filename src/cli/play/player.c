@@ -112,15 +112,18 @@ static void begin_growths(const struct sp_play *play_of, struct sp_result *resul
     if (!growths)
         return;
     result->first_growth = growths->count;
-    sp_growths_begin_pass(growths, play_of->trace, play_of->allocator->name, play_of->start,
-                          result->pass);
+    growths->trace = play_of->trace;
+    growths->playing = (struct sp_growth){.trace = play_of->trace->name,
+                                          .allocator = play_of->allocator->name,
+                                          .start = play_of->start,
+                                          .pass = result->pass};
 }
 
 static void end_growths(const struct sp_play *play_of, struct sp_result *result) {
     if (!result->growths)
         return;
     result->growth_count = result->growths->count - result->first_growth;
-    sp_growths_end_pass(play_of->stage->growths);
+    play_of->stage->growths->trace = NULL;
 }
 
 bool sp_player_run(struct sp_player *player, unsigned pass, struct sp_result *result) {

@@ -49,35 +49,38 @@ static void *allocate_numbers(size_t count) {
     return numbers;
 }
 
+//   X(array of the player, how many elements), all zeroed
+#define ARRAYS(X)                                                                                  \
+    X(parts, player->part_count)                                                                   \
+    X(streams, trace->stream_count)                                                                \
+    X(events, trace->stream_count)                                                                 \
+    X(ended, trace->stream_count)                                                                  \
+    X(trace_events, trace->event_count)                                                            \
+    X(turns, trace->event_count)
+
 static void release_arrays(struct sp_player *player) {
-    free(player->streams);
-    free(player->events);
-    free(player->ended);
-    free(player->trace_events);
-    free(player->turns);
+#define RELEASE(array, count) free(player->array);
+    ARRAYS(RELEASE)
+#undef RELEASE
     free(player->pointers);
     free(player->malloc_ns);
     free(player->free_ns);
-    free(player->parts);
     sp_shares_release(&player->shares);
 }
 
 static bool allocate_arrays(struct sp_player *player) {
     const struct sp_trace *trace = player->play.trace;
-    bool single = player->play.parts == SP_ONE_PART;
-    player->part_count = single ? 1 : trace->thread_count;
+    player->part_count = player->play.parts == SP_ONE_PART ? 1 : trace->thread_count;
     player->pointers = allocate_numbers(trace->block_count);
     player->malloc_ns = allocate_numbers(trace->block_count);
     player->free_ns = allocate_numbers(trace->operation_count - trace->block_count);
-    player->parts = calloc(player->part_count, sizeof *player->parts);
-    player->streams = calloc(trace->stream_count + 1, sizeof(CUstream));
-    player->events = calloc(trace->stream_count + 1, sizeof(CUevent));
-    player->ended = calloc(trace->stream_count + 1, sizeof *player->ended);
-    player->trace_events = calloc(trace->event_count + 1, sizeof(CUevent));
-    player->turns = calloc(trace->event_count + 1, sizeof *player->turns);
-    return player->pointers && player->malloc_ns && player->free_ns && player->parts &&
-           player->streams && player->events && player->ended && player->trace_events &&
-           player->turns;
+    bool good = player->pointers && player->malloc_ns && player->free_ns;
+#define ALLOCATE(array, count)                                                                     \
+    player->array = calloc((count) + 1, sizeof *player->array);                                    \
+    good = good && player->array;
+    ARRAYS(ALLOCATE)
+#undef ALLOCATE
+    return good;
 }
 
 // With one part there is nobody to share with.

@@ -73,21 +73,22 @@ void sp_player_streams_destroy(struct sp_player *player) {
 
 // ---------------------------------------------------------------------------- who can use a stream
 
+static bool is_of(const struct sp_player *player, const struct sp_trace_stream *stream,
+                  uint32_t thread) {
+    return stream->kind != SP_TRACE_PER_THREAD || player->part_count == 1 ||
+           stream->thread == thread;
+}
+
 // A stream's end waits for all operations before it, so it isn't under way here.
 bool sp_player_streams_can_use(const struct sp_part *part, size_t operation, uint32_t stream) {
-    const struct sp_player *player = part->player;
-    const struct sp_trace_stream *named = &player->play.trace->streams[stream];
-    bool is_own = named->kind != SP_TRACE_PER_THREAD || player->part_count == 1 ||
-                  named->thread == sp_part_operation(part, operation)->thread;
-    return named->end > operation && is_own;
+    const struct sp_trace_stream *named = &part->player->play.trace->streams[stream];
+    return named->end > operation &&
+           is_of(part->player, named, sp_part_operation(part, operation)->thread);
 }
 
 // The calling thread plays the first part, which is that of the trace's first thread.
 bool sp_player_streams_is_there(const struct sp_player *player, size_t stream) {
-    const struct sp_trace_stream *named = &player->play.trace->streams[stream];
-    bool is_own =
-        named->kind != SP_TRACE_PER_THREAD || player->part_count == 1 || named->thread == 0;
-    return !player->ended[stream] && is_own;
+    return !player->ended[stream] && is_of(player, &player->play.trace->streams[stream], 0);
 }
 
 // ------------------------------------------------------------------------------- between two
