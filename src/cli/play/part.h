@@ -32,13 +32,6 @@ static inline const struct sp_driver *sp_player_driver(const struct sp_player *p
     return sp_stage_driver(player->play.stage);
 }
 
-// Plays its operations, in their order. Lines with the same event are played in the order of the
-// trace, by whatever parts.
-void sp_part_play(struct sp_part *part);
-
-// Frees a block at the end of a pass, untimed.
-void sp_part_free_left(struct sp_part *part, uint32_t block);
-
 // Counts an error of an operation. The first one is kept in words.
 void sp_part_count_error(struct sp_part *part, size_t operation, const char *what,
                          const char *error);
@@ -47,6 +40,15 @@ void sp_part_count_error(struct sp_part *part, size_t operation, const char *wha
 void sp_part_check(struct sp_part *part, size_t operation, const char *what, int status);
 void sp_part_check_driver(struct sp_part *part, size_t operation, const char *what,
                           CUresult result);
+
+// --------------------------------------------------------------------------- the trace's lines
+
+// Plays the operations of a part, in their order. Lines with the same event are played in the order
+// of the trace, by whatever parts.
+void sp_player_lines_play(struct sp_part *part);
+
+// Frees a block at the end of a pass, untimed.
+void sp_player_lines_free_left(struct sp_part *part, uint32_t block);
 
 // ----------------------------------------------------------------------------- streams and events
 //
@@ -64,7 +66,7 @@ bool sp_player_streams_create(struct sp_player *player);
 void sp_player_streams_destroy(struct sp_player *player);
 
 // Creates an event where there is none.
-CUresult sp_player_create_event(const struct sp_player *player, CUevent *event);
+CUresult sp_player_streams_create_event(const struct sp_player *player, CUevent *event);
 
 // True when the part can pass the stream to a call behind this operation, which it plays.
 bool sp_player_streams_can_use(const struct sp_part *part, size_t operation, uint32_t stream);

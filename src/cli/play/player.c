@@ -20,7 +20,7 @@ static void *play_in_thread(void *argument) {
     CUresult result = device->driver->cuCtxSetCurrent(device->context);
     if (result != CUDA_SUCCESS)
         sp_part_count_error(part, 0, "context", sp_driver_error_name(result));
-    sp_part_play(part);
+    sp_player_lines_play(part);
     return NULL;
 }
 
@@ -45,7 +45,7 @@ static bool play_all(struct sp_player *player) {
     player->begin = sp_meter_now(&player->meter);
     pthread_mutex_unlock(&player->gate);
     if (started == others)
-        sp_part_play(player->parts);
+        sp_player_lines_play(player->parts);
     for (size_t i = 0; i < started; i++)
         pthread_join(threads[i], NULL);
     free(threads);
@@ -59,7 +59,7 @@ static void free_what_is_alive(struct sp_player *player) {
     for (size_t block = 0; block < trace->block_count; block++) {
         uint64_t pointer = atomic_load(&player->pointers[block]);
         if (pointer != SP_NO_POINTER && pointer != SP_NOT_YET)
-            sp_part_free_left(player->parts, (uint32_t)block);
+            sp_player_lines_free_left(player->parts, (uint32_t)block);
     }
 }
 

@@ -25,7 +25,7 @@ static CUresult create_stream(struct sp_player *player, size_t i) {
     return result;
 }
 
-CUresult sp_player_create_event(const struct sp_player *player, CUevent *event) {
+CUresult sp_player_streams_create_event(const struct sp_player *player, CUevent *event) {
     if (*event)
         return CUDA_SUCCESS;
     CUresult result = sp_player_driver(player)->cuEventCreate(event, CU_EVENT_DISABLE_TIMING);
@@ -52,7 +52,7 @@ bool sp_player_streams_create(struct sp_player *player) {
         CUresult result = create_stream(player, i);
         player->ended[i] = false;
         if (result == CUDA_SUCCESS)
-            result = sp_player_create_event(player, &player->events[i]);
+            result = sp_player_streams_create_event(player, &player->events[i]);
         if (result != CUDA_SUCCESS)
             return sp_stage_fail(player->play.stage, "stream %zu of %zu can't be created: %s",
                                  i + 1, count, sp_driver_error_name(result));
