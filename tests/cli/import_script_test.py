@@ -11,6 +11,7 @@ import os
 import pickle
 import random
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -22,8 +23,8 @@ PROGRAM, SCRIPT, TRACE_H, SNAPSHOTS = sys.argv[1:5]
 spec = importlib.util.spec_from_file_location("script", SCRIPT)
 script = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(script)
-script.limit_memory(1 << 30)
-script.limit_memory = lambda most: None  # this process reads more than one file
+script.limit_memory = lambda most: None  # this process reads more than one file, and starts programs
+NO_LIMIT = resource.getrlimit(resource.RLIMIT_AS)
 
 with open(TRACE_H) as header:
     FORMS = {word: (pointer, size) for word, pointer, size in
@@ -37,9 +38,12 @@ def imported(data, name="", device="", of_segments="", strict=False):
         file.flush()
         mend = script.Mend(strict)
         try:
+            resource.setrlimit(resource.RLIMIT_AS, (2 << 30, NO_LIMIT[1]))
             script.read_file(file.name, name, device, of_segments, FORMS, mend)
         except MemoryError:
             raise script.Refusal("out of memory") from None
+        finally:
+            resource.setrlimit(resource.RLIMIT_AS, NO_LIMIT)
     return "".join(mend.lines()), mend.summary()
 
 
