@@ -122,7 +122,7 @@ def as_snapshot(draw, operations, alive):
     blocks = [{"address": pointer, "size": 512, "requested_size": size, "state": "active_allocated"}
               for pointer, size in alive.items()]
     root = {"segments": [{"device": 0, "address": 512, "stream": 0, "blocks": blocks}], "device_traces": [entries]}
-    return json.dumps(root).encode() if draw.random() < 0.5 else pickle.dumps(root, draw.randrange(6))
+    return json.dumps(root).encode() if draw.random() < 0.5 else pickle.dumps(root, draw.randrange(pickle.HIGHEST_PROTOCOL + 1))
 
 
 def as_log(draw, operations):
@@ -282,12 +282,11 @@ NO_PICKLES = {
     "a negative length": PROTO + b"\x8b\xff\xff\xff\xff.",
     "an int that is none": b"(lI12x\n.",
     "a string without quotes": b"(lSabc\n.",
-    "a number of a million digits": b"(lI" + b"1" * 1000000 + b"\n.",
 }
 JSONS = {
     "no value": "[nul]", "no number": "[-]", "a comma too many": "[1,]", "a comma too few": "[1 2]", "the wrong bracket": "[1}",
     "a key that is no text": "{1:2}", "no colon": '{"a" 2}', "a line in a text": '["a\nb"]', "two values": "{} {}",
-    "brackets alone": "[" * 1000000, "a number of a million digits": "[" + "1" * 1000000 + "]",
+    "brackets alone": "[" * 1000000,
 }
 
 
@@ -334,7 +333,7 @@ class Refused(Case):
 
     def test_pickles_in_which_python_finds_a_mistake(self):
         for name, data in NO_PICKLES.items():
-            with self.subTest(name), self.assertRaisesRegex(script.Refusal, "^(this is no pickle|byte [0-9]+: [A-Z0-9]+): "):
+            with self.subTest(name), self.assertRaisesRegex(script.Refusal, "^(this is no pickle|byte [0-9]+: [A-Z0-9x]+): "):
                 imported(data)
 
     def test_opcodes_that_python_3_does_not_write_are_read(self):
@@ -350,6 +349,11 @@ class Refused(Case):
         for text in '{"a": [1', '{"a\\', '{"a": ', "[":
             with self.subTest(text), self.assertRaisesRegex(script.Refusal, "^the file is cut off: "):
                 imported(text.encode())
+
+    def test_numbers_of_many_digits_come_to_an_end(self):
+        for data in b"(lI" + b"1" * 20000 + b"\na.", b"[" + b"1" * 20000 + b"]", b'{"device_traces":1.' + b"1" * 1000000 + b"}":
+            with self.assertRaisesRegex(script.Refusal, "digits|there is no list"):
+                imported(data)
 
     def test_entries_and_segments_that_lack_something(self):
         for data, reason in ENTRIES:
@@ -424,7 +428,7 @@ class Process(Case):
     def test_a_file_that_takes_many_times_its_size_is_refused(self):
         memory = "this takes far more memory than a file of its size should, or half of the host's"
         self.assert_says(PROTO + b"]" * (4 << 20), memory)
-        self.assert_says(PROTO + b"\x8e\0\0\0\0\x10\0\0\0x", memory)
+        self.assert_says(PROTO + b"\x8e\0\0\0\0\x10\0\0\0x", f"{memory}|.*cut off")
         self.assert_says(PROTO + b"Nr\xff\xff\xff\xff.", f"{memory}|.*cut off|.*memo.*")
 
     def test_a_file_that_has_python_crash_is_refused(self):
