@@ -77,6 +77,7 @@ sp_add_debian_package(tools streampool utils "Program that replays allocations w
 and shows what a pool does with them, and a simulated driver, with which the
 program and others run where there is no GPU.")
 set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS "${library_of_this_version}")
+set(CPACK_DEBIAN_TOOLS_PACKAGE_RECOMMENDS python3)  # for `streampool import`
 
 # The library's package says what a program that is linked with it depends on. Who installs or removes a library has the
 # dynamic linker's cache made anew.

@@ -332,11 +332,11 @@ STRICT_LOGS(STRICT_TEST)
     X(a_time_in_thousands, TRACE_HEADER "1,1e9,allocate,0x100,8,0\n", ":2: bad time '1e9'\n")      \
     X(a_time_before_1970, TRACE_HEADER "1,-1.5,allocate,0x100,8,0\n", ":2: bad time '-1.5'\n")     \
     X(an_open_quote, TRACE_HEADER "1,1,\"allocate,0x100,8,0\n",                                    \
-      ":2: a quote that is not closed\n")                                                          \
+      ":2: the quotes are wrong: unexpected end of data\n")                                        \
     X(a_quote_before_text, TRACE_HEADER "1,1,\"allocate\"d,0x100,8,0\n",                           \
-      ":2: something behind a closing quote\n")                                                    \
+      ":2: the quotes are wrong: ',' expected after '\"'\n")                                       \
     X(a_quoted_comma, TRACE_HEADER "1,1,\"allocate,2\",0x100,8,0\n",                               \
-      ":2: expected 6 fields, found 7\n")                                                          \
+      ":2: bad action 'allocate,2'\n")                                                             \
     X(more_bytes_alive_than_there_are,                                                             \
       TRACE_HEADER "1,1,allocate,0x100,18446744073709551615,0\n1,1,allocate,0x200,1,0\n",          \
       ": more than 2^64 bytes are alive\n")
@@ -457,7 +457,7 @@ static void a_format_that_is_asked_for_is_not_guessed(void **state) {
     (void)state;
     const char *path = file_write("log.csv", TRACE_HEADER "1,1,allocate,0x100,8,0\n");
     assert_outcome(ARGUMENTS("import", "--format", "json", path), 1, "",
-                   said_of(path, ": byte 0: this is no value of JSON\n"));
+                   said_of(path, ": this is no JSON: Expecting value: line 1 column 1 (char 0)\n"));
     assert_outcome(ARGUMENTS("import", "--format", "pickle", path), 1, "",
                    said_of(path, ": byte 0: BINSTRING: the file is cut off\n"));
 }

@@ -57,6 +57,8 @@ static void what_a_capped_driver_lacks_is_listed_with_its_meaning(void **state) 
                 "    a new stream at a destroyed one's handle can't be told apart, "
                 "so every free\n    records an event\n");
     assert_says(outcome.output, "  cuMemAllocFromPoolAsync     client    CUDA 11.2\n");
+    assert_says(outcome.output, "  cuMemFreeAsync              optional  CUDA 11.2\n"
+                                "    poolFreeAsync takes no memory of CUDA's own, and replay");
     assert_null(strstr(outcome.output, "required"));
     program_forget(&outcome);
 }
@@ -99,7 +101,9 @@ static void sim_is_a_name_for_the_simulated_driver(void **state) {
     assert_string_equal(outcome.errors, "");
     assert_int_equal(outcome.status, 0);
     assert_says(outcome.output, "/libstreampool_simcuda.so\n");
-    assert_says(outcome.output, "kind                  simulated");
+    assert_says(outcome.output,
+                "kind                  simulated: no GPU, and times of driver calls "
+                "are a model's\n");
     assert_says(outcome.output, "  streampool          works\n");
     program_forget(&outcome);
 

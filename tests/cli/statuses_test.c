@@ -70,6 +70,7 @@ static const struct deed deeds[] = {
     {0, {NULL}, {"import", "@small.csv"}},
     {1, {NULL}, {"import", "@bad.csv"}},
     {1, {NULL}, {"import", "--output", "@missing/trace.csv", "@small.csv"}},
+    {3, {"PATH=/nonexistent"}, {"import", "@small.csv"}},
     {64, {NULL}, {"import"}},
 
     {0, {NULL}, {"plot", "--output", "@.", "@results.json"}},

@@ -129,6 +129,7 @@ check_control() {
     expect "the library's Depends" "$(field library Depends)" "^$libc\$"
     expect "the headers' Depends" "$(field development Depends)" "^$this\$"
     expect "the program's Depends" "$(field tools Depends)" "^$this, $libc, libcjson1 \([^)]*\), zlib1g \([^)]*\)\$"
+    expect "the program's Recommends" "$(field tools Recommends)" '^python3$'
 
     # Programs that were built with this version run with it and later ones.
     expect shlibs "$(cat "$WORK/control/library/shlibs")" "^libstreampool $SOVERSION $(package_of library) \(>= $VERSION\)

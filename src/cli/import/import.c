@@ -1,61 +1,57 @@
-// streampool import: makes a trace of what other programs recorded.
-#include "cli/import/recording.h"
-#include "cli/import/trace_write.h"
+// The command import. A script does it (import.py): who has a snapshot has Python, whose own
+// readers of pickles and JSON are the best there are. This gives it the options, and as its
+// standard output the place that the trace goes to. It runs as a child, so that a file that has
+// Python crash ends with a message, and nothing is left of a trace that wasn't written to its end.
+#include "cli/program/child.h"
 #include "cli/program/command.h"
-#include "cli/program/output.h"
+#include "cli/program/complain.h"
+#include "cli/program/installed.h"
+#include "cli/program/place.h"
+#include "cli/trace/trace.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-static const char *const format_names[] = {
-    [SP_RECORDING_PICKLE] = "pickle", [SP_RECORDING_JSON] = "json", [SP_RECORDING_RMM] = "rmm"};
-
-struct options {
-    const char *input;
-    const char *output;
-    bool is_strict;
-    struct sp_recording_options recording;
-};
-
+// Words of the child's command line. Those of options are empty where the option wasn't given.
+enum word { SCRIPT = 2, PROGRAM, INPUT, OUTPUT, FORMAT, DEVICE, SEGMENTS, STRICT, ACTIONS, WORDS };
 enum { KEY_FORMAT = 256, KEY_DEVICE, KEY_SEGMENTS, KEY_STRICT };
 
-static enum sp_recording_format format_of(const char *text, const struct argp_state *state) {
-    for (size_t i = 0; i < sizeof format_names / sizeof format_names[0]; i++)
-        if (strcmp(format_names[i], text) == 0)
-            return (enum sp_recording_format)i;
-    argp_error(state, "--format is pickle, json or rmm, not '%s'", text);
-    return SP_RECORDING_BY_CONTENT;
-}
-
-static error_t parse_input(struct options *options, const char *argument,
-                           const struct argp_state *state) {
-    if (options->input)
-        argp_error(state, "one file at a time, not '%s' too", argument);
-    options->input = argument;
-    return 0;
-}
+static char actions[] = "-"
+#define FORM(name, word, pointer, size, stream) "," word ":" #pointer ":" #size
+    SP_TRACE_ACTIONS(FORM);
+#undef FORM
 
 static error_t parse(int key, char *argument, struct argp_state *state) {
-    struct options *options = state->input;
+    char **words = state->input;
     switch (key) {
     case 'o':
-        options->output = argument;
+        words[OUTPUT] = argument;
         return 0;
     case KEY_FORMAT:
-        options->recording.format = format_of(argument, state);
+        if (strcmp(argument, "pickle") != 0 && strcmp(argument, "json") != 0 &&
+            strcmp(argument, "rmm") != 0)
+            argp_error(state, "--format is pickle, json or rmm, not '%s'", argument);
+        words[FORMAT] = argument;
         return 0;
     case KEY_DEVICE:
-        options->recording.snapshot.device =
-            sp_number_of("--device-index", argument, 0, UINT32_MAX, state);
+        sp_number_of("--device-index", argument, 0, UINT32_MAX, state);
+        words[DEVICE] = argument;
         return 0;
     case KEY_SEGMENTS:
-        options->recording.snapshot.of_segments = true;
+        words[SEGMENTS] = "segments";
         return 0;
     case KEY_STRICT:
-        options->is_strict = true;
+        words[STRICT] = "strict";
         return 0;
     case ARGP_KEY_ARG:
-        return parse_input(options, argument, state);
+        if (words[INPUT])
+            argp_error(state, "one file at a time, not '%s' too", argument);
+        words[INPUT] = argument;
+        return 0;
     case ARGP_KEY_NO_ARGS:
         argp_error(state, "no file to import");
         return 0;
@@ -64,19 +60,42 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     }
 }
 
-static bool import_file(const struct options *options) {
-    struct sp_mend mend = {.is_strict = options->is_strict};
-    struct sp_trace_error error = {.line = 0};
-    if (!sp_output_ready(options->output))
-        return false;
-    bool good = sp_recording_read(options->input, &options->recording, &mend, &error);
-    if (!good)
-        sp_trace_error_print(stderr, options->input, &error);
-    good = good && sp_trace_write(options->output, &mend);
-    if (good)
-        sp_mend_print(stderr, options->input, &mend);
-    sp_mend_release(&mend);
-    return good;
+// The status of this program. A file that is made for that has Python crash, or be killed where
+// memory is short; another signal, such as ^C, ends this program too.
+static int status_of(int status, const char *input) {
+    if (WIFEXITED(status))
+        return WEXITSTATUS(status);
+    int number = WTERMSIG(status);
+    if (number == SIGSEGV || number == SIGBUS || number == SIGABRT || number == SIGKILL) {
+        fprintf(stderr, "%s: python3 ended while it read this: %s\n", input, strsignal(number));
+        return EXIT_FAILURE;
+    }
+    sigset_t none;
+    sigemptyset(&none);
+    kill(getpid(), number);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    return 128 + number;
+}
+
+static int run_script(char *words[WORDS + 1], const char *output) {
+    struct sp_place place;
+    struct sp_child child;
+    if (!sp_place_open(&place, output)) {
+        sp_complain("%s: %s", words[OUTPUT], strerror(errno));
+        return EXIT_FAILURE;
+    }
+    dup2(place.descriptor, STDOUT_FILENO);
+    int error = sp_child_run(words, &child);
+    if (close(place.descriptor) != 0 || error != 0 || child.status != 0)
+        sp_place_drop(&place);
+    else if (!sp_place_keep(&place)) {
+        sp_complain("%s: %s", words[OUTPUT], strerror(errno));
+        return EXIT_FAILURE;
+    }
+    if (error == 0)
+        return status_of(child.status, words[INPUT]);
+    sp_complain("import needs python3, of the package python3: %s", strerror(error));
+    return SP_EXIT_NO_GPU;
 }
 
 int sp_command_import(int argc, char **argv) {
@@ -104,14 +123,21 @@ int sp_command_import(int argc, char **argv) {
         .args_doc = "FILE",
         .doc =
             "Makes a trace for 'replay' and 'policies' from a snapshot of PyTorch's memory (pickle "
-            "or JSON) or from a log of RMM's. No code in a pickle is run. The file may begin or "
-            "end in the middle of a run; standard error says what was repaired.",
+            "or JSON) or from a log of RMM's, by python3. No code in a pickle is run. The file may "
+            "begin or end in the middle of a run; standard error says what was repaired.",
     };
-    struct options options = {
-        .output = "-",
-        .recording = {SP_RECORDING_BY_CONTENT, {.device = SP_SNAPSHOT_ANY_DEVICE}},
-    };
-    if (argp_parse(&argp, argc, argv, 0, NULL, &options) != 0)
+    char script[PATH_MAX];
+    char *words[WORDS + 1] = {"python3", "-IS", script, program_invocation_short_name,
+                              NULL,      "-",   "",     "",
+                              "",        "",    actions};
+    if (argp_parse(&argp, argc, argv, 0, NULL, words) != 0 ||
+        !sp_installed_path("streampool/import.py", script))
         return EXIT_FAILURE;
-    return import_file(&options) ? EXIT_SUCCESS : EXIT_FAILURE;
+    if (access(script, R_OK) != 0) {
+        sp_complain("%s: %s", script, strerror(errno));
+        return EXIT_FAILURE;
+    }
+    const char *output = words[OUTPUT];
+    words[OUTPUT] = (char *)sp_place_name(output);
+    return run_script(words, output);
 }

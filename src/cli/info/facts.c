@@ -6,28 +6,7 @@
 static struct sp_fact memory_of(const struct sp_driver *driver, CUdevice device) {
     size_t total = 0;
     CUresult result = driver->cuDeviceTotalMem(&total, device);
-    return (struct sp_fact){result, total};
-}
-
-// Free memory is known only inside a context, which costs a moment and some of that memory.
-static struct sp_fact free_memory_of(const struct sp_driver *driver, CUcontext context) {
-    size_t free = 0, total = 0;
-    CUresult result = driver->cuCtxPushCurrent(context);
-    if (result == CUDA_SUCCESS) {
-        result = driver->cuMemGetInfo(&free, &total);
-        driver->cuCtxPopCurrent(&context);
-    }
-    return (struct sp_fact){result, free};
-}
-
-static void ask_in_context(struct sp_device_facts *facts, const struct sp_driver *driver,
-                           CUdevice device) {
-    CUcontext context;
-    facts->context = driver->cuDevicePrimaryCtxRetain(&context, device);
-    if (facts->context != CUDA_SUCCESS)
-        return;
-    facts->free_memory = free_memory_of(driver, context);
-    driver->cuDevicePrimaryCtxRelease(device);
+    return (struct sp_fact){.result = result, .bytes = total};
 }
 
 static struct sp_fact granule_of(const struct sp_driver *driver, int ordinal) {
@@ -38,7 +17,7 @@ static struct sp_fact granule_of(const struct sp_driver *driver, int ordinal) {
     size_t granule = 0;
     CUresult result =
         driver->cuMemGetAllocationGranularity(&granule, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
-    return (struct sp_fact){result, granule};
+    return (struct sp_fact){.result = result, .bytes = granule};
 }
 
 // An allocation shows what the driver does, whatever it says that it can.
@@ -50,34 +29,40 @@ static poolError_t try_out(poolMemPool_t pool) {
     return error == poolSuccess ? poolStreamSynchronize(NULL) : error;
 }
 
-// Where there is no context the library has nothing to try.
-static poolError_t try_out_in_context(poolMemPool_t pool, const struct sp_driver *driver,
-                                      CUdevice device) {
-    CUcontext context;
-    poolError_t error = poolSuccess;
-    if (driver->cuDevicePrimaryCtxRetain(&context, device) != CUDA_SUCCESS)
-        return poolSuccess;
-    if (driver->cuCtxPushCurrent(context) == CUDA_SUCCESS) {
-        error = try_out(pool);
-        driver->cuCtxPopCurrent(&context);
-    }
-    driver->cuDevicePrimaryCtxRelease(device);
-    return error;
-}
-
-static void ask_library(struct sp_device_facts *facts, const struct sp_driver *driver,
-                        CUdevice device) {
+static void ask_library(struct sp_device_facts *facts, bool has_context) {
     poolMemPool_t pool;
     int maps = 0;
     facts->verdict = poolDeviceGetDefaultMemPool(&pool, facts->ordinal);
-    if (facts->verdict == poolSuccess)
-        facts->verdict = try_out_in_context(pool, driver, device);
+    if (facts->verdict == poolSuccess && has_context)
+        facts->verdict = try_out(pool);
     if (facts->verdict == poolSuccess)
         facts->verdict = poolMemPoolGetAttribute(pool, poolMemPoolAttrVirtualMemory, &maps);
     facts->maps = maps != 0;
     if (facts->verdict != poolSuccess)
         snprintf(facts->verdict_detail, sizeof facts->verdict_detail, "%s: %s",
                  poolGetErrorName(facts->verdict), poolGetLastErrorDetail());
+}
+
+// Free memory is known only inside a context, which costs a moment and some of that memory. Without
+// one the library has nothing to try.
+static void ask_in_context(struct sp_device_facts *facts, const struct sp_driver *driver,
+                           CUdevice device) {
+    CUcontext context;
+    size_t free = 0, total = 0;
+    struct sp_fact *memory = &facts->free_memory;
+    memory->result = driver->cuDevicePrimaryCtxRetain(&context, device);
+    memory->lacks_context = memory->result != CUDA_SUCCESS;
+    if (!memory->lacks_context)
+        memory->result = driver->cuCtxPushCurrent(context);
+    bool has_context = memory->result == CUDA_SUCCESS;
+    if (has_context)
+        memory->result = driver->cuMemGetInfo(&free, &total);
+    memory->bytes = free;
+    ask_library(facts, has_context);
+    if (has_context)
+        driver->cuCtxPopCurrent(&context);
+    if (!memory->lacks_context)
+        driver->cuDevicePrimaryCtxRelease(device);
 }
 
 static void ask_device(struct sp_device_facts *facts, const struct sp_driver *driver) {
@@ -88,21 +73,15 @@ static void ask_device(struct sp_device_facts *facts, const struct sp_driver *dr
     if (facts->found != CUDA_SUCCESS)
         return;
     facts->memory = memory_of(driver, device);
-    ask_in_context(facts, driver, device);
     facts->granule = granule_of(driver, facts->ordinal);
-    facts->capability_major =
-        sp_device_attribute(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
-    facts->capability_minor =
-        sp_device_attribute(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+    snprintf(facts->capability, sizeof facts->capability, "%d.%d",
+             sp_device_attribute(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
+             sp_device_attribute(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
 #define ABILITY(name, text, attribute)                                                             \
     facts->name = sp_device_attribute(driver, device, attribute) != 0;
     SP_DEVICE_ABILITIES(ABILITY)
 #undef ABILITY
-    ask_library(facts, driver, device);
-}
-
-static bool works(const struct sp_device_facts *facts) {
-    return facts->found == CUDA_SUCCESS && facts->verdict == poolSuccess;
+    ask_in_context(facts, driver, device);
 }
 
 bool sp_facts_gather(struct sp_facts *facts, const struct sp_driver *driver) {
@@ -116,7 +95,7 @@ bool sp_facts_gather(struct sp_facts *facts, const struct sp_driver *driver) {
     for (int ordinal = 0; ordinal < facts->device_count; ordinal++) {
         facts->devices[ordinal].ordinal = ordinal;
         ask_device(&facts->devices[ordinal], driver);
-        facts->working += works(&facts->devices[ordinal]);
+        facts->working += sp_device_works(&facts->devices[ordinal]);
     }
     return true;
 }

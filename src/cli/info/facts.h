@@ -12,6 +12,7 @@
 struct sp_fact {
     CUresult result;
     uint64_t bytes;
+    bool lacks_context; // it couldn't be asked: the result is of making a context
 };
 
 //   X(name and key in JSON, its name in the text, the driver's attribute)
@@ -26,10 +27,9 @@ struct sp_device_facts {
     CUresult found; // where it is not CUDA_SUCCESS, nothing below is known
     char name[256];
     struct sp_fact memory;
-    CUresult context; // that the free memory was asked in
     struct sp_fact free_memory;
     struct sp_fact granule;
-    int capability_major, capability_minor;
+    char capability[32]; // such as "9.0"
 #define ABILITY(name, text, attribute) bool name;
     SP_DEVICE_ABILITIES(ABILITY)
 #undef ABILITY
@@ -37,6 +37,10 @@ struct sp_device_facts {
     poolError_t verdict; // the library's own word, since a device can claim what it then refuses
     char verdict_detail[512];
 };
+
+static inline bool sp_device_works(const struct sp_device_facts *facts) {
+    return facts->found == CUDA_SUCCESS && facts->verdict == poolSuccess;
+}
 
 struct sp_facts {
     const struct sp_driver *driver;

@@ -4,25 +4,10 @@
 #include "cli/program/json.h"
 #include "cli/program/version.h"
 
-#include <stdio.h>
-
 // Null where the driver had no answer.
 static bool add_fact(cJSON *object, const char *key, const struct sp_fact *fact) {
     return fact->result == CUDA_SUCCESS ? sp_json_add_count(object, key, fact->bytes)
                                         : cJSON_AddNullToObject(object, key) != NULL;
-}
-
-static bool add_free_memory(cJSON *object, const struct sp_device_facts *facts) {
-    struct sp_fact fact = facts->free_memory;
-    if (facts->context != CUDA_SUCCESS)
-        fact.result = facts->context;
-    return add_fact(object, "free_memory_bytes", &fact);
-}
-
-static bool add_capability(cJSON *object, const struct sp_device_facts *facts) {
-    char text[32];
-    snprintf(text, sizeof text, "%d.%d", facts->capability_major, facts->capability_minor);
-    return sp_json_add_text(object, "compute_capability", text);
 }
 
 static bool add_verdict(cJSON *object, const struct sp_device_facts *facts) {
@@ -38,8 +23,10 @@ static bool fill_device(cJSON *object, const struct sp_device_facts *facts) {
         return good && sp_json_add_flag(object, "works", false) &&
                sp_json_add_text(object, "problem", sp_driver_error_name(facts->found));
     good = good && sp_json_add_text(object, "name", facts->name) &&
-           add_fact(object, "memory_bytes", &facts->memory) && add_free_memory(object, facts) &&
-           add_capability(object, facts) && add_fact(object, "granule_bytes", &facts->granule);
+           add_fact(object, "memory_bytes", &facts->memory) &&
+           add_fact(object, "free_memory_bytes", &facts->free_memory) &&
+           sp_json_add_text(object, "compute_capability", facts->capability) &&
+           add_fact(object, "granule_bytes", &facts->granule);
 #define ABILITY(name, text, attribute) good = good && sp_json_add_flag(object, #name, facts->name);
     SP_DEVICE_ABILITIES(ABILITY)
 #undef ABILITY

@@ -58,15 +58,9 @@ static void print_driver(const struct sp_facts *facts) {
 
 static void print_fact(const char *what, const struct sp_fact *fact) {
     char text[SP_QUANTITY_TEXT];
-    print_of_device(what, fact->result == CUDA_SUCCESS ? sp_bytes_text(fact->bytes, text)
-                                                       : sp_driver_error_name(fact->result));
-}
-
-static void print_free_memory(const struct sp_device_facts *facts) {
-    if (facts->context == CUDA_SUCCESS)
-        print_fact("free memory", &facts->free_memory);
-    else
-        say("  ", "free memory", "no context: ", sp_driver_error_name(facts->context));
+    say("  ", what, fact->lacks_context ? "no context: " : "",
+        fact->result == CUDA_SUCCESS ? sp_bytes_text(fact->bytes, text)
+                                     : sp_driver_error_name(fact->result));
 }
 
 static void print_verdict(const struct sp_device_facts *facts) {
@@ -86,9 +80,8 @@ static void print_device(const struct sp_device_facts *facts) {
     if (!found)
         return;
     print_fact("memory", &facts->memory);
-    print_free_memory(facts);
-    printf("  %-18s  %d.%d\n", "compute capability", facts->capability_major,
-           facts->capability_minor);
+    print_fact("free memory", &facts->free_memory);
+    print_of_device("compute capability", facts->capability);
     print_fact("granule", &facts->granule);
 #define ABILITY(name, text, attribute) print_of_device(text, facts->name ? "yes" : "no");
     SP_DEVICE_ABILITIES(ABILITY)
@@ -145,9 +138,11 @@ static const struct argp argp = {
     .children = children,
     .parser = parse,
     .doc =
-        "Shows the driver and the devices, every entry point that the driver lacks and what "
-        "that means. The exit status is 0 when the library works on a device; 3 when no GPU can "
-        "be used, and the simulated driver wasn't asked for, though it may be shown; else 1.",
+        "Shows the driver and the devices, every entry point that the driver lacks and what that "
+        "means. The exit status is 0 when the library works on a device: a GPU, or one of the "
+        "simulated driver if that was asked for. It is 3 when it works on no GPU, and the "
+        "simulated "
+        "driver wasn't asked for, though it may be shown; else 1.",
 };
 
 static bool show(const struct request *request, const struct sp_facts *facts) {

@@ -36,40 +36,20 @@ bool sp_stage_fail(struct sp_stage *stage, const char *format, ...) {
 
 // ------------------------------------------------------------------------------ the driver's calls
 
-int sp_driver_synchronize(struct sp_stage *stage, CUstream stream) {
-    return (int)stage->device->driver->cuStreamSynchronize(stream);
-}
-
-int sp_driver_synchronize_event(struct sp_stage *stage, CUevent event) {
-    return (int)stage->device->driver->cuEventSynchronize(event);
-}
-
-int sp_driver_synchronize_device(struct sp_stage *stage) {
-    return (int)stage->device->driver->cuCtxSynchronize();
-}
-
-int sp_driver_query(struct sp_stage *stage, CUstream stream) {
-    return (int)stage->device->driver->cuStreamQuery(stream);
-}
-
-int sp_driver_query_event(struct sp_stage *stage, CUevent event) {
-    return (int)stage->device->driver->cuEventQuery(event);
-}
-
-int sp_driver_record(struct sp_stage *stage, CUevent event, CUstream stream) {
-    return (int)stage->device->driver->cuEventRecord(event, stream);
-}
-
-int sp_driver_wait(struct sp_stage *stage, CUstream stream, CUevent event) {
-    return (int)stage->device->driver->cuStreamWaitEvent(stream, event, 0);
-}
-
-int sp_driver_destroy_stream(struct sp_stage *stage, CUstream stream) {
-    return (int)stage->device->driver->cuStreamDestroy(stream);
-}
-
-int sp_driver_destroy_event(struct sp_stage *stage, CUevent event) {
-    return (int)stage->device->driver->cuEventDestroy(event);
+int sp_driver_order(struct sp_stage *stage, enum sp_trace_action action, CUstream stream,
+                    CUevent event) {
+    const struct sp_driver *driver = sp_stage_driver(stage);
+    switch (action) {
+#define ORDER(action, name, call)                                                                  \
+    case SP_TRACE_##action:                                                                        \
+        return (int)driver->cu##call;
+        SP_ORDERS(ORDER)
+#undef ORDER
+    case SP_TRACE_SYNCHRONIZE_DEVICE:
+        return (int)driver->cuCtxSynchronize();
+    default: // the kind of a stream
+        return CUDA_SUCCESS;
+    }
 }
 
 // A peer may return numbers that no driver knows: then the number is all that there is to say.
@@ -82,13 +62,7 @@ const char *sp_driver_status_name(int status) {
     return unknown;
 }
 
-void sp_look_at_nothing(struct sp_stage *stage, struct sp_figures *figures) {
-    (void)stage;
-    (void)figures;
-}
-
-bool sp_no_statistics(struct sp_stage *stage, struct sp_statistics *statistics) {
-    (void)stage;
-    *statistics = (struct sp_statistics){.known = false};
-    return true;
+int sp_no_trim(struct sp_stage *stage, uint64_t keep) {
+    (void)stage, (void)keep;
+    return CUDA_SUCCESS;
 }

@@ -44,6 +44,20 @@ struct sp_stage {
     char reason[512];             // why something failed, in words
 };
 
+//   X(action of a trace, its name in a message, the call: behind "cu" the driver's, behind "pool"
+//     the library's)
+//
+// The device is synchronised by calls that have no such names.
+#define SP_ORDERS(X)                                                                               \
+    X(RECORD, "event record", EventRecord(event, stream))                                          \
+    X(WAIT, "event wait", StreamWaitEvent(stream, event, 0))                                       \
+    X(SYNCHRONIZE_EVENT, "synchronise", EventSynchronize(event))                                   \
+    X(SYNCHRONIZE_STREAM, "synchronise", StreamSynchronize(stream))                                \
+    X(QUERY_EVENT, "query", EventQuery(event))                                                     \
+    X(QUERY_STREAM, "query", StreamQuery(stream))                                                  \
+    X(DESTROY_EVENT, "event destroy", EventDestroy(event))                                         \
+    X(DESTROY_STREAM, "stream destroy", StreamDestroy(stream))
+
 // Statuses are the driver's error numbers; 0 is success. A size of 0 succeeds with the pointer 0,
 // and so does the free of it.
 struct sp_allocator {
@@ -62,14 +76,14 @@ struct sp_allocator {
     // The player calls these before a pass, at its operation with the most bytes alive (outside the
     // timing), and after it. False, with the stage's reason, when a figure can't be reset or read.
     // When the reserved peak is asked for, `bytes` holds what was live at most: an allocator that
-    // can't know its peak returns no less.
+    // can't know its peak returns no less. What is null has nothing to do, and no statistics.
     bool (*begin_pass)(struct sp_stage *stage);
     void (*at_peak)(struct sp_stage *stage);
     bool (*reserved_peak)(struct sp_stage *stage, uint64_t *bytes);
     bool (*statistics)(struct sp_stage *stage, struct sp_statistics *statistics);
     // The player calls these for a plot, outside the timing: the first after each operation, the
     // second more rarely. They add figures that are known, call no driver's stream or clock, and
-    // move nothing in the pool.
+    // move nothing in the pool. Null: it has no such figure.
     void (*look)(struct sp_stage *stage, struct sp_figures *figures);
     void (*look_through)(struct sp_stage *stage, struct sp_figures *figures);
     // The calls of these two are timed.
@@ -80,18 +94,11 @@ struct sp_allocator {
     // Gives memory back to the device until the pool has no more than `keep` bytes. It does nothing
     // where the allocator has no pool.
     int (*trim)(struct sp_stage *stage, uint64_t keep);
-    // These order streams, synchronise, ask, and destroy streams and events. They make the
-    // allocator's own calls where it has such calls, else the driver's. A question whose answer is
-    // no returns CUDA_ERROR_NOT_READY.
-    int (*synchronize)(struct sp_stage *stage, CUstream stream);
-    int (*synchronize_event)(struct sp_stage *stage, CUevent event);
-    int (*synchronize_device)(struct sp_stage *stage);
-    int (*query)(struct sp_stage *stage, CUstream stream);
-    int (*query_event)(struct sp_stage *stage, CUevent event);
-    int (*record)(struct sp_stage *stage, CUevent event, CUstream stream);
-    int (*wait)(struct sp_stage *stage, CUstream stream, CUevent event);
-    int (*destroy_stream)(struct sp_stage *stage, CUstream stream);
-    int (*destroy_event)(struct sp_stage *stage, CUevent event);
+    // Does what a line of a trace says that is about a stream or an event and no block: orders
+    // streams, synchronises, asks, destroys. It makes the allocator's own call where it has one,
+    // else the driver's. A question whose answer is no returns CUDA_ERROR_NOT_READY.
+    int (*order)(struct sp_stage *stage, enum sp_trace_action action, CUstream stream,
+                 CUevent event);
     const char *(*error_name)(int status);
 };
 
@@ -123,30 +130,15 @@ const struct sp_allocator *sp_allocator_find(const char *name, size_t length);
 // Returns what people read for the allocator of a name; for a peer, the name.
 const char *sp_allocator_title(const char *name);
 
-// An allocator that has no such calls of its own makes the driver's by these functions.
-int sp_driver_synchronize(struct sp_stage *stage, CUstream stream);
-int sp_driver_synchronize_event(struct sp_stage *stage, CUevent event);
-int sp_driver_synchronize_device(struct sp_stage *stage);
-int sp_driver_query(struct sp_stage *stage, CUstream stream);
-int sp_driver_query_event(struct sp_stage *stage, CUevent event);
-int sp_driver_record(struct sp_stage *stage, CUevent event, CUstream stream);
-int sp_driver_wait(struct sp_stage *stage, CUstream stream, CUevent event);
-int sp_driver_destroy_stream(struct sp_stage *stage, CUstream stream);
-int sp_driver_destroy_event(struct sp_stage *stage, CUevent event);
+// These are of allocators that have no such calls or figures of their own.
+int sp_driver_order(struct sp_stage *stage, enum sp_trace_action action, CUstream stream,
+                    CUevent event);
 const char *sp_driver_status_name(int status);
+int sp_no_trim(struct sp_stage *stage, uint64_t keep);
 
-#define SP_DRIVER_CALLS                                                                            \
-    .synchronize = sp_driver_synchronize, .synchronize_event = sp_driver_synchronize_event,        \
-    .synchronize_device = sp_driver_synchronize_device, .query = sp_driver_query,                  \
-    .query_event = sp_driver_query_event, .record = sp_driver_record, .wait = sp_driver_wait,      \
-    .destroy_stream = sp_driver_destroy_stream, .destroy_event = sp_driver_destroy_event,          \
-    .error_name = sp_driver_status_name
-
-// Adds no figure.
-void sp_look_at_nothing(struct sp_stage *stage, struct sp_figures *figures);
-
-// Says that the allocator keeps no statistics. Returns true.
-bool sp_no_statistics(struct sp_stage *stage, struct sp_statistics *statistics);
+static inline const struct sp_driver *sp_stage_driver(const struct sp_stage *stage) {
+    return stage->device->driver;
+}
 
 // Notes in the stage why a function of its allocator failed. Returns false, so that the function
 // can return it.

@@ -3,24 +3,14 @@
 // bytes alive. What is held by then is added.
 #include "cli/play/allocator.h"
 
-static const struct sp_driver *driver_of(const struct sp_stage *stage) {
-    return stage->device->driver;
-}
-
-static bool direct_open(struct sp_stage *stage) {
-    const struct sp_driver *driver = driver_of(stage);
-    return (driver->cuMemAlloc && driver->cuMemFree) ||
-           sp_stage_fail(stage, "the driver has no cuMemAlloc");
-}
-
-static bool direct_close(struct sp_stage *stage) {
+static bool nothing_to_do(struct sp_stage *stage) {
     (void)stage;
     return true;
 }
 
 static size_t free_memory(const struct sp_stage *stage) {
     size_t free = 0, total = 0;
-    driver_of(stage)->cuMemGetInfo(&free, &total);
+    sp_stage_driver(stage)->cuMemGetInfo(&free, &total);
     return free;
 }
 
@@ -55,14 +45,14 @@ static int direct_allocate(struct sp_stage *stage, uint64_t *pointer, size_t siz
                            CUstream stream) {
     (void)stream;
     CUdeviceptr address = 0;
-    CUresult result = size > 0 ? driver_of(stage)->cuMemAlloc(&address, size) : CUDA_SUCCESS;
+    CUresult result = size > 0 ? sp_stage_driver(stage)->cuMemAlloc(&address, size) : CUDA_SUCCESS;
     *pointer = address;
     return (int)result;
 }
 
 static int direct_free(struct sp_stage *stage, uint64_t pointer, size_t size, CUstream stream) {
     (void)size, (void)stream;
-    return pointer ? (int)driver_of(stage)->cuMemFree(pointer) : CUDA_SUCCESS;
+    return pointer ? (int)sp_stage_driver(stage)->cuMemFree(pointer) : CUDA_SUCCESS;
 }
 
 // It makes no difference here.
@@ -70,25 +60,19 @@ static int direct_free_unordered(struct sp_stage *stage, uint64_t pointer, size_
     return direct_free(stage, pointer, size, NULL);
 }
 
-static int direct_trim(struct sp_stage *stage, uint64_t keep) {
-    (void)stage, (void)keep;
-    return CUDA_SUCCESS;
-}
-
 const struct sp_allocator sp_allocator_direct = {
     .name = "direct",
     .title = "cuMemAlloc",
-    .open = direct_open,
-    .close = direct_close,
+    .open = nothing_to_do,
+    .close = nothing_to_do,
     .begin_pass = direct_begin_pass,
     .at_peak = direct_at_peak,
     .reserved_peak = direct_reserved_peak,
-    .statistics = sp_no_statistics,
     .look = direct_look,
-    .look_through = sp_look_at_nothing,
     .allocate = direct_allocate,
     .free = direct_free,
     .free_unordered = direct_free_unordered,
-    .trim = direct_trim,
-    SP_DRIVER_CALLS,
+    .trim = sp_no_trim,
+    .order = sp_driver_order,
+    .error_name = sp_driver_status_name,
 };

@@ -2,16 +2,12 @@
 // memory that others allocated.
 #include "cli/play/allocator.h"
 
-static const struct sp_driver *driver_of(const struct sp_stage *stage) {
-    return stage->device->driver;
-}
-
 static bool fail(struct sp_stage *stage, const char *what, CUresult result) {
     return sp_stage_fail(stage, "%s: %s", what, sp_driver_error_name(result));
 }
 
 static bool is_there(struct sp_stage *stage) {
-    const struct sp_driver *driver = driver_of(stage);
+    const struct sp_driver *driver = sp_stage_driver(stage);
     if (!driver->cuMemAllocFromPoolAsync || !driver->cuMemFreeAsync || !driver->cuMemPoolCreate ||
         !driver->cuMemPoolDestroy || !driver->cuMemPoolSetAttribute ||
         !driver->cuMemPoolGetAttribute || !driver->cuMemPoolTrimTo)
@@ -23,7 +19,7 @@ static bool is_there(struct sp_stage *stage) {
 }
 
 static bool driver_open(struct sp_stage *stage) {
-    const struct sp_driver *driver = driver_of(stage);
+    const struct sp_driver *driver = sp_stage_driver(stage);
     if (!is_there(stage))
         return false;
     CUmemPoolProps props = {
@@ -42,7 +38,7 @@ static bool driver_open(struct sp_stage *stage) {
 }
 
 static bool driver_close(struct sp_stage *stage) {
-    const struct sp_driver *driver = driver_of(stage);
+    const struct sp_driver *driver = sp_stage_driver(stage);
     driver->cuCtxSynchronize();
     driver->cuMemPoolTrimTo(stage->driver_pool, 0);
     driver->cuMemPoolDestroy(stage->driver_pool);
@@ -51,23 +47,19 @@ static bool driver_close(struct sp_stage *stage) {
 
 static bool driver_begin_pass(struct sp_stage *stage) {
     uint64_t reset = 0;
-    CUresult result = driver_of(stage)->cuMemPoolSetAttribute(
+    CUresult result = sp_stage_driver(stage)->cuMemPoolSetAttribute(
         stage->driver_pool, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, &reset);
     return result == CUDA_SUCCESS || fail(stage, "cuMemPoolSetAttribute", result);
 }
 
-static void driver_at_peak(struct sp_stage *stage) {
-    (void)stage;
-}
-
 static bool driver_reserved_peak(struct sp_stage *stage, uint64_t *bytes) {
-    CUresult result = driver_of(stage)->cuMemPoolGetAttribute(
+    CUresult result = sp_stage_driver(stage)->cuMemPoolGetAttribute(
         stage->driver_pool, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, bytes);
     return result == CUDA_SUCCESS || fail(stage, "cuMemPoolGetAttribute", result);
 }
 
 static void driver_look(struct sp_stage *stage, struct sp_figures *figures) {
-    const struct sp_driver *driver = driver_of(stage);
+    const struct sp_driver *driver = sp_stage_driver(stage);
     uint64_t now, high;
     if (driver->cuMemPoolGetAttribute(stage->driver_pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT,
                                       &now) == CUDA_SUCCESS &&
@@ -81,24 +73,24 @@ static int driver_allocate(struct sp_stage *stage, uint64_t *pointer, size_t siz
     CUdeviceptr address = 0;
     CUresult result = CUDA_SUCCESS;
     if (size > 0)
-        result =
-            driver_of(stage)->cuMemAllocFromPoolAsync(&address, size, stage->driver_pool, stream);
+        result = sp_stage_driver(stage)->cuMemAllocFromPoolAsync(&address, size, stage->driver_pool,
+                                                                 stream);
     *pointer = address;
     return (int)result;
 }
 
 static int driver_free(struct sp_stage *stage, uint64_t pointer, size_t size, CUstream stream) {
     (void)size;
-    return pointer ? (int)driver_of(stage)->cuMemFreeAsync(pointer, stream) : CUDA_SUCCESS;
+    return pointer ? (int)sp_stage_driver(stage)->cuMemFreeAsync(pointer, stream) : CUDA_SUCCESS;
 }
 
 static int driver_free_unordered(struct sp_stage *stage, uint64_t pointer, size_t size) {
     (void)size;
-    return pointer ? (int)driver_of(stage)->cuMemFree(pointer) : CUDA_SUCCESS;
+    return pointer ? (int)sp_stage_driver(stage)->cuMemFree(pointer) : CUDA_SUCCESS;
 }
 
 static int driver_trim(struct sp_stage *stage, uint64_t keep) {
-    return (int)driver_of(stage)->cuMemPoolTrimTo(stage->driver_pool, keep);
+    return (int)sp_stage_driver(stage)->cuMemPoolTrimTo(stage->driver_pool, keep);
 }
 
 const struct sp_allocator sp_allocator_driver = {
@@ -107,14 +99,12 @@ const struct sp_allocator sp_allocator_driver = {
     .open = driver_open,
     .close = driver_close,
     .begin_pass = driver_begin_pass,
-    .at_peak = driver_at_peak,
     .reserved_peak = driver_reserved_peak,
-    .statistics = sp_no_statistics,
     .look = driver_look,
-    .look_through = sp_look_at_nothing,
     .allocate = driver_allocate,
     .free = driver_free,
     .free_unordered = driver_free_unordered,
     .trim = driver_trim,
-    SP_DRIVER_CALLS,
+    .order = sp_driver_order,
+    .error_name = sp_driver_status_name,
 };

@@ -11,7 +11,7 @@ static bool peer_open(struct sp_stage *stage) {
 }
 
 static bool peer_close(struct sp_stage *stage) {
-    stage->device->driver->cuCtxSynchronize();
+    sp_stage_driver(stage)->cuCtxSynchronize();
     int status = stage->peer->close(stage->peer_state);
     return status == 0 || fail(stage, "it can't be closed", status);
 }
@@ -19,10 +19,6 @@ static bool peer_close(struct sp_stage *stage) {
 static bool peer_begin_pass(struct sp_stage *stage) {
     int status = stage->peer->resetHigh(stage->peer_state);
     return status == 0 || fail(stage, "its peak can't be reset", status);
-}
-
-static void peer_at_peak(struct sp_stage *stage) {
-    (void)stage;
 }
 
 static bool peer_reserved_peak(struct sp_stage *stage, uint64_t *bytes) {
@@ -52,13 +48,8 @@ static int peer_free(struct sp_stage *stage, uint64_t pointer, size_t size, CUst
 
 // A peer has no such call. All work is done when the block is freed on the legacy stream.
 static int peer_free_unordered(struct sp_stage *stage, uint64_t pointer, size_t size) {
-    int status = sp_driver_synchronize_device(stage);
+    int status = (int)sp_stage_driver(stage)->cuCtxSynchronize();
     return status ? status : peer_free(stage, pointer, size, NULL);
-}
-
-static int peer_trim(struct sp_stage *stage, uint64_t keep) {
-    (void)stage, (void)keep;
-    return CUDA_SUCCESS;
 }
 
 struct sp_allocator sp_allocator_of_peer(const poolPeer *peer) {
@@ -69,15 +60,13 @@ struct sp_allocator sp_allocator_of_peer(const poolPeer *peer) {
         .open = peer_open,
         .close = peer_close,
         .begin_pass = peer_begin_pass,
-        .at_peak = peer_at_peak,
         .reserved_peak = peer_reserved_peak,
-        .statistics = sp_no_statistics,
         .look = peer_look,
-        .look_through = sp_look_at_nothing,
         .allocate = peer_allocate,
         .free = peer_free,
         .free_unordered = peer_free_unordered,
-        .trim = peer_trim,
-        SP_DRIVER_CALLS,
+        .trim = sp_no_trim,
+        .order = sp_driver_order,
+        .error_name = sp_driver_status_name,
     };
 }

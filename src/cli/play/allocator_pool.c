@@ -6,7 +6,7 @@ static bool fail(struct sp_stage *stage, poolError_t error) {
     return sp_stage_fail(stage, "%s: %s", poolGetErrorName(error), poolGetLastErrorDetail());
 }
 
-static bool pool_open(struct sp_stage *stage) {
+static bool open_pool(struct sp_stage *stage, int promises) {
     struct poolMemPoolProps props = {
         .allocType = poolMemAllocationTypePinned,
         .location = {.type = poolMemLocationTypeDevice, .id = stage->device->ordinal},
@@ -25,11 +25,24 @@ static bool pool_open(struct sp_stage *stage) {
         error = sp_growths_observe(stage->growths, stage->pool);
     if (error == poolSuccess)
         error = poolDeviceSetMemPool(stage->device->ordinal, stage->pool);
+    if (error == poolSuccess && promises != 0)
+        error = poolMemPoolSetAttribute(stage->pool, poolMemPoolAttrStreamPromises, &promises);
     if (error == poolSuccess)
         return true;
     fail(stage, error);
     poolMemPoolDestroy(stage->pool);
     return false;
+}
+
+static bool pool_open(struct sp_stage *stage) {
+    return open_pool(stage, 0);
+}
+
+// A replay destroys its streams by the allocator's own call, captures none, and keeps to one
+// context.
+static bool promised_open(struct sp_stage *stage) {
+    return open_pool(stage, poolPromiseStreamDestroy | poolPromiseNeverCapture |
+                                poolPromiseOneContext | poolPromiseNoLegacyOrder);
 }
 
 static bool tells_of_life(enum sp_trace_action action) {
@@ -66,22 +79,6 @@ static bool promised_suits(const struct sp_trace *trace, char *reason, size_t ca
              "the legacy stream %llu orders stream %llu, and the program may rely on it "
              "(poolPromiseNoLegacyOrder)",
              (unsigned long long)legacy->number, (unsigned long long)ordered->number);
-    return false;
-}
-
-// A replay destroys its streams by the allocator's own call, captures none, and keeps to one
-// context.
-static bool promised_open(struct sp_stage *stage) {
-    int promises = poolPromiseStreamDestroy | poolPromiseNeverCapture | poolPromiseOneContext |
-                   poolPromiseNoLegacyOrder;
-    if (!pool_open(stage))
-        return false;
-    poolError_t error =
-        poolMemPoolSetAttribute(stage->pool, poolMemPoolAttrStreamPromises, &promises);
-    if (error == poolSuccess)
-        return true;
-    fail(stage, error);
-    poolMemPoolDestroy(stage->pool);
     return false;
 }
 
@@ -155,49 +152,20 @@ static int pool_trim(struct sp_stage *stage, uint64_t keep) {
     return (int)poolMemPoolTrimTo(stage->pool, keep);
 }
 
-static int pool_synchronize(struct sp_stage *stage, CUstream stream) {
+static int pool_order(struct sp_stage *stage, enum sp_trace_action action, CUstream stream,
+                      CUevent event) {
     (void)stage;
-    return (int)poolStreamSynchronize(stream);
-}
-
-static int pool_synchronize_event(struct sp_stage *stage, CUevent event) {
-    (void)stage;
-    return (int)poolEventSynchronize(event);
-}
-
-static int pool_synchronize_device(struct sp_stage *stage) {
-    (void)stage;
-    return (int)poolDeviceSynchronize();
-}
-
-static int pool_query(struct sp_stage *stage, CUstream stream) {
-    (void)stage;
-    return (int)poolStreamQuery(stream);
-}
-
-static int pool_query_event(struct sp_stage *stage, CUevent event) {
-    (void)stage;
-    return (int)poolEventQuery(event);
-}
-
-static int pool_record(struct sp_stage *stage, CUevent event, CUstream stream) {
-    (void)stage;
-    return (int)poolEventRecord(event, stream);
-}
-
-static int pool_wait(struct sp_stage *stage, CUstream stream, CUevent event) {
-    (void)stage;
-    return (int)poolStreamWaitEvent(stream, event, 0);
-}
-
-static int pool_destroy_stream(struct sp_stage *stage, CUstream stream) {
-    (void)stage;
-    return (int)poolStreamDestroy(stream);
-}
-
-static int pool_destroy_event(struct sp_stage *stage, CUevent event) {
-    (void)stage;
-    return (int)poolEventDestroy(event);
+    switch (action) {
+#define ORDER(action, name, call)                                                                  \
+    case SP_TRACE_##action:                                                                        \
+        return (int)pool##call;
+        SP_ORDERS(ORDER)
+#undef ORDER
+    case SP_TRACE_SYNCHRONIZE_DEVICE:
+        return (int)poolDeviceSynchronize();
+    default: // the kind of a stream
+        return poolSuccess;
+    }
 }
 
 static const char *pool_error_name(int status) {
@@ -208,10 +176,7 @@ static const char *pool_error_name(int status) {
     .close = pool_close, .begin_pass = pool_begin_pass, .at_peak = pool_at_peak,                   \
     .reserved_peak = pool_reserved_peak, .statistics = pool_statistics, .look = pool_look,         \
     .look_through = pool_look_through, .allocate = pool_allocate, .free = pool_free,               \
-    .free_unordered = pool_free_unordered, .trim = pool_trim, .synchronize = pool_synchronize,     \
-    .synchronize_event = pool_synchronize_event, .synchronize_device = pool_synchronize_device,    \
-    .query = pool_query, .query_event = pool_query_event, .record = pool_record,                   \
-    .wait = pool_wait, .destroy_stream = pool_destroy_stream, .destroy_event = pool_destroy_event, \
+    .free_unordered = pool_free_unordered, .trim = pool_trim, .order = pool_order,                 \
     .error_name = pool_error_name
 
 const struct sp_allocator sp_allocator_pool = {

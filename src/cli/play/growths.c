@@ -9,17 +9,6 @@ void sp_growths_release(struct sp_growths *growths) {
     *growths = (struct sp_growths){0};
 }
 
-void sp_growths_begin_pass(struct sp_growths *growths, const struct sp_trace *trace,
-                           const char *allocator, unsigned start, unsigned pass) {
-    growths->trace = trace;
-    growths->playing = (struct sp_growth){
-        .trace = trace->name, .allocator = allocator, .start = start, .pass = pass};
-}
-
-void sp_growths_end_pass(struct sp_growths *growths) {
-    growths->trace = NULL;
-}
-
 void sp_growths_note_operation(size_t operation) {
     operation_played = operation;
 }

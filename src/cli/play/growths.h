@@ -24,7 +24,7 @@ struct sp_growth {
 };
 
 struct sp_growths {
-    const struct sp_trace *trace; // that is played; null: outside of passes
+    const struct sp_trace *trace; // that is played; null: outside of passes, for the player to set
     struct sp_growth playing;     // what is the same of all growths of the pass
     struct sp_growth *list;
     size_t count, capacity;
@@ -35,11 +35,6 @@ void sp_growths_release(struct sp_growths *growths);
 
 // Has the growths of a pool noted, which the struct outlives.
 poolError_t sp_growths_observe(struct sp_growths *growths, poolMemPool_t pool);
-
-// Begin and end a pass of a trace, while no thread plays.
-void sp_growths_begin_pass(struct sp_growths *growths, const struct sp_trace *trace,
-                           const char *allocator, unsigned start, unsigned pass);
-void sp_growths_end_pass(struct sp_growths *growths);
 
 // Says which operation the calling thread plays.
 void sp_growths_note_operation(size_t operation);

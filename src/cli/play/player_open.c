@@ -1,6 +1,5 @@
 // These functions make what a player needs before its first pass, and give it back.
 #include "cli/play/part.h"
-#include "cli/play/player_streams.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -24,7 +23,8 @@ static bool hold(struct sp_player *player) {
         return sp_stage_fail(stage, "the held block of %" PRIu64 " bytes can't be allocated: %s",
                              play->held_bytes, play->allocator->error_name(status));
     }
-    play->allocator->at_peak(stage);
+    if (play->allocator->at_peak)
+        play->allocator->at_peak(stage);
     uint64_t reserved = play->held_bytes;
     bool known = play->allocator->reserved_peak(stage, &reserved);
     stage->held_reserved_bytes = reserved;
@@ -52,25 +52,38 @@ static void *allocate_numbers(size_t count) {
     return numbers;
 }
 
+//   X(array of the player, how many elements), all zeroed
+#define ARRAYS(X)                                                                                  \
+    X(parts, player->part_count)                                                                   \
+    X(streams, trace->stream_count)                                                                \
+    X(events, trace->stream_count)                                                                 \
+    X(ended, trace->stream_count)                                                                  \
+    X(trace_events, trace->event_count)                                                            \
+    X(turns, trace->event_count)
+
 static void release_arrays(struct sp_player *player) {
-    sp_player_streams_release(player);
+#define RELEASE(array, count) free(player->array);
+    ARRAYS(RELEASE)
+#undef RELEASE
     free(player->pointers);
     free(player->malloc_ns);
     free(player->free_ns);
-    free(player->parts);
     sp_shares_release(&player->shares);
 }
 
 static bool allocate_arrays(struct sp_player *player) {
     const struct sp_trace *trace = player->play.trace;
-    bool single = player->play.parts == SP_ONE_PART;
-    player->part_count = single ? 1 : trace->thread_count;
+    player->part_count = player->play.parts == SP_ONE_PART ? 1 : trace->thread_count;
     player->pointers = allocate_numbers(trace->block_count);
     player->malloc_ns = allocate_numbers(trace->block_count);
     player->free_ns = allocate_numbers(trace->operation_count - trace->block_count);
-    player->parts = calloc(player->part_count, sizeof *player->parts);
-    return sp_player_streams_open(player) && player->pointers && player->malloc_ns &&
-           player->free_ns && player->parts;
+    bool good = player->pointers && player->malloc_ns && player->free_ns;
+#define ALLOCATE(array, count)                                                                     \
+    player->array = calloc((count) + 1, sizeof *player->array);                                    \
+    good = good && player->array;
+    ARRAYS(ALLOCATE)
+#undef ALLOCATE
+    return good;
 }
 
 // With one part there is nobody to share with.

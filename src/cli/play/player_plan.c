@@ -1,10 +1,4 @@
-#include "cli/play/player_plan.h"
-
-#include "cli/play/player_streams.h"
-
-static const struct sp_driver *driver_of(const struct sp_player *player) {
-    return player->play.stage->device->driver;
-}
+#include "cli/play/part.h"
 
 // These pieces are ordered by the driver's own calls: an event behind the block's first piece, and
 // a wait for it before the second, or before the free.
@@ -31,11 +25,13 @@ static void order(struct sp_part *part, size_t i, uint32_t before, uint32_t afte
     const struct sp_player *player = part->player;
     const struct sp_play *play = &player->play;
     CUevent event = player->events[before];
-    int status = play->allocator->record(play->stage, event, player->streams[before]);
+    int status =
+        play->allocator->order(play->stage, SP_TRACE_RECORD, player->streams[before], event);
     sp_part_check(part, i, "event record", status);
     if (status == 0)
-        sp_part_check(part, i, "event wait",
-                      play->allocator->wait(play->stage, player->streams[after], event));
+        sp_part_check(
+            part, i, "event wait",
+            play->allocator->order(play->stage, SP_TRACE_WAIT, player->streams[after], event));
 }
 
 void sp_player_plan_keep_pace(const struct sp_player *player, size_t i) {
@@ -62,7 +58,8 @@ void sp_player_plan_play(struct sp_part *part, size_t i) {
         order_behind(part, i, stream);
     if (sp_plan_is_due(play->plan->synchronize, i))
         sp_part_check(part, i, "synchronise",
-                      play->allocator->synchronize(play->stage, part->player->streams[stream]));
+                      play->allocator->order(play->stage, SP_TRACE_SYNCHRONIZE_STREAM,
+                                             part->player->streams[stream], NULL));
 }
 
 void sp_player_plan_launch(struct sp_part *part, size_t i, uint64_t pointer) {
@@ -71,9 +68,10 @@ void sp_player_plan_launch(struct sp_part *part, size_t i, uint64_t pointer) {
     const struct sp_trace_block *block = &player->play.trace->blocks[operation->block];
     launch(part, i, operation->stream, pointer, block->size);
     if (has_pieces_to_order(player, block))
-        sp_part_check_driver(part, i, "event record",
-                             driver_of(player)->cuEventRecord(player->events[operation->stream],
-                                                              player->streams[operation->stream]));
+        sp_part_check_driver(
+            part, i, "event record",
+            sp_player_driver(player)->cuEventRecord(player->events[operation->stream],
+                                                    player->streams[operation->stream]));
 }
 
 void sp_player_plan_take_over(struct sp_part *part, size_t i, uint64_t pointer) {
@@ -85,8 +83,8 @@ void sp_player_plan_take_over(struct sp_part *part, size_t i, uint64_t pointer) 
     const struct sp_trace_block *block = &trace->blocks[operation->block];
     CUresult result = CUDA_SUCCESS;
     if (has_pieces_to_order(player, block))
-        result = driver_of(player)->cuStreamWaitEvent(player->streams[operation->stream],
-                                                      player->events[block->stream], 0);
+        result = sp_player_driver(player)->cuStreamWaitEvent(player->streams[operation->stream],
+                                                             player->events[block->stream], 0);
     else if (!trace->has_order)
         order(part, i, block->stream, operation->stream);
     sp_part_check_driver(part, i, "event wait", result);
@@ -100,6 +98,7 @@ void sp_player_plan_finish_use(struct sp_part *part, size_t i) {
         return;
     const struct sp_trace_block *block = &player->play.trace->blocks[index];
     if (has_pieces_to_order(player, block))
-        sp_part_check_driver(part, i, "synchronise",
-                             driver_of(player)->cuEventSynchronize(player->events[block->stream]));
+        sp_part_check_driver(
+            part, i, "synchronise",
+            sp_player_driver(player)->cuEventSynchronize(player->events[block->stream]));
 }

@@ -1,32 +1,4 @@
-#include "cli/play/player_streams.h"
-
-#include <stdlib.h>
-
-static const struct sp_driver *driver_of(const struct sp_player *player) {
-    return player->play.stage->device->driver;
-}
-
-// ---------------------------------------------------------------------------------------- the
-// arrays
-
-bool sp_player_streams_open(struct sp_player *player) {
-    const struct sp_trace *trace = player->play.trace;
-    player->streams = calloc(trace->stream_count + 1, sizeof(CUstream));
-    player->events = calloc(trace->stream_count + 1, sizeof(CUevent));
-    player->ended = calloc(trace->stream_count + 1, sizeof *player->ended);
-    player->trace_events = calloc(trace->event_count + 1, sizeof(CUevent));
-    player->turns = calloc(trace->event_count + 1, sizeof *player->turns);
-    return player->streams && player->events && player->ended && player->trace_events &&
-           player->turns;
-}
-
-void sp_player_streams_release(struct sp_player *player) {
-    free(player->streams);
-    free(player->events);
-    free(player->ended);
-    free(player->trace_events);
-    free(player->turns);
-}
+#include "cli/play/part.h"
 
 // ------------------------------------------------------------------------------- create and
 // destroy
@@ -47,16 +19,16 @@ static CUresult create_stream(struct sp_player *player, size_t i) {
     if (player->streams[i] && !player->ended[i])
         return CUDA_SUCCESS;
     unsigned flags = kind == SP_TRACE_NON_BLOCKING ? CU_STREAM_NON_BLOCKING : CU_STREAM_DEFAULT;
-    CUresult result = driver_of(player)->cuStreamCreate(&player->streams[i], flags);
+    CUresult result = sp_player_driver(player)->cuStreamCreate(&player->streams[i], flags);
     if (result != CUDA_SUCCESS)
         player->streams[i] = NULL;
     return result;
 }
 
-static CUresult create_event(const struct sp_player *player, CUevent *event) {
+CUresult sp_player_streams_create_event(const struct sp_player *player, CUevent *event) {
     if (*event)
         return CUDA_SUCCESS;
-    CUresult result = driver_of(player)->cuEventCreate(event, CU_EVENT_DISABLE_TIMING);
+    CUresult result = sp_player_driver(player)->cuEventCreate(event, CU_EVENT_DISABLE_TIMING);
     if (result != CUDA_SUCCESS)
         *event = NULL;
     return result;
@@ -66,7 +38,8 @@ static void destroy_trace_events(struct sp_player *player) {
     const struct sp_play *play = &player->play;
     for (size_t i = 0; i < play->trace->event_count; i++) {
         if (player->trace_events[i])
-            play->allocator->destroy_event(play->stage, player->trace_events[i]);
+            play->allocator->order(play->stage, SP_TRACE_DESTROY_EVENT, NULL,
+                                   player->trace_events[i]);
         player->trace_events[i] = NULL;
         atomic_store(&player->turns[i], 0);
     }
@@ -79,7 +52,7 @@ bool sp_player_streams_create(struct sp_player *player) {
         CUresult result = create_stream(player, i);
         player->ended[i] = false;
         if (result == CUDA_SUCCESS)
-            result = create_event(player, &player->events[i]);
+            result = sp_player_streams_create_event(player, &player->events[i]);
         if (result != CUDA_SUCCESS)
             return sp_stage_fail(player->play.stage, "stream %zu of %zu can't be created: %s",
                                  i + 1, count, sp_driver_error_name(result));
@@ -92,64 +65,54 @@ void sp_player_streams_destroy(struct sp_player *player) {
     destroy_trace_events(player);
     for (size_t i = 0; i < play->trace->stream_count; i++) {
         if (player->events[i])
-            play->allocator->destroy_event(play->stage, player->events[i]);
+            play->allocator->order(play->stage, SP_TRACE_DESTROY_EVENT, NULL, player->events[i]);
         if (player->streams[i] && !player->ended[i] && !is_default(player, i))
-            play->allocator->destroy_stream(play->stage, player->streams[i]);
+            play->allocator->order(play->stage, SP_TRACE_DESTROY_STREAM, player->streams[i], NULL);
     }
-}
-
-// A stream is destroyed behind all that the trace does with it, in whatever thread.
-void sp_player_streams_end(struct sp_part *part, size_t operation) {
-    struct sp_player *player = part->player;
-    const struct sp_play *play = &player->play;
-    uint32_t stream = sp_part_operation(part, operation)->stream;
-    if (player->part_count > 1)
-        sp_lead_wait_for_all(&player->lead, operation);
-    sp_part_check(part, operation, "stream destroy",
-                  play->allocator->destroy_stream(play->stage, player->streams[stream]));
-    player->ended[stream] = true;
 }
 
 // ---------------------------------------------------------------------------- who can use a stream
 
+static bool is_of(const struct sp_player *player, const struct sp_trace_stream *stream,
+                  uint32_t thread) {
+    return stream->kind != SP_TRACE_PER_THREAD || player->part_count == 1 ||
+           stream->thread == thread;
+}
+
 // A stream's end waits for all operations before it, so it isn't under way here.
 bool sp_player_streams_can_use(const struct sp_part *part, size_t operation, uint32_t stream) {
-    const struct sp_player *player = part->player;
-    const struct sp_trace_stream *named = &player->play.trace->streams[stream];
-    bool is_own = named->kind != SP_TRACE_PER_THREAD || player->part_count == 1 ||
-                  named->thread == sp_part_operation(part, operation)->thread;
-    return named->end > operation && is_own;
+    const struct sp_trace_stream *named = &part->player->play.trace->streams[stream];
+    return named->end > operation &&
+           is_of(part->player, named, sp_part_operation(part, operation)->thread);
 }
 
 // The calling thread plays the first part, which is that of the trace's first thread.
 bool sp_player_streams_is_there(const struct sp_player *player, size_t stream) {
-    const struct sp_trace_stream *named = &player->play.trace->streams[stream];
-    bool is_own =
-        named->kind != SP_TRACE_PER_THREAD || player->part_count == 1 || named->thread == 0;
-    return !player->ended[stream] && is_own;
+    return !player->ended[stream] && is_of(player, &player->play.trace->streams[stream], 0);
 }
 
 // ------------------------------------------------------------------------------- between two
 // passes
 
-// Passes each stream to the first call, and makes the second one where some can't be passed.
-static int for_all(const struct sp_player *player,
-                   int (*synchronize)(struct sp_stage *stage, CUstream stream),
-                   int (*synchronize_device)(struct sp_stage *stage)) {
+// Synchronises each stream, and the device where one can't be passed.
+static int synchronize(const struct sp_player *player,
+                       int (*order)(struct sp_stage *stage, enum sp_trace_action action,
+                                    CUstream stream, CUevent event)) {
     struct sp_stage *stage = player->play.stage;
     bool all_there = true;
     for (size_t i = 0; i < player->play.trace->stream_count; i++) {
         bool there = sp_player_streams_is_there(player, i);
-        int status = there ? synchronize(stage, player->streams[i]) : 0;
+        int status =
+            there ? order(stage, SP_TRACE_SYNCHRONIZE_STREAM, player->streams[i], NULL) : 0;
         all_there &= there;
         if (status != 0)
             return status;
     }
-    return all_there ? 0 : synchronize_device(stage);
+    return all_there ? 0 : order(stage, SP_TRACE_SYNCHRONIZE_DEVICE, NULL, NULL);
 }
 
 bool sp_player_streams_finish(const struct sp_player *player) {
-    int status = for_all(player, sp_driver_synchronize, sp_driver_synchronize_device);
+    int status = synchronize(player, sp_driver_order);
     return status == 0 ||
            sp_stage_fail(player->play.stage, "a stream's work has not ended well: %s",
                          sp_driver_status_name(status));
@@ -157,7 +120,7 @@ bool sp_player_streams_finish(const struct sp_player *player) {
 
 bool sp_player_streams_synchronize(const struct sp_player *player) {
     const struct sp_allocator *allocator = player->play.allocator;
-    int status = for_all(player, allocator->synchronize, allocator->synchronize_device);
+    int status = synchronize(player, allocator->order);
     return status == 0 || sp_stage_fail(player->play.stage, "a stream can't be synchronised: %s",
                                         allocator->error_name(status));
 }

@@ -1,4 +1,4 @@
-#include "cli/play/sample.h"
+#include "cli/play/part.h"
 
 // A pool is looked through as often as this in a pass at most, for that takes as long as it has
 // free blocks. Its columns are fewer.
@@ -21,7 +21,7 @@ void sp_sample_take(struct sp_player *player, size_t operation) {
         return;
     sp_figures_note(&figures, SP_FIGURE_LIVE, player->live_bytes, player->live_peak_bytes);
     play->allocator->look(play->stage, &figures);
-    if (is_looked_through(play->trace, operation))
+    if (play->allocator->look_through && is_looked_through(play->trace, operation))
         play->allocator->look_through(play->stage, &figures);
     sp_series_add(play->series, operation, &figures);
 }

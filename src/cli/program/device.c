@@ -3,6 +3,7 @@
 #include "cli/program/device.h"
 
 #include "cli/program/complain.h"
+#include "cli/program/installed.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -43,29 +44,12 @@ bool sp_device_is_simulated(const struct sp_driver *driver) {
 
 // --------------------------------------------------------------------------- where the drivers are
 
-// The libraries lie at the same place relative to the program in the build folder and in every
-// prefix.
-static bool simulated_driver_path(char path[PATH_MAX]) {
-    char program[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    if (length < 0)
-        return false;
-    program[length] = '\0';
-    char *slash = strrchr(program, '/');
-    if (!slash)
-        return false;
-    *slash = '\0';
-    int written =
-        snprintf(path, PATH_MAX, "%s/%s/%s", program, SP_BINDIR_TO_LIBDIR, simulated_driver);
-    return written > 0 && written < PATH_MAX;
-}
-
 static bool use_simulated_driver(void) {
-    char joined[PATH_MAX], path[PATH_MAX];
-    if (!simulated_driver_path(joined))
-        return sp_complain("can't find out where the program lies");
-    if (!realpath(joined, path))
-        return sp_complain("no simulated driver: %s: %s", joined, strerror(errno));
+    char installed[PATH_MAX], path[PATH_MAX];
+    if (!sp_installed_path(simulated_driver, installed))
+        return false;
+    if (!realpath(installed, path))
+        return sp_complain("no simulated driver: %s: %s", installed, strerror(errno));
     if (setenv(driver_variable, path, 1) != 0)
         return sp_complain("can't set %s: %s", driver_variable, strerror(errno));
     return true;

@@ -3,6 +3,7 @@
 #include "cli/run/run.h"
 
 #include "base/options.h"
+#include "cli/program/child.h"
 #include "cli/program/command.h"
 #include "cli/program/complain.h"
 #include "cli/program/output.h"
@@ -183,9 +184,11 @@ static int run(const struct sp_run_request *request, const char *report) {
     if (!sp_output_ready(request->output) || !sp_output_ready(request->json) ||
         !sp_run_setup(request, report))
         return SP_RUN_FAILED;
-    int failed = sp_run_child(request->program, &outcome.child);
-    if (failed != 0)
-        return failed;
+    int error = sp_child_run(request->program, &outcome.child);
+    if (error != 0) {
+        sp_complain("%s: %s", request->program[0], strerror(error));
+        return error == ENOENT ? SP_RUN_NOT_FOUND : SP_RUN_NOT_STARTED;
+    }
     bool told = summarize(&outcome, report);
     int status = outcome.child.status;
     status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);

@@ -3,6 +3,8 @@
 #ifndef STREAMPOOL_CLI_RUN_H
 #define STREAMPOOL_CLI_RUN_H
 
+#include "cli/program/child.h"
+
 #include <cjson/cJSON.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -32,19 +34,6 @@ enum { SP_RUN_FAILED = 125, SP_RUN_NOT_STARTED = 126, SP_RUN_NOT_FOUND = 127 };
 // Sets the variables in this process, which the program inherits. `report` is the path of the file
 // of reports. False when that isn't possible; standard error says why.
 bool sp_run_setup(const struct sp_run_request *request, const char *report);
-
-// ---------------------------------------------------------------------- the program (run_child.c)
-
-struct sp_run_child {
-    pid_t process;
-    int status; // as waitpid() tells it
-};
-
-// Runs a program to its end, as a child in this process's group, and so in its job: what a terminal
-// sends, such as ^C and ^Z, reaches both. This process outlives ^C, because the program may, and
-// passes on what was sent to itself alone. Looks the program up in PATH. Returns 0 when it has run,
-// or else the status of this command; standard error says why.
-int sp_run_child(char *const program[], struct sp_run_child *child);
 
 // -------------------------------------------------------------------- its reports (run_reports.c)
 
@@ -111,7 +100,7 @@ void sp_run_reason(const struct sp_run_request *request, const struct sp_run_rep
 
 struct sp_run_outcome {
     const struct sp_run_request *request;
-    struct sp_run_child child;
+    struct sp_child child;
     struct sp_run_reports reports;
     cJSON *traces; // their paths
 };

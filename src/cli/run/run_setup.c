@@ -1,6 +1,7 @@
 #include "cli/run/run.h"
 
 #include "cli/program/complain.h"
+#include "cli/program/installed.h"
 #include "cli/program/place.h"
 #include "dropin/format.h"
 
@@ -26,20 +27,18 @@ static const struct place {
                         true},
 };
 
-// The libraries lie at the same place relative to the program everywhere. The path has no links, so
-// that a program which is run with it can change to another folder.
+// The path has no links, so that a program which is run with it can change to another folder.
 static bool find_library(const struct place *place, char path[PATH_MAX]) {
-    char folder[PATH_MAX], joined[2 * PATH_MAX];
-    if (!realpath("/proc/self/exe", folder))
-        return sp_complain("can't find out where the program lies: %s", strerror(errno));
-    *strrchr(folder, '/') = '\0';
+    char installed[PATH_MAX];
     for (size_t i = 0; i < 2 && place->paths[i]; i++) {
-        snprintf(joined, sizeof joined, "%s/%s/%s", folder, SP_BINDIR_TO_LIBDIR, place->paths[i]);
-        if (realpath(joined, path))
+        if (!sp_installed_path(place->paths[i], installed))
+            return false;
+        if (realpath(installed, path))
             return true;
     }
-    return sp_complain("%s/%s/%s: %s: the drop-in is not built, or not installed", folder,
-                       SP_BINDIR_TO_LIBDIR, place->paths[0], strerror(errno));
+    return sp_installed_path(place->paths[0], installed) &&
+           sp_complain("%s: %s: the drop-in is not built, or not installed", installed,
+                       strerror(errno));
 }
 
 // ----------------------------------------------------------------------------------- the variables

@@ -169,8 +169,7 @@ static void print_routes(FILE *out, enum sp_run_mode mode, const cJSON *end) {
 
 // ----------------------------------------------------------------------------------- the processes
 
-static const char *end_text(const struct sp_run_process *process,
-                            const struct sp_run_child *child) {
+static const char *end_text(const struct sp_run_process *process, const struct sp_child *child) {
     if (process->end)
         return "";
     if (process->replaced)

@@ -1,13 +1,11 @@
-// sp_lines reads the lines of a text file, plain or gzipped, one after the other.
+// sp_lines reads the lines of a text file, plain or gzipped, one after the other, without a place
+// to go back to: a pipe will do.
 //
 // The caller owns the struct and the file in it; a line that was handed out stays valid until the
 // next call. A line ends at a newline, with or without a carriage return before it, or at the end
-// of the file. Not thread safe. A struct with nothing but a source in it, from which nothing was
-// taken, is as good as one that was opened by its path.
+// of the file. Not thread safe.
 #ifndef STREAMPOOL_CLI_LINES_H
 #define STREAMPOOL_CLI_LINES_H
-
-#include "cli/trace/source.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,13 +15,17 @@
 enum sp_line_result { SP_LINE_READ, SP_LINE_END, SP_LINE_FAILED };
 
 struct sp_lines {
-    struct sp_source source;
-    size_t taken;         // bytes of the line that was handed out last, with its end
-    bool has_newline;     // that line ended with one, and not with the file
+    struct sp_unpack *file;
+    char *buffer;
+    size_t begin; // buffer[begin, end) is read and not handed out yet
+    size_t end;
+    bool exhausted;       // nothing more comes from the file
+    const char *trouble;  // why the file ended before its time, or null
     unsigned long number; // of the line that was asked for last; the first one is 1
 };
 
-// Opens a file, as sp_source_open() does.
+// Opens a file. False, with the reason in words, when it can't be opened or is a directory, or
+// without host memory.
 bool sp_lines_open(struct sp_lines *lines, const char *path, const char **reason);
 void sp_lines_close(struct sp_lines *lines);
 

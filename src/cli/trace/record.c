@@ -4,6 +4,7 @@
 #include "cli/trace/record.h"
 
 #include <ctype.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -76,70 +77,28 @@ static enum verdict parse_decimal(struct field field, uint64_t *value) {
     return parse_digits(field, 10, value);
 }
 
-#define MICROSECONDS 1000000u
-
-// Digits behind the sixth are left out.
-static enum verdict parse_fraction(struct field field, uint64_t *microseconds) {
-    enum { DIGITS = 6 };
-    *microseconds = 0;
-    for (size_t i = 0; i < field.length || i < DIGITS; i++) {
-        int digit = i < field.length ? digit_of(field.text[i]) : 0;
-        if (digit >= 10)
-            return FIELD_BAD;
-        if (i < DIGITS)
-            *microseconds = 10 * *microseconds + (uint64_t)digit;
-    }
-    return field.length > 0 ? FIELD_GOOD : FIELD_BAD;
-}
-
-// A clock time is hh:mm:ss and a fraction behind a point, or behind a colon as older versions of
-// RMM wrote it.
-static enum verdict parse_clock_time(struct field field, uint64_t *value) {
-    static const char pattern[] = "dd:dd:dd.";
-    static const unsigned limits[] = {24, 60, 61};
-    enum { PATTERN_LENGTH = sizeof pattern - 1 };
-    if (field.length <= PATTERN_LENGTH)
-        return FIELD_BAD;
-    uint64_t part, seconds = 0;
-    for (size_t i = 0; i < 3; i++) {
-        if (parse_digits((struct field){field.text + 3 * i, 2}, 10, &part) != FIELD_GOOD ||
-            part >= limits[i])
-            return FIELD_BAD;
-        seconds = 60 * seconds + part;
-    }
-    if (field.text[2] != ':' || field.text[5] != ':' || !strchr(".:", field.text[8]) ||
-        field.text[8] == '\0')
-        return FIELD_BAD;
-    struct field fraction = {field.text + PATTERN_LENGTH, field.length - PATTERN_LENGTH};
-    if (parse_fraction(fraction, &part) != FIELD_GOOD)
-        return FIELD_BAD;
-    *value = seconds * MICROSECONDS + part;
-    return FIELD_GOOD;
-}
-
-static enum verdict parse_seconds(struct field field, const char *point, uint64_t *value) {
-    size_t length = (size_t)(point - field.text);
-    struct field fraction = {point + 1, field.length - length - 1};
-    uint64_t seconds = 0, part;
-    enum verdict verdict = parse_digits((struct field){field.text, length}, 10, &seconds);
-    if (verdict == FIELD_BAD || parse_fraction(fraction, &part) != FIELD_GOOD)
-        return FIELD_BAD;
-    if (verdict == FIELD_TOO_LARGE || __builtin_mul_overflow(seconds, MICROSECONDS, value) ||
-        __builtin_add_overflow(*value, part, value))
-        return FIELD_TOO_LARGE;
-    return FIELD_GOOD;
-}
-
-static bool is_clock_time(struct field field) {
-    return memchr(field.text, ':', field.length);
-}
-
-// Gives microseconds. A number with a point is one of seconds.
+// Nothing is replayed at its time, so that is only checked: a number, one of seconds with a point,
+// or hh:mm:ss and a fraction behind a point, or behind a colon as older versions of RMM wrote it.
 static enum verdict parse_time(struct field field, uint64_t *value) {
-    if (is_clock_time(field))
-        return parse_clock_time(field, value);
+    static const unsigned limits[] = {24, 60, 61};
+    enum { CLOCK = sizeof "hh:mm:ss" - 1 };
+    bool is_clock_time = memchr(field.text, ':', field.length);
     const char *point = memchr(field.text, '.', field.length);
-    return point ? parse_seconds(field, point, value) : parse_digits(field, 10, value);
+    if (is_clock_time)
+        point = field.length > CLOCK ? field.text + CLOCK : NULL;
+    if (!point)
+        return parse_digits(field, 10, value);
+    struct field whole = {field.text, (size_t)(point - field.text)};
+    struct field fraction = {point + 1, field.length - whole.length - 1};
+    if (!strchr(".:", *point) || parse_digits(fraction, 10, value) == FIELD_BAD)
+        return FIELD_BAD;
+    if (!is_clock_time)
+        return parse_digits(whole, 10, value);
+    for (size_t i = 0; i < CLOCK; i += 3)
+        if (parse_digits((struct field){field.text + i, 2}, 10, value) != FIELD_GOOD ||
+            *value >= limits[i / 3] || (i < CLOCK - 2 && field.text[i + 2] != ':'))
+            return FIELD_BAD;
+    return FIELD_GOOD;
 }
 
 enum content { NOTHING, BLOCK, EVENT, BYTES, STREAM };
@@ -152,10 +111,6 @@ static const struct form {
     SP_TRACE_ACTIONS(FORM)
 #undef FORM
 };
-
-const char *sp_record_action_name(enum sp_trace_action action) {
-    return forms[action].word;
-}
 
 static enum verdict parse_action(struct field field, uint64_t *value) {
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
@@ -197,10 +152,18 @@ static size_t split(const char *line, size_t length, struct field fields[FIELD_C
     }
 }
 
-// Writes the reason, with the field as a terminal can show it: cut where it is long, with question
-// marks for bytes that can't be printed.
-static void complain(const char *name, enum verdict verdict, struct field field, char *reason,
-                     size_t capacity) {
+bool sp_record_fail(struct sp_trace_error *error, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(error->reason, sizeof error->reason, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+// Tells the field as a terminal can show it: cut where it is long, with question marks for bytes
+// that can't be printed.
+static bool complain(const char *name, enum verdict verdict, struct field field,
+                     struct sp_trace_error *error) {
     char shown[QUOTED_MAX + 1];
     size_t length = field.length < QUOTED_MAX ? field.length : QUOTED_MAX;
     for (size_t i = 0; i < length; i++)
@@ -208,60 +171,45 @@ static void complain(const char *name, enum verdict verdict, struct field field,
     shown[length] = '\0';
     const char *dots = field.length > QUOTED_MAX ? "..." : "";
     if (verdict == FIELD_TOO_LARGE)
-        snprintf(reason, capacity, "%s '%s%s' does not fit in 64 bits", name, shown, dots);
-    else
-        snprintf(reason, capacity, "bad %s '%s%s'", name, shown, dots);
+        return sp_record_fail(error, "%s '%s%s' does not fit in 64 bits", name, shown, dots);
+    return sp_record_fail(error, "bad %s '%s%s'", name, shown, dots);
 }
 
 // A record is consistent when a null pointer has no bytes, an event has a handle, and a column that
 // has no meaning for the action holds 0. The column of the stream may hold anything.
-static bool is_consistent(const struct sp_record *record, char *reason, size_t capacity) {
+static bool is_consistent(const struct sp_record *record, struct sp_trace_error *error) {
     const struct form *form = &forms[record->action];
     unsigned long long pointer = record->pointer, size = record->size;
-    if (form->pointer == NOTHING && pointer != 0) {
-        snprintf(reason, capacity, "'%s' with the pointer 0x%llx", form->word, pointer);
-        return false;
-    }
-    if (form->pointer == EVENT && pointer == 0) {
-        snprintf(reason, capacity, "'%s' with a null pointer for the event", form->word);
-        return false;
-    }
-    if (form->size == NOTHING && size != 0) {
-        snprintf(reason, capacity, "'%s' with a size of %llu", form->word, size);
-        return false;
-    }
-    if (form->pointer == BLOCK && pointer == 0 && size != 0) {
-        snprintf(reason, capacity, "a null pointer with a size of %llu", size);
-        return false;
-    }
+    if (form->pointer == NOTHING && pointer != 0)
+        return sp_record_fail(error, "'%s' with the pointer 0x%llx", form->word, pointer);
+    if (form->pointer == EVENT && pointer == 0)
+        return sp_record_fail(error, "'%s' with a null pointer for the event", form->word);
+    if (form->size == NOTHING && size != 0)
+        return sp_record_fail(error, "'%s' with a size of %llu", form->word, size);
+    if (form->pointer == BLOCK && pointer == 0 && size != 0)
+        return sp_record_fail(error, "a null pointer with a size of %llu", size);
     return true;
 }
 
-bool sp_record_parse(const char *line, size_t length, struct sp_record *record, char *reason,
-                     size_t capacity) {
+bool sp_record_parse(const char *line, size_t length, struct sp_record *record,
+                     struct sp_trace_error *error) {
     struct field fields[FIELD_COUNT];
     size_t count = split(line, length, fields);
-    if (count != FIELD_COUNT) {
-        snprintf(reason, capacity, "expected %d fields, found %zu", FIELD_COUNT, count);
-        return false;
-    }
+    if (count != FIELD_COUNT)
+        return sp_record_fail(error, "expected %d fields, found %zu", FIELD_COUNT, count);
     uint64_t values[FIELD_COUNT] = {0};
     for (size_t i = 0; i < FIELD_COUNT; i++) {
         enum verdict verdict = columns[i].parse(fields[i], &values[i]);
-        if (verdict != FIELD_GOOD) {
-            complain(columns[i].name, verdict, fields[i], reason, capacity);
-            return false;
-        }
+        if (verdict != FIELD_GOOD)
+            return complain(columns[i].name, verdict, fields[i], error);
     }
     *record = (struct sp_record){
         .action = (enum sp_trace_action)values[COLUMN_ACTION],
         .thread = values[COLUMN_THREAD],
-        .time = values[COLUMN_TIME],
-        .is_clock_time = is_clock_time(fields[COLUMN_TIME]),
         .pointer = values[COLUMN_POINTER],
         .size = values[COLUMN_SIZE],
         .stream = values[COLUMN_STREAM],
         .has_stream = forms[values[COLUMN_ACTION]].stream == STREAM,
     };
-    return is_consistent(record, reason, capacity);
+    return is_consistent(record, error);
 }

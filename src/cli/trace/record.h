@@ -14,21 +14,20 @@
 struct sp_record {
     enum sp_trace_action action;
     uint64_t thread;
-    uint64_t time;      // in microseconds: since midnight, or since whatever the recorder chose
-    bool is_clock_time; // it is since midnight
-    uint64_t pointer;   // 0 for a null pointer
+    uint64_t pointer; // 0 for a null pointer
     uint64_t size;
     uint64_t stream;
     bool has_stream; // else the column is to be ignored
 };
 
-// The action as the file names it.
-const char *sp_record_action_name(enum sp_trace_action action);
+// Reads one line without its end. False, with the reason, when a field is missing, superfluous or
+// not what it should be, or has no meaning for the action.
+bool sp_record_parse(const char *line, size_t length, struct sp_record *record,
+                     struct sp_trace_error *error);
 
-// Reads one line without its end. False, with the reason written to `reason` (of `capacity` bytes),
-// when a field is missing, superfluous or not what it should be, or has no meaning for the action.
-bool sp_record_parse(const char *line, size_t length, struct sp_record *record, char *reason,
-                     size_t capacity);
+// Notes a reason. Returns false, so that a caller can return it.
+bool sp_record_fail(struct sp_trace_error *error, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 // The line of the file that a trace's operation stands on.
 static inline unsigned long sp_record_line_of(size_t operation) {

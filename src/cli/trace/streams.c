@@ -1,22 +1,6 @@
 #include "cli/trace/streams.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
-
-struct reason {
-    char *text;
-    size_t capacity;
-};
-
-// Returns false, so that a caller can return it.
-__attribute__((format(printf, 2, 3))) static bool fail(struct reason reason, const char *format,
-                                                       ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(reason.text, reason.capacity, format, arguments);
-    va_end(arguments);
-    return false;
-}
 
 void sp_streams_release(struct sp_streams *streams) {
     sp_map_release(&streams->indices);
@@ -58,7 +42,7 @@ static const struct sp_trace_stream *find_legacy(const struct sp_trace *trace) {
 
 // A replay has one context, and there one legacy stream and one per-thread stream for each thread.
 static bool is_only_one(const struct sp_streams *streams, const struct sp_trace_stream *stream,
-                        struct reason reason) {
+                        struct sp_trace_error *error) {
     const struct sp_trace *trace = streams->trace;
     const struct sp_trace_stream *other = NULL;
     if (stream->kind == SP_TRACE_LEGACY)
@@ -68,7 +52,8 @@ static bool is_only_one(const struct sp_streams *streams, const struct sp_trace_
         index = sp_map_find(&streams->per_threads, stream->thread);
     if (index != SP_MAP_NONE)
         other = &trace->streams[index];
-    return !other || fail(reason, "stream %llu is a second %s: stream %llu is one since line %lu",
+    return !other ||
+           sp_record_fail(error, "stream %llu is a second %s: stream %llu is one since line %lu",
                           number_of(stream),
                           stream->kind == SP_TRACE_LEGACY ? "legacy stream"
                                                           : "per-thread stream of the thread",
@@ -92,48 +77,49 @@ static bool make_room(struct sp_streams *streams) {
 }
 
 static bool begin(struct sp_streams *streams, const struct sp_trace_stream *stream, uint32_t *index,
-                  struct reason reason) {
+                  struct sp_trace_error *error) {
     struct sp_trace *trace = streams->trace;
     *index = (uint32_t)trace->stream_count;
-    if (!is_only_one(streams, stream, reason))
+    if (!is_only_one(streams, stream, error))
         return false;
     bool per_thread = stream->kind == SP_TRACE_PER_THREAD;
     if (!make_room(streams) || !sp_map_insert(&streams->indices, stream->number, *index) ||
         (per_thread && !sp_map_insert(&streams->per_threads, stream->thread, *index)))
-        return fail(reason, "out of host memory");
+        return sp_record_fail(error, "out of host memory");
     trace->streams[trace->stream_count++] = *stream;
     return true;
 }
 
 // A stream that the trace has named before.
 static bool check_use(const struct sp_trace *trace, const struct sp_trace_stream *stream,
-                      enum sp_trace_action action, uint32_t thread, struct reason reason) {
+                      enum sp_trace_action action, uint32_t thread, struct sp_trace_error *error) {
     if (stream->end != SP_TRACE_NO_END)
-        return fail(reason, "stream %llu has been destroyed at line %lu", number_of(stream),
-                    sp_record_line_of(stream->end));
+        return sp_record_fail(error, "stream %llu has been destroyed at line %lu",
+                              number_of(stream), sp_record_line_of(stream->end));
     if (stream->kind == SP_TRACE_PER_THREAD && stream->thread != thread)
-        return fail(reason, "stream %llu is the per-thread stream of another thread since line %lu",
-                    number_of(stream), sp_record_line_of(stream->first));
+        return sp_record_fail(
+            error, "stream %llu is the per-thread stream of another thread since line %lu",
+            number_of(stream), sp_record_line_of(stream->first));
     if (!says_kind(action))
         return true;
     bool said = says_kind(trace->operations[stream->first].action);
-    return fail(reason, "the kind of stream %llu is said %s line %lu", number_of(stream),
-                said ? "a second time, after" : "behind its first use at",
-                sp_record_line_of(stream->first));
+    return sp_record_fail(error, "the kind of stream %llu is said %s line %lu", number_of(stream),
+                          said ? "a second time, after" : "behind its first use at",
+                          sp_record_line_of(stream->first));
 }
 
-static bool end(struct sp_streams *streams, struct sp_trace_stream *stream, struct reason reason) {
+static bool end(struct sp_streams *streams, struct sp_trace_stream *stream,
+                struct sp_trace_error *error) {
     if (stream->kind == SP_TRACE_LEGACY || stream->kind == SP_TRACE_PER_THREAD)
-        return fail(reason, "stream %llu is a default stream, which can't be destroyed",
-                    number_of(stream));
+        return sp_record_fail(error, "stream %llu is a default stream, which can't be destroyed",
+                              number_of(stream));
     stream->end = streams->trace->operation_count;
     return true;
 }
 
 bool sp_streams_resolve(struct sp_streams *streams, const struct sp_record *record, uint32_t thread,
-                        uint32_t *index, char *reason, size_t capacity) {
+                        uint32_t *index, struct sp_trace_error *error) {
     struct sp_trace *trace = streams->trace;
-    struct reason place = {reason, capacity};
     struct sp_trace_stream stream = {.number = record->stream,
                                      .kind = kind_of(record),
                                      .thread = thread,
@@ -141,10 +127,10 @@ bool sp_streams_resolve(struct sp_streams *streams, const struct sp_record *reco
                                      .end = SP_TRACE_NO_END};
     *index = sp_map_find(&streams->indices, record->stream);
     bool known = *index != SP_MAP_NONE;
-    if (known && !check_use(trace, &trace->streams[*index], record->action, thread, place))
+    if (known && !check_use(trace, &trace->streams[*index], record->action, thread, error))
         return false;
-    if (!known && !begin(streams, &stream, index, place))
+    if (!known && !begin(streams, &stream, index, error))
         return false;
     return record->action != SP_TRACE_DESTROY_STREAM ||
-           end(streams, &trace->streams[*index], place);
+           end(streams, &trace->streams[*index], error);
 }

@@ -21,8 +21,8 @@ struct sp_streams {
 
 void sp_streams_release(struct sp_streams *streams);
 
-// Resolves the stream of the trace's next operation, which `thread` makes. False, with the reason
-// written to `reason` (of `capacity` bytes), when the stream can't be used so:
+// Resolves the stream of the trace's next operation, which `thread` makes. False, with the reason,
+// when the stream can't be used so:
 //
 // - it has been destroyed;
 // - its kind is said a second time, or behind its first use;
@@ -31,6 +31,6 @@ void sp_streams_release(struct sp_streams *streams);
 // - it is a default stream, and is destroyed;
 // - there is no host memory.
 bool sp_streams_resolve(struct sp_streams *streams, const struct sp_record *record, uint32_t thread,
-                        uint32_t *index, char *reason, size_t capacity);
+                        uint32_t *index, struct sp_trace_error *error);
 
 #endif

@@ -7,7 +7,6 @@
 #include "cli/trace/record.h"
 #include "cli/trace/streams.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,19 +25,8 @@ struct reader {
     size_t turn_capacity;
 };
 
-// Notes the trouble at the current line. Returns false, so that a caller can return it.
-__attribute__((format(printf, 2, 3))) static bool fail(struct reader *reader, const char *format,
-                                                       ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(reader->error->reason, sizeof reader->error->reason, format, arguments);
-    va_end(arguments);
-    reader->error->line = reader->lines.number;
-    return false;
-}
-
 static bool fail_without_memory(struct reader *reader) {
-    return fail(reader, "out of host memory");
+    return sp_record_fail(reader->error, "out of host memory");
 }
 
 // Makes room for one more element. The array stays as it is when there is no memory.
@@ -69,7 +57,7 @@ static bool add_operation(struct reader *reader, const struct sp_trace_operation
 static bool add_block(struct reader *reader, uint64_t size, uint32_t stream, uint32_t *block) {
     struct sp_trace *trace = reader->trace;
     if (trace->block_count == SP_TRACE_NO_BLOCK)
-        return fail(reader, "more than %u allocations", SP_TRACE_NO_BLOCK);
+        return sp_record_fail(reader->error, "more than %u allocations", SP_TRACE_NO_BLOCK);
     if (!make_room(&trace->blocks, trace->block_count, &reader->block_capacity,
                    sizeof *trace->blocks))
         return fail_without_memory(reader);
@@ -99,7 +87,7 @@ static unsigned long line_of_allocation(const struct sp_trace *trace, uint32_t b
 
 static bool count_live(struct reader *reader, uint64_t size) {
     if (__builtin_add_overflow(reader->live_bytes, size, &reader->live_bytes))
-        return fail(reader, "more than 2^64 bytes are alive");
+        return sp_record_fail(reader->error, "more than 2^64 bytes are alive");
     if (reader->live_bytes > reader->trace->live_peak_bytes) {
         reader->trace->live_peak_bytes = reader->live_bytes;
         reader->trace->live_peak_operation = reader->trace->operation_count;
@@ -111,8 +99,9 @@ static bool read_allocate(struct reader *reader, const struct sp_record *record,
                           struct sp_trace_operation *operation) {
     uint32_t other = record->pointer ? sp_map_find(&reader->live, record->pointer) : SP_MAP_NONE;
     if (other != SP_MAP_NONE)
-        return fail(reader, "allocation at 0x%llx, which is alive since line %lu",
-                    (unsigned long long)record->pointer, line_of_allocation(reader->trace, other));
+        return sp_record_fail(reader->error, "allocation at 0x%llx, which is alive since line %lu",
+                              (unsigned long long)record->pointer,
+                              line_of_allocation(reader->trace, other));
     if (!add_block(reader, record->size, operation->stream, &operation->block) ||
         !count_live(reader, record->size))
         return false;
@@ -127,14 +116,14 @@ static bool read_free(struct reader *reader, const struct sp_record *record,
         return true;
     operation->block = sp_map_remove(&reader->live, record->pointer);
     if (operation->block == SP_MAP_NONE)
-        return fail(reader, "free of 0x%llx, which is not alive",
-                    (unsigned long long)record->pointer);
+        return sp_record_fail(reader->error, "free of 0x%llx, which is not alive",
+                              (unsigned long long)record->pointer);
     struct sp_trace_block *block = &reader->trace->blocks[operation->block];
     if (block->size != record->size)
-        return fail(reader, "free of %llu bytes at 0x%llx, allocated with %llu bytes at line %lu",
-                    (unsigned long long)record->size, (unsigned long long)record->pointer,
-                    (unsigned long long)block->size,
-                    line_of_allocation(reader->trace, operation->block));
+        return sp_record_fail(
+            reader->error, "free of %llu bytes at 0x%llx, allocated with %llu bytes at line %lu",
+            (unsigned long long)record->size, (unsigned long long)record->pointer,
+            (unsigned long long)block->size, line_of_allocation(reader->trace, operation->block));
     block->handed_over = block->stream != operation->stream;
     reader->live_bytes -= block->size;
     return true;
@@ -146,7 +135,7 @@ static bool event_index(struct reader *reader, uint64_t handle, uint32_t *index)
     if (*index != SP_MAP_NONE)
         return true;
     if (trace->event_count == SP_MAP_NONE)
-        return fail(reader, "more than %u events", SP_MAP_NONE);
+        return sp_record_fail(reader->error, "more than %u events", SP_MAP_NONE);
     *index = (uint32_t)trace->event_count;
     if (!make_room(&reader->turns, trace->event_count, &reader->turn_capacity,
                    sizeof *reader->turns) ||
@@ -197,14 +186,11 @@ static bool read_operation(struct reader *reader, const char *text, size_t lengt
     struct sp_record record;
     struct sp_trace_operation operation = {.block = SP_TRACE_NO_BLOCK,
                                            .stream = SP_TRACE_NO_STREAM};
-    char *reason = reader->error->reason;
-    size_t capacity = sizeof reader->error->reason;
-    reader->error->line = reader->lines.number;
-    if (!sp_record_parse(text, length, &record, reason, capacity) ||
+    if (!sp_record_parse(text, length, &record, reader->error) ||
         !thread_index(reader, record.thread, &operation.thread))
         return false;
     if (record.has_stream && !sp_streams_resolve(&reader->streams, &record, operation.thread,
-                                                 &operation.stream, reason, capacity))
+                                                 &operation.stream, reader->error))
         return false;
     operation.action = record.action;
     return read_subject(reader, &record, &operation) && add_operation(reader, &operation);
@@ -215,14 +201,15 @@ static bool read_header(struct reader *reader) {
     size_t length;
     switch (sp_lines_next(&reader->lines, &text, &length, &reason)) {
     case SP_LINE_FAILED:
-        return fail(reader, "%s", reason);
+        return sp_record_fail(reader->error, "%s", reason);
     case SP_LINE_END:
-        return fail(reader, "the file is empty: the header '" SP_RECORD_HEADER "' is missing");
+        return sp_record_fail(reader->error,
+                              "the file is empty: the header '" SP_RECORD_HEADER "' is missing");
     default:
         break;
     }
     if (length != strlen(SP_RECORD_HEADER) || memcmp(text, SP_RECORD_HEADER, length) != 0)
-        return fail(reader, "the header is not '" SP_RECORD_HEADER "'");
+        return sp_record_fail(reader->error, "the header is not '" SP_RECORD_HEADER "'");
     return true;
 }
 
@@ -234,9 +221,9 @@ static bool read_operations(struct reader *reader) {
         if (!read_operation(reader, text, length))
             return false;
     if (result == SP_LINE_FAILED)
-        return fail(reader, "%s", reason);
+        return sp_record_fail(reader->error, "%s", reason);
     if (reader->trace->operation_count == 0)
-        return fail(reader, "there is no operation behind the header");
+        return sp_record_fail(reader->error, "there is no operation behind the header");
     return true;
 }
 
@@ -258,9 +245,10 @@ bool sp_trace_read(const char *path, struct sp_trace *trace, struct sp_trace_err
     struct reader reader = {.trace = trace, .error = error, .streams = {.trace = trace}};
     const char *reason;
     if (!sp_lines_open(&reader.lines, path, &reason))
-        return fail(&reader, "%s", reason);
+        return sp_record_fail(error, "%s", reason);
 
     bool good = read_header(&reader) && read_operations(&reader);
+    error->line = reader.lines.number;
     if (good) {
         trace->name = name_of(path);
         good = trace->name || fail_without_memory(&reader);

@@ -11,7 +11,7 @@
 
 enum { INPUT_BUFFER = 64 * 1024, GZIP_ONLY = 16 };
 
-// Where in the file the next byte lies. Of nothing there comes no more.
+// Where in the file the next byte lies. A stream may follow at the beginning, and behind another.
 enum place { AT_BEGIN, IN_PLAIN_TEXT, IN_STREAM, BEHIND_STREAM, AT_END };
 
 struct sp_unpack {
@@ -65,34 +65,19 @@ static bool have_input(struct sp_unpack *unpack, size_t wanted) {
     return true;
 }
 
-static bool stream_begins(const z_stream *stream) {
-    return stream->avail_in >= 2 && stream->next_in[0] == 0x1f && stream->next_in[1] == 0x8b;
-}
-
-static void look_at_begin(struct sp_unpack *unpack) {
-    if (have_input(unpack, 2))
-        unpack->place = stream_begins(&unpack->stream) ? IN_STREAM : IN_PLAIN_TEXT;
-}
-
-static void look_behind_stream(struct sp_unpack *unpack) {
-    if (!have_input(unpack, 2))
-        return;
-    if (unpack->stream.avail_in == 0) {
-        end(unpack, NULL);
-    } else if (stream_begins(&unpack->stream)) {
-        inflateReset(&unpack->stream);
+static void look(struct sp_unpack *unpack) {
+    z_stream *stream = &unpack->stream;
+    if (stream->avail_in >= 2 && stream->next_in[0] == 0x1f && stream->next_in[1] == 0x8b) {
+        inflateReset(stream);
         unpack->place = IN_STREAM;
+    } else if (unpack->place == AT_BEGIN) {
+        unpack->place = IN_PLAIN_TEXT;
     } else {
         end(unpack, "what stands behind the gzip stream is no gzip stream");
     }
 }
 
-static void copy(struct sp_unpack *unpack) {
-    z_stream *stream = &unpack->stream;
-    if (!have_input(unpack, 1))
-        return;
-    if (stream->avail_in == 0)
-        end(unpack, NULL);
+static void copy(z_stream *stream) {
     uInt length = stream->avail_in < stream->avail_out ? stream->avail_in : stream->avail_out;
     memcpy(stream->next_out, stream->next_in, length);
     stream->next_in += length;
@@ -102,44 +87,26 @@ static void copy(struct sp_unpack *unpack) {
 }
 
 static void inflate_some(struct sp_unpack *unpack) {
-    if (!have_input(unpack, 1))
-        return;
-    if (unpack->stream.avail_in == 0) {
-        end(unpack, "the gzip stream is cut off");
-        return;
-    }
-    switch (inflate(&unpack->stream, Z_NO_FLUSH)) {
-    case Z_OK:
-        break;
-    case Z_STREAM_END:
+    int result = inflate(&unpack->stream, Z_NO_FLUSH);
+    if (result == Z_STREAM_END)
         unpack->place = BEHIND_STREAM;
-        break;
-    case Z_MEM_ERROR:
-        end(unpack, strerror(ENOMEM));
-        break;
-    default:
-        end(unpack, "the gzip stream is corrupt here or behind");
-        break;
-    }
+    else if (result != Z_OK)
+        end(unpack,
+            result == Z_MEM_ERROR ? strerror(ENOMEM) : "the gzip stream is corrupt here or behind");
 }
 
 static void go_on(struct sp_unpack *unpack) {
-    switch (unpack->place) {
-    case AT_BEGIN:
-        look_at_begin(unpack);
-        break;
-    case IN_PLAIN_TEXT:
-        copy(unpack);
-        break;
-    case IN_STREAM:
+    bool between = unpack->place == AT_BEGIN || unpack->place == BEHIND_STREAM;
+    if (!have_input(unpack, between ? 2 : 1))
+        return;
+    if (unpack->stream.avail_in == 0)
+        end(unpack, unpack->place == IN_STREAM ? "the gzip stream is cut off" : NULL);
+    else if (between)
+        look(unpack);
+    else if (unpack->place == IN_STREAM)
         inflate_some(unpack);
-        break;
-    case BEHIND_STREAM:
-        look_behind_stream(unpack);
-        break;
-    case AT_END:
-        break;
-    }
+    else
+        copy(&unpack->stream);
 }
 
 size_t sp_unpack_read(struct sp_unpack *unpack, char *buffer, size_t capacity,

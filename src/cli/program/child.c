@@ -1,12 +1,9 @@
-#include "cli/run/run.h"
-
-#include "cli/program/complain.h"
+#include "cli/program/child.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -38,8 +35,7 @@ _Noreturn static void become(char *const program[], const struct before *before,
     sigprocmask(SIG_SETMASK, &before->mask, NULL);
     execvp(program[0], program);
     int error = errno;
-    ssize_t written = write(failure, &error, sizeof error);
-    _exit(written < 0 ? SP_RUN_FAILED : SP_RUN_NOT_STARTED);
+    _exit(write(failure, &error, sizeof error) < 0 ? EXIT_FAILURE : EXIT_SUCCESS);
 }
 
 // Sends on a signal that a process sent. The terminal sends to the program itself.
@@ -48,7 +44,7 @@ static void pass_on(const siginfo_t *signal, pid_t process) {
         kill(process, signal->si_signo);
 }
 
-static void wait_for(struct sp_run_child *child, const sigset_t *held) {
+static void wait_for(struct sp_child *child, const sigset_t *held) {
     siginfo_t signal;
     while (waitpid(child->process, &child->status, WNOHANG) == 0) {
         if (sigwaitinfo(held, &signal) > 0 && signal.si_signo != SIGCHLD)
@@ -66,31 +62,22 @@ static int read_failure(int failure) {
     return length == (ssize_t)sizeof error ? error : 0;
 }
 
-static int failed(const char *what) {
-    sp_complain("%s: %s", what, strerror(errno));
-    return SP_RUN_FAILED;
-}
-
-int sp_run_child(char *const program[], struct sp_run_child *child) {
+int sp_child_run(char *const program[], struct sp_child *child) {
     int failure[2];
     sigset_t held;
     struct before before;
     if (pipe2(failure, O_CLOEXEC) != 0)
-        return failed("a pipe");
+        return errno;
     hold_signals(&held, &before);
     child->process = fork();
     if (child->process == 0)
         become(program, &before, failure[1]);
+    int error = errno;
     close(failure[1]);
-    if (child->process < 0) {
-        close(failure[0]);
-        return failed("a process");
+    if (child->process > 0) {
+        error = read_failure(failure[0]);
+        wait_for(child, &held);
     }
-    int error = read_failure(failure[0]);
     close(failure[0]);
-    wait_for(child, &held);
-    if (error == 0)
-        return 0;
-    sp_complain("%s: %s", program[0], strerror(error));
-    return error == ENOENT ? SP_RUN_NOT_FOUND : SP_RUN_NOT_STARTED;
+    return error;
 }
