@@ -57,8 +57,9 @@ static void what_a_capped_driver_lacks_is_listed_with_its_meaning(void **state) 
                 "    a new stream at a destroyed one's handle can't be told apart, "
                 "so every free\n    records an event\n");
     assert_says(outcome.output, "  cuMemAllocFromPoolAsync     client    CUDA 11.2\n");
-    assert_says(outcome.output, "  cuMemFreeAsync              optional  CUDA 11.2\n"
-                                "    poolFreeAsync takes no memory of CUDA's own, and replay");
+    assert_says(outcome.output,
+                "  cuMemFreeAsync              optional  CUDA 11.2\n"
+                "    poolFreeAsync takes no memory of CUDA's own, and replay");
     assert_null(strstr(outcome.output, "required"));
     program_forget(&outcome);
 }
