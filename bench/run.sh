@@ -49,7 +49,7 @@ replay() {  # NAME OPTION... TRACE...
     measure "$name" "$programs/streampool" replay --allocator pool,driver "$@"
 }
 
-build_release build/bench "$install"
+build_release build/bench "$install" -DSTREAMPOOL_BENCH=ON
 mkdir -p "$results"
 if compgen -G 'build/bench/lib/libstreampool_heap.*' > /dev/null; then
     cases+=" heap"

@@ -1,0 +1,72 @@
+# Takes away what `cmake --install BUILD` has installed last: cmake --build BUILD --target uninstall
+#
+#     cmake -DBUILD=FOLDER -P uninstall.cmake
+#
+# CMake lists those files in BUILD/install_manifest.txt, without the DESTDIR that packagers set. A folder that becomes empty
+# goes too, if it or one above it is called streampool: /usr/local/lib stays, /opt/streampool doesn't. The list goes last, so
+# that what was interrupted, or wasn't permitted, can be done again.
+cmake_minimum_required(VERSION 3.22)
+
+set(manifest "${BUILD}/install_manifest.txt")
+if(NOT EXISTS "${manifest}")
+    message(FATAL_ERROR "Nothing that was installed from ${BUILD} is left: there is no ${manifest}.")
+endif()
+file(STRINGS "${manifest}" files)
+
+function(sp_is_there path result)
+    if(EXISTS "${path}" OR IS_SYMLINK "${path}")
+        set(${result} TRUE PARENT_SCOPE)
+    else()
+        set(${result} FALSE PARENT_SCOPE)
+    endif()
+endfunction()
+
+# From the inside to the outside.
+function(sp_remove_empty folder)
+    while(folder MATCHES "/streampool(/|$)")
+        file(GLOB contents LIST_DIRECTORIES TRUE "${folder}/*" "${folder}/.*")
+        list(FILTER contents EXCLUDE REGEX "/[.][.]?$")
+        if(NOT IS_DIRECTORY "${folder}" OR contents)
+            return()
+        endif()
+        file(REMOVE_RECURSE "${folder}")
+        get_filename_component(folder "${folder}" DIRECTORY)
+    endwhile()
+endfunction()
+
+set(removed 0)
+set(missing 0)
+set(refused "")
+set(folders "")
+foreach(file IN LISTS files)
+    set(file "$ENV{DESTDIR}${file}")
+    sp_is_there("${file}" is_there)
+    if(NOT is_there)
+        math(EXPR missing "${missing} + 1")
+        continue()
+    endif()
+    file(REMOVE "${file}")
+    sp_is_there("${file}" is_there)
+    if(is_there)
+        list(APPEND refused "${file}")
+        continue()
+    endif()
+    math(EXPR removed "${removed} + 1")
+    get_filename_component(folder "${file}" DIRECTORY)
+    list(APPEND folders "${folder}")
+endforeach()
+list(REMOVE_DUPLICATES folders)
+foreach(folder IN LISTS folders)
+    sp_remove_empty("${folder}")
+endforeach()
+
+set(result "${removed} files were removed")
+if(missing)
+    string(APPEND result ", ${missing} were not there any more")
+endif()
+if(refused)
+    list(JOIN refused "\n  " refused)
+    message(FATAL_ERROR "${result}, and these couldn't be:\n  ${refused}")
+endif()
+file(REMOVE "${manifest}")
+message(STATUS "${result}")
