@@ -152,6 +152,14 @@ case_complete() {
     says 'tests in C\+\+' built
     asks_for
     builds program bench tests cxx
+
+    # CONTRIBUTING.md builds one test, and finds its file among all targets.
+    local target
+    target=$(sed -n 's/^cmake --build .* --target \([a-z_]*\) .*/\1/p' "$CHECKOUT/CONTRIBUTING.md")
+    has_target "$target" || fail "has no target $target, which CONTRIBUTING.md builds"
+    if [ "$GENERATOR" != Ninja ]; then return 0; fi
+    "$CMAKE" --build "$build" -- -t targets all | grep "/$target.dir/.*_test\.c\.o: " > /dev/null ||
+        fail "names no file of the target $target"
 }
 
 case_no_zlib() {
