@@ -1,10 +1,11 @@
 # Takes away what `cmake --install BUILD` has installed last: cmake --build BUILD --target uninstall
 #
-#     cmake -DBUILD=FOLDER -P uninstall.cmake
+#     cmake -DBUILD=FOLDER -DHEADER=include/streampool/streampool.h -P uninstall.cmake
 #
-# CMake lists those files in BUILD/install_manifest.txt, without the DESTDIR that packagers set. A folder that becomes empty
-# goes too, if it or one above it is called streampool: /usr/local/lib stays, /opt/streampool doesn't. The list goes last, so
-# that what was interrupted, or wasn't permitted, can be done again.
+# CMake lists those files in BUILD/install_manifest.txt, without the DESTDIR that packagers set. HEADER is one of them, as it lies
+# under the prefix, and so tells the prefix. A folder there that becomes empty goes too, if it is ours: it or one above it, down
+# from the prefix itself, is called streampool. So /usr/local/lib stays, and /opt/streampool/lib doesn't. The list goes last:
+# what was interrupted, or wasn't permitted, can be done again.
 cmake_minimum_required(VERSION 3.22)
 
 set(manifest "${BUILD}/install_manifest.txt")
@@ -12,6 +13,20 @@ if(NOT EXISTS "${manifest}")
     message(FATAL_ERROR "Nothing that was installed from ${BUILD} is left: there is no ${manifest}.")
 endif()
 file(STRINGS "${manifest}" files)
+list(TRANSFORM files PREPEND "$ENV{DESTDIR}")
+
+# Empty where the list has no such file.
+set(prefix "")
+foreach(file IN LISTS files)
+    string(LENGTH "${file}" end)
+    string(FIND "${file}" "/${HEADER}" start REVERSE)
+    string(LENGTH "/${HEADER}" length)
+    math(EXPR rest "${end} - ${length}")
+    if(start GREATER 0 AND start EQUAL rest)
+        string(SUBSTRING "${file}" 0 ${start} prefix)
+    endif()
+endforeach()
+get_filename_component(above_prefix "${prefix}" DIRECTORY)
 
 function(sp_is_there path result)
     if(EXISTS "${path}" OR IS_SYMLINK "${path}")
@@ -21,16 +36,29 @@ function(sp_is_there path result)
     endif()
 endfunction()
 
+function(sp_is_ours folder result)
+    set(${result} FALSE PARENT_SCOPE)
+    string(FIND "${folder}/" "${prefix}/" start)
+    if(prefix AND start EQUAL 0)
+        file(RELATIVE_PATH path "${above_prefix}" "${folder}")
+        if(path MATCHES "(^|/)streampool(/|$)")
+            set(${result} TRUE PARENT_SCOPE)
+        endif()
+    endif()
+endfunction()
+
 # From the inside to the outside.
 function(sp_remove_empty folder)
-    while(folder MATCHES "/streampool(/|$)")
+    sp_is_ours("${folder}" ours)
+    while(ours AND IS_DIRECTORY "${folder}")
         file(GLOB contents LIST_DIRECTORIES TRUE "${folder}/*" "${folder}/.*")
         list(FILTER contents EXCLUDE REGEX "/[.][.]?$")
-        if(NOT IS_DIRECTORY "${folder}" OR contents)
+        if(contents)
             return()
         endif()
         file(REMOVE_RECURSE "${folder}")
         get_filename_component(folder "${folder}" DIRECTORY)
+        sp_is_ours("${folder}" ours)
     endwhile()
 endfunction()
 
@@ -39,7 +67,8 @@ set(missing 0)
 set(refused "")
 set(folders "")
 foreach(file IN LISTS files)
-    set(file "$ENV{DESTDIR}${file}")
+    get_filename_component(folder "${file}" DIRECTORY)
+    list(APPEND folders "${folder}")
     sp_is_there("${file}" is_there)
     if(NOT is_there)
         math(EXPR missing "${missing} + 1")
@@ -49,11 +78,9 @@ foreach(file IN LISTS files)
     sp_is_there("${file}" is_there)
     if(is_there)
         list(APPEND refused "${file}")
-        continue()
+    else()
+        math(EXPR removed "${removed} + 1")
     endif()
-    math(EXPR removed "${removed} + 1")
-    get_filename_component(folder "${file}" DIRECTORY)
-    list(APPEND folders "${folder}")
 endforeach()
 list(REMOVE_DUPLICATES folders)
 foreach(folder IN LISTS folders)

@@ -188,7 +188,7 @@ remove_build() {
 
 # What was installed goes, and nothing else: of a prefix of its own nothing is left, in a shared one what others have put there.
 by_uninstall() {
-    local own=$WORK/uninstall/streampool shared=$WORK/uninstall/shared
+    local own=$WORK/uninstall/streampool shared=$WORK/uninstall/streampool/shared
     rm -rf "$WORK/uninstall"
     install_build --prefix "$own"
     test -e "$own/include/streampool/streampool.h"
