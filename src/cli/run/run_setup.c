@@ -1,8 +1,8 @@
 #include "cli/run/run.h"
 
 #include "cli/program/complain.h"
-#include "cli/program/installed.h"
-#include "cli/program/place.h"
+#include "cli/program/device.h"
+#include "cli/program/output.h"
 #include "dropin/format.h"
 
 #include <errno.h>
