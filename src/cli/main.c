@@ -1,7 +1,7 @@
 // The program: finds the sub-command, which does the rest.
 #include "cli/program/command.h"
+#include "cli/program/origin.h"
 #include "cli/program/output.h"
-#include "cli/program/version.h"
 
 #include <stdlib.h>
 #include <string.h>

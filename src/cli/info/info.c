@@ -3,10 +3,10 @@
 #include "cli/program/command.h"
 #include "cli/program/complain.h"
 #include "cli/program/json.h"
+#include "cli/program/origin.h"
 #include "cli/program/output.h"
 #include "cli/program/page.h"
 #include "cli/program/quantity.h"
-#include "cli/program/version.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 #include "cli/run/run.h"
 
+#include "cli/program/page.h"
 #include "cli/program/quantity.h"
 #include "cli/program/statistics.h"
 #include "dropin/format.h"
@@ -10,33 +11,16 @@
 #include <string.h>
 #include <sys/wait.h>
 
-// Prints a text from a column on. Where the line is full it goes on in the next one, behind a
-// margin; a word is never broken.
-static void print_text(FILE *out, const char *text, size_t column, size_t margin) {
-    enum { WIDTH = 80 };
-    for (bool first = true; *text; first = false) {
-        size_t length = strcspn(text, " ");
-        bool fits = first || column + 1 + length <= WIDTH;
-        if (!first)
-            column += (size_t)fprintf(out, fits ? " " : "\n%*s", (int)margin, "");
-        column = length + (fits ? column : margin);
-        fwrite(text, 1, length, out);
-        text += length + (text[length] == ' ');
-    }
-    fputc('\n', out);
-}
-
 // Prints a line about a process.
 __attribute__((format(printf, 3, 4))) static void say(FILE *out, const char *title,
                                                       const char *format, ...) {
-    enum { TITLE = 20, MARGIN = 2 + TITLE + 2 };
+    const struct sp_page page = {.out = out, .indent = 24};
     char text[PATH_MAX + SP_RUN_REASON];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    fprintf(out, "  %-*s  ", TITLE, title);
-    print_text(out, text, MARGIN, MARGIN);
+    sp_page_say(&page, "  %-20s  %s\n", title, text);
 }
 
 static uint64_t count_of(const cJSON *end, const char *name) {
@@ -215,13 +199,14 @@ void sp_run_summary_print(const struct sp_run_outcome *outcome, FILE *out) {
     const struct sp_run_reports *reports = &outcome->reports;
     size_t others = reports->count - reports->used;
     const cJSON *trace;
-    char text[SP_RUN_REASON + 64] = "streampool served nothing: ";
+    char why[SP_RUN_REASON];
     print_end(out, outcome);
     for (size_t i = 0; i < reports->count; i++)
         print_process(out, outcome, &reports->list[i]);
     if (reports->used == 0) {
-        sp_run_reason(outcome->request, reports, text + strlen(text));
-        print_text(out, text, 0, 2);
+        sp_run_reason(outcome->request, reports, why);
+        sp_page_say(&(struct sp_page){.out = out, .indent = 2}, "streampool served nothing: %s\n",
+                    why);
     } else if (others > 0) {
         fprintf(out, "%zu other process%s made no pool call\n", others, others == 1 ? "" : "es");
     }

@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "cli/program/spread.h"
+#include "cli/program/times.h"
 
 static void an_odd_number_of_values_has_one_in_the_middle(void **state) {
     (void)state;
