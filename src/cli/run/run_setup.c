@@ -120,19 +120,13 @@ static bool double_percents(const char *path, char doubled[PATH_MAX]) {
 }
 
 // The trace is renamed to this file in the end, which would replace a device or a pipe.
-static bool can_be_written(const char *record) {
-    struct stat status;
-    char path[PATH_MAX];
-    if (!absolute(record, path))
-        return false;
-    bool is_there = stat(path, &status) == 0;
-    errno = is_there && S_ISDIR(status.st_mode) ? EISDIR : EINVAL;
-    return (!is_there || S_ISREG(status.st_mode)) && sp_place_try(path);
-}
-
 static bool set_trace(const char *record) {
     char doubled[PATH_MAX], path[PATH_MAX];
-    if (!can_be_written(record))
+    struct stat status;
+    bool is_absolute = absolute(record, path), is_there = is_absolute && stat(path, &status) == 0;
+    if (is_absolute)
+        errno = is_there && S_ISDIR(status.st_mode) ? EISDIR : EINVAL;
+    if (!is_absolute || (is_there && !S_ISREG(status.st_mode)) || !sp_place_try(path))
         return sp_complain("--record %s: %s", record, strerror(errno));
     if (!double_percents(record, doubled) || !path_of_trace(doubled, "%p", path))
         return sp_complain("--record %s: %s", record, strerror(ENAMETOOLONG));
@@ -148,21 +142,17 @@ bool sp_run_setup(const struct sp_run_request *request, const char *report) {
 
 // ------------------------------------------------------------------- the traces, behind the run
 
-static bool has(const cJSON *paths, const char *path) {
+// Adds the trace of a process, if there is one. Numbers of processes come again.
+static bool add(cJSON *paths, const char *record, pid_t id) {
+    char number[32], path[PATH_MAX];
     const cJSON *one;
+    snprintf(number, sizeof number, "%ld", (long)id);
+    if (!path_of_trace(record, number, path) || access(path, F_OK) != 0)
+        return true;
     cJSON_ArrayForEach(one, paths) {
         if (strcmp(one->valuestring, path) == 0)
             return true;
     }
-    return false;
-}
-
-// Adds the trace of a process, if there is one. Numbers of processes come again.
-static bool add(cJSON *paths, const char *record, pid_t id) {
-    char number[32], path[PATH_MAX];
-    snprintf(number, sizeof number, "%ld", (long)id);
-    if (!path_of_trace(record, number, path) || access(path, F_OK) != 0 || has(paths, path))
-        return true;
     return cJSON_AddItemToArray(paths, cJSON_CreateString(path));
 }
 

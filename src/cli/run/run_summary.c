@@ -1,5 +1,6 @@
 #include "cli/run/run.h"
 
+#include "cli/program/json.h"
 #include "cli/program/page.h"
 #include "cli/program/quantity.h"
 #include "cli/program/statistics.h"
@@ -29,10 +30,6 @@ static uint64_t count_of(const cJSON *end, const char *name) {
 
 // ---------------------------------------------------------------------------------- who has served
 
-static void say_served(FILE *out, const char *who, uint64_t allocations, uint64_t frees) {
-    say(out, who, "%" PRIu64 " allocations, %" PRIu64 " frees", allocations, frees);
-}
-
 #define OURS(name, what)
 #define OTHER(name, what)
 #define CUDAS(name, what)                                                                          \
@@ -41,8 +38,9 @@ static void say_served(FILE *out, const char *who, uint64_t allocations, uint64_
 static void print_served(FILE *out, const struct sp_run_process *process) {
     const cJSON *end = process->end;
     char why[SP_RUN_REASON];
-    say_served(out, "streampool served", count_of(end, "allocations"), count_of(end, "frees"));
-    say_served(out, "CUDA's pools served", sp_run_cudas(end), count_of(end, "cuda_frees"));
+    static const char served[] = "%" PRIu64 " allocations, %" PRIu64 " frees";
+    say(out, "streampool served", served, count_of(end, "allocations"), count_of(end, "frees"));
+    say(out, "CUDA's pools served", served, sp_run_cudas(end), count_of(end, "cuda_frees"));
 #define PRINT(name, group, what) group(name, what)
     SP_REPORT_COUNTS(PRINT)
 #undef PRINT
@@ -116,14 +114,6 @@ static void print_time(FILE *out, const cJSON *end, const char *calls, const cha
             what, sp_time_text(nanoseconds / count, each));
 }
 
-static void print_times(FILE *out, const cJSON *end) {
-    char text[SP_QUANTITY_TEXT];
-    print_time(out, end, "pool_calls", "pool_time", "pool calls");
-    print_time(out, end, "order_calls", "order_time",
-               "calls about streams and events, with their waits");
-    say(out, "time inside", "%s to start", sp_time_text((double)count_of(end, "start_time"), text));
-}
-
 // -------------------------------------------------------------------------------------- the routes
 
 static void say_lookups(FILE *out, const char *title, const char *what, const cJSON *figures) {
@@ -153,54 +143,51 @@ static void print_routes(FILE *out, enum sp_run_mode mode, const cJSON *end) {
 
 // ----------------------------------------------------------------------------------- the processes
 
-static const char *end_text(const struct sp_run_process *process, const struct sp_child *child) {
-    if (process->end)
-        return "";
-    if (process->replaced)
-        return ": became another program, without a report";
-    if (process->id != child->process && kill(process->id, 0) == 0)
-        return ": still runs";
-    return ": ended without a report (killed, or by _exit)";
-}
-
 static void print_process(FILE *out, const struct sp_run_outcome *outcome,
                           const struct sp_run_process *process) {
     enum sp_run_mode mode = outcome->request->mode;
-    struct sp_run_lookups lookups = sp_run_lookups(process->end);
-    bool has_route = process->end && mode == SP_RUN_LIBRARY;
-    bool seams = outcome->request->seams && (lookups.lookups + lookups.linked > 0 || has_route);
+    const cJSON *end = process->end;
+    char text[SP_QUANTITY_TEXT];
+    struct sp_run_lookups lookups = sp_run_lookups(end);
+    bool has_route = lookups.lookups + lookups.linked > 0 || (end && mode == SP_RUN_LIBRARY);
+    bool seams = outcome->request->seams && has_route;
     if (!process->started && !seams)
         return;
     fprintf(out, "process %ld", (long)process->id);
     if (process->load)
         fprintf(out, " (%s)", sp_run_text(process->load, "program"));
-    fprintf(out, "%s\n", end_text(process, &outcome->child));
-    if (process->started && process->end) {
+    bool runs = process->id != outcome->child.process && kill(process->id, 0) == 0;
+    fputs(end                 ? "\n"
+          : process->replaced ? ": became another program, without a report\n"
+          : runs              ? ": still runs\n"
+                              : ": ended without a report (killed, or by _exit)\n",
+          out);
+    if (process->started && end) {
         print_served(out, process);
-        print_pools(out, process->end);
-        print_times(out, process->end);
-        print_statistics(out, process->end);
+        print_pools(out, end);
+        print_time(out, end, "pool_calls", "pool_time", "pool calls");
+        print_time(out, end, "order_calls", "order_time",
+                   "calls about streams and events, with their waits");
+        say(out, "time inside", "%s to start",
+            sp_time_text((double)count_of(end, "start_time"), text));
+        print_statistics(out, end);
     }
     if (seams)
-        print_routes(out, mode, process->end);
+        print_routes(out, mode, end);
 }
 
-static void print_end(FILE *out, const struct sp_run_outcome *outcome) {
+void sp_run_summary_print(const struct sp_run_outcome *outcome, FILE *out) {
+    const struct sp_run_reports *reports = &outcome->reports;
+    size_t others = reports->count - reports->used;
     int status = outcome->child.status;
+    const cJSON *trace;
+    char why[SP_RUN_REASON];
     fprintf(out, "streampool run: %s ", outcome->request->program[0]);
     if (WIFSIGNALED(status))
         fprintf(out, "was killed by signal %d (%s)\n", WTERMSIG(status),
                 strsignal(WTERMSIG(status)));
     else
         fprintf(out, "ended with status %d\n", WEXITSTATUS(status));
-}
-
-void sp_run_summary_print(const struct sp_run_outcome *outcome, FILE *out) {
-    const struct sp_run_reports *reports = &outcome->reports;
-    size_t others = reports->count - reports->used;
-    const cJSON *trace;
-    char why[SP_RUN_REASON];
-    print_end(out, outcome);
     for (size_t i = 0; i < reports->count; i++)
         print_process(out, outcome, &reports->list[i]);
     if (reports->used == 0) {
@@ -215,4 +202,72 @@ void sp_run_summary_print(const struct sp_run_outcome *outcome, FILE *out) {
     }
     if (outcome->request->record && cJSON_GetArraySize(outcome->traces) == 0)
         fprintf(out, "trace: none, as no process made a pool call\n");
+}
+
+// ------------------------------------------------------------------------------------------ JSON
+
+// Adds the fields of a process's last report (dropin/format.h), but for those of a single event.
+static bool add_fields(cJSON *object, const cJSON *end) {
+    const cJSON *field;
+    cJSON_ArrayForEach(field, end) {
+        const char *key = field->string;
+        if (strcmp(key, "event") == 0 || strcmp(key, "pid") == 0 || strcmp(key, "parent") == 0 ||
+            strcmp(key, "program") == 0)
+            continue;
+        if (!cJSON_AddItemToObject(object, key, cJSON_Duplicate(field, true)))
+            return false;
+    }
+    return true;
+}
+
+static bool fill_process(cJSON *object, const struct sp_run_process *process) {
+    char why[SP_RUN_REASON];
+    return sp_json_add_count(object, "process", (uint64_t)process->id) &&
+           sp_json_add_count(object, "parent", sp_run_number(process->load, "parent")) &&
+           sp_json_add_text(object, "program", sp_run_text(process->load, "program")) &&
+           sp_json_add_flag(object, "used_pools", process->started) &&
+           sp_json_add_flag(object, "reported", process->end != NULL) &&
+           (!process->started ||
+            sp_json_add_text(object, "took_hold", sp_run_verdict(process, why))) &&
+           add_fields(object, process->end);
+}
+
+static bool add_processes(cJSON *object, const struct sp_run_reports *reports) {
+    cJSON *list = cJSON_AddArrayToObject(object, "processes");
+    for (size_t i = 0; list && i < reports->count; i++) {
+        cJSON *process = sp_json_add_object(list);
+        if (!process || !fill_process(process, &reports->list[i]))
+            return false;
+    }
+    return list != NULL;
+}
+
+static bool add_traces(cJSON *object, const cJSON *paths) {
+    cJSON *list = cJSON_AddArrayToObject(object, "traces");
+    const cJSON *path;
+    cJSON_ArrayForEach(path, paths) {
+        cJSON *trace = sp_json_add_object(list);
+        if (!trace || !sp_json_add_text(trace, "file", path->valuestring))
+            return false;
+    }
+    return list != NULL;
+}
+
+static bool fill(cJSON *object, const void *item) {
+    const struct sp_run_outcome *outcome = item;
+    int status = outcome->child.status;
+    bool killed = WIFSIGNALED(status), served = outcome->reports.used > 0;
+    char why[SP_RUN_REASON];
+    if (!served)
+        sp_run_reason(outcome->request, &outcome->reports, why);
+    return sp_json_add_text(object, "program", outcome->request->program[0]) &&
+           sp_json_add_count(object, "process", (uint64_t)outcome->child.process) &&
+           sp_json_add_count(object, killed ? "signal" : "status",
+                             (uint64_t)(killed ? WTERMSIG(status) : WEXITSTATUS(status))) &&
+           (served || sp_json_add_text(object, "nothing_served", why)) &&
+           add_processes(object, &outcome->reports) && add_traces(object, outcome->traces);
+}
+
+bool sp_run_summary_write(const struct sp_run_outcome *outcome) {
+    return sp_json_write_object(outcome->request->json, fill, outcome);
 }
