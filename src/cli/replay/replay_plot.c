@@ -2,7 +2,6 @@
 
 #include "cli/program/complain.h"
 #include "cli/program/quantity.h"
-#include "cli/report/beside.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -2,8 +2,7 @@
 #include "cli/program/complain.h"
 #include "cli/program/output.h"
 #include "cli/replay/replay.h"
-#include "cli/report/beside.h"
-#include "cli/report/growths_report.h"
+#include "cli/report/recorded.h"
 #include "cli/report/report.h"
 
 #include <inttypes.h>

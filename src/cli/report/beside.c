@@ -1,6 +1,6 @@
 // The recorded results that are shown get the names of this replay's traces and of the program's
 // allocators, so that names are compared by their address from there on, as in summary.h.
-#include "cli/report/beside.h"
+#include "cli/report/recorded.h"
 
 #include "cli/program/utf8.h"
 #include "cli/report/report.h"

@@ -27,6 +27,16 @@ void sp_report_print_errors(const struct sp_page *page, const struct sp_summarie
 // without host memory.
 bool sp_report_print_statistics(const struct sp_page *page, const struct sp_summaries *summaries);
 
+// Prints a table for each trace, allocator and pass that had growths: how many there were by each
+// cause, and what they mapped, on average of the starts. Then a line for each growth. False without
+// host memory.
+bool sp_growths_report_print(const struct sp_page *page, const struct sp_growths *growths,
+                             const struct sp_summaries *summaries);
+
+// Adds the growths of a result as the list `growths`. docs/replay.md has the keys. False without
+// host memory.
+bool sp_growths_report_add(cJSON *object, const struct sp_result *result);
+
 // Returns the results of replays with one start as a list for JSON. docs/replay.md has the keys.
 struct sp_json_list sp_report_list(const struct sp_result *results, size_t count);
 

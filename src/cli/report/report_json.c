@@ -1,4 +1,3 @@
-#include "cli/report/growths_report.h"
 #include "cli/report/report.h"
 
 // Adds the rows that are the same for all starts of a replay, or the others.
@@ -39,15 +38,7 @@ struct sp_json_list sp_report_list(const struct sp_result *results, size_t count
 
 // ---------------------------------------------------------------------------------- several starts
 
-static bool add_spread(cJSON *parent, const char *key, const struct sp_spread *spread) {
-    cJSON *object = cJSON_AddObjectToObject(parent, key);
-    return object && sp_json_add_number(object, "median", spread->median) &&
-           sp_json_add_number(object, "least", spread->least) &&
-           sp_json_add_number(object, "most", spread->most) &&
-           sp_json_add_number(object, "mean", spread->mean);
-}
-
-static bool add_spreads(cJSON *object, const struct sp_summaries *summaries,
+static bool add_spreads(cJSON *parent, const struct sp_summaries *summaries,
                         const struct sp_summary *summary) {
     bool good = true;
     const struct sp_row *end = sp_rows_of_replay.list + sp_rows_of_replay.count;
@@ -55,22 +46,24 @@ static bool add_spreads(cJSON *object, const struct sp_summaries *summaries,
         if (!row->spread_key || !sp_row_is_of(row, sp_summary_first(summary)))
             continue;
         struct sp_spread spread = sp_summary_spread(summaries, summary, row);
-        good = add_spread(object, row->spread_key, &spread);
+        cJSON *object = cJSON_AddObjectToObject(parent, row->spread_key);
+        good = object && sp_json_add_number(object, "median", spread.median) &&
+               sp_json_add_number(object, "least", spread.least) &&
+               sp_json_add_number(object, "most", spread.most) &&
+               sp_json_add_number(object, "mean", spread.mean);
     }
     return good;
-}
-
-static bool add_start(cJSON *array, const struct sp_result *result) {
-    cJSON *object = sp_json_add_object(array);
-    return object && sp_json_add_count(object, "perturbation_bytes", result->held_bytes) &&
-           add_figures(object, result);
 }
 
 static bool add_starts(cJSON *parent, const struct sp_summary *summary) {
     cJSON *array = cJSON_AddArrayToObject(parent, "starts");
     bool good = array != NULL;
-    for (size_t i = 0; i < summary->start_count && good; i++)
-        good = add_start(array, summary->starts[i]);
+    for (size_t i = 0; i < summary->start_count && good; i++) {
+        const struct sp_result *result = summary->starts[i];
+        cJSON *object = sp_json_add_object(array);
+        good = object && sp_json_add_count(object, "perturbation_bytes", result->held_bytes) &&
+               add_figures(object, result);
+    }
     return good;
 }
 
