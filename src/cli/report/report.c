@@ -194,34 +194,28 @@ void sp_report_print_errors(const struct sp_page *page, const struct sp_summarie
     }
 }
 
-static bool print_statistics(const struct sp_page *page, const struct sp_summaries *summaries,
-                             const struct sp_summary *summary) {
-    const struct sp_result *result = sp_summary_first(summary);
-    struct sp_table table;
-    if (!sp_table_open(&table, 2, 1, SP_STATISTIC_COUNT))
-        return false;
-    for (size_t i = 0; i < SP_STATISTIC_COUNT; i++) {
-        struct sp_row row = sp_row_of_statistic(i);
-        sp_cell_text(sp_table_cell(&table, i, 0), row.key);
-        sp_cell_quantity(sp_table_cell(&table, i, 1), row.unit,
-                         sp_summary_spread(summaries, summary, &row).median);
-    }
-    sp_table_title(&table, 0, (const char *const[]){"", "statistic"});
-    sp_table_title(&table, 1,
-                   (const char *const[]){"", summary->start_count > 1 ? "median" : "value"});
-    sp_page_say(page, "\n%s, %s, pass %u\n", result->trace, sp_allocator_title(result->allocator),
-                result->pass);
-    sp_table_print(&table, page);
-    sp_table_release(&table);
-    return true;
-}
-
 bool sp_report_print_statistics(const struct sp_page *page, const struct sp_summaries *summaries) {
     for (size_t i = 0; i < summaries->count; i++) {
         const struct sp_summary *summary = &summaries->list[i];
-        if (sp_summary_first(summary)->statistics.known &&
-            !print_statistics(page, summaries, summary))
+        const struct sp_result *result = sp_summary_first(summary);
+        struct sp_table table;
+        if (!result->statistics.known)
+            continue;
+        if (!sp_table_open(&table, 2, 1, SP_STATISTIC_COUNT))
             return false;
+        for (size_t statistic = 0; statistic < SP_STATISTIC_COUNT; statistic++) {
+            struct sp_row row = sp_row_of_statistic(statistic);
+            sp_cell_text(sp_table_cell(&table, statistic, 0), row.key);
+            sp_cell_quantity(sp_table_cell(&table, statistic, 1), row.unit,
+                             sp_summary_spread(summaries, summary, &row).median);
+        }
+        sp_table_title(&table, 0, (const char *const[]){"", "statistic"});
+        sp_table_title(&table, 1,
+                       (const char *const[]){"", summary->start_count > 1 ? "median" : "value"});
+        sp_page_say(page, "\n%s, %s, pass %u\n", result->trace,
+                    sp_allocator_title(result->allocator), result->pass);
+        sp_table_print(&table, page);
+        sp_table_release(&table);
     }
     return true;
 }
