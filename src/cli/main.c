@@ -83,8 +83,7 @@ static const struct argp argp = {
     .doc = "Stream-ordered memory pools for CUDA programs.",
 };
 
-// ---------------------------------------------------------------------------------------------
-// help
+// -------------------------------------------------------------------------------------------- help
 
 static error_t parse_help(int key, char *argument, struct argp_state *state) {
     const struct command **command = state->input;

@@ -14,7 +14,7 @@
 
 // ---------------------------------------------------------------------------------------- the text
 
-// What is told of a device begins with two blanks.
+// The names of what a device has begin with two blanks.
 static void say(const char *what, const char *before, const char *value) {
     struct sp_page page = {.out = stdout};
     sp_page_say(&page, "%-20s  %s%s\n", what, before, value);

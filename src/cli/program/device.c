@@ -107,7 +107,7 @@ static bool real_driver_works(char *why, size_t capacity) {
 
 // -------------------------------------------------------------------------------------- the choice
 
-// What the environment names; "" is nothing.
+// Returns what the environment names; "" for nothing.
 static const char *named_driver(void) {
     const char *named = getenv(driver_variable);
     return named ? named : "";

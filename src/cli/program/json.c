@@ -40,23 +40,6 @@ cJSON *sp_json_add_object(cJSON *array) {
     return NULL;
 }
 
-static bool add_item(cJSON *array, const struct sp_json_list *list, size_t index) {
-    cJSON *object = sp_json_add_object(array);
-    return object && list->fill(object, list->items, index);
-}
-
-// Returns the list as an array; null without host memory.
-static cJSON *array_of(const struct sp_json_list *list) {
-    cJSON *array = cJSON_CreateArray();
-    size_t i = 0;
-    while (array && i < list->count && add_item(array, list, i))
-        i++;
-    if (i == list->count)
-        return array;
-    cJSON_Delete(array);
-    return NULL;
-}
-
 // ---------------------------------------------------------------------------------------- the file
 
 // Writes a value as text, and deletes it; null where there was no memory for it.
@@ -71,7 +54,17 @@ static bool write_value(const char *path, cJSON *value) {
 }
 
 bool sp_json_write(const char *path, const struct sp_json_list *list) {
-    return write_value(path, array_of(list));
+    cJSON *array = cJSON_CreateArray();
+    bool good = array != NULL;
+    for (size_t i = 0; i < list->count && good; i++) {
+        cJSON *object = sp_json_add_object(array);
+        good = object && list->fill(object, list->items, i);
+    }
+    if (!good) {
+        cJSON_Delete(array);
+        array = NULL;
+    }
+    return write_value(path, array);
 }
 
 bool sp_json_write_object(const char *path, bool (*fill)(cJSON *object, const void *item),

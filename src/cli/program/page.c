@@ -22,7 +22,7 @@ size_t sp_page_columns_of(const char *text) {
 // A line that is being printed.
 struct line {
     FILE *out;
-    size_t indent, column;
+    size_t title, indent, column;
 };
 
 static void go_on(struct line *line) {
@@ -30,12 +30,12 @@ static void go_on(struct line *line) {
     line->column = line->indent;
 }
 
-// Prints a word, and before it the blanks that part it from the one before. A line that would begin
-// no further left than the word stands is no better.
+// Prints a word, and before it the blanks that part it from the one before. Directly behind a title
+// it stands in any case.
 static void print_word(struct line *line, size_t blanks, const char *word, size_t length) {
     size_t columns = columns_in(word, length);
     bool is_cut = columns > SP_PAGE_COLUMNS - line->indent && !memchr(word, '/', length);
-    if (line->column > 0 && line->column + blanks > line->indent &&
+    if (line->column > 0 && line->column + blanks > line->title &&
         line->column + blanks + columns > SP_PAGE_COLUMNS) {
         go_on(line);
         blanks = 0;
@@ -51,7 +51,7 @@ static void print_word(struct line *line, size_t blanks, const char *word, size_
 }
 
 static void print_wrapped(const struct sp_page *page, const char *text) {
-    struct line line = {.out = page->out, .indent = page->indent > 0 ? page->indent : 4};
+    struct line line = {page->out, page->title, page->title > 0 ? page->title : 4, 0};
     while (*text) {
         size_t blanks = strspn(text, " ");
         size_t length = strcspn(text + blanks, " \n");

@@ -15,7 +15,7 @@
 // Prints a line about a process.
 __attribute__((format(printf, 3, 4))) static void say(FILE *out, const char *title,
                                                       const char *format, ...) {
-    const struct sp_page page = {.out = out, .indent = 24};
+    const struct sp_page page = {.out = out, .title = 24};
     char text[PATH_MAX + SP_RUN_REASON];
     va_list arguments;
     va_start(arguments, format);
@@ -192,7 +192,7 @@ void sp_run_summary_print(const struct sp_run_outcome *outcome, FILE *out) {
         print_process(out, outcome, &reports->list[i]);
     if (reports->used == 0) {
         sp_run_reason(outcome->request, reports, why);
-        sp_page_say(&(struct sp_page){.out = out, .indent = 2}, "streampool served nothing: %s\n",
+        sp_page_say(&(struct sp_page){.out = out, .title = 2}, "streampool served nothing: %s\n",
                     why);
     } else if (others > 0) {
         fprintf(out, "%zu other process%s made no pool call\n", others, others == 1 ? "" : "es");
