@@ -65,8 +65,10 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
         choice->argc = state->argc - (state->next - 1);
         state->next = state->argc;
         return 0;
-    case ARGP_KEY_NO_ARGS:
-        argp_usage(state);
+    case ARGP_KEY_NO_ARGS: // who doesn't know the commands is shown them, and not where to look
+        argp_state_help(state, state->err_stream,
+                        ARGP_HELP_SHORT_USAGE | ARGP_HELP_DOC | ARGP_HELP_LONG |
+                            ARGP_HELP_EXIT_ERR);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

@@ -188,7 +188,9 @@ static const struct argp argp = {
         "prints how long each call took and how much memory was reserved. docs/replay.md explains "
         "the figures.\v"
         "An allocator that the device lacks is named below the table, and the others run. A trace "
-        "that can't be read ends the program before anything is replayed. " SP_REPLAY_STATUSES,
+        "that can't be read ends the program before anything is replayed. "
+        "A trace to try is installed with the program, as "
+        "share/streampool/traces/infer_streams.csv.gz below its prefix. " SP_REPLAY_STATUSES,
 };
 
 struct sp_replay_request sp_replay_arguments(int argc, char **argv) {
