@@ -224,8 +224,8 @@ static bool print(const struct sp_replay *replay) {
         if (!sp_output_flush())
             return false;
     }
-    struct sp_json_list list = {replay->result_count, fill_object, replay->results};
-    return (!request->json || sp_json_write(request->json, &list)) &&
+    return (!request->json ||
+            sp_json_write(request->json, replay->result_count, fill_object, replay->results)) &&
            (!request->plot || draw(replay));
 }
 

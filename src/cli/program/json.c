@@ -53,12 +53,14 @@ static bool write_value(const char *path, cJSON *value) {
     return good;
 }
 
-bool sp_json_write(const char *path, const struct sp_json_list *list) {
+bool sp_json_write(const char *path, size_t count,
+                   bool (*fill)(cJSON *object, const void *items, size_t index),
+                   const void *items) {
     cJSON *array = cJSON_CreateArray();
     bool good = array != NULL;
-    for (size_t i = 0; i < list->count && good; i++) {
+    for (size_t i = 0; i < count && good; i++) {
         cJSON *object = sp_json_add_object(array);
-        good = object && list->fill(object, list->items, i);
+        good = object && fill(object, items, i);
     }
     if (!good) {
         cJSON_Delete(array);

@@ -64,13 +64,6 @@ static bool print_table(const struct sp_replay *replay, const struct sp_summarie
     return good ? sp_output_flush() : sp_complain("out of host memory");
 }
 
-static bool write_json(const struct sp_replay *replay, const struct sp_summaries *summaries) {
-    struct sp_json_list list = sp_perturbation_is_asked(&replay->request->perturbation)
-                                   ? sp_report_list_of_starts(summaries)
-                                   : sp_report_list(replay->results, replay->result_count);
-    return sp_json_write(replay->request->json, &list);
-}
-
 // A picture or JSON on standard output takes the place of the table.
 static bool print_all(const struct sp_replay *replay, const struct sp_summaries *summaries) {
     const struct sp_replay_request *request = replay->request;
@@ -78,7 +71,10 @@ static bool print_all(const struct sp_replay *replay, const struct sp_summaries 
         print_unavailable(replay, &(struct sp_page){stderr, .wide = true});
     else if (!print_table(replay, summaries))
         return false;
-    if (request->json && !write_json(replay, summaries))
+    bool several = sp_perturbation_is_asked(&request->perturbation);
+    if (request->json &&
+        !(several ? sp_report_write_starts(request->json, summaries)
+                  : sp_report_write(request->json, replay->results, replay->result_count)))
         return false;
     return !request->plot || sp_replay_plot_write(request->plot, &replay->plot);
 }

@@ -13,33 +13,18 @@
 
 // ------------------------------------------------------------------------- where the libraries are
 
-// Where a library lies, from the folder of the libraries: installed, and in the build folder.
+// Paths are relative to the folder of the libraries: installed, and in the build folder.
 static const struct place {
     const char *variable;
-    const char *separators; // of the variable, which has no way to quote them
-    const char *paths[2];
-    bool is_folder; // the variable has the folder of the library
+    const char *separators;     // of the variable, which has no way to quote them
+    const char *first, *second; // where the library lies
+    bool is_folder;             // the variable has the folder of the library
 } places[] = {
-    [SP_RUN_PRELOAD] = {"LD_PRELOAD", ": ", {"libstreampool_dropin.so"}, false},
-    [SP_RUN_LIBRARY] = {"LD_LIBRARY_PATH",
-                        ":;",
-                        {"streampool/dropin/libcuda.so.1", "dropin/libcuda.so.1"},
-                        true},
+    [SP_RUN_PRELOAD] = {"LD_PRELOAD", ": ", "libstreampool_dropin.so", "libstreampool_dropin.so",
+                        false},
+    [SP_RUN_LIBRARY] = {"LD_LIBRARY_PATH", ":;", "streampool/dropin/libcuda.so.1",
+                        "dropin/libcuda.so.1", true},
 };
-
-// The path has no links, so that a program which is run with it can change to another folder.
-static bool find_library(const struct place *place, char path[PATH_MAX]) {
-    char installed[PATH_MAX];
-    for (size_t i = 0; i < 2 && place->paths[i]; i++) {
-        if (!sp_installed_path(place->paths[i], installed))
-            return false;
-        if (realpath(installed, path))
-            return true;
-    }
-    return sp_installed_path(place->paths[0], installed) &&
-           sp_complain("%s: %s: the drop-in is not built, or not installed", installed,
-                       strerror(errno));
-}
 
 // ----------------------------------------------------------------------------------- the variables
 
@@ -61,11 +46,15 @@ static bool join(const char *variable, const char *first, const char *separator,
     return good;
 }
 
+// The path has no links, so that a program which is run with it can change to another folder.
 static bool set_library(enum sp_run_mode mode) {
     const struct place *place = &places[mode];
-    char path[PATH_MAX];
-    if (!find_library(place, path))
+    char first[PATH_MAX], second[PATH_MAX], path[PATH_MAX];
+    if (!sp_installed_path(place->first, first) || !sp_installed_path(place->second, second))
         return false;
+    if (!realpath(first, path) && !realpath(second, path))
+        return sp_complain("%s: %s: the drop-in is not built, or not installed", first,
+                           strerror(errno));
     if (place->is_folder)
         *strrchr(path, '/') = '\0';
     if (strpbrk(path, place->separators))

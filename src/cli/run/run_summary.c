@@ -220,9 +220,10 @@ static bool add_fields(cJSON *object, const cJSON *end) {
     return true;
 }
 
-static bool fill_process(cJSON *object, const struct sp_run_process *process) {
+static bool add_process(cJSON *list, const struct sp_run_process *process) {
     char why[SP_RUN_REASON];
-    return sp_json_add_count(object, "process", (uint64_t)process->id) &&
+    cJSON *object = sp_json_add_object(list);
+    return object && sp_json_add_count(object, "process", (uint64_t)process->id) &&
            sp_json_add_count(object, "parent", sp_run_number(process->load, "parent")) &&
            sp_json_add_text(object, "program", sp_run_text(process->load, "program")) &&
            sp_json_add_flag(object, "used_pools", process->started) &&
@@ -232,27 +233,6 @@ static bool fill_process(cJSON *object, const struct sp_run_process *process) {
            add_fields(object, process->end);
 }
 
-static bool add_processes(cJSON *object, const struct sp_run_reports *reports) {
-    cJSON *list = cJSON_AddArrayToObject(object, "processes");
-    for (size_t i = 0; list && i < reports->count; i++) {
-        cJSON *process = sp_json_add_object(list);
-        if (!process || !fill_process(process, &reports->list[i]))
-            return false;
-    }
-    return list != NULL;
-}
-
-static bool add_traces(cJSON *object, const cJSON *paths) {
-    cJSON *list = cJSON_AddArrayToObject(object, "traces");
-    const cJSON *path;
-    cJSON_ArrayForEach(path, paths) {
-        cJSON *trace = sp_json_add_object(list);
-        if (!trace || !sp_json_add_text(trace, "file", path->valuestring))
-            return false;
-    }
-    return list != NULL;
-}
-
 static bool fill(cJSON *object, const void *item) {
     const struct sp_run_outcome *outcome = item;
     int status = outcome->child.status;
@@ -260,12 +240,21 @@ static bool fill(cJSON *object, const void *item) {
     char why[SP_RUN_REASON];
     if (!served)
         sp_run_reason(outcome->request, &outcome->reports, why);
-    return sp_json_add_text(object, "program", outcome->request->program[0]) &&
-           sp_json_add_count(object, "process", (uint64_t)outcome->child.process) &&
-           sp_json_add_count(object, killed ? "signal" : "status",
-                             (uint64_t)(killed ? WTERMSIG(status) : WEXITSTATUS(status))) &&
-           (served || sp_json_add_text(object, "nothing_served", why)) &&
-           add_processes(object, &outcome->reports) && add_traces(object, outcome->traces);
+    bool good = sp_json_add_text(object, "program", outcome->request->program[0]) &&
+                sp_json_add_count(object, "process", (uint64_t)outcome->child.process) &&
+                sp_json_add_count(object, killed ? "signal" : "status",
+                                  (uint64_t)(killed ? WTERMSIG(status) : WEXITSTATUS(status))) &&
+                (served || sp_json_add_text(object, "nothing_served", why));
+    cJSON *processes = good ? cJSON_AddArrayToObject(object, "processes") : NULL;
+    for (size_t i = 0; i < outcome->reports.count && good; i++)
+        good = add_process(processes, &outcome->reports.list[i]);
+    cJSON *traces = good ? cJSON_AddArrayToObject(object, "traces") : NULL;
+    const cJSON *path;
+    cJSON_ArrayForEach(path, outcome->traces) {
+        cJSON *trace = good ? sp_json_add_object(traces) : NULL;
+        good = trace && sp_json_add_text(trace, "file", path->valuestring);
+    }
+    return processes && traces && good;
 }
 
 bool sp_run_summary_write(const struct sp_run_outcome *outcome) {
