@@ -159,8 +159,8 @@ void sp_row_fill(char *cell, const struct sp_row *row, const struct sp_result *r
 bool sp_row_add(cJSON *object, const struct sp_row *row, const struct sp_result *result) {
     if (!row->key || !sp_row_is_of(row, result))
         return true;
-    cJSON *place = object;
-    if (row->within && !(place = cJSON_GetObjectItemCaseSensitive(object, row->within)))
+    cJSON *place = row->within ? cJSON_GetObjectItemCaseSensitive(object, row->within) : object;
+    if (!place)
         place = cJSON_AddObjectToObject(object, row->within);
     if (!place)
         return false;
