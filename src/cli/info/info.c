@@ -197,12 +197,6 @@ static const struct argp argp = {
         "simulated driver wasn't asked for, though it may be shown; else 1.",
 };
 
-static bool show(const struct request *request, const struct sp_facts *facts) {
-    if (!sp_output_is_standard(request->json) && !print_all(facts))
-        return false;
-    return !request->json || sp_json_write_object(request->json, fill, facts);
-}
-
 int sp_command_info(int argc, char **argv) {
     struct request request = {.choice = SP_DEVICE_AUTO};
     const struct sp_driver *driver;
@@ -215,7 +209,9 @@ int sp_command_info(int argc, char **argv) {
         sp_complain("out of host memory");
         return EXIT_FAILURE;
     }
-    bool shown = show(&request, &facts);
+    bool shown = sp_output_is_standard(request.json) || print_all(&facts);
+    if (shown && request.json)
+        shown = sp_json_write_object(request.json, fill, &facts);
     free(facts.devices);
     if (!shown)
         return EXIT_FAILURE;

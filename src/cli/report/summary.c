@@ -5,18 +5,14 @@
 
 // -------------------------------------------------------------------------------------- the starts
 
-// Names are compared by their address: the same file may be there twice, as two traces.
-static bool is_same_replay(const struct sp_result *a, const struct sp_result *b) {
-    return a->trace == b->trace && a->allocator == b->allocator && a->variant == b->variant &&
-           a->pass == b->pass;
-}
-
-// The starts of a replay come in their order, with those of other allocators between them.
+// The starts of a replay come in their order, with those of other allocators between them. Names
+// are compared by their address: the same file may be there twice, as two traces.
 static void gather(struct sp_summary *summary, const struct sp_result *first,
                    const struct sp_result *end) {
     summary->first_error = "";
     for (const struct sp_result *result = first; result < end; result++) {
-        if (!is_same_replay(first, result))
+        if (result->trace != first->trace || result->allocator != first->allocator ||
+            result->variant != first->variant || result->pass != first->pass)
             continue;
         summary->starts[summary->start_count++] = result;
         if (summary->errors == 0 && result->errors > 0)
