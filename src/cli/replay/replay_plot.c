@@ -192,8 +192,8 @@ static void write_causes(struct sp_plot *picture, const struct sp_growths *growt
 
 static void draw_growths(struct sp_plot *picture, const struct sp_growths *growths,
                          const struct sp_drawn *drawn) {
-    for (const struct sp_growth *growth = growths->list; growth < growths->list + growths->count;
-         growth++) {
+    for (size_t i = 0; i < growths->count; i++) {
+        const struct sp_growth *growth = &growths->list[i];
         const struct poolMemPoolGrowth *told = &growth->told;
         char title[160], text[SP_QUANTITY_TEXT];
         if (growth->trace != drawn->trace)
