@@ -7,7 +7,7 @@
 #define STREAMPOOL_CLI_ALLOCATOR_H
 
 #include "cli/play/growths.h"
-#include "cli/plot/figures.h"
+#include "cli/plot/series.h"
 #include "cli/program/device.h"
 #include "cli/program/peer.h"
 #include "cli/program/statistics.h"
