@@ -130,6 +130,9 @@ const struct sp_allocator *sp_allocator_find(const char *name, size_t length);
 // Returns what people read for the allocator of a name; for a peer, the name.
 const char *sp_allocator_title(const char *name);
 
+// The peer must outlive what is returned.
+struct sp_allocator sp_allocator_of_peer(const poolPeer *peer);
+
 // These are of allocators that have no such calls or figures of their own.
 int sp_driver_order(struct sp_stage *stage, enum sp_trace_action action, CUstream stream,
                     CUevent event);
@@ -144,5 +147,8 @@ static inline const struct sp_driver *sp_stage_driver(const struct sp_stage *sta
 // can return it.
 bool sp_stage_fail(struct sp_stage *stage, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+// Does so when a status is no success, "what: its name"; else returns true.
+bool sp_stage_check(struct sp_stage *stage, const char *what, int status);
 
 #endif

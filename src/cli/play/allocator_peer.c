@@ -1,29 +1,24 @@
-// The threshold and the limit mean nothing to a peer.
-#include "cli/play/allocator_peer.h"
-
-static bool fail(struct sp_stage *stage, const char *what, int status) {
-    return sp_stage_fail(stage, "%s: %s", what, sp_driver_status_name(status));
-}
+// A peer as one of the allocators that a trace is replayed through. The threshold and the limit
+// mean nothing to it.
+#include "cli/play/allocator.h"
 
 static bool peer_open(struct sp_stage *stage) {
-    int status = stage->peer->open(&stage->peer_state);
-    return status == 0 || fail(stage, "it can't be opened", status);
+    return sp_stage_check(stage, "it can't be opened", stage->peer->open(&stage->peer_state));
 }
 
 static bool peer_close(struct sp_stage *stage) {
     sp_stage_driver(stage)->cuCtxSynchronize();
-    int status = stage->peer->close(stage->peer_state);
-    return status == 0 || fail(stage, "it can't be closed", status);
+    return sp_stage_check(stage, "it can't be closed", stage->peer->close(stage->peer_state));
 }
 
 static bool peer_begin_pass(struct sp_stage *stage) {
-    int status = stage->peer->resetHigh(stage->peer_state);
-    return status == 0 || fail(stage, "its peak can't be reset", status);
+    return sp_stage_check(stage, "its peak can't be reset",
+                          stage->peer->resetHigh(stage->peer_state));
 }
 
 static bool peer_reserved_peak(struct sp_stage *stage, uint64_t *bytes) {
-    int status = stage->peer->reservedHigh(stage->peer_state, bytes);
-    return status == 0 || fail(stage, "its peak can't be read", status);
+    return sp_stage_check(stage, "its peak can't be read",
+                          stage->peer->reservedHigh(stage->peer_state, bytes));
 }
 
 static void peer_look(struct sp_stage *stage, struct sp_figures *figures) {

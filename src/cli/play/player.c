@@ -1,97 +1,206 @@
 #include "cli/play/part.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-// --------------------------------------------------------------------------------------- all parts
+// ---------------------------------------------------------------------------------- open and close
 
-static bool passes_gate(struct sp_player *player) {
-    pthread_mutex_lock(&player->gate);
-    bool open = player->open;
-    pthread_mutex_unlock(&player->gate);
-    return open;
+//   X(array of the player, how many elements), all zeroed
+#define ARRAYS(X)                                                                                  \
+    X(parts, player->part_count)                                                                   \
+    X(streams, trace->stream_count)                                                                \
+    X(events, trace->stream_count)                                                                 \
+    X(ended, trace->stream_count)                                                                  \
+    X(trace_events, trace->event_count)                                                            \
+    X(turns, trace->event_count)                                                                   \
+    X(pointers, trace->block_count)                                                                \
+    X(took, trace->operation_count)                                                                \
+    X(samples, trace->operation_count)
+
+static void release_arrays(struct sp_player *player) {
+#define RELEASE(array, count) free(player->array);
+    ARRAYS(RELEASE)
+#undef RELEASE
+    sp_shares_release(&player->shares);
 }
+
+static bool allocate_arrays(struct sp_player *player) {
+    const struct sp_trace *trace = player->play.trace;
+    bool good = true;
+#define ALLOCATE(array, count)                                                                     \
+    player->array = calloc((count) + 1, sizeof *player->array);                                    \
+    good = good && player->array;
+    ARRAYS(ALLOCATE)
+#undef ALLOCATE
+    return good;
+}
+
+static bool open_parts(struct sp_player *player) {
+    const struct sp_trace *trace = player->play.trace;
+    bool alone = player->part_count == 1;
+    if (!alone && (!sp_shares_open(&player->shares, trace) || !sp_lead_open(&player->lead, trace)))
+        return false;
+    for (size_t i = 0; i < player->part_count; i++) {
+        const size_t *begins = player->shares.begins;
+        struct sp_part *part = &player->parts[i];
+        part->player = player;
+        part->operations = alone ? NULL : player->shares.operations + begins[i];
+        part->operation_count = alone ? trace->operation_count : begins[i + 1] - begins[i];
+    }
+    return true;
+}
+
+// Allocates the held block. What is reserved for it is measured as for a pass, for allocators whose
+// passes don't see it.
+static bool hold(struct sp_player *player) {
+    const struct sp_play *play = &player->play;
+    struct sp_stage *stage = play->stage;
+    if (play->held_bytes == 0 || play->held_by_other)
+        return true;
+    if (!play->allocator->begin_pass(stage))
+        return false;
+    int status =
+        play->allocator->allocate(stage, &player->held, play->held_bytes, player->streams[0]);
+    if (status != 0) {
+        player->held = 0;
+        return sp_stage_fail(stage, "the held block of %" PRIu64 " bytes can't be allocated: %s",
+                             play->held_bytes, play->allocator->error_name(status));
+    }
+    if (play->allocator->at_peak)
+        play->allocator->at_peak(stage);
+    uint64_t reserved = play->held_bytes;
+    bool known = play->allocator->reserved_peak(stage, &reserved);
+    stage->held_reserved_bytes = reserved;
+    return known;
+}
+
+bool sp_player_open(struct sp_player *player, const struct sp_play *play) {
+    const char *problem;
+    *player = (struct sp_player){.play = *play};
+    player->part_count = play->parts == SP_ONE_PART ? 1 : play->trace->thread_count;
+    if (play->work)
+        player->piece_ns = sp_plan_piece_ns(play->plan, play->trace);
+    if (!sp_meter_open(&player->meter, play->stage->device->driver, play->work, &problem))
+        return sp_stage_fail(play->stage, "the simulated driver has no %s", problem);
+    if (!allocate_arrays(player) || !open_parts(player)) {
+        release_arrays(player);
+        sp_meter_close(&player->meter);
+        return sp_stage_fail(play->stage, "out of host memory");
+    }
+    pthread_mutex_init(&player->gate, NULL);
+    if (sp_player_streams_create(player) && hold(player))
+        return true;
+    sp_player_close(player);
+    return false;
+}
+
+void sp_player_close(struct sp_player *player) {
+    if (player->held)
+        sp_player_free(player, player->held, player->play.held_bytes,
+                       sp_player_streams_left(player, 0));
+    sp_player_streams_destroy(player);
+    pthread_mutex_destroy(&player->gate);
+    if (player->part_count > 1)
+        sp_lead_close(&player->lead);
+    release_arrays(player);
+    sp_meter_close(&player->meter);
+}
+
+// --------------------------------------------------------------------------------------- all parts
 
 static void *play_in_thread(void *argument) {
     struct sp_part *part = argument;
-    const struct sp_device *device = part->player->play.stage->device;
-    if (!passes_gate(part->player))
+    struct sp_player *player = part->player;
+    const struct sp_device *device = player->play.stage->device;
+    pthread_mutex_lock(&player->gate);
+    bool open = player->open;
+    pthread_mutex_unlock(&player->gate);
+    if (!open)
         return NULL;
-    CUresult result = device->driver->cuCtxSetCurrent(device->context);
-    if (result != CUDA_SUCCESS)
-        sp_part_count_error(part, 0, "context", sp_driver_error_name(result));
-    sp_player_lines_play(part);
+    sp_part_check_driver(part, "context", device->driver->cuCtxSetCurrent(device->context));
+    sp_part_play(part);
     return NULL;
-}
-
-static size_t start_threads(struct sp_player *player, pthread_t *threads, size_t count) {
-    size_t started = 0;
-    while (started < count && pthread_create(&threads[started], NULL, play_in_thread,
-                                             &player->parts[started + 1]) == 0)
-        started++;
-    return started;
 }
 
 // A part whose thread can't be started would keep the others waiting for its blocks, so all are
 // started before one begins. The calling thread plays the first part.
 static bool play_all(struct sp_player *player) {
-    size_t others = player->part_count - 1;
+    size_t others = player->part_count - 1, started = 0;
     pthread_t *threads = calloc(player->part_count, sizeof *threads);
     if (!threads)
         return sp_stage_fail(player->play.stage, "out of host memory");
     pthread_mutex_lock(&player->gate);
-    size_t started = start_threads(player, threads, others);
+    while (started < others && pthread_create(&threads[started], NULL, play_in_thread,
+                                              &player->parts[started + 1]) == 0)
+        started++;
     player->open = started == others;
     player->begin = sp_meter_now(&player->meter);
     pthread_mutex_unlock(&player->gate);
-    if (started == others)
-        sp_player_lines_play(player->parts);
+    if (player->open)
+        sp_part_play(player->parts);
     for (size_t i = 0; i < started; i++)
         pthread_join(threads[i], NULL);
     free(threads);
-    return started == others ||
-           sp_stage_fail(player->play.stage, "thread %zu of %zu can't be started", started + 2,
-                         player->part_count);
+    return player->open || sp_stage_fail(player->play.stage, "thread %zu of %zu can't be started",
+                                         started + 2, player->part_count);
 }
 
+// All work is done by now, so a block whose stream is gone is freed without.
 static void free_what_is_alive(struct sp_player *player) {
     const struct sp_trace *trace = player->play.trace;
-    for (size_t block = 0; block < trace->block_count; block++) {
+    player->parts->at = trace->operation_count - 1;
+    for (uint32_t block = 0; block < trace->block_count; block++) {
         uint64_t pointer = atomic_load(&player->pointers[block]);
         if (pointer != SP_NO_POINTER && pointer != SP_NOT_YET)
-            sp_player_lines_free_left(player->parts, (uint32_t)block);
+            sp_part_free(player->parts, block,
+                         sp_player_streams_left(player, trace->blocks[block].stream));
     }
 }
 
 // ------------------------------------------------------------------------------------------ a pass
 
-static bool begin_pass(struct sp_player *player) {
-    for (size_t i = 0; i < player->play.trace->block_count; i++)
+// Writes to all numbers, so that no page of them is touched for the first time between two measured
+// calls.
+static bool begin_pass(struct sp_player *player, unsigned pass) {
+    const struct sp_play *play = &player->play;
+    memset(player->took, 0xff, play->trace->operation_count * sizeof *player->took);
+    for (size_t i = 0; i < play->trace->block_count; i++)
         atomic_store_explicit(&player->pointers[i], SP_NOT_YET, memory_order_relaxed);
     for (size_t i = 0; i < player->part_count; i++) {
         struct sp_part *part = &player->parts[i];
-        part->mallocs.count = part->frees.count = 0;
+        part->at = 0;
         part->modelled_ns = part->work_ns = part->errors = 0;
     }
     sp_lead_reset(&player->lead);
-    player->live_bytes = player->live_peak_bytes = player->play.held_bytes;
-    return player->play.allocator->begin_pass(player->play.stage);
+    player->live_bytes = player->live_peak_bytes = play->held_bytes;
+    if (!play->allocator->begin_pass(play->stage))
+        return false;
+    if (play->series)
+        sp_series_begin_pass(play->series, pass);
+    return true;
 }
 
-// Moves the samples of a part up to those of the parts before it: a free that was skipped left its
-// place empty.
-static void gather(struct sp_samples *all, const struct sp_samples *samples) {
-    memmove(all->ns + all->count, samples->ns, samples->count * sizeof *samples->ns);
-    all->count += samples->count;
+static void sum_up_times(const struct sp_player *player, struct sp_result *result) {
+    const struct sp_trace *trace = player->play.trace;
+    struct sp_samples mallocs = {player->samples, 0};
+    struct sp_samples frees = {player->samples + trace->block_count, 0};
+    for (size_t i = 0; i < trace->operation_count; i++) {
+        enum sp_trace_action action = trace->operations[i].action;
+        bool is_malloc = action == SP_TRACE_ALLOCATE || action == SP_TRACE_FAILURE;
+        struct sp_samples *samples = is_malloc ? &mallocs : &frees;
+        if (player->took[i] != SP_NO_CALL)
+            samples->ns[samples->count++] = player->took[i];
+    }
+    result->malloc_ns = sp_times_of(&mallocs);
+    result->free_ns = sp_times_of(&frees);
+    result->total_ns = sp_samples_sum(&mallocs) + sp_samples_sum(&frees);
 }
 
-static void sum_up(struct sp_player *player, struct sp_result *result) {
-    struct sp_samples mallocs = {player->malloc_ns, 0}, frees = {player->free_ns, 0};
+static void sum_up(const struct sp_player *player, struct sp_result *result) {
     size_t first = SIZE_MAX;
     for (size_t i = 0; i < player->part_count; i++) {
         const struct sp_part *part = &player->parts[i];
-        gather(&mallocs, &part->mallocs);
-        gather(&frees, &part->frees);
         result->modelled_ns += part->modelled_ns;
         result->work_ns += part->work_ns;
         result->errors += part->errors;
@@ -101,9 +210,7 @@ static void sum_up(struct sp_player *player, struct sp_result *result) {
         memcpy(result->first_error, part->first_error, sizeof part->first_error);
     }
     result->live_peak_bytes = player->live_peak_bytes;
-    result->malloc_ns = sp_times_of(&mallocs);
-    result->free_ns = sp_times_of(&frees);
-    result->total_ns = sp_samples_sum(&mallocs) + sp_samples_sum(&frees);
+    sum_up_times(player, result);
 }
 
 static void begin_growths(const struct sp_play *play_of, struct sp_result *result) {
@@ -140,9 +247,8 @@ bool sp_player_run(struct sp_player *player, unsigned pass, struct sp_result *re
         .operations = play_of->trace->operation_count,
         .streams = play_of->trace->stream_count,
     };
-    if (!sp_player_streams_create(player) || !begin_pass(player))
+    if (!sp_player_streams_create(player) || !begin_pass(player, pass))
         return false;
-    sp_sample_begin_pass(player, pass);
     begin_growths(play_of, result);
     bool played = play_all(player) && sp_player_streams_finish(player);
     end_growths(play_of, result);
@@ -154,7 +260,9 @@ bool sp_player_run(struct sp_player *player, unsigned pass, struct sp_result *re
     bool known =
         allocator->reserved_peak(play_of->stage, &result->reserved_peak_bytes) &&
         (!allocator->statistics || allocator->statistics(play_of->stage, &result->statistics));
-    sp_sample_end_pass(player, result);
+    // An allocator that tells nothing is known by its peak, which is that of when most was alive.
+    if (play_of->series && !play_of->series->lines[SP_FIGURE_RESERVED].is_whole)
+        sp_series_add_peak(play_of->series, SP_FIGURE_RESERVED, result->reserved_peak_bytes);
     free_what_is_alive(player);
     sum_up(player, result);
     return sp_player_streams_synchronize(player) && known;

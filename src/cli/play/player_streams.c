@@ -1,7 +1,6 @@
 #include "cli/play/part.h"
 
-// ------------------------------------------------------------------------------- create and
-// destroy
+// ----------------------------------------------------------------------------- create and destroy
 
 // The handles of default streams are the same at all times.
 static bool is_default(const struct sp_player *player, size_t i) {
@@ -35,11 +34,9 @@ CUresult sp_player_streams_create_event(const struct sp_player *player, CUevent 
 }
 
 static void destroy_trace_events(struct sp_player *player) {
-    const struct sp_play *play = &player->play;
-    for (size_t i = 0; i < play->trace->event_count; i++) {
+    for (size_t i = 0; i < player->play.trace->event_count; i++) {
         if (player->trace_events[i])
-            play->allocator->order(play->stage, SP_TRACE_DESTROY_EVENT, NULL,
-                                   player->trace_events[i]);
+            sp_player_order(player, SP_TRACE_DESTROY_EVENT, NULL, player->trace_events[i]);
         player->trace_events[i] = NULL;
         atomic_store(&player->turns[i], 0);
     }
@@ -61,13 +58,12 @@ bool sp_player_streams_create(struct sp_player *player) {
 }
 
 void sp_player_streams_destroy(struct sp_player *player) {
-    const struct sp_play *play = &player->play;
     destroy_trace_events(player);
-    for (size_t i = 0; i < play->trace->stream_count; i++) {
+    for (size_t i = 0; i < player->play.trace->stream_count; i++) {
         if (player->events[i])
-            play->allocator->order(play->stage, SP_TRACE_DESTROY_EVENT, NULL, player->events[i]);
+            sp_player_order(player, SP_TRACE_DESTROY_EVENT, NULL, player->events[i]);
         if (player->streams[i] && !player->ended[i] && !is_default(player, i))
-            play->allocator->order(play->stage, SP_TRACE_DESTROY_STREAM, player->streams[i], NULL);
+            sp_player_order(player, SP_TRACE_DESTROY_STREAM, player->streams[i], NULL);
     }
 }
 
@@ -80,19 +76,19 @@ static bool is_of(const struct sp_player *player, const struct sp_trace_stream *
 }
 
 // A stream's end waits for all operations before it, so it isn't under way here.
-bool sp_player_streams_can_use(const struct sp_part *part, size_t operation, uint32_t stream) {
+bool sp_player_streams_can_use(const struct sp_part *part, uint32_t stream) {
     const struct sp_trace_stream *named = &part->player->play.trace->streams[stream];
-    return named->end > operation &&
-           is_of(part->player, named, sp_part_operation(part, operation)->thread);
+    return named->end > part->at && is_of(part->player, named, sp_part_line(part)->thread);
 }
 
 // The calling thread plays the first part, which is that of the trace's first thread.
-bool sp_player_streams_is_there(const struct sp_player *player, size_t stream) {
-    return !player->ended[stream] && is_of(player, &player->play.trace->streams[stream], 0);
+uint32_t sp_player_streams_left(const struct sp_player *player, uint32_t stream) {
+    bool is_there =
+        !player->ended[stream] && is_of(player, &player->play.trace->streams[stream], 0);
+    return is_there ? stream : SP_TRACE_NO_STREAM;
 }
 
-// ------------------------------------------------------------------------------- between two
-// passes
+// ----------------------------------------------------------------------------- between two passes
 
 // Synchronises each stream, and the device where one can't be passed.
 static int synchronize(const struct sp_player *player,
@@ -100,22 +96,19 @@ static int synchronize(const struct sp_player *player,
                                     CUstream stream, CUevent event)) {
     struct sp_stage *stage = player->play.stage;
     bool all_there = true;
-    for (size_t i = 0; i < player->play.trace->stream_count; i++) {
-        bool there = sp_player_streams_is_there(player, i);
-        int status =
-            there ? order(stage, SP_TRACE_SYNCHRONIZE_STREAM, player->streams[i], NULL) : 0;
-        all_there &= there;
-        if (status != 0)
-            return status;
-    }
-    return all_there ? 0 : order(stage, SP_TRACE_SYNCHRONIZE_DEVICE, NULL, NULL);
+    int status = 0;
+    for (uint32_t i = 0; i < player->play.trace->stream_count && status == 0; i++)
+        if (sp_player_streams_left(player, i) == i)
+            status = order(stage, SP_TRACE_SYNCHRONIZE_STREAM, player->streams[i], NULL);
+        else
+            all_there = false;
+    return status != 0 || all_there ? status
+                                    : order(stage, SP_TRACE_SYNCHRONIZE_DEVICE, NULL, NULL);
 }
 
 bool sp_player_streams_finish(const struct sp_player *player) {
-    int status = synchronize(player, sp_driver_order);
-    return status == 0 ||
-           sp_stage_fail(player->play.stage, "a stream's work has not ended well: %s",
-                         sp_driver_status_name(status));
+    return sp_stage_check(player->play.stage, "a stream's work has not ended well",
+                          synchronize(player, sp_driver_order));
 }
 
 bool sp_player_streams_synchronize(const struct sp_player *player) {
