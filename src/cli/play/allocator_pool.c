@@ -45,25 +45,13 @@ static bool promised_open(struct sp_stage *stage) {
                                 poolPromiseOneContext | poolPromiseNoLegacyOrder);
 }
 
-static bool tells_of_life(enum sp_trace_action action) {
-    return action == SP_TRACE_LEGACY_STREAM || action == SP_TRACE_PER_THREAD_STREAM ||
-           action == SP_TRACE_BLOCKING_STREAM || action == SP_TRACE_NON_BLOCKING_STREAM ||
-           action == SP_TRACE_DESTROY_STREAM;
-}
-
-// Libraries create streams of which the trace tells their kind and their end, and no more.
-static bool is_used(const struct sp_trace *trace, size_t stream) {
-    for (size_t i = 0; i < trace->operation_count; i++)
-        if (trace->operations[i].stream == stream && !tells_of_life(trace->operations[i].action))
-            return true;
-    return false;
-}
-
-// Returns null when none is used.
+// Returns null when none is used: libraries create streams of which the trace tells no more than
+// their kind and their end.
 static const struct sp_trace_stream *
 stream_of_kinds(const struct sp_trace *trace, enum sp_trace_kind first, enum sp_trace_kind last) {
     for (size_t i = 0; i < trace->stream_count; i++)
-        if (trace->streams[i].kind >= first && trace->streams[i].kind <= last && is_used(trace, i))
+        if (trace->streams[i].is_used && trace->streams[i].kind >= first &&
+            trace->streams[i].kind <= last)
             return &trace->streams[i];
     return NULL;
 }
