@@ -2,6 +2,8 @@
 // device's current pool, so that the calls are those that programs make.
 #include "cli/play/allocator.h"
 
+#include <inttypes.h>
+
 static bool fail(struct sp_stage *stage, poolError_t error) {
     return sp_stage_fail(stage, "%s: %s", poolGetErrorName(error), poolGetLastErrorDetail());
 }
@@ -45,28 +47,24 @@ static bool promised_open(struct sp_stage *stage) {
                                 poolPromiseOneContext | poolPromiseNoLegacyOrder);
 }
 
-// Returns null when none is used: libraries create streams of which the trace tells no more than
-// their kind and their end.
-static const struct sp_trace_stream *
-stream_of_kinds(const struct sp_trace *trace, enum sp_trace_kind first, enum sp_trace_kind last) {
-    for (size_t i = 0; i < trace->stream_count; i++)
-        if (trace->streams[i].is_used && trace->streams[i].kind >= first &&
-            trace->streams[i].kind <= last)
-            return &trace->streams[i];
-    return NULL;
-}
-
 // A program whose streams the legacy one orders may rely on that, which the promise rules out.
+// Libraries create streams of which the trace tells no more than their kind and their end: those
+// count for nothing.
 static bool promised_suits(const struct sp_trace *trace, char *reason, size_t capacity) {
-    const struct sp_trace_stream *legacy = stream_of_kinds(trace, SP_TRACE_LEGACY, SP_TRACE_LEGACY);
-    const struct sp_trace_stream *ordered =
-        stream_of_kinds(trace, SP_TRACE_PER_THREAD, SP_TRACE_BLOCKING);
+    const struct sp_trace_stream *legacy = NULL, *ordered = NULL; // the first of each
+    for (size_t i = trace->stream_count; i-- > 0;) {
+        const struct sp_trace_stream *stream = &trace->streams[i];
+        if (stream->is_used && stream->kind == SP_TRACE_LEGACY)
+            legacy = stream;
+        else if (stream->is_used && stream->kind != SP_TRACE_NON_BLOCKING)
+            ordered = stream;
+    }
     if (!legacy || !ordered)
         return true;
     snprintf(reason, capacity,
-             "the legacy stream %llu orders stream %llu, and the program may rely on it "
-             "(poolPromiseNoLegacyOrder)",
-             (unsigned long long)legacy->number, (unsigned long long)ordered->number);
+             "the legacy stream %" PRIu64 " orders stream %" PRIu64
+             ", and the program may rely on it (poolPromiseNoLegacyOrder)",
+             legacy->number, ordered->number);
     return false;
 }
 

@@ -116,17 +116,24 @@ static void end_use(struct sp_part *part, uint64_t pointer) {
         launch(part, pointer);
 }
 
+// True when the part can pass the stream to a call behind its operation. A stream's end waits for
+// all operations before it, so it isn't under way here.
+static bool can_use(const struct sp_part *part, uint32_t stream) {
+    return part->player->play.trace->streams[stream].end > part->at &&
+           sp_player_is_of(part->player, stream, sp_part_line(part)->thread);
+}
+
 // Makes the events and synchronises that are due behind the operation.
 static void play_plan(struct sp_part *part) {
     const struct sp_player *player = part->player;
     const struct sp_plan *plan = player->play.plan;
     size_t streams = player->play.trace->stream_count;
     uint32_t stream = sp_part_line(part)->stream;
-    if (stream == SP_TRACE_NO_STREAM || !sp_player_streams_can_use(part, stream))
+    if (stream == SP_TRACE_NO_STREAM || !can_use(part, stream))
         return;
     if (sp_plan_is_due(plan->events, part->at) && streams > 1) {
         uint32_t waiter = sp_plan_waiter(plan, part->at, stream, streams);
-        if (sp_player_streams_can_use(part, waiter))
+        if (can_use(part, waiter))
             order(part, stream, waiter);
     }
     if (sp_plan_is_due(plan->synchronize, part->at))
@@ -155,13 +162,31 @@ static void note(struct sp_part *part, struct sp_call_time time) {
     part->modelled_ns += time.modelled_ns;
 }
 
-// The pointer, or SP_NO_POINTER.
-static uint64_t play_malloc(struct sp_part *part) {
+int sp_player_free(const struct sp_player *player, uint64_t pointer, uint64_t size,
+                   uint32_t stream) {
+    const struct sp_play *play = &player->play;
+    return stream == SP_TRACE_NO_STREAM
+               ? play->allocator->free_unordered(play->stage, pointer, size)
+               : play->allocator->free(play->stage, pointer, size, player->streams[stream]);
+}
+
+void sp_part_free(struct sp_part *part, uint32_t block, uint32_t stream) {
     struct sp_player *player = part->player;
-    uint64_t size = block_of(part)->size;
-    CUstream stream = player->streams[sp_part_line(part)->stream];
-    uint64_t pointer = SP_NO_POINTER;
-    keep_pace(part);
+    uint64_t pointer = atomic_load(&player->pointers[block]);
+    release_block(player, block);
+    check(part, "free",
+          sp_player_free(player, pointer, player->play.trace->blocks[block].size, stream));
+}
+
+// The program that was recorded never got the memory of a failure; if we do, we give it back at
+// once. Other parts see a pointer once the work is on the stream: what they order behind it is then
+// behind the work.
+static void play_allocate(struct sp_part *part) {
+    struct sp_player *player = part->player;
+    const struct sp_trace_operation *line = sp_part_line(part);
+    bool is_failure = line->action == SP_TRACE_FAILURE;
+    uint64_t size = block_of(part)->size, pointer = 0;
+    CUstream stream = player->streams[line->stream];
     sp_growths_note_operation(part->at);
 
     struct sp_moment begin = sp_meter_begin(&player->meter);
@@ -169,27 +194,13 @@ static uint64_t play_malloc(struct sp_part *part) {
     note(part, sp_meter_end(&player->meter, &begin));
 
     check(part, "allocation", status);
-    if (status != 0)
-        return SP_NO_POINTER;
-    count_live(player, size);
-    return pointer;
-}
-
-// Other parts see the pointer once the work is on the stream: what they order behind it is then
-// behind the work.
-static void play_allocate(struct sp_part *part) {
-    uint64_t pointer = play_malloc(part);
-    if (pointer != SP_NO_POINTER)
+    if (status == 0)
+        count_live(player, size);
+    if (status == 0 && !is_failure)
         begin_use(part, pointer);
-    atomic_store(&part->player->pointers[sp_part_line(part)->block], pointer);
-}
-
-int sp_player_free(const struct sp_player *player, uint64_t pointer, uint64_t size,
-                   uint32_t stream) {
-    const struct sp_play *play = &player->play;
-    return stream == SP_TRACE_NO_STREAM
-               ? play->allocator->free_unordered(play->stage, pointer, size)
-               : play->allocator->free(play->stage, pointer, size, player->streams[stream]);
+    atomic_store(&player->pointers[line->block], status == 0 ? pointer : SP_NO_POINTER);
+    if (status == 0 && is_failure)
+        sp_part_free(part, line->block, line->stream);
 }
 
 static void play_free(struct sp_part *part) {
@@ -214,23 +225,6 @@ static void play_free(struct sp_part *part) {
     check(part, "free", status);
 }
 
-void sp_part_free(struct sp_part *part, uint32_t block, uint32_t stream) {
-    struct sp_player *player = part->player;
-    uint64_t pointer = atomic_load(&player->pointers[block]);
-    release_block(player, block);
-    check(part, "free",
-          sp_player_free(player, pointer, player->play.trace->blocks[block].size, stream));
-}
-
-// The program that was recorded never got this memory; if we do, we give it back at once.
-static void play_failure(struct sp_part *part) {
-    const struct sp_trace_operation *line = sp_part_line(part);
-    uint64_t pointer = play_malloc(part);
-    atomic_store(&part->player->pointers[line->block], pointer);
-    if (pointer != SP_NO_POINTER)
-        sp_part_free(part, line->block, line->stream);
-}
-
 // --------------------------------------------------------------------------------- the other lines
 
 static void play_order(struct sp_part *part, CUevent event) {
@@ -252,13 +246,22 @@ static void play_order(struct sp_part *part, CUevent event) {
         check(part, names[line->action], status);
 }
 
+CUresult sp_player_create_event(const struct sp_player *player, CUevent *event) {
+    if (*event)
+        return CUDA_SUCCESS;
+    CUresult result = sp_player_driver(player)->cuEventCreate(event, CU_EVENT_DISABLE_TIMING);
+    if (result != CUDA_SUCCESS)
+        *event = NULL;
+    return result;
+}
+
 static void play_event(struct sp_part *part) {
     struct sp_player *player = part->player;
     const struct sp_trace_operation *line = sp_part_line(part);
     CUevent *event = &player->trace_events[line->event];
     while (atomic_load(&player->turns[line->event]) != line->turn)
         sched_yield();
-    CUresult result = sp_player_streams_create_event(player, event);
+    CUresult result = sp_player_create_event(player, event);
     sp_part_check_driver(part, "event create", result);
     if (result == CUDA_SUCCESS)
         play_order(part, *event);
@@ -276,11 +279,23 @@ static void end_stream(struct sp_part *part) {
     player->ended[sp_part_line(part)->stream] = true;
 }
 
-static void play_line(struct sp_part *part) {
-    const struct sp_play *play = &part->player->play;
+// --------------------------------------------------------------------------------- all operations
+
+static void play(struct sp_part *part) {
+    const struct sp_play *play_of = &part->player->play;
     const struct sp_trace_operation *line = sp_part_line(part);
-    keep_pace(part);
+    bool frees = line->action == SP_TRACE_FREE || line->action == SP_TRACE_FREE_UNORDERED;
+    if (!frees) // which first looks whether there is a block
+        keep_pace(part);
     switch (line->action) {
+    case SP_TRACE_ALLOCATE:
+    case SP_TRACE_FAILURE:
+        play_allocate(part);
+        break;
+    case SP_TRACE_FREE:
+    case SP_TRACE_FREE_UNORDERED:
+        play_free(part);
+        break;
     case SP_TRACE_RECORD:
     case SP_TRACE_WAIT:
     case SP_TRACE_SYNCHRONIZE_EVENT:
@@ -292,30 +307,10 @@ static void play_line(struct sp_part *part) {
         end_stream(part);
         break;
     case SP_TRACE_TRIM:
-        check(part, "trim", play->allocator->trim(play->stage, line->keep));
+        check(part, "trim", play_of->allocator->trim(play_of->stage, line->keep));
         break;
     default:
         play_order(part, NULL);
-        break;
-    }
-}
-
-// --------------------------------------------------------------------------------- all operations
-
-static void play(struct sp_part *part) {
-    switch (sp_part_line(part)->action) {
-    case SP_TRACE_ALLOCATE:
-        play_allocate(part);
-        break;
-    case SP_TRACE_FREE:
-    case SP_TRACE_FREE_UNORDERED:
-        play_free(part);
-        break;
-    case SP_TRACE_FAILURE:
-        play_failure(part);
-        break;
-    default:
-        play_line(part);
         break;
     }
     play_plan(part);

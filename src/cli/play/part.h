@@ -47,34 +47,14 @@ int sp_player_free(const struct sp_player *player, uint64_t pointer, uint64_t si
                    uint32_t stream);
 void sp_part_free(struct sp_part *part, uint32_t block, uint32_t stream);
 
-// ----------------------------------------------------------------------------- streams and events
-//
-// A stream of the trace is one of the device, of its kind. The legacy stream is the null handle.
-// A per-thread stream has the driver's handle for it where the thread that plays it is its own: in
-// a part for each thread always, in one part for the first thread of the trace. For other threads'
-// per-thread streams one part has blocking streams, which have the same order.
-//
-// Each stream has an event of the player's, for order that the trace doesn't have. The trace's own
-// events are created by the line that first names them.
-
-// Creates the streams that are not there, those that the pass before has destroyed among them, and
-// destroys the trace's events that it has left. False, with the stage's reason, when it can't.
-bool sp_player_streams_create(struct sp_player *player);
-void sp_player_streams_destroy(struct sp_player *player);
-
 // Creates an event where there is none.
-CUresult sp_player_streams_create_event(const struct sp_player *player, CUevent *event);
+CUresult sp_player_create_event(const struct sp_player *player, CUevent *event);
 
-// True when the part can pass the stream to a call behind the operation that it plays.
-bool sp_player_streams_can_use(const struct sp_part *part, uint32_t stream);
-
-// Returns the stream, or SP_TRACE_NO_STREAM when the thread that opened the player can't pass it to
-// a call between two passes.
-uint32_t sp_player_streams_left(const struct sp_player *player, uint32_t stream);
-
-// Between two passes. The first waits for all work by the driver's own calls, the second by the
-// allocator's. False, with the stage's reason, when that fails.
-bool sp_player_streams_finish(const struct sp_player *player);
-bool sp_player_streams_synchronize(const struct sp_player *player);
+// True when the thread of the trace, as it is played, can pass the stream to a call.
+static inline bool sp_player_is_of(const struct sp_player *player, uint32_t stream,
+                                   uint32_t thread) {
+    const struct sp_trace_stream *named = &player->play.trace->streams[stream];
+    return named->kind != SP_TRACE_PER_THREAD || player->part_count == 1 || named->thread == thread;
+}
 
 #endif

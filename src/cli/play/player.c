@@ -4,6 +4,97 @@
 #include <stdlib.h>
 #include <string.h>
 
+// ----------------------------------------------------------------------------- streams and events
+//
+// A stream of the trace is one of the device, of its kind. The legacy stream is the null handle.
+// A per-thread stream has the driver's handle for it where the thread that plays it is its own: in
+// a part for each thread always, in one part for the first thread of the trace. For other threads'
+// per-thread streams one part has blocking streams, which have the same order.
+//
+// Each stream has an event of the player's, for order that the trace doesn't have. The trace's own
+// events are created by the line that first names them.
+
+// The handles of default streams are the same at all times.
+static bool is_default(const struct sp_player *player, size_t i) {
+    const struct sp_trace_stream *stream = &player->play.trace->streams[i];
+    bool own_thread = player->part_count > 1 || stream->thread == 0;
+    return stream->kind == SP_TRACE_LEGACY || (stream->kind == SP_TRACE_PER_THREAD && own_thread);
+}
+
+static CUresult create_stream(struct sp_player *player, size_t i) {
+    enum sp_trace_kind kind = player->play.trace->streams[i].kind;
+    if (is_default(player, i)) {
+        player->streams[i] = kind == SP_TRACE_LEGACY ? NULL : CU_STREAM_PER_THREAD;
+        return CUDA_SUCCESS;
+    }
+    if (player->streams[i] && !player->ended[i])
+        return CUDA_SUCCESS;
+    unsigned flags = kind == SP_TRACE_NON_BLOCKING ? CU_STREAM_NON_BLOCKING : CU_STREAM_DEFAULT;
+    CUresult result = sp_player_driver(player)->cuStreamCreate(&player->streams[i], flags);
+    if (result != CUDA_SUCCESS)
+        player->streams[i] = NULL;
+    return result;
+}
+
+static void destroy_trace_events(struct sp_player *player) {
+    for (size_t i = 0; i < player->play.trace->event_count; i++) {
+        if (player->trace_events[i])
+            sp_player_order(player, SP_TRACE_DESTROY_EVENT, NULL, player->trace_events[i]);
+        player->trace_events[i] = NULL;
+        atomic_store(&player->turns[i], 0);
+    }
+}
+
+// Creates the streams that are not there, those that the pass before has destroyed among them, and
+// destroys the trace's events that it has left. False, with the stage's reason, when it can't.
+static bool create_streams(struct sp_player *player) {
+    size_t count = player->play.trace->stream_count;
+    destroy_trace_events(player);
+    for (size_t i = 0; i < count; i++) {
+        CUresult result = create_stream(player, i);
+        player->ended[i] = false;
+        if (result == CUDA_SUCCESS)
+            result = sp_player_create_event(player, &player->events[i]);
+        if (result != CUDA_SUCCESS)
+            return sp_stage_fail(player->play.stage, "stream %zu of %zu can't be created: %s",
+                                 i + 1, count, sp_driver_error_name(result));
+    }
+    return true;
+}
+
+static void destroy_streams(struct sp_player *player) {
+    destroy_trace_events(player);
+    for (size_t i = 0; i < player->play.trace->stream_count; i++) {
+        if (player->events[i])
+            sp_player_order(player, SP_TRACE_DESTROY_EVENT, NULL, player->events[i]);
+        if (player->streams[i] && !player->ended[i] && !is_default(player, i))
+            sp_player_order(player, SP_TRACE_DESTROY_STREAM, player->streams[i], NULL);
+    }
+}
+
+// The stream, or SP_TRACE_NO_STREAM where it is gone or can't be passed to a call between two
+// passes. The calling thread plays the first part, which is that of the trace's first thread.
+static uint32_t stream_left(const struct sp_player *player, uint32_t stream) {
+    return !player->ended[stream] && sp_player_is_of(player, stream, 0) ? stream
+                                                                        : SP_TRACE_NO_STREAM;
+}
+
+// Synchronises each stream, and the device where one can't be passed.
+static int synchronize(const struct sp_player *player,
+                       int (*order)(struct sp_stage *stage, enum sp_trace_action action,
+                                    CUstream stream, CUevent event)) {
+    struct sp_stage *stage = player->play.stage;
+    bool all_there = true;
+    int status = 0;
+    for (uint32_t i = 0; i < player->play.trace->stream_count && status == 0; i++)
+        if (stream_left(player, i) == i)
+            status = order(stage, SP_TRACE_SYNCHRONIZE_STREAM, player->streams[i], NULL);
+        else
+            all_there = false;
+    return status != 0 || all_there ? status
+                                    : order(stage, SP_TRACE_SYNCHRONIZE_DEVICE, NULL, NULL);
+}
+
 // ---------------------------------------------------------------------------------- open and close
 
 //   X(array of the player, how many elements), all zeroed
@@ -89,7 +180,7 @@ bool sp_player_open(struct sp_player *player, const struct sp_play *play) {
         return sp_stage_fail(play->stage, "out of host memory");
     }
     pthread_mutex_init(&player->gate, NULL);
-    if (sp_player_streams_create(player) && hold(player))
+    if (create_streams(player) && hold(player))
         return true;
     sp_player_close(player);
     return false;
@@ -97,9 +188,8 @@ bool sp_player_open(struct sp_player *player, const struct sp_play *play) {
 
 void sp_player_close(struct sp_player *player) {
     if (player->held)
-        sp_player_free(player, player->held, player->play.held_bytes,
-                       sp_player_streams_left(player, 0));
-    sp_player_streams_destroy(player);
+        sp_player_free(player, player->held, player->play.held_bytes, stream_left(player, 0));
+    destroy_streams(player);
     pthread_mutex_destroy(&player->gate);
     if (player->part_count > 1)
         sp_lead_close(&player->lead);
@@ -153,8 +243,7 @@ static void free_what_is_alive(struct sp_player *player) {
     for (uint32_t block = 0; block < trace->block_count; block++) {
         uint64_t pointer = atomic_load(&player->pointers[block]);
         if (pointer != SP_NO_POINTER && pointer != SP_NOT_YET)
-            sp_part_free(player->parts, block,
-                         sp_player_streams_left(player, trace->blocks[block].stream));
+            sp_part_free(player->parts, block, stream_left(player, trace->blocks[block].stream));
     }
 }
 
@@ -181,8 +270,19 @@ static bool begin_pass(struct sp_player *player, unsigned pass) {
     return true;
 }
 
-static void sum_up_times(const struct sp_player *player, struct sp_result *result) {
+static void sum_up(const struct sp_player *player, struct sp_result *result) {
     const struct sp_trace *trace = player->play.trace;
+    size_t first = SIZE_MAX;
+    for (size_t i = 0; i < player->part_count; i++) {
+        const struct sp_part *part = &player->parts[i];
+        result->modelled_ns += part->modelled_ns;
+        result->work_ns += part->work_ns;
+        result->errors += part->errors;
+        if (part->errors == 0 || part->first_error_operation > first)
+            continue;
+        first = part->first_error_operation;
+        memcpy(result->first_error, part->first_error, sizeof part->first_error);
+    }
     struct sp_samples mallocs = {player->samples, 0};
     struct sp_samples frees = {player->samples + trace->block_count, 0};
     for (size_t i = 0; i < trace->operation_count; i++) {
@@ -195,22 +295,7 @@ static void sum_up_times(const struct sp_player *player, struct sp_result *resul
     result->malloc_ns = sp_times_of(&mallocs);
     result->free_ns = sp_times_of(&frees);
     result->total_ns = sp_samples_sum(&mallocs) + sp_samples_sum(&frees);
-}
-
-static void sum_up(const struct sp_player *player, struct sp_result *result) {
-    size_t first = SIZE_MAX;
-    for (size_t i = 0; i < player->part_count; i++) {
-        const struct sp_part *part = &player->parts[i];
-        result->modelled_ns += part->modelled_ns;
-        result->work_ns += part->work_ns;
-        result->errors += part->errors;
-        if (part->errors == 0 || part->first_error_operation > first)
-            continue;
-        first = part->first_error_operation;
-        memcpy(result->first_error, part->first_error, sizeof part->first_error);
-    }
     result->live_peak_bytes = player->live_peak_bytes;
-    sum_up_times(player, result);
 }
 
 static void begin_growths(const struct sp_play *play_of, struct sp_result *result) {
@@ -247,10 +332,12 @@ bool sp_player_run(struct sp_player *player, unsigned pass, struct sp_result *re
         .operations = play_of->trace->operation_count,
         .streams = play_of->trace->stream_count,
     };
-    if (!sp_player_streams_create(player) || !begin_pass(player, pass))
+    if (!create_streams(player) || !begin_pass(player, pass))
         return false;
     begin_growths(play_of, result);
-    bool played = play_all(player) && sp_player_streams_finish(player);
+    bool played =
+        play_all(player) && sp_stage_check(play_of->stage, "a stream's work has not ended well",
+                                           synchronize(player, sp_driver_order));
     end_growths(play_of, result);
     if (!played)
         return false;
@@ -265,5 +352,9 @@ bool sp_player_run(struct sp_player *player, unsigned pass, struct sp_result *re
         sp_series_add_peak(play_of->series, SP_FIGURE_RESERVED, result->reserved_peak_bytes);
     free_what_is_alive(player);
     sum_up(player, result);
-    return sp_player_streams_synchronize(player) && known;
+    int status = synchronize(player, allocator->order);
+    if (status != 0)
+        return sp_stage_fail(play_of->stage, "a stream can't be synchronised: %s",
+                             allocator->error_name(status));
+    return known;
 }
