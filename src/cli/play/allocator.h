@@ -86,11 +86,9 @@ struct sp_allocator {
     // move nothing in the pool. Null: it has no such figure.
     void (*look)(struct sp_stage *stage, struct sp_figures *figures);
     void (*look_through)(struct sp_stage *stage, struct sp_figures *figures);
-    // The calls of these two are timed.
+    // The calls of these two are timed. A free with no stream is one in no stream's order.
     int (*allocate)(struct sp_stage *stage, uint64_t *pointer, size_t size, CUstream stream);
-    int (*free)(struct sp_stage *stage, uint64_t pointer, size_t size, CUstream stream);
-    // So is this one, which frees in no stream's order.
-    int (*free_unordered)(struct sp_stage *stage, uint64_t pointer, size_t size);
+    int (*free)(struct sp_stage *stage, uint64_t pointer, size_t size, const CUstream *stream);
     // Gives memory back to the device until the pool has no more than `keep` bytes. It does nothing
     // where the allocator has no pool.
     int (*trim)(struct sp_stage *stage, uint64_t keep);

@@ -1,4 +1,4 @@
-// What the driver has itself: its calls for streams and events, which other allocators make, too,
+// The driver's own: its calls for streams and events, which other allocators make, too,
 // its own pool, and its plain calls.
 #include "cli/play/allocator.h"
 
@@ -118,14 +118,13 @@ static int driver_allocate(struct sp_stage *stage, uint64_t *pointer, size_t siz
     return status;
 }
 
-static int driver_free(struct sp_stage *stage, uint64_t pointer, size_t size, CUstream stream) {
+static int driver_free(struct sp_stage *stage, uint64_t pointer, size_t size,
+                       const CUstream *stream) {
+    const struct sp_driver *driver = sp_stage_driver(stage);
     (void)size;
-    return pointer ? (int)sp_stage_driver(stage)->cuMemFreeAsync(pointer, stream) : CUDA_SUCCESS;
-}
-
-static int driver_free_unordered(struct sp_stage *stage, uint64_t pointer, size_t size) {
-    (void)size;
-    return pointer ? (int)sp_stage_driver(stage)->cuMemFree(pointer) : CUDA_SUCCESS;
+    if (!pointer)
+        return CUDA_SUCCESS;
+    return (int)(stream ? driver->cuMemFreeAsync(pointer, *stream) : driver->cuMemFree(pointer));
 }
 
 static int driver_trim(struct sp_stage *stage, uint64_t keep) {
@@ -142,7 +141,6 @@ const struct sp_allocator sp_allocator_driver = {
     .look = driver_look,
     .allocate = driver_allocate,
     .free = driver_free,
-    .free_unordered = driver_free_unordered,
     .trim = driver_trim,
     .order = sp_driver_order,
     .error_name = sp_driver_status_name,
@@ -202,14 +200,10 @@ static int direct_allocate(struct sp_stage *stage, uint64_t *pointer, size_t siz
     return (int)result;
 }
 
-static int direct_free(struct sp_stage *stage, uint64_t pointer, size_t size, CUstream stream) {
+static int direct_free(struct sp_stage *stage, uint64_t pointer, size_t size,
+                       const CUstream *stream) {
     (void)size, (void)stream;
     return pointer ? (int)sp_stage_driver(stage)->cuMemFree(pointer) : CUDA_SUCCESS;
-}
-
-// It makes no difference here.
-static int direct_free_unordered(struct sp_stage *stage, uint64_t pointer, size_t size) {
-    return direct_free(stage, pointer, size, NULL);
 }
 
 const struct sp_allocator sp_allocator_direct = {
@@ -223,7 +217,6 @@ const struct sp_allocator sp_allocator_direct = {
     .look = direct_look,
     .allocate = direct_allocate,
     .free = direct_free,
-    .free_unordered = direct_free_unordered,
     .trim = sp_no_trim,
     .order = sp_driver_order,
     .error_name = sp_driver_status_name,

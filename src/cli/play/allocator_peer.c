@@ -36,15 +36,15 @@ static int peer_allocate(struct sp_stage *stage, uint64_t *pointer, size_t size,
     return status;
 }
 
-static int peer_free(struct sp_stage *stage, uint64_t pointer, size_t size, CUstream stream) {
+// A peer has no call that frees in no stream's order. All work is done when the block is freed on
+// the legacy stream.
+static int peer_free(struct sp_stage *stage, uint64_t pointer, size_t size,
+                     const CUstream *stream) {
     void *address = (void *)(uintptr_t)pointer;
-    return pointer ? stage->peer->free(stage->peer_state, address, size, stream) : CUDA_SUCCESS;
-}
-
-// A peer has no such call. All work is done when the block is freed on the legacy stream.
-static int peer_free_unordered(struct sp_stage *stage, uint64_t pointer, size_t size) {
-    int status = (int)sp_stage_driver(stage)->cuCtxSynchronize();
-    return status ? status : peer_free(stage, pointer, size, NULL);
+    int status = stream ? 0 : (int)sp_stage_driver(stage)->cuCtxSynchronize();
+    if (status != 0 || !pointer)
+        return status;
+    return stage->peer->free(stage->peer_state, address, size, stream ? *stream : NULL);
 }
 
 struct sp_allocator sp_allocator_of_peer(const poolPeer *peer) {
@@ -59,7 +59,6 @@ struct sp_allocator sp_allocator_of_peer(const poolPeer *peer) {
         .look = peer_look,
         .allocate = peer_allocate,
         .free = peer_free,
-        .free_unordered = peer_free_unordered,
         .trim = sp_no_trim,
         .order = sp_driver_order,
         .error_name = sp_driver_status_name,

@@ -124,14 +124,11 @@ static int pool_allocate(struct sp_stage *stage, uint64_t *pointer, size_t size,
     return (int)error;
 }
 
-static int pool_free(struct sp_stage *stage, uint64_t pointer, size_t size, CUstream stream) {
+static int pool_free(struct sp_stage *stage, uint64_t pointer, size_t size,
+                     const CUstream *stream) {
+    void *address = (void *)(uintptr_t)pointer;
     (void)stage, (void)size;
-    return (int)poolFreeAsync((void *)(uintptr_t)pointer, stream);
-}
-
-static int pool_free_unordered(struct sp_stage *stage, uint64_t pointer, size_t size) {
-    (void)stage, (void)size;
-    return (int)poolFree((void *)(uintptr_t)pointer);
+    return (int)(stream ? poolFreeAsync(address, *stream) : poolFree(address));
 }
 
 static int pool_trim(struct sp_stage *stage, uint64_t keep) {
@@ -162,8 +159,7 @@ static const char *pool_error_name(int status) {
     .close = pool_close, .begin_pass = pool_begin_pass, .at_peak = pool_at_peak,                   \
     .reserved_peak = pool_reserved_peak, .statistics = pool_statistics, .look = pool_look,         \
     .look_through = pool_look_through, .allocate = pool_allocate, .free = pool_free,               \
-    .free_unordered = pool_free_unordered, .trim = pool_trim, .order = pool_order,                 \
-    .error_name = pool_error_name
+    .trim = pool_trim, .order = pool_order, .error_name = pool_error_name
 
 const struct sp_allocator sp_allocator_pool = {
     .name = "pool", .title = "streampool", .open = pool_open, POOL_CALLS};

@@ -165,9 +165,8 @@ static void note(struct sp_part *part, struct sp_call_time time) {
 int sp_player_free(const struct sp_player *player, uint64_t pointer, uint64_t size,
                    uint32_t stream) {
     const struct sp_play *play = &player->play;
-    return stream == SP_TRACE_NO_STREAM
-               ? play->allocator->free_unordered(play->stage, pointer, size)
-               : play->allocator->free(play->stage, pointer, size, player->streams[stream]);
+    const CUstream *on = stream == SP_TRACE_NO_STREAM ? NULL : &player->streams[stream];
+    return play->allocator->free(play->stage, pointer, size, on);
 }
 
 void sp_part_free(struct sp_part *part, uint32_t block, uint32_t stream) {

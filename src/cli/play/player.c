@@ -167,13 +167,13 @@ static bool hold(struct sp_player *player) {
 }
 
 bool sp_player_open(struct sp_player *player, const struct sp_play *play) {
-    const char *problem;
     *player = (struct sp_player){.play = *play};
     player->part_count = play->parts == SP_ONE_PART ? 1 : play->trace->thread_count;
     if (play->work)
         player->piece_ns = sp_plan_piece_ns(play->plan, play->trace);
-    if (!sp_meter_open(&player->meter, play->stage->device->driver, play->work, &problem))
-        return sp_stage_fail(play->stage, "the simulated driver has no %s", problem);
+    const char *missing = sp_meter_open(&player->meter, play->stage->device->driver, play->work);
+    if (missing)
+        return sp_stage_fail(play->stage, "the simulated driver has no %s", missing);
     if (!allocate_arrays(player) || !open_parts(player)) {
         release_arrays(player);
         sp_meter_close(&player->meter);

@@ -87,18 +87,6 @@ static bool have_input(struct sp_lines *lines, size_t wanted) {
     return true;
 }
 
-static void look(struct sp_lines *lines) {
-    z_stream *stream = &lines->stream;
-    if (stream->avail_in >= 2 && stream->next_in[0] == 0x1f && stream->next_in[1] == 0x8b) {
-        inflateReset(stream);
-        lines->place = IN_STREAM;
-    } else if (lines->place == AT_BEGIN) {
-        lines->place = IN_PLAIN_TEXT;
-    } else {
-        end(lines, "what stands behind the gzip stream is no gzip stream");
-    }
-}
-
 static void copy(z_stream *stream) {
     uInt length = stream->avail_in < stream->avail_out ? stream->avail_in : stream->avail_out;
     memcpy(stream->next_out, stream->next_in, length);
@@ -108,27 +96,30 @@ static void copy(z_stream *stream) {
     stream->avail_out -= length;
 }
 
-static void inflate_some(struct sp_lines *lines) {
-    int result = inflate(&lines->stream, Z_NO_FLUSH);
-    if (result == Z_STREAM_END)
-        lines->place = BEHIND_STREAM;
-    else if (result != Z_OK)
-        end(lines,
-            result == Z_MEM_ERROR ? strerror(ENOMEM) : "the gzip stream is corrupt here or behind");
-}
-
-static void go_on(struct sp_lines *lines) {
+static void unpack_some(struct sp_lines *lines) {
+    z_stream *stream = &lines->stream;
     bool between = lines->place == AT_BEGIN || lines->place == BEHIND_STREAM;
     if (!have_input(lines, between ? 2 : 1))
         return;
-    if (lines->stream.avail_in == 0)
+    const unsigned char *next = stream->next_in;
+    if (stream->avail_in == 0) {
         end(lines, lines->place == IN_STREAM ? "the gzip stream is cut off" : NULL);
-    else if (between)
-        look(lines);
-    else if (lines->place == IN_STREAM)
-        inflate_some(lines);
-    else
-        copy(&lines->stream);
+    } else if (between && stream->avail_in >= 2 && next[0] == 0x1f && next[1] == 0x8b) {
+        inflateReset(stream);
+        lines->place = IN_STREAM;
+    } else if (lines->place == BEHIND_STREAM) {
+        end(lines, "what stands behind the gzip stream is no gzip stream");
+    } else if (lines->place == IN_STREAM) {
+        int result = inflate(stream, Z_NO_FLUSH);
+        if (result == Z_STREAM_END)
+            lines->place = BEHIND_STREAM;
+        else if (result != Z_OK)
+            end(lines, result == Z_MEM_ERROR ? strerror(ENOMEM)
+                                             : "the gzip stream is corrupt here or behind");
+    } else {
+        lines->place = IN_PLAIN_TEXT;
+        copy(stream);
+    }
 }
 
 static void fill(struct sp_lines *lines) {
@@ -139,7 +130,7 @@ static void fill(struct sp_lines *lines) {
     stream->next_out = (unsigned char *)lines->text + lines->end;
     stream->avail_out = (uInt)(BUFFER - lines->end);
     while (stream->avail_out > 0 && lines->place != AT_END)
-        go_on(lines);
+        unpack_some(lines);
     lines->end = BUFFER - stream->avail_out;
 }
 
