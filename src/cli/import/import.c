@@ -16,9 +16,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// Words of the child's command line. Those of options are empty where the option wasn't given.
+// Words of the child's command line. Those of options, whose keys they are, too, are empty where
+// the option wasn't given.
 enum word { SCRIPT = 2, PROGRAM, INPUT, OUTPUT, FORMAT, DEVICE, SEGMENTS, STRICT, ACTIONS, WORDS };
-enum { KEY_FORMAT = 256, KEY_DEVICE, KEY_SEGMENTS, KEY_STRICT };
 
 static char actions[] = "-"
 #define FORM(name, word, pointer, size, stream) "," word ":" #pointer ":" #size
@@ -31,21 +31,19 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     case 'o':
         words[OUTPUT] = argument;
         return 0;
-    case KEY_FORMAT:
+    case FORMAT:
         if (strcmp(argument, "pickle") != 0 && strcmp(argument, "json") != 0 &&
             strcmp(argument, "rmm") != 0)
             argp_error(state, "--format is pickle, json or rmm, not '%s'", argument);
         words[FORMAT] = argument;
         return 0;
-    case KEY_DEVICE:
+    case DEVICE:
         sp_number_of("--device-index", argument, 0, UINT32_MAX, state);
         words[DEVICE] = argument;
         return 0;
-    case KEY_SEGMENTS:
-        words[SEGMENTS] = "segments";
-        return 0;
-    case KEY_STRICT:
-        words[STRICT] = "strict";
+    case SEGMENTS:
+    case STRICT:
+        words[key] = "yes";
         return 0;
     case ARGP_KEY_ARG:
         if (words[INPUT])
@@ -104,15 +102,15 @@ int sp_command_import(int argc, char **argv) {
          "File to write the trace to (default: -, standard output); gzipped if the name ends with "
          ".gz",
          0},
-        {"format", KEY_FORMAT, "pickle|json|rmm", 0,
+        {"format", FORMAT, "pickle|json|rmm", 0,
          "Format of FILE (default: recognised by its first bytes)", 0},
-        {"device-index", KEY_DEVICE, "N", 0,
+        {"device-index", DEVICE, "N", 0,
          "In a snapshot: the device to take (default: the only one that has a history)", 0},
-        {"segments", KEY_SEGMENTS, NULL, 0,
+        {"segments", SEGMENTS, NULL, 0,
          "From a snapshot: take what PyTorch's allocator asked the driver for, not what the "
          "program asked PyTorch for",
          0},
-        {"strict", KEY_STRICT, NULL, 0, "Refuse a file that would have to be repaired", 0},
+        {"strict", STRICT, NULL, 0, "Refuse a file that would have to be repaired", 0},
         {0},
     };
     static const struct argp_child children[] = {SP_HELP_CHILD, {0}};

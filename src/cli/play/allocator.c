@@ -33,36 +33,3 @@ bool sp_stage_fail(struct sp_stage *stage, const char *format, ...) {
     va_end(arguments);
     return false;
 }
-
-// ------------------------------------------------------------------------------ the driver's calls
-
-int sp_driver_order(struct sp_stage *stage, enum sp_trace_action action, CUstream stream,
-                    CUevent event) {
-    const struct sp_driver *driver = sp_stage_driver(stage);
-    switch (action) {
-#define ORDER(action, name, call)                                                                  \
-    case SP_TRACE_##action:                                                                        \
-        return (int)driver->cu##call;
-        SP_ORDERS(ORDER)
-#undef ORDER
-    case SP_TRACE_SYNCHRONIZE_DEVICE:
-        return (int)driver->cuCtxSynchronize();
-    default: // the kind of a stream
-        return CUDA_SUCCESS;
-    }
-}
-
-// A peer may return numbers that no driver knows: then the number is all that there is to say.
-const char *sp_driver_status_name(int status) {
-    static _Thread_local char unknown[32];
-    const char *name = sp_driver_error_name((CUresult)status);
-    if (!strchr(name, '?'))
-        return name;
-    snprintf(unknown, sizeof unknown, "error %d", status);
-    return unknown;
-}
-
-int sp_no_trim(struct sp_stage *stage, uint64_t keep) {
-    (void)stage, (void)keep;
-    return CUDA_SUCCESS;
-}

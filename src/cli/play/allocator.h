@@ -86,11 +86,9 @@ struct sp_allocator {
     // move nothing in the pool. Null: it has no such figure.
     void (*look)(struct sp_stage *stage, struct sp_figures *figures);
     void (*look_through)(struct sp_stage *stage, struct sp_figures *figures);
-    // The calls of these two are timed.
+    // The calls of these two are timed. A free with no stream is one in no stream's order.
     int (*allocate)(struct sp_stage *stage, uint64_t *pointer, size_t size, CUstream stream);
-    int (*free)(struct sp_stage *stage, uint64_t pointer, size_t size, CUstream stream);
-    // So is this one, which frees in no stream's order.
-    int (*free_unordered)(struct sp_stage *stage, uint64_t pointer, size_t size);
+    int (*free)(struct sp_stage *stage, uint64_t pointer, size_t size, const CUstream *stream);
     // Gives memory back to the device until the pool has no more than `keep` bytes. It does nothing
     // where the allocator has no pool.
     int (*trim)(struct sp_stage *stage, uint64_t keep);
@@ -130,6 +128,9 @@ const struct sp_allocator *sp_allocator_find(const char *name, size_t length);
 // Returns what people read for the allocator of a name; for a peer, the name.
 const char *sp_allocator_title(const char *name);
 
+// The peer must outlive what is returned.
+struct sp_allocator sp_allocator_of_peer(const poolPeer *peer);
+
 // These are of allocators that have no such calls or figures of their own.
 int sp_driver_order(struct sp_stage *stage, enum sp_trace_action action, CUstream stream,
                     CUevent event);
@@ -144,5 +145,8 @@ static inline const struct sp_driver *sp_stage_driver(const struct sp_stage *sta
 // can return it.
 bool sp_stage_fail(struct sp_stage *stage, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+// Does so when a status is no success, "what: its name"; else returns true.
+bool sp_stage_check(struct sp_stage *stage, const char *what, int status);
 
 #endif

@@ -1,10 +1,48 @@
-// CUDA's own pool, in a pool of its own rather than the device's default one: that one may hold
-// memory that others allocated.
+// The driver's own: its calls for streams and events, which other allocators make, too,
+// its own pool, and its plain calls.
 #include "cli/play/allocator.h"
 
-static bool fail(struct sp_stage *stage, const char *what, CUresult result) {
-    return sp_stage_fail(stage, "%s: %s", what, sp_driver_error_name(result));
+#include <string.h>
+
+int sp_driver_order(struct sp_stage *stage, enum sp_trace_action action, CUstream stream,
+                    CUevent event) {
+    const struct sp_driver *driver = sp_stage_driver(stage);
+    switch (action) {
+#define ORDER(action, name, call)                                                                  \
+    case SP_TRACE_##action:                                                                        \
+        return (int)driver->cu##call;
+        SP_ORDERS(ORDER)
+#undef ORDER
+    case SP_TRACE_SYNCHRONIZE_DEVICE:
+        return (int)driver->cuCtxSynchronize();
+    default: // the kind of a stream
+        return CUDA_SUCCESS;
+    }
 }
+
+// A peer may return numbers that no driver knows: then the number is all that there is to say.
+const char *sp_driver_status_name(int status) {
+    static _Thread_local char unknown[32];
+    const char *name = sp_driver_error_name((CUresult)status);
+    if (!strchr(name, '?'))
+        return name;
+    snprintf(unknown, sizeof unknown, "error %d", status);
+    return unknown;
+}
+
+int sp_no_trim(struct sp_stage *stage, uint64_t keep) {
+    (void)stage, (void)keep;
+    return CUDA_SUCCESS;
+}
+
+bool sp_stage_check(struct sp_stage *stage, const char *what, int status) {
+    return status == 0 || sp_stage_fail(stage, "%s: %s", what, sp_driver_status_name(status));
+}
+
+// ---------------------------------------------------------------------------------------- its pool
+//
+// It is a pool of its own rather than the device's default one: that one may hold memory that
+// others allocated.
 
 static bool is_there(struct sp_stage *stage) {
     const struct sp_driver *driver = sp_stage_driver(stage);
@@ -18,6 +56,16 @@ static bool is_there(struct sp_stage *stage) {
     return true;
 }
 
+static bool driver_set(struct sp_stage *stage, CUmemPool_attribute attribute, uint64_t value) {
+    return sp_stage_check(
+        stage, "cuMemPoolSetAttribute",
+        sp_stage_driver(stage)->cuMemPoolSetAttribute(stage->driver_pool, attribute, &value));
+}
+
+static CUresult driver_get(struct sp_stage *stage, CUmemPool_attribute attribute, uint64_t *value) {
+    return sp_stage_driver(stage)->cuMemPoolGetAttribute(stage->driver_pool, attribute, value);
+}
+
 static bool driver_open(struct sp_stage *stage) {
     const struct sp_driver *driver = sp_stage_driver(stage);
     if (!is_there(stage))
@@ -26,15 +74,13 @@ static bool driver_open(struct sp_stage *stage) {
         .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
         .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = stage->device->ordinal},
     };
-    CUresult result = driver->cuMemPoolCreate(&stage->driver_pool, &props);
-    if (result != CUDA_SUCCESS)
-        return fail(stage, "cuMemPoolCreate", result);
-    result = driver->cuMemPoolSetAttribute(stage->driver_pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD,
-                                           &stage->threshold);
-    if (result == CUDA_SUCCESS)
+    if (!sp_stage_check(stage, "cuMemPoolCreate",
+                        driver->cuMemPoolCreate(&stage->driver_pool, &props)))
+        return false;
+    if (driver_set(stage, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, stage->threshold))
         return true;
     driver->cuMemPoolDestroy(stage->driver_pool);
-    return fail(stage, "cuMemPoolSetAttribute", result);
+    return false;
 }
 
 static bool driver_close(struct sp_stage *stage) {
@@ -46,47 +92,39 @@ static bool driver_close(struct sp_stage *stage) {
 }
 
 static bool driver_begin_pass(struct sp_stage *stage) {
-    uint64_t reset = 0;
-    CUresult result = sp_stage_driver(stage)->cuMemPoolSetAttribute(
-        stage->driver_pool, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, &reset);
-    return result == CUDA_SUCCESS || fail(stage, "cuMemPoolSetAttribute", result);
+    return driver_set(stage, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, 0);
 }
 
 static bool driver_reserved_peak(struct sp_stage *stage, uint64_t *bytes) {
-    CUresult result = sp_stage_driver(stage)->cuMemPoolGetAttribute(
-        stage->driver_pool, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, bytes);
-    return result == CUDA_SUCCESS || fail(stage, "cuMemPoolGetAttribute", result);
+    return sp_stage_check(stage, "cuMemPoolGetAttribute",
+                          driver_get(stage, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, bytes));
 }
 
 static void driver_look(struct sp_stage *stage, struct sp_figures *figures) {
-    const struct sp_driver *driver = sp_stage_driver(stage);
     uint64_t now, high;
-    if (driver->cuMemPoolGetAttribute(stage->driver_pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT,
-                                      &now) == CUDA_SUCCESS &&
-        driver->cuMemPoolGetAttribute(stage->driver_pool, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH,
-                                      &high) == CUDA_SUCCESS)
+    if (driver_get(stage, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &now) == CUDA_SUCCESS &&
+        driver_get(stage, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, &high) == CUDA_SUCCESS)
         sp_figures_note(figures, SP_FIGURE_RESERVED, now, high);
 }
 
 static int driver_allocate(struct sp_stage *stage, uint64_t *pointer, size_t size,
                            CUstream stream) {
     CUdeviceptr address = 0;
-    CUresult result = CUDA_SUCCESS;
+    int status = 0;
     if (size > 0)
-        result = sp_stage_driver(stage)->cuMemAllocFromPoolAsync(&address, size, stage->driver_pool,
-                                                                 stream);
+        status = (int)sp_stage_driver(stage)->cuMemAllocFromPoolAsync(&address, size,
+                                                                      stage->driver_pool, stream);
     *pointer = address;
-    return (int)result;
+    return status;
 }
 
-static int driver_free(struct sp_stage *stage, uint64_t pointer, size_t size, CUstream stream) {
+static int driver_free(struct sp_stage *stage, uint64_t pointer, size_t size,
+                       const CUstream *stream) {
+    const struct sp_driver *driver = sp_stage_driver(stage);
     (void)size;
-    return pointer ? (int)sp_stage_driver(stage)->cuMemFreeAsync(pointer, stream) : CUDA_SUCCESS;
-}
-
-static int driver_free_unordered(struct sp_stage *stage, uint64_t pointer, size_t size) {
-    (void)size;
-    return pointer ? (int)sp_stage_driver(stage)->cuMemFree(pointer) : CUDA_SUCCESS;
+    if (!pointer)
+        return CUDA_SUCCESS;
+    return (int)(stream ? driver->cuMemFreeAsync(pointer, *stream) : driver->cuMemFree(pointer));
 }
 
 static int driver_trim(struct sp_stage *stage, uint64_t keep) {
@@ -103,8 +141,83 @@ const struct sp_allocator sp_allocator_driver = {
     .look = driver_look,
     .allocate = driver_allocate,
     .free = driver_free,
-    .free_unordered = driver_free_unordered,
     .trim = driver_trim,
+    .order = sp_driver_order,
+    .error_name = sp_driver_status_name,
+};
+
+// ---------------------------------------------------------------------------------- its plain
+// calls
+//
+// They have no order of streams, and there is no figure of what they reserve. So the device's free
+// memory is compared: when the pass begins, and at the operation with the most bytes alive. What is
+// held by then is added.
+
+static bool nothing_to_do(struct sp_stage *stage) {
+    (void)stage;
+    return true;
+}
+
+static size_t free_memory(const struct sp_stage *stage) {
+    size_t free = 0, total = 0;
+    sp_stage_driver(stage)->cuMemGetInfo(&free, &total);
+    return free;
+}
+
+static bool direct_begin_pass(struct sp_stage *stage) {
+    stage->free_before = free_memory(stage);
+    stage->free_at_peak = stage->free_before;
+    return true;
+}
+
+static void direct_at_peak(struct sp_stage *stage) {
+    stage->free_at_peak = free_memory(stage);
+}
+
+// Where calls failed, or threads mix, most is alive at another moment than the one that was
+// measured; and what the driver keeps for small blocks was there before.
+static bool direct_reserved_peak(struct sp_stage *stage, uint64_t *bytes) {
+    bool shrank = stage->free_at_peak < stage->free_before;
+    uint64_t taken = shrank ? stage->free_before - stage->free_at_peak : 0;
+    uint64_t measured = stage->held_reserved_bytes + taken;
+    *bytes = measured > *bytes ? measured : *bytes;
+    return true;
+}
+
+// A free gives the memory back before it returns, so none is pending. What is reserved only the
+// device could tell, whose answer takes time on its clock.
+static void direct_look(struct sp_stage *stage, struct sp_figures *figures) {
+    (void)stage;
+    sp_figures_note(figures, SP_FIGURE_PENDING, 0, 0);
+}
+
+static int direct_allocate(struct sp_stage *stage, uint64_t *pointer, size_t size,
+                           CUstream stream) {
+    (void)stream;
+    CUdeviceptr address = 0;
+    CUresult result = size > 0 ? sp_stage_driver(stage)->cuMemAlloc(&address, size) : CUDA_SUCCESS;
+    *pointer = address;
+    return (int)result;
+}
+
+static int direct_free(struct sp_stage *stage, uint64_t pointer, size_t size,
+                       const CUstream *stream) {
+    (void)size, (void)stream;
+    return pointer ? (int)sp_stage_driver(stage)->cuMemFree(pointer) : CUDA_SUCCESS;
+}
+
+const struct sp_allocator sp_allocator_direct = {
+    .name = "direct",
+    .title = "cuMemAlloc",
+    .open = nothing_to_do,
+    .close = nothing_to_do,
+    .begin_pass = direct_begin_pass,
+    .at_peak = direct_at_peak,
+    .reserved_peak = direct_reserved_peak,
+    .look = direct_look,
+    .allocate = direct_allocate,
+    .free = direct_free,
+    .trim = sp_no_trim,
     .order = sp_driver_order,
     .error_name = sp_driver_status_name,
 };

@@ -1,29 +1,24 @@
-// The threshold and the limit mean nothing to a peer.
-#include "cli/play/allocator_peer.h"
-
-static bool fail(struct sp_stage *stage, const char *what, int status) {
-    return sp_stage_fail(stage, "%s: %s", what, sp_driver_status_name(status));
-}
+// A peer as one of the allocators that a trace is replayed through. The threshold and the limit
+// mean nothing to it.
+#include "cli/play/allocator.h"
 
 static bool peer_open(struct sp_stage *stage) {
-    int status = stage->peer->open(&stage->peer_state);
-    return status == 0 || fail(stage, "it can't be opened", status);
+    return sp_stage_check(stage, "it can't be opened", stage->peer->open(&stage->peer_state));
 }
 
 static bool peer_close(struct sp_stage *stage) {
     sp_stage_driver(stage)->cuCtxSynchronize();
-    int status = stage->peer->close(stage->peer_state);
-    return status == 0 || fail(stage, "it can't be closed", status);
+    return sp_stage_check(stage, "it can't be closed", stage->peer->close(stage->peer_state));
 }
 
 static bool peer_begin_pass(struct sp_stage *stage) {
-    int status = stage->peer->resetHigh(stage->peer_state);
-    return status == 0 || fail(stage, "its peak can't be reset", status);
+    return sp_stage_check(stage, "its peak can't be reset",
+                          stage->peer->resetHigh(stage->peer_state));
 }
 
 static bool peer_reserved_peak(struct sp_stage *stage, uint64_t *bytes) {
-    int status = stage->peer->reservedHigh(stage->peer_state, bytes);
-    return status == 0 || fail(stage, "its peak can't be read", status);
+    return sp_stage_check(stage, "its peak can't be read",
+                          stage->peer->reservedHigh(stage->peer_state, bytes));
 }
 
 static void peer_look(struct sp_stage *stage, struct sp_figures *figures) {
@@ -41,15 +36,15 @@ static int peer_allocate(struct sp_stage *stage, uint64_t *pointer, size_t size,
     return status;
 }
 
-static int peer_free(struct sp_stage *stage, uint64_t pointer, size_t size, CUstream stream) {
+// A peer has no call that frees in no stream's order. All work is done when the block is freed on
+// the legacy stream.
+static int peer_free(struct sp_stage *stage, uint64_t pointer, size_t size,
+                     const CUstream *stream) {
     void *address = (void *)(uintptr_t)pointer;
-    return pointer ? stage->peer->free(stage->peer_state, address, size, stream) : CUDA_SUCCESS;
-}
-
-// A peer has no such call. All work is done when the block is freed on the legacy stream.
-static int peer_free_unordered(struct sp_stage *stage, uint64_t pointer, size_t size) {
-    int status = (int)sp_stage_driver(stage)->cuCtxSynchronize();
-    return status ? status : peer_free(stage, pointer, size, NULL);
+    int status = stream ? 0 : (int)sp_stage_driver(stage)->cuCtxSynchronize();
+    if (status != 0 || !pointer)
+        return status;
+    return stage->peer->free(stage->peer_state, address, size, stream ? *stream : NULL);
 }
 
 struct sp_allocator sp_allocator_of_peer(const poolPeer *peer) {
@@ -64,7 +59,6 @@ struct sp_allocator sp_allocator_of_peer(const poolPeer *peer) {
         .look = peer_look,
         .allocate = peer_allocate,
         .free = peer_free,
-        .free_unordered = peer_free_unordered,
         .trim = sp_no_trim,
         .order = sp_driver_order,
         .error_name = sp_driver_status_name,

@@ -2,6 +2,8 @@
 // device's current pool, so that the calls are those that programs make.
 #include "cli/play/allocator.h"
 
+#include <inttypes.h>
+
 static bool fail(struct sp_stage *stage, poolError_t error) {
     return sp_stage_fail(stage, "%s: %s", poolGetErrorName(error), poolGetLastErrorDetail());
 }
@@ -45,40 +47,24 @@ static bool promised_open(struct sp_stage *stage) {
                                 poolPromiseOneContext | poolPromiseNoLegacyOrder);
 }
 
-static bool tells_of_life(enum sp_trace_action action) {
-    return action == SP_TRACE_LEGACY_STREAM || action == SP_TRACE_PER_THREAD_STREAM ||
-           action == SP_TRACE_BLOCKING_STREAM || action == SP_TRACE_NON_BLOCKING_STREAM ||
-           action == SP_TRACE_DESTROY_STREAM;
-}
-
-// Libraries create streams of which the trace tells their kind and their end, and no more.
-static bool is_used(const struct sp_trace *trace, size_t stream) {
-    for (size_t i = 0; i < trace->operation_count; i++)
-        if (trace->operations[i].stream == stream && !tells_of_life(trace->operations[i].action))
-            return true;
-    return false;
-}
-
-// Returns null when none is used.
-static const struct sp_trace_stream *
-stream_of_kinds(const struct sp_trace *trace, enum sp_trace_kind first, enum sp_trace_kind last) {
-    for (size_t i = 0; i < trace->stream_count; i++)
-        if (trace->streams[i].kind >= first && trace->streams[i].kind <= last && is_used(trace, i))
-            return &trace->streams[i];
-    return NULL;
-}
-
 // A program whose streams the legacy one orders may rely on that, which the promise rules out.
+// Libraries create streams of which the trace tells no more than their kind and their end: those
+// count for nothing.
 static bool promised_suits(const struct sp_trace *trace, char *reason, size_t capacity) {
-    const struct sp_trace_stream *legacy = stream_of_kinds(trace, SP_TRACE_LEGACY, SP_TRACE_LEGACY);
-    const struct sp_trace_stream *ordered =
-        stream_of_kinds(trace, SP_TRACE_PER_THREAD, SP_TRACE_BLOCKING);
+    const struct sp_trace_stream *legacy = NULL, *ordered = NULL; // the first of each
+    for (size_t i = trace->stream_count; i-- > 0;) {
+        const struct sp_trace_stream *stream = &trace->streams[i];
+        if (stream->is_used && stream->kind == SP_TRACE_LEGACY)
+            legacy = stream;
+        else if (stream->is_used && stream->kind != SP_TRACE_NON_BLOCKING)
+            ordered = stream;
+    }
     if (!legacy || !ordered)
         return true;
     snprintf(reason, capacity,
-             "the legacy stream %llu orders stream %llu, and the program may rely on it "
-             "(poolPromiseNoLegacyOrder)",
-             (unsigned long long)legacy->number, (unsigned long long)ordered->number);
+             "the legacy stream %" PRIu64 " orders stream %" PRIu64
+             ", and the program may rely on it (poolPromiseNoLegacyOrder)",
+             legacy->number, ordered->number);
     return false;
 }
 
@@ -138,14 +124,11 @@ static int pool_allocate(struct sp_stage *stage, uint64_t *pointer, size_t size,
     return (int)error;
 }
 
-static int pool_free(struct sp_stage *stage, uint64_t pointer, size_t size, CUstream stream) {
+static int pool_free(struct sp_stage *stage, uint64_t pointer, size_t size,
+                     const CUstream *stream) {
+    void *address = (void *)(uintptr_t)pointer;
     (void)stage, (void)size;
-    return (int)poolFreeAsync((void *)(uintptr_t)pointer, stream);
-}
-
-static int pool_free_unordered(struct sp_stage *stage, uint64_t pointer, size_t size) {
-    (void)stage, (void)size;
-    return (int)poolFree((void *)(uintptr_t)pointer);
+    return (int)(stream ? poolFreeAsync(address, *stream) : poolFree(address));
 }
 
 static int pool_trim(struct sp_stage *stage, uint64_t keep) {
@@ -176,8 +159,7 @@ static const char *pool_error_name(int status) {
     .close = pool_close, .begin_pass = pool_begin_pass, .at_peak = pool_at_peak,                   \
     .reserved_peak = pool_reserved_peak, .statistics = pool_statistics, .look = pool_look,         \
     .look_through = pool_look_through, .allocate = pool_allocate, .free = pool_free,               \
-    .free_unordered = pool_free_unordered, .trim = pool_trim, .order = pool_order,                 \
-    .error_name = pool_error_name
+    .trim = pool_trim, .order = pool_order, .error_name = pool_error_name
 
 const struct sp_allocator sp_allocator_pool = {
     .name = "pool", .title = "streampool", .open = pool_open, POOL_CALLS};

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+enum { ROOM_STEP = 1024 };
+
 static _Thread_local size_t operation_played;
 
 void sp_growths_release(struct sp_growths *growths) {
@@ -13,26 +15,18 @@ void sp_growths_note_operation(size_t operation) {
     operation_played = operation;
 }
 
-static bool make_room(struct sp_growths *growths) {
-    if (growths->count < growths->capacity)
-        return true;
-    size_t capacity = growths->capacity ? growths->capacity * 2 : 256;
-    struct sp_growth *list = realloc(growths->list, capacity * sizeof *list);
-    if (!list)
-        return false;
-    growths->list = list;
-    growths->capacity = capacity;
-    return true;
-}
-
 static void note(const struct poolMemPoolGrowth *told, void *user) {
     struct sp_growths *growths = user;
     const struct sp_trace *trace = growths->trace;
     if (!trace)
         return;
-    if (!make_room(growths)) {
-        growths->failed = true;
-        return;
+    if (growths->count % ROOM_STEP == 0) {
+        struct sp_growth *list =
+            reallocarray(growths->list, growths->count + ROOM_STEP, sizeof *list);
+        growths->failed |= !list;
+        if (!list)
+            return;
+        growths->list = list;
     }
     struct sp_growth *growth = &growths->list[growths->count++];
     *growth = growths->playing;

@@ -27,7 +27,7 @@ struct sp_growths {
     const struct sp_trace *trace; // that is played; null: outside of passes, for the player to set
     struct sp_growth playing;     // what is the same of all growths of the pass
     struct sp_growth *list;
-    size_t count, capacity;
+    size_t count;
     bool failed; // for want of host memory: some are missing
 };
 

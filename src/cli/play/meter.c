@@ -9,36 +9,33 @@ enum sp_time_base sp_meter_base(const struct sp_driver *driver, bool with_work) 
     return with_work ? SP_TIME_OF_VIRTUAL_CLOCK : SP_TIME_OF_MODEL_AND_HOST;
 }
 
-static bool find_function(const struct sp_meter *meter, const char *name, void *function,
-                          const char **problem) {
+// Looks a function up. Returns its name where it is not there.
+static const char *find(const struct sp_meter *meter, const char *name, void *function) {
     void *found = dlsym(meter->library, name);
-    if (found)
-        memcpy(function, &found, sizeof found);
-    else
-        *problem = name;
-    return found != NULL;
+    if (!found)
+        return name;
+    memcpy(function, &found, sizeof found);
+    return NULL;
 }
 
-static bool open_simulated(struct sp_meter *meter, const struct sp_driver *driver,
-                           const char **problem) {
-    *problem = driver->path;
-    meter->library = dlopen(driver->path, RTLD_LAZY | RTLD_NOLOAD);
-    if (meter->library && find_function(meter, "simcudaMeterHost", &meter->meter_host, problem) &&
-        find_function(meter, "simcudaThreadCost", &meter->thread_cost, problem)) {
-        meter->meter_host(1);
-        return true;
-    }
-    if (meter->library)
-        dlclose(meter->library);
-    return false;
-}
-
-bool sp_meter_open(struct sp_meter *meter, const struct sp_driver *driver,
-                   const struct sp_work *work, const char **problem) {
+const char *sp_meter_open(struct sp_meter *meter, const struct sp_driver *driver,
+                          const struct sp_work *work) {
     *meter = (struct sp_meter){.base = sp_meter_base(driver, work != NULL), .work = work};
     if (meter->base != SP_TIME_OF_VIRTUAL_CLOCK)
         meter->clock_cost = sp_clock_cost();
-    return meter->base != SP_TIME_OF_MODEL_AND_HOST || open_simulated(meter, driver, problem);
+    if (meter->base != SP_TIME_OF_MODEL_AND_HOST)
+        return NULL;
+    meter->library = dlopen(driver->path, RTLD_LAZY | RTLD_NOLOAD);
+    if (!meter->library)
+        return driver->path;
+    const char *missing = find(meter, "simcudaMeterHost", &meter->meter_host);
+    if (!missing)
+        missing = find(meter, "simcudaThreadCost", &meter->thread_cost);
+    if (missing)
+        dlclose(meter->library);
+    else
+        meter->meter_host(1);
+    return missing;
 }
 
 void sp_meter_close(struct sp_meter *meter) {

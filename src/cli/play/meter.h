@@ -38,10 +38,9 @@ struct sp_call_time {
 // Returns by what clock a replay on this driver is measured, with or without work.
 enum sp_time_base sp_meter_base(const struct sp_driver *driver, bool with_work);
 
-// Opens a meter; work may be null. False when the simulated driver lacks a function; then `problem`
-// says which.
-bool sp_meter_open(struct sp_meter *meter, const struct sp_driver *driver,
-                   const struct sp_work *work, const char **problem);
+// Opens a meter; work may be null. Returns the function that the simulated driver lacks, or null.
+const char *sp_meter_open(struct sp_meter *meter, const struct sp_driver *driver,
+                          const struct sp_work *work);
 void sp_meter_close(struct sp_meter *meter);
 
 static inline uint64_t sp_meter_now(const struct sp_meter *meter) {

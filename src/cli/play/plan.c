@@ -3,22 +3,19 @@
 #include "cli/program/command.h"
 #include "cli/program/draw.h"
 
+#include "base/options.h"
+
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define WORK_MAX 1000.0
-#define TIME_MAX 1000000000u // a second
+enum { TIME_MAX = 1000000000 /* a second */, STARTS_MAX = 1000 };
 
-// ----------------------------------------------------------------------------------- the arguments
+enum { WORK = 256, WORK_NS, PACE, EVENTS, SYNCHRONIZE, SEED, PERTURB, PERTURB_SEED };
+enum { ONE_POOL = 256, TRIM, PRINT_PASSES };
 
-enum {
-    OPTION_WORK = 256,
-    OPTION_WORK_NS,
-    OPTION_PACE,
-    OPTION_EVENTS,
-    OPTION_SYNCHRONIZE,
-    OPTION_SEED
-};
+// ---------------------------------------------------------------------------------------- the plan
 
 static double parse_share(const char *text, const struct argp_state *state) {
     char *end;
@@ -33,24 +30,24 @@ static double parse_share(const char *text, const struct argp_state *state) {
 static error_t parse(int key, char *argument, struct argp_state *state) {
     struct sp_plan *plan = state->input;
     switch (key) {
-    case OPTION_WORK:
+    case WORK:
         plan->work = parse_share(argument, state);
         plan->piece_ns = 0;
         return 0;
-    case OPTION_WORK_NS:
+    case WORK_NS:
         plan->piece_ns = sp_number_of("--work-ns", argument, 0, TIME_MAX, state);
         plan->work = 0;
         return 0;
-    case OPTION_PACE:
+    case PACE:
         plan->pace_ns = sp_number_of("--pace", argument, 1, TIME_MAX, state);
         return 0;
-    case OPTION_EVENTS:
+    case EVENTS:
         plan->events = sp_number_of("--events", argument, 0, UINT64_MAX, state);
         return 0;
-    case OPTION_SYNCHRONIZE:
+    case SYNCHRONIZE:
         plan->synchronize = sp_number_of("--synchronize", argument, 0, UINT64_MAX, state);
         return 0;
-    case OPTION_SEED:
+    case SEED:
         plan->seed = sp_number_of("--seed", argument, 0, UINT64_MAX, state);
         return 0;
     default:
@@ -59,38 +56,31 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
 }
 
 static const struct argp_option options[] = {
-    {"work", OPTION_WORK, "FRACTION", 0,
+    {"work", WORK, "FRACTION", 0,
      "Put work on the stream after each allocation; together the work fills this share of the "
      "device's time",
      0},
-    {"work-ns", OPTION_WORK_NS, "NS", 0,
-     "Put work there in pieces of NS nanoseconds; 0 for no work", 0},
-    {"pace", OPTION_PACE, "NS", 0,
+    {"work-ns", WORK_NS, "NS", 0, "Put work there in pieces of NS nanoseconds; 0 for no work", 0},
+    {"pace", PACE, "NS", 0,
      "With work: begin an operation of the trace every NS nanoseconds (default: 10000)", 0},
-    {"events", OPTION_EVENTS, "N", 0,
+    {"events", EVENTS, "N", 0,
      "After every N operations, make another stream wait for the stream of the last one "
      "(default: never)",
      0},
-    {"synchronize", OPTION_SYNCHRONIZE, "N", 0,
+    {"synchronize", SYNCHRONIZE, "N", 0,
      "After every N operations, synchronise the stream of the last one (default: never)", 0},
-    {"seed", OPTION_SEED, "NUMBER", 0,
-     "Seed for the random choice of the stream that waits (default: 1)", 0},
+    {"seed", SEED, "NUMBER", 0, "Seed for the random choice of the stream that waits (default: 1)",
+     0},
     {0},
 };
 
 const struct argp sp_plan_argp = {.options = options, .parser = parse};
 
-// --------------------------------------------------------------------------------------- the rules
-
 static bool has_piece(const struct sp_trace *trace, const struct sp_trace_operation *operation) {
-    bool has_block =
-        operation->block != SP_TRACE_NO_BLOCK && trace->blocks[operation->block].size > 0;
-    return has_block &&
+    return operation->block != SP_TRACE_NO_BLOCK && trace->blocks[operation->block].size > 0 &&
            (operation->action == SP_TRACE_ALLOCATE || sp_trace_is_foreign(trace, operation));
 }
 
-// The pieces are equal. Together they fill the plan's share of the time that the operations take at
-// their pace.
 uint64_t sp_plan_piece_ns(const struct sp_plan *plan, const struct sp_trace *trace) {
     if (plan->work <= 0)
         return plan->piece_ns;
@@ -106,3 +96,91 @@ uint32_t sp_plan_waiter(const struct sp_plan *plan, size_t operation, uint32_t s
     uint64_t step = 1 + sp_draw(plan->seed, operation) % (stream_count - 1);
     return (uint32_t)((stream + step) % stream_count);
 }
+
+// ---------------------------------------------------------------------------------- several starts
+
+static error_t parse_perturbation(int key, char *argument, struct argp_state *state) {
+    struct sp_perturbation *perturbation = state->input;
+    switch (key) {
+    case PERTURB:
+        perturbation->starts = (unsigned)sp_number_of("--perturb", argument, 1, STARTS_MAX, state);
+        return 0;
+    case PERTURB_SEED:
+        perturbation->seed = sp_number_of("--perturb-seed", argument, 0, UINT64_MAX, state);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_option perturbation_options[] = {
+    {"perturb", PERTURB, "N", 0,
+     "Replay each trace N times, each time with one block of random size (up to 2 % of the trace's "
+     "peak) held from the beginning, and print medians (default: once, with no such block)",
+     0},
+    {"perturb-seed", PERTURB_SEED, "NUMBER", 0, "Seed for these random sizes (default: 1)", 0},
+    {0},
+};
+
+const struct argp sp_perturbation_argp = {.options = perturbation_options,
+                                          .parser = parse_perturbation};
+
+uint64_t sp_perturbation_bytes(const struct sp_perturbation *perturbation,
+                               const struct sp_trace *trace, unsigned start) {
+    uint64_t most = trace->live_peak_bytes / SP_PERTURBATION_PEAK_SHARE;
+    if (perturbation->starts == 0 || most == 0)
+        return 0;
+    return 1 + sp_draw(perturbation->seed, start) % most;
+}
+
+// ------------------------------------------------------------------------------------------ passes
+
+static void check_list(const struct sp_passes *passes, const struct argp_state *state) {
+    unsigned last = SP_PASSES_MAX;
+    while (last > 0 && !passes->list[last])
+        last--;
+    if (last > passes->count)
+        argp_error(state, "--print-passes names pass %u, and --passes makes %u", last,
+                   passes->count);
+}
+
+static error_t parse_passes(int key, char *argument, struct argp_state *state) {
+    struct sp_passes *passes = state->input;
+    switch (key) {
+    case 'n':
+        passes->count = (unsigned)sp_number_of("--passes", argument, 1, SP_PASSES_MAX, state);
+        return 0;
+    case ONE_POOL:
+        passes->one_pool = true;
+        return 0;
+    case TRIM:
+        passes->trims = true;
+        if (!sp_options_parse_size(argument, &passes->trim_to))
+            argp_error(state, "--trim is a number of bytes, with K, M, G or T behind it, not '%s'",
+                       argument);
+        return 0;
+    case PRINT_PASSES:
+        passes->chosen = true;
+        for (char *number; (number = strsep(&argument, ","));)
+            passes->list[sp_number_of("--print-passes", number, 1, SP_PASSES_MAX, state)] = true;
+        return 0;
+    case ARGP_KEY_END:
+        check_list(passes, state);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_option passes_options[] = {
+    {"passes", 'n', "N", 0, "Replay each trace N times with the same pool (default: 1)", 0},
+    {"one-pool", ONE_POOL, NULL, 0,
+     "Replay all traces in turn with one pool: a pass is each trace once, in the order given", 0},
+    {"trim", TRIM, "BYTES", 0,
+     "Between two passes, trim the pool to BYTES (default: it isn't trimmed)", 0},
+    {"print-passes", PRINT_PASSES, "LIST", 0,
+     "Print these passes alone, such as 1,10,50 (default: all); JSON has all", 0},
+    {0},
+};
+
+const struct argp sp_passes_argp = {.options = passes_options, .parser = parse_passes};

@@ -7,16 +7,15 @@
 // A pass is played in *parts*: one, or one for each thread of the trace, each in a host thread of
 // its own and in its own order. Where a part frees what another one allocates it waits until that
 // is done; lines with the same event are played in their order; and a stream is destroyed when all
-// lines before that are done. A part writes only what is its own: its samples, its errors, and the
+// lines before that are done. A part writes only what is its own: its times, its errors, and the
 // pointers of the blocks that it allocates or frees. What is alive is counted by all, with atomics.
 #ifndef STREAMPOOL_CLI_PLAYER_H
 #define STREAMPOOL_CLI_PLAYER_H
 
 #include "cli/play/allocator.h"
-#include "cli/play/lead.h"
 #include "cli/play/meter.h"
 #include "cli/play/plan.h"
-#include "cli/play/shares.h"
+#include "cli/play/threads.h"
 #include "cli/plot/series.h"
 #include "cli/program/origin.h"
 #include "cli/program/progress.h"
@@ -83,6 +82,8 @@ static inline uint64_t sp_result_measured_ns(const struct sp_result *result) {
 
 struct sp_part;
 
+#define SP_NO_CALL UINT64_MAX
+
 struct sp_player {
     struct sp_play play;
     struct sp_meter meter;
@@ -96,8 +97,8 @@ struct sp_player {
     uint64_t held;           // the pointer of the held block; 0: there is none
     // The allocator's pointers of the blocks that are alive stand here, by the trace's block index.
     _Atomic uint64_t *pointers;
-    uint64_t *malloc_ns; // the samples of all parts, part by part
-    uint64_t *free_ns;
+    uint64_t *took;    // by operation: how long its call took, in ns, or SP_NO_CALL
+    uint64_t *samples; // the times of all calls, allocations first
     struct sp_part *parts;
     size_t part_count;
     struct sp_shares shares; // with several parts: what each of them plays

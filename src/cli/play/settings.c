@@ -20,20 +20,16 @@ enum { OPTION_LIMIT = 256, OPTION_SET };
 // streampool.h says so of maxSize.
 #define LIMIT_UNIT (UINT64_C(32) << 20)
 
-static void say_rounded(const char *text, uint64_t bytes) {
-    uint64_t units = bytes / LIMIT_UNIT + (bytes % LIMIT_UNIT != 0);
-    if (bytes % LIMIT_UNIT != 0 && units <= UINT64_MAX / LIMIT_UNIT)
-        sp_complain("--limit %s is rounded up to %" PRIu64 "M: limits are multiples of 32M", text,
-                    units * LIMIT_UNIT >> 20);
-}
-
 static uint64_t parse_limit(const char *text, struct argp_state *state) {
     uint64_t bytes = 0;
     if (!sp_options_parse_size(text, &bytes) || bytes == 0)
         argp_error(state,
                    "--limit is a number of bytes above 0, with K, M, G or T behind it, not '%s'",
                    text);
-    say_rounded(text, bytes);
+    uint64_t units = bytes / LIMIT_UNIT + (bytes % LIMIT_UNIT != 0);
+    if (bytes % LIMIT_UNIT != 0 && units <= UINT64_MAX / LIMIT_UNIT)
+        sp_complain("--limit %s is rounded up to %" PRIu64 "M: limits are multiples of 32M", text,
+                    units * LIMIT_UNIT >> 20);
     return bytes;
 }
 
@@ -50,11 +46,6 @@ static const struct sp_setting *find_attribute(const char *name, size_t length) 
     return NULL;
 }
 
-// Returns the largest number that a value of so many bytes can be.
-static uint64_t most_of(size_t size) {
-    return size == sizeof(int) ? INT_MAX : UINT64_MAX;
-}
-
 static void parse_setting(struct sp_settings *settings, const char *text,
                           struct argp_state *state) {
     size_t length = strcspn(text, "=");
@@ -64,7 +55,7 @@ static void parse_setting(struct sp_settings *settings, const char *text,
         argp_error(state, "'%.*s' is no attribute of a pool's own", (int)length, text);
     if (text[length] == '\0' || !sp_options_parse_size(text + length + 1, &value))
         argp_error(state, "--set is NAME=NUMBER, with K, M, G or T behind it, not '%s'", text);
-    if (value > most_of(attribute->size))
+    if (attribute->size == sizeof(int) && value > INT_MAX)
         argp_error(state, "%s is a number up to %d, not '%s'", attribute->name, INT_MAX,
                    text + length + 1);
     if (settings->count == SP_SETTINGS_MAX)
@@ -99,20 +90,17 @@ const struct argp sp_settings_argp = {.options = options, .parser = parse};
 
 // ---------------------------------------------------------------------------------------- the pool
 
-// Passes the number on as it is: only the library knows which numbers are values of an attribute.
-static bool apply(const struct sp_setting *setting, struct sp_stage *stage) {
-    uint64_t number = setting->value;
-    int small = (int)number;
-    void *value = setting->size == sizeof small ? (void *)&small : (void *)&number;
-    poolError_t error = poolMemPoolSetAttribute(stage->pool, setting->attribute, value);
-    return error == poolSuccess ||
-           sp_stage_fail(stage, "%s=%" PRIu64 " is refused: %s: %s", setting->name, number,
-                         poolGetErrorName(error), poolGetLastErrorDetail());
-}
-
+// Passes the numbers on as they are: only the library knows which are values of an attribute.
 bool sp_settings_apply(const struct sp_settings *settings, struct sp_stage *stage) {
-    for (size_t i = 0; i < settings->count && stage->pool; i++)
-        if (!apply(&settings->list[i], stage))
-            return false;
+    for (size_t i = 0; i < settings->count && stage->pool; i++) {
+        const struct sp_setting *setting = &settings->list[i];
+        uint64_t number = setting->value;
+        int small = (int)number;
+        void *value = setting->size == sizeof small ? (void *)&small : (void *)&number;
+        poolError_t error = poolMemPoolSetAttribute(stage->pool, setting->attribute, value);
+        if (error != poolSuccess)
+            return sp_stage_fail(stage, "%s=%" PRIu64 " is refused: %s: %s", setting->name, number,
+                                 poolGetErrorName(error), poolGetLastErrorDetail());
+    }
     return true;
 }

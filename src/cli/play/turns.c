@@ -43,20 +43,16 @@ static void raise(uint64_t *peak, uint64_t bytes) {
         *peak = bytes;
 }
 
-// Raises the peaks of a turn to those of so many turns before it.
-static void take_in(struct sp_result *result, size_t others) {
-    for (size_t back = 1; back <= others; back++) {
-        raise(&result->live_peak_bytes, (result - back)->turn_live_peak_bytes);
-        raise(&result->reserved_peak_bytes, (result - back)->turn_reserved_peak_bytes);
-    }
-}
-
 void sp_turns_round(const struct sp_turns *turns, unsigned pass, struct sp_result *results) {
     for (size_t i = 0; i < turns->count; i++) {
         struct sp_result *result = &results[i];
+        size_t others = pass > 1 ? turns->count - 1 : i; // turns before it in its round
         result->turn = (unsigned)i + 1;
         result->turn_live_peak_bytes = result->live_peak_bytes;
         result->turn_reserved_peak_bytes = result->reserved_peak_bytes;
-        take_in(result, pass > 1 ? turns->count - 1 : i);
+        for (const struct sp_result *other = result - others; other < result; other++) {
+            raise(&result->live_peak_bytes, other->turn_live_peak_bytes);
+            raise(&result->reserved_peak_bytes, other->turn_reserved_peak_bytes);
+        }
     }
 }

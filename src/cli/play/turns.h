@@ -14,7 +14,7 @@
 #define STREAMPOOL_CLI_TURNS_H
 
 #include "cli/play/player.h"
-#include "cli/trace/traces.h"
+#include "cli/trace/trace.h"
 
 struct sp_turns {
     struct sp_player *players;

@@ -1,7 +1,6 @@
 // streampool replay: reads all traces, plays each through each allocator, then prints.
 #include "cli/replay/replay.h"
 
-#include "cli/play/allocator_peer.h"
 #include "cli/play/turns.h"
 #include "cli/program/command.h"
 #include "cli/program/complain.h"

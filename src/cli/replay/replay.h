@@ -3,12 +3,11 @@
 #define STREAMPOOL_CLI_REPLAY_H
 
 #include "cli/play/allocator.h"
-#include "cli/play/passes.h"
-#include "cli/play/perturb.h"
+#include "cli/play/plan.h"
 #include "cli/play/settings.h"
 #include "cli/replay/replay_plot.h"
 #include "cli/report/recorded.h"
-#include "cli/trace/traces.h"
+#include "cli/trace/trace.h"
 
 struct sp_replay;
 

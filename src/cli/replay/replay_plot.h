@@ -10,7 +10,7 @@
 #include "cli/play/player.h"
 #include "cli/plot/series.h"
 #include "cli/report/recorded.h"
-#include "cli/trace/traces.h"
+#include "cli/trace/trace.h"
 
 struct sp_drawn {
     struct sp_series series;

@@ -3,7 +3,7 @@
 #ifndef STREAMPOOL_CLI_SUMMARY_H
 #define STREAMPOOL_CLI_SUMMARY_H
 
-#include "cli/play/passes.h"
+#include "cli/play/plan.h"
 #include "cli/program/times.h"
 #include "cli/report/rows.h"
 

@@ -14,14 +14,6 @@ void sp_map_release(struct sp_map *map) {
     *map = (struct sp_map){.capacity = 0};
 }
 
-// The system gives each process 16 random bytes.
-static void draw_secrets(struct sp_map *map) {
-    const void *random = (const void *)getauxval(AT_RANDOM);
-    if (random)
-        memcpy(map->secrets, random, sizeof map->secrets);
-    map->secrets[1] |= 1;
-}
-
 // The upper bits of a product depend on all bits of its factors. Those of the first one are mixed
 // into the lower ones, as keys may differ in their upper bits alone.
 static size_t home_of(const struct sp_map *map, uint64_t key) {
@@ -49,24 +41,20 @@ static void put(struct sp_map *map, uint64_t key, uint32_t value) {
     map->count++;
 }
 
-static bool make_empty(struct sp_map *map, size_t capacity) {
-    *map = (struct sp_map){.capacity = capacity};
-    draw_secrets(map);
-    map->keys = calloc(capacity, sizeof *map->keys);
-    map->values = calloc(capacity, sizeof *map->values);
-    if (!map->keys || !map->values) {
-        sp_map_release(map);
+static bool grow(struct sp_map *map) {
+    struct sp_map larger = {.capacity = map->capacity ? 2 * map->capacity : SMALLEST_CAPACITY};
+    larger.keys = calloc(larger.capacity, sizeof *larger.keys);
+    larger.values = calloc(larger.capacity, sizeof *larger.values);
+    if (!larger.keys || !larger.values) {
+        sp_map_release(&larger);
         return false;
     }
-    for (size_t slot = 0; slot < capacity; slot++)
-        map->values[slot] = SP_MAP_NONE;
-    return true;
-}
-
-static bool grow(struct sp_map *map) {
-    struct sp_map larger;
-    if (!make_empty(&larger, map->capacity ? 2 * map->capacity : SMALLEST_CAPACITY))
-        return false;
+    // The system gives each process 16 random bytes.
+    const void *random = (const void *)getauxval(AT_RANDOM);
+    if (random)
+        memcpy(larger.secrets, random, sizeof larger.secrets);
+    larger.secrets[1] |= 1;
+    memset(larger.values, 0xff, larger.capacity * sizeof *larger.values); // SP_MAP_NONE
     for (size_t slot = 0; slot < map->capacity; slot++)
         if (map->values[slot] != SP_MAP_NONE)
             put(&larger, map->keys[slot], map->values[slot]);
@@ -95,7 +83,13 @@ static bool may_move(const struct sp_map *map, size_t slot, size_t hole) {
     return from_home >= from_hole;
 }
 
-static void close_hole(struct sp_map *map, size_t hole) {
+uint32_t sp_map_remove(struct sp_map *map, uint64_t key) {
+    if (map->capacity == 0)
+        return SP_MAP_NONE;
+    size_t hole = slot_of(map, key);
+    uint32_t value = map->values[hole];
+    if (value == SP_MAP_NONE)
+        return SP_MAP_NONE;
     for (size_t slot = slot_after(map, hole); map->values[slot] != SP_MAP_NONE;
          slot = slot_after(map, slot)) {
         if (!may_move(map, slot, hole))
@@ -105,16 +99,6 @@ static void close_hole(struct sp_map *map, size_t hole) {
         hole = slot;
     }
     map->values[hole] = SP_MAP_NONE;
-}
-
-uint32_t sp_map_remove(struct sp_map *map, uint64_t key) {
-    if (map->capacity == 0)
-        return SP_MAP_NONE;
-    size_t slot = slot_of(map, key);
-    uint32_t value = map->values[slot];
-    if (value == SP_MAP_NONE)
-        return SP_MAP_NONE;
-    close_hole(map, slot);
     map->count--;
     return value;
 }

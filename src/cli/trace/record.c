@@ -21,21 +21,16 @@ static bool field_is(struct field field, const char *text) {
     return field.length == strlen(text) && memcmp(field.text, text, field.length) == 0;
 }
 
-static int digit_of(char c) {
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return 16;
+static unsigned digit_of(unsigned char c) {
+    int letter = isxdigit(c) ? tolower(c) - 'a' + 10 : 16;
+    return (unsigned)(isdigit(c) ? c - '0' : letter);
 }
 
 static enum verdict parse_digits(struct field field, unsigned base, uint64_t *value) {
     bool fits = true;
     uint64_t sum = 0;
     for (size_t i = 0; i < field.length; i++) {
-        unsigned digit = (unsigned)digit_of(field.text[i]);
+        unsigned digit = digit_of((unsigned char)field.text[i]);
         if (digit >= base)
             return FIELD_BAD;
         fits = fits && !__builtin_mul_overflow(sum, base, &sum) &&
@@ -54,15 +49,12 @@ static bool has_hex_prefix(struct field field) {
            (field.text[1] == 'x' || field.text[1] == 'X');
 }
 
-static struct field without_hex_prefix(struct field field) {
-    return has_hex_prefix(field) ? (struct field){field.text + 2, field.length - 2} : field;
-}
-
 static enum verdict parse_pointer(struct field field, uint64_t *value) {
     *value = 0;
     if (field_is(field, "(nil)"))
         return FIELD_GOOD;
-    return parse_digits(without_hex_prefix(field), 16, value);
+    size_t prefix = has_hex_prefix(field) ? 2 : 0;
+    return parse_digits((struct field){field.text + prefix, field.length - prefix}, 16, value);
 }
 
 // RMM writes a stream as a handle, `(nil)` or hexadecimal; other recorders number streams in
@@ -113,16 +105,13 @@ static const struct form {
 };
 
 static enum verdict parse_action(struct field field, uint64_t *value) {
-    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
-        if (field_is(field, forms[i].word)) {
-            *value = i;
-            return FIELD_GOOD;
-        }
-    }
-    if (!field_is(field, "deallocate")) // as a page of RMM's calls a free
-        return FIELD_BAD;
-    *value = SP_TRACE_FREE;
-    return FIELD_GOOD;
+    size_t count = sizeof forms / sizeof forms[0];
+    *value = 0;
+    while (*value < count && !field_is(field, forms[*value].word))
+        ++*value;
+    if (field_is(field, "deallocate")) // as a page of RMM's calls a free
+        *value = SP_TRACE_FREE;
+    return *value < count ? FIELD_GOOD : FIELD_BAD;
 }
 
 enum { COLUMN_THREAD, COLUMN_TIME, COLUMN_ACTION, COLUMN_POINTER, COLUMN_SIZE, COLUMN_STREAM };

@@ -16,7 +16,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 //   X(name, its word in the file, what stands under Pointer, under Size, under Stream)
 //
@@ -88,6 +87,7 @@ struct sp_trace_stream {
     uint64_t number;
     enum sp_trace_kind kind;
     uint32_t thread; // that first names it
+    bool is_used;    // it has lines that tell more than its kind and its end
     size_t first;    // the operation that first names it
     size_t end;      // the operation that destroys it
 };
@@ -117,14 +117,24 @@ struct sp_trace_error {
 bool sp_trace_read(const char *path, struct sp_trace *trace, struct sp_trace_error *error);
 void sp_trace_release(struct sp_trace *trace);
 
-// Writes "path:line: reason" and a newline.
-void sp_trace_error_print(FILE *out, const char *path, const struct sp_trace_error *error);
-
 // True for a free on another stream than that of its block's allocation.
 static inline bool sp_trace_is_foreign(const struct sp_trace *trace,
                                        const struct sp_trace_operation *operation) {
     return operation->action == SP_TRACE_FREE && operation->block != SP_TRACE_NO_BLOCK &&
            trace->blocks[operation->block].stream != operation->stream;
 }
+
+// The traces that a command line names, all read before anything is done with one.
+struct sp_traces {
+    struct sp_trace *list;
+    size_t count;
+};
+
+// False when one can't be read; standard error has the file, the line and the reason. Release them
+// either way.
+bool sp_traces_read(struct sp_traces *traces, char *const *paths, size_t count);
+void sp_traces_release(struct sp_traces *traces);
+
+size_t sp_traces_operations(const struct sp_traces *traces);
 
 #endif

@@ -13,8 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "cli/play/lead.h"
-#include "cli/play/shares.h"
+#include "cli/play/threads.h"
 
 enum { OPERATIONS = 20000, THREADS_MAX = 300 };
 

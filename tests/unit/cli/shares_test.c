@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "cli/play/shares.h"
+#include "cli/play/threads.h"
 
 enum { OPERATIONS = 5000, THREADS = 4000 };
 

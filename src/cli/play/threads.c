@@ -1,7 +1,41 @@
-#include "cli/play/lead.h"
+#include "cli/play/threads.h"
 
 #include <sched.h>
 #include <stdlib.h>
+#include <string.h>
+
+// --------------------------------------------------------------------------------------- the
+// shares
+
+// A counting sort: how many operations each thread has says where its own begin. Filling moves each
+// begin to where the next thread's is, so all of them move back by one thread in the end.
+bool sp_shares_open(struct sp_shares *shares, const struct sp_trace *trace) {
+    size_t *list = calloc(trace->operation_count + 1, sizeof *list);
+    size_t *begins = calloc(trace->thread_count + 1, sizeof *begins);
+    *shares = (struct sp_shares){.operations = list, .begins = begins};
+    if (!list || !begins) {
+        sp_shares_release(shares);
+        return false;
+    }
+    for (size_t i = 0; i < trace->operation_count; i++)
+        begins[trace->operations[i].thread + 1]++;
+    for (size_t thread = 0; thread < trace->thread_count; thread++)
+        begins[thread + 1] += begins[thread];
+    for (size_t i = 0; i < trace->operation_count; i++)
+        list[begins[trace->operations[i].thread]++] = i;
+    memmove(begins + 1, begins, trace->thread_count * sizeof *begins);
+    begins[0] = 0;
+    return true;
+}
+
+void sp_shares_release(struct sp_shares *shares) {
+    free(shares->operations);
+    free(shares->begins);
+    *shares = (struct sp_shares){.operations = NULL};
+}
+
+// ----------------------------------------------------------------------------------------- the
+// lead
 
 static const size_t nothing = SIZE_MAX;
 
