@@ -271,8 +271,7 @@ static void assert_setting_refused(const char *setting, const char *reason) {
     const char *trace = turns("two.csv", 2);
     char expected[512];
     snprintf(expected, sizeof expected,
-             "streampool: two, streampool: %s is refused: poolErrorInvalidValue: %s\n", setting,
-             reason);
+             "streampool: two, streampool: --set is refused: poolErrorInvalidValue: %s\n", reason);
     struct outcome outcome;
     program_run(&outcome, NO_SETTINGS, ARGUMENTS("policies", "--set", setting, trace));
     assert_string_equal(outcome.errors, expected);

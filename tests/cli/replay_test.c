@@ -556,6 +556,25 @@ static void attributes_are_set_by_their_names(void **state) {
     assert_true(events_recorded("pool", none, all) == 0);
     assert_true(events_recorded("promised", "Reaper=0", none) == 0);
     assert_true(events_recorded("promised", "StreamPromises=0", none) == 2);
+    assert_true(events_recorded("pool", none, "unfencedbytesmax=max, ReleaseThreshold=1") == 0);
+    assert_true(events_recorded("pool", none, "poolMemPoolAttrUnfencedBytesMax=1G") == 0);
+}
+
+// A synchronise leaves what the threshold says, so the second allocation is a growth again.
+static void an_attribute_need_not_be_the_librarys_own(void **state) {
+    (void)state;
+    struct outcome outcome;
+    const char *path = file_write("again.csv", TRACE_HEADER
+                                  "1,0,allocate,0x1000000,67108864,1\n"
+                                  "1,1,free,0x1000000,67108864,1\n"
+                                  "1,2,allocate,0x1000000,1024,1\n"
+                                  "1,3,free,0x1000000,1024,1\n"
+                                  "1,4,allocate,0x1000000,67108864,1\n");
+    replay(&outcome, NO_SETTINGS,
+           ARGUMENTS("replay", "--device", "sim", "--synchronize", "1", "--statistics", "--set",
+                     "ReleaseThreshold=0", path));
+    assert_row(outcome.output, "Growths 3");
+    program_forget(&outcome);
 }
 
 static void an_attribute_that_the_library_refuses_ends_the_replay(void **state) {
@@ -566,7 +585,7 @@ static void an_attribute_that_the_library_refuses_ends_the_replay(void **state) 
                           "--set", "Defragmentation=3", file_write("small.csv", small)));
     assert_string_equal(
         outcome.errors,
-        "streampool: small, streampool: Defragmentation=3 is refused: "
+        "streampool: small, streampool: --set is refused: "
         "poolErrorInvalidValue: poolMemPoolAttrDefragmentation can't be 3, which is no policy\n");
     assert_string_equal(outcome.output, "");
     assert_int_equal(outcome.status, 1);
@@ -701,6 +720,7 @@ int main(void) {
         cmocka_unit_test(a_replay_misuses_nothing_and_leaves_nothing_behind),
         cmocka_unit_test(a_limit_binds_the_pool_and_nobody_else),
         cmocka_unit_test(attributes_are_set_by_their_names),
+        cmocka_unit_test(an_attribute_need_not_be_the_librarys_own),
         cmocka_unit_test(an_attribute_that_the_library_refuses_ends_the_replay),
         cmocka_unit_test(an_allocator_that_the_device_lacks_is_named_and_the_others_run),
         cmocka_unit_test(a_replay_of_nothing_fails),

@@ -1,5 +1,4 @@
-// Settings hold what the command line sets of a pool: its limit, and its own attributes by their
-// names.
+// Settings hold what the command line sets of a pool: its limit, and its attributes.
 #ifndef STREAMPOOL_CLI_SETTINGS_H
 #define STREAMPOOL_CLI_SETTINGS_H
 
@@ -10,9 +9,8 @@
 enum { SP_SETTINGS_MAX = 16 };
 
 struct sp_setting {
-    const char *name; // without the prefix poolMemPoolAttr
     enum poolMemPoolAttr attribute;
-    size_t size; // of its value
+    bool is_int; // its type is int, else uint64_t
     uint64_t value;
 };
 

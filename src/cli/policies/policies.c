@@ -39,11 +39,23 @@ enum {
 
 // ----------------------------------------------------------------------------------- the arguments
 
+// A policy that is set last would be the same in all combinations.
+static void check_settings(const struct sp_settings *settings, const struct argp_state *state) {
+    for (size_t i = 0; i < settings->count; i++)
+        for (size_t j = 0; j < POLICY_COUNT; j++)
+            if (settings->list[i].attribute == policies[j].attribute)
+                argp_error(state, "--set can't set a policy (%s): all combinations are replayed",
+                           policies[j].key);
+}
+
 static error_t parse(int key, char *argument, struct argp_state *state) {
     struct sp_replay_request *request = state->input;
     switch (key) {
     case 'd':
         request->choice = sp_device_choice_of(argument, state);
+        return 0;
+    case ARGP_KEY_END:
+        check_settings(&request->settings, state);
         return 0;
     case ARGP_KEY_INIT:
         state->child_inputs[0] = request;
@@ -87,8 +99,7 @@ static const struct argp argp = {
 static void add_combination(struct sp_replay_request *request, unsigned combination) {
     struct sp_settings *variant = &request->variants[request->allocators.count];
     for (unsigned i = 0; i < POLICY_COUNT; i++)
-        variant->list[i] = (struct sp_setting){policies[i].key, policies[i].attribute, sizeof(int),
-                                               combination >> i & 1};
+        variant->list[i] = (struct sp_setting){policies[i].attribute, true, combination >> i & 1};
     variant->count = POLICY_COUNT;
     request->allocators.items[request->allocators.count++] = &sp_allocator_pool;
 }

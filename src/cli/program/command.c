@@ -1,5 +1,7 @@
 #include "cli/program/command.h"
 
+#include "base/options.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -49,4 +51,14 @@ uint64_t sp_number_of(const char *option, const char *text, uint64_t least, uint
         argp_error(state, "%s is a number from %" PRIu64 " to %" PRIu64 ", not '%s'", option, least,
                    most, text);
     return least;
+}
+
+// The library reads a setting that is not one, or too long, as far as a comma; so does this.
+void sp_take_setting(const char **list, struct sp_option_setting *setting,
+                     const struct argp_state *state) {
+    char text[SP_SETTING_TEXT];
+    bool fits = sp_options_next_setting(list, text);
+    const char *why = fits ? sp_options_read_setting(text, setting) : "it is too long";
+    if (why)
+        argp_error(state, "--set '%s': %s", text, why);
 }

@@ -41,6 +41,12 @@ extern const struct argp sp_help_argp;
 uint64_t sp_number_of(const char *option, const char *text, uint64_t least, uint64_t most,
                       const struct argp_state *state);
 
+// Takes the first setting off a list of --set, as STREAMPOOL_POOL has them; ends the program with a
+// message when it is none.
+struct sp_option_setting;
+void sp_take_setting(const char **list, struct sp_option_setting *setting,
+                     const struct argp_state *state);
+
 // The exit status of a replay in which calls of an allocator failed.
 enum { SP_EXIT_CALLS_FAILED = 4 };
 
