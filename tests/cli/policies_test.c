@@ -161,6 +161,24 @@ static void the_table_names_policies_and_rules(void **state) {
     free(text);
 }
 
+static void assert_head(const char *const arguments[], const char *line) {
+    char *text = compare(NO_SETTINGS, arguments);
+    assert_says(text, line);
+    free(text);
+}
+
+static void the_head_says_what_is_made_up(void **state) {
+    (void)state;
+    const char *trace = turns("turns.csv", 2);
+    assert_head(ARGUMENTS("policies", trace), "\n\ninvented work: 0.9 of the device's time\n\n");
+    assert_head(ARGUMENTS("policies", "--work", "2", "--events", "64", trace),
+                "invented work: 2 of the device's time; an event every 64 operations\n\n");
+    assert_head(ARGUMENTS("policies", "--work-ns", "500", "--synchronize", "8", trace),
+                "invented work: 500 ns behind each allocation; a synchronise every 8\n\n");
+    assert_head(ARGUMENTS("policies", "--work-ns", "0", trace), "invented work: none\n\n");
+    assert_head(ARGUMENTS("policies", "--help"), "docs/policies.md explains");
+}
+
 // ------------------------------------------------------------------------------------ what they do
 
 // Work of 10 ms behind each block, so that whatever was freed is pending throughout.
@@ -463,6 +481,7 @@ int main(void) {
         cmocka_unit_test(all_eight_combinations_are_there_once_in_their_order),
         cmocka_unit_test(each_allocation_came_by_one_rule_or_by_growth_or_failed),
         cmocka_unit_test(the_table_names_policies_and_rules),
+        cmocka_unit_test(the_head_says_what_is_made_up),
         cmocka_unit_test(without_policies_each_stream_has_memory_of_its_own),
         cmocka_unit_test(events_between_streams_matter_to_the_policy_that_follows_them),
         cmocka_unit_test(the_opportunistic_policy_finds_what_has_completed),

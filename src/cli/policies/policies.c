@@ -90,7 +90,7 @@ static const struct argp argp = {
     .doc =
         "Replays traces of allocations under all eight combinations of the three reuse policies, "
         "with work after each allocation, and prints the memory and time that each combination "
-        "took. docs/stream-order.md explains the figures.\v"
+        "took. docs/policies.md explains the figures.\v"
         "On the simulated driver times are virtual: the same trace, options and seed give the same "
         "figures. " SP_REPLAY_STATUSES,
     .children = children,
@@ -180,6 +180,21 @@ static void name_policies(unsigned combination, bool by_key, char *text, size_t 
                      by_key ? policies[i].key : policies[i].name);
 }
 
+// No trace has this work, and it decides what is pending.
+static void say_plan(const struct sp_page *page, const struct sp_plan *plan) {
+    char work[64] = "none", events[80] = "", synchronises[80] = "";
+    if (plan->work > 0)
+        snprintf(work, sizeof work, "%g of the device's time", plan->work);
+    else if (plan->piece_ns > 0)
+        snprintf(work, sizeof work, "%" PRIu64 " ns behind each allocation", plan->piece_ns);
+    if (plan->events > 0)
+        snprintf(events, sizeof events, "; an event every %" PRIu64 " operations", plan->events);
+    if (plan->synchronize > 0)
+        snprintf(synchronises, sizeof synchronises, "; a synchronise every %" PRIu64,
+                 plan->synchronize);
+    sp_page_say(page, "invented work: %s%s%s\n\n", work, events, synchronises);
+}
+
 static bool print_table(const struct sp_page *page, const struct sp_replay *replay) {
     struct sp_summaries summaries;
     if (!sp_summaries_open(&summaries, replay->results, replay->result_count, NULL))
@@ -230,6 +245,7 @@ static bool print(const struct sp_replay *replay) {
         return sp_complain("%s: %s", replay->traces.list->name, replay->unavailable[0]);
     if (!sp_output_is_standard(request->json) && !sp_output_is_standard(request->plot)) {
         sp_report_device(&page, &replay->device, SP_TIME_OF_VIRTUAL_CLOCK);
+        say_plan(&page, &request->plan);
         if (!print_table(&page, replay))
             return sp_complain("out of host memory");
         if (!sp_output_flush())
