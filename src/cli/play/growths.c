@@ -15,6 +15,13 @@ void sp_growths_note_operation(size_t operation) {
     operation_played = operation;
 }
 
+// Calls a stream by the trace's number, if it is one of the trace's.
+static void translate(const struct sp_growths *growths, CUstream stream, uint64_t *id) {
+    for (size_t i = 0; i < growths->trace->stream_count && stream; i++)
+        if (growths->streams[i] == stream)
+            *id = growths->trace->streams[i].number;
+}
+
 static void note(const struct poolMemPoolGrowth *told, void *user) {
     struct sp_growths *growths = user;
     const struct sp_trace *trace = growths->trace;
@@ -33,6 +40,9 @@ static void note(const struct poolMemPoolGrowth *told, void *user) {
     growth->operation = operation_played;
     growth->stream = trace->streams[trace->operations[operation_played].stream].number;
     growth->told = *told;
+    translate(growths, told->stream, &growth->told.streamId);
+    translate(growths, told->pendingStream, &growth->told.pendingStreamId);
+    translate(growths, told->unfencedStream, &growth->told.unfencedStreamId);
 }
 
 poolError_t sp_growths_observe(struct sp_growths *growths, poolMemPool_t pool) {

@@ -19,12 +19,13 @@ struct sp_growth {
     unsigned start; // from 1
     unsigned pass;  // from 1
     size_t operation;
-    uint64_t stream; // the trace's number of the operation's stream
-    struct poolMemPoolGrowth told;
+    uint64_t stream;               // the trace's number of the operation's stream
+    struct poolMemPoolGrowth told; // with the trace's numbers as the ids of its streams
 };
 
 struct sp_growths {
     const struct sp_trace *trace; // that is played; null: outside of passes, for the player to set
+    const CUstream *streams;      // the device's, by the trace's stream index
     struct sp_growth playing;     // what is the same of all growths of the pass
     struct sp_growth *list;
     size_t count;

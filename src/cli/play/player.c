@@ -298,13 +298,15 @@ static void sum_up(const struct sp_player *player, struct sp_result *result) {
     result->live_peak_bytes = player->live_peak_bytes;
 }
 
-static void begin_growths(const struct sp_play *play_of, struct sp_result *result) {
+static void begin_growths(const struct sp_player *player, struct sp_result *result) {
+    const struct sp_play *play_of = &player->play;
     struct sp_growths *growths = play_of->stage->pool ? play_of->stage->growths : NULL;
     result->growths = growths;
     if (!growths)
         return;
     result->first_growth = growths->count;
     growths->trace = play_of->trace;
+    growths->streams = player->streams;
     growths->playing = (struct sp_growth){.trace = play_of->trace->name,
                                           .allocator = play_of->allocator->name,
                                           .start = play_of->start,
@@ -334,7 +336,7 @@ bool sp_player_run(struct sp_player *player, unsigned pass, struct sp_result *re
     };
     if (!create_streams(player) || !begin_pass(player, pass))
         return false;
-    begin_growths(play_of, result);
+    begin_growths(player, result);
     bool played =
         play_all(player) && sp_stage_check(play_of->stage, "a stream's work has not ended well",
                                            synchronize(player, sp_driver_order));

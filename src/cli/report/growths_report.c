@@ -100,9 +100,9 @@ static bool print_line(const struct sp_page *page, const struct sp_growth *growt
     if (with_start)
         snprintf(start, sizeof start, "start %u, ", growth->start);
     if (good)
-        sp_page_say(page, "%s, %s, %spass %u, operation %zu, stream %llu of the trace: %s",
-                    growth->trace, sp_allocator_title(growth->allocator), start, growth->pass,
-                    growth->operation + 1, (unsigned long long)growth->stream, text);
+        sp_page_say(page, "%s, %s, %spass %u, operation %zu: %s", growth->trace,
+                    sp_allocator_title(growth->allocator), start, growth->pass,
+                    growth->operation + 1, text);
     free(text);
     return good;
 }
