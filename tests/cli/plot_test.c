@@ -320,6 +320,28 @@ static size_t marks_of(const struct svg *svg, const char *cause) {
     return count;
 }
 
+static double x_of_number(const struct svg *svg, const char *number) {
+    const struct svg_element *text = svg_find_text(svg, panel_of(svg, "grown"), number);
+    assert_non_null(text);
+    return atof(svg_value(text, "x"));
+}
+
+// The last growth is at operation 7, the last one, of which the lines have half a step on either
+// side of its number.
+static void assert_numbers_are_those_of_the_text(const struct drawing *drawing) {
+    const struct svg *svg = drawing->svg;
+    const struct svg_element *panel = panel_of(svg, "grown");
+    struct svg_extent mark =
+        svg_extent_of(svg, svg_find(svg, panel, NULL, "data-cause", "beside blocks in use"));
+    struct svg_extent line =
+        svg_extent_of(svg, svg_find(svg, panel, NULL, "data-figure", "reserved"));
+    double first = x_of_number(svg, "1"), last = x_of_number(svg, "7"), half = (last - first) / 12;
+    assert_says(drawing->outcome.output, "grown, streampool, pass 1, operation 7: ");
+    assert_true(fabs((mark.left + mark.right) / 2 - last) < 0.2);
+    assert_true(fabs(line.left - (first - half)) < 0.2);
+    assert_true(fabs(line.right - (last + half)) < 0.2);
+}
+
 // The first two growths are of need. At the third one two times 3 MiB are free, each in an extent
 // that another block is in.
 static void growths_are_marked_by_their_cause(void **state) {
@@ -333,7 +355,7 @@ static void growths_are_marked_by_their_cause(void **state) {
                                    "1,5,free,0x3000000,3145728,0\n"
                                    "1,6,allocate,0x5000000,4194304,0\n");
     struct drawing drawing;
-    draw(&drawing, ARGUMENTS("replay", "--device", "sim", "--explain-growth", "--set",
+    draw(&drawing, ARGUMENTS("replay", "--device", "sim", "--wide", "--explain-growth", "--set",
                              "Defragmentation=0", trace));
     const cJSON *growths =
         cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(drawing.json, 0), "growths");
@@ -344,6 +366,7 @@ static void growths_are_marked_by_their_cause(void **state) {
     assert_int_equal(of_need + pinned, cJSON_GetArraySize(growths));
     assert_non_null(svg_find_text(drawing.svg, drawing.svg->list,
                                   "1 growth, 4.0 MiB: what is free is beside blocks in use"));
+    assert_numbers_are_those_of_the_text(&drawing);
     drawing_forget(&drawing);
     draw(&drawing, ARGUMENTS("replay", "--device", "sim", trace));
     assert_int_equal(marks_of(drawing.svg, "too little is free"), 0);

@@ -72,8 +72,10 @@ void sp_series_add_peak(struct sp_series *series, enum sp_figure figure, uint64_
 
 enum edge { EDGE_ZERO, EDGE_LEAST, EDGE_MOST };
 
+// Operations count from 1, and each lies half to the left and half to the right of its number.
 static double x_of(const struct sp_plot *plot, const struct sp_series *series, size_t column) {
-    return plot->box.left + plot->box.width * (double)column / (double)series->columns;
+    double all = (double)(series->operations * series->passes);
+    return sp_plot_x(plot, 0.5 + all * (double)column / (double)series->columns);
 }
 
 static double y_of(const struct sp_plot *plot, const struct sp_band *band, enum edge edge) {
@@ -137,6 +139,6 @@ void sp_series_panel(struct sp_plot *plot, const struct sp_series *series, doubl
         sp_axis_linear(SP_AXIS_COUNT, (double)all, TICKS,
                        series->passes > 1 ? "operation, pass after pass" : "operation");
     struct sp_axis up = sp_axis_linear(SP_AXIS_BYTES, (double)peak, sp_plot_ticks(height), NULL);
-    across.most = all > 0 ? (double)all : 1;
+    across.most = (double)all + 0.5;
     sp_plot_panel(plot, height, &across, &up);
 }

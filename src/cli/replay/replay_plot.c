@@ -140,7 +140,7 @@ static void draw_passes(struct sp_plot *picture, const struct sp_series *series)
     const struct sp_box *box = &picture->box;
     char text[SP_QUANTITY_TEXT];
     for (unsigned pass = 2; pass <= series->passes && series->passes <= PASSES_SHOWN; pass++) {
-        double x = sp_plot_x(picture, (double)(series->operations * (pass - 1)));
+        double x = sp_plot_x(picture, (double)(series->operations * (pass - 1)) + 0.5);
         sp_svg_line(&picture->svg, "pass", x, box->top, x, box->top + box->height);
         if (series->passes > PASSES_SHOWN / 5)
             continue;
@@ -198,7 +198,7 @@ static void draw_growths(struct sp_plot *picture, const struct sp_growths *growt
         char title[160], text[SP_QUANTITY_TEXT];
         if (growth->trace != drawn->trace)
             continue;
-        double x = (double)(drawn->series.operations * (growth->pass - 1) + growth->operation);
+        double x = (double)(drawn->series.operations * (growth->pass - 1) + growth->operation + 1);
         snprintf(title, sizeof title, "operation %zu, %s: %s", growth->operation + 1,
                  sp_bytes_text(told->mapped, text), causes[told->cause]);
         sp_svg_begin_group(&picture->svg, title, "cause", causes[told->cause], SP_SVG_END);
