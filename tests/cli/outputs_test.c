@@ -190,6 +190,34 @@ static void a_pipe_is_opened_once(void **state) {
     remove(pipe);
 }
 
+// The reader of the table has gone before the first line comes, so SIGPIPE ends the program.
+static void a_reader_that_goes_leaves_the_files(void **state) {
+    (void)state;
+    static const char *const commands[] = {"replay --device sim", "policies"};
+    static const char *const files[] = {"left.json", "left.svg"};
+    write_traces();
+    const char *pipe = file_path("closed");
+    for (size_t i = 0; i < 2; i++) {
+        struct outcome outcome;
+        char script[2048];
+        snprintf(script, sizeof script,
+                 "exec 3<>%s 4>%s 3<&-; exec %s %s --json %s --plot %s %s >&4", pipe, pipe,
+                 STREAMPOOL_PROGRAM, commands[i], file_path(files[0]), file_path(files[1]),
+                 file_path("good.csv"));
+        assert_int_equal(mkfifo(pipe, 0600), 0);
+        program_run_at("/bin/sh", &outcome, NO_SETTINGS, ARGUMENTS("-c", script));
+        assert_true(outcome.status != 0);
+        for (size_t k = 0; k < 2; k++) {
+            char *text = file_read(file_path(files[k]));
+            assert_true(text && strlen(text) > 10);
+            free(text);
+            remove(file_path(files[k]));
+        }
+        program_forget(&outcome);
+        remove(pipe);
+    }
+}
+
 #ifdef HAS_DROPIN
 // It would be renamed over.
 static void a_pipe_is_no_place_for_a_recording(void **state) {
@@ -266,6 +294,7 @@ int main(void) {
         cmocka_unit_test(work_that_fails_leaves_the_file_that_was_there),
         cmocka_unit_test(work_that_is_done_has_its_file),
         cmocka_unit_test(a_pipe_is_opened_once),
+        cmocka_unit_test(a_reader_that_goes_leaves_the_files),
 #ifdef HAS_DROPIN
         cmocka_unit_test(a_pipe_is_no_place_for_a_recording),
         cmocka_unit_test(two_outputs_have_two_places),

@@ -243,17 +243,17 @@ static bool print(const struct sp_replay *replay) {
     struct sp_page page = {.out = stdout, .wide = request->wide};
     if (replay->unavailable[0][0])
         return sp_complain("%s: %s", replay->traces.list->name, replay->unavailable[0]);
-    if (!sp_output_is_standard(request->json) && !sp_output_is_standard(request->plot)) {
-        sp_report_device(&page, &replay->device, SP_TIME_OF_VIRTUAL_CLOCK);
-        say_plan(&page, &request->plan);
-        if (!print_table(&page, replay))
-            return sp_complain("out of host memory");
-        if (!sp_output_flush())
-            return false;
-    }
-    return (!request->json ||
-            sp_json_write(request->json, replay->result_count, fill_object, replay->results)) &&
-           (!request->plot || draw(replay));
+    // The files come first, for whoever reads the table may close it early.
+    bool good = !request->json ||
+                sp_json_write(request->json, replay->result_count, fill_object, replay->results);
+    good = (!request->plot || draw(replay)) && good;
+    if (sp_output_is_standard(request->json) || sp_output_is_standard(request->plot))
+        return good;
+    sp_report_device(&page, &replay->device, SP_TIME_OF_VIRTUAL_CLOCK);
+    say_plan(&page, &request->plan);
+    if (!print_table(&page, replay))
+        return sp_complain("out of host memory");
+    return sp_output_flush() && good;
 }
 
 int sp_command_policies(int argc, char **argv) {

@@ -64,19 +64,23 @@ static bool print_table(const struct sp_replay *replay, const struct sp_summarie
     return good ? sp_output_flush() : sp_complain("out of host memory");
 }
 
-// A picture or JSON on standard output takes the place of the table.
+static bool write_json(const struct sp_replay *replay, const struct sp_summaries *summaries) {
+    const char *path = replay->request->json;
+    return sp_perturbation_is_asked(&replay->request->perturbation)
+               ? sp_report_write_starts(path, summaries)
+               : sp_report_write(path, replay->results, replay->result_count);
+}
+
+// The files come first, for whoever reads the table may close it early. A picture or JSON on
+// standard output takes its place.
 static bool print_all(const struct sp_replay *replay, const struct sp_summaries *summaries) {
     const struct sp_replay_request *request = replay->request;
-    if (sp_output_is_standard(request->json) || sp_output_is_standard(request->plot))
-        print_unavailable(replay, &(struct sp_page){stderr, .wide = true});
-    else if (!print_table(replay, summaries))
-        return false;
-    bool several = sp_perturbation_is_asked(&request->perturbation);
-    if (request->json &&
-        !(several ? sp_report_write_starts(request->json, summaries)
-                  : sp_report_write(request->json, replay->results, replay->result_count)))
-        return false;
-    return !request->plot || sp_replay_plot_write(request->plot, &replay->plot);
+    bool good = !request->json || write_json(replay, summaries);
+    good = (!request->plot || sp_replay_plot_write(request->plot, &replay->plot)) && good;
+    if (!sp_output_is_standard(request->json) && !sp_output_is_standard(request->plot))
+        return print_table(replay, summaries) && good;
+    print_unavailable(replay, &(struct sp_page){stderr, .wide = true});
+    return good;
 }
 
 bool sp_replay_results_print(const struct sp_replay *replay) {
