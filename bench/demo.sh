@@ -70,10 +70,14 @@ is_simulated() {
 
 build_release "$build" "$install"
 allocators=pool,driver,direct
+date=
 if is_simulated; then
     # It has no pools of CUDA: those that were recorded stand in their place.
     allocators=pool,direct
-    if [ -e "$recorded" ]; then options=(--beside "$recorded" "${options[@]}"); fi
+    if [ -e "$recorded" ]; then
+        options=(--beside "$recorded" "${options[@]}")
+        date=$(sed -n '0,/"date"/s/.*"date":[[:space:]]*"\([^"]*\)".*/\1/p' "$recorded")
+    fi
     if [ "$device" = auto ] && [ -z "${STREAMPOOL_DRIVER:-}" ]; then
         echo "There is no usable GPU: the simulated driver takes its place." >&2
         device=sim
@@ -83,8 +87,12 @@ if [ -n "$plot" ]; then options+=(--plot "$plot"); fi
 cd "$started_in"
 status=0
 "$program" replay --device "$device" --allocator "$allocators" "${options[@]}" "$traces"/*.csv.gz || status=$?
-# Status 4: calls failed, and everything was replayed.
-if [ -n "$plot" ] && [ "$plot" != - ] && { [ "$status" = 0 ] || [ "$status" = 4 ]; }; then
-    printf '\nThe picture is %s.\n' "$plot" >&2
+case $status in
+    0 | 4) ;; # 4: calls failed, and everything was replayed
+    *) exit "$status" ;;
+esac
+if [ -n "$plot" ] && [ "$plot" != - ]; then printf '\nThe picture is %s.\n' "$plot" >&2; fi
+if [ -n "$date" ]; then
+    printf '\nThe figures of README are of the second pass, from several starts;\nthis recording is of %s.\n' "$date" >&2
 fi
 exit "$status"

@@ -163,6 +163,22 @@ static void modelled_driver_calls_are_told_beside_the_recorded_total(void **stat
     program_forget(&outcome);
 }
 
+// It can only win by what it holds; its price is told by what another allocator of the table takes.
+static void of_direct_allocations_the_cost_is_told(void **state) {
+    (void)state;
+    const char *path = file_write("small.csv", small), *file = recorded_file(path);
+    struct outcome outcome;
+    run(&outcome, ARGUMENTS("replay", "--device", "sim", "--wide", "--allocator", "direct,pool",
+                            "--work-ns", "1000", "--passes", "2", "--beside", file, path));
+    assert_says(outcome.output, "\nPass 1: cuMemAlloc costs ");
+    assert_says(outcome.output, "\nPass 2: cuMemAlloc costs ");
+    assert_says(outcome.output, " of calls, where those of streampool take ");
+    assert_says(outcome.output, "; it holds 1.000 times what is live.\n");
+    assert_says(outcome.output, "\nPass 2, one trace: streampool holds ");
+    assert_silent(outcome.output, "cuMemAlloc holds");
+    program_forget(&outcome);
+}
+
 static void recorded_passes_are_chosen_with_those_of_the_table(void **state) {
     (void)state;
     const char *path = file_write("small.csv", small);
@@ -386,6 +402,7 @@ int main(void) {
         cmocka_unit_test(what_was_seen_is_said_of_each_pass),
         cmocka_unit_test(times_are_compared_with_those_of_the_same_device_alone),
         cmocka_unit_test(modelled_driver_calls_are_told_beside_the_recorded_total),
+        cmocka_unit_test(of_direct_allocations_the_cost_is_told),
         cmocka_unit_test(recorded_passes_are_chosen_with_those_of_the_table),
         cmocka_unit_test(several_traces_are_compared_by_their_geometric_means),
         cmocka_unit_test(other_allocators_are_shown_where_they_are_named),

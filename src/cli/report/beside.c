@@ -91,7 +91,6 @@ static size_t choose(const struct sp_page *page, const struct sp_recorded *recor
 struct comparison {
     const struct sp_summaries *here, *there;
     const struct sp_result *first; // any result of the side here
-    const struct sp_allocator *recorded;
     size_t traces;
     double ratio_here, ratio_there, time; // logarithms
     double ns_here, ns_there;
@@ -129,10 +128,10 @@ static void add(struct comparison *comparison, const struct sp_summary *here,
 }
 
 // Times of two devices are not compared, nor those of this machine with a GPU's.
-static void conclude_times(const struct sp_page *page, const struct comparison *comparison) {
+static void conclude_times(const struct sp_page *page, const struct comparison *comparison,
+                           const char *other) {
     char here[SP_QUANTITY_TEXT], there[SP_QUANTITY_TEXT];
     const char *title = sp_allocator_title(comparison->first->allocator);
-    const char *other = comparison->recorded->title;
     bool modelled = comparison->first->base == SP_TIME_OF_MODEL_AND_HOST;
     if (comparison->same_clock && isfinite(comparison->time)) // some take no time
         sp_page_say(page,
@@ -147,7 +146,8 @@ static void conclude_times(const struct sp_page *page, const struct comparison *
                     sp_time_text(comparison->ns_there, there));
 }
 
-static void conclude(const struct sp_page *page, const struct comparison *comparison) {
+static void conclude(const struct sp_page *page, const struct comparison *comparison,
+                     const struct sp_allocator *recorded) {
     double traces = (double)comparison->traces;
     char means[64] = "one trace";
     if (comparison->traces == 0)
@@ -158,9 +158,49 @@ static void conclude(const struct sp_page *page, const struct comparison *compar
                 "Pass %u, %s: %s holds %.3f times what is live; in the recording, %s held %.3f "
                 "times.\n",
                 comparison->first->pass, means, sp_allocator_title(comparison->first->allocator),
-                exp(comparison->ratio_here / traces), comparison->recorded->title,
+                exp(comparison->ratio_here / traces), recorded->title,
                 exp(comparison->ratio_there / traces));
-    conclude_times(page, comparison);
+    conclude_times(page, comparison, recorded->title);
+}
+
+// Compares what is alike to one result with what is alike to another.
+static struct comparison compare(const struct sp_summaries *here, const struct sp_result *first,
+                                 const struct sp_summaries *there, const struct sp_result *second) {
+    struct comparison comparison = {.here = here, .there = there, .first = first};
+    for (size_t a = 0; a < here->count; a++)
+        for (size_t b = 0; b < there->count; b++)
+            if (sp_summary_is_alike(&here->list[a], first) &&
+                sp_summary_is_alike(&there->list[b], second))
+                add(&comparison, &here->list[a], &there->list[b]);
+    return comparison;
+}
+
+// Returns the result of the pass that cuMemAlloc is measured by: it holds no more than is live, and
+// what is worth telling is what that costs. Null: the result is of another, or there is none
+// beside.
+static const struct sp_result *measure_of(const struct sp_summaries *here,
+                                          const struct sp_result *direct) {
+    for (size_t i = 0; i < here->count && direct->allocator == sp_allocator_direct.name; i++) {
+        const struct sp_result *result = sp_summary_first(&here->list[i]);
+        if (result->pass == direct->pass && result->allocator != direct->allocator)
+            return result;
+    }
+    return NULL;
+}
+
+static void conclude_cost(const struct sp_page *page, const struct comparison *comparison,
+                          const struct sp_result *measure) {
+    char cost[SP_QUANTITY_TEXT], other[SP_QUANTITY_TEXT];
+    bool modelled = measure->base == SP_TIME_OF_MODEL_AND_HOST;
+    if (comparison->traces > 0)
+        sp_page_say(page,
+                    "Pass %u: cuMemAlloc costs %s of %s, where those of %s take %s; it holds %.3f "
+                    "times what is live.\n",
+                    measure->pass, sp_time_text(comparison->ns_here, cost),
+                    modelled ? "driver calls, by the model" : "calls",
+                    sp_allocator_title(measure->allocator),
+                    sp_time_text(comparison->ns_there, other),
+                    exp(comparison->ratio_here / (double)comparison->traces));
 }
 
 // Compares each allocator and pass of this replay with each recorded allocator in the same pass.
@@ -168,17 +208,18 @@ static void conclude_all(const struct sp_page *page, const struct sp_allocator_l
                          const struct sp_summaries *here, const struct sp_summaries *there) {
     for (size_t i = 0; i < here->count; i++) {
         const struct sp_result *first = sp_summary_first(&here->list[i]);
-        for (size_t j = 0; j < allocators->count && sp_summary_is_first(here, i); j++) {
+        const struct sp_result *measure = measure_of(here, first);
+        if (!sp_summary_is_first(here, i))
+            continue;
+        if (measure) {
+            struct comparison comparison = compare(here, first, here, measure);
+            conclude_cost(page, &comparison, measure);
+        }
+        for (size_t j = 0; j < allocators->count && !measure; j++) {
             const struct sp_allocator *other = allocators->items[j];
             const struct sp_result recorded = {.allocator = other->name, .pass = first->pass};
-            struct comparison comparison = {
-                .here = here, .there = there, .first = first, .recorded = other};
-            for (size_t a = 0; a < here->count; a++)
-                for (size_t b = 0; b < there->count; b++)
-                    if (sp_summary_is_alike(&here->list[a], first) &&
-                        sp_summary_is_alike(&there->list[b], &recorded))
-                        add(&comparison, &here->list[a], &there->list[b]);
-            conclude(page, &comparison);
+            struct comparison comparison = compare(here, first, there, &recorded);
+            conclude(page, &comparison, other);
         }
     }
 }
