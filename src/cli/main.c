@@ -69,11 +69,9 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     }
 }
 
-static const struct argp_child children[] = {SP_HELP_CHILD, {0}};
-
 static const struct argp argp = {
     .options = options,
-    .children = children,
+    .children = sp_help_children,
     .parser = parse,
     .args_doc = "COMMAND [ARGUMENT...]",
     .doc = "Stream-ordered memory pools for CUDA programs.",
@@ -92,7 +90,7 @@ static error_t parse_help(int key, char *argument, struct argp_state *state) {
 // Both are shown by the parser that has the options, and never come back from it.
 static int run_help(int argc, char **argv) {
     static const struct argp help = {
-        .children = children,
+        .children = sp_help_children,
         .parser = parse_help,
         .args_doc = "[COMMAND]",
         .doc = "Shows what a command does, and its options; without one, what commands there are.",

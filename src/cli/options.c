@@ -66,11 +66,10 @@ int sp_command_options(int argc, char **argv) {
         {"markdown", OPTION_MARKDOWN, NULL, 0, "Print a table in Markdown, as the docs have it", 0},
         {0},
     };
-    static const struct argp_child children[] = {SP_HELP_CHILD, {0}};
     static const struct argp argp = {
         .options = options,
         .parser = parse,
-        .children = children,
+        .children = sp_help_children,
         .doc = "Shows the environment variables that the library reads, and what they are set to.",
     };
     bool markdown = false;

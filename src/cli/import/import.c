@@ -113,11 +113,10 @@ int sp_command_import(int argc, char **argv) {
         {"strict", STRICT, NULL, 0, "Refuse a file that would have to be repaired", 0},
         {0},
     };
-    static const struct argp_child children[] = {SP_HELP_CHILD, {0}};
     static const struct argp argp = {
         .options = rows,
         .parser = parse,
-        .children = children,
+        .children = sp_help_children,
         .args_doc = "FILE",
         .doc =
             "Makes a trace for 'replay' and 'policies' from a snapshot of PyTorch's memory (pickle "

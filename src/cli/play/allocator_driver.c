@@ -146,8 +146,7 @@ const struct sp_allocator sp_allocator_driver = {
     .error_name = sp_driver_status_name,
 };
 
-// ---------------------------------------------------------------------------------- its plain
-// calls
+// --------------------------------------------------------------------------------- its plain calls
 //
 // They have no order of streams, and there is no figure of what they reserve. So the device's free
 // memory is compared: when the pass begins, and at the operation with the most bytes alive. What is

@@ -38,9 +38,8 @@ static void note(const struct poolMemPoolGrowth *told, void *user) {
     struct sp_growth *growth = &growths->list[growths->count++];
     *growth = growths->playing;
     growth->operation = operation_played;
-    growth->stream = trace->streams[trace->operations[operation_played].stream].number;
     growth->told = *told;
-    translate(growths, told->stream, &growth->told.streamId);
+    growth->told.streamId = trace->streams[trace->operations[operation_played].stream].number;
     translate(growths, told->pendingStream, &growth->told.pendingStreamId);
     translate(growths, told->unfencedStream, &growth->told.unfencedStreamId);
 }

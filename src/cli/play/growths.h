@@ -19,7 +19,6 @@ struct sp_growth {
     unsigned start; // from 1
     unsigned pass;  // from 1
     size_t operation;
-    uint64_t stream;               // the trace's number of the operation's stream
     struct poolMemPoolGrowth told; // with the trace's numbers as the ids of its streams
 };
 

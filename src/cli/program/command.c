@@ -36,6 +36,7 @@ static const struct argp_option help_options[] = {
 };
 
 const struct argp sp_help_argp = {.options = help_options, .parser = parse_help};
+const struct argp_child sp_help_children[] = {SP_HELP_CHILD, {0}};
 
 uint64_t sp_number_of(const char *option, const char *text, uint64_t least, uint64_t most,
                       const struct argp_state *state) {

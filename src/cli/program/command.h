@@ -31,8 +31,10 @@ SP_COMMANDS(SP_DECLARE_COMMAND)
             0                                                                                      \
     }
 
-// This parser has the option -h, which is --help. It is a child of a command's own parser.
+// This parser has the option -h, which is --help. It is a child of a command's own parser, of many
+// the only one.
 extern const struct argp sp_help_argp;
+extern const struct argp_child sp_help_children[];
 #define SP_HELP_CHILD                                                                              \
     { &sp_help_argp, 0, NULL, 0 }
 

@@ -29,9 +29,8 @@ static const char *time_left(const struct sp_progress *progress, char text[48]) 
 // Returns how many bytes of the label are drawn: no half of a character.
 static int label_length(const char *label) {
     size_t length = strlen(label);
-    if (length <= LABEL_BYTES)
-        return (int)length;
-    length = LABEL_BYTES;
+    if (length > LABEL_BYTES)
+        length = LABEL_BYTES;
     while (length > 0 && ((unsigned char)label[length] & 0xc0) == 0x80)
         length--;
     return (int)length;

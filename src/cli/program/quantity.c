@@ -5,18 +5,13 @@
 #include <stdio.h>
 
 const char *sp_bytes_text(uint64_t bytes, char text[SP_QUANTITY_TEXT]) {
-    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    if (bytes < 1024) {
-        snprintf(text, SP_QUANTITY_TEXT, "%" PRIu64 " B", bytes);
-        return text;
-    }
-    double value = (double)bytes / 1024;
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    double value = (double)bytes;
     size_t unit = 0;
-    while (value >= 1023.95 && unit + 1 < sizeof units / sizeof units[0]) {
+    for (; value >= (unit == 0 ? 1024 : 1023.95) && unit + 1 < sizeof units / sizeof units[0];
+         unit++)
         value /= 1024;
-        unit++;
-    }
-    snprintf(text, SP_QUANTITY_TEXT, "%.1f %s", value, units[unit]);
+    snprintf(text, SP_QUANTITY_TEXT, "%.*f %s", unit > 0, value, units[unit]);
     return text;
 }
 

@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Traces that have a pool in common, each in its turn: with --one-pool all, else one.
-
 static void skip(struct sp_replay *replay, const struct sp_traces *traces) {
     size_t passes = replay->request->passes.count;
     sp_progress_skip(&replay->progress, traces->count * passes,

@@ -8,28 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    OPTION_THREADS = 256,
-    OPTION_STATISTICS,
-    OPTION_EXPLAIN_GROWTH,
-    OPTION_BESIDE,
-    OPTION_BESIDE_ALLOCATOR,
-    OPTION_PLOT,
-    OPTION_WIDE
-};
+enum { THREADS = 256, STATISTICS, EXPLAIN_GROWTH, BESIDE, BESIDE_ALLOCATOR, PLOT, WIDE };
 
 // ------------------------------------------------------------------------- the traces and outputs
 
 static error_t parse_outputs(int key, char *argument, struct argp_state *state) {
     struct sp_replay_request *request = state->input;
     switch (key) {
-    case OPTION_WIDE:
+    case WIDE:
         request->wide = true;
         return 0;
     case 'j':
         request->json = argument;
         return 0;
-    case OPTION_PLOT:
+    case PLOT:
         request->plot = argument;
         return 0;
     case ARGP_KEY_ARGS:
@@ -48,11 +40,11 @@ static error_t parse_outputs(int key, char *argument, struct argp_state *state) 
 }
 
 static const struct argp_option output_options[] = {
-    {"wide", OPTION_WIDE, NULL, 0,
+    {"wide", WIDE, NULL, 0,
      "Print all columns, and lines as long as they are (default: 80 characters at most)", 0},
     {"json", 'j', "FILE", 0,
      "Write the results as JSON too; with '-', to standard output and no table", 0},
-    {"plot", OPTION_PLOT, "FILE", 0,
+    {"plot", PLOT, "FILE", 0,
      "Draw the memory in use over the trace, as SVG; with '-', to standard output and no table", 0},
     {0},
 };
@@ -111,19 +103,19 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     case 't':
         request->threshold = parse_threshold(argument, state);
         return 0;
-    case OPTION_THREADS:
+    case THREADS:
         request->parts = SP_PART_FOR_EACH_THREAD;
         return 0;
-    case OPTION_STATISTICS:
+    case STATISTICS:
         request->statistics = true;
         return 0;
-    case OPTION_EXPLAIN_GROWTH:
+    case EXPLAIN_GROWTH:
         request->explain_growth = true;
         return 0;
-    case OPTION_BESIDE:
+    case BESIDE:
         request->beside = argument;
         return 0;
-    case OPTION_BESIDE_ALLOCATOR:
+    case BESIDE_ALLOCATOR:
         parse_allocators(&request->beside_allocators, argument, state);
         return 0;
     case ARGP_KEY_INIT:
@@ -148,17 +140,17 @@ static const struct argp_option options[] = {
      "Allocators to replay through, separated by commas (default: pool)", 0},
     {"threshold", 't', "BYTES|max", 0,
      "Release threshold of the pools: how much a synchronise leaves reserved (default: max)", 0},
-    {"threads", OPTION_THREADS, NULL, 0, "Play each thread of a trace in a thread of its own", 0},
-    {"statistics", OPTION_STATISTICS, NULL, 0, "Print all that the pool counts below the table", 0},
-    {"explain-growth", OPTION_EXPLAIN_GROWTH, NULL, 0,
+    {"threads", THREADS, NULL, 0, "Play each thread of a trace in a thread of its own", 0},
+    {"statistics", STATISTICS, NULL, 0, "Print all that the pool counts below the table", 0},
+    {"explain-growth", EXPLAIN_GROWTH, NULL, 0,
      "Print, below the table, why the pool's peak grew: how often and by how much for each cause, "
      "and a line for each growth (pool and promised); --plot has a mark for each",
      0},
-    {"beside", OPTION_BESIDE, "FILE", 0,
+    {"beside", BESIDE, "FILE", 0,
      "Print, below the table, results that --json wrote into FILE earlier, on this or another "
      "machine, and compare",
      0},
-    {"beside-allocator", OPTION_BESIDE_ALLOCATOR, "LIST", 0,
+    {"beside-allocator", BESIDE_ALLOCATOR, "LIST", 0,
      "Allocators of that file to print (default: driver, CUDA's own pool)", 0},
     {.doc = "Allocators, and what tables call them:"},
 #define ALLOCATOR_HELP(allocator, summary) {#allocator, 0, NULL, OPTION_DOC, summary, 0},

@@ -2,10 +2,10 @@
 
 #include "cli/program/complain.h"
 #include "cli/program/quantity.h"
+#include "cli/report/report.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <streampool/lists.h>
 #include <string.h>
 
 // ---------------------------------------------------------------------------------- what is drawn
@@ -164,17 +164,11 @@ static void draw_panel(struct sp_plot *picture, const struct holder holders[], s
 
 // ---------------------------------------------------------------------------------------- growths
 
-static const char *const causes[] = {
-#define CAUSE(name, text) [name] = text,
-    STREAMPOOL_GROWTH_CAUSES(CAUSE)
-#undef CAUSE
-};
-
 // Writes how often and by how much the pools grew, for each cause.
 static void write_causes(struct sp_plot *picture, const struct sp_growths *growths,
                          const char *trace) {
     char text[SP_QUANTITY_TEXT];
-    for (size_t cause = 0; cause < sizeof causes / sizeof causes[0]; cause++) {
+    for (size_t cause = 0; sp_growth_words(cause); cause++) {
         size_t count = 0;
         uint64_t bytes = 0;
         for (size_t i = 0; i < growths->count; i++) {
@@ -186,7 +180,8 @@ static void write_causes(struct sp_plot *picture, const struct sp_growths *growt
         if (count > 0)
             sp_plot_legend(picture, "mark", cause, "%zu growth%s, %s: %s%s", count,
                            count == 1 ? "" : "s", sp_bytes_text(bytes, text),
-                           cause == poolGrowthCauseNeed ? "" : "what is free is ", causes[cause]);
+                           cause == poolGrowthCauseNeed ? "" : "what is free is ",
+                           sp_growth_words(cause));
     }
 }
 
@@ -200,8 +195,8 @@ static void draw_growths(struct sp_plot *picture, const struct sp_growths *growt
             continue;
         double x = (double)(drawn->series.operations * (growth->pass - 1) + growth->operation + 1);
         snprintf(title, sizeof title, "operation %zu, %s: %s", growth->operation + 1,
-                 sp_bytes_text(told->mapped, text), causes[told->cause]);
-        sp_svg_begin_group(&picture->svg, title, "cause", causes[told->cause], SP_SVG_END);
+                 sp_bytes_text(told->mapped, text), sp_growth_words(told->cause));
+        sp_svg_begin_group(&picture->svg, title, "cause", sp_growth_words(told->cause), SP_SVG_END);
         sp_plot_mark(picture, told->cause, sp_plot_x(picture, x),
                      sp_plot_y(picture, (double)(told->reservedBefore + told->mapped)));
         sp_svg_end_group(&picture->svg);

@@ -64,18 +64,12 @@ static bool print_table(const struct sp_replay *replay, const struct sp_summarie
     return good ? sp_output_flush() : sp_complain("out of host memory");
 }
 
-static bool write_json(const struct sp_replay *replay, const struct sp_summaries *summaries) {
-    const char *path = replay->request->json;
-    return sp_perturbation_is_asked(&replay->request->perturbation)
-               ? sp_report_write_starts(path, summaries)
-               : sp_report_write(path, replay->results, replay->result_count);
-}
-
 // The files come first, for whoever reads the table may close it early. A picture or JSON on
 // standard output takes its place.
 static bool print_all(const struct sp_replay *replay, const struct sp_summaries *summaries) {
     const struct sp_replay_request *request = replay->request;
-    bool good = !request->json || write_json(replay, summaries);
+    bool several_starts = sp_perturbation_is_asked(&request->perturbation);
+    bool good = !request->json || sp_report_write(request->json, summaries, several_starts);
     good = (!request->plot || sp_replay_plot_write(request->plot, &replay->plot)) && good;
     if (!sp_output_is_standard(request->json) && !sp_output_is_standard(request->plot))
         return print_table(replay, summaries) && good;

@@ -175,32 +175,28 @@ static struct comparison compare(const struct sp_summaries *here, const struct s
     return comparison;
 }
 
-// Returns the result of the pass that cuMemAlloc is measured by: it holds no more than is live, and
-// what is worth telling is what that costs. Null: the result is of another, or there is none
-// beside.
-static const struct sp_result *measure_of(const struct sp_summaries *here,
-                                          const struct sp_result *direct) {
-    for (size_t i = 0; i < here->count && direct->allocator == sp_allocator_direct.name; i++) {
-        const struct sp_result *result = sp_summary_first(&here->list[i]);
-        if (result->pass == direct->pass && result->allocator != direct->allocator)
-            return result;
-    }
-    return NULL;
-}
-
-static void conclude_cost(const struct sp_page *page, const struct comparison *comparison,
-                          const struct sp_result *measure) {
-    char cost[SP_QUANTITY_TEXT], other[SP_QUANTITY_TEXT];
-    bool modelled = measure->base == SP_TIME_OF_MODEL_AND_HOST;
-    if (comparison->traces > 0)
+// cuMemAlloc holds no more than is live, so what is worth telling is what that costs beside another
+// allocator of the pass. False: the result is of another one, or there is none beside it.
+static bool conclude_cost(const struct sp_page *page, const struct sp_summaries *here,
+                          const struct sp_result *direct) {
+    const struct sp_result *other = direct;
+    char cost[SP_QUANTITY_TEXT], beside[SP_QUANTITY_TEXT];
+    for (size_t i = 0; i < here->count && other->allocator == direct->allocator; i++)
+        if (sp_summary_first(&here->list[i])->pass == direct->pass)
+            other = sp_summary_first(&here->list[i]);
+    if (direct->allocator != sp_allocator_direct.name || other->allocator == direct->allocator)
+        return false;
+    struct comparison comparison = compare(here, direct, here, other);
+    if (comparison.traces > 0)
         sp_page_say(page,
                     "Pass %u: cuMemAlloc costs %s of %s, where those of %s take %s; it holds %.3f "
                     "times what is live.\n",
-                    measure->pass, sp_time_text(comparison->ns_here, cost),
-                    modelled ? "driver calls, by the model" : "calls",
-                    sp_allocator_title(measure->allocator),
-                    sp_time_text(comparison->ns_there, other),
-                    exp(comparison->ratio_here / (double)comparison->traces));
+                    direct->pass, sp_time_text(comparison.ns_here, cost),
+                    direct->base == SP_TIME_OF_MODEL_AND_HOST ? "driver calls, by the model"
+                                                              : "calls",
+                    sp_allocator_title(other->allocator), sp_time_text(comparison.ns_there, beside),
+                    exp(comparison.ratio_here / (double)comparison.traces));
+    return true;
 }
 
 // Compares each allocator and pass of this replay with each recorded allocator in the same pass.
@@ -208,14 +204,9 @@ static void conclude_all(const struct sp_page *page, const struct sp_allocator_l
                          const struct sp_summaries *here, const struct sp_summaries *there) {
     for (size_t i = 0; i < here->count; i++) {
         const struct sp_result *first = sp_summary_first(&here->list[i]);
-        const struct sp_result *measure = measure_of(here, first);
-        if (!sp_summary_is_first(here, i))
+        if (!sp_summary_is_first(here, i) || conclude_cost(page, here, first))
             continue;
-        if (measure) {
-            struct comparison comparison = compare(here, first, here, measure);
-            conclude_cost(page, &comparison, measure);
-        }
-        for (size_t j = 0; j < allocators->count && !measure; j++) {
+        for (size_t j = 0; j < allocators->count; j++) {
             const struct sp_allocator *other = allocators->items[j];
             const struct sp_result recorded = {.allocator = other->name, .pass = first->pass};
             struct comparison comparison = compare(here, first, there, &recorded);

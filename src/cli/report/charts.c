@@ -107,11 +107,9 @@ static const struct argp_option options[] = {
     {0},
 };
 
-static const struct argp_child children[] = {SP_HELP_CHILD, {0}};
-
 static const struct argp argp = {
     .options = options,
-    .children = children,
+    .children = sp_help_children,
     .parser = parse,
     .args_doc = "RESULTS.json...",
     .doc =
@@ -269,18 +267,14 @@ static const char *look_of(const struct chart *chart, size_t subject) {
     return has_bars(chart) ? "bar" : subject < SP_COLOURS ? "line" : "dashed";
 }
 
-static const char *title_of(const char *subject) {
-    const struct sp_allocator *known = sp_allocator_find(subject, strlen(subject));
-    return known ? known->title : subject;
-}
-
 static void write_legend(struct sp_plot *plot, const struct chart *chart,
                          const struct points *points) {
     size_t next = 0;
     for (size_t i = 0; i < points->count; i++) {
         if (points->list[i].subject_index != next)
             continue;
-        sp_plot_legend(plot, look_of(chart, next), next, "%s", title_of(points->list[i].subject));
+        sp_plot_legend(plot, look_of(chart, next), next, "%s",
+                       sp_allocator_title(points->list[i].subject));
         next++;
     }
 }
@@ -313,8 +307,8 @@ static void draw_point(struct sp_plot *plot, const struct chart *chart, const st
     double width = 0.8 * plot->box.width / (double)(points->settings * points->subjects);
     const struct sp_box bar = {x - width / 2, y, width - 1, sp_plot_y(plot, 0) - y};
     const struct sp_class class = sp_class(has_bars(chart) ? "bar" : "line", point->subject_index);
-    snprintf(title, sizeof title, "%s, %s: %.4g", title_of(point->subject), point->setting,
-             point->median);
+    snprintf(title, sizeof title, "%s, %s: %.4g", sp_allocator_title(point->subject),
+             point->setting, point->median);
     sp_svg_begin_group(&plot->svg, title, "subject", point->subject, "setting", point->setting,
                        SP_SVG_END);
     if (has_bars(chart))

@@ -14,6 +14,10 @@ static const struct {
 
 enum { CAUSE_COUNT = sizeof causes / sizeof causes[0] };
 
+const char *sp_growth_words(size_t cause) {
+    return cause < CAUSE_COUNT ? causes[cause].words : NULL;
+}
+
 // ---------------------------------------------------------------------------------------- by cause
 
 struct sum {
@@ -166,7 +170,7 @@ static bool add_growth(cJSON *list, const struct sp_growth *growth) {
     const struct poolMemPoolGrowth *t = &growth->told;
     cJSON *object = sp_json_add_object(list);
     return object && sp_json_add_count(object, "operation", growth->operation + 1) &&
-           sp_json_add_count(object, "stream", growth->stream) &&
+           sp_json_add_count(object, "stream", t->streamId) &&
            sp_json_add_text(object, "cause", causes[t->cause].name) &&
            sp_json_add_text(object, "kind", kinds[t->kind]) &&
            sp_json_add_text(object, "remap", remaps[t->remap])

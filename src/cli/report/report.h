@@ -27,6 +27,9 @@ void sp_report_print_errors(const struct sp_page *page, const struct sp_summarie
 // without host memory.
 bool sp_report_print_statistics(const struct sp_page *page, const struct sp_summaries *summaries);
 
+// Returns the words for a cause, which follow "what is free is"; null behind the last one.
+const char *sp_growth_words(size_t cause);
+
 // Prints a table for each trace, allocator and pass that had growths: how many there were by each
 // cause, and what they mapped, on average of the starts. Then a line for each growth. False without
 // host memory.
@@ -37,9 +40,8 @@ bool sp_growths_report_print(const struct sp_page *page, const struct sp_growths
 // host memory.
 bool sp_growths_report_add(cJSON *object, const struct sp_result *result);
 
-// Write the results of replays with one start, or the summaries of replays with several, which have
-// the results in them, as sp_json_write() does. docs/replay.md has the keys.
-bool sp_report_write(const char *path, const struct sp_result *results, size_t count);
-bool sp_report_write_starts(const char *path, const struct sp_summaries *summaries);
+// Writes the results of replays with one start, or the summaries of replays with several, which
+// have the results in them, as sp_json_write() does. docs/replay.md has the keys.
+bool sp_report_write(const char *path, const struct sp_summaries *summaries, bool several_starts);
 
 #endif

@@ -21,12 +21,9 @@ static bool add_figures(cJSON *object, const struct sp_result *result) {
 }
 
 static bool fill_result(cJSON *object, const void *items, size_t index) {
-    const struct sp_result *result = (const struct sp_result *)items + index;
+    const struct sp_summaries *summaries = items;
+    const struct sp_result *result = sp_summary_first(&summaries->list[index]);
     return add_rows(object, result, SP_OF_REPLAY) && add_figures(object, result);
-}
-
-bool sp_report_write(const char *path, const struct sp_result *results, size_t count) {
-    return sp_json_write(path, count, fill_result, results);
 }
 
 // ---------------------------------------------------------------------------------- several starts
@@ -64,6 +61,7 @@ static bool fill_summary(cJSON *object, const void *items, size_t index) {
     return good;
 }
 
-bool sp_report_write_starts(const char *path, const struct sp_summaries *summaries) {
-    return sp_json_write(path, summaries->count, fill_summary, summaries);
+bool sp_report_write(const char *path, const struct sp_summaries *summaries, bool several_starts) {
+    return sp_json_write(path, summaries->count, several_starts ? fill_summary : fill_result,
+                         summaries);
 }

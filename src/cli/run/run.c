@@ -108,11 +108,9 @@ static const struct argp_option options[] = {
     {0},
 };
 
-static const struct argp_child children[] = {SP_HELP_CHILD, {0}};
-
 static const struct argp argp = {
     .options = options,
-    .children = children,
+    .children = sp_help_children,
     .parser = parse,
     .args_doc = "[--] PROGRAM [ARGUMENT...]",
     .doc =
