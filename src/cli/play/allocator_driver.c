@@ -59,7 +59,7 @@ static bool is_there(struct sp_stage *stage) {
 static bool driver_set(struct sp_stage *stage, CUmemPool_attribute attribute, uint64_t value) {
     return sp_stage_check(
         stage, "cuMemPoolSetAttribute",
-        sp_stage_driver(stage)->cuMemPoolSetAttribute(stage->driver_pool, attribute, &value));
+        (int)sp_stage_driver(stage)->cuMemPoolSetAttribute(stage->driver_pool, attribute, &value));
 }
 
 static CUresult driver_get(struct sp_stage *stage, CUmemPool_attribute attribute, uint64_t *value) {
@@ -75,7 +75,7 @@ static bool driver_open(struct sp_stage *stage) {
         .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = stage->device->ordinal},
     };
     if (!sp_stage_check(stage, "cuMemPoolCreate",
-                        driver->cuMemPoolCreate(&stage->driver_pool, &props)))
+                        (int)driver->cuMemPoolCreate(&stage->driver_pool, &props)))
         return false;
     if (driver_set(stage, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, stage->threshold))
         return true;
@@ -97,7 +97,7 @@ static bool driver_begin_pass(struct sp_stage *stage) {
 
 static bool driver_reserved_peak(struct sp_stage *stage, uint64_t *bytes) {
     return sp_stage_check(stage, "cuMemPoolGetAttribute",
-                          driver_get(stage, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, bytes));
+                          (int)driver_get(stage, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, bytes));
 }
 
 static void driver_look(struct sp_stage *stage, struct sp_figures *figures) {
