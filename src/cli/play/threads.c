@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// --------------------------------------------------------------------------------------- the
-// shares
+// -------------------------------------------------------------------------------------- the shares
 
 // A counting sort: how many operations each thread has says where its own begin. Filling moves each
 // begin to where the next thread's is, so all of them move back by one thread in the end.
@@ -34,8 +33,7 @@ void sp_shares_release(struct sp_shares *shares) {
     *shares = (struct sp_shares){.operations = NULL};
 }
 
-// ----------------------------------------------------------------------------------------- the
-// lead
+// ---------------------------------------------------------------------------------------- the lead
 
 static const size_t nothing = SIZE_MAX;
 

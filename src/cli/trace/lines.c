@@ -58,8 +58,7 @@ void sp_lines_close(struct sp_lines *lines) {
     free(lines);
 }
 
-// ------------------------------------------------------------------------------------- the
-// unpacking
+// ----------------------------------------------------------------------------------- the unpacking
 
 static void end(struct sp_lines *lines, const char *trouble) {
     lines->place = AT_END;
@@ -134,8 +133,7 @@ static void fill(struct sp_lines *lines) {
     lines->end = BUFFER - stream->avail_out;
 }
 
-// ----------------------------------------------------------------------------------------- the
-// lines
+// --------------------------------------------------------------------------------------- the lines
 
 enum sp_line_result sp_lines_next(struct sp_lines *lines, const char **text, size_t *length,
                                   const char **reason) {
