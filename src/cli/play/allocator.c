@@ -78,13 +78,13 @@ int sp_no_trim(struct sp_stage *stage, uint64_t keep) {
 // others allocated.
 
 static bool driver_set(struct sp_stage *stage, CUmemPool_attribute attribute, uint64_t value) {
-    return sp_stage_check(
-        stage, "cuMemPoolSetAttribute",
-        sp_stage_driver(stage)->cuMemPoolSetAttribute(stage->driver_pool, attribute, &value));
+    CUresult result =
+        sp_stage_driver(stage)->cuMemPoolSetAttribute(stage->driver_pool, attribute, &value);
+    return sp_stage_check(stage, "cuMemPoolSetAttribute", (int)result);
 }
 
-static CUresult driver_get(struct sp_stage *stage, CUmemPool_attribute attribute, uint64_t *value) {
-    return sp_stage_driver(stage)->cuMemPoolGetAttribute(stage->driver_pool, attribute, value);
+static int driver_get(struct sp_stage *stage, CUmemPool_attribute attribute, uint64_t *value) {
+    return (int)sp_stage_driver(stage)->cuMemPoolGetAttribute(stage->driver_pool, attribute, value);
 }
 
 static bool driver_open(struct sp_stage *stage) {
@@ -100,8 +100,8 @@ static bool driver_open(struct sp_stage *stage) {
         .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
         .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = stage->device->ordinal},
     };
-    if (!sp_stage_check(stage, "cuMemPoolCreate",
-                        driver->cuMemPoolCreate(&stage->driver_pool, &props)))
+    CUresult result = driver->cuMemPoolCreate(&stage->driver_pool, &props);
+    if (!sp_stage_check(stage, "cuMemPoolCreate", (int)result))
         return false;
     if (driver_set(stage, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, stage->threshold))
         return true;
@@ -128,8 +128,8 @@ static bool driver_reserved_peak(struct sp_stage *stage, uint64_t *bytes) {
 
 static void driver_look(struct sp_stage *stage, struct sp_figures *figures) {
     uint64_t now, high;
-    if (driver_get(stage, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &now) == CUDA_SUCCESS &&
-        driver_get(stage, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, &high) == CUDA_SUCCESS)
+    if (driver_get(stage, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &now) == 0 &&
+        driver_get(stage, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, &high) == 0)
         sp_figures_note(figures, SP_FIGURE_RESERVED, now, high);
 }
 
@@ -172,8 +172,7 @@ const struct sp_allocator sp_allocator_driver = {
     .error_name = sp_driver_status_name,
 };
 
-// ---------------------------------------------------------------------------------- its plain
-// calls
+// --------------------------------------------------------------------------------- its plain calls
 //
 // They have no order of streams, and there is no figure of what they reserve. So the device's free
 // memory is compared: when the pass begins, and at the operation with the most bytes alive. What is
