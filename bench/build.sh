@@ -20,18 +20,19 @@ tell_build() {
 }
 
 # A script that is started while another one builds in FOLDER waits for it.
-build_release() {  # FOLDER INSTALL
+build_release() {  # FOLDER INSTALL [OPTION...]
+    local folder=$1
     provide "$build_needs" "$2" || return 1
-    mkdir -p "$1"
+    mkdir -p "$folder"
+    shift 2
     (
         set -o pipefail
         flock 9
-        echo "Building streampool in $1" >&2
-        make_release "$1" 2>&1 | tee "$1/build.log" | tell_build >&2 || { cat "$1/build.log"; exit 1; }
-    ) 9> "$1/lock"
+        echo "Building streampool in $folder" >&2
+        make_release "$folder" "$@" 2>&1 | tee "$folder/build.log" | tell_build >&2 || { cat "$folder/build.log"; exit 1; }
+    ) 9> "$folder/lock"
 }
 
-make_release() {  # FOLDER
-    configure_anew "$1" --preset release -DSTREAMPOOL_CLI=ON -DSTREAMPOOL_BENCH=ON -DSTREAMPOOL_TESTS=OFF &&
-        cmake --build "$1" --parallel "$(nproc)"
+make_release() {  # FOLDER OPTION...
+    configure_anew "$1" --preset release -DSTREAMPOOL_CLI=ON "${@:2}" && cmake --build "$1" --parallel "$(nproc)"
 }

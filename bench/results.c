@@ -71,10 +71,9 @@ static bool fill(cJSON *object, const void *items, size_t index) {
 }
 
 bool results_write(const struct results *results, const char *path) {
-    struct sp_json_list list = {results->count, fill, results};
     if (results->lost)
         return sp_complain("out of host memory for %s", path);
-    return sp_json_write(path, &list);
+    return sp_json_write(path, results->count, fill, results);
 }
 
 void results_release(struct results *results) {

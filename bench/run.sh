@@ -50,7 +50,7 @@ replay() {  # NAME OPTION... TRACE...
     measure "$name" "$programs/streampool" replay --wide --allocator pool,promised,driver "$@"
 }
 
-build_release build/bench "$install"
+build_release build/bench "$install" -DSTREAMPOOL_BENCH=ON
 mkdir -p "$results"
 if compgen -G 'build/bench/lib/libstreampool_heap.*' > /dev/null; then
     cases+=" heap"

@@ -77,7 +77,7 @@ cd "$root"
 . bench/build.sh
 provide "$table_needs" "$install"
 if [ -z "$program" ]; then
-    build_release build/bench "$install"
+    build_release build/bench "$install" -DSTREAMPOOL_BENCH=ON
     program=build/bench/bin/streampool
 fi
 if [ "$device" = sim ]; then default_jobs=$(nproc); else default_jobs=1; fi

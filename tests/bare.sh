@@ -4,8 +4,9 @@
 #   bash tests/bare.sh [FOLDER]
 #
 # FOLDER (build/bare) becomes the root of a Debian that debootstrap makes anew, with nothing but what every Debian has: no
-# compiler, no toolkit. There it runs `bash bench/demo.sh` and `bash tests/run.sh`, and ends as they end. What they made stays
-# in FOLDER/root/streampool. Needs root, git, debootstrap, unshare, and the network for Debian's packages; takes about 9 GB.
+# compiler, no toolkit. There it runs `bash bench/demo.sh`, the first commands of README.md, by which `streampool` is built, and
+# `bash tests/run.sh`, and ends as they end. What they made stays in FOLDER/root/streampool. Needs root,
+# git, debootstrap, unshare, and the network for Debian's packages; takes about 9 GB.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/help.sh"
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -46,6 +47,16 @@ in_bare() {  # FOLDER COMMAND...
         ' in_bare "$@"
 }
 
+# As they stand there: the packages that they install are those of the demo.
+first_commands() {
+    awk '/^```sh$/ { inside = 1; next } /^```$/ && inside { exit } inside' README.md
+}
+
+announce() {  # WHAT
+    echo
+    echo "== $1, on the bare Debian"
+}
+
 if [ $# -gt 1 ]; then usage; fi
 case ${1:-} in
     -*) usage ;;
@@ -57,8 +68,11 @@ if [ "$(id -u)" != 0 ]; then
 fi
 provide "$needs" yes
 make_bare "$folder"
-for script in bench/demo.sh tests/run.sh; do
-    echo
-    echo "== bash $script, on the bare Debian"
-    in_bare "$folder" bash "$script"
-done
+announce "bash bench/demo.sh"
+in_bare "$folder" bash bench/demo.sh
+announce "the first commands of README.md"
+in_bare "$folder" bash -euc "$(first_commands)
+    streampool info || [ \$? = 3 ]
+    streampool run -- true"
+announce "bash tests/run.sh"
+in_bare "$folder" bash tests/run.sh

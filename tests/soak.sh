@@ -37,31 +37,31 @@ build() {  # PRESET TARGET...
 }
 
 run_bounded() {
-    build release program_bounded_test streampool_bench streampool_simcuda || return 1
-    STREAMPOOL_DRIVER=$PWD/build/release/lib/libstreampool_simcuda.so \
-        build/release/tests/cli/program_bounded_test --whole
+    build ci-gcc program_bounded_test streampool_bench streampool_simcuda || return 1
+    STREAMPOOL_DRIVER=$PWD/build/ci-gcc/lib/libstreampool_simcuda.so \
+        build/ci-gcc/tests/cli/program_bounded_test --whole
 }
 
 run_passes() {
-    local results=$PWD/build/release/soak
-    build release streampool_cli streampool_simcuda || return 1
-    bash bench/soak.sh --no-install --program build/release/bin/streampool --modes kept "$results" || return 1
+    local results=$PWD/build/ci-gcc/soak
+    build ci-gcc streampool_cli streampool_simcuda || return 1
+    bash bench/soak.sh --no-install --program build/ci-gcc/bin/streampool --modes kept "$results" || return 1
     echo
     bash tests/creep.sh "$results"/kept.*.json
 }
 
 run_kernel_heap() {
-    build release kernel_heap_random_test || return 1
-    build/release/tests/heap/kernel_heap_random_test --seed 1000 --seeds 5000
+    build ci-gcc kernel_heap_random_test || return 1
+    build/ci-gcc/tests/heap/kernel_heap_random_test --seed 1000 --seeds 5000
 }
 
 run_room() {
     local environment
-    build release streampool-room streampool_simcuda || return 1
+    build ci-gcc streampool-room streampool_simcuda || return 1
     for environment in ROOM=default STREAMPOOL_DRIVER_API=12000 STREAMPOOL_DRIVER_API=11040 STREAMPOOL_DRIVER_API=10020 \
         STREAMPOOL_SIMCUDA=vmm=missing; do
         echo "$environment"
-        env "$environment" build/release/bin/streampool-room --driver sim --seeds 1000000 --operations 25000000 \
+        env "$environment" build/ci-gcc/bin/streampool-room --driver sim --seeds 1000000 --operations 25000000 \
             --orders 1000 || return 1
     done
 }

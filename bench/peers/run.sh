@@ -105,7 +105,7 @@ if [ -z "$cuda" ]; then
     exit 1
 fi
 if [ -z "$programs" ]; then
-    build_release build/bench "$install"
+    build_release build/bench "$install" -DSTREAMPOOL_BENCH=ON
     programs=build/bench/bin
 fi
 mkdir -p "$results"

@@ -24,9 +24,9 @@ static void run(CUstream stream) {
         streampool::check(poolStreamSynchronize(stream), "poolStreamSynchronize");
         check(cuMemcpyDtoH(copy.data(), address(letters.data()), copy.size()), "cuMemcpyDtoH");
         std::cout << copy.front() << copy.back() << ", "
-                  << pool.attribute<poolMemPoolAttrUsedMemCurrent>() << " bytes are used\n";
+                  << pool.get_attribute<poolMemPoolAttrUsedMemCurrent>() << " bytes are used\n";
     } // freed in the stream's order, with no wait
-    std::cout << pool.attribute<poolMemPoolAttrUsedMemCurrent>() << " bytes are used\n";
+    std::cout << pool.get_attribute<poolMemPoolAttrUsedMemCurrent>() << " bytes are used\n";
     try {
         const streampool::buffer<double> too_large(std::size_t{1} << 46, stream, pool);
     } catch (const streampool::out_of_memory &reason) { // is a std::bad_alloc, too

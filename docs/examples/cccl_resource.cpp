@@ -28,7 +28,7 @@ static void deallocate(memory_ref memory, void *block, cuda::stream_ref stream) 
 #endif
 
 static void print_used(const streampool::pool &pool, const char *when) {
-    std::cout << when << ": " << pool.attribute<poolMemPoolAttrUsedMemCurrent>()
+    std::cout << when << ": " << pool.get_attribute<poolMemPoolAttrUsedMemCurrent>()
               << " bytes are used\n";
 }
 

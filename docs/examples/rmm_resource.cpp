@@ -4,7 +4,7 @@
 #include <streampool/rmm.hpp>
 
 static void print_used(const streampool::pool &pool, const char *when) {
-    std::cout << when << ": " << pool.attribute<poolMemPoolAttrUsedMemCurrent>()
+    std::cout << when << ": " << pool.get_attribute<poolMemPoolAttrUsedMemCurrent>()
               << " bytes are used\n";
 }
 

@@ -111,10 +111,10 @@ simulated_driver() {
     echo 'The simulated driver, in the folder of the library.'
 }
 
-examples() { # COMMAND: those of docs/, or those of README.md
+examples() { # COMMAND: those of its page, or those of the program's
     local text
     text=$(part markdown part=examples command="$1" docs/replay.md docs/policies.md)
-    if [ -n "$text" ]; then echo "$text"; else part markdown part=examples command="$1" README.md; fi
+    if [ -n "$text" ]; then echo "$text"; else part markdown part=examples command="$1" docs/program.md; fi
 }
 
 # ------------------------------------------------------------------------------------------- pages
@@ -128,7 +128,7 @@ program_page() {
     exit_status | section 'EXIT STATUS'
     { environment; simulated_environment; } | section ENVIRONMENT
     simulated_driver | section FILES
-    for name in $(names); do part markdown part=examples command="$name" README.md; done | section EXAMPLES
+    for name in $(names); do part markdown part=examples command="$name" docs/program.md; done | section EXAMPLES
     see_also streampool 1 | section 'SEE ALSO'
 }
 

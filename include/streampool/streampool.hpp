@@ -208,10 +208,11 @@ class pool_calls {
         return handle_;
     }
 
-    /// Returns an attribute or a statistic: `pool.attribute<poolMemPoolAttrUsedMemCurrent>()`.
+    /// Returns an attribute or a statistic:
+    /// `pool.get_attribute<poolMemPoolAttrUsedMemCurrent>()`.
     ///
     /// - Throws as poolMemPoolGetAttribute fails.
-    template <poolMemPoolAttr name> attribute_t<name> attribute() const {
+    template <poolMemPoolAttr name> attribute_t<name> get_attribute() const {
         attribute_t<name> value = 0;
         check(poolMemPoolGetAttribute(handle_, name, &value), "poolMemPoolGetAttribute");
         return value;
@@ -250,7 +251,7 @@ class pool_calls {
     /// @param device Is the ordinal of the device.
     ///
     /// - Throws as poolMemPoolGetAccess fails.
-    poolMemAccessFlags access(int device) const {
+    poolMemAccessFlags get_access(int device) const {
         const poolMemLocation location{poolMemLocationTypeDevice, device};
         poolMemAccessFlags flags = poolMemAccessFlagsProtNone;
         check(poolMemPoolGetAccess(&flags, handle_, &location), "poolMemPoolGetAccess");

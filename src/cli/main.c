@@ -1,7 +1,7 @@
 // The program: finds the sub-command, which does the rest.
 #include "cli/program/command.h"
+#include "cli/program/origin.h"
 #include "cli/program/output.h"
-#include "cli/program/version.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -36,23 +36,17 @@ struct choice {
     char **argv;
 };
 
-static const struct command *find_command(const char *name) {
-    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
-        if (strcmp(commands[i].name, name) == 0)
-            return &commands[i];
-    return NULL;
-}
-
 // Ends the program with a message that names the commands when there is none of this name.
 static const struct command *command_of(const char *name, const struct argp_state *state) {
     static const char list[] =
 #define LISTED(command, summary) #command ", "
         SP_COMMANDS(LISTED);
 #undef LISTED
-    const struct command *command = find_command(name);
-    if (!command)
-        argp_error(state, "unknown command '%s': the commands are %sand help", name, list);
-    return command;
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
+        if (strcmp(commands[i].name, name) == 0)
+            return &commands[i];
+    argp_error(state, "unknown command '%s': the commands are %sand help", name, list);
+    return NULL;
 }
 
 // The first argument is the command, and all that follows belongs to it.
@@ -65,8 +59,10 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
         choice->argc = state->argc - (state->next - 1);
         state->next = state->argc;
         return 0;
-    case ARGP_KEY_NO_ARGS:
-        argp_usage(state);
+    case ARGP_KEY_NO_ARGS: // who doesn't know the commands is shown them, and not where to look
+        argp_state_help(state, state->err_stream,
+                        ARGP_HELP_SHORT_USAGE | ARGP_HELP_DOC | ARGP_HELP_LONG |
+                            ARGP_HELP_EXIT_ERR);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -83,8 +79,7 @@ static const struct argp argp = {
     .doc = "Stream-ordered memory pools for CUDA programs.",
 };
 
-// ---------------------------------------------------------------------------------------------
-// help
+// -------------------------------------------------------------------------------------------- help
 
 static error_t parse_help(int key, char *argument, struct argp_state *state) {
     const struct command **command = state->input;

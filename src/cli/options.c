@@ -11,20 +11,11 @@
 
 enum { OPTION_MARKDOWN = 256 };
 
-static const char *kind_text(enum sp_option_kind kind) {
-    switch (kind) {
-    case SP_OPTION_string:
-        return "text";
-    case SP_OPTION_size:
-        return "bytes";
-    case SP_OPTION_int:
-        return "number";
-    case SP_OPTION_report:
-        return "0, 1 or json:FILE";
-    default:
-        return "0 or 1";
-    }
-}
+static const char *const kinds[] = {[SP_OPTION_string] = "text",
+                                    [SP_OPTION_size] = "bytes",
+                                    [SP_OPTION_int] = "number",
+                                    [SP_OPTION_bool] = "0 or 1",
+                                    [SP_OPTION_report] = "0, 1 or json:FILE"};
 
 static const char *initial_text(const struct sp_option_entry *entry) {
     if (strcmp(entry->initial, "NULL") == 0)
@@ -39,7 +30,7 @@ static void print_markdown(void) {
     printf("| variable | value | default | effect |\n| --- | --- | --- | --- |\n");
     for (size_t i = 0; i < sp_option_count; i++) {
         const struct sp_option_entry *entry = &sp_option_entries[i];
-        printf("| `%s` | %s | %s | %s |\n", entry->environment, kind_text(entry->kind),
+        printf("| `%s` | %s | %s | %s |\n", entry->environment, kinds[entry->kind],
                initial_text(entry), entry->help);
     }
 }
@@ -49,8 +40,8 @@ static void print_plain(void) {
     for (size_t i = 0; i < sp_option_count; i++) {
         const struct sp_option_entry *entry = &sp_option_entries[i];
         const char *value = getenv(entry->environment);
-        sp_page_say(&page, "%s (%s; default: %s)\n    %s\n", entry->environment,
-                    kind_text(entry->kind), initial_text(entry), entry->help);
+        sp_page_say(&page, "%s (%s; default: %s)\n    %s\n", entry->environment, kinds[entry->kind],
+                    initial_text(entry), entry->help);
         if (value && *value)
             sp_page_say(&page, "    is set now: %s%s\n", value,
                         sp_options_ignored(i) ? " (ignored: not such a value)" : "");

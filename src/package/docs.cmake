@@ -8,6 +8,7 @@ set(development_pages
     docs/defragmentation.md
     docs/design.md
     docs/heap.md
+    docs/install.md
     docs/mam.md
     docs/plain-memory.md
     docs/porting.md

@@ -141,6 +141,8 @@ static void no_heading_of_a_help_text_is_empty(void **state) {
 static void a_command_is_needed_and_must_be_known(void **state) {
     (void)state;
     assert_usage_error(ARGUMENTS(NULL), "Usage: streampool");
+    assert_usage_error(ARGUMENTS(NULL), "\n  import  ");
+    assert_usage_error(ARGUMENTS(NULL), "\n  run  ");
     assert_usage_error(ARGUMENTS("repaly"),
                        "streampool: unknown command 'repaly': the commands are info, ");
     assert_usage_error(ARGUMENTS("-x"), "invalid option");

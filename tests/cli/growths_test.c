@@ -234,8 +234,10 @@ static void the_table_sums_up_and_each_growth_is_a_line(void **state) {
                 "\n\nsmall, streampool, pass 1: growths that raised the peak\ncause ");
     assert_says(outcome.output, "        3  98.0 MiB\n\n");
     assert_says_not(outcome.output, "pass 2: growths");
-    assert_says(outcome.output, "\n\nsmall, streampool, pass 1, operation 1 on stream 3: pool ");
-    assert_says(outcome.output, "\nsmall, streampool, pass 1, operation 2 on stream 7: pool ");
+    assert_says(outcome.output,
+                "\n\nsmall, streampool, pass 1, operation 1, stream 3 of the trace: pool ");
+    assert_says(outcome.output,
+                "\nsmall, streampool, pass 1, operation 2, stream 7 of the trace: pool ");
     assert_says(outcome.output, " grew by 32.0 MiB in 8 extents to 96.0: ");
     assert_says(outcome.output, "; not remapped: the pool is filling; waits come later\n");
     assert_int_equal(count(outcome.output, " grew by "), GROWTHS);
@@ -247,9 +249,9 @@ static void with_starts_a_line_names_its_own(void **state) {
     struct outcome outcome;
     run(&outcome, NO_SETTINGS, REPLAY("--explain-growth", "--perturb", "2"));
     assert_says(outcome.output,
-                "\nsmall, streampool, start 1, pass 1, operation 1 on stream 3: pool");
+                "\nsmall, streampool, start 1, pass 1, operation 1, stream 3 of the trace: pool");
     assert_says(outcome.output,
-                "\nsmall, streampool, start 2, pass 1, operation 1 on stream 3: pool");
+                "\nsmall, streampool, start 2, pass 1, operation 1, stream 3 of the trace: pool");
     assert_says_not(outcome.output, "pass 0"); // where the block is held
     program_forget(&outcome);
 }

@@ -103,8 +103,7 @@ static void sim_is_a_name_for_the_simulated_driver(void **state) {
     assert_int_equal(outcome.status, 0);
     assert_says(outcome.output, "/libstreampool_simcuda.so\n");
     assert_says(outcome.output,
-                "kind                  simulated: no GPU, and times of driver calls "
-                "are a model's\n");
+                "kind                  simulated: no GPU, times by a model of an H200\n");
     assert_says(outcome.output, "  streampool          works\n");
     program_forget(&outcome);
 

@@ -104,11 +104,11 @@ static void success_throws_nothing() {
 static void attributes_have_their_types() {
     const pool owner(0);
     owner.set_attribute<poolMemPoolAttrReleaseThreshold>(UINT64_MAX);
-    REQUIRE(owner.attribute<poolMemPoolAttrReleaseThreshold>() == UINT64_MAX);
+    REQUIRE(owner.get_attribute<poolMemPoolAttrReleaseThreshold>() == UINT64_MAX);
     owner.set_attribute<poolMemPoolReuseAllowOpportunistic>(0);
-    REQUIRE(owner.attribute<poolMemPoolReuseAllowOpportunistic>() == 0);
+    REQUIRE(owner.get_attribute<poolMemPoolReuseAllowOpportunistic>() == 0);
     owner.set_attribute<poolMemPoolAttrDefragmentation>(poolDefragmentNever);
-    REQUIRE(owner.attribute<poolMemPoolAttrDefragmentation>() == poolDefragmentNever);
+    REQUIRE(owner.get_attribute<poolMemPoolAttrDefragmentation>() == poolDefragmentNever);
     REQUIRE(throws<streampool::error>(
         [&] { owner.set_attribute<poolMemPoolAttrReservedMemCurrent>(0); }));
 }
@@ -119,7 +119,7 @@ static void each_attribute_and_statistic_can_be_read() {
     {                                                                                              \
         streampool::attribute_t<name> value = 0;                                                   \
         REQUIRE(poolMemPoolGetAttribute(owner.get(), name, &value) == poolSuccess);                \
-        REQUIRE(owner.attribute<name>() == value);                                                 \
+        REQUIRE(owner.get_attribute<name>() == value);                                             \
     }
 #define READ_STATISTIC(name, number, text) READ(poolMemPoolStat##name, number, text)
     STREAMPOOL_POOL_ATTRIBUTES(READ)
@@ -163,7 +163,7 @@ static void a_pool_has_the_properties_that_it_is_made_with() {
     poolMemPoolProps properties = pool::properties_of(0);
     properties.maxSize = size_t{64} << 20;
     const pool owner(properties);
-    REQUIRE(owner.attribute<poolMemPoolAttrMaxPoolSize>() == properties.maxSize);
+    REQUIRE(owner.get_attribute<poolMemPoolAttrMaxPoolSize>() == properties.maxSize);
     REQUIRE(throws<streampool::out_of_memory>(
         [&] { const buffer<char> memory(size_t{65} << 20, nullptr, owner); }));
 }
@@ -171,19 +171,19 @@ static void a_pool_has_the_properties_that_it_is_made_with() {
 static void a_pool_is_primed_and_trimmed() {
     const pool owner(0);
     owner.prime(size_t{8} << 20);
-    REQUIRE(owner.attribute<poolMemPoolAttrReservedMemCurrent>() >= size_t{8} << 20);
+    REQUIRE(owner.get_attribute<poolMemPoolAttrReservedMemCurrent>() >= size_t{8} << 20);
     owner.trim_to(0);
-    REQUIRE(owner.attribute<poolMemPoolAttrReservedMemCurrent>() == 0);
+    REQUIRE(owner.get_attribute<poolMemPoolAttrReservedMemCurrent>() == 0);
 }
 
 static void access_is_read_and_set() {
     const pool owner(0);
-    REQUIRE(owner.access(0) == poolMemAccessFlagsProtReadWrite);
+    REQUIRE(owner.get_access(0) == poolMemAccessFlagsProtReadWrite);
     owner.set_access(0, poolMemAccessFlagsProtReadWrite);
     const auto reason = thrown_by<streampool::error>(
         [&] { owner.set_access(99, poolMemAccessFlagsProtReadWrite); });
     REQUIRE(reason.code() == poolErrorInvalidDevice);
-    REQUIRE(throws<streampool::error>([&] { owner.access(99); }));
+    REQUIRE(throws<streampool::error>([&] { owner.get_access(99); }));
 }
 
 static void a_pool_has_a_name() {
@@ -278,10 +278,10 @@ static void growth_is_bounded_by_waits() {
         test::add_work(first);
     }
     const buffer<char> memory(size_t{64} << 20, second, owner);
-    REQUIRE(owner.attribute<poolMemPoolAttrGrowthBeyondUse>() == 0);
-    REQUIRE(owner.attribute<poolMemPoolAttrReservedMemCurrent>() == size_t{64} << 20);
-    REQUIRE(owner.attribute<poolMemPoolStatWaitsForGrowth>() == 1);
-    REQUIRE(owner.attribute<poolMemPoolStatGrowthsAfterWaits>() == 0);
+    REQUIRE(owner.get_attribute<poolMemPoolAttrGrowthBeyondUse>() == 0);
+    REQUIRE(owner.get_attribute<poolMemPoolAttrReservedMemCurrent>() == size_t{64} << 20);
+    REQUIRE(owner.get_attribute<poolMemPoolStatWaitsForGrowth>() == 1);
+    REQUIRE(owner.get_attribute<poolMemPoolStatGrowthsAfterWaits>() == 0);
     test::finish_work();
 }
 

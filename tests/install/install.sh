@@ -85,7 +85,16 @@ run_program() {
     ln -sf "$prefix/$BINDIR/streampool" "$WORK/links/streampool"
     cd /
     PATH=$WORK/links:$PATH streampool replay --device sim "$here/trace.csv"
+    replay_sample
     if [ "$kind" = shared ] && [ -e "$prefix/$LIBDIR/libstreampool_dropin.so" ]; then run_dropins; fi
+}
+
+# The trace that the help names is there, and can be replayed.
+replay_sample() {
+    local sample
+    sample=$("$prefix/$BINDIR/streampool" replay --help | grep -oE 'share/streampool/[^ ]*\.csv\.gz') ||
+        { echo "the help of replay names no trace"; return 1; }
+    "$prefix/$BINDIR/streampool" replay --device sim "$prefix/$sample"
 }
 
 # Both forms of the drop-in, and the library of managers, find the library of the same tree from where they are.
@@ -171,6 +180,34 @@ by_pkg_config() {
     "$CC" ${CFLAGS:-} -shared -fPIC "$here/consumer/consumer.c" -o "$out/plugin.so" "${flags[@]}" -ldl
     run_consumers "$out"
     stays_loaded "$out/plugin.so"
+}
+
+remove_build() {
+    "$CMAKE" --build "$build" --config "$CONFIG" --target uninstall
+}
+
+# What was installed goes, and nothing else: of a prefix of its own nothing is left, in a shared one what others have put there.
+by_uninstall() {
+    local own=$WORK/uninstall/streampool shared=$WORK/uninstall/streampool/shared
+    rm -rf "$WORK/uninstall"
+    install_build --prefix "$own"
+    test -e "$own/include/streampool/streampool.h"
+    remove_build
+    if [ -e "$own" ]; then find "$own"; return 1; fi
+    if remove_build > "$WORK/refused.txt" 2>&1; then echo "there was something left to remove"; return 1; fi
+    grep 'Nothing that was installed' "$WORK/refused.txt"
+
+    mkdir -p "$shared/include/streampool" "$shared/share/streampool/traces"
+    touch "$shared/include/streampool/other.h" "$shared/share/streampool/traces/.hidden"
+    install_build --prefix "$shared"
+    rm "$shared/include/streampool/streampool.h"
+    remove_build | tee "$WORK/removed.txt"
+    grep '1 were not there any more' "$WORK/removed.txt"
+    diff -u --label "of others" --label "left behind" \
+        <(printf '%s\n' include/streampool/other.h share/streampool/traces/.hidden) \
+        <(cd "$shared" && find . ! -type d | sed 's|^\./||' | LC_ALL=C sort)
+    test -d "$shared/$LIBDIR/pkgconfig"
+    if [ -e "$shared/share/doc/streampool" ]; then echo "an empty folder is left"; return 1; fi
 }
 
 # A distribution's package: installed for /usr, under another root. pkg-config then has no more to say than the library's name.
@@ -259,6 +296,7 @@ case $step in
     find_package) by_find_package ;;
     pkg_config) by_pkg_config ;;
     usr) below_usr ;;
+    uninstall) by_uninstall ;;
     add_subdirectory) by_add_subdirectory ;;
     pages) check_pages ;;
     examples) by_examples ;;

@@ -152,6 +152,14 @@ case_complete() {
     says 'tests in C\+\+' built
     asks_for
     builds program bench tests cxx
+
+    # CONTRIBUTING.md builds one test, and finds its file among all targets.
+    local target
+    target=$(sed -n 's/^cmake --build .* --target \([a-z_]*\) .*/\1/p' "$CHECKOUT/CONTRIBUTING.md")
+    has_target "$target" || fail "has no target $target, which CONTRIBUTING.md builds"
+    if [ "$GENERATOR" != Ninja ]; then return 0; fi
+    "$CMAKE" --build "$build" -- -t targets all | grep "/$target.dir/.*_test\.c\.o: " > /dev/null ||
+        fail "names no file of the target $target"
 }
 
 case_no_zlib() {
@@ -259,6 +267,27 @@ case_presets() {
         sed -n '/"name": "ci"/,/^        }/p' "$CHECKOUT/CMakePresets.json" | grep -q "\"STREAMPOOL_$part\": \"ON\"" ||
             { echo "the preset ci doesn't set STREAMPOOL_$part to ON"; exit 1; }
     done
+}
+
+# The preset release builds what is installed and no more, in few steps, where tests could be built, too.
+case_release() {
+    local steps
+    if [ "$GENERATOR" != Ninja ]; then skip "the presets are for Ninja"; fi
+    give zlib cjson cmocka
+    printf '#!/bin/sh\necho compute_75\n' > "$machine/nvcc"
+    chmod +x "$machine/nvcc"
+    (cd "$CHECKOUT" && configure --preset release) || fail "fails"
+    for target in streampool streampool_observe streampool_mam streampool_heap streampool_simcuda streampool_cli \
+            streampool_dropin streampool_forward; do
+        has_target "$target" || fail "doesn't build $target"
+    done
+    for target in streampool_bench base_number_bits_test; do
+        if has_target "$target"; then fail "builds $target"; fi
+    done
+    steps=$("$CMAKE" --build "$build" -- -t commands all | grep -vc '^ninja: ')
+    echo "$steps steps" | tee "$output"
+    test "$steps" -gt 200 || fail "are too few to be counted right"
+    test "$steps" -le 350 || fail "are more than 350"
 }
 
 # Sources are no build folder, and nothing that was tried there is in the way of a real one.

@@ -32,7 +32,7 @@ export -f compile
 compile_all() { # VISIBILITY FOLDER COMPILER...
     local visibility=$1 folder=$2
     shift 2
-    find "$folder" -name '*.c' | xargs -P "$(nproc)" -I{} bash -c 'compile "$@"' compile "$work" "$visibility" {} "$@"
+    find "$folder" -name '*.c' -not -path 'bench/*/*' | xargs -P "$(nproc)" -I{} bash -c 'compile "$@"' compile "$work" "$visibility" {} "$@"
 }
 
 # One file with all headers has every inline function.

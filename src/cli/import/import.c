@@ -5,8 +5,8 @@
 #include "cli/program/child.h"
 #include "cli/program/command.h"
 #include "cli/program/complain.h"
-#include "cli/program/installed.h"
-#include "cli/program/place.h"
+#include "cli/program/device.h"
+#include "cli/program/output.h"
 #include "cli/trace/trace.h"
 
 #include <errno.h>

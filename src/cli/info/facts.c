@@ -2,45 +2,29 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-static struct sp_fact memory_of(const struct sp_driver *driver, CUdevice device) {
-    size_t total = 0;
-    CUresult result = driver->cuDeviceTotalMem(&total, device);
-    return (struct sp_fact){.result = result, .bytes = total};
-}
-
-static struct sp_fact granule_of(const struct sp_driver *driver, int ordinal) {
-    CUmemAllocationProp prop = {
-        .type = CU_MEM_ALLOCATION_TYPE_PINNED,
-        .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = ordinal},
-    };
-    size_t granule = 0;
-    CUresult result =
-        driver->cuMemGetAllocationGranularity(&granule, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
-    return (struct sp_fact){.result = result, .bytes = granule};
-}
+// ------------------------------------------------------------------------------------- the devices
 
 // An allocation shows what the driver does, whatever it says that it can.
-static poolError_t try_out(poolMemPool_t pool) {
-    void *block = NULL;
-    poolError_t error = poolMallocFromPoolAsync(&block, 1, pool, NULL);
-    if (error == poolSuccess)
-        error = poolFreeAsync(block, NULL);
-    return error == poolSuccess ? poolStreamSynchronize(NULL) : error;
-}
-
 static void ask_library(struct sp_device_facts *facts, bool has_context) {
     poolMemPool_t pool;
+    void *block = NULL;
     int maps = 0;
-    facts->verdict = poolDeviceGetDefaultMemPool(&pool, facts->ordinal);
-    if (facts->verdict == poolSuccess && has_context)
-        facts->verdict = try_out(pool);
-    if (facts->verdict == poolSuccess)
-        facts->verdict = poolMemPoolGetAttribute(pool, poolMemPoolAttrVirtualMemory, &maps);
+    poolError_t error = poolDeviceGetDefaultMemPool(&pool, facts->ordinal);
+    if (error == poolSuccess && has_context)
+        error = poolMallocFromPoolAsync(&block, 1, pool, NULL);
+    if (error == poolSuccess && has_context)
+        error = poolFreeAsync(block, NULL);
+    if (error == poolSuccess && has_context)
+        error = poolStreamSynchronize(NULL);
+    if (error == poolSuccess)
+        error = poolMemPoolGetAttribute(pool, poolMemPoolAttrVirtualMemory, &maps);
+    facts->verdict = error;
     facts->maps = maps != 0;
-    if (facts->verdict != poolSuccess)
+    if (error != poolSuccess)
         snprintf(facts->verdict_detail, sizeof facts->verdict_detail, "%s: %s",
-                 poolGetErrorName(facts->verdict), poolGetLastErrorDetail());
+                 poolGetErrorName(error), poolGetLastErrorDetail());
 }
 
 // Free memory is known only inside a context, which costs a moment and some of that memory. Without
@@ -48,7 +32,7 @@ static void ask_library(struct sp_device_facts *facts, bool has_context) {
 static void ask_in_context(struct sp_device_facts *facts, const struct sp_driver *driver,
                            CUdevice device) {
     CUcontext context;
-    size_t free = 0, total = 0;
+    size_t total;
     struct sp_fact *memory = &facts->free_memory;
     memory->result = driver->cuDevicePrimaryCtxRetain(&context, device);
     memory->lacks_context = memory->result != CUDA_SUCCESS;
@@ -56,8 +40,7 @@ static void ask_in_context(struct sp_device_facts *facts, const struct sp_driver
         memory->result = driver->cuCtxPushCurrent(context);
     bool has_context = memory->result == CUDA_SUCCESS;
     if (has_context)
-        memory->result = driver->cuMemGetInfo(&free, &total);
-    memory->bytes = free;
+        memory->result = driver->cuMemGetInfo(&memory->bytes, &total);
     ask_library(facts, has_context);
     if (has_context)
         driver->cuCtxPopCurrent(&context);
@@ -66,14 +49,19 @@ static void ask_in_context(struct sp_device_facts *facts, const struct sp_driver
 }
 
 static void ask_device(struct sp_device_facts *facts, const struct sp_driver *driver) {
+    const CUmemAllocationProp prop = {
+        .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+        .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = facts->ordinal},
+    };
     CUdevice device;
     facts->found = driver->cuDeviceGet(&device, facts->ordinal);
     if (facts->found == CUDA_SUCCESS)
         facts->found = driver->cuDeviceGetName(facts->name, sizeof facts->name, device);
     if (facts->found != CUDA_SUCCESS)
         return;
-    facts->memory = memory_of(driver, device);
-    facts->granule = granule_of(driver, facts->ordinal);
+    facts->memory.result = driver->cuDeviceTotalMem(&facts->memory.bytes, device);
+    facts->granule.result = driver->cuMemGetAllocationGranularity(&facts->granule.bytes, &prop,
+                                                                  CU_MEM_ALLOC_GRANULARITY_MINIMUM);
     snprintf(facts->capability, sizeof facts->capability, "%d.%d",
              sp_device_attribute(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
              sp_device_attribute(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
@@ -85,7 +73,7 @@ static void ask_device(struct sp_device_facts *facts, const struct sp_driver *dr
 }
 
 bool sp_facts_gather(struct sp_facts *facts, const struct sp_driver *driver) {
-    *facts = (struct sp_facts){.driver = driver, .simulated = sp_device_is_simulated(driver)};
+    *facts = (struct sp_facts){.driver = driver};
     facts->counted = driver->cuDeviceGetCount(&facts->device_count);
     if (facts->counted != CUDA_SUCCESS)
         facts->device_count = 0;
@@ -95,11 +83,52 @@ bool sp_facts_gather(struct sp_facts *facts, const struct sp_driver *driver) {
     for (int ordinal = 0; ordinal < facts->device_count; ordinal++) {
         facts->devices[ordinal].ordinal = ordinal;
         ask_device(&facts->devices[ordinal], driver);
-        facts->working += sp_device_works(&facts->devices[ordinal]);
+        facts->working += facts->devices[ordinal].found == CUDA_SUCCESS &&
+                          facts->devices[ordinal].verdict == poolSuccess;
     }
     return true;
 }
 
-void sp_facts_release(struct sp_facts *facts) {
-    free(facts->devices);
+// -------------------------------------------------------------------------------- what is missing
+
+#define NO_DEFAULT_POOL "the device's default pool of CUDA's own can't be compared with"
+#define NO_CUDA_POOL    "replay --allocator driver is not possible"
+
+// A driver that lacks what the library requires isn't loaded, so nothing of that stands here.
+static const struct absence {
+    const char *begin; // of the entry point's name
+    const char *meaning;
+} absences[] = {
+    {"cuStreamGetId",
+     "a new stream at a destroyed one's handle can't be told apart, so every free "
+     "records an event"},
+    {"cuCtxGetId", "a context is known by pinned host memory, which its first call may wait for"},
+    {"cuCtxRecordEvent", "short of memory, the frees of a context can't be fenced by one event"},
+    {"cuMemFreeAsync", "poolFreeAsync takes no memory of CUDA's own, and " NO_CUDA_POOL},
+    {"cuMemAllocAsync", NO_DEFAULT_POOL},
+    {"cuDeviceGetDefaultMemPool", NO_DEFAULT_POOL},
+    {"cuMemAllocFromPoolAsync", NO_CUDA_POOL},
+    {"cuMemPool", NO_CUDA_POOL},
+};
+
+bool sp_entry_is_missing(const struct sp_driver *driver, const struct sp_driver_entry *entry) {
+    void *function;
+    memcpy(&function, (const char *)driver + entry->offset, sizeof function);
+    return !function;
+}
+
+const char *sp_need_name(enum sp_need need) {
+    static const char *const names[] = {[SP_NEED_REQUIRED] = "required",
+                                        [SP_NEED_OPTIONAL] = "optional",
+                                        [SP_NEED_CLIENT] = "client"};
+    return names[need];
+}
+
+const char *sp_absence_meaning(const struct sp_driver_entry *entry) {
+    for (size_t i = 0; i < sizeof absences / sizeof absences[0]; i++)
+        if (strncmp(absences[i].begin, entry->name, strlen(absences[i].begin)) == 0)
+            return absences[i].meaning;
+    return entry->need == SP_NEED_CLIENT
+               ? "the library doesn't need it; commands, tests and benches that do can't run"
+               : "the library works, but not as well";
 }

@@ -1,17 +1,17 @@
 // Facts are all that `streampool info` tells of a driver and its devices, gathered before it
-// prints.
+// prints, and what it means where an entry point of the driver is missing.
 #ifndef STREAMPOOL_CLI_FACTS_H
 #define STREAMPOOL_CLI_FACTS_H
 
 #include "cli/program/device.h"
 
-#include <stdint.h>
+#include <stddef.h>
 #include <streampool/streampool.h>
 
 // A number of bytes that the driver was asked for.
 struct sp_fact {
     CUresult result;
-    uint64_t bytes;
+    size_t bytes;
     bool lacks_context; // it couldn't be asked: the result is of making a context
 };
 
@@ -38,24 +38,24 @@ struct sp_device_facts {
     char verdict_detail[512];
 };
 
-static inline bool sp_device_works(const struct sp_device_facts *facts) {
-    return facts->found == CUDA_SUCCESS && facts->verdict == poolSuccess;
-}
-
 struct sp_facts {
     const struct sp_driver *driver;
-    bool simulated;
     CUresult counted; // where it is not CUDA_SUCCESS, there are no devices
     int device_count;
-    struct sp_device_facts *devices;
-    int working; // devices that the library works on
+    struct sp_device_facts *devices; // the caller frees them
+    int working;                     // devices that the library works on
 };
 
-// Asks the driver and the library. False without host memory; then there is nothing to release.
+// Asks the driver and the library. False without host memory.
 bool sp_facts_gather(struct sp_facts *facts, const struct sp_driver *driver);
-void sp_facts_release(struct sp_facts *facts);
 
-// Writes the facts as an object in JSON. False when that fails; standard error says why.
-bool sp_facts_write(const char *path, const struct sp_facts *facts);
+bool sp_entry_is_missing(const struct sp_driver *driver, const struct sp_driver_entry *entry);
+
+// Returns "required", "optional" or "client".
+const char *sp_need_name(enum sp_need need);
+
+// Returns what the absence of the entry point means, in words for someone who knows CUDA and not
+// this library. It is never null.
+const char *sp_absence_meaning(const struct sp_driver_entry *entry);
 
 #endif

@@ -6,7 +6,7 @@
 #ifndef STREAMPOOL_CLI_ALLOCATOR_H
 #define STREAMPOOL_CLI_ALLOCATOR_H
 
-#include "cli/plot/figures.h"
+#include "cli/plot/series.h"
 #include "cli/program/device.h"
 #include "cli/program/peer.h"
 #include "cli/program/statistics.h"

@@ -57,12 +57,10 @@ static double share_of(const struct sp_axis *axis, double value) {
                            : value / axis->most;
 }
 
+// Returns the tick behind one; infinity where the axis has ended.
 static double next_tick(const struct sp_axis *axis, double tick) {
-    return axis->least > 0 ? tick * axis->step : tick + axis->step;
-}
-
-static bool is_tick(const struct sp_axis *axis, double tick) {
-    return tick <= axis->most * (1 + 1e-9);
+    double next = axis->least > 0 ? tick * axis->step : tick + axis->step;
+    return next <= axis->most * (1 + 1e-9) ? next : INFINITY;
 }
 
 // All ticks of a linear axis have one unit, so that they can be compared at a glance.
@@ -85,7 +83,7 @@ double sp_plot_y(const struct sp_plot *plot, double value) {
 static void draw_up(struct sp_plot *plot) {
     const struct sp_axis *axis = &plot->up;
     double left = plot->box.left, right = left + plot->box.width;
-    for (double tick = axis->least; is_tick(axis, tick); tick = next_tick(axis, tick)) {
+    for (double tick = axis->least; isfinite(tick); tick = next_tick(axis, tick)) {
         char text[SP_QUANTITY_TEXT];
         double y = sp_plot_y(plot, tick);
         tick_text(axis, tick, text);
@@ -101,7 +99,7 @@ static void draw_up(struct sp_plot *plot) {
 static void draw_across(struct sp_plot *plot) {
     const struct sp_axis *axis = &plot->across;
     double y = sp_plot_y(plot, plot->up.least);
-    for (double tick = axis->least; axis->unit != SP_AXIS_PLAIN && is_tick(axis, tick);
+    for (double tick = axis->unit == SP_AXIS_PLAIN ? INFINITY : axis->least; isfinite(tick);
          tick = next_tick(axis, tick)) {
         char text[SP_QUANTITY_TEXT];
         double x = sp_plot_x(plot, tick);

@@ -18,8 +18,7 @@ void sp_series_close(struct sp_series *series) {
     pthread_mutex_destroy(&series->lock);
 }
 
-// ---------------------------------------------------------------------------------- what is
-// thinned
+// --------------------------------------------------------------------------------- what is thinned
 
 void sp_series_begin_pass(struct sp_series *series, unsigned pass) {
     series->pass = pass;
@@ -69,8 +68,7 @@ void sp_series_add_peak(struct sp_series *series, enum sp_figure figure, uint64_
     pthread_mutex_unlock(&series->lock);
 }
 
-// -------------------------------------------------------------------------------------- what is
-// drawn
+// ----------------------------------------------------------------------------------- what is drawn
 
 enum edge { EDGE_ZERO, EDGE_LEAST, EDGE_MOST };
 

@@ -38,28 +38,13 @@ _Noreturn static void become(char *const program[], const struct before *before,
     _exit(write(failure, &error, sizeof error) < 0 ? EXIT_FAILURE : EXIT_SUCCESS);
 }
 
-// Sends on a signal that a process sent. The terminal sends to the program itself.
-static void pass_on(const siginfo_t *signal, pid_t process) {
-    if (signal->si_code <= 0)
-        kill(process, signal->si_signo);
-}
-
+// Sends on what a process sent. The terminal sends to the program itself.
 static void wait_for(struct sp_child *child, const sigset_t *held) {
     siginfo_t signal;
     while (waitpid(child->process, &child->status, WNOHANG) == 0) {
-        if (sigwaitinfo(held, &signal) > 0 && signal.si_signo != SIGCHLD)
-            pass_on(&signal, child->process);
+        if (sigwaitinfo(held, &signal) > 0 && signal.si_signo != SIGCHLD && signal.si_code <= 0)
+            kill(child->process, signal.si_signo);
     }
-}
-
-// Returns the error with which the program didn't start, or 0 when it did.
-static int read_failure(int failure) {
-    int error = 0;
-    ssize_t length;
-    do {
-        length = read(failure, &error, sizeof error);
-    } while (length < 0 && errno == EINTR);
-    return length == (ssize_t)sizeof error ? error : 0;
 }
 
 int sp_child_run(char *const program[], struct sp_child *child) {
@@ -75,7 +60,8 @@ int sp_child_run(char *const program[], struct sp_child *child) {
     int error = errno;
     close(failure[1]);
     if (child->process > 0) {
-        error = read_failure(failure[0]);
+        if (read(failure[0], &error, sizeof error) != (ssize_t)sizeof error)
+            error = 0; // the pipe has closed
         wait_for(child, &held);
     }
     close(failure[0]);

@@ -3,7 +3,6 @@
 #include "cli/program/device.h"
 
 #include "cli/program/complain.h"
-#include "cli/program/installed.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -15,11 +14,21 @@
 #include <unistd.h>
 
 static const char driver_variable[] = "STREAMPOOL_DRIVER";
-static const char simulated_driver[] = "libstreampool_simcuda.so";
 
 const char *sp_version_text(int version, char text[SP_VERSION_TEXT]) {
     snprintf(text, SP_VERSION_TEXT, "%d.%d", version / 1000, version % 1000 / 10);
     return text;
+}
+
+bool sp_installed_path(const char *name, char path[PATH_MAX]) {
+    char program[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (length < 0)
+        return sp_complain("can't find out where the program lies: %s", strerror(errno));
+    program[length] = '\0';
+    *strrchr(program, '/') = '\0';
+    int written = snprintf(path, PATH_MAX, "%s/%s/%s", program, SP_BINDIR_TO_LIBDIR, name);
+    return written < PATH_MAX || sp_complain("%s: %s", program, strerror(ENAMETOOLONG));
 }
 
 int sp_device_attribute(const struct sp_driver *driver, CUdevice device,
@@ -42,11 +51,9 @@ bool sp_device_is_simulated(const struct sp_driver *driver) {
     return is_simulated(driver->path, RTLD_NOLOAD);
 }
 
-// --------------------------------------------------------------------------- where the drivers are
-
 static bool use_simulated_driver(void) {
     char installed[PATH_MAX], path[PATH_MAX];
-    if (!sp_installed_path(simulated_driver, installed))
+    if (!sp_installed_path("libstreampool_simcuda.so", installed))
         return false;
     if (!realpath(installed, path))
         return sp_complain("no simulated driver: %s: %s", installed, strerror(errno));
@@ -73,63 +80,43 @@ static const char *why_unusable(void) {
     return result == CUDA_SUCCESS ? NULL : sp_driver_error_name(result);
 }
 
-_Noreturn static void answer(int out) {
-    const char *why = why_unusable();
-    if (why && write(out, why, strlen(why)) < 0)
-        _exit(EXIT_FAILURE);
-    _exit(why ? EXIT_FAILURE : EXIT_SUCCESS);
-}
-
-static void read_text(int in, char *text, size_t capacity) {
-    size_t length = 0;
-    while (length < capacity - 1) {
-        ssize_t got = read(in, text + length, capacity - 1 - length);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            break;
-        length += (size_t)got;
+// The answer is one write and one read: a pipe takes it whole.
+static bool real_driver_works(char *why, size_t capacity) {
+    int ends[2], status;
+    snprintf(why, capacity, "the driver could not be tried");
+    if (pipe(ends) != 0)
+        return false;
+    pid_t child = fork();
+    if (child == 0) {
+        const char *answer = why_unusable();
+        if (answer && write(ends[1], answer, strlen(answer)) < 0)
+            _exit(EXIT_FAILURE);
+        _exit(answer ? EXIT_FAILURE : EXIT_SUCCESS);
     }
-    text[length] = '\0';
-}
-
-static bool ended_well(pid_t child, char *why, size_t capacity) {
-    int status;
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR)
-            return false;
+    close(ends[1]);
+    ssize_t length = child > 0 ? read(ends[0], why, capacity - 1) : -1;
+    if (length >= 0)
+        why[length] = '\0';
+    close(ends[0]);
+    if (child < 0 || waitpid(child, &status, 0) < 0)
+        return false;
     if (WIFSIGNALED(status))
         snprintf(why, capacity, "the driver crashed (%s)", strsignal(WTERMSIG(status)));
     return WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS;
 }
 
-static bool real_driver_works(char *why, size_t capacity) {
-    int ends[2];
-    snprintf(why, capacity, "the driver could not be tried");
-    if (pipe(ends) != 0)
-        return false;
-    pid_t child = fork();
-    if (child == 0)
-        answer(ends[1]);
-    close(ends[1]);
-    if (child > 0)
-        read_text(ends[0], why, capacity);
-    close(ends[0]);
-    return child > 0 && ended_well(child, why, capacity);
-}
-
 // -------------------------------------------------------------------------------------- the choice
 
-static bool driver_is_named(void) {
+// Returns what the environment names; "" for nothing.
+static const char *named_driver(void) {
     const char *named = getenv(driver_variable);
-    return named && *named;
+    return named ? named : "";
 }
 
 // The word for the simulated driver. To the library it is the one that lies beside it, to a copy of
 // the loader in this program the one beside the program; so both are given the path.
 static bool simulated_is_named(void) {
-    const char *named = getenv(driver_variable);
-    return named && strcmp(named, "sim") == 0;
+    return strcmp(named_driver(), "sim") == 0;
 }
 
 static bool fell_back;
@@ -138,22 +125,13 @@ bool sp_device_fell_back(void) {
     return fell_back;
 }
 
-static bool choose_automatically(void) {
-    char why[1024];
-    if (driver_is_named() || real_driver_works(why, sizeof why))
-        return true;
-    if (!use_simulated_driver())
-        return false;
-    fell_back = true;
-    sp_complain("no usable GPU (%s): using the simulated driver", why);
-    return true;
-}
-
 bool sp_device_choose(enum sp_device_choice choice, const struct sp_driver **driver) {
-    if ((choice == SP_DEVICE_SIM || simulated_is_named()) && !use_simulated_driver())
+    char why[1024];
+    fell_back = choice == SP_DEVICE_AUTO && !*named_driver() && !real_driver_works(why, sizeof why);
+    if ((choice == SP_DEVICE_SIM || simulated_is_named() || fell_back) && !use_simulated_driver())
         return false;
-    if (choice == SP_DEVICE_AUTO && !choose_automatically())
-        return false;
+    if (fell_back)
+        sp_complain("no usable GPU (%s): using the simulated driver", why);
     if (sp_driver_load(driver) != CUDA_SUCCESS)
         return sp_complain("%s%s", choice == SP_DEVICE_GPU ? "no usable GPU: " : "",
                            sp_driver_problem());
@@ -164,8 +142,8 @@ bool sp_device_choose(enum sp_device_choice choice, const struct sp_driver **dri
 
 // Also where the driver that is named can be opened and then fails.
 int sp_device_failure(enum sp_device_choice choice) {
-    const char *named = getenv(driver_variable);
-    bool simulated = simulated_is_named() || (named && *named && is_simulated(named, 0));
+    const char *named = named_driver();
+    bool simulated = simulated_is_named() || (*named && is_simulated(named, 0));
     bool asked = choice == SP_DEVICE_SIM || (choice == SP_DEVICE_AUTO && simulated);
     return asked && !fell_back ? EXIT_FAILURE : SP_EXIT_NO_GPU;
 }

@@ -7,6 +7,7 @@
 
 #include "driver/driver.h"
 
+#include <limits.h>
 #include <stdbool.h>
 
 enum sp_device_choice { SP_DEVICE_AUTO, SP_DEVICE_GPU, SP_DEVICE_SIM };
@@ -42,6 +43,12 @@ void sp_device_close(struct sp_device *device);
 // Makes the choice, loads the driver and takes the device. Returns the exit status for the program
 // when that fails, and standard error says why; else EXIT_SUCCESS.
 int sp_device_take(struct sp_device *device, enum sp_device_choice choice);
+
+// Makes the path of a file that is installed with the program, such as the simulated driver. Its
+// name is relative to the folder of the libraries, which is at the same place relative to the
+// program in the build folder and in every prefix. False with a complaint when the program can't
+// find out where it lies itself. The file may be missing.
+bool sp_installed_path(const char *name, char path[PATH_MAX]);
 
 int sp_device_attribute(const struct sp_driver *driver, CUdevice device,
                         CUdevice_attribute attribute);

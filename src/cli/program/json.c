@@ -40,23 +40,6 @@ cJSON *sp_json_add_object(cJSON *array) {
     return NULL;
 }
 
-static bool add_item(cJSON *array, const struct sp_json_list *list, size_t index) {
-    cJSON *object = sp_json_add_object(array);
-    return object && list->fill(object, list->items, index);
-}
-
-// Returns the list as an array; null without host memory.
-static cJSON *array_of(const struct sp_json_list *list) {
-    cJSON *array = cJSON_CreateArray();
-    size_t i = 0;
-    while (array && i < list->count && add_item(array, list, i))
-        i++;
-    if (i == list->count)
-        return array;
-    cJSON_Delete(array);
-    return NULL;
-}
-
 // ---------------------------------------------------------------------------------------- the file
 
 // Writes a value as text, and deletes it; null where there was no memory for it.
@@ -70,8 +53,20 @@ static bool write_value(const char *path, cJSON *value) {
     return good;
 }
 
-bool sp_json_write(const char *path, const struct sp_json_list *list) {
-    return write_value(path, array_of(list));
+bool sp_json_write(const char *path, size_t count,
+                   bool (*fill)(cJSON *object, const void *items, size_t index),
+                   const void *items) {
+    cJSON *array = cJSON_CreateArray();
+    bool good = array != NULL;
+    for (size_t i = 0; i < count && good; i++) {
+        cJSON *object = sp_json_add_object(array);
+        good = object && fill(object, items, i);
+    }
+    if (!good) {
+        cJSON_Delete(array);
+        array = NULL;
+    }
+    return write_value(path, array);
 }
 
 bool sp_json_write_object(const char *path, bool (*fill)(cJSON *object, const void *item),

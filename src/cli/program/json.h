@@ -7,17 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// A list is written as `count` objects. `fill` writes the keys of one object, and returns false
-// without host memory.
-struct sp_json_list {
-    size_t count;
-    bool (*fill)(cJSON *object, const void *items, size_t index);
-    const void *items;
-};
-
-// Write the list, or one object, to a file as sp_output_write() does. False when that fails;
+// Write a list of so many objects, or one object, to a file as sp_output_write() does. `fill` adds
+// the keys of an object, and returns false without host memory. False when something fails;
 // standard error says why.
-bool sp_json_write(const char *path, const struct sp_json_list *list);
+bool sp_json_write(const char *path, size_t count,
+                   bool (*fill)(cJSON *object, const void *items, size_t index), const void *items);
 bool sp_json_write_object(const char *path, bool (*fill)(cJSON *object, const void *item),
                           const void *item);
 

@@ -4,6 +4,15 @@
 
 #include "cli/program/device.h"
 
+#include <streampool/streampool.h>
+
+// The version of the program, which is the library's, as text.
+#define SP_TEXT(value)    #value
+#define SP_TEXT_OF(macro) SP_TEXT(macro)
+#define SP_PROGRAM_VERSION                                                                         \
+    SP_TEXT_OF(STREAMPOOL_VERSION_MAJOR)                                                           \
+    "." SP_TEXT_OF(STREAMPOOL_VERSION_MINOR) "." SP_TEXT_OF(STREAMPOOL_VERSION_PATCH)
+
 enum { SP_ORIGIN_TEXT = 64 };
 
 struct sp_origin {

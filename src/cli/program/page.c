@@ -4,63 +4,54 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { INDENT = 4 };
-
 static bool continues(char byte) {
     return ((unsigned char)byte & 0xc0) == 0x80;
 }
 
-size_t sp_page_columns_of(const char *text) {
+static size_t columns_in(const char *text, size_t length) {
     size_t columns = 0;
-    for (; *text; text++)
-        columns += !continues(*text);
+    for (size_t i = 0; i < length; i++)
+        columns += !continues(text[i]);
     return columns;
+}
+
+size_t sp_page_columns_of(const char *text) {
+    return columns_in(text, strlen(text));
 }
 
 // A line that is being printed.
 struct line {
     FILE *out;
-    size_t column;
+    size_t title, indent, column;
 };
 
 static void go_on(struct line *line) {
-    fprintf(line->out, "\n%*s", INDENT, "");
-    line->column = INDENT;
+    fprintf(line->out, "\n%*s", (int)line->indent, "");
+    line->column = line->indent;
 }
 
-static void print(struct line *line, const char *text, size_t length, size_t columns) {
-    fwrite(text, 1, length, line->out);
-    line->column += columns;
-}
-
-static void print_in_parts(struct line *line, const char *word, size_t length) {
-    for (size_t i = 0; i < length; i++) {
-        bool begins = !continues(word[i]);
-        if (begins && line->column == SP_PAGE_COLUMNS)
-            go_on(line);
-        print(line, &word[i], 1, begins);
-    }
-}
-
-// Prints a word, and before it the blanks that part it from the one before.
+// Prints a word, and before it the blanks that part it from the one before. Directly behind a title
+// it stands in any case.
 static void print_word(struct line *line, size_t blanks, const char *word, size_t length) {
-    size_t columns = 0;
-    for (size_t i = 0; i < length; i++)
-        columns += !continues(word[i]);
-    if (line->column > 0 && line->column + blanks + columns > SP_PAGE_COLUMNS) {
+    size_t columns = columns_in(word, length);
+    bool is_cut = columns > SP_PAGE_COLUMNS - line->indent && !memchr(word, '/', length);
+    if (line->column > 0 && line->column + blanks > line->title &&
+        line->column + blanks + columns > SP_PAGE_COLUMNS) {
         go_on(line);
         blanks = 0;
     }
     fprintf(line->out, "%*s", (int)blanks, "");
     line->column += blanks;
-    if (columns <= SP_PAGE_COLUMNS - INDENT || memchr(word, '/', length))
-        print(line, word, length, columns);
-    else
-        print_in_parts(line, word, length);
+    for (size_t i = 0; i < length; i++) {
+        if (is_cut && line->column == SP_PAGE_COLUMNS && !continues(word[i]))
+            go_on(line);
+        fputc(word[i], line->out);
+        line->column += !continues(word[i]);
+    }
 }
 
-static void print_wrapped(FILE *out, const char *text) {
-    struct line line = {.out = out};
+static void print_wrapped(const struct sp_page *page, const char *text) {
+    struct line line = {page->out, page->title, page->title > 0 ? page->title : 4, 0};
     while (*text) {
         size_t blanks = strspn(text, " ");
         size_t length = strcspn(text + blanks, " \n");
@@ -68,7 +59,7 @@ static void print_wrapped(FILE *out, const char *text) {
         text += blanks + length;
         if (*text != '\n')
             continue;
-        fputc('\n', out);
+        fputc('\n', line.out);
         line.column = 0;
         text++;
     }
@@ -83,7 +74,7 @@ void sp_page_say(const struct sp_page *page, const char *format, ...) {
         text = NULL;
     va_end(arguments);
     if (text) {
-        print_wrapped(page->out, text);
+        print_wrapped(page, text);
         free(text);
         return;
     }

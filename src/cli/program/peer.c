@@ -8,8 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// --------------------------------------------------------------------------------------- the
-// option
+// -------------------------------------------------------------------------------------- the option
 
 static error_t parse(int key, char *argument, struct argp_state *state) {
     struct sp_peers *peers = state->input;
@@ -30,8 +29,7 @@ static const struct argp_option options[] = {
 
 const struct argp sp_peers_argp = {.options = options, .parser = parse};
 
-// ------------------------------------------------------------------------------------- the
-// libraries
+// ----------------------------------------------------------------------------------- the libraries
 
 typedef const poolPeer *peer_at(unsigned index);
 
@@ -44,18 +42,6 @@ static bool name_is_good(const char *name) {
     return true;
 }
 
-static bool is_whole(const poolPeer *peer) {
-    return peer->open && peer->close && peer->allocate && peer->free && peer->reserved &&
-           peer->reservedHigh && peer->resetHigh;
-}
-
-static bool is_taken(const struct sp_peers *peers, const char *name) {
-    for (size_t i = 0; i < peers->count; i++)
-        if (strcmp(peers->list[i]->name, name) == 0)
-            return true;
-    return false;
-}
-
 static bool add(struct sp_peers *peers, const poolPeer *peer, unsigned index, const char *path) {
     if (peer->version != STREAMPOOL_PEER_VERSION)
         return sp_complain("%s: peer %u has version %u of the interface, not %u", path, index,
@@ -63,10 +49,12 @@ static bool add(struct sp_peers *peers, const poolPeer *peer, unsigned index, co
     if (!name_is_good(peer->name))
         return sp_complain("%s: peer %u has no name of 1 to %d letters, digits, spaces and -_.",
                            path, index, SP_PEER_NAME_MAX);
-    if (!is_whole(peer))
+    if (!peer->open || !peer->close || !peer->allocate || !peer->free || !peer->reserved ||
+        !peer->reservedHigh || !peer->resetHigh)
         return sp_complain("%s: the peer '%s' lacks a function", path, peer->name);
-    if (is_taken(peers, peer->name))
-        return sp_complain("%s: there is a peer '%s' already", path, peer->name);
+    for (size_t i = 0; i < peers->count; i++)
+        if (strcmp(peers->list[i]->name, peer->name) == 0)
+            return sp_complain("%s: there is a peer '%s' already", path, peer->name);
     if (peers->count == SP_PEERS_MAX)
         return sp_complain("%s: more than %d peers", path, SP_PEERS_MAX);
     peers->list[peers->count++] = peer;
@@ -87,18 +75,12 @@ static bool add_all(struct sp_peers *peers, void *library, const char *path) {
     return good;
 }
 
-// dlopen() looks for a name without a slash in folders of its own.
-static void *open_file(const char *path, int flags) {
-    char here[PATH_MAX];
-    if (strchr(path, '/'))
-        return dlopen(path, flags);
-    snprintf(here, sizeof here, "./%s", path);
-    return dlopen(here, flags);
-}
-
-// RTLD_NODELETE keeps the library, so its handle is given up.
+// dlopen() looks for a name without a slash in folders of its own. RTLD_NODELETE keeps the library,
+// so its handle is given up.
 static bool load(struct sp_peers *peers, const char *path) {
-    void *library = open_file(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    char here[PATH_MAX];
+    snprintf(here, sizeof here, "./%s", path);
+    void *library = dlopen(strchr(path, '/') ? path : here, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!library)
         return sp_complain("the peer library can't be loaded: %s", dlerror());
     bool good = add_all(peers, library, path);

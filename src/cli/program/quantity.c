@@ -35,14 +35,6 @@ const char *sp_time_text(double nanoseconds, char text[SP_QUANTITY_TEXT]) {
     return text;
 }
 
-static const char *ratio_text(double ratio, char text[SP_QUANTITY_TEXT]) {
-    if (ratio > 0)
-        snprintf(text, SP_QUANTITY_TEXT, ratio < 9999.5 ? "%.3f" : "%.2e", ratio);
-    else
-        snprintf(text, SP_QUANTITY_TEXT, "-"); // nothing was alive
-    return text;
-}
-
 const char *sp_quantity_text(enum sp_unit unit, double value, char text[SP_QUANTITY_TEXT]) {
     switch (unit) {
     case SP_UNIT_BYTES:
@@ -50,7 +42,11 @@ const char *sp_quantity_text(enum sp_unit unit, double value, char text[SP_QUANT
     case SP_UNIT_NANOSECONDS:
         return sp_time_text(value, text);
     case SP_UNIT_RATIO:
-        return ratio_text(value, text);
+        if (value > 0)
+            snprintf(text, SP_QUANTITY_TEXT, value < 9999.5 ? "%.3f" : "%.2e", value);
+        else
+            snprintf(text, SP_QUANTITY_TEXT, "-"); // nothing was alive
+        return text;
     case SP_UNIT_FLAG:
         snprintf(text, SP_QUANTITY_TEXT, "%s", value > 0 ? "on" : "-");
         return text;

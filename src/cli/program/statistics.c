@@ -41,15 +41,11 @@ static bool moves_memory(size_t statistic) {
     return statistic == SP_STATISTIC_LargestFree || statistic == SP_STATISTIC_LargestRemapped;
 }
 
-static poolError_t read_one(poolMemPool_t pool, size_t i, struct sp_statistics *statistics) {
-    return poolMemPoolGetAttribute(pool, attributes[i], &statistics->values[i]);
-}
-
 poolError_t sp_statistics_read_gauges(poolMemPool_t pool, struct sp_statistics *statistics) {
     poolError_t error = poolSuccess;
     for (size_t i = SP_STATISTIC_COUNTERS; i < SP_STATISTIC_COUNT && error == poolSuccess; i++)
         if (!moves_memory(i))
-            error = read_one(pool, i, statistics);
+            error = poolMemPoolGetAttribute(pool, attributes[i], &statistics->values[i]);
     return error;
 }
 
@@ -57,7 +53,7 @@ poolError_t sp_statistics_read_at_end(poolMemPool_t pool, struct sp_statistics *
     poolError_t error = poolSuccess;
     for (size_t i = 0; i < SP_STATISTIC_COUNT && error == poolSuccess; i++)
         if (i < SP_STATISTIC_COUNTERS || moves_memory(i))
-            error = read_one(pool, i, statistics);
+            error = poolMemPoolGetAttribute(pool, attributes[i], &statistics->values[i]);
     statistics->known = error == poolSuccess;
     return error;
 }

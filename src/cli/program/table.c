@@ -64,22 +64,17 @@ static size_t measure(const struct sp_table *table) {
     return all;
 }
 
-// Returns the widest column of texts that are wider than their title; else the number of columns.
-static size_t widest_texts(const struct sp_table *table) {
-    size_t widest = table->columns;
-    for (size_t column = 0; column < table->text_columns; column++)
-        if (table->widths[column] > width_of_title(table, column) &&
-            (widest == table->columns || table->widths[column] > table->widths[widest]))
-            widest = column;
-    return widest;
-}
-
+// Takes from the widest column of texts that are wider than their title, as long as there is one.
 static void narrow(const struct sp_table *table, size_t excess) {
     for (; excess > 0; excess--) {
-        size_t column = widest_texts(table);
-        if (column == table->columns)
+        size_t *widest = NULL;
+        for (size_t column = 0; column < table->text_columns; column++)
+            if (table->widths[column] > width_of_title(table, column) &&
+                (!widest || table->widths[column] > *widest))
+                widest = &table->widths[column];
+        if (!widest)
             return;
-        table->widths[column]--;
+        --*widest;
     }
 }
 

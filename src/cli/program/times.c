@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-static int compare(const void *a, const void *b) {
+static int compare_times(const void *a, const void *b) {
     const uint64_t *left = a, *right = b;
     return (*left > *right) - (*left < *right);
 }
@@ -22,7 +22,7 @@ uint64_t sp_samples_sum(const struct sp_samples *samples) {
 struct sp_times sp_times_of(struct sp_samples *samples) {
     if (samples->count == 0)
         return (struct sp_times){.mean = 0};
-    qsort(samples->ns, samples->count, sizeof *samples->ns, compare);
+    qsort(samples->ns, samples->count, sizeof *samples->ns, compare_times);
     return (struct sp_times){
         .mean = (double)sp_samples_sum(samples) / (double)samples->count,
         .p50 = percentile(samples, 50),
@@ -40,4 +40,22 @@ uint64_t sp_clock_cost(void) {
     }
     struct sp_samples samples = {costs, READS};
     return sp_times_of(&samples).p50;
+}
+
+static int compare_values(const void *a, const void *b) {
+    const double *left = a, *right = b;
+    return (*left > *right) - (*left < *right);
+}
+
+struct sp_spread sp_spread_of(double *values, size_t count) {
+    qsort(values, count, sizeof *values, compare_values);
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += values[i];
+    return (struct sp_spread){
+        .median = (values[(count - 1) / 2] + values[count / 2]) / 2,
+        .least = values[0],
+        .most = values[count - 1],
+        .mean = sum / (double)count,
+    };
 }

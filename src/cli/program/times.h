@@ -1,4 +1,4 @@
-// These functions read the clock, tell what reading it costs, and sum up measured times.
+// These functions read the clock, tell what reading it costs, and sum up what was measured.
 #ifndef STREAMPOOL_CLI_TIMES_H
 #define STREAMPOOL_CLI_TIMES_H
 
@@ -39,5 +39,16 @@ static inline uint64_t sp_clock_elapsed(uint64_t begin, uint64_t end, uint64_t c
 struct sp_times sp_times_of(struct sp_samples *samples);
 
 uint64_t sp_samples_sum(const struct sp_samples *samples);
+
+// A spread says where the figures of several runs lie.
+struct sp_spread {
+    double median; // of an even number of values: half way between the two in the middle
+    double least;
+    double most;
+    double mean;
+};
+
+// Returns the spread of the values, of which there is at least one, and sorts them.
+struct sp_spread sp_spread_of(double *values, size_t count);
 
 #endif

@@ -29,26 +29,22 @@ static bool is_in(unsigned char byte, struct range range) {
     return byte >= range.least && byte <= range.most;
 }
 
-// The null byte at the end of the text continues nothing, so no byte behind it is read.
-static bool has_form(const unsigned char *text, const struct form *form) {
-    static const struct range continuation = {0x80, 0xbf};
-    if (!is_in(text[0], form->first) || !is_in(text[1], form->second))
-        return false;
-    size_t i = 2;
-    while (i < form->length && is_in(text[i], continuation))
-        i++;
-    return i == form->length;
-}
-
 // Returns the length in bytes of the character that the text begins with; 0 when it begins with
-// none.
+// none. The null byte at the end of the text continues nothing, so no byte behind it is read.
 static size_t length_of_character(const char *text) {
+    static const struct range continuation = {0x80, 0xbf};
     const unsigned char *bytes = (const unsigned char *)text;
     if (bytes[0] < 0x80)
         return 1;
-    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++)
-        if (has_form(bytes, &forms[i]))
-            return forms[i].length;
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+        size_t length = 0;
+        if (is_in(bytes[0], forms[i].first) && is_in(bytes[1], forms[i].second))
+            length = 2;
+        while (length > 0 && length < forms[i].length && is_in(bytes[length], continuation))
+            length++;
+        if (length == forms[i].length)
+            return length;
+    }
     return 0;
 }
 

@@ -11,7 +11,7 @@
 // ---------------------------------------------------------------------------------- open and close
 
 // Looks up the functions of the simulated driver that are not CUDA's, by the names of its header.
-static bool find_functions(struct sp_work *work) {
+static bool open_simulated(struct sp_work *work) {
     const struct {
         const char *name;
         void *function;
@@ -20,23 +20,18 @@ static bool find_functions(struct sp_work *work) {
         {"simcudaAdvance", &work->advance},        {"simcudaReportCount", &work->report_count},
         {"simcudaReportText", &work->report_text},
     };
-    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
-        void *found = dlsym(work->library, wanted[i].name);
-        if (!found)
-            return sp_complain("the simulated driver has no %s", wanted[i].name);
-        memcpy(wanted[i].function, &found, sizeof found);
-    }
-    return true;
-}
-
-static bool open_simulated(struct sp_work *work) {
     work->library = dlopen(work->driver->path, RTLD_LAZY | RTLD_NOLOAD);
     if (!work->library)
         return sp_complain("%s is not loaded", work->driver->path);
-    if (find_functions(work))
-        return true;
-    dlclose(work->library);
-    return false;
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
+        void *found = dlsym(work->library, wanted[i].name);
+        if (!found) {
+            dlclose(work->library);
+            return sp_complain("the simulated driver has no %s", wanted[i].name);
+        }
+        memcpy(wanted[i].function, &found, sizeof found);
+    }
+    return true;
 }
 
 static CUresult launch_kernel(const struct sp_work *work, CUstream stream, uint64_t nanoseconds) {
@@ -81,34 +76,21 @@ uint64_t sp_work_now(const struct sp_work *work) {
     return work->now ? work->now() : sp_clock_now();
 }
 
-// Sleeping takes the host 50 µs and more, which is longer than the time between two operations.
-static void spin_until(uint64_t time) {
-    while (sp_clock_now() < time)
-        ;
-}
-
+// On a GPU it spins: sleeping takes the host 50 µs and more, which is longer than the time between
+// two operations.
 void sp_work_wait_until(const struct sp_work *work, uint64_t time) {
-    if (!work->now) {
-        spin_until(time);
-        return;
-    }
-    uint64_t now = work->now();
-    if (now < time)
-        work->advance(time - now);
+    for (uint64_t now; (now = sp_work_now(work)) < time;)
+        if (work->advance)
+            work->advance(time - now);
 }
 
 // ---------------------------------------------------------------------------------------- the work
 
-static CUresult enqueue(const struct sp_work *work, CUstream stream, uint64_t nanoseconds,
+CUresult sp_work_launch(const struct sp_work *work, CUstream stream, uint64_t nanoseconds,
                         uint64_t pointer, uint64_t size) {
     simcudaAccess access = {pointer, size, simcudaAccessWrite};
     simcudaWork piece = {"block", nanoseconds, &access, size > 0};
-    return (CUresult)work->enqueue(stream, &piece);
-}
-
-CUresult sp_work_launch(const struct sp_work *work, CUstream stream, uint64_t nanoseconds,
-                        uint64_t pointer, uint64_t size) {
-    return work->enqueue ? enqueue(work, stream, nanoseconds, pointer, size)
+    return work->enqueue ? (CUresult)work->enqueue(stream, &piece)
                          : launch_kernel(work, stream, nanoseconds);
 }
 

@@ -26,12 +26,6 @@ static const struct sp_trace *largest(const struct sp_traces *traces) {
     return largest;
 }
 
-static bool trim(const struct sp_replay *replay, const struct sp_play *play) {
-    int status = play->allocator->trim(play->stage, replay->request->passes.trim_to);
-    return status == 0 ||
-           sp_stage_fail(play->stage, "a trim fails: %s", play->allocator->error_name(status));
-}
-
 static void note_pass(struct sp_replay *replay, const struct sp_turns *turns, unsigned pass,
                       struct sp_drawn *drawn) {
     struct sp_result *results = &replay->results[replay->result_count];
@@ -51,8 +45,12 @@ static bool play_passes(struct sp_replay *replay, struct sp_turns *turns,
                         const struct sp_play *play, struct sp_drawn *drawn) {
     const struct sp_passes *passes = &replay->request->passes;
     for (unsigned pass = 1; pass <= passes->count; pass++) {
-        if (pass > 1 && passes->trims && !trim(replay, play))
-            return false;
+        int status = 0;
+        if (pass > 1 && passes->trims)
+            status = play->allocator->trim(play->stage, passes->trim_to);
+        if (status != 0)
+            return sp_stage_fail(play->stage, "a trim fails: %s",
+                                 play->allocator->error_name(status));
         if (!sp_turns_run(turns, pass, &replay->results[replay->result_count]))
             return false;
         note_pass(replay, turns, pass, drawn);
@@ -86,12 +84,6 @@ static bool play_traces(struct sp_replay *replay, const struct sp_traces *traces
     return good;
 }
 
-// Returns whether all went well; the stage's reason is that of what failed first.
-static bool close_stage(const struct sp_allocator *allocator, struct sp_stage *stage, bool good) {
-    struct sp_stage failed = *stage;
-    return allocator->close(good ? stage : &failed) && good;
-}
-
 // False only when nothing more can be replayed; an allocator that can't be opened is noted.
 static bool play_start(struct sp_replay *replay, const struct sp_traces *traces, size_t index,
                        unsigned start) {
@@ -113,24 +105,22 @@ static bool play_start(struct sp_replay *replay, const struct sp_traces *traces,
                 play_traces(replay, traces, &stage, index, start, drawn);
     if (drawn)
         drawn->allocator = allocator;
-    if (close_stage(allocator, &stage, good))
+    struct sp_stage failed = stage; // keeps the reason of what failed first
+    if (allocator->close(good ? &stage : &failed) && good)
         return true;
     sp_progress_end(&replay->progress);
     return sp_complain("%s, %s: %s", replay->trace->name, allocator->title, stage.reason);
 }
 
-static bool suit(const struct sp_traces *traces, const struct sp_allocator *allocator) {
+// Plays a start through one allocator, unless a trace doesn't suit it.
+static bool play_allocator(struct sp_replay *replay, const struct sp_traces *traces, size_t index,
+                           unsigned start) {
+    const struct sp_allocator *allocator = replay->request->allocators.items[index];
     char reason[SP_UNSUITED_TEXT];
     size_t i = 0;
     while (i < traces->count && sp_allocator_suits(allocator, &traces->list[i], reason))
         i++;
-    return i == traces->count;
-}
-
-// Plays a start through one allocator.
-static bool play_allocator(struct sp_replay *replay, const struct sp_traces *traces, size_t index,
-                           unsigned start) {
-    if (suit(traces, replay->request->allocators.items[index]))
+    if (i == traces->count)
         return play_start(replay, traces, index, start);
     skip(replay, traces);
     return true;
@@ -207,13 +197,6 @@ static bool open_plot(struct sp_replay *replay) {
     return !request->plot || sp_replay_plot_open(&replay->plot, &replay->traces);
 }
 
-static int status_of(const struct sp_replay *replay) {
-    for (size_t i = 0; i < replay->result_count; i++)
-        if (replay->results[i].errors > 0)
-            return SP_EXIT_CALLS_FAILED;
-    return EXIT_SUCCESS;
-}
-
 static int replay_on_device(struct sp_replay *replay) {
     const struct sp_replay_request *request = replay->request;
     int status = sp_device_take(&replay->device, request->choice);
@@ -227,7 +210,10 @@ static int replay_on_device(struct sp_replay *replay) {
         good = play_with_work(replay);
     else
         good = good && play_all(replay) && replay->request->print(replay);
-    status = good ? status_of(replay) : EXIT_FAILURE;
+    status = good ? EXIT_SUCCESS : EXIT_FAILURE;
+    for (size_t i = 0; i < replay->result_count && good; i++)
+        if (replay->results[i].errors > 0)
+            status = SP_EXIT_CALLS_FAILED;
     sp_replay_plot_release(&replay->plot);
     sp_growths_release(&replay->growths);
     free(replay->results);

@@ -61,25 +61,19 @@ const struct argp sp_replay_outputs_argp = {.options = output_options, .parser =
 
 // ------------------------------------------------------------------------------------- the rest
 
-static void add_allocator(struct sp_allocator_list *allocators, const char *name, size_t length,
-                          struct argp_state *state) {
-    const struct sp_allocator *allocator = sp_allocator_find(name, length);
-    if (!allocator)
-        argp_error(state, "unknown allocator '%.*s'", (int)length, name);
-    for (size_t i = 0; i < allocators->count; i++)
-        if (allocators->items[i] == allocator)
-            argp_error(state, "the allocator '%s' is named twice", allocator->name);
-    allocators->items[allocators->count++] = allocator;
-}
-
 static void parse_allocators(struct sp_allocator_list *allocators, const char *names,
                              struct argp_state *state) {
     allocators->count = 0;
-    for (;;) {
+    for (bool is_last = false; !is_last;) {
         size_t length = strcspn(names, ",");
-        add_allocator(allocators, names, length, state);
-        if (names[length] == '\0')
-            return;
+        const struct sp_allocator *allocator = sp_allocator_find(names, length);
+        if (!allocator)
+            argp_error(state, "unknown allocator '%.*s'", (int)length, names);
+        for (size_t i = 0; i < allocators->count; i++)
+            if (allocators->items[i] == allocator)
+                argp_error(state, "the allocator '%s' is named twice", allocator->name);
+        allocators->items[allocators->count++] = allocator;
+        is_last = names[length] == '\0';
         names += length + 1;
     }
 }
@@ -194,7 +188,9 @@ static const struct argp argp = {
         "prints how long each call took and how much memory was reserved. docs/replay.md explains "
         "the figures.\v"
         "An allocator that the device lacks is named below the table, and the others run. A trace "
-        "that can't be read ends the program before anything is replayed. " SP_REPLAY_STATUSES,
+        "that can't be read ends the program before anything is replayed. "
+        "A trace to try is installed with the program, as "
+        "share/streampool/traces/infer_streams.csv.gz below its prefix. " SP_REPLAY_STATUSES,
 };
 
 struct sp_replay_request sp_replay_arguments(int argc, char **argv) {

@@ -2,7 +2,6 @@
 
 #include "cli/program/complain.h"
 #include "cli/program/quantity.h"
-#include "cli/report/beside.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -170,13 +169,12 @@ static const char *const causes[] = {
     STREAMPOOL_GROWTH_CAUSES(CAUSE)
 #undef CAUSE
 };
-enum { CAUSES = sizeof causes / sizeof causes[0] };
 
 // Writes how often and by how much the pools grew, for each cause.
 static void write_causes(struct sp_plot *picture, const struct sp_growths *growths,
                          const char *trace) {
     char text[SP_QUANTITY_TEXT];
-    for (size_t cause = 0; cause < CAUSES; cause++) {
+    for (size_t cause = 0; cause < sizeof causes / sizeof causes[0]; cause++) {
         size_t count = 0;
         uint64_t bytes = 0;
         for (size_t i = 0; i < growths->count; i++) {
@@ -192,24 +190,22 @@ static void write_causes(struct sp_plot *picture, const struct sp_growths *growt
     }
 }
 
-static void draw_growth(struct sp_plot *picture, const struct sp_growth *growth,
-                        size_t operations) {
-    char title[160], text[SP_QUANTITY_TEXT];
-    double operation = (double)(operations * (growth->pass - 1) + growth->operation);
-    double bytes = (double)(growth->told.reservedBefore + growth->told.mapped);
-    snprintf(title, sizeof title, "operation %zu, %s: %s", growth->operation + 1,
-             sp_bytes_text(growth->told.mapped, text), causes[growth->told.cause]);
-    sp_svg_begin_group(&picture->svg, title, "cause", causes[growth->told.cause], SP_SVG_END);
-    sp_plot_mark(picture, growth->told.cause, sp_plot_x(picture, operation),
-                 sp_plot_y(picture, bytes));
-    sp_svg_end_group(&picture->svg);
-}
-
 static void draw_growths(struct sp_plot *picture, const struct sp_growths *growths,
                          const struct sp_drawn *drawn) {
-    for (size_t i = 0; i < growths->count; i++)
-        if (growths->list[i].trace == drawn->trace)
-            draw_growth(picture, &growths->list[i], drawn->series.operations);
+    for (size_t i = 0; i < growths->count; i++) {
+        const struct sp_growth *growth = &growths->list[i];
+        const struct poolMemPoolGrowth *told = &growth->told;
+        char title[160], text[SP_QUANTITY_TEXT];
+        if (growth->trace != drawn->trace)
+            continue;
+        double x = (double)(drawn->series.operations * (growth->pass - 1) + growth->operation);
+        snprintf(title, sizeof title, "operation %zu, %s: %s", growth->operation + 1,
+                 sp_bytes_text(told->mapped, text), causes[told->cause]);
+        sp_svg_begin_group(&picture->svg, title, "cause", causes[told->cause], SP_SVG_END);
+        sp_plot_mark(picture, told->cause, sp_plot_x(picture, x),
+                     sp_plot_y(picture, (double)(told->reservedBefore + told->mapped)));
+        sp_svg_end_group(&picture->svg);
+    }
 }
 
 // ------------------------------------------------------------------------------------- the picture

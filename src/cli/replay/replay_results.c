@@ -2,47 +2,24 @@
 #include "cli/program/complain.h"
 #include "cli/program/output.h"
 #include "cli/replay/replay.h"
-#include "cli/report/beside.h"
-#include "cli/report/growths_report.h"
+#include "cli/report/recorded.h"
 #include "cli/report/report.h"
 
 #include <inttypes.h>
 
 // On one pool a trace that can't be replayed keeps the others from it, too.
-static void print_unsuited(const struct sp_replay *replay, const struct sp_allocator *allocator,
-                           const struct sp_page *page) {
+static void print_unavailable(const struct sp_replay *replay, const struct sp_page *page) {
     const char *format = replay->request->passes.one_pool ? "%s: not replayed: %s: %s\n"
                                                           : "%s: %s not replayed: %s\n";
     char reason[SP_UNSUITED_TEXT];
-    for (size_t i = 0; i < replay->traces.count; i++)
-        if (!sp_allocator_suits(allocator, &replay->traces.list[i], reason))
-            sp_page_say(page, format, allocator->title, replay->traces.list[i].name, reason);
-}
-
-static void print_unavailable(const struct sp_replay *replay, const struct sp_page *page) {
     for (size_t i = 0; i < replay->request->allocators.count; i++) {
         const struct sp_allocator *allocator = replay->request->allocators.items[i];
         if (replay->unavailable[i][0])
             sp_page_say(page, "%s: not replayed: %s\n", allocator->title, replay->unavailable[i]);
-        print_unsuited(replay, allocator, page);
+        for (size_t j = 0; j < replay->traces.count; j++)
+            if (!sp_allocator_suits(allocator, &replay->traces.list[j], reason))
+                sp_page_say(page, format, allocator->title, replay->traces.list[j].name, reason);
     }
-}
-
-static void print_turns(const struct sp_page *page) {
-    sp_page_say(page,
-                "all traces in turn on one pool: the peaks are those of a round, which has one "
-                "turn of each trace and ends with the row's\n\n");
-}
-
-static void print_perturbation(const struct sp_page *page,
-                               const struct sp_replay_request *request) {
-    const struct sp_perturbation *perturbation = &request->perturbation;
-    sp_page_say(page,
-                "medians of starts, each with a block of up to %d %% of %s peak held (%u starts, "
-                "seed %" PRIu64 ")\n\n",
-                100 / SP_PERTURBATION_PEAK_SHARE,
-                request->passes.one_pool ? "the largest trace's" : "the trace's",
-                perturbation->starts, perturbation->seed);
 }
 
 // Errors are printed of all passes. False without host memory.
@@ -53,9 +30,16 @@ static bool print_summaries(const struct sp_page *page, const struct sp_replay *
     bool is_perturbed = sp_perturbation_is_asked(&request->perturbation);
     sp_report_device(page, &replay->device, sp_meter_base(replay->device.driver, replay->work));
     if (request->passes.one_pool)
-        print_turns(page);
+        sp_page_say(page,
+                    "all traces in turn on one pool: the peaks are those of a round, which "
+                    "has one turn of each trace and ends with the row's\n\n");
     if (is_perturbed)
-        print_perturbation(page, request);
+        sp_page_say(page,
+                    "medians of starts, each with a block of up to %d %% of %s peak held (%u "
+                    "starts, seed %" PRIu64 ")\n\n",
+                    100 / SP_PERTURBATION_PEAK_SHARE,
+                    request->passes.one_pool ? "the largest trace's" : "the trace's",
+                    request->perturbation.starts, request->perturbation.seed);
     if (!(is_perturbed ? sp_report_print_starts(page, chosen)
                        : sp_report_print(page, &sp_rows_of_replay, chosen)))
         return false;
@@ -80,13 +64,6 @@ static bool print_table(const struct sp_replay *replay, const struct sp_summarie
     return good ? sp_output_flush() : sp_complain("out of host memory");
 }
 
-static bool write_json(const struct sp_replay *replay, const struct sp_summaries *summaries) {
-    struct sp_json_list list = sp_perturbation_is_asked(&replay->request->perturbation)
-                                   ? sp_report_list_of_starts(summaries)
-                                   : sp_report_list(replay->results, replay->result_count);
-    return sp_json_write(replay->request->json, &list);
-}
-
 // A picture or JSON on standard output takes the place of the table.
 static bool print_all(const struct sp_replay *replay, const struct sp_summaries *summaries) {
     const struct sp_replay_request *request = replay->request;
@@ -94,7 +71,10 @@ static bool print_all(const struct sp_replay *replay, const struct sp_summaries 
         print_unavailable(replay, &(struct sp_page){stderr, .wide = true});
     else if (!print_table(replay, summaries))
         return false;
-    if (request->json && !write_json(replay, summaries))
+    bool several = sp_perturbation_is_asked(&request->perturbation);
+    if (request->json &&
+        !(several ? sp_report_write_starts(request->json, summaries)
+                  : sp_report_write(request->json, replay->results, replay->result_count)))
         return false;
     return !request->plot || sp_replay_plot_write(request->plot, &replay->plot);
 }

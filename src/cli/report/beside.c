@@ -1,6 +1,6 @@
 // The recorded results that are shown get the names of this replay's traces and of the program's
 // allocators, so that names are compared by their address from there on, as in summary.h.
-#include "cli/report/beside.h"
+#include "cli/report/recorded.h"
 
 #include "cli/program/utf8.h"
 #include "cli/report/report.h"
@@ -128,19 +128,6 @@ static void add(struct comparison *comparison, const struct sp_summary *here,
         strcmp(a->device, b->device) == 0 && strcmp(time_of(a), time_of(b)) == 0;
 }
 
-static void compare(struct comparison *comparison) {
-    const struct sp_summaries *here = comparison->here, *there = comparison->there;
-    const struct sp_result recorded = {.allocator = comparison->recorded->name,
-                                       .pass = comparison->first->pass};
-    for (size_t i = 0; i < here->count; i++) {
-        if (!sp_summary_is_alike(&here->list[i], comparison->first))
-            continue;
-        for (size_t j = 0; j < there->count; j++)
-            if (sp_summary_is_alike(&there->list[j], &recorded))
-                add(comparison, &here->list[i], &there->list[j]);
-    }
-}
-
 // Times of two devices are not compared, nor those of this machine with a GPU's.
 static void conclude_times(const struct sp_page *page, const struct comparison *comparison) {
     char here[SP_QUANTITY_TEXT], there[SP_QUANTITY_TEXT];
@@ -176,15 +163,21 @@ static void conclude(const struct sp_page *page, const struct comparison *compar
     conclude_times(page, comparison);
 }
 
+// Compares each allocator and pass of this replay with each recorded allocator in the same pass.
 static void conclude_all(const struct sp_page *page, const struct sp_allocator_list *allocators,
                          const struct sp_summaries *here, const struct sp_summaries *there) {
     for (size_t i = 0; i < here->count; i++) {
+        const struct sp_result *first = sp_summary_first(&here->list[i]);
         for (size_t j = 0; j < allocators->count && sp_summary_is_first(here, i); j++) {
-            struct comparison comparison = {.here = here,
-                                            .there = there,
-                                            .first = sp_summary_first(&here->list[i]),
-                                            .recorded = allocators->items[j]};
-            compare(&comparison);
+            const struct sp_allocator *other = allocators->items[j];
+            const struct sp_result recorded = {.allocator = other->name, .pass = first->pass};
+            struct comparison comparison = {
+                .here = here, .there = there, .first = first, .recorded = other};
+            for (size_t a = 0; a < here->count; a++)
+                for (size_t b = 0; b < there->count; b++)
+                    if (sp_summary_is_alike(&here->list[a], first) &&
+                        sp_summary_is_alike(&there->list[b], &recorded))
+                        add(&comparison, &here->list[a], &there->list[b]);
             conclude(page, &comparison);
         }
     }
@@ -192,41 +185,28 @@ static void conclude_all(const struct sp_page *page, const struct sp_allocator_l
 
 // ---------------------------------------------------------------------------------------- printing
 
-static void print_origin(const struct sp_page *page, const struct sp_recorded *recorded) {
-    const struct sp_origin *origin = &recorded->origin;
-    if (recorded->count > 0)
-        sp_page_say(page, "\nrecorded on %s, driver %s, CUDA %s, %s:\n",
-                    recorded->results[0].device, origin->driver_version, origin->cuda_version,
-                    origin->date);
-}
-
-static bool print_chosen(const struct sp_page *page, const struct sp_allocator_list *allocators,
-                         const struct sp_summaries *here, const struct sp_result *chosen,
-                         size_t count) {
-    struct sp_summaries there;
-    if (!sp_summaries_open(&there, chosen, count, NULL))
-        return false;
-    fputc('\n', page->out);
-    bool good = sp_report_print(page, &sp_rows_of_replay, &there);
-    fputc('\n', page->out);
-    conclude_all(page, allocators, here, &there);
-    sp_summaries_release(&there);
-    return good;
-}
-
 bool sp_beside_print(const struct sp_page *page, const struct sp_recorded *recorded,
                      const struct sp_allocator_list *allocators, const struct sp_summaries *here) {
+    const struct sp_origin *origin = &recorded->origin;
     struct sp_result *chosen = calloc(recorded->count + 1, sizeof *chosen);
+    struct sp_summaries there;
+    bool good = true;
     if (!chosen)
         return false;
-    print_origin(page, recorded);
+    if (recorded->count > 0)
+        sp_page_say(page, "\nrecorded on %s, driver %s, CUDA %s, %s:\n", recorded->results->device,
+                    origin->driver_version, origin->cuda_version, origin->date);
     size_t count = choose(page, recorded, allocators, here, chosen);
-    bool good = true;
-    if (count > 0)
-        good = print_chosen(page, allocators, here, chosen, count);
-    else
+    if (count == 0) {
         sp_page_say(page, "%s has no result to show of these traces, passes and allocators\n",
                     recorded->path);
+    } else if ((good = sp_summaries_open(&there, chosen, count, NULL))) {
+        fputc('\n', page->out);
+        good = sp_report_print(page, &sp_rows_of_replay, &there);
+        fputc('\n', page->out);
+        conclude_all(page, allocators, here, &there);
+        sp_summaries_release(&there);
+    }
     free(chosen);
     return good;
 }

@@ -1,4 +1,4 @@
-#include "cli/report/growths_report.h"
+#include "cli/report/report.h"
 
 #include <stdlib.h>
 #include <streampool/lists.h>
@@ -14,8 +14,7 @@ static const struct {
 
 enum { CAUSE_COUNT = sizeof causes / sizeof causes[0] };
 
-// ----------------------------------------------------------------------------------------- by
-// cause
+// ---------------------------------------------------------------------------------------- by cause
 
 struct sum {
     uint64_t growths, mapped;
@@ -49,25 +48,21 @@ static void fill_row(const struct sp_table *table, size_t row, const char *befor
                      (double)sum->mapped / (double)starts);
 }
 
-static size_t largest(const struct sum sums[CAUSE_COUNT]) {
-    size_t most = 0;
-    for (size_t i = 1; i < CAUSE_COUNT; i++)
-        most = sums[i].mapped > sums[most].mapped ? i : most;
-    return most;
-}
-
 // The causes that mapped most come first; those of no growth are left out.
-static void fill(const struct sp_table *table, struct sum sums[CAUSE_COUNT + 1], size_t starts) {
+static void fill(const struct sp_table *table, size_t rows, struct sum sums[CAUSE_COUNT + 1],
+                 size_t starts) {
     static const char *const titles[][2] = {{"", "cause"}, {"", "growths"}, {"", "mapped"}};
     for (size_t column = 0; column < 3; column++)
         sp_table_title(table, column, titles[column]);
-    size_t row = 0;
-    for (size_t cause; sums[cause = largest(sums)].growths > 0; sums[cause].mapped = 0) {
-        fill_row(table, row++, cause == poolGrowthCauseNeed ? "" : "what is free is ",
+    for (size_t row = 0; row + 1 < rows; row++) {
+        size_t cause = 0;
+        for (size_t i = 1; i < CAUSE_COUNT; i++)
+            cause = sums[i].mapped > sums[cause].mapped ? i : cause;
+        fill_row(table, row, cause == poolGrowthCauseNeed ? "" : "what is free is ",
                  causes[cause].words, &sums[cause], starts);
-        sums[cause].growths = 0;
+        sums[cause].mapped = 0;
     }
-    fill_row(table, row, "", "all", &sums[CAUSE_COUNT], starts);
+    fill_row(table, rows - 1, "", "all", &sums[CAUSE_COUNT], starts);
 }
 
 static bool print_causes(const struct sp_page *page, const struct sp_summary *summary) {
@@ -82,7 +77,7 @@ static bool print_causes(const struct sp_page *page, const struct sp_summary *su
         rows += sums[i].growths > 0;
     if (!sp_table_open(&table, 3, 1, rows))
         return false;
-    fill(&table, sums, summary->start_count);
+    fill(&table, rows, sums, summary->start_count);
     sp_page_say(page, "\n%s, %s, pass %u: growths that raised the peak%s\n", first->trace,
                 sp_allocator_title(first->allocator), first->pass,
                 summary->start_count > 1 ? ", for each start" : "");
@@ -105,8 +100,8 @@ static bool print_line(const struct sp_page *page, const struct sp_growth *growt
     if (with_start)
         snprintf(start, sizeof start, "start %u, ", growth->start);
     if (good)
-        sp_page_say(page, "%s, %s, %spass %u, operation %zu on stream %llu: %s", growth->trace,
-                    sp_allocator_title(growth->allocator), start, growth->pass,
+        sp_page_say(page, "%s, %s, %spass %u, operation %zu, stream %llu of the trace: %s",
+                    growth->trace, sp_allocator_title(growth->allocator), start, growth->pass,
                     growth->operation + 1, (unsigned long long)growth->stream, text);
     free(text);
     return good;
@@ -159,30 +154,22 @@ bool sp_growths_report_print(const struct sp_page *page, const struct sp_growths
     X("after_trim", t->afterTrim)                                                                  \
     X("after_waits", t->afterWaits)
 
-static const char *kind_name(enum poolGrowthKind kind) {
-    static const char *const names[] = {
+static bool add_growth(cJSON *list, const struct sp_growth *growth) {
+    static const char *const kinds[] = {
         [poolGrowthLarge] = "large", [poolGrowthPages] = "pages", [poolGrowthFixed] = "fixed"};
-    return names[kind];
-}
-
-static const char *remap_name(enum poolGrowthRemap remap) {
-    static const char *const names[] = {
+    static const char *const remaps[] = {
         [poolGrowthRemapUsed] = "used",           [poolGrowthRemapWrongKind] = "wrong kind",
         [poolGrowthRemapForbidden] = "forbidden", [poolGrowthRemapFilling] = "filling",
         [poolGrowthRemapNoPieces] = "no pieces",  [poolGrowthRemapSavesLittle] = "saves little",
         [poolGrowthRemapTooLong] = "too long",    [poolGrowthRemapFailed] = "failed",
     };
-    return names[remap];
-}
-
-static bool add_growth(cJSON *list, const struct sp_growth *growth) {
     const struct poolMemPoolGrowth *t = &growth->told;
     cJSON *object = sp_json_add_object(list);
     return object && sp_json_add_count(object, "operation", growth->operation + 1) &&
            sp_json_add_count(object, "stream", growth->stream) &&
            sp_json_add_text(object, "cause", causes[t->cause].name) &&
-           sp_json_add_text(object, "kind", kind_name(t->kind)) &&
-           sp_json_add_text(object, "remap", remap_name(t->remap))
+           sp_json_add_text(object, "kind", kinds[t->kind]) &&
+           sp_json_add_text(object, "remap", remaps[t->remap])
 #define ADD(key, value) &&sp_json_add_count(object, key, value)
                KEYS(ADD)
 #undef ADD

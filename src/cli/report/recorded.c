@@ -91,16 +91,8 @@ static bool take_row(struct reader *reader, const struct sp_row *row, struct sp_
                                : take_number(reader, row, parent, result);
 }
 
-static bool take_parts(const struct reader *reader, struct sp_result *result) {
-    static const char key[] = "driver_calls_modelled_ns";
-    if (!has(reader, key))
-        return true;
-    result->base = SP_TIME_OF_MODEL_AND_HOST;
-    return result->modelled_ns <= result->total_ns ||
-           complain(reader, "more than the total under", key);
-}
-
 static bool take_result(struct reader *reader, struct sp_result *result) {
+    static const char part[] = "driver_calls_modelled_ns";
     if (!cJSON_IsObject(reader->object))
         return complain(reader, "is no object with", "trace");
     if (has(reader, "starts"))
@@ -111,16 +103,13 @@ static bool take_result(struct reader *reader, struct sp_result *result) {
     for (size_t i = 0; i < sp_rows_of_replay.count; i++)
         if (!take_row(reader, &sp_rows_of_replay.list[i], result))
             return false;
-    return take_parts(reader, result);
+    if (has(reader, part))
+        result->base = SP_TIME_OF_MODEL_AND_HOST;
+    return result->modelled_ns <= result->total_ns ||
+           complain(reader, "more than the total under", part);
 }
 
 // ------------------------------------------------------------------------------------- all results
-
-static bool is_same_origin(const struct sp_recorded *recorded, const struct sp_result *result,
-                           const struct sp_origin *origin) {
-    return memcmp(origin, &recorded->origin, sizeof *origin) == 0 &&
-           strcmp(result->device, recorded->results[0].device) == 0;
-}
 
 static bool take_all(struct sp_recorded *recorded) {
     const cJSON *object;
@@ -131,7 +120,8 @@ static bool take_all(struct sp_recorded *recorded) {
             return false;
         if (recorded->count == 1)
             recorded->origin = reader.origin;
-        if (!is_same_origin(recorded, result, &reader.origin))
+        if (memcmp(&reader.origin, &recorded->origin, sizeof reader.origin) != 0 ||
+            strcmp(result->device, recorded->results->device) != 0)
             return complain(&reader, "is of another device, driver, version or day than the first:",
                             reader.origin.date);
         result->origin = &recorded->origin;

@@ -21,11 +21,12 @@ struct layout {
 };
 
 static bool is_worth_a_column(const struct sp_row *row, const struct sp_summaries *summaries) {
-    size_t i = 0;
-    while (i < summaries->count &&
-           !sp_row_is_worth_a_column(row, sp_summary_first(&summaries->list[i])))
-        i++;
-    return i < summaries->count;
+    for (size_t i = 0; i < summaries->count; i++) {
+        const struct sp_result *first = sp_summary_first(&summaries->list[i]);
+        if (sp_row_is_of(row, first) && sp_row_number(row, first) >= row->least)
+            return true;
+    }
+    return false;
 }
 
 // The columns that a row has, by the bits that say where it is shown: in every table, and in the
@@ -59,13 +60,6 @@ static struct layout lay_out(const struct sp_page *page, const struct sp_rows *r
     return layout;
 }
 
-static void fill_title(const struct sp_table *table, size_t index, const struct column *column) {
-    const char *const *title = column->row->title;
-    const char *first = column->part == MEAN ? "mean of" : title[0];
-    const char *second = column->part == LEAST ? "least" : column->part == MOST ? "most" : title[1];
-    sp_table_title(table, index, (const char *const[]){first, second});
-}
-
 static double part_of(const struct sp_spread *spread, enum part part, size_t count) {
     switch (part) {
     case LEAST:
@@ -93,16 +87,20 @@ static void fill_cell(char *cell, const struct column *column, const struct sp_s
     }
 }
 
-// ---------------------------------------------------------------------------------------- the
-// table
+// --------------------------------------------------------------------------------------- the table
 
 static void fill(const struct sp_table *table, const struct layout *layout,
                  const struct sp_summaries *summaries) {
     for (size_t i = 0; i < layout->count; i++) {
-        fill_title(table, i, &layout->columns[i]);
+        const struct column *column = &layout->columns[i];
+        const char *const *title = column->row->title;
+        const char *first = column->part == MEAN ? "mean of" : title[0];
+        const char *second = column->part == LEAST  ? "least"
+                             : column->part == MOST ? "most"
+                                                    : title[1];
+        sp_table_title(table, i, (const char *const[]){first, second});
         for (size_t row = 0; row < summaries->count; row++)
-            fill_cell(sp_table_cell(table, row, i), &layout->columns[i], summaries,
-                      &summaries->list[row]);
+            fill_cell(sp_table_cell(table, row, i), column, summaries, &summaries->list[row]);
     }
 }
 
@@ -139,19 +137,15 @@ static void fill_means(struct sp_table *table, const struct layout *layout,
     sp_table_cut(table, row);
 }
 
-static size_t count_text_columns(const struct layout *layout) {
-    size_t count = 0;
-    while (count < layout->count && (sp_row_is_text(layout->columns[count].row) ||
-                                     layout->columns[count].row->unit == SP_UNIT_FLAG))
-        count++;
-    return count;
-}
-
 static bool print(const struct sp_page *page, const struct sp_rows *rows,
                   const struct place *places, const struct sp_summaries *summaries) {
     struct layout layout = lay_out(page, rows, places, summaries);
     struct sp_table table;
-    if (!sp_table_open(&table, layout.count, count_text_columns(&layout), 2 * summaries->count))
+    size_t texts = 0;
+    while (texts < layout.count && (sp_row_is_text(layout.columns[texts].row) ||
+                                    layout.columns[texts].row->unit == SP_UNIT_FLAG))
+        texts++;
+    if (!sp_table_open(&table, layout.count, texts, 2 * summaries->count))
         return false;
     fill(&table, &layout, summaries);
     fill_means(&table, &layout, summaries);
@@ -200,34 +194,28 @@ void sp_report_print_errors(const struct sp_page *page, const struct sp_summarie
     }
 }
 
-static bool print_statistics(const struct sp_page *page, const struct sp_summaries *summaries,
-                             const struct sp_summary *summary) {
-    const struct sp_result *result = sp_summary_first(summary);
-    struct sp_table table;
-    if (!sp_table_open(&table, 2, 1, SP_STATISTIC_COUNT))
-        return false;
-    for (size_t i = 0; i < SP_STATISTIC_COUNT; i++) {
-        struct sp_row row = sp_row_of_statistic(i);
-        sp_cell_text(sp_table_cell(&table, i, 0), row.key);
-        sp_cell_quantity(sp_table_cell(&table, i, 1), row.unit,
-                         sp_summary_spread(summaries, summary, &row).median);
-    }
-    sp_table_title(&table, 0, (const char *const[]){"", "statistic"});
-    sp_table_title(&table, 1,
-                   (const char *const[]){"", summary->start_count > 1 ? "median" : "value"});
-    sp_page_say(page, "\n%s, %s, pass %u\n", result->trace, sp_allocator_title(result->allocator),
-                result->pass);
-    sp_table_print(&table, page);
-    sp_table_release(&table);
-    return true;
-}
-
 bool sp_report_print_statistics(const struct sp_page *page, const struct sp_summaries *summaries) {
     for (size_t i = 0; i < summaries->count; i++) {
         const struct sp_summary *summary = &summaries->list[i];
-        if (sp_summary_first(summary)->statistics.known &&
-            !print_statistics(page, summaries, summary))
+        const struct sp_result *result = sp_summary_first(summary);
+        struct sp_table table;
+        if (!result->statistics.known)
+            continue;
+        if (!sp_table_open(&table, 2, 1, SP_STATISTIC_COUNT))
             return false;
+        for (size_t statistic = 0; statistic < SP_STATISTIC_COUNT; statistic++) {
+            struct sp_row row = sp_row_of_statistic(statistic);
+            sp_cell_text(sp_table_cell(&table, statistic, 0), row.key);
+            sp_cell_quantity(sp_table_cell(&table, statistic, 1), row.unit,
+                             sp_summary_spread(summaries, summary, &row).median);
+        }
+        sp_table_title(&table, 0, (const char *const[]){"", "statistic"});
+        sp_table_title(&table, 1,
+                       (const char *const[]){"", summary->start_count > 1 ? "median" : "value"});
+        sp_page_say(page, "\n%s, %s, pass %u\n", result->trace,
+                    sp_allocator_title(result->allocator), result->pass);
+        sp_table_print(&table, page);
+        sp_table_release(&table);
     }
     return true;
 }

@@ -27,11 +27,19 @@ void sp_report_print_errors(const struct sp_page *page, const struct sp_summarie
 // without host memory.
 bool sp_report_print_statistics(const struct sp_page *page, const struct sp_summaries *summaries);
 
-// Returns the results of replays with one start as a list for JSON. docs/replay.md has the keys.
-struct sp_json_list sp_report_list(const struct sp_result *results, size_t count);
+// Prints a table for each trace, allocator and pass that had growths: how many there were by each
+// cause, and what they mapped, on average of the starts. Then a line for each growth. False without
+// host memory.
+bool sp_growths_report_print(const struct sp_page *page, const struct sp_growths *growths,
+                             const struct sp_summaries *summaries);
 
-// Returns the summaries of replays with several starts as a list for JSON, with the results in
-// them. docs/replay.md has the keys.
-struct sp_json_list sp_report_list_of_starts(const struct sp_summaries *summaries);
+// Adds the growths of a result as the list `growths`. docs/replay.md has the keys. False without
+// host memory.
+bool sp_growths_report_add(cJSON *object, const struct sp_result *result);
+
+// Write the results of replays with one start, or the summaries of replays with several, which have
+// the results in them, as sp_json_write() does. docs/replay.md has the keys.
+bool sp_report_write(const char *path, const struct sp_result *results, size_t count);
+bool sp_report_write_starts(const char *path, const struct sp_summaries *summaries);
 
 #endif

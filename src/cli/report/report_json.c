@@ -1,4 +1,3 @@
-#include "cli/report/growths_report.h"
 #include "cli/report/report.h"
 
 // Adds the rows that are the same for all starts of a replay, or the others.
@@ -11,21 +10,14 @@ static bool add_rows(cJSON *object, const struct sp_result *result, unsigned whi
     return good;
 }
 
-static bool add_statistics(cJSON *object, const struct sp_result *result) {
-    if (!result->statistics.known)
-        return true;
-    cJSON *list = cJSON_AddObjectToObject(object, "statistics");
-    bool good = list != NULL;
-    for (size_t i = 0; i < SP_STATISTIC_COUNT && good; i++) {
-        struct sp_row row = sp_row_of_statistic(i);
-        good = sp_row_add(list, &row, result);
-    }
-    return good;
-}
-
 static bool add_figures(cJSON *object, const struct sp_result *result) {
-    return add_rows(object, result, 0) && add_statistics(object, result) &&
-           sp_growths_report_add(object, result);
+    bool good = add_rows(object, result, 0), is_known = result->statistics.known;
+    cJSON *list = good && is_known ? cJSON_AddObjectToObject(object, "statistics") : NULL;
+    for (size_t i = 0; i < SP_STATISTIC_COUNT && good && is_known; i++) {
+        struct sp_row row = sp_row_of_statistic(i);
+        good = list && sp_row_add(list, &row, result);
+    }
+    return good && sp_growths_report_add(object, result);
 }
 
 static bool fill_result(cJSON *object, const void *items, size_t index) {
@@ -33,21 +25,13 @@ static bool fill_result(cJSON *object, const void *items, size_t index) {
     return add_rows(object, result, SP_OF_REPLAY) && add_figures(object, result);
 }
 
-struct sp_json_list sp_report_list(const struct sp_result *results, size_t count) {
-    return (struct sp_json_list){.count = count, .fill = fill_result, .items = results};
+bool sp_report_write(const char *path, const struct sp_result *results, size_t count) {
+    return sp_json_write(path, count, fill_result, results);
 }
 
 // ---------------------------------------------------------------------------------- several starts
 
-static bool add_spread(cJSON *parent, const char *key, const struct sp_spread *spread) {
-    cJSON *object = cJSON_AddObjectToObject(parent, key);
-    return object && sp_json_add_number(object, "median", spread->median) &&
-           sp_json_add_number(object, "least", spread->least) &&
-           sp_json_add_number(object, "most", spread->most) &&
-           sp_json_add_number(object, "mean", spread->mean);
-}
-
-static bool add_spreads(cJSON *object, const struct sp_summaries *summaries,
+static bool add_spreads(cJSON *parent, const struct sp_summaries *summaries,
                         const struct sp_summary *summary) {
     bool good = true;
     const struct sp_row *end = sp_rows_of_replay.list + sp_rows_of_replay.count;
@@ -55,34 +39,31 @@ static bool add_spreads(cJSON *object, const struct sp_summaries *summaries,
         if (!row->spread_key || !sp_row_is_of(row, sp_summary_first(summary)))
             continue;
         struct sp_spread spread = sp_summary_spread(summaries, summary, row);
-        good = add_spread(object, row->spread_key, &spread);
+        cJSON *object = cJSON_AddObjectToObject(parent, row->spread_key);
+        good = object && sp_json_add_number(object, "median", spread.median) &&
+               sp_json_add_number(object, "least", spread.least) &&
+               sp_json_add_number(object, "most", spread.most) &&
+               sp_json_add_number(object, "mean", spread.mean);
     }
-    return good;
-}
-
-static bool add_start(cJSON *array, const struct sp_result *result) {
-    cJSON *object = sp_json_add_object(array);
-    return object && sp_json_add_count(object, "perturbation_bytes", result->held_bytes) &&
-           add_figures(object, result);
-}
-
-static bool add_starts(cJSON *parent, const struct sp_summary *summary) {
-    cJSON *array = cJSON_AddArrayToObject(parent, "starts");
-    bool good = array != NULL;
-    for (size_t i = 0; i < summary->start_count && good; i++)
-        good = add_start(array, summary->starts[i]);
     return good;
 }
 
 static bool fill_summary(cJSON *object, const void *items, size_t index) {
     const struct sp_summaries *summaries = items;
     const struct sp_summary *summary = &summaries->list[index];
-    return add_rows(object, sp_summary_first(summary), SP_OF_REPLAY) &&
-           sp_json_add_count(object, "errors", summary->errors) &&
-           add_spreads(object, summaries, summary) && add_starts(object, summary);
+    bool good = add_rows(object, sp_summary_first(summary), SP_OF_REPLAY) &&
+                sp_json_add_count(object, "errors", summary->errors) &&
+                add_spreads(object, summaries, summary);
+    cJSON *starts = good ? cJSON_AddArrayToObject(object, "starts") : NULL;
+    for (size_t i = 0; i < summary->start_count && good; i++) {
+        const struct sp_result *result = summary->starts[i];
+        cJSON *start = sp_json_add_object(starts);
+        good = start && sp_json_add_count(start, "perturbation_bytes", result->held_bytes) &&
+               add_figures(start, result);
+    }
+    return good;
 }
 
-struct sp_json_list sp_report_list_of_starts(const struct sp_summaries *summaries) {
-    return (struct sp_json_list){
-        .count = summaries->count, .fill = fill_summary, .items = summaries};
+bool sp_report_write_starts(const char *path, const struct sp_summaries *summaries) {
+    return sp_json_write(path, summaries->count, fill_summary, summaries);
 }

@@ -120,7 +120,7 @@ bool sp_row_is_of(const struct sp_row *row, const struct sp_result *result) {
     }
 }
 
-const char *sp_row_text(const struct sp_row *row, const struct sp_result *result) {
+static const char *text_of(const struct sp_row *row, const struct sp_result *result) {
     if (row->store == SP_ROW_ORIGIN)
         return (const char *)result->origin + row->offset;
     return *(const char *const *)((const char *)result + row->offset);
@@ -142,39 +142,30 @@ double sp_row_number(const struct sp_row *row, const struct sp_result *result) {
     }
 }
 
-bool sp_row_is_worth_a_column(const struct sp_row *row, const struct sp_result *result) {
-    return sp_row_is_of(row, result) && sp_row_number(row, result) >= row->least;
-}
-
 void sp_row_fill(char *cell, const struct sp_row *row, const struct sp_result *result) {
     if (!sp_row_is_of(row, result))
         return;
     if (row->store == SP_ROW_ALLOCATOR)
         sp_cell_text(cell, sp_allocator_title(result->allocator));
     else if (sp_row_is_text(row))
-        sp_cell_text(cell, sp_row_text(row, result));
+        sp_cell_text(cell, text_of(row, result));
     else
         sp_cell_quantity(cell, row->unit, sp_row_number(row, result));
 }
 
-// ---------------------------------------------------------------------------------------------
-// JSON
+// -------------------------------------------------------------------------------------------- JSON
 
-// Returns an object of this key in the object, which is made for its first figure; null without
-// host memory.
-static cJSON *object_in(cJSON *object, const char *key) {
-    cJSON *inner = cJSON_GetObjectItemCaseSensitive(object, key);
-    return inner ? inner : cJSON_AddObjectToObject(object, key);
-}
-
+// The object that a figure is in is made for its first one.
 bool sp_row_add(cJSON *object, const struct sp_row *row, const struct sp_result *result) {
     if (!row->key || !sp_row_is_of(row, result))
         return true;
-    cJSON *place = row->within ? object_in(object, row->within) : object;
+    cJSON *place = row->within ? cJSON_GetObjectItemCaseSensitive(object, row->within) : object;
+    if (!place)
+        place = cJSON_AddObjectToObject(object, row->within);
     if (!place)
         return false;
     if (row->unit == SP_UNIT_FLAG)
         return sp_json_add_flag(place, row->key, sp_row_number(row, result) > 0);
-    return sp_row_is_text(row) ? sp_json_add_text(place, row->key, sp_row_text(row, result))
+    return sp_row_is_text(row) ? sp_json_add_text(place, row->key, text_of(row, result))
                                : sp_json_add_number(place, row->key, sp_row_number(row, result));
 }

@@ -94,11 +94,7 @@ static inline bool sp_row_is_text(const struct sp_row *row) {
 }
 
 bool sp_row_is_of(const struct sp_row *row, const struct sp_result *result);
-const char *sp_row_text(const struct sp_row *row, const struct sp_result *result);
 double sp_row_number(const struct sp_row *row, const struct sp_result *result);
-
-// True when a result has the row, and its number is worth a column.
-bool sp_row_is_worth_a_column(const struct sp_row *row, const struct sp_result *result);
 
 // Writes the figure into a cell of a table, if the result has it.
 void sp_row_fill(char *cell, const struct sp_row *row, const struct sp_result *result);

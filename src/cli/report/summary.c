@@ -5,23 +5,16 @@
 
 // -------------------------------------------------------------------------------------- the starts
 
-// Names are compared by their address: the same file may be there twice, as two traces.
-static bool is_same_replay(const struct sp_result *a, const struct sp_result *b) {
-    return a->trace == b->trace && a->allocator == b->allocator && a->variant == b->variant;
-}
-
-// The starts of a replay come in their order, with those of other allocators between them.
+// The starts of a replay come in their order, with those of other allocators between them. Names
+// are compared by their address: the same file may be there twice, as two traces.
 static void gather(struct sp_summary *summary, const struct sp_result *first,
                    const struct sp_result *end) {
-    for (const struct sp_result *result = first; result < end; result++)
-        if (is_same_replay(first, result) && result->pass == first->pass)
-            summary->starts[summary->start_count++] = result;
-}
-
-static void count_errors(struct sp_summary *summary) {
     summary->first_error = "";
-    for (size_t i = 0; i < summary->start_count; i++) {
-        const struct sp_result *result = summary->starts[i];
+    for (const struct sp_result *result = first; result < end; result++) {
+        if (result->trace != first->trace || result->allocator != first->allocator ||
+            result->variant != first->variant || result->pass != first->pass)
+            continue;
+        summary->starts[summary->start_count++] = result;
         if (summary->errors == 0 && result->errors > 0)
             summary->first_error = result->first_error;
         summary->errors += result->errors;
@@ -37,7 +30,6 @@ static void sum_up(struct sp_summaries *summaries, const struct sp_result *resul
         struct sp_summary *summary = &summaries->list[summaries->count++];
         summary->starts = starts;
         gather(summary, &results[i], results + count);
-        count_errors(summary);
         starts += summary->start_count;
     }
 }

@@ -4,7 +4,7 @@
 #define STREAMPOOL_CLI_SUMMARY_H
 
 #include "cli/play/plan.h"
-#include "cli/program/spread.h"
+#include "cli/program/times.h"
 #include "cli/report/rows.h"
 
 struct sp_summary {

@@ -27,23 +27,19 @@ static enum sp_run_mode mode_of(const char *text, const struct argp_state *state
     return SP_RUN_LIBRARY;
 }
 
-// Checks a list of settings as the library will read it. The library reads a setting that is not
-// one, or too long, as far as a comma; so does this.
-static void check_settings(const char *list, const struct argp_state *state) {
-    char text[SP_SETTING_TEXT];
+// Adds a list of settings, which it checks as the library will read it. The library reads a setting
+// that is not one, or too long, as far as a comma; so does this.
+static void add_settings(struct sp_run_request *request, const char *list,
+                         const struct argp_state *state) {
+    char text[SP_SETTING_TEXT], *joined = NULL;
     struct sp_option_setting setting;
+    const char *rest = list;
     do {
-        bool fits = sp_options_next_setting(&list, text);
+        bool fits = sp_options_next_setting(&rest, text);
         const char *why = fits ? sp_options_read_setting(text, &setting) : "it is too long";
         if (why)
             argp_error(state, "--set '%s': %s", text, why);
-    } while (*list);
-}
-
-static void add_settings(struct sp_run_request *request, const char *list,
-                         const struct argp_state *state) {
-    char *joined = NULL;
-    check_settings(list, state);
+    } while (*rest);
     if (asprintf(&joined, "%s%s%s", request->settings ? request->settings : "",
                  request->settings ? "," : "", list) < 0)
         argp_failure(state, SP_RUN_FAILED, ENOMEM, "--set");

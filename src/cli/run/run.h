@@ -96,7 +96,7 @@ uint64_t sp_run_cudas(const cJSON *end);
 void sp_run_reason(const struct sp_run_request *request, const struct sp_run_reports *reports,
                    char text[SP_RUN_REASON]);
 
-// ------------------------------------------------------- the summary (run_summary.c, run_json.c)
+// -------------------------------------------------------------------- the summary (run_summary.c)
 
 struct sp_run_outcome {
     const struct sp_run_request *request;

@@ -23,30 +23,22 @@ uint64_t sp_run_cudas(const cJSON *end) {
 #undef ADD
 }
 
-// Bytes of the driver's default pools, of all devices.
-static uint64_t drivers_peak(const cJSON *end) {
-    const cJSON *device;
-    uint64_t sum = 0;
-    cJSON_ArrayForEach(device, sp_run_list(end, "cuda")) {
-        sum += sp_run_number(device, "used_high");
-    }
-    return sum;
-}
-
-// Allocations that we left to a default pool of the driver's. Those of captures are a graph's.
-static uint64_t left_to_default(const cJSON *end) {
-    return sp_run_count(end, "counts", "cuda_unserved") +
-           sp_run_count(end, "counts", "cuda_unsupported");
-}
-
 static const char *say(char why[SP_RUN_REASON], const char *word, const char *text) {
     snprintf(why, SP_RUN_REASON, "%s", text);
     return word;
 }
 
+// Allocations that were left to a default pool of the driver's account for what it had. Those of
+// captures are a graph's.
 const char *sp_run_verdict(const struct sp_run_process *process, char why[SP_RUN_REASON]) {
-    const cJSON *end = process->end;
+    const cJSON *end = process->end, *devices = sp_run_list(end, "cuda"), *device;
     uint64_t ours = sp_run_count(end, "counts", "allocations"), cudas = sp_run_cudas(end);
+    uint64_t left = sp_run_count(end, "counts", "cuda_unserved") +
+                    sp_run_count(end, "counts", "cuda_unsupported");
+    bool default_pool_had_some = false;
+    cJSON_ArrayForEach(device, devices) {
+        default_pool_had_some = default_pool_had_some || sp_run_number(device, "used_high") > 0;
+    }
     if (!end)
         return say(why, "unknown", "it ended without a report");
     if (strcmp(sp_run_text(end, "started"), "refused") == 0) {
@@ -54,15 +46,15 @@ const char *sp_run_verdict(const struct sp_run_process *process, char why[SP_RUN
                  poolGetErrorName((poolError_t)sp_run_number(end, "error")));
         return "no";
     }
-    if (drivers_peak(end) > 0 && left_to_default(end) == 0)
+    if (default_pool_had_some && left == 0)
         return say(why, "partly",
                    "CUDA's default pool had allocations that the drop-in didn't see");
     if (ours == 0 && cudas > 0)
         return say(why, "no", "all allocations stayed with CUDA's pools");
-    bool is_known = cJSON_GetArraySize(sp_run_list(end, "cuda")) > 0;
     return say(why, "yes",
-               ours == 0   ? "there was no allocation to serve"
-               : !is_known ? "but the figures of CUDA's default pool can't be read"
+               ours == 0 ? "there was no allocation to serve"
+               : cJSON_GetArraySize(devices) == 0
+                   ? "but the figures of CUDA's default pool can't be read"
                : cudas > 0 ? "but for the allocations that stay with CUDA's pools"
                            : "CUDA's default pool had nothing");
 }
@@ -126,25 +118,6 @@ static bool says_why_not_loaded(const char *program, char text[SP_RUN_REASON]) {
 
 // ------------------------------------------------------------------------------- what was reported
 
-// All processes together.
-struct seen {
-    uint64_t lookups, linked;
-    bool has_driver, has_end;
-};
-
-static struct seen look(const struct sp_run_reports *reports) {
-    struct seen all = {0};
-    for (size_t i = 0; i < reports->count; i++) {
-        const cJSON *end = reports->list[i].end;
-        struct sp_run_lookups one = sp_run_lookups(end);
-        all.lookups += one.lookups;
-        all.linked += one.linked;
-        all.has_driver = all.has_driver || *sp_run_text(end, "driver");
-        all.has_end = all.has_end || end;
-    }
-    return all;
-}
-
 // Returns whether the machine has no driver, and says so. The variable names one for the library
 // that stands in front of the driver.
 static bool says_no_driver(const struct sp_run_request *request, char text[SP_RUN_REASON]) {
@@ -159,18 +132,18 @@ static bool says_no_driver(const struct sp_run_request *request, char text[SP_RU
     return !driver;
 }
 
-static const char *why_nothing(const struct sp_run_request *request, bool is_loaded,
-                               const struct seen *all) {
+static const char *why_nothing(const struct sp_run_request *request, bool is_loaded, bool has_end,
+                               bool has_driver) {
     if (!is_loaded && request->mode == SP_RUN_LIBRARY)
         return "no process loaded libcuda.so.1 by that name from LD_LIBRARY_PATH: it doesn't use "
                "CUDA, has a path of its own to the driver, or changes the variable";
     if (!is_loaded)
         return "the drop-in was not loaded into any process: the program was started with another "
                "environment, or isn't linked with glibc";
-    if (!all->has_end)
+    if (!has_end)
         return "no pool call was made, and no process told of its look-ups: each was killed, ended "
                "by _exit(), or started another program with another environment";
-    if (all->has_driver)
+    if (has_driver)
         return "a driver was loaded, but no look-up of its functions was seen: a library that is "
                "loaded with RTLD_DEEPBIND or by dlmopen() reaches it directly";
     return "no process loaded libcuda.so.1 and none looked up a function of it: the program "
@@ -179,15 +152,24 @@ static const char *why_nothing(const struct sp_run_request *request, bool is_loa
 
 void sp_run_reason(const struct sp_run_request *request, const struct sp_run_reports *reports,
                    char text[SP_RUN_REASON]) {
-    struct seen all = look(reports);
+    uint64_t lookups = 0, linked = 0;
+    bool has_driver = false, has_end = false;
+    for (size_t i = 0; i < reports->count; i++) {
+        const cJSON *end = reports->list[i].end;
+        struct sp_run_lookups one = sp_run_lookups(end);
+        lookups += one.lookups;
+        linked += one.linked;
+        has_driver = has_driver || *sp_run_text(end, "driver");
+        has_end = has_end || end;
+    }
     if (reports->count == 0 && says_why_not_loaded(request->program[0], text))
         return;
-    if (!all.has_driver && says_no_driver(request, text))
+    if (!has_driver && says_no_driver(request, text))
         return;
-    if (all.lookups + all.linked > 0)
+    if (lookups + linked > 0)
         snprintf(text, SP_RUN_REASON,
                  "no pool call was made; there were %" PRIu64 " look-ups of the driver's functions",
-                 all.lookups);
+                 lookups);
     else
-        strcpy(text, why_nothing(request, reports->count > 0, &all));
+        strcpy(text, why_nothing(request, reports->count > 0, has_end, has_driver));
 }

@@ -78,16 +78,6 @@ static bool note(struct sp_run_reports *reports, const cJSON *line) {
 }
 
 // Half a line, of a full disk, is none.
-static bool read_line(struct sp_run_reports *reports, const char *text) {
-    char *valid = sp_utf8_of(text);
-    cJSON *line = valid ? cJSON_Parse(valid) : NULL;
-    bool good = valid != NULL;
-    free(valid);
-    if (line && (!cJSON_AddItemToArray(reports->lines, line) || !note(reports, line)))
-        good = false;
-    return good;
-}
-
 bool sp_run_reports_read(struct sp_run_reports *reports, const char *path) {
     FILE *file = fopen(path, "r");
     char *text = NULL;
@@ -96,8 +86,14 @@ bool sp_run_reports_read(struct sp_run_reports *reports, const char *path) {
     if (!file)
         return sp_complain("%s: %s", path, strerror(errno));
     bool good = reports->lines != NULL;
-    while (good && getline(&text, &size, file) >= 0)
-        good = read_line(reports, text);
+    while (good && getline(&text, &size, file) >= 0) {
+        char *valid = sp_utf8_of(text);
+        cJSON *line = valid ? cJSON_Parse(valid) : NULL;
+        good = valid != NULL;
+        free(valid);
+        if (line)
+            good = cJSON_AddItemToArray(reports->lines, line) && note(reports, line);
+    }
     free(text);
     fclose(file);
     return good || sp_complain("out of host memory");

@@ -1,8 +1,8 @@
 #include "cli/run/run.h"
 
 #include "cli/program/complain.h"
-#include "cli/program/installed.h"
-#include "cli/program/place.h"
+#include "cli/program/device.h"
+#include "cli/program/output.h"
 #include "dropin/format.h"
 
 #include <errno.h>
@@ -13,33 +13,18 @@
 
 // ------------------------------------------------------------------------- where the libraries are
 
-// Where a library lies, from the folder of the libraries: installed, and in the build folder.
+// Paths are relative to the folder of the libraries: installed, and in the build folder.
 static const struct place {
     const char *variable;
-    const char *separators; // of the variable, which has no way to quote them
-    const char *paths[2];
-    bool is_folder; // the variable has the folder of the library
+    const char *separators;     // of the variable, which has no way to quote them
+    const char *first, *second; // where the library lies
+    bool is_folder;             // the variable has the folder of the library
 } places[] = {
-    [SP_RUN_PRELOAD] = {"LD_PRELOAD", ": ", {"libstreampool_dropin.so"}, false},
-    [SP_RUN_LIBRARY] = {"LD_LIBRARY_PATH",
-                        ":;",
-                        {"streampool/dropin/libcuda.so.1", "dropin/libcuda.so.1"},
-                        true},
+    [SP_RUN_PRELOAD] = {"LD_PRELOAD", ": ", "libstreampool_dropin.so", "libstreampool_dropin.so",
+                        false},
+    [SP_RUN_LIBRARY] = {"LD_LIBRARY_PATH", ":;", "streampool/dropin/libcuda.so.1",
+                        "dropin/libcuda.so.1", true},
 };
-
-// The path has no links, so that a program which is run with it can change to another folder.
-static bool find_library(const struct place *place, char path[PATH_MAX]) {
-    char installed[PATH_MAX];
-    for (size_t i = 0; i < 2 && place->paths[i]; i++) {
-        if (!sp_installed_path(place->paths[i], installed))
-            return false;
-        if (realpath(installed, path))
-            return true;
-    }
-    return sp_installed_path(place->paths[0], installed) &&
-           sp_complain("%s: %s: the drop-in is not built, or not installed", installed,
-                       strerror(errno));
-}
 
 // ----------------------------------------------------------------------------------- the variables
 
@@ -61,11 +46,15 @@ static bool join(const char *variable, const char *first, const char *separator,
     return good;
 }
 
+// The path has no links, so that a program which is run with it can change to another folder.
 static bool set_library(enum sp_run_mode mode) {
     const struct place *place = &places[mode];
-    char path[PATH_MAX];
-    if (!find_library(place, path))
+    char first[PATH_MAX], second[PATH_MAX], path[PATH_MAX];
+    if (!sp_installed_path(place->first, first) || !sp_installed_path(place->second, second))
         return false;
+    if (!realpath(first, path) && !realpath(second, path))
+        return sp_complain("%s: %s: the drop-in is not built, or not installed", first,
+                           strerror(errno));
     if (place->is_folder)
         *strrchr(path, '/') = '\0';
     if (strpbrk(path, place->separators))
@@ -120,19 +109,13 @@ static bool double_percents(const char *path, char doubled[PATH_MAX]) {
 }
 
 // The trace is renamed to this file in the end, which would replace a device or a pipe.
-static bool can_be_written(const char *record) {
-    struct stat status;
-    char path[PATH_MAX];
-    if (!absolute(record, path))
-        return false;
-    bool is_there = stat(path, &status) == 0;
-    errno = is_there && S_ISDIR(status.st_mode) ? EISDIR : EINVAL;
-    return (!is_there || S_ISREG(status.st_mode)) && sp_place_try(path);
-}
-
 static bool set_trace(const char *record) {
     char doubled[PATH_MAX], path[PATH_MAX];
-    if (!can_be_written(record))
+    struct stat status;
+    bool is_absolute = absolute(record, path), is_there = is_absolute && stat(path, &status) == 0;
+    if (is_absolute)
+        errno = is_there && S_ISDIR(status.st_mode) ? EISDIR : EINVAL;
+    if (!is_absolute || (is_there && !S_ISREG(status.st_mode)) || !sp_place_try(path))
         return sp_complain("--record %s: %s", record, strerror(errno));
     if (!double_percents(record, doubled) || !path_of_trace(doubled, "%p", path))
         return sp_complain("--record %s: %s", record, strerror(ENAMETOOLONG));
@@ -148,21 +131,17 @@ bool sp_run_setup(const struct sp_run_request *request, const char *report) {
 
 // ------------------------------------------------------------------- the traces, behind the run
 
-static bool has(const cJSON *paths, const char *path) {
+// Adds the trace of a process, if there is one. Numbers of processes come again.
+static bool add(cJSON *paths, const char *record, pid_t id) {
+    char number[32], path[PATH_MAX];
     const cJSON *one;
+    snprintf(number, sizeof number, "%ld", (long)id);
+    if (!path_of_trace(record, number, path) || access(path, F_OK) != 0)
+        return true;
     cJSON_ArrayForEach(one, paths) {
         if (strcmp(one->valuestring, path) == 0)
             return true;
     }
-    return false;
-}
-
-// Adds the trace of a process, if there is one. Numbers of processes come again.
-static bool add(cJSON *paths, const char *record, pid_t id) {
-    char number[32], path[PATH_MAX];
-    snprintf(number, sizeof number, "%ld", (long)id);
-    if (!path_of_trace(record, number, path) || access(path, F_OK) != 0 || has(paths, path))
-        return true;
     return cJSON_AddItemToArray(paths, cJSON_CreateString(path));
 }
 

@@ -1,5 +1,7 @@
 #include "cli/run/run.h"
 
+#include "cli/program/json.h"
+#include "cli/program/page.h"
 #include "cli/program/quantity.h"
 #include "cli/program/statistics.h"
 #include "dropin/format.h"
@@ -10,33 +12,16 @@
 #include <string.h>
 #include <sys/wait.h>
 
-// Prints a text from a column on. Where the line is full it goes on in the next one, behind a
-// margin; a word is never broken.
-static void print_text(FILE *out, const char *text, size_t column, size_t margin) {
-    enum { WIDTH = 80 };
-    for (bool first = true; *text; first = false) {
-        size_t length = strcspn(text, " ");
-        bool fits = first || column + 1 + length <= WIDTH;
-        if (!first)
-            column += (size_t)fprintf(out, fits ? " " : "\n%*s", (int)margin, "");
-        column = length + (fits ? column : margin);
-        fwrite(text, 1, length, out);
-        text += length + (text[length] == ' ');
-    }
-    fputc('\n', out);
-}
-
 // Prints a line about a process.
 __attribute__((format(printf, 3, 4))) static void say(FILE *out, const char *title,
                                                       const char *format, ...) {
-    enum { TITLE = 20, MARGIN = 2 + TITLE + 2 };
+    const struct sp_page page = {.out = out, .title = 24};
     char text[PATH_MAX + SP_RUN_REASON];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    fprintf(out, "  %-*s  ", TITLE, title);
-    print_text(out, text, MARGIN, MARGIN);
+    sp_page_say(&page, "  %-20s  %s\n", title, text);
 }
 
 static uint64_t count_of(const cJSON *end, const char *name) {
@@ -44,10 +29,6 @@ static uint64_t count_of(const cJSON *end, const char *name) {
 }
 
 // ---------------------------------------------------------------------------------- who has served
-
-static void say_served(FILE *out, const char *who, uint64_t allocations, uint64_t frees) {
-    say(out, who, "%" PRIu64 " allocations, %" PRIu64 " frees", allocations, frees);
-}
 
 #define OURS(name, what)
 #define OTHER(name, what)
@@ -57,8 +38,9 @@ static void say_served(FILE *out, const char *who, uint64_t allocations, uint64_
 static void print_served(FILE *out, const struct sp_run_process *process) {
     const cJSON *end = process->end;
     char why[SP_RUN_REASON];
-    say_served(out, "streampool served", count_of(end, "allocations"), count_of(end, "frees"));
-    say_served(out, "CUDA's pools served", sp_run_cudas(end), count_of(end, "cuda_frees"));
+    static const char served[] = "%" PRIu64 " allocations, %" PRIu64 " frees";
+    say(out, "streampool served", served, count_of(end, "allocations"), count_of(end, "frees"));
+    say(out, "CUDA's pools served", served, sp_run_cudas(end), count_of(end, "cuda_frees"));
 #define PRINT(name, group, what) group(name, what)
     SP_REPORT_COUNTS(PRINT)
 #undef PRINT
@@ -132,14 +114,6 @@ static void print_time(FILE *out, const cJSON *end, const char *calls, const cha
             what, sp_time_text(nanoseconds / count, each));
 }
 
-static void print_times(FILE *out, const cJSON *end) {
-    char text[SP_QUANTITY_TEXT];
-    print_time(out, end, "pool_calls", "pool_time", "pool calls");
-    print_time(out, end, "order_calls", "order_time",
-               "calls about streams and events, with their waits");
-    say(out, "time inside", "%s to start", sp_time_text((double)count_of(end, "start_time"), text));
-}
-
 // -------------------------------------------------------------------------------------- the routes
 
 static void say_lookups(FILE *out, const char *title, const char *what, const cJSON *figures) {
@@ -169,59 +143,57 @@ static void print_routes(FILE *out, enum sp_run_mode mode, const cJSON *end) {
 
 // ----------------------------------------------------------------------------------- the processes
 
-static const char *end_text(const struct sp_run_process *process, const struct sp_child *child) {
-    if (process->end)
-        return "";
-    if (process->replaced)
-        return ": became another program, without a report";
-    if (process->id != child->process && kill(process->id, 0) == 0)
-        return ": still runs";
-    return ": ended without a report (killed, or by _exit)";
-}
-
 static void print_process(FILE *out, const struct sp_run_outcome *outcome,
                           const struct sp_run_process *process) {
     enum sp_run_mode mode = outcome->request->mode;
-    struct sp_run_lookups lookups = sp_run_lookups(process->end);
-    bool has_route = process->end && mode == SP_RUN_LIBRARY;
-    bool seams = outcome->request->seams && (lookups.lookups + lookups.linked > 0 || has_route);
+    const cJSON *end = process->end;
+    char text[SP_QUANTITY_TEXT];
+    struct sp_run_lookups lookups = sp_run_lookups(end);
+    bool has_route = lookups.lookups + lookups.linked > 0 || (end && mode == SP_RUN_LIBRARY);
+    bool seams = outcome->request->seams && has_route;
     if (!process->started && !seams)
         return;
     fprintf(out, "process %ld", (long)process->id);
     if (process->load)
         fprintf(out, " (%s)", sp_run_text(process->load, "program"));
-    fprintf(out, "%s\n", end_text(process, &outcome->child));
-    if (process->started && process->end) {
+    bool runs = process->id != outcome->child.process && kill(process->id, 0) == 0;
+    fputs(end                 ? "\n"
+          : process->replaced ? ": became another program, without a report\n"
+          : runs              ? ": still runs\n"
+                              : ": ended without a report (killed, or by _exit)\n",
+          out);
+    if (process->started && end) {
         print_served(out, process);
-        print_pools(out, process->end);
-        print_times(out, process->end);
-        print_statistics(out, process->end);
+        print_pools(out, end);
+        print_time(out, end, "pool_calls", "pool_time", "pool calls");
+        print_time(out, end, "order_calls", "order_time",
+                   "calls about streams and events, with their waits");
+        say(out, "time inside", "%s to start",
+            sp_time_text((double)count_of(end, "start_time"), text));
+        print_statistics(out, end);
     }
     if (seams)
-        print_routes(out, mode, process->end);
+        print_routes(out, mode, end);
 }
 
-static void print_end(FILE *out, const struct sp_run_outcome *outcome) {
+void sp_run_summary_print(const struct sp_run_outcome *outcome, FILE *out) {
+    const struct sp_run_reports *reports = &outcome->reports;
+    size_t others = reports->count - reports->used;
     int status = outcome->child.status;
+    const cJSON *trace;
+    char why[SP_RUN_REASON];
     fprintf(out, "streampool run: %s ", outcome->request->program[0]);
     if (WIFSIGNALED(status))
         fprintf(out, "was killed by signal %d (%s)\n", WTERMSIG(status),
                 strsignal(WTERMSIG(status)));
     else
         fprintf(out, "ended with status %d\n", WEXITSTATUS(status));
-}
-
-void sp_run_summary_print(const struct sp_run_outcome *outcome, FILE *out) {
-    const struct sp_run_reports *reports = &outcome->reports;
-    size_t others = reports->count - reports->used;
-    const cJSON *trace;
-    char text[SP_RUN_REASON + 64] = "streampool served nothing: ";
-    print_end(out, outcome);
     for (size_t i = 0; i < reports->count; i++)
         print_process(out, outcome, &reports->list[i]);
     if (reports->used == 0) {
-        sp_run_reason(outcome->request, reports, text + strlen(text));
-        print_text(out, text, 0, 2);
+        sp_run_reason(outcome->request, reports, why);
+        sp_page_say(&(struct sp_page){.out = out, .title = 2}, "streampool served nothing: %s\n",
+                    why);
     } else if (others > 0) {
         fprintf(out, "%zu other process%s made no pool call\n", others, others == 1 ? "" : "es");
     }
@@ -230,4 +202,61 @@ void sp_run_summary_print(const struct sp_run_outcome *outcome, FILE *out) {
     }
     if (outcome->request->record && cJSON_GetArraySize(outcome->traces) == 0)
         fprintf(out, "trace: none, as no process made a pool call\n");
+}
+
+// ------------------------------------------------------------------------------------------ JSON
+
+// Adds the fields of a process's last report (dropin/format.h), but for those of a single event.
+static bool add_fields(cJSON *object, const cJSON *end) {
+    const cJSON *field;
+    cJSON_ArrayForEach(field, end) {
+        const char *key = field->string;
+        if (strcmp(key, "event") == 0 || strcmp(key, "pid") == 0 || strcmp(key, "parent") == 0 ||
+            strcmp(key, "program") == 0)
+            continue;
+        if (!cJSON_AddItemToObject(object, key, cJSON_Duplicate(field, true)))
+            return false;
+    }
+    return true;
+}
+
+static bool add_process(cJSON *list, const struct sp_run_process *process) {
+    char why[SP_RUN_REASON];
+    cJSON *object = sp_json_add_object(list);
+    return object && sp_json_add_count(object, "process", (uint64_t)process->id) &&
+           sp_json_add_count(object, "parent", sp_run_number(process->load, "parent")) &&
+           sp_json_add_text(object, "program", sp_run_text(process->load, "program")) &&
+           sp_json_add_flag(object, "used_pools", process->started) &&
+           sp_json_add_flag(object, "reported", process->end != NULL) &&
+           (!process->started ||
+            sp_json_add_text(object, "took_hold", sp_run_verdict(process, why))) &&
+           add_fields(object, process->end);
+}
+
+static bool fill(cJSON *object, const void *item) {
+    const struct sp_run_outcome *outcome = item;
+    int status = outcome->child.status;
+    bool killed = WIFSIGNALED(status), served = outcome->reports.used > 0;
+    char why[SP_RUN_REASON];
+    if (!served)
+        sp_run_reason(outcome->request, &outcome->reports, why);
+    bool good = sp_json_add_text(object, "program", outcome->request->program[0]) &&
+                sp_json_add_count(object, "process", (uint64_t)outcome->child.process) &&
+                sp_json_add_count(object, killed ? "signal" : "status",
+                                  (uint64_t)(killed ? WTERMSIG(status) : WEXITSTATUS(status))) &&
+                (served || sp_json_add_text(object, "nothing_served", why));
+    cJSON *processes = good ? cJSON_AddArrayToObject(object, "processes") : NULL;
+    for (size_t i = 0; i < outcome->reports.count && good; i++)
+        good = add_process(processes, &outcome->reports.list[i]);
+    cJSON *traces = good ? cJSON_AddArrayToObject(object, "traces") : NULL;
+    const cJSON *path;
+    cJSON_ArrayForEach(path, outcome->traces) {
+        cJSON *trace = good ? sp_json_add_object(traces) : NULL;
+        good = trace && sp_json_add_text(trace, "file", path->valuestring);
+    }
+    return processes && traces && good;
+}
+
+bool sp_run_summary_write(const struct sp_run_outcome *outcome) {
+    return sp_json_write_object(outcome->request->json, fill, outcome);
 }

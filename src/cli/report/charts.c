@@ -194,15 +194,6 @@ static bool is_left_out(const struct request *request, const struct point *point
     return !(point->at > 0 && point->low > 0 && isfinite(point->high));
 }
 
-// Makes room for so many points more.
-static bool make_room(struct points *points, size_t more) {
-    struct point *list = realloc(points->list, (points->count + more + 1) * sizeof *list);
-    if (!list)
-        return sp_complain("out of host memory");
-    points->list = list;
-    return true;
-}
-
 static bool read_file(struct request *request, const char *path) {
     struct points *points = &request->points;
     cJSON *file = sp_json_read(path);
@@ -213,8 +204,11 @@ static bool read_file(struct request *request, const char *path) {
     cJSON_AddItemToArray(request->files, file);
     if (!cJSON_IsArray(file))
         return sp_complain("%s: is no list of results", path);
-    if (!make_room(points, (size_t)cJSON_GetArraySize(file)))
-        return false;
+    size_t room = points->count + (size_t)cJSON_GetArraySize(file) + 1;
+    struct point *list = realloc(points->list, room * sizeof *list);
+    if (!list)
+        return sp_complain("out of host memory");
+    points->list = list;
     cJSON_ArrayForEach(object, file) {
         struct point *point = &points->list[points->count];
         index++;
@@ -248,7 +242,12 @@ static void add(struct points *chosen, struct point point) {
     chosen->settings += point.setting_index == chosen->settings;
 }
 
-// Returns the points of a chart, in a list that has room for all.
+static bool has_bars(const struct chart *chart) {
+    return *chart->case_name == '\0';
+}
+
+// Returns the points of a chart, in a list that has room for all. Bars take four fifths of the
+// place of their setting together.
 static struct points choose(const struct points *all, const struct chart *chart,
                             struct point *list) {
     struct points chosen = {.list = list};
@@ -256,20 +255,11 @@ static struct points choose(const struct points *all, const struct chart *chart,
         if (strcmp(all->list[i].case_name, chart->case_name) == 0 &&
             fnmatch(chart->settings, all->list[i].setting, FNM_EXTMATCH) == 0)
             add(&chosen, all->list[i]);
-    return chosen;
-}
-
-static bool has_bars(const struct chart *chart) {
-    return *chart->case_name == '\0';
-}
-
-// Bars take four fifths of the place of their setting together.
-static void place_bars(const struct points *points) {
-    for (size_t i = 0; i < points->count; i++) {
-        struct point *point = &points->list[i];
-        double share = ((double)point->subject_index + 0.5) / (double)points->subjects;
-        point->at = (double)point->setting_index + 0.1 + 0.8 * share;
+    for (size_t i = 0; i < chosen.count && has_bars(chart); i++) {
+        double share = ((double)list[i].subject_index + 0.5) / (double)chosen.subjects;
+        list[i].at = (double)list[i].setting_index + 0.1 + 0.8 * share;
     }
+    return chosen;
 }
 
 // ------------------------------------------------------------------------------------- the picture
@@ -316,29 +306,23 @@ static void draw_axes(struct sp_plot *plot, const struct chart *chart,
     sp_plot_panel(plot, HEIGHT, &across, &up);
 }
 
-static void draw_bar(struct sp_plot *plot, const struct points *points, const struct point *point) {
-    double width = 0.8 * plot->box.width / (double)(points->settings * points->subjects);
-    double top = sp_plot_y(plot, point->median);
-    struct sp_box box = {sp_plot_x(plot, point->at) - width / 2, top, width - 1,
-                         sp_plot_y(plot, 0) - top};
-    sp_svg_box(&plot->svg, sp_class("bar", point->subject_index).text, &box);
-}
-
 static void draw_point(struct sp_plot *plot, const struct chart *chart, const struct points *points,
                        const struct point *point) {
     char title[160];
-    double x = sp_plot_x(plot, point->at);
-    const struct sp_class line = sp_class("line", point->subject_index);
+    double x = sp_plot_x(plot, point->at), y = sp_plot_y(plot, point->median);
+    double width = 0.8 * plot->box.width / (double)(points->settings * points->subjects);
+    const struct sp_box bar = {x - width / 2, y, width - 1, sp_plot_y(plot, 0) - y};
+    const struct sp_class class = sp_class(has_bars(chart) ? "bar" : "line", point->subject_index);
     snprintf(title, sizeof title, "%s, %s: %.4g", title_of(point->subject), point->setting,
              point->median);
     sp_svg_begin_group(&plot->svg, title, "subject", point->subject, "setting", point->setting,
                        SP_SVG_END);
     if (has_bars(chart))
-        draw_bar(plot, points, point);
+        sp_svg_box(&plot->svg, class.text, &bar);
     else
-        sp_plot_mark(plot, point->subject_index, x, sp_plot_y(plot, point->median));
-    sp_svg_line(&plot->svg, has_bars(chart) ? "whisker" : line.text, x, sp_plot_y(plot, point->low),
-                x, sp_plot_y(plot, point->high));
+        sp_plot_mark(plot, point->subject_index, x, y);
+    sp_svg_line(&plot->svg, has_bars(chart) ? "whisker" : class.text, x,
+                sp_plot_y(plot, point->low), x, sp_plot_y(plot, point->high));
     sp_svg_end_group(&plot->svg);
 }
 
@@ -378,8 +362,6 @@ static bool draw(const char *path, const struct chart *chart, const struct point
              points->list->is_simulated ? ", simulated driver: times of the host" : "");
     if (!sp_plot_begin(&plot, path, width, chart->title, second))
         return false;
-    if (has_bars(chart))
-        place_bars(points);
     write_legend(&plot, chart, points);
     draw_axes(&plot, chart, points);
     for (size_t subject = 0; subject < points->subjects; subject++)
@@ -404,20 +386,16 @@ static bool draw_all(const struct request *request) {
     return good && (any || sp_complain("there is nothing to draw among these results"));
 }
 
-static bool read_and_draw(struct request *request) {
-    for (size_t i = 0; i < request->path_count; i++)
-        if (!read_file(request, request->paths[i]))
-            return false;
-    if (mkdir(request->folder, 0777) != 0 && errno != EEXIST)
-        return sp_complain("%s: %s", request->folder, strerror(errno));
-    return draw_all(request) && sp_output_flush();
-}
-
 int sp_command_plot(int argc, char **argv) {
     struct request request = {.folder = ".", .files = cJSON_CreateArray()};
     if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)
         return EXIT_FAILURE;
-    bool good = request.files ? read_and_draw(&request) : sp_complain("out of host memory");
+    bool good = request.files || sp_complain("out of host memory");
+    for (size_t i = 0; i < request.path_count && good; i++)
+        good = read_file(&request, request.paths[i]);
+    if (good && mkdir(request.folder, 0777) != 0 && errno != EEXIST)
+        good = sp_complain("%s: %s", request.folder, strerror(errno));
+    good = good && draw_all(&request) && sp_output_flush();
     free(request.points.list);
     cJSON_Delete(request.files);
     return good ? EXIT_SUCCESS : EXIT_FAILURE;
