@@ -1,6 +1,7 @@
 """Whether README.md's figures are those of docs/benchmarks/figures.json.
 
-A claim is a row of a table, or a sentence, that links to a section of docs/benchmarks.md.
+A claim is a row of a table, or a sentence, that links to a section of docs/benchmarks.md. A row that begins with a word and a
+colon links where the text has that word as a link: so rows can be short. Where one row of a table links, all do.
 
   A row shows one row of the section. Under a heading that is a column there, each number is that column's; under another one it is
   a number of that row or of the names in the section (of rows, columns, the section itself).
@@ -17,6 +18,7 @@ import re
 import figures
 
 LINK = re.compile(r'\]\(docs/benchmarks\.md#([\w-]+)\)')
+WORD_LINK = re.compile(r'\[(\w+)\]\(docs/benchmarks\.md#([\w-]+)\)')
 NUMBER = re.compile(r'(?<![\w.,])(\d[\d,]*(?:\.\d+)?)(?!\w)\**(?: (B|[KMG]iB|[nµm]s)\b)?')
 DATE = re.compile(r'\b\d{4}-\d\d-\d\d\b')
 UNITS = ['B', 'KiB', 'MiB', 'GiB', 'ns', 'µs', 'ms']
@@ -24,11 +26,11 @@ OTHER_HEADINGS = ['where-others-are-ahead']  # of the page
 
 
 class Claim:
-    def __init__(self, text, cells=None, heads=None):
+    def __init__(self, text, sections, cells=None, heads=None):
         self.text = text
         self.cells = cells or [text]
         self.heads = heads or ['']
-        self.sections = LINK.findall(text)
+        self.sections = sections
 
     def numbers(self):
         """Each with the heading that it stands under, and its unit."""
@@ -57,13 +59,22 @@ def sentences(text):
     return re.split(r'(?<=[.:!?]) (?=[A-Z*\[])', text)
 
 
+def sections_of_row(row, by_word):
+    word = cells_of(row)[0].partition(':')[0]
+    return LINK.findall(row) or ([by_word[word]] if word in by_word else [])
+
+
 def claims(text):
+    by_word = dict(WORD_LINK.findall(text))
     for unit in units(text):
         if isinstance(unit, str):
-            yield from (Claim(sentence) for sentence in sentences(unit) if LINK.search(sentence))
+            found = [Claim(sentence, LINK.findall(sentence)) for sentence in sentences(unit)]
         else:
             heads = cells_of(unit[0])
-            yield from (Claim(row, cells_of(row), heads) for row in unit[2:] if LINK.search(row))
+            found = [Claim(row, sections_of_row(row, by_word), cells_of(row), heads) for row in unit[2:]]
+        if isinstance(unit, str) or not any(claim.sections for claim in found):
+            found = [claim for claim in found if claim.sections]
+        yield from found
 
 
 def default_where(text):
@@ -133,6 +144,8 @@ def where_complaints(section, claim, default):
 
 
 def complaints_of(claim, sections, default):
+    if not claim.sections:
+        yield 'has a row that leads to no section, beside rows that do'
     for name in claim.sections:
         if name in OTHER_HEADINGS:
             continue

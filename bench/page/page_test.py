@@ -243,6 +243,13 @@ class Claims(unittest.TestCase):
         self.found('#memory-held', '#memory', 'leads to #memory, which is no section')
         self.assertEqual(self.complaints('#memory-held', '#where-others-are-ahead'), [])
 
+    def test_a_row_links_where_its_first_word_does(self):
+        row = '| [a pair](docs/benchmarks.md#a-pair) of 1 KiB | **78 ns** | 401 ns |'
+        short = row + '\n| takes: 1 MiB | 500 ns | 400 ns |'
+        self.assertEqual(self.complaints(row, short), [])
+        self.found(row, short.replace('400', '401'), 'has 401, which #a-pair hasn\'t there')
+        self.found(row, short.replace('takes:', 'take:'), 'leads to no section, beside rows that do')
+
 
 if __name__ == '__main__':
     unittest.main()

@@ -27,7 +27,7 @@
     X(ReuseFoundComplete, 1103, "allocations from memory that a query found complete") \
     X(ReuseMadeOrdered, 1104, \
       "allocations from memory of another stream for which a wait was inserted") \
-    X(Growths, 1105, "allocations for which memory was mapped") \
+    X(Growths, 1105, "allocations for which new memory was mapped, and none a second time") \
     X(GrowthsAfterTrim, 1106, "growths that first had caches given back to the device") \
     X(WaitsInserted, 1107, "waits inserted into the program's streams") \
     X(ContextFences, 1108, "waits for all work that a context had been given") \

@@ -407,10 +407,10 @@ enum poolMemPoolAttr {
     /// still pending, waits on the host for at most this time. Raise it when pools share a full
     /// device. A Deterministic pool does not wait (docs/promises.md, "While work is pending").
     poolMemPoolAttrHostWaitMax = 1001,
-    /// An int, default 0: 1 makes what the pool hands out depend on the program's calls alone, and
-    /// not on the speed of the device. It is for programs that allocate from one thread, on streams
-    /// that use no other pools (docs/stream-order.md, "The same decisions in every run"). On a
-    /// device without virtual memory management the driver chooses the addresses.
+    /// An int, default 0: any other makes what the pool hands out depend on the program's calls,
+    /// not on the device's speed. It is for programs that allocate from one thread, on streams that
+    /// use no other pools (docs/stream-order.md, "The same decisions in every run"). On a device
+    /// without virtual memory management the driver chooses the addresses.
     poolMemPoolAttrDeterministic = 1002,
     /// An int, default 0: with 1, an allocation for which the device has no room may wait for all
     /// work that its context has been given. The program then promises that no stream of the
@@ -476,7 +476,8 @@ enum poolMemPoolAttr {
     poolMemPoolStatReuseFoundComplete = 1103,
     /// Counts allocations from memory of another stream for which a wait was inserted.
     poolMemPoolStatReuseMadeOrdered = 1104,
-    /// Counts allocations for which memory was mapped.
+    /// Counts allocations for which new memory was mapped, and none a second time
+    /// (poolMemPoolStatRemaps counts those).
     poolMemPoolStatGrowths = 1105,
     /// Counts the growths that first had caches given back to the device.
     poolMemPoolStatGrowthsAfterTrim = 1106,

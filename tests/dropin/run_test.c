@@ -153,7 +153,7 @@ static void memory_comes_by_rules(void **state) {
     const cJSON *statistics = cJSON_GetObjectItem(process(json, 0), "statistics");
     assert_true(number(statistics, "Growths") == 1);
     assert_true(number(statistics, "ReuseSameStream") == 2);
-    assert_says(outcome.errors, "  Growths               1 allocations for which memory was ");
+    assert_says(outcome.errors, "  Growths               1 allocations for which new memory was ");
     forget(&outcome, json);
 }
 

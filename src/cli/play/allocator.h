@@ -6,7 +6,6 @@
 #ifndef STREAMPOOL_CLI_ALLOCATOR_H
 #define STREAMPOOL_CLI_ALLOCATOR_H
 
-#include "cli/play/growths.h"
 #include "cli/plot/series.h"
 #include "cli/program/device.h"
 #include "cli/program/peer.h"
@@ -27,9 +26,8 @@
 
 struct sp_stage {
     const struct sp_device *device;
-    uint64_t threshold; // the release threshold of the pool, in bytes
-    // `pool` may reserve so many bytes; 0: what the device has.
-    uint64_t limit;
+    uint64_t threshold;       // the release threshold of the pool, in bytes
+    uint64_t limit;           // of what `pool` may reserve; 0: what the device has
     poolMemPool_t pool;       // of the allocators pool and promised
     CUmemoryPool driver_pool; // of the allocator driver
     const poolPeer *peer;     // of a peer
@@ -58,15 +56,17 @@ struct sp_stage {
     X(DESTROY_EVENT, "event destroy", EventDestroy(event))                                         \
     X(DESTROY_STREAM, "stream destroy", StreamDestroy(stream))
 
+enum { SP_UNSUITED_TEXT = 256 };
+
 // Statuses are the driver's error numbers; 0 is success. A size of 0 succeeds with the pointer 0,
 // and so does the free of it.
 struct sp_allocator {
     const char *name;
     const char *title;    // for people
     const poolPeer *peer; // null: it is none
-    // False, with the reason written to `reason` (of `capacity` bytes), when the trace must not be
-    // replayed through the allocator. Null: it may replay all.
-    bool (*suits)(const struct sp_trace *trace, char *reason, size_t capacity);
+    // False, with the reason written to `reason`, when the trace must not be replayed through the
+    // allocator. Null: it may replay all.
+    bool (*suits)(const struct sp_trace *trace, char reason[SP_UNSUITED_TEXT]);
     // Makes the stage's pool, where the allocator has one. False, with the stage's reason, when
     // that fails or the device lacks what the allocator needs.
     bool (*open)(struct sp_stage *stage);
@@ -117,8 +117,6 @@ struct sp_allocator_list {
     size_t count;
 };
 
-// Returns whether a trace may be replayed through an allocator. If not, the reason says why.
-enum { SP_UNSUITED_TEXT = 256 };
 bool sp_allocator_suits(const struct sp_allocator *allocator, const struct sp_trace *trace,
                         char reason[SP_UNSUITED_TEXT]);
 
@@ -148,5 +146,37 @@ bool sp_stage_fail(struct sp_stage *stage, const char *format, ...)
 
 // Does so when a status is no success, "what: its name"; else returns true.
 bool sp_stage_check(struct sp_stage *stage, const char *what, int status);
+
+// ----------------------------------------------------------------------------------------- growths
+//
+// The growths of replays, explained: each one that raised the most that the pool had reserved in
+// its pass, in the order in which they came.
+//
+// The pool's observer notes them, on the thread that plays the allocation. So a thread says before
+// an allocation which operation of the trace it is. Outside of passes nothing is noted: what is
+// held from the start is no operation. The caller owns the struct.
+
+struct sp_growth {
+    const char *trace;
+    const char *allocator;
+    unsigned start; // from 1
+    unsigned pass;  // from 1
+    size_t operation;
+    struct poolMemPoolGrowth told; // with the trace's numbers as the ids of its streams
+};
+
+struct sp_growths {
+    const struct sp_trace *trace; // that is played; null: outside of passes, for the player to set
+    const CUstream *streams;      // the device's, by the trace's stream index
+    struct sp_growth playing;     // what is the same of all growths of the pass
+    struct sp_growth *list;
+    size_t count;
+    bool failed; // for want of host memory: some are missing
+};
+
+void sp_growths_release(struct sp_growths *growths);
+
+// Says which operation the calling thread plays.
+void sp_growths_note_operation(size_t operation);
 
 #endif

@@ -3,9 +3,61 @@
 #include "cli/play/allocator.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
-static bool fail(struct sp_stage *stage, poolError_t error) {
-    return sp_stage_fail(stage, "%s: %s", poolGetErrorName(error), poolGetLastErrorDetail());
+// ----------------------------------------------------------------------------------------- growths
+
+enum { GROWTHS_STEP = 1024 };
+
+static _Thread_local size_t operation_played;
+
+void sp_growths_release(struct sp_growths *growths) {
+    free(growths->list);
+    *growths = (struct sp_growths){0};
+}
+
+void sp_growths_note_operation(size_t operation) {
+    operation_played = operation;
+}
+
+// Calls a stream by the trace's number, if it is one of the trace's.
+static void translate(const struct sp_growths *growths, CUstream stream, uint64_t *id) {
+    for (size_t i = 0; i < growths->trace->stream_count && stream; i++)
+        if (__atomic_load_n(&growths->streams[i], __ATOMIC_RELAXED) == stream)
+            *id = growths->trace->streams[i].number;
+}
+
+static void note_growth(const struct poolMemPoolGrowth *told, void *user) {
+    struct sp_growths *growths = user;
+    const struct sp_trace *trace = growths->trace;
+    if (!trace)
+        return;
+    if (growths->count % GROWTHS_STEP == 0) {
+        struct sp_growth *list =
+            reallocarray(growths->list, growths->count + GROWTHS_STEP, sizeof *list);
+        growths->failed |= !list;
+        if (!list)
+            return;
+        growths->list = list;
+    }
+    struct sp_growth *growth = &growths->list[growths->count++];
+    *growth = growths->playing;
+    growth->operation = operation_played;
+    growth->told = *told;
+    growth->told.streamId = trace->streams[trace->operations[operation_played].stream].number;
+    translate(growths, told->pendingStream, &growth->told.pendingStreamId);
+    translate(growths, told->unfencedStream, &growth->told.unfencedStreamId);
+}
+
+// ---------------------------------------------------------------------------------------- the pool
+
+static bool check(struct sp_stage *stage, poolError_t error) {
+    return error == poolSuccess ||
+           sp_stage_fail(stage, "%s: %s", poolGetErrorName(error), poolGetLastErrorDetail());
+}
+
+static bool set(struct sp_stage *stage, enum poolMemPoolAttr attribute, void *value) {
+    return check(stage, poolMemPoolSetAttribute(stage->pool, attribute, value));
 }
 
 static bool open_pool(struct sp_stage *stage, int promises) {
@@ -16,22 +68,15 @@ static bool open_pool(struct sp_stage *stage, int promises) {
     };
     // The simulated driver gets no reaper: the times would depend on when its thread ran.
     int reaper = !sp_device_is_simulated(stage->device->driver);
-    poolError_t error = poolMemPoolCreate(&stage->pool, &props);
-    if (error != poolSuccess)
-        return fail(stage, error);
-    error = poolMemPoolSetAttribute(stage->pool, poolMemPoolAttrReaper, &reaper);
-    if (error == poolSuccess)
-        error = poolMemPoolSetAttribute(stage->pool, poolMemPoolAttrReleaseThreshold,
-                                        &stage->threshold);
-    if (error == poolSuccess && stage->growths)
-        error = sp_growths_observe(stage->growths, stage->pool);
-    if (error == poolSuccess)
-        error = poolDeviceSetMemPool(stage->device->ordinal, stage->pool);
-    if (error == poolSuccess && promises != 0)
-        error = poolMemPoolSetAttribute(stage->pool, poolMemPoolAttrStreamPromises, &promises);
-    if (error == poolSuccess)
+    if (!check(stage, poolMemPoolCreate(&stage->pool, &props)))
+        return false;
+    if (set(stage, poolMemPoolAttrReaper, &reaper) &&
+        set(stage, poolMemPoolAttrReleaseThreshold, &stage->threshold) &&
+        (!stage->growths ||
+         check(stage, poolMemPoolSetGrowthObserver(stage->pool, note_growth, stage->growths))) &&
+        check(stage, poolDeviceSetMemPool(stage->device->ordinal, stage->pool)) &&
+        (promises == 0 || set(stage, poolMemPoolAttrStreamPromises, &promises)))
         return true;
-    fail(stage, error);
     poolMemPoolDestroy(stage->pool);
     return false;
 }
@@ -50,7 +95,7 @@ static bool promised_open(struct sp_stage *stage) {
 // A program whose streams the legacy one orders may rely on that, which the promise rules out.
 // Libraries create streams of which the trace tells no more than their kind and their end: those
 // count for nothing.
-static bool promised_suits(const struct sp_trace *trace, char *reason, size_t capacity) {
+static bool promised_suits(const struct sp_trace *trace, char reason[SP_UNSUITED_TEXT]) {
     const struct sp_trace_stream *legacy = NULL, *ordered = NULL; // the first of each
     for (size_t i = trace->stream_count; i-- > 0;) {
         const struct sp_trace_stream *stream = &trace->streams[i];
@@ -61,7 +106,7 @@ static bool promised_suits(const struct sp_trace *trace, char *reason, size_t ca
     }
     if (!legacy || !ordered)
         return true;
-    snprintf(reason, capacity,
+    snprintf(reason, SP_UNSUITED_TEXT,
              "the legacy stream %" PRIu64 " orders stream %" PRIu64
              ", and the program may rely on it (poolPromiseNoLegacyOrder)",
              legacy->number, ordered->number);
@@ -77,11 +122,9 @@ static bool pool_close(struct sp_stage *stage) {
 
 static bool pool_begin_pass(struct sp_stage *stage) {
     uint64_t reset = 0;
-    poolError_t error =
-        poolMemPoolSetAttribute(stage->pool, poolMemPoolAttrReservedMemHigh, &reset);
     sp_statistics_reset(stage->pool);
     stage->at_peak = (struct sp_statistics){.known = false};
-    return error == poolSuccess || fail(stage, error);
+    return set(stage, poolMemPoolAttrReservedMemHigh, &reset);
 }
 
 // Reads the gauges. The first that can't be read stays 0, and so do those behind it.
@@ -90,14 +133,13 @@ static void pool_at_peak(struct sp_stage *stage) {
 }
 
 static bool pool_reserved_peak(struct sp_stage *stage, uint64_t *bytes) {
-    poolError_t error = poolMemPoolGetAttribute(stage->pool, poolMemPoolAttrReservedMemHigh, bytes);
-    return error == poolSuccess || fail(stage, error);
+    return check(stage,
+                 poolMemPoolGetAttribute(stage->pool, poolMemPoolAttrReservedMemHigh, bytes));
 }
 
 static bool pool_statistics(struct sp_stage *stage, struct sp_statistics *statistics) {
     *statistics = stage->at_peak;
-    poolError_t error = sp_statistics_read_at_end(stage->pool, statistics);
-    return error == poolSuccess || fail(stage, error);
+    return check(stage, sp_statistics_read_at_end(stage->pool, statistics));
 }
 
 static void pool_look(struct sp_stage *stage, struct sp_figures *figures) {

@@ -50,8 +50,8 @@ static void keep_pace(const struct sp_part *part) {
                            player->begin + part->at * player->play.plan->pace_ns);
 }
 
-// These pieces are ordered by the driver's own calls: an event behind the block's first piece, and
-// a wait for it before the second, or before the free.
+// An event stands behind the first of these pieces, and a wait for it before the second, or before
+// the free.
 static bool has_pieces_to_order(const struct sp_player *player,
                                 const struct sp_trace_block *block) {
     return player->play.trace->has_order && block->handed_over && player->piece_ns > 0 &&
@@ -275,7 +275,7 @@ static void end_stream(struct sp_part *part) {
     if (player->part_count > 1)
         sp_lead_wait_for_all(&player->lead, part->at);
     play_order(part, NULL);
-    player->ended[sp_part_line(part)->stream] = true;
+    __atomic_store_n(&player->streams[sp_part_line(part)->stream], NULL, __ATOMIC_RELAXED);
 }
 
 // --------------------------------------------------------------------------------- all operations

@@ -135,15 +135,6 @@ uint64_t sp_perturbation_bytes(const struct sp_perturbation *perturbation,
 
 // ------------------------------------------------------------------------------------------ passes
 
-static void check_list(const struct sp_passes *passes, const struct argp_state *state) {
-    unsigned last = SP_PASSES_MAX;
-    while (last > 0 && !passes->list[last])
-        last--;
-    if (last > passes->count)
-        argp_error(state, "--print-passes names pass %u, and --passes makes %u", last,
-                   passes->count);
-}
-
 static error_t parse_passes(int key, char *argument, struct argp_state *state) {
     struct sp_passes *passes = state->input;
     switch (key) {
@@ -165,7 +156,10 @@ static error_t parse_passes(int key, char *argument, struct argp_state *state) {
             passes->list[sp_number_of("--print-passes", number, 1, SP_PASSES_MAX, state)] = true;
         return 0;
     case ARGP_KEY_END:
-        check_list(passes, state);
+        for (unsigned pass = SP_PASSES_MAX; pass > passes->count; pass--)
+            if (passes->list[pass])
+                argp_error(state, "--print-passes names pass %u, and --passes makes %u", pass,
+                           passes->count);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

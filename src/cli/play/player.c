@@ -27,7 +27,7 @@ static CUresult create_stream(struct sp_player *player, size_t i) {
         player->streams[i] = kind == SP_TRACE_LEGACY ? NULL : CU_STREAM_PER_THREAD;
         return CUDA_SUCCESS;
     }
-    if (player->streams[i] && !player->ended[i])
+    if (player->streams[i])
         return CUDA_SUCCESS;
     unsigned flags = kind == SP_TRACE_NON_BLOCKING ? CU_STREAM_NON_BLOCKING : CU_STREAM_DEFAULT;
     CUresult result = sp_player_driver(player)->cuStreamCreate(&player->streams[i], flags);
@@ -52,7 +52,6 @@ static bool create_streams(struct sp_player *player) {
     destroy_trace_events(player);
     for (size_t i = 0; i < count; i++) {
         CUresult result = create_stream(player, i);
-        player->ended[i] = false;
         if (result == CUDA_SUCCESS)
             result = sp_player_create_event(player, &player->events[i]);
         if (result != CUDA_SUCCESS)
@@ -67,7 +66,7 @@ static void destroy_streams(struct sp_player *player) {
     for (size_t i = 0; i < player->play.trace->stream_count; i++) {
         if (player->events[i])
             sp_player_order(player, SP_TRACE_DESTROY_EVENT, NULL, player->events[i]);
-        if (player->streams[i] && !player->ended[i] && !is_default(player, i))
+        if (player->streams[i] && !is_default(player, i))
             sp_player_order(player, SP_TRACE_DESTROY_STREAM, player->streams[i], NULL);
     }
 }
@@ -75,8 +74,8 @@ static void destroy_streams(struct sp_player *player) {
 // The stream, or SP_TRACE_NO_STREAM where it is gone or can't be passed to a call between two
 // passes. The calling thread plays the first part, which is that of the trace's first thread.
 static uint32_t stream_left(const struct sp_player *player, uint32_t stream) {
-    return !player->ended[stream] && sp_player_is_of(player, stream, 0) ? stream
-                                                                        : SP_TRACE_NO_STREAM;
+    bool is_there = player->streams[stream] || is_default(player, stream);
+    return is_there && sp_player_is_of(player, stream, 0) ? stream : SP_TRACE_NO_STREAM;
 }
 
 // Synchronises each stream, and the device where one can't be passed.
@@ -102,7 +101,6 @@ static int synchronize(const struct sp_player *player,
     X(parts, player->part_count)                                                                   \
     X(streams, trace->stream_count)                                                                \
     X(events, trace->stream_count)                                                                 \
-    X(ended, trace->stream_count)                                                                  \
     X(trace_events, trace->event_count)                                                            \
     X(turns, trace->event_count)                                                                   \
     X(pointers, trace->block_count)                                                                \
@@ -116,21 +114,17 @@ static void release_arrays(struct sp_player *player) {
     sp_shares_release(&player->shares);
 }
 
-static bool allocate_arrays(struct sp_player *player) {
+// Makes the arrays, and the parts in them.
+static bool open_parts(struct sp_player *player) {
     const struct sp_trace *trace = player->play.trace;
-    bool good = true;
+    bool alone = player->part_count == 1, good = true;
 #define ALLOCATE(array, count)                                                                     \
     player->array = calloc((count) + 1, sizeof *player->array);                                    \
     good = good && player->array;
     ARRAYS(ALLOCATE)
 #undef ALLOCATE
-    return good;
-}
-
-static bool open_parts(struct sp_player *player) {
-    const struct sp_trace *trace = player->play.trace;
-    bool alone = player->part_count == 1;
-    if (!alone && (!sp_shares_open(&player->shares, trace) || !sp_lead_open(&player->lead, trace)))
+    if (!good || (!alone &&
+                  (!sp_shares_open(&player->shares, trace) || !sp_lead_open(&player->lead, trace))))
         return false;
     for (size_t i = 0; i < player->part_count; i++) {
         const size_t *begins = player->shares.begins;
@@ -174,7 +168,7 @@ bool sp_player_open(struct sp_player *player, const struct sp_play *play) {
     const char *missing = sp_meter_open(&player->meter, play->stage->device->driver, play->work);
     if (missing)
         return sp_stage_fail(play->stage, "the simulated driver has no %s", missing);
-    if (!allocate_arrays(player) || !open_parts(player)) {
+    if (!open_parts(player)) {
         release_arrays(player);
         sp_meter_close(&player->meter);
         return sp_stage_fail(play->stage, "out of host memory");
@@ -355,8 +349,7 @@ bool sp_player_run(struct sp_player *player, unsigned pass, struct sp_result *re
     free_what_is_alive(player);
     sum_up(player, result);
     int status = synchronize(player, allocator->order);
-    if (status != 0)
-        return sp_stage_fail(play_of->stage, "a stream can't be synchronised: %s",
-                             allocator->error_name(status));
-    return known;
+    return (status == 0 || sp_stage_fail(play_of->stage, "a stream can't be synchronised: %s",
+                                         allocator->error_name(status))) &&
+           known;
 }

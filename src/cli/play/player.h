@@ -37,7 +37,7 @@ struct sp_result {
     unsigned start;                 // from 1
     uint64_t held_bytes;            // of the block that was held from the start
     unsigned pass;                  // from 1
-    unsigned turn; // in the pass, from 1; 0: the trace has the pool for itself (cli/turns.h)
+    unsigned turn; // in the pass, from 1; 0: the trace has the pool for itself (turns.h)
     uint64_t operations;
     uint64_t streams;
     uint64_t errors;          // calls that failed
@@ -89,9 +89,8 @@ struct sp_player {
     struct sp_meter meter;
     uint64_t piece_ns;       // of each piece of work
     uint64_t begin;          // of the pass, by the clock
-    CUstream *streams;       // by the trace's stream index
+    CUstream *streams;       // by the trace's stream index; null: the legacy one, or destroyed
     CUevent *events;         // likewise, for order that the trace doesn't have
-    bool *ended;             // likewise: the trace has destroyed it
     CUevent *trace_events;   // by the trace's event index; null: not created, or destroyed
     _Atomic uint32_t *turns; // likewise: so many lines with the event are done
     uint64_t held;           // the pointer of the held block; 0: there is none

@@ -1,4 +1,4 @@
-// Settings hold what the command line sets of a pool: its limit, and its attributes.
+// Settings are what the command line sets of a pool: its limit, and its attributes by name.
 #ifndef STREAMPOOL_CLI_SETTINGS_H
 #define STREAMPOOL_CLI_SETTINGS_H
 
@@ -20,8 +20,7 @@ struct sp_settings {
     size_t count;
 };
 
-// This parser has the options --limit and --set. It is a child of a command's own parser; its input
-// is the settings.
+// The options --limit and --set, as a child of a command's own; its input is the settings.
 extern const struct argp sp_settings_argp;
 
 // Sets the attributes of the stage's pool, in the order of the command line. It does nothing where

@@ -23,8 +23,7 @@ struct sp_shares {
 bool sp_shares_open(struct sp_shares *shares, const struct sp_trace *trace);
 void sp_shares_release(struct sp_shares *shares);
 
-// No operation begins more than SP_LEAD_MAX ahead of the first that is not done, so a slot is used
-// again only when its operation has been passed.
+// So a slot is used again only when its operation has been passed.
 enum { SP_LEAD_MAX = 256, SP_LEAD_SLOTS = 512 };
 
 struct sp_lead_waiter {

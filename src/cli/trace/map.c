@@ -74,15 +74,6 @@ uint32_t sp_map_find(const struct sp_map *map, uint64_t key) {
     return map->capacity == 0 ? SP_MAP_NONE : map->values[slot_of(map, key)];
 }
 
-// True when the key in `slot` may move to `hole`: its home is not in the slots (hole, slot],
-// counted around the end of the table.
-static bool may_move(const struct sp_map *map, size_t slot, size_t hole) {
-    size_t mask = map->capacity - 1;
-    size_t from_home = (slot - home_of(map, map->keys[slot])) & mask;
-    size_t from_hole = (slot - hole) & mask;
-    return from_home >= from_hole;
-}
-
 uint32_t sp_map_remove(struct sp_map *map, uint64_t key) {
     if (map->capacity == 0)
         return SP_MAP_NONE;
@@ -92,7 +83,9 @@ uint32_t sp_map_remove(struct sp_map *map, uint64_t key) {
         return SP_MAP_NONE;
     for (size_t slot = slot_after(map, hole); map->values[slot] != SP_MAP_NONE;
          slot = slot_after(map, slot)) {
-        if (!may_move(map, slot, hole))
+        // The key may move unless its home is in the slots (hole, slot], counted around the end.
+        size_t mask = map->capacity - 1, home = home_of(map, map->keys[slot]);
+        if (((slot - home) & mask) < ((slot - hole) & mask))
             continue;
         map->keys[hole] = map->keys[slot];
         map->values[hole] = map->values[slot];

@@ -129,15 +129,14 @@ static const struct column {
 static size_t split(const char *line, size_t length, struct field fields[FIELD_COUNT]) {
     size_t count = 0;
     const char *end = line + length;
-    for (const char *begin = line;;) {
+    for (const char *begin = line, *stop;; begin = stop + 1) {
         const char *comma = memchr(begin, ',', (size_t)(end - begin));
-        const char *stop = comma ? comma : end;
+        stop = comma ? comma : end;
         if (count < FIELD_COUNT)
             fields[count] = (struct field){begin, (size_t)(stop - begin)};
         count++;
         if (!comma)
             return count;
-        begin = comma + 1;
     }
 }
 

@@ -1,5 +1,4 @@
-// The reader keeps maps while it reads: live pointers to blocks, handles to events, stream and
-// thread numbers to indices. They are gone when the trace is handed out.
+// The reader keeps maps while it reads, which are gone when the trace is handed out.
 #include "cli/trace/trace.h"
 
 #include "cli/program/complain.h"
@@ -171,16 +170,6 @@ static unsigned long line_of_allocation(const struct sp_trace *trace, uint32_t b
     return sp_record_line_of(i);
 }
 
-static bool count_live(struct reader *reader, uint64_t size) {
-    if (__builtin_add_overflow(reader->live_bytes, size, &reader->live_bytes))
-        return sp_record_fail(reader->error, "more than 2^64 bytes are alive");
-    if (reader->live_bytes > reader->trace->live_peak_bytes) {
-        reader->trace->live_peak_bytes = reader->live_bytes;
-        reader->trace->live_peak_operation = reader->trace->operation_count;
-    }
-    return true;
-}
-
 static bool read_allocate(struct reader *reader, const struct sp_record *record,
                           struct sp_trace_operation *operation) {
     uint32_t other = record->pointer ? sp_map_find(&reader->live, record->pointer) : SP_MAP_NONE;
@@ -188,9 +177,15 @@ static bool read_allocate(struct reader *reader, const struct sp_record *record,
         return sp_record_fail(reader->error,
                               "allocation at 0x%" PRIx64 ", which is alive since line %lu",
                               record->pointer, line_of_allocation(reader->trace, other));
-    if (!add_block(reader, record->size, operation->stream, &operation->block) ||
-        !count_live(reader, record->size))
+    if (!add_block(reader, record->size, operation->stream, &operation->block))
         return false;
+    if (__builtin_add_overflow(reader->live_bytes, record->size, &reader->live_bytes))
+        return sp_record_fail(reader->error, "more than 2^64 bytes are alive");
+    struct sp_trace *trace = reader->trace;
+    if (reader->live_bytes > trace->live_peak_bytes) {
+        trace->live_peak_bytes = reader->live_bytes;
+        trace->live_peak_operation = trace->operation_count;
+    }
     return !record->pointer || insert(reader, &reader->live, record->pointer, operation->block);
 }
 

@@ -150,8 +150,9 @@ static CUresult open_library(struct source *source) {
         const char *chosen_by = is_simulated ? "STREAMPOOL_DRIVER=" SIMULATED_WORD ": "
                                 : chosen     ? "STREAMPOOL_DRIVER="
                                              : "";
-        tell_problem("no CUDA driver: %s%s could not be loaded (%s)", chosen_by, source->path,
-                     reason ? reason : "no reason given");
+        tell_problem("no CUDA driver: %s%s could not be loaded (%s)%s", chosen_by, source->path,
+                     reason ? reason : "no reason given",
+                     chosen ? "" : "; STREAMPOOL_DRIVER=" SIMULATED_WORD " takes a simulated one");
         return CUDA_ERROR_NOT_FOUND;
     }
     // A library that forwards to the driver, under the driver's name, tells which library that is.

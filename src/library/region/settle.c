@@ -254,11 +254,20 @@ void sp_settle_all(struct sp_pool *pool) {
         sp_lock_give_way(&pool->lock);
 }
 
+// An event may have come since the block was put there.
+static bool is_covered(const struct sp_pool *pool, struct sp_fence fence) {
+    return fence.sequence <= sp_pool_covered_of(pool, sp_stream_at(fence.slot));
+}
+
 bool sp_settle_is_unfenced(const struct sp_pool *pool, const struct sp_block *block) {
     enum sp_region_kind kind = sp_segment_of(block)->kind;
     const struct sp_lane *lane = lane_of(pool, &block->fences);
-    return block->tier == &pool->regions[kind].unfenced ||
-           (lane && block->tier == &lane->unfenced[kind]);
+    bool stands_there = block->tier == &pool->regions[kind].unfenced ||
+                        (lane && block->tier == &lane->unfenced[kind]);
+    uint32_t i = 0;
+    while (i < block->fences.count && is_covered(pool, *sp_fence_set_at(&block->fences, i)))
+        i++;
+    return stands_there && i < block->fences.count;
 }
 
 bool sp_settle_is_complete(const struct sp_pool *pool, const struct sp_fence_set *fences) {

@@ -50,7 +50,7 @@ static inline void sp_settle_fenced(struct sp_lane *lane) {
         sp_settle_reinsert_unfenced(lane, covered);
 }
 
-// True when a free block stands among those that no event stood behind.
+// True when a free block stands among those that no event stood behind, and none does since.
 bool sp_settle_is_unfenced(const struct sp_pool *pool, const struct sp_block *block);
 
 // True when nobody uses memory with these fences any more, as far as the pool knows: it is ready

@@ -146,7 +146,8 @@ static void say_remap(struct sp_text *text, const struct poolMemPoolGrowth *grow
     if (growth->remap == poolGrowthRemapUsed)
         sp_text_add(text, "; remapped beside new memory");
     else if (growth->remap == poolGrowthRemapSavesLittle)
-        sp_text_add(text, "; not remapped: %.1f would be new", mib(growth->remapMissing));
+        sp_text_add(text, "; not remapped: that saves too little, as %.1f would be new",
+                    mib(growth->remapMissing));
     else if (growth->remap == poolGrowthRemapTooLong)
         sp_text_add(text, "; not remapped: %" PRIu64 " extents take longer than RemapTimeMax",
                     growth->remapExtents);
@@ -176,9 +177,8 @@ void sp_text_growth(struct sp_text *text, const struct poolMemPoolGrowth *growth
     say_remap(text, growth);
     if (!growth->askedDriver)
         sp_text_add(text, "; driver not asked");
-    sp_text_add(text, growth->afterWaits ? "; no wait would do"
-                      : growth->mayWait  ? "; waits come later"
-                                         : "; no waits allowed");
+    if (growth->afterWaits || !growth->mayWait)
+        sp_text_add(text, growth->afterWaits ? "; no wait would do" : "; no waits allowed");
     if (growth->cutShort)
         sp_text_add(text, "; not all looked at");
     if (growth->afterTrim)

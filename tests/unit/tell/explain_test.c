@@ -199,6 +199,33 @@ static void what_has_no_event_behind_its_free_is_unfenced(void **state) {
     assert_int_equal(told.askedDriver, 0);
 }
 
+// Where each free records an event, nothing is told to have none, also right after the frees.
+static void what_has_got_its_event_meanwhile_is_pending(void **state) {
+    (void)state;
+    CUevent freed;
+    void *taken[2];
+    assert_int_equal(sp_driver->cuEventCreate(&freed, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
+    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, 0);
+    void *first = fixture_malloc(pool, MIB(20), a);
+    simulated_work(a);
+    fixture_free(first, a);
+    assert_int_equal(poolEventRecord(freed, a), poolSuccess);
+    assert_int_equal(poolStreamWaitEvent(b, freed, 0), poolSuccess);
+    for (int i = 0; i < 2; i++)
+        taken[i] = fixture_malloc(pool, MIB(10), b);
+    simulated_work(b);
+    simulated_finish(a);
+    for (int i = 0; i < 2; i++)
+        fixture_free(taken[i], b);
+    watch();
+    fixture_malloc(pool, MIB(28), a);
+    told_once();
+    assert_int_equal(told.unfencedWhole + told.unfencedPinned, 0);
+    assert_int_equal(told.pendingWhole, MIB(20));
+    assert_ptr_equal(told.pendingStream, b);
+    assert_int_equal(poolEventDestroy(freed), poolSuccess);
+}
+
 // In each extent one half is the stream's own, and the other stream's work may use the other.
 static void what_lies_beside_pending_memory_is_neither_whole_nor_pinned(void **state) {
     (void)state;
@@ -659,7 +686,7 @@ static void a_growth_is_one_line_that_begins_with_the_cause(void **state) {
         "yet (2.0 of a stream that is gone); 3.0 beside memory that is not yet complete; 3.0 "
         "beside blocks in use; 8.0 listed for blocks of the same size; 1.5 kept for blocks of "
         "another kind; largest piece 2.0; for a block of 40.0 with 10.0 of free memory on stream "
-        "0x20; in use 50.0; slack 0.2; remapped beside new memory; waits come later\n");
+        "0x20; in use 50.0; slack 0.2; remapped beside new memory\n");
 }
 
 static void what_is_0_is_left_out(void **state) {
@@ -715,14 +742,15 @@ static void the_cause_that_has_most_leads(void **state) {
 static void each_reason_has_its_words(void **state) {
     (void)state;
     static const char *const reasons[] = {
-        [poolGrowthRemapUsed] = "; remapped beside new memory; ",
-        [poolGrowthRemapWrongKind] = "; not remapped: never of this kind; ",
-        [poolGrowthRemapForbidden] = "; not remapped: Defragmentation forbids it; ",
-        [poolGrowthRemapFilling] = "; not remapped: the pool is filling; ",
-        [poolGrowthRemapNoPieces] = "; not remapped: no pieces; ",
-        [poolGrowthRemapSavesLittle] = "; not remapped: 12.0 would be new; ",
-        [poolGrowthRemapTooLong] = "; not remapped: 90 extents take longer than RemapTimeMax; ",
-        [poolGrowthRemapFailed] = "; not remapped: no memory for it; ",
+        [poolGrowthRemapUsed] = "; remapped beside new memory\n",
+        [poolGrowthRemapWrongKind] = "; not remapped: never of this kind\n",
+        [poolGrowthRemapForbidden] = "; not remapped: Defragmentation forbids it\n",
+        [poolGrowthRemapFilling] = "; not remapped: the pool is filling\n",
+        [poolGrowthRemapNoPieces] = "; not remapped: no pieces\n",
+        [poolGrowthRemapSavesLittle] =
+            "; not remapped: that saves too little, as 12.0 would be new\n",
+        [poolGrowthRemapTooLong] = "; not remapped: 90 extents take longer than RemapTimeMax\n",
+        [poolGrowthRemapFailed] = "; not remapped: no memory for it\n",
     };
     for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++) {
         struct poolMemPoolGrowth growth = example;
@@ -775,6 +803,7 @@ int main(void) {
         EXPLAIN(what_another_stream_s_work_may_use_is_pending),
         EXPLAIN(pending_memory_beside_blocks_in_use_is_told_apart),
         EXPLAIN(what_has_no_event_behind_its_free_is_unfenced),
+        EXPLAIN(what_has_got_its_event_meanwhile_is_pending),
         EXPLAIN(what_lies_beside_pending_memory_is_neither_whole_nor_pinned),
         EXPLAIN(what_has_completed_is_within_reach),
         EXPLAIN(what_is_known_to_be_complete_is_ready_before_it_is_settled),
