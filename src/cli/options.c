@@ -11,12 +11,6 @@
 
 enum { OPTION_MARKDOWN = 256 };
 
-static const char *const kinds[] = {[SP_OPTION_string] = "text",
-                                    [SP_OPTION_size] = "bytes",
-                                    [SP_OPTION_int] = "number",
-                                    [SP_OPTION_bool] = "0 or 1",
-                                    [SP_OPTION_report] = "0, 1 or json:FILE"};
-
 static const char *initial_text(const struct sp_option_entry *entry) {
     if (strcmp(entry->initial, "NULL") == 0)
         return "not set";
@@ -30,7 +24,7 @@ static void print_markdown(void) {
     printf("| variable | value | default | effect |\n| --- | --- | --- | --- |\n");
     for (size_t i = 0; i < sp_option_count; i++) {
         const struct sp_option_entry *entry = &sp_option_entries[i];
-        printf("| `%s` | %s | %s | %s |\n", entry->environment, kinds[entry->kind],
+        printf("| `%s` | %s | %s | %s |\n", entry->environment, sp_option_values[entry->kind],
                initial_text(entry), entry->help);
     }
 }
@@ -40,11 +34,17 @@ static void print_plain(void) {
     for (size_t i = 0; i < sp_option_count; i++) {
         const struct sp_option_entry *entry = &sp_option_entries[i];
         const char *value = getenv(entry->environment);
-        sp_page_say(&page, "%s (%s; default: %s)\n    %s\n", entry->environment, kinds[entry->kind],
-                    initial_text(entry), entry->help);
+        sp_page_say(&page, "%s (%s; default: %s)\n    %s\n", entry->environment,
+                    sp_option_values[entry->kind], initial_text(entry), entry->help);
         if (value && *value)
             sp_page_say(&page, "    is set now: %s%s\n", value,
                         sp_options_ignored(i) ? " (ignored: not such a value)" : "");
+    }
+    printf("\nattributes, for STREAMPOOL_POOL and --set (streampool.h has values and defaults)\n");
+    for (size_t i = 0; sp_option_attributes[i].name; i++) {
+        const char *attribute = sp_option_attributes[i].name + strlen("poolMemPool");
+        bool is_long = strncmp(attribute, "Attr", strlen("Attr")) == 0;
+        printf("    %s\n", is_long ? attribute + strlen("Attr") : attribute);
     }
     const char *name, *meant;
     for (size_t i = 0; (name = sp_options_unknown(i, &meant)); i++)

@@ -13,6 +13,10 @@ void *sp_driver_file_find(void *library, const char *name) {
     return sp_resolver_find(library, name);
 }
 
+void *sp_driver_file_find_next(const char *name) {
+    return sp_resolver_find(RTLD_NEXT, name);
+}
+
 bool sp_driver_file_is(const struct link_map *library) {
     const char *soname = sp_elf_soname(library);
     return soname && strcmp(soname, SP_DRIVER_FILE_SONAME) == 0;

@@ -15,6 +15,10 @@ void *sp_driver_file_open(void);
 // Looks a name up in a library, as dlsym does that nobody stands in for.
 void *sp_driver_file_find(void *library, const char *name);
 
+// Looks a name up where there is no such library. A program may be linked with a driver of another
+// name, such as the simulated one: that is what it would have called without us.
+void *sp_driver_file_find_next(const char *name);
+
 // True when the driver is in this library.
 bool sp_driver_file_is(const struct link_map *library);
 

@@ -17,7 +17,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static _Thread_local bool is_binding;
 
 static void *find(const char *symbol) {
-    return library ? sp_driver_file_find(library, symbol) : NULL;
+    return library ? sp_driver_file_find(library, symbol) : sp_driver_file_find_next(symbol);
 }
 
 static void bind(void *function_pointer, const char *symbol) {

@@ -42,6 +42,13 @@ static void each_option_is_shown_with_what_it_is_set_to(void **state) {
     assert_non_null(strstr(outcome.output, "STREAMPOOL_LOG (text; default: not set)\n"));
 }
 
+static void attributes_are_listed_as_settings_name_them(void **state) {
+    (void)state;
+    program_run(&outcome, NO_SETTINGS, ARGUMENTS("options"));
+    assert_non_null(strstr(outcome.output, "\n    ReuseFollowEventDependencies\n"));
+    assert_non_null(strstr(outcome.output, "\n    ReleaseThreshold\n"));
+}
+
 static void a_name_that_nobody_reads_is_shown(void **state) {
     (void)state;
     program_run(&outcome, SETTINGS("STREAMPOOL_STATTS=1", "STREAMPOOL_TESTS=ON"),
@@ -64,6 +71,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(the_page_of_the_docs_has_the_table_of_the_program, forget),
         cmocka_unit_test_teardown(each_option_is_shown_with_what_it_is_set_to, forget),
+        cmocka_unit_test_teardown(attributes_are_listed_as_settings_name_them, forget),
         cmocka_unit_test_teardown(a_name_that_nobody_reads_is_shown, forget),
         cmocka_unit_test_teardown(an_argument_is_refused, forget),
     };

@@ -429,6 +429,21 @@ static void a_machine_without_a_driver_is_told_of(void **state) {
         }
 }
 
+static void a_program_that_is_linked_with_the_simulated_driver_runs_on_it(void **state) {
+    (void)state;
+    static const char *const modes[] = {"preload", "library"};
+    const char *driver = no_driver();
+    for (size_t i = 0; i < 2; i++) {
+        struct outcome outcome;
+        program_run(&outcome, SETTINGS(driver, "STREAMPOOL_DRIVER=sim"),
+                    ARGUMENTS("run", "--mode", modes[i], DROPIN_SIMULATED));
+        assert_int_equal(outcome.status, 0);
+        assert_says(outcome.output, "b got the memory that a freed: yes\n");
+        assert_words(outcome.errors, "streampool served nothing: ");
+        program_forget(&outcome);
+    }
+}
+
 #ifdef STATIC_PROGRAM
 static void a_static_program_is_told_of(void **state) {
     (void)state;
@@ -813,6 +828,7 @@ int main(void) {
         cmocka_unit_test(a_driver_that_nobody_asks_is_told_of),
         cmocka_unit_test(a_program_without_cuda_is_told_of),
         cmocka_unit_test(a_machine_without_a_driver_is_told_of),
+        cmocka_unit_test(a_program_that_is_linked_with_the_simulated_driver_runs_on_it),
 #ifdef STATIC_PROGRAM
         cmocka_unit_test(a_static_program_is_told_of),
 #endif

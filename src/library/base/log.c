@@ -18,20 +18,13 @@ enum { LEVEL_UNKNOWN = -1 };
 static _Atomic int chosen_level = LEVEL_UNKNOWN;
 
 static void tell_of_options(void) {
-    static const char *const values[] = {
-        [SP_OPTION_string] = "a text",
-        [SP_OPTION_int] = "a number",
-        [SP_OPTION_size] = "a number of bytes, such as 64M",
-        [SP_OPTION_bool] = "0 or 1",
-        [SP_OPTION_report] = "0, 1 or json:FILE",
-    };
     const char *name, *meant;
     for (size_t i = 0; i < sp_option_count; i++) {
         const struct sp_option_entry *entry = &sp_option_entries[i];
         const char *ignored = sp_options_ignored(i);
         if (ignored)
             sp_log_write("%s=%s is ignored: it takes %s (%s)", entry->environment, ignored,
-                         values[entry->kind], entry->help);
+                         sp_option_values[entry->kind], entry->help);
     }
     for (size_t i = 0; (name = sp_options_unknown(i, &meant)); i++)
         sp_log_write(meant ? "%s is not known; did you mean %s?"

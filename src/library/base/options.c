@@ -22,6 +22,14 @@ const struct sp_option_entry sp_option_entries[] = {
 #undef SP_OPTION_ENTRY
 };
 
+const char *const sp_option_values[] = {
+    [SP_OPTION_string] = "text",
+    [SP_OPTION_size] = "bytes",
+    [SP_OPTION_int] = "number",
+    [SP_OPTION_bool] = "0 or 1",
+    [SP_OPTION_report] = "0, 1 or json:FILE",
+};
+
 const size_t sp_option_count = sizeof(sp_option_entries) / sizeof(sp_option_entries[0]);
 
 static struct sp_options options = {
@@ -145,7 +153,8 @@ const char *sp_options_nearest(const char *text, const char *(*name_at)(size_t i
     const char *nearest = NULL, *name;
     size_t least = strlen(text) / 3 + 1; // less than a third of the letters is wrong
     for (size_t i = 0; (name = name_at(i)); i++) {
-        size_t one = distance(text, name);
+        bool is_beginning = strncasecmp(text, name, strlen(text)) == 0 && strlen(text) >= 4;
+        size_t one = is_beginning ? 1 : distance(text, name);
         if (one < least) {
             least = one;
             nearest = name;

@@ -92,6 +92,9 @@ struct sp_option_entry {
 extern const struct sp_option_entry sp_option_entries[];
 extern const size_t sp_option_count;
 
+// These are words for what an option takes, by its kind.
+extern const char *const sp_option_values[];
+
 // The options, which stay unchanged for the life of the process. Never null.
 const struct sp_options *sp_options(void);
 

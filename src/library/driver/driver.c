@@ -134,9 +134,9 @@ bool sp_driver_path_beside(const char *name, char path[PATH_MAX]) {
     return is_found;
 }
 
-static CUresult open_library(struct source *source) {
+// The default library where none is chosen.
+static CUresult open_chosen(struct source *source, const char *chosen) {
     static char simulated_path[PATH_MAX];
-    const char *chosen = is_stood_in_for ? NULL : sp_options()->driver; // by the environment
     bool is_simulated = chosen && strcmp(chosen, SIMULATED_WORD) == 0;
     if (is_simulated && !sp_driver_path_beside(SP_DRIVER_SIMULATED, simulated_path)) {
         tell_problem("no CUDA driver: STREAMPOOL_DRIVER=" SIMULATED_WORD
@@ -164,6 +164,14 @@ static CUresult open_library(struct source *source) {
         return CUDA_SUCCESS;
     tell_problem("no CUDA driver: the %s that forwards to it has found none", source->path);
     return CUDA_ERROR_NOT_FOUND;
+}
+
+// A library that stands in for the driver is in front of the default one. Where that is missing, a
+// program may be linked with the one that the environment chooses.
+static CUresult open_library(struct source *source) {
+    const char *chosen = sp_options()->driver;
+    CUresult error = open_chosen(source, is_stood_in_for ? NULL : chosen);
+    return error != CUDA_SUCCESS && is_stood_in_for && chosen ? open_chosen(source, chosen) : error;
 }
 
 // Returns an entry point, or null where the driver has none of that name and version.

@@ -129,7 +129,9 @@ static void say_causes(struct sp_text *text, const struct poolMemPoolGrowth *gro
     if (first == poolGrowthCauseNeed)
         sp_text_add(text, ": too little is free");
     else
-        say_cause(text, growth, first, bytes[first], ": ", " MiB are free, but ");
+        say_cause(text, growth, first, bytes[first], ": ",
+                  mib(growth->fromFree) < 0.05 ? " MiB are free, but "
+                                               : " MiB more are free, but ");
     for (int i = 0; i < CAUSES; i++)
         if (i != first)
             say_cause(text, growth, i, bytes[i], "; ", " ");

@@ -181,6 +181,8 @@ static void settings_name_pools_and_attributes(void **state) {
     assert_string_equal(
         sp_options_read_setting("poolMemPoolReusFollowEventDependencies=1", &setting),
         "no attribute has this name; did you mean ReuseFollowEventDependencies?");
+    assert_string_equal(sp_options_read_setting("defrag=1", &setting), // a name's beginning
+                        "no attribute has this name; did you mean Defragmentation?");
     assert_string_equal(sp_options_read_setting("x:=1", &setting), "no attribute has this name");
     assert_string_equal(sp_options_read_setting("x:Reaper", &setting), "it is not NAME=NUMBER");
     assert_string_equal(sp_options_read_setting("Reaper=x:1", &setting),

@@ -679,14 +679,14 @@ static const struct poolMemPoolGrowth example = {
 
 static void a_growth_is_one_line_that_begins_with_the_cause(void **state) {
     (void)state;
-    says(
-        &example,
-        "cache grew by 30.0 MiB in 3 extents to 130.0: 18.0 MiB are free, but on other streams and "
-        "not yet complete (3.0 of stream 7 (0x30)); 13.0 on other streams with no event behind it "
-        "yet (2.0 of a stream that is gone); 3.0 beside memory that is not yet complete; 3.0 "
-        "beside blocks in use; 8.0 listed for blocks of the same size; 1.5 kept for blocks of "
-        "another kind; largest piece 2.0; for a block of 40.0 with 10.0 of free memory on stream "
-        "0x20; in use 50.0; slack 0.2; remapped beside new memory\n");
+    says(&example,
+         "cache grew by 30.0 MiB in 3 extents to 130.0: 18.0 MiB more are free, but on other "
+         "streams and "
+         "not yet complete (3.0 of stream 7 (0x30)); 13.0 on other streams with no event behind it "
+         "yet (2.0 of a stream that is gone); 3.0 beside memory that is not yet complete; 3.0 "
+         "beside blocks in use; 8.0 listed for blocks of the same size; 1.5 kept for blocks of "
+         "another kind; largest piece 2.0; for a block of 40.0 with 10.0 of free memory on stream "
+         "0x20; in use 50.0; slack 0.2; remapped beside new memory\n");
 }
 
 static void what_is_0_is_left_out(void **state) {
@@ -783,7 +783,8 @@ static void fields_that_a_struct_lacks_are_0(void **state) {
          "a pool grew by 30.0 MiB in 3 extents to 130.0: too little is free; 3.0 beside "
          "memory that is not yet complete; 3.0 beside blocks in use; for a block");
     growth.structSize = sizeof growth + 64;
-    says(&growth, "cache grew by 30.0 MiB in 3 extents to 130.0: 18.0 MiB are free, but on other");
+    says(&growth,
+         "cache grew by 30.0 MiB in 3 extents to 130.0: 18.0 MiB more are free, but on other");
 }
 
 static void a_full_disk_is_told(void **state) {
