@@ -157,8 +157,8 @@ static void modelled_driver_calls_are_told_beside_the_recorded_total(void **stat
     run(&outcome, RUN("--beside", file, "--beside-allocator", "direct", path));
     assert_says(outcome.output,
                 "\nOn an H200 the driver calls of cuMemAlloc take 158 µs together, by "
-                "the model; all calls of cuMemAlloc took 70.0 µs in the "
-                "recording.\n");
+                "the model, and its own instructions come to that; all calls of "
+                "cuMemAlloc took 70.0 µs in the recording.\n");
     assert_silent(outcome.output, "times as long");
     program_forget(&outcome);
 }

@@ -381,7 +381,7 @@ static void nothing(const char *act_name, const char *reason) {
 
 static void a_program_without_pool_calls_is_told_of(void **state) {
     (void)state;
-    nothing("only_look", "no pool call was made; there were ");
+    nothing("only_look", "no call of CUDA's pools was made; there were ");
 }
 
 static void a_driver_that_nobody_asks_is_told_of(void **state) {

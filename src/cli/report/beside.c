@@ -140,8 +140,8 @@ static void conclude_times(const struct sp_page *page, const struct comparison *
                     exp(comparison->time / (double)comparison->traces), other);
     else if (modelled && !comparison->same_clock)
         sp_page_say(page,
-                    "On an H200 the driver calls of %s take %s together, by the model; all calls "
-                    "of %s took %s in the recording.\n",
+                    "On an H200 the driver calls of %s take %s together, by the model, and its own "
+                    "instructions come to that; all calls of %s took %s in the recording.\n",
                     title, sp_time_text(comparison->ns_here, here), other,
                     sp_time_text(comparison->ns_there, there));
 }

@@ -141,7 +141,8 @@ static const char *why_nothing(const struct sp_run_request *request, bool is_loa
         return "the drop-in was not loaded into any process: the program was started with another "
                "environment, or isn't linked with glibc";
     if (!has_end)
-        return "no pool call was made, and no process told of its look-ups: each was killed, ended "
+        return "no call of CUDA's pools was made, and no process told of its look-ups: each was "
+               "killed, ended "
                "by _exit(), or started another program with another environment";
     if (has_driver)
         return "a driver was loaded, but no look-up of its functions was seen: a library that is "
@@ -168,7 +169,8 @@ void sp_run_reason(const struct sp_run_request *request, const struct sp_run_rep
         return;
     if (lookups + linked > 0)
         snprintf(text, SP_RUN_REASON,
-                 "no pool call was made; there were %" PRIu64 " look-ups of the driver's functions",
+                 "no call of CUDA's pools was made; there were %" PRIu64
+                 " look-ups of the driver's functions",
                  lookups);
     else
         strcpy(text, why_nothing(request, reports->count > 0, has_end, has_driver));
