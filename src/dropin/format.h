@@ -35,7 +35,8 @@
     X(allocations, OURS, "allocations") \
     X(frees, OURS, "frees") \
     X(cuda_captured, CUDAS, "in streams that capture") \
-    X(cuda_pool, CUDAS, "from pools that stay CUDA's: of host or managed memory, exportable, or imported") \
+    X(cuda_pool, CUDAS, \
+      "from pools that stay CUDA's: of host or managed memory, exportable, or imported") \
     X(cuda_unsupported, CUDAS, "on a device without virtual memory management") \
     X(cuda_unserved, CUDAS, "because streampool couldn't start") \
     X(cuda_frees, OTHER, "frees of CUDA's memory") \

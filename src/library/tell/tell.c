@@ -120,16 +120,26 @@ static struct sp_tell_words nanoseconds(uint64_t number) {
     return in_units((double)number, 1000, units, sizeof units / sizeof units[0]);
 }
 
+// Times in the driver are told together.
+static const struct {
+    size_t figure;
+    const char *words;
+} times[] = {{SP_TELL_GrowthTime, "growth"},
+             {SP_TELL_RemapTime, "remapping"},
+             {SP_TELL_TrimTime, "trims"},
+             {SP_TELL_ReaperTime, "the library's thread"}};
+enum { TIMES = sizeof times / sizeof times[0] };
+
+static bool is_time(size_t figure) {
+    size_t i = 0;
+    while (i < TIMES && times[i].figure != figure)
+        i++;
+    return i < TIMES;
+}
+
 static void print_times(FILE *out, const struct sp_tell_pool *told) {
-    static const struct {
-        size_t figure;
-        const char *words;
-    } times[] = {{SP_TELL_GrowthTime, "growth"},
-                 {SP_TELL_RemapTime, "remapping"},
-                 {SP_TELL_TrimTime, "trims"},
-                 {SP_TELL_ReaperTime, "the library's thread"}};
     const char *before = "  driver time: ";
-    for (size_t i = 0; i < sizeof times / sizeof times[0]; i++) {
+    for (size_t i = 0; i < TIMES; i++) {
         uint64_t time = told->figures[times[i].figure];
         if (time == 0)
             continue;
@@ -138,11 +148,6 @@ static void print_times(FILE *out, const struct sp_tell_pool *told) {
     }
     if (*before == ',')
         fputc('\n', out);
-}
-
-static bool is_time(size_t figure) {
-    return figure == SP_TELL_GrowthTime || figure == SP_TELL_RemapTime ||
-           figure == SP_TELL_TrimTime || figure == SP_TELL_ReaperTime;
 }
 
 static void print_peaks(FILE *out, const struct sp_tell_pool *told) {
