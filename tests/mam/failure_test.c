@@ -5,7 +5,7 @@
 #include "fault/host_memory.h"
 #include "inside/worker.h"
 
-enum { DRIVER_CALLS_MAX = 200, HOST_CALLS_MAX = 100 };
+enum { DRIVER_CALLS_MAX = 2000, HOST_CALLS_MAX = 1000 };
 
 // A call under test: 0 or the error. It undoes what it did when it succeeds.
 typedef poolError_t call(poolMam_t mam);

@@ -5,6 +5,7 @@
 #include "order/registry.h"
 #include "region/collect.h"
 #include "region/lane.h"
+#include "region/part.h"
 #include "region/quick.h"
 #include "region/retain.h"
 #include "region/row.h"
@@ -352,6 +353,12 @@ struct sp_block *sp_find(struct sp_request *request) {
     return block;
 }
 
+struct sp_block *sp_find_to_part(const struct sp_request *request, uint64_t *extent_size) {
+    struct sp_block *block = choose_own_or_ready(request->lane, request->kind, request->size);
+    *extent_size = block ? sp_part_due(request->pool, block, request->size) : 0;
+    return *extent_size > 0 ? block : NULL;
+}
+
 // ---------------------------------------------------------------------------------- the first look
 
 // All that is complete is ready, as far as it may serve a large request.
@@ -394,8 +401,11 @@ struct sp_found sp_find_first_locked(struct sp_lane *lane, uint64_t size, unsign
         sp_settle_lanes_part(lane->pool); // what others have may be complete, and lie lower
     if (sp_load_relaxed(&lane->quick_used) == 0) {
         struct sp_block *chosen = choose_own_or_ready(lane, SP_REGION_LARGE, size);
-        found.unfenced = lane->unfenced[SP_REGION_LARGE].bytes > 0;
-        if (chosen) {
+        bool parts = chosen && sp_part_due(lane->pool, chosen, size) > 0;
+        found.unfenced = !parts && lane->unfenced[SP_REGION_LARGE].bytes > 0;
+        if (parts) {
+            found.block = NULL; // the ladder parts it first
+        } else if (chosen) {
             found.rule = rule_of_own_or_ready(lane, chosen);
             found.block = sp_tier_take(chosen, size); // one fence at most, so there is room
         } else if (!found.unfenced && by_address) {

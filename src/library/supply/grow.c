@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/number.h"
 #include "base/thread.h"
+#include "order/context.h"
 #include "region/device.h"
 #include "region/figures.h"
 #include "region/find.h"
@@ -270,13 +271,18 @@ static void keep_mapped(struct sp_pool *pool, struct plan *plan, uint64_t mapped
     sp_lock_release(&pool->lock);
 }
 
-// Maps the amount, or only what is needed if the device hasn't got more.
-static struct sp_outcome map(struct sp_pool *pool, struct plan *plan) {
+// Maps the amount, or only what is needed if the device hasn't got more. Very much is mapped in
+// several extents, but in one where the device has less left by what is known in the context, or
+// null: either the driver takes that back from others of the process, or one call tells.
+static struct sp_outcome map(struct sp_pool *pool, CUcontext context, struct plan *plan) {
     struct sp_segment *segment = sp_segment_of(plan->hole);
     struct sp_outcome outcome;
     uint64_t mapped = 0;
     do {
-        uint64_t extent = sp_growth_extent(pool, segment->kind, plan->amount, plan->ahead);
+        uint64_t extent =
+            sp_growth_extent(pool, segment->kind, plan->amount, plan->need, plan->ahead);
+        if (context && extent == SP_EXTENT_MAX && sp_context_free_memory(context) < plan->amount)
+            extent = plan->amount;
         uint64_t begin = sp_time_now();
         outcome =
             sp_view_map_pieces(&segment->view, plan->hole->address, plan->amount, extent, &mapped);
@@ -320,7 +326,7 @@ static struct sp_outcome map_for(const struct sp_request *request, struct plan *
     }
     if (sp_is_done(outcome)) {
         struct sp_segment *segment = sp_segment_of(plan->hole);
-        outcome = map(pool, plan);
+        outcome = map(pool, request->lane ? sp_request_context(request) : NULL, plan);
         if (!sp_is_done(outcome))
             undo(pool, plan, segment);
     }
@@ -418,7 +424,7 @@ struct sp_outcome sp_grow_aside(struct sp_pool *pool, uint64_t bytes, struct sp_
     if (!sp_is_done(outcome))
         return outcome;
     segment = sp_segment_of(plan.hole);
-    outcome = map(pool, &plan);
+    outcome = map(pool, NULL, &plan);
     if (!sp_is_done(outcome))
         undo(pool, &plan, segment);
     *block = plan.hole;

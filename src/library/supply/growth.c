@@ -4,6 +4,7 @@
 #include "region/device.h"
 #include "region/figures.h"
 #include "region/lane.h"
+#include "region/part.h"
 
 static uint64_t granule_of(const struct sp_pool *pool) {
     return pool->device->vmm.granule;
@@ -155,18 +156,23 @@ uint64_t sp_growth_amount(struct sp_pool *pool, enum sp_region_kind kind, uint64
 // An extent of the large region has the size that befits the pool, or that of a part of the amount,
 // whichever is more. It is the whole amount where that is no larger than extents are anyway, and
 // where it is more than all that the pool has: the pool mostly consists of it from then on. Not so
-// memory for requests to come, for they will divide it.
+// memory for requests to come, for they will divide it, and what is mapped beyond a small need.
 uint64_t sp_growth_extent(const struct sp_pool *pool, enum sp_region_kind kind, uint64_t amount,
-                          bool ahead) {
-    uint64_t reserved = sp_load_relaxed(&pool->reserved);
+                          uint64_t need, bool ahead) {
+    uint64_t reserved = sp_load_relaxed(&pool->reserved), granule = granule_of(pool);
     uint64_t own_max = sp_pool_is_shared(pool) ? SP_EXTENT_OWN_MAX_SHARED : SP_EXTENT_OWN_MAX;
     bool is_of_its_own = amount >= SP_EXTENT_OWN_MIN && amount <= own_max;
-    if (!sp_vmm_provider(&pool->device->vmm)->divides)
+    uint64_t size = amount, most = SP_EXTENT_MAX;
+    if (!sp_vmm_provider(&pool->device->vmm)->divides || kind == SP_REGION_FIXED)
         return amount;
     if (kind == SP_REGION_PAGES)
-        return sp_max(SP_EXTENT_MIN, granule_of(pool));
-    if (kind != SP_REGION_LARGE || is_of_its_own || (amount >= reserved && !ahead))
-        return amount;
-    uint64_t size = extent_of_pool(pool, reserved + amount);
-    return sp_max(size, sp_round_up(amount / SP_EXTENTS_OF_REQUEST, granule_of(pool)));
+        return sp_max(SP_EXTENT_MIN, granule);
+    if (!is_of_its_own && (amount < reserved || ahead))
+        size = sp_max(extent_of_pool(pool, reserved + amount),
+                      sp_round_up(amount / SP_EXTENTS_OF_REQUEST, granule));
+    if (ahead)
+        most = SP_EXTENT_AHEAD_MAX;
+    else if (need < SP_EXTENT_OWN_MIN)
+        most = sp_part_piece(need);
+    return sp_min(size, sp_round_up(most, granule));
 }

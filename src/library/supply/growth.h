@@ -21,7 +21,8 @@
 // bounds: this part of the pool, rounded up to a power of two (to a granule where several streams
 // share the pool), but never less than that part of what the growth maps.
 #define SP_EXTENT_MIN         ((uint64_t)4 << 20)
-#define SP_EXTENT_MAX         ((uint64_t)1 << 30)
+#define SP_EXTENT_MAX         ((uint64_t)512 << 20)
+#define SP_EXTENT_AHEAD_MAX   ((uint64_t)64 << 20) // of what is primed, which is never parted
 #define SP_EXTENTS_OF_POOL    64
 #define SP_EXTENTS_OF_REQUEST 16
 
@@ -74,10 +75,10 @@ uint64_t sp_growth_room(struct sp_pool *pool, uint64_t size);
 // freed.
 uint64_t sp_growth_amount(struct sp_pool *pool, enum sp_region_kind kind, uint64_t need);
 
-// Returns the size of the extents that `amount` bytes are made of. The amount stands for the size
-// of the request, also where a growth maps more than that, or less beside free memory. `ahead` says
-// that it is for requests to come.
+// Returns the size of the extents that `amount` bytes are made of, so many of which are needed now.
+// The amount stands for the size of the request, also where a growth maps more than that, or less
+// beside free memory. `ahead` says that it is for requests to come.
 uint64_t sp_growth_extent(const struct sp_pool *pool, enum sp_region_kind kind, uint64_t amount,
-                          bool ahead);
+                          uint64_t need, bool ahead);
 
 #endif

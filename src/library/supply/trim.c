@@ -1,5 +1,6 @@
 #include "supply/trim.h"
 
+#include "base/log.h"
 #include "base/number.h"
 #include "base/thread.h"
 #include "order/resolve.h"
@@ -7,6 +8,8 @@
 #include "region/collect.h"
 #include "region/device.h"
 #include "region/figures.h"
+#include "region/find.h"
+#include "region/part.h"
 #include "region/retain.h"
 #include "region/segment.h"
 #include "region/settle.h"
@@ -22,7 +25,8 @@
 struct victim {
     struct sp_block *block;
     struct sp_extent *extent;
-    uint64_t map_back; // bytes to map anew at its start
+    uint64_t map_back; // bytes to map anew at its start, in extents of `piece`
+    uint64_t piece;
 };
 
 struct victims {
@@ -54,7 +58,7 @@ static void set_aside(struct sp_pool *pool, struct sp_extent *extent, uint64_t m
     if (block->size > extent->size) {
         sp_settle_insert(pool, block);
     } else {
-        victims->list[victims->count++] = (struct victim){block, extent, map_back};
+        victims->list[victims->count++] = (struct victim){block, extent, map_back, map_back};
         pool->retain.leaving += extent->size;
     }
     if (behind)
@@ -168,34 +172,84 @@ static void put_locked(struct sp_pool *pool, struct sp_block *block, bool is_map
         sp_segment_insert_hole(block);
 }
 
-// Releases an extent and maps its first `kept` bytes anew, if there is host memory to tell them
+// Maps what is to be kept of an extent that was unmapped. Where the driver refuses, nothing is
+// mapped, unless it doesn't unmap again what it has mapped: then the rest becomes a block of its
+// own. Returns the bytes that are mapped.
+static size_t map_back(struct sp_segment *segment, const struct victim *victim) {
+    size_t mapped;
+    struct sp_block *front = victim->block;
+    sp_view_map_pieces(&segment->view, front->address, front->size, victim->piece, &mapped);
+    if (mapped == 0 || mapped == front->size)
+        return mapped;
+    sp_lock_acquire(&segment->pool->lock);
+    struct sp_block *rest = sp_block_split(front, mapped);
+    if (rest)
+        put_locked(segment->pool, rest, false);
+    else
+        sp_log_warn("no host memory: %zu MiB of addresses are lost", (front->size - mapped) >> 20);
+    sp_lock_release(&segment->pool->lock);
+    return mapped;
+}
+
+// Releases an extent and maps its first `map_back` bytes anew, if there is host memory to tell them
 // from the rest. A driver that refuses this leaves the pool with less than it might have kept.
 static struct sp_outcome release(struct sp_pool *pool, const struct victim *victim) {
     uint64_t kept = victim->map_back;
     struct sp_segment *segment = sp_segment_of(victim->block);
     struct sp_block *front = victim->block, *rest = NULL;
-    uint64_t size = victim->extent->size;
-    if (kept > 0) {
+    uint64_t size = victim->extent->size, mapped = 0;
+    if (kept > 0 && kept < size) {
         sp_lock_acquire(&pool->lock);
         rest = sp_block_split(front, kept);
         sp_lock_release(&pool->lock);
     }
     struct sp_outcome outcome = unmap(segment, victim->extent);
     bool unmapped = sp_is_done(outcome);
-    bool mapped = rest && unmapped && sp_is_done(sp_view_map(&segment->view, front->address, kept));
+    if (unmapped && front->size == kept)
+        mapped = map_back(segment, victim);
     sp_lock_acquire(&pool->lock);
     pool->retain.leaving -= size;
     if (unmapped) {
-        uint64_t released = mapped ? size - kept : size;
-        pool->regions[segment->kind].mapped -= released;
-        sp_figures_reserved_subtract(pool, released);
+        pool->regions[segment->kind].mapped -= size - mapped;
+        sp_figures_reserved_subtract(pool, size - mapped);
     }
-    put_locked(pool, front, mapped || !unmapped);
+    put_locked(pool, front, mapped > 0 || !unmapped);
     if (rest)
         put_locked(pool, rest, !unmapped);
     sp_lock_release(&pool->lock);
     sp_segment_tidy(segment);
     return outcome;
+}
+
+bool sp_trim_part(struct sp_request *request, uint64_t room) {
+    struct sp_pool *pool = request->pool;
+    struct victim part = {0};
+    struct victims victims = {.list = &part};
+    uint64_t size;
+    sp_pool_begin_mapping(pool);
+    sp_lock_acquire(&pool->lock);
+    sp_settle_all(pool); // what has completed of the request's own stream
+    struct sp_block *block = sp_find_to_part(request, &size);
+    if (block && size <= room && block->tier == &pool->regions[request->kind].ready)
+        set_aside(
+            pool,
+            sp_view_extent_at(&sp_segment_of(block)->view, block->address + request->size - 1),
+            size, &victims);
+    bool parts = victims.count > 0;
+    if (parts)
+        sp_in_flight_take(&pool->in_flight);
+    else
+        sp_part_note_failure(pool);
+    sp_lock_release(&pool->lock);
+    if (parts) {
+        uint64_t begin = sp_time_now();
+        part.piece = sp_part_piece(request->size);
+        release(pool, &part);
+        sp_pool_add(pool, SP_STATISTIC_RemapTime, sp_time_now() - begin);
+        sp_in_flight_put(&pool->in_flight);
+    }
+    sp_pool_end_mapping(pool);
+    return parts;
 }
 
 // Releases what is ready down to `keep`, or, where that is null, to what a synchronise leaves.

@@ -11,7 +11,7 @@
 #ifndef STREAMPOOL_SUPPLY_TRIM_H
 #define STREAMPOOL_SUPPLY_TRIM_H
 
-#include "region/pool.h"
+#include "region/request.h"
 
 // Releases whole free extents until at most `keep` bytes (rounded up to the granule) are reserved,
 // and buries zombies.
@@ -37,6 +37,11 @@ void sp_trim_at_synchronize(struct sp_pool *pool);
 
 // Trims the pool for the program, which then needs no more than `keep` of what it had primed.
 struct sp_outcome sp_trim_for_program(struct sp_pool *pool, size_t keep);
+
+// Parts an extent of ready memory that the request would begin in (region/part.h), if it is no
+// larger than `room`, which the device has beside it. False when there is none. A driver that maps
+// less leaves the pool with less.
+bool sp_trim_part(struct sp_request *request, uint64_t room);
 
 // Releases one extent of what a trim to the threshold would release now, and tells its bytes, or 0.
 // The pool was `synchronized` since the last time. The map lock is held, and device.gives as above.

@@ -155,7 +155,7 @@ static void a_miss_looks_at_nothing_that_waits_for_several_streams(void **state)
     poolMemPool_t pool = shared_pool(&a, &b);
     struct sp_pool *inside = fixture_inside(pool);
     CUstream both[] = {a, b};
-    void *own = fixture_malloc(pool, MIB(64), a);
+    void *own = fixture_malloc(pool, MIB(24), a);
     void *of_two = fixture_malloc(pool, MIB(4), a);
     void *of_one = fixture_malloc(pool, MIB(16), b);
     simulated_work(a);

@@ -193,29 +193,38 @@ static void what_another_pool_has_in_the_current_context_is_given_back(void **st
     assert_int_equal(sp_driver->cuCtxDestroy(other), CUDA_SUCCESS);
 }
 
-// Half of its one extent is in use.
+// Half of each of its extents is in use.
+static void hold_half_of_12_gib(poolMemPool_t holder) {
+    void *parts[48];
+    fixture_free(fixture_malloc(holder, GIB(12), a), a);
+    fixture_synchronize(a);
+    for (int i = 0; i < 48; i++)
+        parts[i] = fixture_malloc(holder, MIB(256), a);
+    for (int i = 0; i < 48; i += 2)
+        fixture_free(parts[i], a);
+    fixture_synchronize(a);
+}
+
 static void another_pools_pieces_are_no_help(void **state) {
     (void)state;
     poolMemPool_t first = fixture_pool();
     poolMemPool_t second = fixture_pool();
-    fixture_free(fixture_malloc(first, GIB(12), a), a);
-    fixture_synchronize(a);
-    fixture_malloc(first, GIB(6), a);
+    hold_half_of_12_gib(first);
     refuse_8_gib(second);
     says(
         "nothing but freeing helps: other pools of the device hold 12288.0 MiB (6144.0 MiB of it "
         "free)");
 }
 
-// Of 12 GiB that a pool has, 2 are free at the end. Another pool has the other 4, of which it keeps
-// 1 that is free.
+// Of 12 GiB that a pool has, 1.75 are free at the end, where an extent ends in what is in use.
+// Another pool has the other 4, of which it keeps 1 that is free.
 static void another_pools_free_memory_is_told(bool is_idle, const char *advice) {
     poolMemPool_t first = fixture_pool(), second = fixture_pool();
     fixture_set(first, poolMemPoolAttrReleaseThreshold, UINT64_MAX);
     fixture_set(second, poolMemPoolAttrReleaseThreshold, UINT64_MAX);
     fixture_free(fixture_malloc(first, GIB(12), b), b);
     fixture_synchronize(b);
-    fixture_malloc(first, GIB(10), b);
+    fixture_malloc(first, GIB(10) + MIB(256), b);
     fixture_malloc(second, GIB(3), b);
     void *freed = fixture_malloc(second, GIB(1), a);
     if (!is_idle)
@@ -224,13 +233,13 @@ static void another_pools_free_memory_is_told(bool is_idle, const char *advice) 
     if (is_idle)
         fixture_synchronize(a);
     void *pointer = NULL;
-    assert_int_equal(poolMallocFromPoolAsync(&pointer, GIB(3), first, b),
+    assert_int_equal(poolMallocFromPoolAsync(&pointer, GIB(3) - MIB(256), first, b),
                      poolErrorMemoryAllocation);
     advises(advice);
     if (!is_idle)
         assert_int_equal(poolDeviceSynchronize(), poolSuccess);
     fixture_trim(second, 0);
-    fixture_malloc(first, GIB(3), b); // as it was said
+    fixture_malloc(first, GIB(3) - MIB(256), b); // as it was said
 }
 
 static void another_pools_idle_memory_is_told_where_a_growth_lacks_little(void **state) {

@@ -1,0 +1,30 @@
+#include "region/part.h"
+
+#include "region/device.h"
+#include "region/retain.h"
+
+// What was primed is to be had with no call of the driver. A deterministic pool never asks how much
+// the device has left, and a plain device has no extents.
+static bool may_part(const struct sp_pool *pool) {
+    return !sp_retain_is_primed(pool) && !sp_pool_is_deterministic(pool) &&
+           sp_vmm_provider(&pool->device->vmm)->divides;
+}
+
+uint64_t sp_part_due(struct sp_pool *pool, const struct sp_block *block, uint64_t size) {
+    struct sp_space *space = &pool->device->space;
+    uint64_t least = SP_PART_COUNT * sp_part_piece(size), found = 0;
+    if (block->size < least || !may_part(pool))
+        return 0;
+    sp_lock_acquire(&space->finding);
+    const struct sp_space_extent *extent =
+        sp_space_extent_at_locked(space, block->address + size - 1);
+    if (extent && extent->size >= least && extent->address >= block->address &&
+        extent->address + extent->size <= sp_block_end(block))
+        found = extent->size;
+    sp_lock_release(&space->finding);
+    if (found > 0 && pool->part_rests > 0) {
+        pool->part_rests--;
+        found = 0;
+    }
+    return found;
+}

@@ -1,0 +1,231 @@
+// Extents that are parted before a far smaller block comes to lie in them.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/number.h"
+#include "region/part.h"
+#include "supply/growth.h"
+#include "unit/fixture/pool.h"
+
+enum { DRAWN = 40, BLOCKS_MOST = 1024 };
+
+static poolMemPool_t pool;
+static CUstream a;
+
+static int setup(void **state) {
+    (void)state;
+    if (fixture_begin("memory=16G") != 0)
+        return -1;
+    pool = fixture_pool();
+    a = simulated_stream();
+    return 0;
+}
+
+static void leave_free(size_t size) {
+    fixture_free(fixture_malloc(pool, size, a), a);
+    fixture_synchronize(a);
+}
+
+static uint64_t extents(void) {
+    return fixture_attribute(pool, poolMemPoolStatExtents);
+}
+
+static void a_small_block_keeps_no_more_than_its_part(void **state) {
+    (void)state;
+    leave_free(GIB(4));
+    assert_int_equal(extents(), GIB(4) / SP_EXTENT_MAX);
+    fixture_malloc(pool, MIB(1), a);
+    assert_int_equal(extents(), GIB(4) / SP_EXTENT_MAX - 1 + SP_EXTENT_MAX / SP_PART_MIN);
+    assert_int_equal(fixture_reserved(pool), GIB(4));
+    fixture_trim(pool, 0);
+    assert_int_equal(fixture_reserved(pool), SP_PART_MIN);
+}
+
+static void a_block_that_ends_in_a_large_extent_has_it_parted(void **state) {
+    (void)state;
+    leave_free(GIB(2));
+    fixture_malloc(pool, MIB(1), a);
+    fixture_malloc(pool, SP_EXTENT_MAX - MIB(2), a); // nearly all of the first
+    fixture_malloc(pool, MIB(8), a);
+    fixture_trim(pool, 0);
+    assert_in_range(fixture_reserved(pool), SP_EXTENT_MAX, SP_EXTENT_MAX + SP_PART_MIN);
+}
+
+static void one_that_fills_much_of_it_has_not(void **state) {
+    (void)state;
+    leave_free(GIB(2));
+    uint64_t before = extents();
+    fixture_malloc(pool, SP_EXTENT_MAX / 2, a);
+    assert_int_equal(extents(), before);
+}
+
+// The driver would unmap it under what runs there.
+static void pending_memory_is_never_parted(void **state) {
+    (void)state;
+    fixture_malloc(pool, MIB(64), a);
+    void *large = fixture_malloc(pool, GIB(4), a);
+    simulated_work(a);
+    fixture_free(large, a);
+    uint64_t before = simcudaCallCount("cuMemUnmap");
+    void *small = fixture_malloc(pool, MIB(1), a);
+    assert_true(small == large);
+    assert_int_equal(simcudaCallCount("cuMemUnmap"), before);
+}
+
+static void a_stream_is_asked_if_its_own_large_extent_is_complete(void **state) {
+    (void)state;
+    fixture_free(fixture_malloc(pool, GIB(4), a), a);
+    uint64_t before = extents();
+    fixture_malloc(pool, MIB(1), a);
+    assert_true(extents() > before);
+}
+
+static void primed_memory_is_not_parted(void **state) {
+    (void)state;
+    assert_int_equal(poolMemPoolPrime(pool, GIB(2)), poolSuccess);
+    uint64_t before = simcudaCallCount("cuMemCreate");
+    for (int i = 0; i < 64; i++)
+        fixture_malloc(pool, MIB(1) + 512, a);
+    assert_int_equal(simcudaCallCount("cuMemCreate"), before);
+}
+
+static void nor_is_that_of_a_pool_which_may_not_grow_now(void **state) {
+    (void)state;
+    void *pointer;
+    leave_free(GIB(2));
+    uint64_t before = simcudaCallCount("cuMemCreate");
+    assert_int_equal(poolMallocAsyncWithFlags(&pointer, MIB(1), pool, a, poolMallocNoGrowth),
+                     poolSuccess);
+    assert_int_equal(simcudaCallCount("cuMemCreate"), before);
+}
+
+// Somebody else might take the memory before it comes again.
+static void a_full_device_has_no_extent_parted(void **state) {
+    (void)state;
+    CUdeviceptr others;
+    leave_free(GIB(4));
+    assert_int_equal(sp_driver->cuMemAlloc(&others, GIB(12) - MIB(256)), CUDA_SUCCESS);
+    uint64_t before = extents();
+    fixture_malloc(pool, MIB(1), a);
+    assert_int_equal(extents(), before);
+    sp_driver->cuMemFree(others);
+    fixture_malloc(pool, SP_EXTENT_MAX - MIB(1), a); // the rest of it
+    assert_int_equal(fixture_inside(pool)->part_rests, SP_PART_RESTS);
+    fixture_inside(pool)->part_rests = 0;
+    fixture_malloc(pool, MIB(1), a);
+    assert_true(extents() > before);
+}
+
+static void end(void *small) {
+    simcudaFailClear();
+    fixture_check(pool);
+    void *large = fixture_malloc(pool, GIB(1), a);
+    fixture_free(large, a);
+    fixture_free(small, a);
+    assert_int_equal(poolMemPoolDestroy(pool), poolSuccess);
+}
+
+// A call of the driver fails: the request is served, and what the pool says that it has is there.
+static void whatever_fails_the_request_is_served(void **state) {
+    (void)state;
+    static const char *const entries[] = {"cuMemGetInfo", "cuMemRelease", "cuMemUnmap",
+                                          "cuMemCreate",  "cuMemMap",     "cuMemSetAccess"};
+    for (size_t entry = 0; entry < sizeof entries / sizeof entries[0]; entry++)
+        for (uint64_t nth = 1; nth <= 3; nth++) {
+            pool = fixture_pool();
+            leave_free(GIB(2));
+            simcudaFailCall(entries[entry], nth, simcudaFaultOnce, CUDA_ERROR_UNKNOWN);
+            end(fixture_malloc(pool, MIB(4), a));
+        }
+}
+
+static void a_driver_that_maps_only_some_pieces_leaves_a_pool_that_is_whole(void **state) {
+    (void)state;
+    for (uint64_t nth = 1; nth <= 4; nth++) {
+        pool = fixture_pool();
+        leave_free(GIB(1));
+        simcudaFailCall("cuMemCreate", nth, simcudaFaultOnce, CUDA_ERROR_OUT_OF_MEMORY);
+        simcudaFailCall("cuMemRelease", 2, simcudaFaultOnwards, CUDA_ERROR_UNKNOWN);
+        end(fixture_malloc(pool, MIB(4), a));
+    }
+}
+
+// ------------------------------------------------------------------------------------ drawn peaks
+
+static uint64_t drawn;
+
+static uint64_t draw(uint64_t below) {
+    drawn = drawn * 6364136223846793005u + 1442695040888963407u;
+    return (drawn >> 33) % below;
+}
+
+// A large block or some, freed; then blocks of up to a size, of which few stay behind. Each of them
+// holds less than two extents at either end, which have twice its part at most.
+static void few_survivors_of_any_peak_keep_little(void **state) {
+    (void)state;
+    static void *blocks[BLOCKS_MOST];
+    for (drawn = 1; drawn <= DRAWN; drawn++) {
+        uint64_t seed = drawn;
+        pool = fixture_pool();
+        leave_free(GIB(1) + MIB(draw(7000)));
+        size_t most = MIB(1) << draw(6), bytes = 0;
+        unsigned count = 0, kept = 2 + (unsigned)draw(6);
+        for (; count < BLOCKS_MOST && bytes < GIB(4); count++) {
+            size_t size = 65536 + draw(most);
+            bytes += size;
+            blocks[count] = fixture_malloc(pool, size, a);
+        }
+        for (unsigned i = 0; i < count; i++)
+            if (i % (count / kept + 1) != 0)
+                fixture_free(blocks[i], a);
+        fixture_synchronize(a);
+        fixture_trim(pool, 0);
+        uint64_t bound = fixture_used(pool) + kept * 4 * sp_part_piece(most);
+        if (fixture_reserved(pool) > bound)
+            fail_msg("seed %llu: %llu MiB, at most %llu", (unsigned long long)seed,
+                     (unsigned long long)fixture_reserved(pool) >> 20,
+                     (unsigned long long)bound >> 20);
+        fixture_check(pool);
+        assert_int_equal(poolMemPoolDestroy(pool), poolSuccess);
+        drawn = seed;
+    }
+}
+
+static void the_large_block_is_served_again_behind_scattered_survivors(void **state) {
+    (void)state;
+    enum { COUNT = 640 };
+    static void *blocks[COUNT];
+    leave_free(COUNT * MIB(16));
+    for (int i = 0; i < COUNT; i++)
+        blocks[i] = fixture_malloc(pool, MIB(16), a);
+    for (int i = 0; i < COUNT; i++)
+        if (i % 40 != 0)
+            fixture_free(blocks[i], a);
+    fixture_synchronize(a);
+    fixture_malloc(pool, COUNT * MIB(16), a);
+    assert_in_range(fixture_reserved(pool), COUNT * MIB(16), (COUNT + 2 * COUNT / 40) * MIB(16));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, fixture_teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(a_small_block_keeps_no_more_than_its_part),
+        TEST(a_block_that_ends_in_a_large_extent_has_it_parted),
+        TEST(one_that_fills_much_of_it_has_not),
+        TEST(pending_memory_is_never_parted),
+        TEST(a_stream_is_asked_if_its_own_large_extent_is_complete),
+        TEST(primed_memory_is_not_parted),
+        TEST(nor_is_that_of_a_pool_which_may_not_grow_now),
+        TEST(a_full_device_has_no_extent_parted),
+        TEST(whatever_fails_the_request_is_served),
+        TEST(a_driver_that_maps_only_some_pieces_leaves_a_pool_that_is_whole),
+        TEST(few_survivors_of_any_peak_keep_little),
+        TEST(the_large_block_is_served_again_behind_scattered_survivors),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
