@@ -42,8 +42,8 @@ static const struct rung {
 } ladder[] = {
     // Memory that is free is found. Contexts may be asked if they are gone, and events that are
     // there (cuEventQuery), once recorded (cuEventRecord).
-    {ONCE, sp_rung_may_part, sp_rung_parted, BY_RULE, TAKES},
     {ONCE | FREE, NULL, sp_rung_within_reach, BY_RULE, TAKES},
+    {ONCE, sp_rung_is_to_refine, sp_rung_refined, BY_RULE, TAKES},
     {ONCE, sp_rung_is_for_pages, sp_rung_primed, BY_RULE, TAKES},
     {ONCE, NULL, sp_rung_of_gone_contexts, BY_RULE, TAKES},
     {ONCE, sp_rung_may_ask_others, sp_rung_found_complete, BY_RULE, TAKES},

@@ -15,7 +15,7 @@
 #include "region/find.h"
 #include "region/held.h"
 #include "region/lane.h"
-#include "region/part.h"
+#include "region/refine.h"
 #include "region/retain.h"
 #include "region/settle.h"
 #include "supply/grow.h"
@@ -55,35 +55,38 @@ bool sp_rung_is_beyond(const struct sp_request *request) {
     return request->bound == SP_BOUND_PASSED;
 }
 
-bool sp_rung_may_part(const struct sp_request *request) {
-    return sp_rung_may_grow(request) && request->kind == SP_REGION_LARGE;
+bool sp_rung_is_to_refine(const struct sp_request *request) {
+    return request->refine == SP_REFINE_DUE;
 }
 
 // ------------------------------------------------------------------------------------ what is free
 
-// Memory that the request's own stream has freed may be complete with nobody knowing: the stream is
-// asked where much is at stake, for what is known to be complete joins the stream's other memory no
-// more. This request doesn't need what is parted, so a driver that fails here is told of by the
-// next call that does.
-struct sp_outcome sp_rung_parted(struct sp_request *request, struct sp_block **block) {
-    struct sp_pool *pool = request->pool;
-    uint64_t size;
-    bool complete = true;
-    (void)block;
-    sp_lock_acquire(&pool->lock);
-    const struct sp_block *found = sp_find_to_part(request, &size);
-    bool is_own = found && found->tier != &pool->regions[request->kind].ready;
-    sp_lock_release(&pool->lock);
-    if (!found)
-        return sp_outcome_done();
-    if (is_own && size >= SP_PART_ASKS && sp_rung_may_ask_others(request))
-        sp_synchronize_ask(request->lane->stream, &complete);
-    CUcontext context = sp_request_context(request);
-    sp_trim_part(request, context ? sp_context_free_memory(context) : 0);
+struct sp_outcome sp_rung_within_reach(struct sp_request *request, struct sp_block **block) {
+    bool may_refine = request->kind == SP_REGION_LARGE && sp_rung_may_grow(request);
+    request->refine = may_refine ? SP_REFINE_MAY : SP_REFINE_NEVER;
+    *block = sp_find(request);
     return sp_outcome_done();
 }
 
-struct sp_outcome sp_rung_within_reach(struct sp_request *request, struct sp_block **block) {
+// Memory that the request's own stream has freed may be complete with nobody knowing: the stream is
+// asked where much is at stake, for what is known to be complete joins the stream's other memory no
+// more. The request doesn't need what is refined, so a driver that fails here is told of by the
+// next call that does.
+struct sp_outcome sp_rung_refined(struct sp_request *request, struct sp_block **block) {
+    struct sp_pool *pool = request->pool;
+    uint64_t size;
+    bool complete;
+    sp_lock_acquire(&pool->lock);
+    const struct sp_block *found = sp_find_to_refine(request, &size);
+    bool asks =
+        found && found->tier != &pool->regions[request->kind].ready && size >= SP_REFINE_ASKS;
+    sp_lock_release(&pool->lock);
+    if (asks && sp_rung_may_ask_others(request))
+        sp_synchronize_ask(request->lane->stream, &complete);
+    CUcontext context = found ? sp_request_context(request) : NULL;
+    if (found)
+        sp_trim_refine(request, context ? sp_context_free_memory(context) : 0);
+    request->refine = SP_REFINE_NEVER;
     *block = sp_find(request);
     return sp_outcome_done();
 }

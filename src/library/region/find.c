@@ -5,8 +5,8 @@
 #include "order/registry.h"
 #include "region/collect.h"
 #include "region/lane.h"
-#include "region/part.h"
 #include "region/quick.h"
+#include "region/refine.h"
 #include "region/retain.h"
 #include "region/row.h"
 #include "region/settle.h"
@@ -328,13 +328,24 @@ static inline struct sp_block *take(struct sp_request *request, struct sp_row ro
     return block;
 }
 
+// Own or ready memory was chosen, of which an extent is to be refined first.
+static inline bool is_to_refine(struct sp_request *request, struct sp_row row) {
+    if (request->refine != SP_REFINE_MAY || !row.first || row.size != row.first->size ||
+        !sp_request_is_own_or_ready(request->pool, request->lane, request->kind, row.first) ||
+        sp_refine_due(request->pool, row.first, request->size) == 0)
+        return false;
+    request->refine = SP_REFINE_DUE;
+    return true;
+}
+
 // Where very much has completed, a request settles some parts of it, and later ones the rest.
 // Before one is refused all is settled.
 struct sp_block *sp_find_locked(struct sp_request *request) {
     uint64_t parts = sp_request_patience(request);
     while (!sp_settle_is_done(request->pool) && !sp_settle_part(request->pool) && parts-- > 0)
         sp_lock_give_way(&request->pool->lock);
-    return take(request, choose(request));
+    struct sp_row row = choose(request);
+    return is_to_refine(request, row) ? NULL : take(request, row);
 }
 
 struct sp_block *sp_find_own_or_ready(struct sp_request *request) {
@@ -353,9 +364,9 @@ struct sp_block *sp_find(struct sp_request *request) {
     return block;
 }
 
-struct sp_block *sp_find_to_part(const struct sp_request *request, uint64_t *extent_size) {
+struct sp_block *sp_find_to_refine(const struct sp_request *request, uint64_t *extent_size) {
     struct sp_block *block = choose_own_or_ready(request->lane, request->kind, request->size);
-    *extent_size = block ? sp_part_due(request->pool, block, request->size) : 0;
+    *extent_size = block ? sp_refine_due(request->pool, block, request->size) : 0;
     return *extent_size > 0 ? block : NULL;
 }
 
@@ -401,10 +412,10 @@ struct sp_found sp_find_first_locked(struct sp_lane *lane, uint64_t size, unsign
         sp_settle_lanes_part(lane->pool); // what others have may be complete, and lie lower
     if (sp_load_relaxed(&lane->quick_used) == 0) {
         struct sp_block *chosen = choose_own_or_ready(lane, SP_REGION_LARGE, size);
-        bool parts = chosen && sp_part_due(lane->pool, chosen, size) > 0;
-        found.unfenced = !parts && lane->unfenced[SP_REGION_LARGE].bytes > 0;
-        if (parts) {
-            found.block = NULL; // the ladder parts it first
+        bool refines = chosen && sp_refine_due(lane->pool, chosen, size) > 0;
+        found.unfenced = !refines && lane->unfenced[SP_REGION_LARGE].bytes > 0;
+        if (refines) {
+            found.block = NULL; // the ladder does so first
         } else if (chosen) {
             found.rule = rule_of_own_or_ready(lane, chosen);
             found.block = sp_tier_take(chosen, size); // one fence at most, so there is room

@@ -34,9 +34,9 @@ struct sp_block *sp_find_locked(struct sp_request *request);
 struct sp_block *sp_find_own_or_ready(struct sp_request *request);
 
 // With the pool's lock held: returns the free block from whose front the request would be served
-// out of own and ready memory, where that lies in an extent which is to be parted before
-// (region/part.h), and the size of that; else null.
-struct sp_block *sp_find_to_part(const struct sp_request *request, uint64_t *extent_size);
+// out of own and ready memory, where that lies in an extent which is to be refined before
+// (region/refine.h), and the size of that; else null.
+struct sp_block *sp_find_to_refine(const struct sp_request *request, uint64_t *extent_size);
 
 // A first look returns a block that is BUSY, or null, and the rule by which the stream has it.
 struct sp_found {

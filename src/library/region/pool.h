@@ -233,7 +233,7 @@ struct sp_pool {
     struct sp_lanes lanes;
     uint64_t settled;       // sp_progress_news() when the tiers were last looked through
     uint64_t settled_lanes; // and when those of the lanes were
-    uint32_t part_rests;    // see region/part.h; guarded by `lock`
+    uint32_t refine_rests;  // see region/refine.h; guarded by `lock`
     // Growths before which the threshold is not applied, of a pool with very many lanes.
     _Atomic uint32_t threshold_rests;
 

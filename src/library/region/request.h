@@ -56,6 +56,9 @@ struct sp_listener {
 };
 #define sp_request_tell(request, note) ((request)->listener ? (request)->listener->note : (void)0)
 
+// An extent is not to be refined for the request, or would be, or is.
+enum sp_refine { SP_REFINE_NEVER, SP_REFINE_MAY, SP_REFINE_DUE };
+
 struct sp_request {
     struct sp_pool *pool;
     struct sp_lane *lane; // null: nobody's, which reaches ready memory alone; see sp_grow_ahead
@@ -63,16 +66,17 @@ struct sp_request {
     uint64_t size;
     unsigned int flags; // poolMallocSameStreamOnly, ...
     enum sp_bound bound;
-    enum sp_rule reach; // the dearest rule by which memory may be taken now
-    unsigned policies;  // enum sp_policy: by which rules it may be
-    enum sp_rule found; // 4 once a question has shown something to be complete; else 2
-    unsigned sources;   // a bit for each region that a remap takes pieces of
-    unsigned left_out;  // enum sp_left_out
-    unsigned pretends;  // enum sp_part: of a dry one (sp_request_pretend), else 0
-    unsigned looks;     // at blocks in rows that are left to it, or SP_REQUEST_LOOKS_ALL
-    uint64_t unit;      // a run that is had from other memory begins and ends with whole pages
-    uint32_t waits;     // that were inserted for it
-    enum sp_rule took;  // the rule by which it has a block, or SP_RULE_NONE: that is new memory
+    enum sp_rule reach;    // the dearest rule by which memory may be taken now
+    unsigned policies;     // enum sp_policy: by which rules it may be
+    enum sp_refine refine; // an extent, before it is served: see region/refine.h
+    enum sp_rule found;    // 4 once a question has shown something to be complete; else 2
+    unsigned sources;      // a bit for each region that a remap takes pieces of
+    unsigned left_out;     // enum sp_left_out
+    unsigned pretends;     // enum sp_part: of a dry one (sp_request_pretend), else 0
+    unsigned looks;        // at blocks in rows that are left to it, or SP_REQUEST_LOOKS_ALL
+    uint64_t unit;         // a run that is had from other memory begins and ends with whole pages
+    uint32_t waits;        // that were inserted for it
+    enum sp_rule took;     // the rule by which it has a block, or SP_RULE_NONE: that is new memory
     struct sp_in_flight *in_flight;     // of what is taken: see sp_request_took_locked; or null
     struct sp_outcome growth;           // the last growth's, if it lacked memory
     const struct sp_listener *listener; // null: nobody watches the pool's growths

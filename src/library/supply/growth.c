@@ -4,7 +4,7 @@
 #include "region/device.h"
 #include "region/figures.h"
 #include "region/lane.h"
-#include "region/part.h"
+#include "region/refine.h"
 
 static uint64_t granule_of(const struct sp_pool *pool) {
     return pool->device->vmm.granule;
@@ -173,6 +173,6 @@ uint64_t sp_growth_extent(const struct sp_pool *pool, enum sp_region_kind kind, 
     if (ahead)
         most = SP_EXTENT_AHEAD_MAX;
     else if (need < SP_EXTENT_OWN_MIN)
-        most = sp_part_piece(need);
+        most = sp_refine_size(need);
     return sp_min(size, sp_round_up(most, granule));
 }

@@ -9,7 +9,7 @@
 #include "region/device.h"
 #include "region/figures.h"
 #include "region/find.h"
-#include "region/part.h"
+#include "region/refine.h"
 #include "region/retain.h"
 #include "region/segment.h"
 #include "region/settle.h"
@@ -221,35 +221,35 @@ static struct sp_outcome release(struct sp_pool *pool, const struct victim *vict
     return outcome;
 }
 
-bool sp_trim_part(struct sp_request *request, uint64_t room) {
+bool sp_trim_refine(struct sp_request *request, uint64_t room) {
     struct sp_pool *pool = request->pool;
-    struct victim part = {0};
-    struct victims victims = {.list = &part};
+    struct victim victim = {0};
+    struct victims victims = {.list = &victim};
     uint64_t size;
     sp_pool_begin_mapping(pool);
     sp_lock_acquire(&pool->lock);
     sp_settle_all(pool); // what has completed of the request's own stream
-    struct sp_block *block = sp_find_to_part(request, &size);
+    struct sp_block *block = sp_find_to_refine(request, &size);
     if (block && size <= room && block->tier == &pool->regions[request->kind].ready)
         set_aside(
             pool,
             sp_view_extent_at(&sp_segment_of(block)->view, block->address + request->size - 1),
             size, &victims);
-    bool parts = victims.count > 0;
-    if (parts)
+    bool refines = victims.count > 0;
+    if (refines)
         sp_in_flight_take(&pool->in_flight);
     else
-        sp_part_note_failure(pool);
+        sp_refine_note_failure(pool);
     sp_lock_release(&pool->lock);
-    if (parts) {
+    if (refines) {
         uint64_t begin = sp_time_now();
-        part.piece = sp_part_piece(request->size);
-        release(pool, &part);
+        victim.piece = sp_refine_size(request->size);
+        release(pool, &victim);
         sp_pool_add(pool, SP_STATISTIC_RemapTime, sp_time_now() - begin);
         sp_in_flight_put(&pool->in_flight);
     }
     sp_pool_end_mapping(pool);
-    return parts;
+    return refines;
 }
 
 // Releases what is ready down to `keep`, or, where that is null, to what a synchronise leaves.

@@ -1,19 +1,19 @@
-#include "region/part.h"
+#include "region/refine.h"
 
 #include "region/device.h"
 #include "region/retain.h"
 
-// What was primed is to be had with no call of the driver. A deterministic pool never asks how much
+// Primed memory is to be had with no call of the driver. A deterministic pool never asks how much
 // the device has left, and a plain device has no extents.
-static bool may_part(const struct sp_pool *pool) {
+static bool may_refine(const struct sp_pool *pool) {
     return !sp_retain_is_primed(pool) && !sp_pool_is_deterministic(pool) &&
            sp_vmm_provider(&pool->device->vmm)->divides;
 }
 
-uint64_t sp_part_due(struct sp_pool *pool, const struct sp_block *block, uint64_t size) {
+uint64_t sp_refine_due_in(struct sp_pool *pool, const struct sp_block *block, uint64_t size) {
     struct sp_space *space = &pool->device->space;
-    uint64_t least = SP_PART_COUNT * sp_part_piece(size), found = 0;
-    if (block->size < least || !may_part(pool))
+    uint64_t least = SP_REFINE_COUNT * sp_refine_size(size), found = 0;
+    if (block->size < least || !may_refine(pool))
         return 0;
     sp_lock_acquire(&space->finding);
     const struct sp_space_extent *extent =
@@ -22,8 +22,8 @@ uint64_t sp_part_due(struct sp_pool *pool, const struct sp_block *block, uint64_
         extent->address + extent->size <= sp_block_end(block))
         found = extent->size;
     sp_lock_release(&space->finding);
-    if (found > 0 && pool->part_rests > 0) {
-        pool->part_rests--;
+    if (found > 0 && pool->refine_rests > 0) {
+        pool->refine_rests--;
         found = 0;
     }
     return found;

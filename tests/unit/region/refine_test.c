@@ -1,4 +1,4 @@
-// Extents that are parted before a far smaller block comes to lie in them.
+// Extents that are refined before a far smaller block comes to lie in them.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/number.h"
-#include "region/part.h"
+#include "region/refine.h"
 #include "supply/growth.h"
 #include "unit/fixture/pool.h"
 
@@ -39,20 +39,20 @@ static void a_small_block_keeps_no_more_than_its_part(void **state) {
     leave_free(GIB(4));
     assert_int_equal(extents(), GIB(4) / SP_EXTENT_MAX);
     fixture_malloc(pool, MIB(1), a);
-    assert_int_equal(extents(), GIB(4) / SP_EXTENT_MAX - 1 + SP_EXTENT_MAX / SP_PART_MIN);
+    assert_int_equal(extents(), GIB(4) / SP_EXTENT_MAX - 1 + SP_EXTENT_MAX / SP_REFINE_MIN);
     assert_int_equal(fixture_reserved(pool), GIB(4));
     fixture_trim(pool, 0);
-    assert_int_equal(fixture_reserved(pool), SP_PART_MIN);
+    assert_int_equal(fixture_reserved(pool), SP_REFINE_MIN);
 }
 
-static void a_block_that_ends_in_a_large_extent_has_it_parted(void **state) {
+static void a_block_that_ends_in_a_large_extent_has_it_refined(void **state) {
     (void)state;
     leave_free(GIB(2));
     fixture_malloc(pool, MIB(1), a);
     fixture_malloc(pool, SP_EXTENT_MAX - MIB(2), a); // nearly all of the first
     fixture_malloc(pool, MIB(8), a);
     fixture_trim(pool, 0);
-    assert_in_range(fixture_reserved(pool), SP_EXTENT_MAX, SP_EXTENT_MAX + SP_PART_MIN);
+    assert_in_range(fixture_reserved(pool), SP_EXTENT_MAX, SP_EXTENT_MAX + SP_REFINE_MIN);
 }
 
 static void one_that_fills_much_of_it_has_not(void **state) {
@@ -64,7 +64,7 @@ static void one_that_fills_much_of_it_has_not(void **state) {
 }
 
 // The driver would unmap it under what runs there.
-static void pending_memory_is_never_parted(void **state) {
+static void pending_memory_is_never_refined(void **state) {
     (void)state;
     fixture_malloc(pool, MIB(64), a);
     void *large = fixture_malloc(pool, GIB(4), a);
@@ -84,7 +84,7 @@ static void a_stream_is_asked_if_its_own_large_extent_is_complete(void **state) 
     assert_true(extents() > before);
 }
 
-static void primed_memory_is_not_parted(void **state) {
+static void primed_memory_is_not_refined(void **state) {
     (void)state;
     assert_int_equal(poolMemPoolPrime(pool, GIB(2)), poolSuccess);
     uint64_t before = simcudaCallCount("cuMemCreate");
@@ -104,7 +104,7 @@ static void nor_is_that_of_a_pool_which_may_not_grow_now(void **state) {
 }
 
 // Somebody else might take the memory before it comes again.
-static void a_full_device_has_no_extent_parted(void **state) {
+static void a_full_device_has_no_extent_refined(void **state) {
     (void)state;
     CUdeviceptr others;
     leave_free(GIB(4));
@@ -114,8 +114,8 @@ static void a_full_device_has_no_extent_parted(void **state) {
     assert_int_equal(extents(), before);
     sp_driver->cuMemFree(others);
     fixture_malloc(pool, SP_EXTENT_MAX - MIB(1), a); // the rest of it
-    assert_int_equal(fixture_inside(pool)->part_rests, SP_PART_RESTS);
-    fixture_inside(pool)->part_rests = 0;
+    assert_int_equal(fixture_inside(pool)->refine_rests, SP_REFINE_RESTS);
+    fixture_inside(pool)->refine_rests = 0;
     fixture_malloc(pool, MIB(1), a);
     assert_true(extents() > before);
 }
@@ -184,7 +184,7 @@ static void few_survivors_of_any_peak_keep_little(void **state) {
                 fixture_free(blocks[i], a);
         fixture_synchronize(a);
         fixture_trim(pool, 0);
-        uint64_t bound = fixture_used(pool) + kept * 4 * sp_part_piece(most);
+        uint64_t bound = fixture_used(pool) + kept * 4 * sp_refine_size(most);
         if (fixture_reserved(pool) > bound)
             fail_msg("seed %llu: %llu MiB, at most %llu", (unsigned long long)seed,
                      (unsigned long long)fixture_reserved(pool) >> 20,
@@ -215,13 +215,13 @@ static void the_large_block_is_served_again_behind_scattered_survivors(void **st
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_small_block_keeps_no_more_than_its_part),
-        TEST(a_block_that_ends_in_a_large_extent_has_it_parted),
+        TEST(a_block_that_ends_in_a_large_extent_has_it_refined),
         TEST(one_that_fills_much_of_it_has_not),
-        TEST(pending_memory_is_never_parted),
+        TEST(pending_memory_is_never_refined),
         TEST(a_stream_is_asked_if_its_own_large_extent_is_complete),
-        TEST(primed_memory_is_not_parted),
+        TEST(primed_memory_is_not_refined),
         TEST(nor_is_that_of_a_pool_which_may_not_grow_now),
-        TEST(a_full_device_has_no_extent_parted),
+        TEST(a_full_device_has_no_extent_refined),
         TEST(whatever_fails_the_request_is_served),
         TEST(a_driver_that_maps_only_some_pieces_leaves_a_pool_that_is_whole),
         TEST(few_survivors_of_any_peak_keep_little),

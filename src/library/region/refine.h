@@ -1,0 +1,48 @@
+// Refining: smaller extents, where one is far larger than what comes to lie in it.
+//
+// The driver takes an extent back, and maps it elsewhere, only whole. So one small block that stays
+// behind after a peak holds all of its extent: a block of 16 MiB in one of 512 MiB is 496 MiB that
+// nobody can give back or put together. To map much in few extents takes the least time, though.
+// So memory comes in large extents where much is wanted at once, and a free one is *refined* before
+// a far smaller block comes to lie in it: it goes back to the device, and comes again at the same
+// addresses in smaller ones. That needs memory that nothing is pending in.
+#ifndef STREAMPOOL_REGION_REFINE_H
+#define STREAMPOOL_REGION_REFINE_H
+
+#include "region/pool.h"
+
+// The least size of the pieces, how many of them there are at least, and the size from which on a
+// stream is asked whether an extent that it has freed is complete.
+#define SP_REFINE_MIN   ((uint64_t)16 << 20)
+#define SP_REFINE_COUNT 2
+#define SP_REFINE_ASKS  ((uint64_t)256 << 20)
+
+// So many requests that would have an extent refined go by after one for which that couldn't be.
+enum { SP_REFINE_RESTS = 64 };
+
+// The size of the extents in which a block of `size` bytes should lie where it is not alone, a
+// power of two.
+static inline uint64_t sp_refine_size(uint64_t size) {
+    uint64_t piece = SP_REFINE_MIN;
+    while (piece < 2 * size && piece < UINT64_MAX / 4)
+        piece *= 2;
+    return piece;
+}
+
+uint64_t sp_refine_due_in(struct sp_pool *pool, const struct sp_block *block, uint64_t size);
+
+// Returns the size of the extent that is to be refined before a request of `size` bytes is served
+// from the front of this free block: that in which the request would end; or 0. Each call of those
+// after a failure lets a request go by. The pool's lock is held.
+static inline uint64_t sp_refine_due(struct sp_pool *pool, const struct sp_block *block,
+                                     uint64_t size) {
+    bool is_large = block->size >= SP_REFINE_COUNT * SP_REFINE_MIN;
+    return is_large && block->size / 2 >= size ? sp_refine_due_in(pool, block, size) : 0;
+}
+
+// Notes that an extent which was due could not be refined. The pool's lock is held.
+static inline void sp_refine_note_failure(struct sp_pool *pool) {
+    pool->refine_rests = SP_REFINE_RESTS;
+}
+
+#endif
