@@ -208,37 +208,39 @@ static int measure_streams(struct bench *bench, struct lineup *lineup, size_t co
 
 // --------------------------------------------------------------------------------------------- all
 
-// The peers stand beside one stream. What takes seconds is measured once. On ten thousand streams
-// CUDA's pool takes minutes.
-static int measure_all(struct bench *bench, struct lineup *peaks, struct lineup *with_peers) {
-    struct lineup pools, ours;
-    LINE_UP(&pools, bench->device.driver, SUBJECT_OURS, SUBJECT_PRIMED, SUBJECT_CUDAS);
+// What takes seconds is measured once.
+static int measure_once(struct bench *bench) {
+    struct lineup huge, ours;
+    LINE_UP(&huge, bench->device.driver, SUBJECT_OURS, SUBJECT_PRIMED, SUBJECT_CUDAS);
     LINE_UP(&ours, bench->device.driver, SUBJECT_OURS);
-    int rounds = bench->rounds;
-    int few = bench->rounds_given ? rounds : 1, some = bench->rounds_given ? rounds : ROUNDS;
-    bench->rounds = few;
-    int error = measure_huge(bench, &pools);
-    if (!error)
-        error = measure_streams(bench, &ours, CROWD_MAX);
+    bench_print_head(bench, &huge, "a huge block behind a peak, threshold 0");
+    int error = measure_huge(bench, &huge);
+    bench_print_head(bench, &bench->pools, "few small blocks on each of many streams");
     if (!error)
         error = measure_streams(bench, &bench->pools, 1024);
-    bench->rounds = some;
-    if (!error)
-        error = measure_drawn(bench, peaks);
-    if (!error)
-        error = measure_scattered(bench, with_peers);
-    bench->rounds = rounds;
-    return error;
+    // CUDA's pool takes minutes here.
+    return error ? error : measure_streams(bench, &ours, CROWD_MAX);
+}
+
+// The peers stand beside one stream.
+static int measure_often(struct bench *bench) {
+    struct lineup pools;
+    LINE_UP(&pools, bench->device.driver, SUBJECT_OURS, SUBJECT_PROMISED, SUBJECT_PRIMED,
+            SUBJECT_CUDAS);
+    bench_print_head(bench, &pools, "drawn peaks, threshold 0");
+    int error = measure_drawn(bench, &pools);
+    lineup_add_peers(&pools, bench->device.driver, &bench->peers);
+    bench_print_head(bench, &pools, "a peak of 8 GiB, threshold 0");
+    return error ? error : measure_scattered(bench, &pools);
 }
 
 int case_after(struct bench *bench) {
-    struct lineup peaks, with_peers;
-    LINE_UP(&peaks, bench->device.driver, SUBJECT_OURS, SUBJECT_PROMISED, SUBJECT_PRIMED,
-            SUBJECT_CUDAS);
-    with_peers = peaks;
-    lineup_add_peers(&with_peers, bench->device.driver, &bench->peers);
-    bench_print_head(bench, &with_peers,
-                     "after a peak, threshold 0: what is held behind a synchronise, time of all "
-                     "calls");
-    return measure_all(bench, &peaks, &with_peers);
+    int rounds = bench->rounds;
+    bench->rounds = bench->rounds_given ? rounds : 1;
+    int error = measure_once(bench);
+    bench->rounds = bench->rounds_given ? rounds : ROUNDS;
+    if (!error)
+        error = measure_often(bench);
+    bench->rounds = rounds;
+    return error;
 }
