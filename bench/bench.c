@@ -115,7 +115,7 @@ static const struct argp_option options[] = {
 
 static const struct argp_child children[] = {
     {&sp_peers_argp, 0,
-     "Allocators of others, in the cases pair, live, mam, sizes, growth, loop, threads:", 1},
+     "Allocators of others, in the cases pair, live, mam, sizes, growth, loop, threads, after:", 1},
     {0},
 };
 

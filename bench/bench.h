@@ -29,6 +29,9 @@
     X(threads, "pairs by the number of threads, and by what they share and do")                    \
     X(fragments, "a large block from free memory in pieces, and just the calls that remap it")     \
     X(full, "a large block from free memory in pieces on a full device")                           \
+    X(after,                                                                                       \
+      "after a peak: what is held, a huge block again, time; few small blocks on many streams")    \
+    X(cold_lanes, "calls beside many streams that used the pool before, and their host memory")    \
     X(stall, "other threads' calls, and a kernel, while one thread remaps")                        \
     X(kinds, "a malloc and a free on one stream, by the stream's kind")                            \
     X(heap, "malloc and free inside kernels, by size and threads; built where there is nvcc")      \

@@ -65,6 +65,12 @@ struct subject {
     int (*set_policy)(const struct subject *subject, int policy, int on);
     int (*reserved)(const struct subject *subject, uint64_t *bytes);
     int (*reserved_high)(const struct subject *subject, uint64_t *bytes);
+    // Sets an attribute to what it is: UnfencedBytesMax of ours, the threshold of CUDA's.
+    int (*set_again)(const struct subject *subject);
+    // Gives back all that can go.
+    int (*trim)(const struct subject *subject);
+    // Waits for all work of the context.
+    int (*synchronize_all)(const struct subject *subject);
     struct remapped (*remapped)(const struct subject *subject);
     struct held (*held)(const struct subject *subject);
 };

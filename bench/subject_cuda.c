@@ -88,6 +88,20 @@ static int reserved_high_cudas(const struct subject *subject, uint64_t *bytes) {
                                                        CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, bytes);
 }
 
+static int set_again_cudas(const struct subject *subject) {
+    uint64_t threshold = subject->threshold;
+    return (int)subject->driver->cuMemPoolSetAttribute(
+        subject->pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold);
+}
+
+static int trim_cudas(const struct subject *subject) {
+    return (int)subject->driver->cuMemPoolTrimTo(subject->pool, 0);
+}
+
+static int synchronize_all_cudas(const struct subject *subject) {
+    return (int)subject->driver->cuCtxSynchronize();
+}
+
 // It doesn't say.
 static struct remapped remapped_cudas(const struct subject *subject) {
     (void)subject;
@@ -104,7 +118,8 @@ static struct held held_cudas(const struct subject *subject) {
 #define FUNCTIONS                                                                                  \
     .release = release_cudas, .synchronize = synchronize_cudas, .record = record_cudas,            \
     .wait = wait_cudas, .set_policy = set_policy_cudas, .reserved = reserved_cudas,                \
-    .reserved_high = reserved_high_cudas, .remapped = remapped_cudas, .held = held_cudas
+    .reserved_high = reserved_high_cudas, .trim = trim_cudas, .set_again = set_again_cudas,        \
+    .synchronize_all = synchronize_all_cudas, .remapped = remapped_cudas, .held = held_cudas
 
 const struct subject subject_cudas = {.role = SUBJECT_IS_REFERENCE,
                                       .open = open_cudas,

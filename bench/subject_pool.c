@@ -102,6 +102,21 @@ static int reserved_high_ours(const struct subject *subject, uint64_t *bytes) {
     return (int)poolMemPoolGetAttribute(subject->pool, poolMemPoolAttrReservedMemHigh, bytes);
 }
 
+static int set_again_ours(const struct subject *subject) {
+    uint64_t value = 0;
+    poolMemPoolGetAttribute(subject->pool, poolMemPoolAttrUnfencedBytesMax, &value);
+    return set(subject, poolMemPoolAttrUnfencedBytesMax, value);
+}
+
+static int trim_ours(const struct subject *subject) {
+    return (int)poolMemPoolTrimTo(subject->pool, 0);
+}
+
+static int synchronize_all_ours(const struct subject *subject) {
+    (void)subject;
+    return (int)poolDeviceSynchronize();
+}
+
 // By name: not every version of the library counts everything.
 static bool statistic(const struct subject *subject, const char *wanted, uint64_t *count) {
     const char *name;
@@ -139,7 +154,8 @@ static struct held held_ours(const struct subject *subject) {
 #define FUNCTIONS                                                                                  \
     .release = release_ours, .synchronize = synchronize_ours, .record = record_ours,               \
     .wait = wait_ours, .set_policy = set_policy_ours, .reserved = reserved_ours,                   \
-    .reserved_high = reserved_high_ours, .remapped = remapped_ours, .held = held_ours
+    .reserved_high = reserved_high_ours, .trim = trim_ours, .set_again = set_again_ours,           \
+    .synchronize_all = synchronize_all_ours, .remapped = remapped_ours, .held = held_ours
 
 const struct subject subject_ours = {
     .open = open_ours, .close = close_ours, .allocate = allocate_ours, FUNCTIONS};

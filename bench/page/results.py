@@ -54,7 +54,7 @@ class Results:
 
     def add_bench(self, result):
         self.add(f'{result["case"]}: {result["setting"]}, {result["unit"]}', result['subject'],
-                 [result['median'], result['least'], result['most']], f'{result["samples"]} samples')
+                 [result['median'], result['least'], result['most']], f'{result["samples"]} sample{"s" * (result["samples"] != 1)}')
 
     def add_replay(self, result):
         if 'turn' in result:

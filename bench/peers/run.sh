@@ -17,7 +17,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 install=yes
 programs=
 results=build/peers-results
-cases="pair sizes growth threads"
+cases="pair sizes growth threads after"
 traces=$(printf 'bench/traces/%s.csv.gz ' gnn_random gpt2_train resnet_multires infer_streams serve_chat)
 failed=()
 

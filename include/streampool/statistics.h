@@ -73,7 +73,11 @@
       "the largest block that any stream is given without new memory, by remapping, too") \
     X(PinnedBytes, 1206, "free bytes in extents that are partly in use") \
     X(PendingBytes, 1207, "free bytes that pending work may still use, as far as the pool knows") \
-    X(Extents, 1208, "extents that are mapped: pieces of memory that are given back whole")
+    X(Extents, 1208, "extents that are mapped: pieces of memory that are given back whole") \
+    X(PinningBlocks, 1209, \
+      "blocks in use and slabs that pin: they lie in extents of which half or more is free") \
+    X(PinningBytes, 1210, "bytes of these blocks and slabs") \
+    X(LargestPinning, 1211, "the largest of these blocks and slabs")
 
 // clang-format on
 

@@ -561,7 +561,15 @@ enum poolMemPoolAttr {
     /// Tells the number of extents: pieces of the device's memory that the pool has mapped, and
     /// that it creates and gives back whole. What is reserved, divided by it, is their mean size.
     /// Reading it moves nothing in the pool.
-    poolMemPoolStatExtents = 1208
+    poolMemPoolStatExtents = 1208,
+    /// Tells the number of blocks in use, and of slabs, in extents of which half or more is free:
+    /// what a peak has left, and what keeps most of PinnedBytes from being given back. Reading it,
+    /// or one of the next two, moves nothing in the pool.
+    poolMemPoolStatPinningBlocks = 1209,
+    /// Tells the bytes of these blocks and slabs.
+    poolMemPoolStatPinningBytes = 1210,
+    /// Tells the bytes of the largest of these blocks and slabs.
+    poolMemPoolStatLargestPinning = 1211
 };
 
 /// Says when a pool maps free memory in pieces once more, side by side, to serve an allocation
@@ -839,6 +847,12 @@ struct poolMemPoolGrowth {
     uint64_t unfencedStreamId;
     /// Holds the pool's name.
     char poolName[STREAMPOOL_NAME_BYTES];
+    /// Holds the number of blocks and slabs that pin, as poolMemPoolStatPinningBlocks tells it.
+    uint64_t pinningBlocks;
+    /// Holds the bytes of these.
+    uint64_t pinningBytes;
+    /// Holds the bytes of the largest of these.
+    uint64_t largestPinning;
 };
 
 /// Is called with each growth that raises the most that the pool has ever had reserved

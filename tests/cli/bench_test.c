@@ -95,6 +95,18 @@ static const struct expectation expectations[] = {
     {"full",
      {"\nfull: 28 blocks ", "\n3584 MiB, malloc ", "\n3584 MiB, new memory ", "\n3584 MiB, floor ",
       "\n3584 MiB, address space "}},
+#ifndef WITH_SANITIZER // ten thousand streams take it long
+    {"after",
+     {"\nafter: a huge block ", "\nafter: few small ", "\nafter: drawn ",
+      "\nafter: a peak of 8 GiB", " streampool, primed ", "\nhuge, 1 in 100 of 16 MiB, held ",
+      "\nhuge, 1 in 10 of 16 MiB, served ", "\nhuge, 1 in 10 of 16 MiB, again ",
+      "\n10 small, 10000 streams, calls ", "\n10 small, 1024 streams, held ", "\ndrawn, held ",
+      "\ndrawn, 8 streams, calls ", "\n1 MiB, 1 in 10, held ", "\n16 MiB, 1 in 40, in use "}},
+    {"cold_lanes",
+     {"\ncold_lanes: ", MALLINFO_LINE("\n10000 streams, mallinfo2, each "), "\n10 streams, miss ",
+      "\n1000 streams, synchronise ", "\n10000 streams, device synchronise ",
+      "\n10000 keeping, trim ", "\n10000 keeping, set attribute "}},
+#endif
     {"stall",
      {"\nstall: ", "\nown pool, hit p50 ", "\nown pool, miss worst ", "\nown pool, fill ",
       "\nown pool, fill, loss ", "\nown pool, remaps ", "\nown pool, reaper ",

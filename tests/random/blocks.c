@@ -18,9 +18,10 @@ static bool is_wanted(const struct thread *thread, const struct block *block, en
 }
 
 struct block *blocks_claim(struct thread *thread, enum wanted wanted) {
-    uint64_t first = numbers_below(&thread->numbers, BLOCKS);
-    for (uint64_t i = 0; i < BLOCKS / 4; i++) {
-        struct block *block = &thread->world->blocks[(first + i) % BLOCKS];
+    struct world *world = thread->world;
+    uint64_t first = numbers_below(&thread->numbers, world->block_count);
+    for (uint64_t i = 0; i < world->block_count / 4; i++) {
+        struct block *block = &world->blocks[(first + i) % world->block_count];
         if (!claim_alone(&block->claim))
             continue;
         if (is_wanted(thread, block, wanted))
@@ -48,6 +49,8 @@ void blocks_give_back(struct block *block, struct stream *stream) {
 static size_t choose_size(struct thread *thread) {
     const struct world *world = thread->world;
     struct numbers *numbers = &thread->numbers;
+    if (thread->small)
+        return 8 + numbers_below(numbers, KIB(56));
     if (!numbers_once_in(numbers, 3))
         return world->sizes[numbers_below(numbers, SIZES)];
     if (world->plan.large && !numbers_once_in(numbers, 4))
@@ -284,10 +287,7 @@ static void free_without_stream(struct thread *thread, struct block *block, stru
         end_life(thread, block, last);
 }
 
-void blocks_free(struct thread *thread) {
-    struct block *block = blocks_claim_live(thread);
-    if (!block)
-        return;
+static void free_in_some_way(struct thread *thread, struct block *block) {
     struct stream *last = block->last;
     if (block->used)
         work_check(thread, block, last);
@@ -315,7 +315,27 @@ void blocks_free(struct thread *thread) {
     default:
         blocks_free_on(thread, block, last);
     }
+}
+
+void blocks_free(struct thread *thread) {
+    struct block *block = blocks_claim_live(thread);
+    if (!block)
+        return;
+    struct stream *last = block->last;
+    free_in_some_way(thread, block);
     blocks_give_back(block, last);
+}
+
+void blocks_free_at(struct thread *thread, uint64_t index) {
+    struct block *block = &thread->world->blocks[index];
+    if (!claim_alone(&block->claim))
+        return;
+    struct stream *last = block->last;
+    if (is_wanted(thread, block, LIVE) && claim_shared(&last->claim)) {
+        free_in_some_way(thread, block);
+        claim_return(&last->claim);
+    }
+    claim_return(&block->claim);
 }
 
 void blocks_move(struct thread *thread) {

@@ -29,6 +29,8 @@ void blocks_free_on(struct thread *thread, struct block *block, const struct str
 // The operations: of any block that is to be had. The last one uses a block where it is.
 void blocks_malloc(struct thread *thread);
 void blocks_free(struct thread *thread);
+// The same of the block in this slot, where there is one that is to be had.
+void blocks_free_at(struct thread *thread, uint64_t index);
 void blocks_move(struct thread *thread);
 void blocks_use(struct thread *thread);
 

@@ -23,7 +23,7 @@ static bool overlap(uint64_t begin, uint64_t size, uint64_t other_begin, uint64_
 
 static bool lies_in(const void *context, uint64_t address, uint64_t size) {
     const struct world *world = context;
-    for (unsigned i = 0; i < BLOCKS; i++) {
+    for (unsigned i = 0; i < world->block_count; i++) {
         const struct block *block = &world->blocks[i];
         if (block->pointer &&
             overlap(address, size, (uint64_t)(uintptr_t)block->pointer, block->size))

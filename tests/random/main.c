@@ -70,6 +70,8 @@ enum {
     KEY_CONTEXTS,
     KEY_FAULTS,
     KEY_LARGE,
+    KEY_PEAKS,
+    KEY_SURVIVOR,
     KEY_OBSERVED,
     KEY_POOLS,
     KEY_PROMISES,
@@ -99,6 +101,10 @@ static const struct argp_option option_table[] = {
      "the library is told of streams and captures, as by the drop-in", 0},
     {"faults", KEY_FAULTS, "N", 0, "so many operations in a thousand have a driver's call fail", 0},
     {"large", KEY_LARGE, NULL, 0, "large blocks, up to a third of the limit", 0},
+    {"peaks", KEY_PEAKS, NULL, 0, "peaks of which few blocks survive; pools are destroyed early",
+     0},
+    {"each-survivor", KEY_SURVIVOR, "BYTES", 0,
+     "behind a peak a pool may hold so much for each block, beside what all use", 0},
     {"trace", 'v', NULL, 0, "print every step", 0},
     {"require", 'r', "NAME=COUNT,...", 0, "fail unless the pools have counted as much", 0},
     {0},
@@ -126,6 +132,8 @@ static uint64_t *number_of(int key, struct options *options) {
         return &options->plan.contexts;
     case KEY_POOLS:
         return &options->plan.pools;
+    case KEY_SURVIVOR:
+        return &options->plan.each_survivor;
     case KEY_FAULTS:
         return &options->plan.faults;
     default:
@@ -159,6 +167,8 @@ static error_t read_option(int key, char *value, struct argp_state *state) {
         options->plan.trace = true;
     else if (key == KEY_LARGE)
         options->plan.large = true;
+    else if (key == KEY_PEAKS)
+        options->plan.peaks = true;
     else if (key == KEY_OBSERVED)
         options->plan.observed = true;
     else if (key == KEY_SCARCE)

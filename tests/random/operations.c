@@ -8,6 +8,7 @@
 #include "random/faults.h"
 #include "random/living.h"
 #include "random/ordering.h"
+#include "random/peak.h"
 #include "random/renewal.h"
 #include "random/reserved.h"
 #include "random/settling.h"
@@ -43,6 +44,8 @@ static const struct {
     {"renew_promises", renewal_of_promises, 1},
     {"enter_capture", capture_enter, 1},
     {"look_for_room", living_look, 1},
+    {"peak", peak_come_and_go, 1},
+    {"renew_pool", peak_renew_pool, 1},
 };
 
 enum { OPERATION_COUNT = sizeof table / sizeof table[0] };
@@ -84,6 +87,9 @@ void operations_weigh(struct world *world, struct numbers *numbers) {
     static const unsigned eighths[] = {0, 2, 8, 8, 32, 96};
     bool primes = numbers_once_in(numbers, 2);
     for (size_t i = 0; i < OPERATION_COUNT; i++) {
+        bool is_of_peaks = table[i].run == peak_come_and_go || table[i].run == peak_renew_pool;
+        if (is_of_peaks && !world->plan.peaks)
+            continue;
         world->weights[i] = table[i].weight * (i < 2 ? 8 : eighths[numbers_below(numbers, 6)]);
         if (table[i].run == prime && !primes)
             world->weights[i] = 0;
@@ -125,7 +131,7 @@ static bool is_of_thread(const struct block *block, unsigned thread) {
 
 void operations_leave(struct thread *thread) {
     struct world *world = thread->world;
-    for (unsigned i = 0; i < BLOCKS; i++) {
+    for (unsigned i = 0; i < world->block_count; i++) {
         struct block *block = &world->blocks[i];
         struct stream *heir = thread_claim_stream(thread);
         if (heir && claim_alone(&block->claim)) {
@@ -142,7 +148,7 @@ void operations_leave(struct thread *thread) {
 // waited for.
 void operations_adopt(struct thread *thread) {
     struct world *world = thread->world;
-    for (unsigned i = 0; i < BLOCKS; i++) {
+    for (unsigned i = 0; i < world->block_count; i++) {
         struct block *block = &world->blocks[i];
         if (!block->pointer || block->last->kind != STREAM_PER_THREAD)
             continue;
@@ -153,7 +159,7 @@ void operations_adopt(struct thread *thread) {
 }
 
 void operations_free_all(struct thread *thread) {
-    for (unsigned i = 0; i < BLOCKS; i++) {
+    for (unsigned i = 0; i < thread->world->block_count; i++) {
         struct block *block = &thread->world->blocks[i];
         if (!block->pointer)
             continue;

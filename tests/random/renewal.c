@@ -15,7 +15,7 @@
 static bool claim_all_of(struct world *world, const struct stream *stream, struct block **list,
                          unsigned *count) {
     *count = 0;
-    for (unsigned i = 0; i < BLOCKS; i++) {
+    for (unsigned i = 0; i < world->block_count; i++) {
         struct block *block = &world->blocks[i];
         if (!claim_alone(&block->claim)) {
             while (*count > 0)
@@ -91,7 +91,7 @@ static void renew(struct thread *thread, struct stream *stream) {
 
 void renewal_of_stream(struct thread *thread) {
     struct world *world = thread->world;
-    struct block *list[BLOCKS];
+    struct block *list[MAX_BLOCKS];
     unsigned count;
     struct stream *stream = &world->streams[numbers_below(&thread->numbers, world->stream_count)];
     if (!claim_alone(&stream->claim))
@@ -134,7 +134,7 @@ void renewal_of_promises(struct thread *thread) {
 
 // A destroyed context has completed its work: its blocks are anybody's.
 static void abandon_context(struct world *world, unsigned context) {
-    for (unsigned i = 0; i < BLOCKS; i++) {
+    for (unsigned i = 0; i < world->block_count; i++) {
         struct block *block = &world->blocks[i];
         if (!block->pointer || block->last->context != context)
             continue;

@@ -11,7 +11,7 @@
 #define EDGE KIB(4)
 
 void work_load(struct context *context) {
-    static const uint64_t none[BLOCKS];
+    static const uint64_t none[MAX_BLOCKS];
     const struct sp_driver *driver = test_driver();
     DRIVER(driver->cuModuleLoadData(&context->module, SP_KERNELS_PTX));
     DRIVER(driver->cuModuleGetFunction(&context->fill, context->module, "sp_fill"));

@@ -95,7 +95,7 @@ static void tell_owners(const struct world *world, const char *report, char *tex
     *text = '\0';
     if (!bracket || sscanf(bracket, "[%p", &address) != 1)
         return;
-    for (unsigned i = 0; i < BLOCKS; i++)
+    for (unsigned i = 0; i < world->block_count; i++)
         used = tell_lives(&world->blocks[i], address, text, room, used);
 }
 
@@ -110,13 +110,13 @@ void thread_require_no_reports(const struct thread *thread) {
 }
 
 static void require_no_wrong_words(struct world *world, struct thread *thread, unsigned context) {
-    uint64_t wrong[BLOCKS];
+    uint64_t wrong[MAX_BLOCKS];
     char lives[600] = "";
     thread_enter(thread, context);
     DRIVER(test_driver()->cuCtxSynchronize());
     thread_require_no_reports(thread); // which say more than the wrong words that come of the same
     DRIVER(test_driver()->cuMemcpyDtoH(wrong, world->contexts[context].wrong_words, sizeof wrong));
-    for (unsigned i = 0; i < BLOCKS; i++) {
+    for (unsigned i = 0; i < world->block_count; i++) {
         if (wrong[i] == 0)
             continue;
         tell_lives(&world->blocks[i], NULL, lives, sizeof lives, 0);
@@ -337,18 +337,20 @@ static void make_pool(const struct world *world, struct pool *pool, struct numbe
                        beyond_use[numbers_below(numbers, 3)]);
 }
 
-static void make_pools(struct world *world, struct numbers *numbers) {
-    world->one_context = CONTEXTS;
-    for (uint64_t i = 0; i < world->plan.pools; i++) {
-        make_pool(world, &world->pools[i], numbers);
-        if (world->plan.large)
-            keep_few_views(world->pools[i].handle, numbers);
-    }
-    EXPECT(poolDeviceSetMemPool(0, world->pools[0].handle), poolSuccess);
-    if (!world->plan.promises)
+// The first one is the current pool, and the one to which something is promised.
+void world_make_pool(struct thread *thread, struct pool *pool) {
+    struct world *world = thread->world;
+    pool->keeping = (struct keeping){0};
+    make_pool(world, pool, &thread->numbers);
+    if (world->plan.large)
+        keep_few_views(pool->handle, &thread->numbers);
+    if (pool != world->pools)
         return;
-    world->pools[0].promises = ALL_PROMISES;
-    test_set_flag(world->pools[0].handle, poolMemPoolAttrStreamPromises, world->pools[0].promises);
+    EXPECT(poolDeviceSetMemPool(0, pool->handle), poolSuccess);
+    world->one_context = CONTEXTS;
+    pool->promises = world->plan.promises ? ALL_PROMISES : poolPromiseNothing;
+    if (world->plan.promises)
+        test_set_flag(pool->handle, poolMemPoolAttrStreamPromises, pool->promises);
 }
 
 void world_open(struct world *world, const struct plan *plan) {
@@ -359,6 +361,8 @@ void world_open(struct world *world, const struct plan *plan) {
     world->plan = *plan;
     observing_begin(plan);
     world->simulated = test_simulated();
+    world->given_up.promises = ALL_PROMISES;
+    world->block_count = plan->peaks ? MAX_BLOCKS : BLOCKS;
     if (world->plan.bytes == 0)
         world->plan.bytes = world->simulated ? MIB(32) : MIB(256);
     world->largest = world->plan.bytes / (plan->large ? 3 : 16);
@@ -377,7 +381,8 @@ void world_open(struct world *world, const struct plan *plan) {
         choose_large_sizes(world, &thread.numbers);
     else
         choose_sizes(world, &thread.numbers);
-    make_pools(world, &thread.numbers);
+    for (uint64_t i = 0; i < plan->pools; i++)
+        world_make_pool(&thread, &world->pools[i]);
     thread_enter(&thread, 0);
 }
 

@@ -24,6 +24,7 @@ enum {
     MAX_STREAMS = 1024,
     EVENTS = 24,
     BLOCKS = 128,
+    MAX_BLOCKS = 512, // of programs with peaks
     CONTEXTS = 2,
     POOLS = 2,
     SIZES = 8,
@@ -48,6 +49,9 @@ struct plan {
     // Large blocks, so that memory lies in pieces and is mapped again; and calls that map may
     // fail.
     bool large;
+    bool peaks; // of which few blocks survive, and pools that are destroyed early
+    // Bytes that a pool may hold behind a peak for each block, beside what all use; 0: any number.
+    uint64_t each_survivor;
     bool promises; // the first pool is promised something of the streams
     bool observed; // the library is told of streams, captures and contexts
     // A new block may be used first on a stream that CUDA orders behind its own.
@@ -113,12 +117,14 @@ struct world {
     struct plan plan;
     const struct test_simulated *simulated; // null on a real driver
     struct pool pools[POOLS]; // all used with the same streams; the first one is the current pool
+    struct pool given_up;     // in the place of those that were destroyed, whatever was promised
     // Shared by who destroys a stream as it is promised, had alone by who promises.
     struct claim promises;
     // Whose default streams were passed since it was promised that it is one; or CONTEXTS.
     unsigned one_context;
     unsigned stream_count;
     unsigned context_count;
+    unsigned block_count;
     size_t sizes[SIZES];              // that come again and again
     unsigned weights[MAX_OPERATIONS]; // how often each operation is chosen
     size_t largest;
@@ -131,7 +137,7 @@ struct world {
     struct context contexts[CONTEXTS];
     struct stream streams[MAX_STREAMS];
     struct event events[EVENTS];
-    struct block blocks[BLOCKS];
+    struct block blocks[MAX_BLOCKS];
 };
 
 // What a thread of the program has to itself.
@@ -143,6 +149,7 @@ struct thread {
     uint64_t operation;
     const char *name; // of the operation
     bool faulty;      // a call of the driver may have been made to fail in this operation
+    bool small;       // new blocks are small
     bool lacks_space; // there is hardly any address space in it
     struct event *held;
 };
@@ -199,6 +206,7 @@ void thread_enter(struct thread *thread, unsigned context);
 void world_make_stream(struct thread *thread, struct stream *stream);
 void world_make_event(struct thread *thread, struct event *event);
 void world_make_context(struct thread *thread, unsigned index);
+void world_make_pool(struct thread *thread, struct pool *pool);
 
 // A stream that the thread may use, shared; null when the one that was chosen isn't to be had. And
 // the handle to call it by: the legacy stream has two; the second function is for calls of the

@@ -149,7 +149,10 @@ bool sp_growths_report_print(const struct sp_page *page, const struct sp_growths
     X("slack_bytes", t->slack)                                                                     \
     X("largest_piece_bytes", t->largestPiece)                                                      \
     X("remap_extents", t->remapExtents)                                                            \
-    X("remap_missing_bytes", t->remapMissing)
+    X("remap_missing_bytes", t->remapMissing)                                                      \
+    X("pinning_blocks", t->pinningBlocks)                                                          \
+    X("pinning_bytes", t->pinningBytes)                                                            \
+    X("largest_pinning_bytes", t->largestPinning)
 
 #define FLAGS(X)                                                                                   \
     X("asked_driver", t->askedDriver)                                                              \

@@ -6,6 +6,7 @@
 #include "region/figures.h"
 #include "region/segment.h"
 #include "tell/name.h"
+#include "tell/pinning.h"
 #include "tell/shortage.h"
 #include "tell/text.h"
 #include "tell/walk.h"
@@ -94,6 +95,10 @@ static void note_free_locked(const struct sp_request *request) {
     sp_shortage_add_room(&pending, request, pool, own, SP_PENDING);
     sp_shortage_add_room(&unfenced, request, pool, own, SP_UNFENCED);
     growth->largestPiece = here.largest;
+    const struct sp_pinning pinning = sp_pinning_look(pool);
+    growth->pinningBlocks = pinning.blocks;
+    growth->pinningBytes = pinning.bytes;
+    growth->largestPinning = pinning.largest;
     note_stream(pending.most, &growth->pendingStream, &growth->pendingStreamId);
     growth->pendingStreamBytes = pending.most_bytes;
     note_stream(unfenced.most, &growth->unfencedStream, &growth->unfencedStreamId);

@@ -6,6 +6,8 @@
 #include "region/lane.h"
 #include "tell/text.h"
 
+#include <inttypes.h>
+
 // True when the stream can wait for these parts, and the host can: none but streams of its context
 // hold them back.
 static bool is_near(const struct sp_shortage *shortage, unsigned parts) {
@@ -321,6 +323,18 @@ static void say_held(struct sp_room room, const char *how, struct sp_text *text)
                     sp_text_stream(room.most).text);
 }
 
+// Says what a peak has left, where that keeps as much as is lacking: to free it would do.
+static void say_pinning(const struct sp_shortage *shortage, struct sp_text *text) {
+    const struct sp_pinning *pinning = &shortage->pinning;
+    if (pinning->blocks > 0 && pinning->beside >= shortage->least)
+        sp_text_add(text,
+                    "; %s of blocks in use (%" PRIu64
+                    ", the largest %s) keep %s from being put "
+                    "together or given back",
+                    sp_text_bytes(pinning->bytes).text, pinning->blocks,
+                    sp_text_bytes(pinning->largest).text, sp_text_bytes(pinning->beside).text);
+}
+
 poolError_t sp_refusal_tell(const struct sp_shortage *shortage, struct sp_outcome lacking) {
     struct sp_text text = {.length = 0};
     struct sp_room all = sp_shortage_room(shortage, SP_ALL);
@@ -340,6 +354,7 @@ poolError_t sp_refusal_tell(const struct sp_shortage *shortage, struct sp_outcom
     sp_text_add(&text, ", pinned in pieces %s", sp_text_bytes(all.bytes - all.whole).text);
     if (shortage->knows_device)
         sp_text_add(&text, ", free on the device %s", sp_text_bytes(shortage->on_device).text);
+    say_pinning(shortage, &text);
     sp_text_add(&text, "; ");
     say_advice(shortage, &text);
     sp_fail(poolErrorMemoryAllocation, "%s", text.buffer);

@@ -183,6 +183,7 @@ struct sp_shortage sp_shortage_look(const struct sp_request *request, struct sp_
     begin_look(pool);
     shortage.least = sp_grow_least(request);
     shortage.reserved = sp_load_relaxed(&pool->reserved);
+    shortage.pinning = sp_pinning_look(pool);
     end_look(pool);
     shortage.left_to_limit = sp_round_down(pool->limit - shortage.reserved, granule);
     shortage.used = sp_figures_used(pool);

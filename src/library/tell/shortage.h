@@ -11,6 +11,7 @@
 #define STREAMPOOL_TELL_SHORTAGE_H
 
 #include "region/request.h"
+#include "tell/pinning.h"
 
 // A room is what some parts of free memory amount to together, and who holds them back.
 struct sp_room {
@@ -43,6 +44,7 @@ struct sp_shortage {
     // The request's pool:
     uint64_t used, reserved;
     uint64_t left_to_limit;
+    struct sp_pinning pinning;
 
     // The device, and its other pools:
     bool knows_device;

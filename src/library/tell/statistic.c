@@ -6,6 +6,7 @@
 #include "region/segment.h"
 #include "region/settle.h"
 #include "region/stitch.h"
+#include "tell/pinning.h"
 #include "tell/walk.h"
 
 const struct sp_statistic_entry sp_statistic_entries[] = {
@@ -50,24 +51,13 @@ uint64_t sp_statistic_of_lanes(struct sp_pool *pool, enum sp_statistic statistic
 struct memory {
     const struct sp_pool *pool;
     uint64_t extents;
-    uint64_t pinned, pending;
-    uint64_t unused; // of the extent that is looked at
+    uint64_t pending;
     // The parts that a view of ready memory could be made of: all whole extents, and the largest
     // free ends of two others. Those of the fixed region are never mapped once more.
     uint64_t whole, tail, front;
     const struct sp_block *seen; // may lie in many extents, and is looked at once
     bool can_be_remapped;
 };
-
-// Memory in a quick list is free, though to its chain it is taken; of a stitched block, too.
-static void add_unused(void *context, const struct sp_extent *extent, const struct sp_block *block,
-                       uint64_t bytes) {
-    (void)extent;
-    if (sp_block_state(block) == SP_BLOCK_STITCHED)
-        block = block->part_of;
-    if (sp_free_extents_is_free(block) || sp_block_state(block) == SP_BLOCK_CACHED)
-        ((struct memory *)context)->unused += bytes;
-}
 
 static void add_ready(void *context, const struct sp_extent *extent, const struct sp_block *block,
                       uint64_t bytes) {
@@ -88,12 +78,9 @@ static void add_ready(void *context, const struct sp_extent *extent, const struc
         memory->tail = sp_max(memory->tail, bytes);
 }
 
-// Pieces that different streams hold back may share an extent that nobody uses any more.
 static void add_extent(void *context, const struct sp_extent *extent) {
-    struct memory *memory = context;
-    memory->extents++;
-    memory->pinned += memory->unused < extent->size ? memory->unused : 0;
-    memory->unused = 0;
+    (void)extent;
+    ((struct memory *)context)->extents++;
 }
 
 static uint64_t address_space(const struct sp_pool *pool) {
@@ -164,9 +151,13 @@ static uint64_t gauge_locked(const struct sp_pool *pool, enum poolMemPoolAttr at
     case poolMemPoolStatLargestRemapped:
         return if_a_page(largest_without_growth(pool));
     case poolMemPoolStatPinnedBytes:
-        return look_through(pool,
-                            (struct sp_walk_visitor){.piece = add_unused, .extent = add_extent})
-            .pinned;
+        return sp_pinning_look(pool).pinned;
+    case poolMemPoolStatPinningBlocks:
+        return sp_pinning_look(pool).blocks;
+    case poolMemPoolStatPinningBytes:
+        return sp_pinning_look(pool).bytes;
+    case poolMemPoolStatLargestPinning:
+        return sp_pinning_look(pool).largest;
     case poolMemPoolStatExtents:
         return look_through(pool, (struct sp_walk_visitor){.extent = add_extent}).extents;
     default:

@@ -119,6 +119,9 @@ static void say_cause(struct sp_text *text, const struct poolMemPoolGrowth *grow
     uint64_t id = pending ? growth->pendingStreamId : growth->unfencedStreamId;
     if (most > 0)
         sp_text_add(text, " (%.1f of %s)", mib(most), stream_words(stream, id, "").text);
+    if (cause == poolGrowthCausePinned && growth->pinningBlocks > 0)
+        sp_text_add(text, " (%" PRIu64 " of %.1f in mostly free extents, the largest %.1f)",
+                    growth->pinningBlocks, mib(growth->pinningBytes), mib(growth->largestPinning));
 }
 
 // The cause that counts comes first, and then what else is free.

@@ -117,6 +117,9 @@ static void what_is_free_beside_blocks_in_use_is_pinned(void **state) {
     fixture_malloc(pool, 4 * EXTENT, a);
     told_once();
     assert_int_equal(told.freePinned, POOL / 2);
+    assert_int_equal(told.pinningBlocks, EXTENTS);
+    assert_int_equal(told.pinningBytes, POOL / 2);
+    assert_int_equal(told.largestPinning, HALF);
     assert_int_equal(told.freeWhole, 0);
     assert_int_equal(told.used, POOL / 2);
     assert_int_equal(told.largestPiece, HALF);
@@ -787,6 +790,22 @@ static void fields_that_a_struct_lacks_are_0(void **state) {
          "cache grew by 30.0 MiB in 3 extents to 130.0: 18.0 MiB more are free, but on other");
 }
 
+static void the_blocks_that_pin_stand_behind_what_they_pin(void **state) {
+    (void)state;
+    struct poolMemPoolGrowth growth = example;
+    growth.pinningBlocks = 34;
+    growth.pinningBytes = MIB(544);
+    growth.largestPinning = MIB(16);
+    says(&growth,
+         "; 3.0 beside blocks in use (34 of 544.0 in mostly free extents, the largest 16.0); 8.0 ");
+    growth.freePinned = MIB(9000);
+    growth.wanted = MIB(9000);
+    says(
+        &growth,
+        ": 8991.0 MiB more are free, but beside blocks in use (34 of 544.0 in mostly free extents, "
+        "the largest 16.0); 18.0 on other streams");
+}
+
 static void a_full_disk_is_told(void **state) {
     (void)state;
     FILE *full = fopen("/dev/full", "w");
@@ -837,6 +856,7 @@ int main(void) {
         cmocka_unit_test(the_cause_that_has_most_leads),
         EXPLAIN(each_reason_has_its_words),
         EXPLAIN(fields_that_a_struct_lacks_are_0),
+        EXPLAIN(the_blocks_that_pin_stand_behind_what_they_pin),
         EXPLAIN(a_full_disk_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,6 +21,9 @@ pinned_pieces_are_told_and_that_a_larger_limit_helps_or_nothing_but_freeing(void
         "free here 32.0 MiB (largest piece 2.0 MiB), pending 0 bytes, unfenced 0 bytes, pinned "
         "in pieces "
         "32.0 MiB");
+    says(
+        "; 32.0 MiB of blocks in use (16, the largest 2.0 MiB) keep 32.0 MiB from being put "
+        "together or given back; ");
     advises("a pool with a maxSize that is larger by 24.0 MiB has room for it");
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatPinnedBytes), MIB(32));
     CUdeviceptr others = 0;
@@ -338,6 +341,61 @@ static void the_gauge_counts_what_is_pinned_by_extents(void **state) {
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatPinnedBytes), 0);
 }
 
+static void pinning(uint64_t pinning_blocks, uint64_t bytes, uint64_t largest) {
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatPinningBlocks), pinning_blocks);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatPinningBytes), bytes);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatLargestPinning), largest);
+}
+
+// What lies in an extent that is mostly in use doesn't count, nor a block twice that pins two.
+static void the_blocks_that_pin_are_counted_in_extents_of_which_half_is_free(void **state) {
+    (void)state;
+    fill_with(HALF);
+    pinning(0, 0, 0);
+    drop(0, a);
+    pinning(1, HALF, HALF);
+    drop(5, a);
+    drop(6, a);
+    pinning(3, 3 * HALF, HALF);
+    blocks[5] = fixture_malloc(pool, EXTENT, a); // from the middle of one extent to that of another
+    pinning(1, HALF, HALF);
+    drop(4, a);
+    drop(7, a);
+    pinning(2, EXTENT + HALF, EXTENT);
+    void *small = fixture_malloc(pool, HALF / 2, a); // three quarters of an extent are in use then
+    assert_true(fixture_attribute(pool, poolMemPoolStatPinningBlocks) <= 2);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatPinnedBytes), 3 * HALF - HALF / 2);
+    fixture_free(small, a);
+    drop(1, a); // nothing is left that pins that extent
+    pinning(1, EXTENT, EXTENT);
+}
+
+static void a_slab_pins_as_one(void **state) {
+    (void)state;
+    poolMemPool_t other = fixture_pool();
+    uint64_t pages = 0;
+    for (int i = 0; i < 10; i++)
+        fixture_malloc(other, 1000, a);
+    assert_int_equal(fixture_attribute(other, poolMemPoolStatPinningBlocks), 1);
+    pages = fixture_attribute(other, poolMemPoolStatPinningBytes);
+    assert_int_equal(pages % SP_PAGE_SIZE, 0);
+    assert_int_equal(fixture_attribute(other, poolMemPoolStatLargestPinning), pages);
+    assert_int_equal(fixture_attribute(other, poolMemPoolStatPinnedBytes),
+                     fixture_reserved(other) - pages);
+}
+
+// To free them would be of no use where they keep less.
+static void what_pins_is_told_where_it_keeps_as_much_as_is_lacking(void **state) {
+    (void)state;
+    fill_with(HALF);
+    drop(HALVES - 1, a);
+    refuse(MIB(24), a, 0);
+    does_not_say("from being put together");
+    refuse(EXTENT, a, poolMallocNoGrowth);
+    says(
+        "; 2.0 MiB of blocks in use (1, the largest 2.0 MiB) keep 2.0 MiB from being put together");
+}
+
 static void of_what_is_not_fixed_whole_extents_alone_are_free_to_a_fixed_block(void **state) {
     (void)state;
     fill_with(HALF);
@@ -448,6 +506,9 @@ int main(void) {
         TEST(so_are_neighbours_among_pages),
         TEST(pending_memory_that_new_memory_would_continue_is_told),
         TEST(pieces_that_share_an_extent_that_nobody_uses_are_not_pinned),
+        TEST(the_blocks_that_pin_are_counted_in_extents_of_which_half_is_free),
+        TEST(a_slab_pins_as_one),
+        TEST(what_pins_is_told_where_it_keeps_as_much_as_is_lacking),
         TEST(the_gauge_counts_what_is_pinned_by_extents),
         TEST(of_what_is_not_fixed_whole_extents_alone_are_free_to_a_fixed_block),
         TEST(what_is_left_of_a_fixed_extent_is_free_to_any_block),
