@@ -5,6 +5,7 @@
 #include "base/thread.h"
 #include "region/device.h"
 #include "region/figures.h"
+#include "tell/pinning.h"
 #include "tell/statistic.h"
 
 #include <inttypes.h>
@@ -12,6 +13,23 @@
 static _Atomic bool keeps_destroyed;
 static struct sp_lock lock; // guards `destroyed`
 static struct sp_tell_pool destroyed = {.kind = SP_TELL_DESTROYED, .device = -1};
+
+// Four gauges come of one look, which may be long.
+static bool is_of_pinning(size_t figure) {
+    return figure == SP_TELL_PinnedBytes || figure >= SP_TELL_PinningBlocks;
+}
+
+static void read_pinning(struct sp_pool *pool, uint64_t figures[SP_TELL_FIGURES]) {
+    sp_lock_acquire(&pool->map_lock);
+    sp_lock_acquire(&pool->lock);
+    const struct sp_pinning pinning = sp_pinning_look(pool);
+    sp_lock_release(&pool->lock);
+    sp_lock_release(&pool->map_lock);
+    figures[SP_TELL_PinnedBytes] = pinning.pinned;
+    figures[SP_TELL_PinningBlocks] = pinning.blocks;
+    figures[SP_TELL_PinningBytes] = pinning.bytes;
+    figures[SP_TELL_LargestPinning] = pinning.largest;
+}
 
 static struct sp_tell_pool read_pool(struct sp_pool *pool, enum sp_tell_depth depth) {
     struct sp_tell_pool told = {
@@ -28,7 +46,10 @@ static struct sp_tell_pool read_pool(struct sp_pool *pool, enum sp_tell_depth de
     told.used_high =
         sp_min(sp_load_relaxed(&pool->figures.used_high), sp_max(told.reserved_high, told.used));
     for (size_t i = 0; i < count; i++)
-        sp_statistic_read(pool, sp_statistic_entries[i].attribute, &told.figures[i]);
+        if (!is_of_pinning(i))
+            sp_statistic_read(pool, sp_statistic_entries[i].attribute, &told.figures[i]);
+    if (depth == SP_TELL_GAUGES)
+        read_pinning(pool, told.figures);
     return told;
 }
 

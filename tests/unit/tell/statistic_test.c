@@ -231,6 +231,31 @@ static void no_more_is_told_as_used_than_was_reserved(void **state) {
     free(text);
 }
 
+// Four gauges come of one look there.
+static void what_pins_is_printed_as_it_is_read(void **state) {
+    (void)state;
+    static const enum poolMemPoolAttr gauges[] = {
+        poolMemPoolStatPinnedBytes, poolMemPoolStatPinningBlocks, poolMemPoolStatPinningBytes,
+        poolMemPoolStatLargestPinning};
+    poolMemPool_t pool = fixture_pool();
+    CUstream a = simulated_stream();
+    char *text = NULL, line[64];
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    for (int i = 0; i < 100; i++) // slabs of two classes, and no large block
+        fixture_malloc(pool, i % 2 == 0 ? 1000 : KIB(8), a);
+    assert_int_equal(poolMemPoolPrintStatistics(pool, out), poolSuccess);
+    fclose(out);
+    for (int i = 0; i < 4; i++) {
+        uint64_t value = fixture_attribute(pool, gauges[i]);
+        snprintf(line, sizeof line, "  %20llu  %s: ", (unsigned long long)value,
+                 poolMemPoolGetStatisticName(gauges[i]));
+        assert_true(value > 0);
+        assert_non_null(strstr(text, line));
+    }
+    free(text);
+}
+
 #define gauge_test(function)                                                                       \
     cmocka_unit_test_setup_teardown(function, fixture_setup, fixture_teardown)
 
@@ -247,6 +272,7 @@ int main(void) {
         gauge_test(what_a_freed_block_in_pieces_leaves_is_pinned_as_before),
         gauge_test(extents_are_those_that_the_driver_has_given),
         gauge_test(no_more_is_told_as_used_than_was_reserved),
+        gauge_test(what_pins_is_printed_as_it_is_read),
     };
     return cmocka_run_group_tests_name("tell_statistic", tests, NULL, NULL);
 }
