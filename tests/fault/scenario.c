@@ -167,6 +167,12 @@ static poolError_t drop_kept_views(struct scene *scene, enum scene_pool place) {
     return after_call(scene, poolSuccess);
 }
 
+// Small blocks are loose then.
+static poolError_t leave_nothing_idle(struct scene *scene, enum scene_pool place) {
+    sp_store_relaxed(&sp_handle_pool(scene->pools[place])->slabs.idle_min, 0);
+    return poolSuccess;
+}
+
 static poolError_t find_default_pool(struct scene *scene) {
     poolMemPool_t pool = UNTOUCHED;
     poolError_t error = CALL(poolDeviceGetDefaultMemPool(&pool, 0));
@@ -185,6 +191,15 @@ static poolError_t find_default_pool(struct scene *scene) {
     X(open_the_device, find_default_pool(scene)) \
     X(make_a_pool, make_pool(scene, OPEN_POOL, 0)) \
     X(make_a_limited_pool, make_pool(scene, LIMITED_POOL, MIB(64))) \
+    X(make_a_pool_for_loose_blocks, make_pool(scene, LOOSE_POOL, 0)) \
+    X(have_blocks_loose, leave_nothing_idle(scene, LOOSE_POOL)) \
+    X(allocate_a_loose_block, allocate(scene, 7, 5000, LOOSE_POOL, STREAM_A)) \
+    X(allocate_one_beside_it, allocate(scene, 8, 700, LOOSE_POOL, STREAM_B)) \
+    X(free_the_loose_block_on_another_stream, release(scene, 7, STREAM_A, STREAM_B)) \
+    X(use_it_there, allocate(scene, 7, 5000, LOOSE_POOL, STREAM_B)) \
+    X(free_a_loose_block_in_no_order, release_in_no_order(scene, 7, STREAM_B)) \
+    X(free_the_one_beside_it, release(scene, 8, STREAM_B, STREAM_B)) \
+    X(give_up_the_pool_for_loose_blocks, give_up_pool(scene, LOOSE_POOL)) \
     X(allocate_the_first_bytes, allocate_from_current(scene, 0, 100, STREAM_A)) \
     X(allocate_small_memory, allocate(scene, 1, 5000, OPEN_POOL, STREAM_A)) \
     X(allocate_small_memory_of_another_class, allocate(scene, 2, KIB(300), OPEN_POOL, STREAM_A)) \

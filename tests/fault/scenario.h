@@ -12,7 +12,7 @@
 
 #include <streampool/streampool.h>
 
-enum { SCENE_POOLS = 7, SCENE_BLOCKS = 19, SCENE_BALLAST = 64 };
+enum { SCENE_POOLS = 8, SCENE_BLOCKS = 19, SCENE_BALLAST = 64 };
 
 enum scene_pool {
     DEFAULT_POOL,
@@ -21,7 +21,8 @@ enum scene_pool {
     CURRENT_POOL,
     PIECED_POOL,
     PIECES_POOL,
-    PRIMED_POOL
+    PRIMED_POOL,
+    LOOSE_POOL
 };
 enum scene_stream { STREAM_A, STREAM_B, SCENE_STREAMS };
 

@@ -25,6 +25,7 @@ struct check {
     uint64_t lost; // of it: of segments whose memory has ended
     uint64_t used;
     uint64_t allowed; // by the lanes' allowances
+    uint64_t slabs;   // bytes
     uint64_t busy_blocks;
     uint64_t cached_blocks;
     uint64_t lent;     // bytes at home
@@ -197,11 +198,8 @@ static bool check_borrowed(struct check *check, const struct sp_stitch *stitch,
         const struct sp_block *piece =
             sp_chain_find(run->chain, run->home + (begin - run->address));
         REQUIRE(check, run->valid, "a stitched block lies on an extent that was released");
-        bool of_pages = sp_segment_of(piece)->kind == SP_REGION_PAGES;
         REQUIRE(check,
-                sp_block_state(piece) == SP_BLOCK_STITCHED &&
-                    piece->size ==
-                        (of_pages ? sp_round_up(end - begin, SP_PAGE_SIZE) : end - begin) &&
+                sp_block_state(piece) == SP_BLOCK_STITCHED && piece->size == end - begin &&
                     piece->address == run->home + (begin - run->address),
                 "the memory under the stitched block at %#llx is not lent to it",
                 (unsigned long long)block->address);
@@ -278,6 +276,7 @@ static bool check_slab(struct check *check, const struct sp_lane *lane,
             "a slab's free blocks and its place in the lists don't agree");
     REQUIRE(check, (slab->returned > 0) == !sp_list_empty(&slab->returned_link),
             "a slab's returned blocks and its place in the lists don't agree");
+    check->slabs += sp_slab_bytes(slab);
     for (uint32_t i = 0; i < sp_slab_class(slab)->blocks; i++)
         check->used += sp_slab_is_live(slab, i) ? sp_slab_requested(slab, i) : 0;
     return true;
@@ -383,6 +382,9 @@ static bool check_figures(struct check *check, uint64_t cached) {
     REQUIRE(check, check->allowed == sp_load_relaxed(&pool->figures.used_high),
             "lanes are allowed %llu, used_high is %llu", (unsigned long long)check->allowed,
             (unsigned long long)sp_load_relaxed(&pool->figures.used_high));
+    REQUIRE(check, check->slabs == sp_load_relaxed(&pool->slabs.bytes),
+            "the slabs have %llu bytes, the pool counts %llu", (unsigned long long)check->slabs,
+            (unsigned long long)sp_load_relaxed(&pool->slabs.bytes));
     REQUIRE(check, check->used <= check->reserved && check->reserved <= pool->limit,
             "used <= reserved <= limit");
     REQUIRE(check, sp_load_relaxed(&pool->reserved_high) >= check->reserved,

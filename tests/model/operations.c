@@ -239,6 +239,12 @@ static void do_set_bound(struct run *run) {
     test_set_attribute(pool, poolMemPoolAttrGrowthBeyondUse, percents[draw_below(run, 4)]);
 }
 
+// Small blocks are loose soon, or all.
+static void leave_little_idle(struct run *run, poolMemPool_t pool) {
+    if (draw_chance(run, 50))
+        sp_store_relaxed(&sp_handle_pool(pool)->slabs.idle_min, draw_below(run, 4) * KIB(200));
+}
+
 static void do_reset_highs(struct run *run) {
     struct ledger_pool *pool = &run->ledger.pools[draw_pool(run)];
     test_set_attribute(pool->handle, poolMemPoolAttrUsedMemHigh, 0);
@@ -327,6 +333,7 @@ static void do_create(struct run *run) {
     *pool = (struct ledger_pool){.max_size =
                                      draw_chance(run, 50) ? MIB(32) * (1 + draw_below(run, 8)) : 0};
     pool->handle = test_pool_of_at_most(pool->max_size);
+    leave_little_idle(run, pool->handle);
 }
 
 static void do_destroy(struct run *run) {
@@ -435,6 +442,7 @@ static void begin(struct run *run) {
     for (unsigned i = 2; i < STREAMS; i++)
         run->streams[i] = test_stream();
     run->ledger.pools[0].handle = test_default_pool(0);
+    leave_little_idle(run, run->ledger.pools[0].handle);
 }
 
 static void keep_nothing(poolMemPool_t pool) {

@@ -301,6 +301,13 @@ static void keep_few_views(poolMemPool_t handle, struct numbers *numbers) {
     pool->kept.mappings_max = 4 + numbers_below(numbers, 60);
 }
 
+// In every other pool small blocks are loose soon, or all.
+static void leave_little_idle(poolMemPool_t handle, struct numbers *numbers) {
+    struct sp_pool *pool = sp_handle_pool(handle);
+    if (numbers_once_in(numbers, 2))
+        sp_store_relaxed(&pool->slabs.idle_min, numbers_below(numbers, 4) * KIB(200));
+}
+
 // Fails where there is hardly any address space, and succeeds then.
 static void create_pool(const struct world *world, struct pool *pool, struct numbers *numbers) {
     struct poolMemPoolProps props = test_pool_props(0);
@@ -322,6 +329,8 @@ static void make_pool(const struct world *world, struct pool *pool, struct numbe
     static const uint64_t unfenced[] = {0, 64 << 10, 1 << 20, 8 << 20, 64 << 20};
     static const uint64_t beyond_use[] = {0, 20, UINT64_MAX};
     create_pool(world, pool, numbers);
+    if (!world->plan.large)
+        leave_little_idle(pool->handle, numbers);
     for (int attribute = 1; attribute <= 3; attribute++)
         test_set_flag(pool->handle, (enum poolMemPoolAttr)attribute,
                       (int)(world->plan.policies >> (attribute - 1) & 1));

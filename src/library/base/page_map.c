@@ -16,19 +16,26 @@ static uint64_t page_in(const struct sp_page_range *range, uint64_t address) {
     return (address - range->base) >> SP_PAGE_SHIFT;
 }
 
+// Memory that is all 0 and costs what is touched of it. Null without memory.
+static char *reserve(size_t bytes) {
+    char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
 // Makes the range, with `more` bytes behind its table. Null without memory.
 static char *make_range(struct sp_page_range *range, uint64_t base, uint64_t size, size_t more) {
     uint64_t pages = size >> SP_PAGE_SHIFT, words = pages / 64 + 1;
     size_t bytes = sp_page_map_table_bytes(size);
-    char *table = mmap(NULL, bytes + more, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (table == MAP_FAILED)
+    char *table = reserve(bytes + more);
+    if (!table)
         return NULL;
     *range = (struct sp_page_range){.base = base, .size = size};
     range->entries = (_Atomic uintptr_t *)(void *)table;
     range->begins = (_Atomic uint64_t *)(void *)(table + pages * sizeof(uintptr_t));
     for (unsigned level = 0; level < SP_PAGE_MAP_LEVELS; level++)
         range->counts[level] = &range->begins[words + sp_page_map_numbers(words, level)];
+    range->parts = (void *)&range->begins[words + sp_page_map_numbers(words, SP_PAGE_MAP_LEVELS)];
     return table + bytes;
 }
 
@@ -66,6 +73,31 @@ _Atomic uintptr_t *sp_page_map_find_in_any(uint64_t address) {
     const struct sp_page_range *range = sp_page_map_range(address);
     return range ? sp_page_map_entry(range, address) : NULL;
 }
+
+// ------------------------------------------------------------------------------------- fine words
+
+static _Atomic(_Atomic uintptr_t *) *part_of(const struct sp_page_range *range, uint64_t address) {
+    return &range->parts[(address - range->base) >> SP_PAGE_PART_SHIFT];
+}
+
+bool sp_page_map_make_fine(uint64_t address) {
+    _Atomic(_Atomic uintptr_t *) *part = part_of(sp_page_map_range(address), address);
+    if (sp_load_acquire(part))
+        return true;
+    sp_lock_acquire(&add_lock);
+    if (!sp_load_relaxed(part))
+        sp_store_release(part, (_Atomic uintptr_t *)(void *)reserve(SP_PAGE_PART_BYTES));
+    sp_lock_release(&add_lock);
+    return sp_load_relaxed(part) != NULL;
+}
+
+_Atomic uintptr_t *sp_page_map_fine(uint64_t address) {
+    const struct sp_page_range *range = sp_page_map_range(address);
+    uint64_t within = (address - range->base) & (((uint64_t)1 << SP_PAGE_PART_SHIFT) - 1);
+    return &sp_load_acquire(part_of(range, address))[within >> SP_PAGE_FINE_SHIFT];
+}
+
+// ------------------------------------------------------------------------------------------- bits
 
 // Sets the bit of a page, and tells the word from before. Neighbours in one word may be written at
 // the same time, for other pools.

@@ -6,6 +6,9 @@
 // reserved without memory, so that one entry for each 64 KiB of a range of terabytes costs only the
 // pages of the table that are touched.
 //
+// Where several objects begin in one page it has *fine* words, one for each 512 bytes. They come in
+// parts of a GiB of addresses, which are reserved when the first of them is wanted, and stay.
+//
 // Beside the words there is a bit for each page: whether a piece of physical memory begins there.
 // The bits that are set are counted: those of 16 words in a number, and those of 16 numbers in one
 // of the next level. So any thread can count the pieces behind a span of addresses, however long it
@@ -32,6 +35,11 @@
 #define SP_PAGE_SHIFT 16
 #define SP_PAGE_SIZE  ((size_t)1 << SP_PAGE_SHIFT)
 
+// A fine word is for so many bytes, and a part of them for so many.
+#define SP_PAGE_FINE_SHIFT 9
+#define SP_PAGE_PART_SHIFT 30
+#define SP_PAGE_PART_BYTES (sizeof(uintptr_t) << (SP_PAGE_PART_SHIFT - SP_PAGE_FINE_SHIFT))
+
 // The size of a window, and the unit of its base. As many as there may be cover 48 bits.
 #define SP_PAGE_WINDOW_SIZE ((uint64_t)1 << 40)
 
@@ -46,6 +54,7 @@ struct sp_page_range {
     _Atomic uintptr_t *entries; // size >> SP_PAGE_SHIFT of them
     _Atomic uint64_t *begins;   // a bit for each entry
     _Atomic uint64_t *counts[SP_PAGE_MAP_LEVELS];
+    _Atomic(_Atomic uintptr_t *) *parts; // of fine words: null where none was wanted yet
 };
 
 struct sp_page_window {
@@ -75,6 +84,11 @@ void sp_page_map_drop(uint64_t address, uint64_t size);
 // Tells whether an address is the pools': in a range, or held.
 bool sp_page_map_has(uint64_t address);
 
+// Has the fine words of an address of a range, and those about it, come to be. False without host
+// memory. The other returns the fine word, which has come to be.
+bool sp_page_map_make_fine(uint64_t address);
+_Atomic uintptr_t *sp_page_map_fine(uint64_t address);
+
 // Tells whether a piece of physical memory begins at an address, which is the begin of a page.
 void sp_page_map_set_begin(uint64_t address, bool begins);
 
@@ -89,13 +103,19 @@ static inline uint64_t sp_page_map_numbers(uint64_t words, unsigned levels) {
     return numbers;
 }
 
-// The bytes of a range's table of words, with the bits and numbers behind it, and of a window's
-// other bits.
+// How many parts of fine words a range has.
+static inline uint64_t sp_page_map_parts(uint64_t size) {
+    return (size >> SP_PAGE_PART_SHIFT) + 1;
+}
+
+// The bytes of a range's table of words, with the bits, numbers and parts behind it, and of a
+// window's other bits.
 #define SP_PAGE_WINDOW_BYTES ((size_t)(SP_PAGE_WINDOW_SIZE / SP_PAGE_SIZE / 8))
 static inline size_t sp_page_map_table_bytes(uint64_t size) {
     uint64_t pages = size >> SP_PAGE_SHIFT, words = pages / 64 + 1;
     return (size_t)(pages * sizeof(uintptr_t) + words * sizeof(uint64_t) +
-                    sp_page_map_numbers(words, SP_PAGE_MAP_LEVELS) * sizeof(uint64_t));
+                    sp_page_map_numbers(words, SP_PAGE_MAP_LEVELS) * sizeof(uint64_t) +
+                    sp_page_map_parts(size) * sizeof(uintptr_t));
 }
 
 // The range of an address, or the window; or null.

@@ -16,6 +16,7 @@
 #include "region/device.h"
 #include "region/find.h"
 #include "region/lane.h"
+#include "region/loose.h"
 #include "tell/explain.h"
 
 // ------------------------------------------------------------------------------------ owed actions
@@ -62,7 +63,7 @@ SP_APART poolError_t sp_malloc_hand_over(struct sp_pool *pool, poolMemPool_t han
     return error;
 }
 
-// ------------------------------------------------------------------------- large: the first look
+// ---------------------------------------------------------------- large or loose: the first look
 
 struct look {
     bool made;     // else there is no lane for that, or it is due to ask
@@ -105,9 +106,9 @@ static uint64_t look_once(struct sp_pool *pool, struct sp_lane *lane,
     return found.block ? found.block->address : 0;
 }
 
-// Takes a large block with no pin: free memory that the lane has in pieces, that the pool has
-// ready, or that a few other lanes have and the stream runs after. Every so many misses the lane
-// goes the long way instead, on which it looks after the others.
+// Takes a large or loose block with no pin: free memory that the lane has in pieces, that the pool
+// has ready, or that a few other lanes have and the stream runs after. Every so many misses the
+// lane goes the long way instead, on which it looks after the others.
 //
 // Where nothing fits, the lane may have it in neighbours of which one has an event behind it, and
 // the other doesn't: an event makes them one. Or another lane offers it. The pool may be at its
@@ -188,7 +189,7 @@ SP_APART poolError_t sp_malloc_missed(struct sp_pool *pool, poolMemPool_t handle
                                       struct sp_stream *stream, size_t size, unsigned int flags,
                                       void **pointer) {
     uint64_t address = 0;
-    if (size > SP_SMALL_MAX)
+    if (size > SP_SMALL_MAX || sp_loose_is_due(pool, sp_slab_class_of(size)))
         address = look_first(pool, stream, size, flags);
     if (SP_UNLIKELY(!address))
         return malloc_by_ladder(pool, handle, stream, size, flags, pointer);

@@ -13,20 +13,24 @@
 #include "region/collect.h"
 #include "region/device.h"
 #include "region/in_flight.h"
+#include "region/loose.h"
 #include "region/quick.h"
 #include "region/settle.h"
 #include "tell/explain.h"
 #include "tell/refusal.h"
 
-// A small block that is alone is served as a large one.
 static bool is_small(const struct sp_miss *miss) {
-    return miss->size <= SP_SMALL_MAX && !miss->alone && !(miss->flags & poolMallocFixed);
+    return miss->size <= SP_SMALL_MAX && !(miss->flags & poolMallocFixed);
 }
 
 // The ladder is asked for the slab that a small block is cut from, or for the block.
+static bool takes_slab(const struct sp_miss *miss) {
+    return is_small(miss) && !miss->loose;
+}
+
 static uint64_t wanted_size(const struct sp_miss *miss) {
-    return is_small(miss) ? sp_size_classes[sp_slab_class_of(miss->size)].pages * SP_PAGE_SIZE
-                          : sp_at_hand_round_large(miss->size);
+    return takes_slab(miss) ? sp_size_classes[sp_slab_class_of(miss->size)].pages * SP_PAGE_SIZE
+                            : sp_at_hand_round_large(miss->size);
 }
 
 static enum sp_region_kind wanted_kind(const struct sp_miss *miss) {
@@ -40,7 +44,7 @@ static struct sp_outcome climb(const struct sp_miss *miss, unsigned parts,
     struct sp_request request;
     sp_request_open(&request, miss->pool, miss->lane, wanted_kind(miss), wanted_size(miss),
                     miss->flags);
-    request.in_flight = is_small(miss) ? &miss->pool->in_flight : NULL;
+    request.in_flight = takes_slab(miss) ? &miss->pool->in_flight : NULL;
     if (miss->growth)
         sp_explain_watch(&request, miss->growth);
     request.growth = miss->lacked;
@@ -51,7 +55,7 @@ static struct sp_outcome climb(const struct sp_miss *miss, unsigned parts,
     return outcome;
 }
 
-static struct sp_outcome take_large(const struct sp_miss *miss, unsigned parts, uint64_t *address) {
+static struct sp_outcome take_block(const struct sp_miss *miss, unsigned parts, uint64_t *address) {
     struct sp_block *block;
     struct sp_outcome outcome = climb(miss, parts, &block);
     if (!sp_is_done(outcome))
@@ -65,23 +69,12 @@ static bool is_large(const struct sp_miss *miss) {
     return !is_small(miss);
 }
 
+static bool may_take_slab(const struct sp_miss *miss) {
+    return is_small(miss) && !sp_loose_is_due(miss->pool, sp_slab_class_of(miss->size));
+}
+
 static bool has_shelves(const struct sp_miss *miss) {
-    return is_small(miss) && sp_load_acquire(&miss->lane->next_shelf);
-}
-
-// A slab of several pages may find no room where one page does.
-static bool may_be_alone(const struct sp_miss *miss) {
-    return is_small(miss) && sp_size_classes[sp_slab_class_of(miss->size)].pages > 1;
-}
-
-static struct sp_miss alone(const struct sp_miss *miss) {
-    struct sp_miss alone = *miss;
-    alone.alone = may_be_alone(miss);
-    return alone;
-}
-
-static bool has_one_page(const struct sp_miss *miss) {
-    return is_small(miss) && !may_be_alone(miss);
+    return sp_load_acquire(&miss->lane->next_shelf) && may_take_slab(miss);
 }
 
 // ------------------------------------------------------------------------------------ small blocks
@@ -283,7 +276,7 @@ static struct sp_outcome look_after_others(const struct sp_miss *miss, uint64_t 
 // --------------------------------------------------------------------------------------- the steps
 
 // A miss tries these, in this order: it takes something, or climbs these parts of the ladder for
-// the block or its slab, or `alone`, for one page. When it looks AGAIN each climb is of
+// the block or its slab, or for a `loose` block. When it looks AGAIN each climb is of
 // SP_LADDER_AGAIN instead: for what may have come back since.
 enum { FIRST = 1, AGAIN = 2 };
 static const struct step {
@@ -291,7 +284,7 @@ static const struct step {
     bool (*when)(const struct sp_miss *miss);
     struct sp_outcome (*take)(const struct sp_miss *miss, uint64_t *address);
     unsigned parts;
-    bool alone;
+    bool loose;
 } steps[] = {
     {FIRST, is_large, look_after_others, 0, false},
     {FIRST | AGAIN, is_large, NULL, SP_LADDER_ALL, false},
@@ -300,14 +293,13 @@ static const struct step {
     {FIRST, has_shelves, NULL, SP_LADDER_FREE, false},
     {FIRST | AGAIN, is_small, take_from_shelves, 0, false},
     {FIRST, is_small, take_returned, 0, false},
-    // A page that is free is taken before anyone waits for a slab. The host waits once: for a page
-    // where a slab has several, else for the slab.
-    {FIRST, is_small, NULL, SP_LADDER_AT_ONCE, false},
-    {FIRST, may_be_alone, NULL, SP_LADDER_AT_ONCE, true},
-    {FIRST | AGAIN, is_small, NULL, SP_LADDER_STREAM_WAITS, false},
+    // A loose block has room wherever a slab has, so nobody waits for a slab.
+    {FIRST, may_take_slab, NULL, SP_LADDER_AT_ONCE, false},
+    {FIRST, is_small, look_after_others, 0, true},
+    {FIRST, is_small, NULL, SP_LADDER_AT_ONCE, true},
+    {FIRST | AGAIN, is_small, NULL, SP_LADDER_STREAM_WAITS, true},
     {FIRST | AGAIN, is_small, take_returned_at_last, 0, false},
-    {FIRST | AGAIN, may_be_alone, NULL, SP_LADDER_STREAM_WAITS | SP_LADDER_HOST, true},
-    {FIRST, has_one_page, NULL, SP_LADDER_HOST, false},
+    {FIRST, is_small, NULL, SP_LADDER_HOST, true},
 };
 
 // Returns the last climb's outcome where none has any.
@@ -319,11 +311,11 @@ static struct sp_outcome serve(const struct sp_miss *miss, unsigned look, uint64
         if (!(step->looks & look) || !step->when(miss))
             continue;
         unsigned parts = look == AGAIN ? SP_LADDER_AGAIN : step->parts;
-        wanted.alone = miss->alone || step->alone;
+        wanted.loose = step->loose;
         struct sp_outcome outcome = step->take ? step->take(&wanted, address)
-                                    : is_small(&wanted)
+                                    : takes_slab(&wanted)
                                         ? take_from_new_slab(&wanted, parts, address)
-                                        : take_large(&wanted, parts, address);
+                                        : take_block(&wanted, parts, address);
         if (*address || !(sp_is_done(outcome) || sp_outcome_lacks_memory(outcome)))
             return outcome;
         if (!sp_is_done(outcome)) {
@@ -375,7 +367,8 @@ struct sp_outcome sp_miss_serve(const struct sp_miss *miss, uint64_t *address) {
 poolError_t sp_miss_describe(const struct sp_miss *miss, struct sp_outcome outcome) {
     if (!sp_outcome_lacks_memory(outcome))
         return sp_admit_fail(miss->pool, miss->lane->stream, outcome, "allocating");
-    struct sp_miss least = alone(miss);
+    struct sp_miss least = *miss;
+    least.loose = true;
     sp_pool_count(miss->pool, SP_STATISTIC_Failures);
     struct sp_request request;
     sp_request_open(&request, miss->pool, miss->lane, wanted_kind(&least), wanted_size(&least),

@@ -22,7 +22,7 @@ struct sp_miss {
     struct sp_lane *shelf; // of a small block: the lane itself, unless that is crowded
     size_t size;
     unsigned int flags;
-    bool alone; // a small block gets a page of its own: no slab has room, and there is no new one
+    bool loose;               // a small block gets no slab: see region/loose.h
     struct sp_outcome lacked; // by its last growth, if a part of the ladder was climbed before
     // All 0 where the pool is watched, and then notes a growth that is to be told; else null.
     struct poolMemPoolGrowth *growth;

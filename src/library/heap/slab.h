@@ -18,11 +18,11 @@
 //   live + free + returned = blocks of the class
 //   the memory was last used at (the owner's stream, last_sequence) and at `foreign`
 //
-// A request of at most SP_SMALL_MAX bytes is served from a slab of its size class. A larger one is
-// a block of its own, of at least a page, so that no two large blocks begin in the same page of the
-// page map. The classes stand 512 bytes apart up to 4 KiB, and above that there are four to a
-// doubling. So rounding costs less than 512 bytes, or less than a fifth. A slab has as many pages
-// as keep its own waste at or under a sixteenth.
+// A request of at most SP_SMALL_MAX bytes is served from a slab of its size class, or is loose
+// (region/loose.h). A larger one is a block of its own, of at least a page, so that no two large
+// blocks begin in the same page of the page map. The classes stand 512 bytes apart up to 4 KiB, and
+// above that there are four to a doubling. So rounding costs less than 512 bytes, or less than a
+// fifth. A slab has as many pages as keep its own waste at or under a sixteenth.
 #ifndef STREAMPOOL_HEAP_SLAB_H
 #define STREAMPOOL_HEAP_SLAB_H
 

@@ -12,6 +12,7 @@
 #include "region/figures.h"
 #include "region/held.h"
 #include "region/lane.h"
+#include "region/loose.h"
 #include "region/retain.h"
 #include "region/stitch.h"
 #include "supply/defer.h"
@@ -142,9 +143,9 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
     pool->rise = (struct sp_rise){0};
     sp_list_init(&pool->kept.views);
     sp_list_init(&pool->kept.zombies);
-    pool->kept.view_count = 0;
-    pool->kept.mapping_count = 0;
+    pool->kept.mapping_count = pool->kept.view_count = 0;
     atomic_store(&pool->kept.zombie_count, 0);
+    sp_loose_forget(pool);
     pool->kept.views_max = SP_KEPT_VIEWS_MAX;
     pool->kept.mappings_max = SP_KEPT_MAPPINGS_MAX;
     sp_access_clear(&pool->access);

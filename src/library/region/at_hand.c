@@ -71,6 +71,10 @@ SP_COLD struct sp_slab *sp_at_hand_find_slab_locked(struct sp_lane *lane, unsign
     return usable_slab_locked(lane, class_index, flags);
 }
 
+SP_COLD uint64_t sp_at_hand_take_loose_locked(struct sp_lane *lane, size_t size, uint64_t *freed) {
+    return sp_load_relaxed(&lane->quick_used) ? sp_at_hand_take_quick_locked(lane, size, freed) : 0;
+}
+
 SP_COLD bool sp_at_hand_detach_slab_locked(struct sp_slab *slab) {
     if (sp_list_empty(&slab->link))
         return false;

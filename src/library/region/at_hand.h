@@ -58,6 +58,9 @@ static inline uint64_t sp_at_hand_take_from_slab_locked(struct sp_slab *slab, si
     return address;
 }
 
+// A loose block (region/loose.h) out of the lane's quick list.
+uint64_t sp_at_hand_take_loose_locked(struct sp_lane *lane, size_t size, uint64_t *freed);
+
 // `freed`, where the caller wants it, is the last number under which the lane's stream freed what
 // is taken.
 static SP_HOT uint64_t sp_at_hand_take_small_locked(struct sp_lane *lane, size_t size,
@@ -68,14 +71,16 @@ static SP_HOT uint64_t sp_at_hand_take_small_locked(struct sp_lane *lane, size_t
     if (SP_UNLIKELY(slabs->next == slabs || flags & poolMallocSameStreamOnly))
         slab = sp_at_hand_find_slab_locked(lane, class_index, flags);
     if (SP_UNLIKELY(!slab))
-        return 0;
+        return sp_at_hand_take_loose_locked(lane, size, freed);
     if (freed)
         *freed = slab->last_sequence;
     return sp_at_hand_take_from_slab_locked(slab, size);
 }
 
+// The size of a block of its own for so many bytes: what is small is loose. (region/owner.h)
 static inline uint64_t sp_at_hand_round_large(size_t size) {
-    return size < SP_PAGE_SIZE ? SP_PAGE_SIZE : sp_round_up(size, SP_ALIGNMENT);
+    return size > SP_SMALL_MAX && size < SP_PAGE_SIZE ? SP_PAGE_SIZE
+                                                      : sp_round_up(size, SP_ALIGNMENT);
 }
 
 static inline uint64_t sp_at_hand_give_out(struct sp_lane *lane, struct sp_block *block,

@@ -5,6 +5,7 @@
 #include "order/registry.h"
 #include "region/collect.h"
 #include "region/lane.h"
+#include "region/owner.h"
 #include "region/quick.h"
 #include "region/refine.h"
 #include "region/retain.h"
@@ -199,7 +200,7 @@ static void look_through(struct wait_search *search, const struct sp_tier *tier)
     struct sp_block *block = sp_tier_best_fit(tier, search->request->size);
     for (unsigned looks = 0; block && looks < BLOCKS_OF_TIER;
          looks++, block = sp_tier_next(block)) {
-        if (!sp_request_usable(search->request, block))
+        if (!is_fit(search->request, block))
             continue;
         struct price price = price_of(search->request, block);
         int order =
@@ -227,20 +228,23 @@ static struct sp_block *cheapest_wait(const struct sp_request *request) {
 
 // -------------------------------------------------------------------------------------- the choice
 
-static inline struct sp_block *choose_block(const struct sp_request *request) {
+// Whole pages must fit, so each block is looked at for them.
+static struct sp_block *choose_here(const struct sp_request *request) {
     struct sp_lane *lane = request->lane;
+    if (request->unit == 1)
+        return choose_own_or_ready(lane, request->kind, request->size);
+    struct sp_block *best = better_in_reach(request, &lane->unfenced[request->kind], NULL);
+    best = better_in_reach(request, &lane->tiers[request->kind], best);
+    return better_in_reach(request, &lane->pool->regions[request->kind].ready, best);
+}
+
+static inline struct sp_block *choose_block(const struct sp_request *request) {
     struct sp_block *best = NULL;
     if (request->reach == SP_RULE_MADE_ORDERED && request->bound == SP_BOUND_HOLDS)
         best = cheapest_wait(request);
     if (best)
         return best;
-    if (request->unit > 1) { // whole pages must fit, so each block is looked at
-        best = better_in_reach(request, &lane->unfenced[request->kind], best);
-        best = better_in_reach(request, &lane->tiers[request->kind], best);
-        best = better_in_reach(request, &lane->pool->regions[request->kind].ready, best);
-    } else {
-        best = choose_own_or_ready(lane, request->kind, request->size);
-    }
+    best = choose_here(request);
     return best ? best : best_of_others(request);
 }
 
@@ -255,7 +259,7 @@ static inline struct sp_row choose(struct sp_request *request) {
 // ------------------------------------------------------------------------------------------ taking
 
 bool sp_find_cut(struct sp_pool *pool, struct sp_block *block, uint64_t size) {
-    if (!sp_fence_set_reserve(&block->fences, 1))
+    if (!sp_fence_set_reserve(&block->fences, 1) || !sp_owner_has_room(block->address, size))
         return false;
     if (block->size > size) {
         struct sp_block *rest = sp_block_split(block, size);
@@ -267,14 +271,14 @@ bool sp_find_cut(struct sp_pool *pool, struct sp_block *block, uint64_t size) {
     return true;
 }
 
-// Cuts off what stands before the block's last `size` bytes that end at a page boundary: large
-// blocks are taken from the front, so runs and they meet in the middle. Null without host memory.
-static struct sp_block *last_pages(struct sp_pool *pool, struct sp_block *block, uint64_t size) {
-    uint64_t begin = sp_round_down(sp_block_end(block), SP_PAGE_SIZE) - size;
+// Cuts off what stands before the block's last bytes that end at a boundary of the unit: others are
+// taken from the front, so these and they meet in the middle. Null without host memory.
+static struct sp_block *last_units(const struct sp_request *request, struct sp_block *block) {
+    uint64_t begin = sp_round_down(sp_block_end(block), request->unit) - request->size;
     if (begin == block->address)
         return block;
     struct sp_block *rest = sp_block_split(block, begin - block->address);
-    sp_settle_insert(pool, block);
+    sp_settle_insert(request->pool, block);
     return rest;
 }
 
@@ -288,18 +292,19 @@ static struct sp_block *set_aside(const struct sp_request *request, struct sp_ro
         sp_settle_insert(request->pool, block);
         return NULL;
     }
-    return request->unit > 1 ? last_pages(request->pool, block, request->size) : block;
+    return request->unit > 1 ? last_units(request, block) : block;
 }
 
 struct sp_block *sp_find_aside(struct sp_request *request) {
     return set_aside(request, choose(request));
 }
 
-// The front of a block, BUSY, with room for one more fence; what is left of it stays where it is.
-// Null without host memory.
+// The front of a block, BUSY, with room for one more fence and in the page map. What is left of it
+// stays where it is. Null without host memory.
 static inline struct sp_block *take_front(struct sp_pool *pool, struct sp_block *chosen,
                                           uint64_t size) {
-    struct sp_block *block = sp_tier_take(chosen, size);
+    struct sp_block *block =
+        sp_owner_has_room(chosen->address, size) ? sp_tier_take(chosen, size) : NULL;
     if (block && sp_fence_set_reserve(&block->fences, 1))
         return block;
     if (block)
@@ -307,9 +312,12 @@ static inline struct sp_block *take_front(struct sp_pool *pool, struct sp_block 
     return NULL;
 }
 
+// Pages of their own region are cut from the front, too, where they can be.
 static inline struct sp_block *take(struct sp_request *request, struct sp_row row) {
     struct sp_pool *pool = request->pool;
-    bool is_one = row.first && row.size == row.first->size && request->unit == 1;
+    bool is_one = row.first && row.size == row.first->size &&
+                  (request->unit == 1 ||
+                   (request->kind == SP_REGION_PAGES && row.first->address % request->unit == 0));
     bool own_or_ready =
         is_one && sp_request_is_own_or_ready(pool, request->lane, request->kind, row.first);
     struct sp_block *block =
@@ -350,7 +358,7 @@ struct sp_block *sp_find_locked(struct sp_request *request) {
 
 struct sp_block *sp_find_own_or_ready(struct sp_request *request) {
     sp_lock_acquire(&request->pool->lock);
-    struct sp_block *block = choose_own_or_ready(request->lane, request->kind, request->size);
+    struct sp_block *block = choose_here(request);
     if (block)
         block = take(request, (struct sp_row){block, block->size});
     sp_lock_release(&request->pool->lock);
@@ -372,23 +380,23 @@ struct sp_block *sp_find_to_refine(const struct sp_request *request, uint64_t *e
 
 // ---------------------------------------------------------------------------------- the first look
 
-// All that is complete is ready, as far as it may serve a large request.
-static bool is_settled(const struct sp_pool *pool) {
-    const struct sp_region *region = &pool->regions[SP_REGION_LARGE];
+// All that is complete is ready, as far as it may serve a request.
+static bool is_settled(const struct sp_pool *pool, enum sp_region_kind kind) {
+    const struct sp_region *region = &pool->regions[kind];
     bool lanes_alone = region->waiting.bytes == 0 && region->unfenced.bytes == 0;
     return sp_settle_is_done(pool) || (lanes_alone && sp_settle_is_done_by_lanes(pool));
 }
 
 // Chooses of what others have, where a look at few lanes tells, and notes that for the stream.
-static struct sp_block *choose_ordered(struct sp_lane *lane, uint64_t size, unsigned int flags,
-                                       enum sp_rule *rule) {
+static struct sp_block *choose_ordered(struct sp_lane *lane, enum sp_region_kind kind,
+                                       uint64_t size, unsigned int flags, enum sp_rule *rule) {
     enum { STREAMS_MOST = 16 };
     struct sp_pool *pool = lane->pool;
     struct sp_block *chosen = NULL;
     struct sp_request request;
-    if (size > pool->regions[SP_REGION_LARGE].lanes_most || !is_settled(pool))
+    if (size > pool->regions[kind].lanes_most || !is_settled(pool, kind))
         return NULL;
-    sp_request_open(&request, pool, lane, SP_REGION_LARGE, size, flags);
+    sp_request_open(&request, pool, lane, kind, size, flags);
     if (sp_request_reaches_lanes_before_alone(&request) && request.clock.count <= STREAMS_MOST)
         chosen = best_of_others(&request);
     if (chosen) {
@@ -400,6 +408,7 @@ static struct sp_block *choose_ordered(struct sp_lane *lane, uint64_t size, unsi
 }
 
 struct sp_found sp_find_first_locked(struct sp_lane *lane, uint64_t size, unsigned int flags) {
+    enum sp_region_kind kind = size <= SP_SMALL_MAX ? SP_REGION_PAGES : SP_REGION_LARGE;
     bool by_address = sp_load_relaxed(&lane->by_address);
     struct sp_found found = {.rule = SP_RULE_NONE};
     if (by_address)
@@ -411,16 +420,16 @@ struct sp_found sp_find_first_locked(struct sp_lane *lane, uint64_t size, unsign
     if (by_address)
         sp_settle_lanes_part(lane->pool); // what others have may be complete, and lie lower
     if (sp_load_relaxed(&lane->quick_used) == 0) {
-        struct sp_block *chosen = choose_own_or_ready(lane, SP_REGION_LARGE, size);
+        struct sp_block *chosen = choose_own_or_ready(lane, kind, size);
         bool refines = chosen && sp_refine_due(lane->pool, chosen, size) > 0;
-        found.unfenced = !refines && lane->unfenced[SP_REGION_LARGE].bytes > 0;
+        found.unfenced = !refines && lane->unfenced[kind].bytes > 0;
         if (refines) {
             found.block = NULL; // the ladder does so first
-        } else if (chosen) {
+        } else if (chosen && sp_owner_has_room(chosen->address, size)) {
             found.rule = rule_of_own_or_ready(lane, chosen);
             found.block = sp_tier_take(chosen, size); // one fence at most, so there is room
         } else if (!found.unfenced && by_address) {
-            chosen = choose_ordered(lane, size, flags, &found.rule);
+            chosen = choose_ordered(lane, kind, size, flags, &found.rule);
             found.block = chosen ? take_front(lane->pool, chosen, size) : NULL;
         }
         if (found.block)
@@ -442,9 +451,8 @@ bool sp_find_other_region(const struct sp_request *request, int i, struct sp_req
         return false;
     *other = *request;
     other->kind = others[request->kind][i];
-    other->unit = request->kind == SP_REGION_PAGES ? SP_PAGE_SIZE : 1;
-    if (other->kind == SP_REGION_PAGES)
-        other->size = sp_round_up(request->size, SP_PAGE_SIZE);
+    if (request->kind == SP_REGION_PAGES)
+        other->unit = sp_max(request->unit, SP_ALIGNMENT);
     return true;
 }
 

@@ -45,16 +45,16 @@ struct sp_found {
     bool unfenced; // the lane has large memory that no event stands behind
 };
 
-// A first look, with the lane's lock held, under which it takes the pool's: for a large block of
-// the lane's own memory, its quick lists included, which are put back first; of the ready memory;
-// and if the lane has nothing unfenced, of what the stream has by its clock in few other lanes.
-// Where there were too many in the quick lists some are still in them, and nothing is taken: both
-// locks are to be given back, and then it goes on.
+// A first look, with the lane's lock held, under which it takes the pool's: for a large block, or a
+// loose one, of the lane's own memory, its quick lists included, which are put back first; of the
+// ready memory; and if the lane has nothing unfenced, of what the stream has by its clock in few
+// other lanes. Where there were too many in the quick lists some are still in them, and nothing is
+// taken: both locks are to be given back, and then it goes on.
 struct sp_found sp_find_first_locked(struct sp_lane *lane, uint64_t size, unsigned int flags);
 
 // Makes the request as it is put to the i-th region that isn't its own, a last resort, for it mixes
-// what is kept apart: out of pages it takes whole ones. False when there are no more. A fixed block
-// has none.
+// what is kept apart: for a small block it takes the ends of large ones. False when there are no
+// more. A fixed block has none.
 bool sp_find_other_region(const struct sp_request *request, int i, struct sp_request *other);
 
 // With the pool's lock held, which may be given back and taken again: takes the best free memory

@@ -154,10 +154,12 @@ struct sp_lane *sp_lane_next(struct sp_pool *pool, const struct sp_lane *lane);
 static inline void sp_lane_own_slab_locked(struct sp_lane *lane, struct sp_slab *slab) {
     sp_list_push_back(&lane->owned_slabs, &slab->owned_link);
     sp_store_relaxed(&lane->slab_count, sp_load_relaxed(&lane->slab_count) + 1);
+    sp_add_relaxed(&lane->pool->slabs.bytes, sp_slab_bytes(slab));
 }
 static inline void sp_lane_disown_slab_locked(struct sp_lane *lane, struct sp_slab *slab) {
     sp_in_flight_take(&lane->pool->in_flight);
     sp_list_remove(&slab->owned_link);
+    sp_subtract_relaxed(&lane->pool->slabs.bytes, sp_slab_bytes(slab));
     sp_store_release(&lane->slab_count, sp_load_relaxed(&lane->slab_count) - 1);
 }
 

@@ -2,6 +2,13 @@
 // last, or that was handed out last of those which lead through it. A word that is out of date
 // points to a descriptor that says so itself: it has another address or isn't live.
 //
+// No two blocks of a page or more begin in one page. Loose blocks (region/loose.h) are smaller. A
+// page in which one began has the word SP_OWNER_LOOSE, until all of it is a slab's or a large
+// block's: then each block that begins there has a fine word (base/page_map.h), which is out of
+// date as above.
+//
+//   a live block smaller than a page begins in a page  =>  the page's word is SP_OWNER_LOOSE
+//
 // A large block is found from each of its addresses by a few words, however large it is, as the
 // sums in a Fenwick tree are. Of the pages that are all its own it stands in those with the numbers
 //
@@ -22,15 +29,18 @@
 
 #define SP_OWNER_SLAB        ((uintptr_t)1)
 #define SP_OWNER_CLASS_SHIFT 1
+#define SP_OWNER_LOOSE       ((uintptr_t)2) // no block has that address
 #define SP_OWNER_TAG         ((uintptr_t) _Alignof(struct sp_slab) - 1)
 
 static_assert(((SP_CLASS_COUNT - 1) << SP_OWNER_CLASS_SHIFT | 1) <= _Alignof(struct sp_slab) - 1,
               "a slab's alignment leaves room for its class");
 
-// The word for an address, or 0 when it is nobody's.
+// The word for an address, or 0 when it is nobody's. In a page of loose blocks it is the fine one.
 static inline uintptr_t sp_owner_of(uint64_t address) {
     _Atomic uintptr_t *entry = sp_page_map_find(address);
-    return entry ? sp_load_acquire(entry) : 0;
+    uintptr_t owner = entry ? sp_load_acquire(entry) : 0;
+    return SP_UNLIKELY(owner == SP_OWNER_LOOSE) ? sp_load_acquire(sp_page_map_fine(address))
+                                                : owner;
 }
 
 static inline struct sp_slab *sp_owner_slab(uintptr_t owner) {
@@ -93,17 +103,37 @@ static inline uintptr_t sp_owner_of_freed(uint64_t address) {
         __builtin_prefetch(slab, 1);
         if (SP_UNLIKELY(mixed >> ((owner & SP_OWNER_TAG) >> SP_OWNER_CLASS_SHIFT) & 1))
             __builtin_prefetch(sp_owner_asked_line(owner, address), 0);
+    } else if (SP_UNLIKELY(owner == SP_OWNER_LOOSE)) {
+        owner = sp_load_acquire(sp_page_map_fine(address));
     }
     return owner;
 }
 
+// Sees to it that there is a word for a block of so many bytes, which is about to be handed out.
+// False without host memory.
+static inline bool sp_owner_has_room(uint64_t address, uint64_t size) {
+    return SP_LIKELY(size >= SP_PAGE_SIZE) || sp_page_map_make_fine(address);
+}
+
 // For a block that is handed out, unless it was handed out before. Its last page may be the first
 // one of another block, whose word that is. Steps that are shorter than a window end in it.
+void sp_owner_set_loose(struct sp_block *block);
 static inline void sp_owner_set_block(struct sp_block *block) {
+    if (SP_UNLIKELY(block->size < SP_PAGE_SIZE)) {
+        sp_owner_set_loose(block);
+        return;
+    }
     _Atomic uintptr_t *entry = sp_page_map_find(block->address);
     uint64_t end = (block->address + block->size) >> SP_PAGE_SHIFT;
     uint64_t number = (block->address >> SP_PAGE_SHIFT) + 1, step = number & -number;
-    sp_store_release(entry, (uintptr_t)block);
+    // Loose blocks of others may come to begin in the first page at the same time.
+    uintptr_t first = sp_load_acquire(entry);
+    while (SP_LIKELY(first != SP_OWNER_LOOSE) &&
+           !atomic_compare_exchange_weak_explicit(entry, &first, (uintptr_t)block,
+                                                  memory_order_release, memory_order_acquire))
+        ;
+    if (SP_UNLIKELY(first == SP_OWNER_LOOSE))
+        sp_store_release(sp_page_map_fine(block->address), (uintptr_t)block);
     for (; number + step <= end; step = number & -number) {
         number += step;
         entry = step < SP_PAGE_WINDOW_SIZE / SP_PAGE_SIZE

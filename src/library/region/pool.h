@@ -115,6 +115,14 @@ struct sp_figures {
     _Atomic uint32_t used_calls;  // that may still have it
 };
 
+// The memory of the slabs, and how much of it is in use; see region/loose.h.
+struct sp_slabs {
+    _Atomic uint64_t bytes;    // of the slabs that lanes own
+    _Atomic uint64_t live;     // of these, when somebody looked last
+    _Atomic uint32_t rests;    // so many loose blocks before the next look
+    _Atomic uint64_t idle_min; // a test may set less
+};
+
 // The stitched views; see region/stitch.h. Guarded by the pool's lock.
 struct sp_kept {
     struct sp_list views;   // stitched views, the one that was used last first
@@ -229,6 +237,7 @@ struct sp_pool {
     struct sp_retain retain;
     struct sp_region regions[SP_REGION_COUNT];
     struct sp_kept kept;
+    struct sp_slabs slabs;
     struct sp_rise rise;
     struct sp_lanes lanes;
     uint64_t settled;       // sp_progress_news() when the tiers were last looked through

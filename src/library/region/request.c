@@ -15,6 +15,7 @@ static enum sp_rule own_reach(const struct sp_request *request) {
 // A request that can't grow waits anyhow, so it isn't held back.
 void sp_request_open(struct sp_request *request, struct sp_pool *pool, struct sp_lane *lane,
                      enum sp_region_kind kind, uint64_t size, unsigned int flags) {
+    bool is_run = kind == SP_REGION_PAGES && size >= SP_PAGE_SIZE;
     *request = (struct sp_request){.pool = pool,
                                    .lane = lane,
                                    .kind = kind,
@@ -24,7 +25,7 @@ void sp_request_open(struct sp_request *request, struct sp_pool *pool, struct sp
                                    .took = SP_RULE_NONE,
                                    .sources = 1U << kind,
                                    .looks = SP_REQUEST_LOOKS,
-                                   .unit = 1};
+                                   .unit = is_run ? SP_PAGE_SIZE : 1};
     if (!(flags & poolMallocSameStreamOnly)) {
         if (sp_pool_policy(pool, poolMemPoolReuseFollowEventDependencies))
             request->policies = SP_POLICY_FOLLOW;

@@ -74,9 +74,9 @@ struct sp_request {
     unsigned left_out;     // enum sp_left_out
     unsigned pretends;     // enum sp_part: of a dry one (sp_request_pretend), else 0
     unsigned looks;        // at blocks in rows that are left to it, or SP_REQUEST_LOOKS_ALL
-    uint64_t unit;         // a run that is had from other memory begins and ends with whole pages
-    uint32_t waits;        // that were inserted for it
-    enum sp_rule took;     // the rule by which it has a block, or SP_RULE_NONE: that is new memory
+    uint64_t unit;     // a slab's run begins and ends with whole pages, of whatever memory it is
+    uint32_t waits;    // that were inserted for it
+    enum sp_rule took; // the rule by which it has a block, or SP_RULE_NONE: that is new memory
     struct sp_in_flight *in_flight;     // of what is taken: see sp_request_took_locked; or null
     struct sp_outcome growth;           // the last growth's, if it lacked memory
     const struct sp_listener *listener; // null: nobody watches the pool's growths

@@ -129,10 +129,13 @@ bool sp_row_learn_all(const struct sp_request *request) {
 struct sp_row sp_row_up_to(const struct sp_request *request, struct sp_block *last,
                            uint64_t less_than, unsigned *looks) {
     struct sp_row row = {NULL, 0};
+    uint64_t size = 0;
     for (struct sp_block *b = last; b; b = b->prev, (*looks)--) {
-        if (!sp_request_usable(request, b) || row.size + b->size >= less_than)
+        size += b->size;
+        if (!sp_request_usable(request, b) || size >= less_than)
             break;
-        row = (struct sp_row){b, row.size + b->size};
+        if (size % request->unit == 0)
+            row = (struct sp_row){b, size};
         if (*looks == 0)
             break;
     }

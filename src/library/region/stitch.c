@@ -39,13 +39,11 @@ static bool join_until(struct sp_block *block, uint64_t end) {
     return true;
 }
 
-// Pages are stitched whole. What stands before the part and behind it is free still.
+// The memory before the part and behind it is free still.
 struct sp_block *sp_stitch_take_home(const struct sp_request *request, struct sp_chain *chain,
-                                     uint64_t home, uint64_t wanted) {
+                                     uint64_t home, uint64_t size) {
     struct sp_pool *pool = request->pool;
     struct sp_block *block = sp_chain_find(chain, home);
-    bool is_pages = sp_segment_of(block)->kind == SP_REGION_PAGES;
-    uint64_t size = is_pages ? sp_round_up(wanted, SP_PAGE_SIZE) : wanted;
     const struct sp_block *each = block;
     while (each && each->address < home + size && sp_request_usable(request, each))
         each = each->next;

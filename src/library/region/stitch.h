@@ -70,11 +70,10 @@ static inline struct sp_stitch *sp_stitch_view_of(const struct sp_block *block) 
     return SP_CONTAINER_OF(sp_segment_of(block), struct sp_stitch, segment);
 }
 
-// Takes a part of the home out of the tiers, as one BUSY block of that range, or, of pages, up to
-// the end of the last one. Null, and nothing changed, where not all of it is free and within the
-// request's reach, or without host memory.
+// Takes a part of the home out of the tiers, as one BUSY block of that range. Null, and nothing
+// changed, where not all of it is free and within the request's reach, or without host memory.
 struct sp_block *sp_stitch_take_home(const struct sp_request *request, struct sp_chain *chain,
-                                     uint64_t home, uint64_t wanted);
+                                     uint64_t home, uint64_t size);
 
 // Makes a block in a stitched view live, which uses the pieces: one for each run that it touches,
 // in order, BUSY. Null without host memory; then the pieces are what they were.

@@ -7,6 +7,7 @@
 #include "region/device.h"
 #include "region/figures.h"
 #include "region/find.h"
+#include "region/owner.h"
 #include "region/retain.h"
 #include "region/row.h"
 #include "region/segment.h"
@@ -123,7 +124,7 @@ static void undo_locked(struct sp_pool *pool, const struct plan *plan) {
 static bool cut_locked(struct plan *plan, uint64_t size) {
     struct sp_block *first = plan->front.first ? plan->front.first : plan->hole;
     uint64_t used = size - plan->front.size;
-    if (!sp_fence_set_reserve(&first->fences, 1))
+    if (!sp_fence_set_reserve(&first->fences, 1) || !sp_owner_has_room(first->address, size))
         return false;
     if (plan->amount < plan->hole->size) {
         struct sp_block *remaining = sp_block_split(plan->hole, plan->amount);

@@ -130,7 +130,8 @@ uint64_t sp_growth_amount(struct sp_pool *pool, enum sp_region_kind kind, uint64
     uint64_t room = sp_figures_below_limit(pool);
     uint64_t granule = granule_of(pool), unit = 0;
     if (kind == SP_REGION_PAGES) {
-        unit = sp_min(sp_round_up(pool->regions[kind].mapped / 8, granule), SP_GROWTH_UNIT);
+        unit = pool->regions[kind].mapped / SP_PAGES_SHARE;
+        unit = sp_min(sp_round_up(unit, granule), SP_GROWTH_UNIT);
         unit = sp_max(granule, unit);
     } else if (kind == SP_REGION_LARGE && need < SP_EXTENT_OWN_MIN) {
         uint32_t pools = sp_load_relaxed(&pool->device->holders_in_use);

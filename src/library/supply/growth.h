@@ -7,7 +7,9 @@
 
 #include "region/pool.h"
 
-// The pages of slabs grow by so much at most when less is needed. maxSize is rounded up to it, too.
+// The pages of slabs grow by a part of what they are, and by so much at most when less is needed.
+// maxSize is rounded up to it, too.
+#define SP_PAGES_SHARE 64
 #define SP_GROWTH_UNIT ((size_t)32 << 20)
 
 // Requests that get one extent of their own size, and so leave it whole when they are freed.

@@ -189,7 +189,7 @@ static void end_with_front(struct choice *choice) {
 }
 
 // Chooses pieces of `size` bytes together, the first of which is the tail of `begin` unless that is
-// null; it begins with a page where it consists of such. What could not be found is missing.
+// null. What could not be found is missing.
 static void choose_behind(struct choice *choice, struct candidate *begin, uint64_t size) {
     for (size_t i = 0; i < choice->candidate_count; i++)
         choice->candidates[i].used = false;
@@ -198,9 +198,7 @@ static void choose_behind(struct choice *choice, struct candidate *begin, uint64
     if (begin) {
         // A row that is enough by itself could not be joined.
         uint64_t taken = tail(begin) < size ? tail(begin) : size;
-        bool is_pages = begin->segment->kind == SP_REGION_PAGES;
-        uint64_t at = begin->last - taken;
-        use(choice, begin, is_pages ? sp_round_down(at, SP_PAGE_SIZE) : at, begin->last);
+        use(choice, begin, begin->last - taken, begin->last);
         left -= taken;
     }
     size_t next = 0;

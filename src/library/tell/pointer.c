@@ -79,8 +79,8 @@ static enum look look_at_block(struct poolPointerAttributes *attributes, struct 
     return is_same ? LOOK_LIVE : LOOK_AGAIN;
 }
 
-// The block that a page's word names, if it is a live large one with the address. A block that is
-// being handed out has no lane yet.
+// The block that a word names, if it is a live large one with the address. A block that is being
+// handed out has no lane yet.
 static struct sp_block *named_by(uintptr_t owner, uint64_t address) {
     struct sp_block *block = sp_owner_block(owner);
     if (!block || !sp_owner_block_lane(block))
@@ -89,20 +89,34 @@ static struct sp_block *named_by(uintptr_t owner, uint64_t address) {
     return begin <= address && address - begin < size ? block : NULL;
 }
 
+// The one that the word of a page names. In a page of loose blocks it is named by one of the fine
+// words up to the address.
+static struct sp_block *named_in(const struct sp_page_range *range, uint64_t page,
+                                 uint64_t address) {
+    uintptr_t owner = sp_load_acquire(sp_page_map_entry(range, page));
+    struct sp_block *block = NULL;
+    if (owner != SP_OWNER_LOOSE)
+        return named_by(owner, address);
+    uint64_t last = sp_min(address, page + SP_PAGE_SIZE - 1) >> SP_PAGE_FINE_SHIFT;
+    for (uint64_t fine = last; !block && fine >= page >> SP_PAGE_FINE_SHIFT; fine--)
+        block = named_by(sp_load_acquire(sp_page_map_fine(fine << SP_PAGE_FINE_SHIFT)), address);
+    return block;
+}
+
 // The live large block with the address, or null. Its words are found as region/owner.h says: the
 // first page's is looked at first, as a block that begins behind the page's begin has no other
 // there. A block may begin in the window before.
 static struct sp_block *find_block(uint64_t address) {
     const struct sp_page_range *range = sp_page_map_range(address);
     uint64_t number = address >> SP_PAGE_SHIFT;
-    struct sp_block *block = named_by(sp_owner_of(address), address);
+    struct sp_block *block = named_in(range, sp_round_down(address, SP_PAGE_SIZE), address);
     for (; !block && number > 0; number &= number - 1) {
         uint64_t at = (number - 1) << SP_PAGE_SHIFT;
         if (at - range->base >= range->size)
             range = sp_page_map_range(at);
         if (!range)
             return NULL;
-        block = named_by(sp_load_acquire(sp_page_map_entry(range, at)), address);
+        block = named_in(range, at, address);
     }
     return block;
 }

@@ -92,8 +92,8 @@ static void charge_block(void *context, const struct sp_block *block) {
 
 // ----------------------------------------------------------------------------- what they amount to
 
-// Fixed blocks aren't cut from another region, but whole extents make room for them. Pages that are
-// cut from one end at a page's boundary.
+// Fixed blocks aren't cut from another region, but whole extents make room for them. Pages end at a
+// page's boundary.
 static void add_neighbours(const struct look *look) {
     struct sp_room *room = look->room;
     if (!look->first)
@@ -105,8 +105,7 @@ static void add_neighbours(const struct look *look) {
     room->bytes += end - begin;
     room->whole += whole;
     room->useful += is_other && wanted == SP_REGION_FIXED ? whole : end - begin;
-    if (is_other && wanted == SP_REGION_PAGES)
-        end = sp_round_down(end, SP_PAGE_SIZE);
+    end = sp_round_down(end, look->request->unit);
     if (!is_other || wanted != SP_REGION_FIXED)
         sp_raise(&room->largest, sp_excess(end, begin));
 }

@@ -229,6 +229,24 @@ static void an_address_of_more_than_48_bits_is_not_held(void **state) {
     assert_false(sp_page_map_has(UINT64_MAX));
 }
 
+static void fine_words_come_to_be_part_by_part_and_stay(void **state) {
+    (void)state;
+    assert_true(sp_page_map_add(TIB, TIB));
+    assert_true(sp_page_map_make_fine(TIB + 512));
+    _Atomic uintptr_t *fine = sp_page_map_fine(TIB + 512);
+    assert_int_equal(*fine, 0);
+    *fine = 42;
+    assert_ptr_equal(sp_page_map_fine(TIB + 1023), fine);
+    assert_ptr_equal(sp_page_map_fine(TIB + 1024), fine + 1);
+    assert_ptr_equal(sp_page_map_fine(TIB), fine - 1);
+    assert_true(sp_page_map_make_fine(2 * TIB - 1));
+    assert_int_equal(*sp_page_map_fine(2 * TIB - 1), 0);
+    assert_true(sp_page_map_make_fine(TIB));
+    assert_ptr_equal(sp_page_map_fine(TIB + 512), fine);
+    assert_int_equal(*fine, 42);
+    assert_int_equal(*sp_page_map_find(TIB), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(an_address_in_no_range_has_no_entry, clear),
@@ -246,6 +264,7 @@ int main(void) {
         cmocka_unit_test_teardown(memory_may_reach_over_the_end_of_a_window, clear),
         cmocka_unit_test_teardown(a_range_has_the_say_where_a_window_overlaps_it, clear),
         cmocka_unit_test_teardown(an_address_of_more_than_48_bits_is_not_held, clear),
+        cmocka_unit_test_teardown(fine_words_come_to_be_part_by_part_and_stay, clear),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

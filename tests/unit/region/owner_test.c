@@ -5,6 +5,8 @@
 
 #include <cmocka.h>
 
+#include <pthread.h>
+
 #include "inside/page_map.h"
 #include "region/owner.h"
 
@@ -101,6 +103,109 @@ static void what_is_to_be_freed_has_the_same_word(void **state) {
     assert_ptr_equal(sp_owner_block(sp_owner_of_freed(block.address)), &block);
 }
 
+// ------------------------------------------------------------------------------------ loose blocks
+
+#define PAGE(n) (BASE + (uint64_t)(n)*SP_PAGE_SIZE)
+
+static struct sp_block loose_at(uint64_t address, uint64_t size) {
+    return (struct sp_block){.address = address, .size = size, .state = SP_BLOCK_LIVE};
+}
+
+static void hand_out(struct sp_block *to) {
+    assert_true(sp_owner_has_room(to->address, to->size));
+    sp_owner_set_block(to);
+}
+
+static void assert_owned(struct sp_block *by) {
+    assert_ptr_equal(sp_owner_block(sp_owner_of(by->address)), by);
+    assert_ptr_equal(sp_owner_block(sp_owner_of_freed(by->address)), by);
+    assert_null(sp_owner_slab(sp_owner_of(by->address)));
+}
+
+static void loose_blocks_that_begin_in_one_page_are_each_found(void **state) {
+    (void)state;
+    struct sp_block blocks[3] = {loose_at(PAGE(2), 512), loose_at(PAGE(2) + 512, 2048),
+                                 loose_at(PAGE(3) - 512, 57344)};
+    for (int i = 0; i < 3; i++)
+        hand_out(&blocks[i]);
+    for (int i = 0; i < 3; i++)
+        assert_owned(&blocks[i]);
+    assert_int_equal(sp_owner_of(PAGE(2) + 1024), 0);
+    assert_ptr_equal(sp_owner_of(PAGE(2) + 511), &blocks[0]); // whoever asks compares the address
+    assert_int_equal(sp_owner_of(PAGE(3)), 0);
+}
+
+static void a_large_block_is_still_found_when_a_loose_one_comes_before_it(void **state) {
+    (void)state;
+    struct sp_block large = loose_at(PAGE(2) + 4096, 2 * SP_PAGE_SIZE);
+    struct sp_block loose = loose_at(PAGE(2), 4096), next = loose_at(PAGE(4) + 4096, 512);
+    hand_out(&large);
+    hand_out(&loose);
+    hand_out(&next);
+    assert_owned(&large);
+    assert_owned(&loose);
+    assert_owned(&next);
+}
+
+static void so_is_one_that_comes_to_begin_beside_it(void **state) {
+    (void)state;
+    struct sp_block loose = loose_at(PAGE(2), 4096);
+    struct sp_block large = loose_at(PAGE(2) + 4096, 2 * SP_PAGE_SIZE);
+    hand_out(&loose);
+    hand_out(&large);
+    assert_owned(&large);
+    assert_owned(&loose);
+}
+
+// What was in the page before is out of date, whatever it says.
+static void a_page_of_loose_blocks_becomes_a_slabs_and_is_one_of_loose_blocks_again(void **state) {
+    (void)state;
+    struct sp_block loose = loose_at(PAGE(2) + 1024, 512), again = loose_at(PAGE(2) + 512, 512);
+    struct sp_block large = loose_at(PAGE(1), 3 * SP_PAGE_SIZE);
+    hand_out(&loose);
+    block = (struct sp_block){.address = PAGE(2), .size = SP_PAGE_SIZE};
+    sp_owner_set_run(&block, &slab);
+    assert_ptr_equal(sp_owner_slab(sp_owner_of(loose.address)), &slab);
+    sp_owner_set_run(&block, NULL);
+    assert_int_equal(sp_owner_of(loose.address), 0);
+    hand_out(&again);
+    assert_owned(&again);
+    hand_out(&large);
+    assert_owned(&large);
+    hand_out(&again);
+    assert_owned(&again);
+}
+
+enum { THREADS = 4, OF_THREAD = 16, PAGES = 32 };
+static struct sp_block of_threads[THREADS][PAGES][OF_THREAD];
+
+static void *hand_out_many(void *argument) {
+    struct sp_block(*mine)[OF_THREAD] = argument;
+    for (int page = 0; page < PAGES; page++) {
+        for (int i = 0; i < OF_THREAD; i++)
+            sp_owner_set_block(&mine[page][i]);
+    }
+    return NULL;
+}
+
+// Of each page the last block of one thread is a large one.
+static void threads_hand_out_blocks_of_one_page_at_once(void **state) {
+    (void)state;
+    pthread_t threads[THREADS];
+    assert_true(sp_owner_has_room(BASE, 512));
+    for (int page = 0; page < PAGES; page++) {
+        for (uint64_t i = 0; i < THREADS * OF_THREAD; i++)
+            of_threads[i % THREADS][page][i / THREADS] = loose_at(
+                PAGE(2 * page) + i * 512, i + 1 < THREADS * OF_THREAD ? 512 : SP_PAGE_SIZE);
+    }
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, hand_out_many, of_threads[i]), 0);
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    for (int i = 0; i < THREADS * PAGES * OF_THREAD; i++)
+        assert_owned(&of_threads[0][0][0] + i);
+}
+
 #define owner_test(function) cmocka_unit_test_setup_teardown(function, add_range, clear)
 
 int main(void) {
@@ -110,6 +215,11 @@ int main(void) {
         owner_test(a_slab_is_found_by_every_page_of_its_run_and_by_none_when_cleared),
         owner_test(the_word_of_a_slab_leads_to_what_was_asked_for_with_each_of_its_blocks),
         owner_test(what_is_to_be_freed_has_the_same_word),
+        owner_test(loose_blocks_that_begin_in_one_page_are_each_found),
+        owner_test(a_large_block_is_still_found_when_a_loose_one_comes_before_it),
+        owner_test(so_is_one_that_comes_to_begin_beside_it),
+        owner_test(a_page_of_loose_blocks_becomes_a_slabs_and_is_one_of_loose_blocks_again),
+        owner_test(threads_hand_out_blocks_of_one_page_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
