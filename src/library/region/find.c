@@ -25,8 +25,8 @@ static inline struct sp_block *better_of(struct sp_block *best, const struct sp_
 // one with no event behind it: nobody else can have that.
 static struct sp_block *best_own_or_ready(const struct sp_lane *lane, enum sp_region_kind kind,
                                           uint64_t size) {
-    struct sp_block *best = better_of(NULL, &lane->unfenced[kind], size);
-    best = better_of(best, &lane->tiers[kind], size);
+    struct sp_block *best = better_of(NULL, &lane->tiers[kind]->unfenced, size);
+    best = better_of(best, &lane->tiers[kind]->fenced, size);
     return better_of(best, &lane->pool->regions[kind].ready, size);
 }
 
@@ -53,7 +53,7 @@ static struct sp_block *lowest_own_or_ready(struct sp_lane *lane, uint64_t size)
 // too, so it is made only where there is enough.
 static struct sp_block *choose_own_or_ready(struct sp_lane *lane, enum sp_region_kind kind,
                                             uint64_t size) {
-    if (lane->unfenced[kind].bytes < size && lane->tiers[kind].bytes < size &&
+    if (lane->tiers[kind]->unfenced.bytes < size && lane->tiers[kind]->fenced.bytes < size &&
         lane->pool->regions[kind].ready.bytes < size)
         return NULL;
     struct sp_block *lowest = NULL;
@@ -112,15 +112,15 @@ static struct sp_block *better_of_lane(const struct sp_request *request, const s
                                        struct sp_block *best) {
     if (!lane || lane == request->lane)
         return best;
-    best = better_in_reach(request, &lane->tiers[request->kind], best);
-    return better_in_reach(request, &lane->unfenced[request->kind], best);
+    best = better_in_reach(request, &lane->tiers[request->kind]->fenced, best);
+    return better_in_reach(request, &lane->tiers[request->kind]->unfenced, best);
 }
 
 static void note_largest_of_lanes(struct sp_pool *pool, enum sp_region_kind kind) {
     uint64_t most = 0;
-    SP_LIST_FOR_EACH_OF(const struct sp_lane, lane, link, &pool->lanes.list) {
-        const struct sp_block *fenced = sp_tier_last(&lane->tiers[kind]);
-        const struct sp_block *unfenced = sp_tier_last(&lane->unfenced[kind]);
+    SP_LIST_FOR_EACH_OF(const struct sp_lane_tiers, tiers, link, &pool->regions[kind].lanes) {
+        const struct sp_block *fenced = sp_tier_last(&tiers->fenced);
+        const struct sp_block *unfenced = sp_tier_last(&tiers->unfenced);
         most = sp_max(most, fenced ? fenced->size : 0);
         most = sp_max(most, unfenced ? unfenced->size : 0);
     }
@@ -143,8 +143,8 @@ static struct sp_block *best_of_others(const struct sp_request *request) {
         SP_LIST_FOR_EACH_OF(const struct sp_lane, lane, legacy_link, &pool->lanes.legacy)
             best = better_of_lane(request, lane, best);
     } else if (request->size <= region->lanes_most) {
-        SP_LIST_FOR_EACH_OF(const struct sp_lane, lane, link, &pool->lanes.list)
-            best = better_of_lane(request, lane, best);
+        SP_LIST_FOR_EACH_OF(const struct sp_lane_tiers, tiers, link, &region->lanes)
+            best = better_of_lane(request, tiers->lane, best);
         if (!best)
             note_largest_of_lanes(pool, request->kind);
     }
@@ -214,13 +214,14 @@ static void look_through(struct wait_search *search, const struct sp_tier *tier)
 static struct sp_block *cheapest_wait(const struct sp_request *request) {
     struct wait_search search = {.request = request};
     unsigned lanes = 0;
-    SP_LIST_FOR_EACH_OF(const struct sp_lane, lane, link, &request->pool->lanes.list) {
-        if (lane != request->lane)
-            look_through(&search, &lane->tiers[request->kind]);
+    const struct sp_region *region = &request->pool->regions[request->kind];
+    SP_LIST_FOR_EACH_OF(const struct sp_lane_tiers, tiers, link, &region->lanes) {
+        if (tiers->lane != request->lane)
+            look_through(&search, &tiers->fenced);
         if (++lanes == LANES_LOOKED_AT)
             break;
     }
-    look_through(&search, &request->pool->regions[request->kind].waiting);
+    look_through(&search, &region->waiting);
     return search.best;
 }
 
@@ -234,8 +235,8 @@ static inline struct sp_block *choose_block(const struct sp_request *request) {
     if (best)
         return best;
     if (request->unit > 1) { // whole pages must fit, so each block is looked at
-        best = better_in_reach(request, &lane->unfenced[request->kind], best);
-        best = better_in_reach(request, &lane->tiers[request->kind], best);
+        best = better_in_reach(request, &lane->tiers[request->kind]->unfenced, best);
+        best = better_in_reach(request, &lane->tiers[request->kind]->fenced, best);
         best = better_in_reach(request, &lane->pool->regions[request->kind].ready, best);
     } else {
         best = choose_own_or_ready(lane, request->kind, request->size);
@@ -389,12 +390,12 @@ struct sp_found sp_find_first_locked(struct sp_lane *lane, uint64_t size, unsign
     sp_lock_acquire(&lane->pool->lock);
     struct sp_block *cached = sp_collect_detach_locked(lane);
     sp_collect_flush_locked(lane->pool, cached, sp_settle_insert_and_swallow);
-    sp_settle_fenced(lane);
+    sp_settle_fenced(lane, SP_REGION_LARGE);
     if (by_address)
         sp_settle_lanes_part(lane->pool); // what others have may be complete, and lie lower
     if (sp_load_relaxed(&lane->quick_used) == 0) {
         struct sp_block *chosen = choose_own_or_ready(lane, SP_REGION_LARGE, size);
-        found.unfenced = lane->unfenced[SP_REGION_LARGE].bytes > 0;
+        found.unfenced = lane->tiers[SP_REGION_LARGE]->unfenced.bytes > 0;
         if (chosen) {
             found.rule = rule_of_own_or_ready(lane, chosen);
             found.block = sp_tier_take(chosen, size); // one fence at most, so there is room
