@@ -81,10 +81,12 @@ void sim_queue_retire(struct sim_queue *queue) {
     sim_queue_drop(queue);
 }
 
+// A host that knows of a piece of work knows of all that it ran after.
 void sim_host_learn(size_t slot, uint64_t sequence, struct sim_clock *clock) {
-    bool raised = sim_clock_raise(&sim_host_clock, slot, sequence);
-    bool merged = sim_clock_merge(&sim_host_clock, clock);
-    sim_host_version += raised || merged;
+    if (!sim_clock_raise(&sim_host_clock, slot, sequence))
+        return;
+    sim_clock_merge(&sim_host_clock, clock);
+    sim_host_version++;
 }
 
 void sim_host_learn_clock(struct sim_clock *clock) {

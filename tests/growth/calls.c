@@ -184,6 +184,15 @@ static void stream_synchronize(struct world *world) {
     SUCCEEDS(poolStreamSynchronize(world->stream));
 }
 
+// In a pool that keeps nothing. What it has otherwise is not complete, or lies between live blocks.
+static void stream_synchronize_trims(struct world *world) {
+    uint64_t none = 0, all = UINT64_MAX;
+    poolMemPoolSetAttribute(world->pool, poolMemPoolAttrReleaseThreshold, &none);
+    test_free(test_malloc(world->pool, 1000, world->stream), world->stream);
+    SUCCEEDS(poolStreamSynchronize(world->stream));
+    poolMemPoolSetAttribute(world->pool, poolMemPoolAttrReleaseThreshold, &all);
+}
+
 static void stream_query(struct world *world) {
     SUCCEEDS(poolStreamQuery(world->stream));
 }
@@ -297,30 +306,51 @@ static void print_statistics(struct world *world) {
 }
 
 // A call goes different ways by where memory happens to lie: so many basic blocks are between them.
-enum { ONE_WAY = 150, LOOKS = 800, SEARCHES = 2000, ASKS = 4000, MAPS = 20000 };
+// A free records where its stream can't hold the extent, as others hold as much as there may be.
+enum { ONE_WAY = 150, RECORDS = 600, LOOKS = 800, SEARCHES = 2000, ASKS = 4000, MAPS = 20000 };
 
 #define CALL(name, ways)                                                                           \
     { #name, name, ways }
 const struct call world_calls[] = {
-    CALL(malloc_small, ONE_WAY),       CALL(malloc_large, ONE_WAY),
-    CALL(malloc_new_size, SEARCHES),   CALL(malloc_of_other, ASKS),
-    CALL(free_small, ONE_WAY),         CALL(free_large, ONE_WAY),
-    CALL(free_elsewhere, ONE_WAY),     CALL(free_small_elsewhere, ONE_WAY),
-    CALL(free_in_no_order, LOOKS),     CALL(free_after_large, ONE_WAY),
-    CALL(free_after_small, ONE_WAY),   CALL(free_within, LOOKS),
-    CALL(free_freed, LOOKS),           CALL(pointer_live, LOOKS),
-    CALL(pointer_freed, LOOKS),        CALL(pointer_foreign, ONE_WAY),
-    CALL(stream_synchronize, ONE_WAY), CALL(stream_query, ONE_WAY),
-    CALL(stream_destroy, ONE_WAY),     CALL(stream_wait_event, ONE_WAY),
-    CALL(event_record, ONE_WAY),       CALL(event_query, ONE_WAY),
-    CALL(event_synchronize, ONE_WAY),  CALL(event_destroy, ONE_WAY),
-    CALL(pool_create, ONE_WAY),        CALL(pool_destroy, ONE_WAY),
-    CALL(pool_get_figure, ONE_WAY),    CALL(pool_get_setting, ONE_WAY),
-    CALL(pool_set_threshold, ONE_WAY), CALL(pool_get_access, ONE_WAY),
-    CALL(device_get_pools, ONE_WAY),   CALL(device_set_pool, ONE_WAY),
-    CALL(print_statistics, MAPS),      CALL(pool_trim_nothing, ONE_WAY),
-    CALL(pool_prime, ONE_WAY),         CALL(malloc_refused, ONE_WAY),
-    CALL(malloc_grows, MAPS),          CALL(pool_trim_all, MAPS),
+    CALL(malloc_small, ONE_WAY),
+    CALL(malloc_large, ONE_WAY),
+    CALL(malloc_new_size, SEARCHES),
+    CALL(malloc_of_other, ASKS),
+    CALL(free_small, RECORDS),
+    CALL(free_large, ONE_WAY),
+    CALL(free_elsewhere, ONE_WAY),
+    CALL(free_small_elsewhere, RECORDS),
+    CALL(free_in_no_order, LOOKS),
+    CALL(free_after_large, ONE_WAY),
+    CALL(free_after_small, 32 * RECORDS),
+    CALL(free_within, LOOKS),
+    CALL(free_freed, LOOKS),
+    CALL(pointer_live, LOOKS),
+    CALL(pointer_freed, LOOKS),
+    CALL(pointer_foreign, ONE_WAY),
+    CALL(stream_synchronize, ONE_WAY),
+    CALL(stream_query, ONE_WAY),
+    CALL(stream_destroy, ONE_WAY),
+    CALL(stream_wait_event, ONE_WAY),
+    CALL(event_record, ONE_WAY),
+    CALL(event_query, ONE_WAY),
+    CALL(event_synchronize, ONE_WAY),
+    CALL(event_destroy, ONE_WAY),
+    CALL(pool_create, ONE_WAY),
+    CALL(pool_destroy, ONE_WAY),
+    CALL(pool_get_figure, ONE_WAY),
+    CALL(pool_get_setting, ONE_WAY),
+    CALL(pool_set_threshold, ONE_WAY),
+    CALL(pool_get_access, ONE_WAY),
+    CALL(device_get_pools, ONE_WAY),
+    CALL(device_set_pool, ONE_WAY),
+    CALL(print_statistics, MAPS),
+    CALL(pool_trim_nothing, ONE_WAY),
+    CALL(pool_prime, ONE_WAY),
+    CALL(malloc_refused, ONE_WAY),
+    CALL(malloc_grows, MAPS),
+    CALL(pool_trim_all, MAPS),
     CALL(device_synchronize, ONE_WAY),
+    CALL(stream_synchronize_trims, MAPS),
 };
 const size_t world_call_count = sizeof world_calls / sizeof world_calls[0];

@@ -28,8 +28,9 @@ struct check {
     uint64_t slabs;   // bytes
     uint64_t busy_blocks;
     uint64_t cached_blocks;
-    uint64_t lent;     // bytes at home
-    uint64_t borrowed; // bytes of stitched blocks
+    uint32_t with_tiers, listed; // lanes, those by region
+    uint64_t lent;               // bytes at home
+    uint64_t borrowed;           // bytes of stitched blocks
 };
 
 #define REQUIRE(check, condition, ...)                                                             \
@@ -315,32 +316,55 @@ static bool check_lanes_tier(struct check *check, const struct sp_lane *lane,
     return true;
 }
 
-// A further shelf has no tiers.
-static int kinds_of(const struct sp_lane *lane) {
-    return lane->unfenced ? SP_REGION_COUNT : 0;
-}
-
-static size_t count_blocks(const struct sp_lane *lane, const struct sp_tier *tiers) {
+static size_t count_blocks(const struct sp_tier *tier) {
     size_t count = 0;
-    for (int kind = 0; kind < kinds_of(lane); kind++) {
-        for (const struct sp_block *b = sp_tier_first(&tiers[kind]); b; b = sp_tier_next(b))
-            count++;
-    }
+    for (const struct sp_block *b = sp_tier_first(tier); b; b = sp_tier_next(b))
+        count++;
     return count;
 }
 
-static bool check_calendars(struct check *check, const struct sp_lane *lane) {
-    REQUIRE(check, inside_calendar_check(&lane->due) == count_blocks(lane, lane->tiers),
+static bool check_tiers(struct check *check, const struct sp_lane *lane,
+                        const struct sp_lane_tiers *tiers) {
+    REQUIRE(check, tiers->lane == lane && !sp_list_empty(&tiers->link),
+            "a lane has another one's tiers");
+    REQUIRE(check, inside_calendar_check(&tiers->due) == count_blocks(&tiers->fenced),
             "a lane's calendar of what is due is not in order");
-    REQUIRE(check, inside_calendar_check(&lane->covered) == count_blocks(lane, lane->unfenced),
+    REQUIRE(check, inside_calendar_check(&tiers->covered) == count_blocks(&tiers->unfenced),
             "a lane's calendar of what is covered is not in order");
+    return check_lanes_tier(check, lane, &tiers->fenced) &&
+           check_lanes_tier(check, lane, &tiers->unfenced);
+}
+
+static bool has_empty_slab(const struct sp_lane *lane) {
+    bool has = false;
+    SP_LIST_FOR_EACH(link, &lane->owned_slabs)
+        has |= SP_CONTAINER_OF(link, struct sp_slab, owned_link)->live == 0;
+    return has;
+}
+
+// With a lane that is in the list the next free has nothing to do with it; and who collects finds
+// there each that has something.
+static bool check_is_listed(struct check *check, const struct sp_lane *lane) {
+    bool is_listed = !sp_list_empty(&lane->freed_link);
+    bool is_uncovered = !sp_list_empty(&lane->uncovered_link);
+    REQUIRE(check,
+            is_listed == !(sp_load_relaxed(&lane->looks) & SP_LOOK_COLLECTED) &&
+                is_uncovered == !(sp_load_relaxed(&lane->looks) & SP_LOOK_COVERED),
+            "a lane doesn't know if it is listed");
+    REQUIRE(check, is_uncovered || !sp_held_back_here(lane) || sp_pool_is_deterministic(lane->pool),
+            "a lane holds something back and isn't listed");
+    REQUIRE(check, is_listed || (sp_load_relaxed(&lane->quick_used) == 0 && !has_empty_slab(lane)),
+            "a lane has something free and isn't listed");
+    check->listed += is_listed;
     return true;
 }
 
 static bool check_lane(struct check *check, const struct sp_lane *lane, uint64_t *cached) {
-    for (int kind = 0; kind < kinds_of(lane); kind++) {
-        if (!check_lanes_tier(check, lane, &lane->tiers[kind]) ||
-            !check_lanes_tier(check, lane, &lane->unfenced[kind]))
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
+        if (!sp_lane_has_tiers(lane, (enum sp_region_kind)kind))
+            continue;
+        check->with_tiers++;
+        if (!check_tiers(check, lane, lane->tiers[kind]))
             return false;
     }
     uint32_t slabs = 0;
@@ -350,7 +374,7 @@ static bool check_lane(struct check *check, const struct sp_lane *lane, uint64_t
             return false;
     }
     REQUIRE(check, slabs == sp_load_relaxed(&lane->slab_count), "a lane counts its slabs wrongly");
-    return check_calendars(check, lane) && check_account(check, lane) &&
+    return check_is_listed(check, lane) && check_account(check, lane) &&
            check_quick(check, lane, cached);
 }
 
@@ -360,7 +384,8 @@ static bool check_shelves(struct check *check, const struct sp_lane *lane, uint6
     for (; shelf; shelf = sp_load_relaxed(&shelf->next_shelf)) {
         REQUIRE(check, sp_lane_is(shelf, lane->pool, lane->stream), "a shelf is another lane's");
         REQUIRE(check,
-                shelf == lane || (sp_load_relaxed(&shelf->quick_used) == 0 && !shelf->unfenced),
+                shelf == lane || (sp_load_relaxed(&shelf->quick_used) == 0 &&
+                                  !sp_lane_has_tiers(shelf, SP_REGION_LARGE)),
                 "a further shelf has large blocks");
         if (!check_lane(check, shelf, cached))
             return false;
@@ -404,6 +429,10 @@ static bool check_all(struct check *check) {
         if (!check_shelves(check, SP_CONTAINER_OF(link, struct sp_lane, link), &cached))
             return false;
     }
+    REQUIRE(check,
+            check->with_tiers == check->pool->lanes.with_tiers &&
+                check->listed == sp_load_relaxed(&check->pool->lanes.freed_count),
+            "the lists of lanes that have something are not in order");
     REQUIRE(check, !sp_in_flight_is_any(check->pool),
             "memory is in a thread's hands while nothing is going on");
     return check_figures(check, cached);

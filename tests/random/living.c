@@ -90,10 +90,11 @@ static void trace_pool(const struct thread *thread, const struct pool *pool) {
             trace_segment(thread, SP_CONTAINER_OF(link, struct sp_segment, link));
         SP_LIST_FOR_EACH(link, &inside->lanes.list) {
             const struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
-            if (lane->tiers[kind].bytes + lane->unfenced[kind].bytes == 0)
+            if (lane->tiers[kind]->fenced.bytes + lane->tiers[kind]->unfenced.bytes == 0)
                 continue;
             thread_trace(thread, "slot %" PRIu32 ": %" PRIu64 " fenced, %" PRIu64 " unfenced",
-                         lane->stream->slot, lane->tiers[kind].bytes, lane->unfenced[kind].bytes);
+                         lane->stream->slot, lane->tiers[kind]->fenced.bytes,
+                         lane->tiers[kind]->unfenced.bytes);
         }
     }
 }

@@ -164,6 +164,7 @@ static poolError_t free_small_locked(uint64_t address, struct sp_release *releas
         sp_slab_put(slab, index);
     }
     release->left = sp_at_hand_slab_left_locked(release->account, slab);
+    sp_lane_list_locked(release->account);
     return poolSuccess;
 }
 

@@ -32,7 +32,7 @@ static sp_rung wait_on_host;
 //   counts  the statistic of an allocation that it serves. A rung that MAPS may find what another
 //           thread has freed meanwhile: then the rule counts
 //   does    one that ASKS and has no block leads to NEWS if it has learned that something is
-//           complete, or if most of very many lanes were left out so far
+//           complete
 static const struct rung {
     unsigned parts;
     bool (*when)(const struct sp_request *request);
@@ -47,8 +47,7 @@ static const struct rung {
     {ONCE, sp_rung_is_for_pages, sp_rung_primed, BY_RULE, TAKES},
     {ONCE, NULL, sp_rung_of_gone_contexts, BY_RULE, TAKES},
     {ONCE, sp_rung_may_ask_others, sp_rung_found_complete, BY_RULE, TAKES},
-    {ONCE, NULL, sp_rung_collected_from_some, BY_RULE, TAKES},
-    {NEWS, NULL, sp_rung_collected, BY_RULE, TAKES},
+    {ONCE | NEWS, NULL, sp_rung_collected, BY_RULE, TAKES},
     // Free memory is mapped once more, side by side, and new memory what it lacks (cuMemCreate,
     // cuMemMap, cuMemSetAccess), under the pool's map lock, as all that is mapped. A pool that is
     // still filling grows first.
@@ -112,11 +111,10 @@ static struct sp_outcome climb(struct sp_request *request, unsigned parts,
         if (*block) {
             count_taken(rung, request, *block);
         } else if (rung->does == ASKS && sp_is_done(outcome)) {
-            bool news = sp_progress_news(SP_FOUND) != before;
-            if (news)
-                request->found = SP_RULE_FOUND_COMPLETE;
-            if (news || request->left_out & SP_LEFT_OUT_MOST_LANES)
-                outcome = climb(request, NEWS, block);
+            if (sp_progress_news(SP_FOUND) == before)
+                continue;
+            request->found = SP_RULE_FOUND_COMPLETE;
+            outcome = climb(request, NEWS, block);
         }
     }
     return outcome;

@@ -115,6 +115,7 @@ static void put_back(const struct sp_release *release) {
         sp_biased_lock_acquire(&lane->lock);
         struct sp_block *out = sp_collect_detach_other_locked(lane, block->size);
         inserted = sp_quick_put(lane, block);
+        sp_lane_list_locked(lane);
         sp_biased_lock_release(&lane->lock);
         sp_collect_flush_detached(lane->pool, out, sp_settle_insert_and_swallow);
     }

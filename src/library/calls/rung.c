@@ -134,37 +134,23 @@ struct sp_outcome sp_rung_found_complete(struct sp_request *request, struct sp_b
     return outcome;
 }
 
-static void note_collected(struct sp_request *request, bool whole) {
-    request->left_out &= ~(unsigned)(SP_LEFT_OUT_LANES | SP_LEFT_OUT_MOST_LANES);
-    if (!whole)
-        request->left_out |= SP_LEFT_OUT_LANES;
-}
-
 // The lanes' own memory comes after the question: what has completed is ready by then, and the
 // lanes' latest frees don't join it.
 struct sp_outcome sp_rung_collected(struct sp_request *request, struct sp_block **block) {
-    struct sp_lane *at = NULL;
-    bool whole = false;
+    uint32_t listed = sp_load_acquire(&request->pool->lanes.freed_count);
+    bool whole = false, all = listed <= SP_LANES_AT_ONCE;
+    uint32_t lanes = all ? listed : SP_LANES_COLLECTED;
     for (uint64_t parts = sp_request_patience(request); !*block && !whole && parts > 0; parts--) {
-        whole = sp_collect_part(request->pool, &at);
+        whole = sp_collect_part(request->pool, &lanes);
         *block = whole ? sp_find(request) : sp_find_own_or_ready(request);
     }
-    note_collected(request, whole);
-    return sp_outcome_done();
-}
-
-struct sp_outcome sp_rung_collected_from_some(struct sp_request *request, struct sp_block **block) {
-    if (!sp_pool_has_very_many_lanes(request->pool))
-        return sp_rung_collected(request, block);
-    note_collected(request, sp_collect_some(request->pool));
-    request->left_out |= SP_LEFT_OUT_MOST_LANES;
-    *block = sp_find(request);
+    request->left_out &= ~(unsigned)SP_LEFT_OUT_LANES;
+    request->left_out |= whole && all ? 0 : SP_LEFT_OUT_LANES;
     return sp_outcome_done();
 }
 
 // A request that had no patience for so much brings in what it has left, before memory is taken
-// from others or waited for. From here on it looks at all that there is. Most of very many lanes
-// stay out until all was asked.
+// from others or waited for. From here on it looks at all that there is.
 struct sp_outcome sp_rung_brought_in(struct sp_request *request, struct sp_block **block) {
     struct sp_pool *pool = request->pool;
     sp_lock_acquire(&pool->lock);
@@ -209,16 +195,11 @@ struct sp_outcome sp_rung_remapped_with_pages(struct sp_request *request, struct
 
 // True when all that the pool has free is known to be complete.
 static bool is_idle(struct sp_pool *pool) {
-    uint64_t pending = 0;
     sp_lock_acquire(&pool->lock);
     sp_settle_all(pool);
-    for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
-        pending += pool->regions[kind].waiting.bytes + pool->regions[kind].unfenced.bytes;
-        SP_LIST_FOR_EACH_OF(const struct sp_lane, lane, link, &pool->lanes.list)
-            pending += lane->tiers[kind].bytes + lane->unfenced[kind].bytes;
-    }
+    bool pending = sp_settle_is_any_pending(pool);
     sp_lock_release(&pool->lock);
-    return pending == 0;
+    return !pending;
 }
 
 // Returns how much must be released before the pool's limit lets it grow by so many bytes.
@@ -239,19 +220,15 @@ static bool could_grow(const struct sp_request *request) {
 // CUDA's pool gives memory back at a synchronise. Of a program that synchronises by CUDA's own
 // calls nothing is seen, so the threshold is applied here, if the stream turns out to be idle and
 // nothing of the pool is pending: when it was synchronised it looks like that. Only before a
-// growth that can succeed: what goes could not have served the request. It is
-// applied by a look at all lanes, which is made seldom where there are very many.
+// growth that can succeed: what goes could not have served the request.
 static void apply_threshold_unasked(const struct sp_request *request) {
     struct sp_pool *pool = request->pool;
     if (sp_load_relaxed(&sp_reclaim_saw_synchronize) || sp_pool_is_deterministic(pool) ||
         sp_load_relaxed(&pool->reserved) <= sp_load_relaxed(&pool->attributes.release_threshold))
         return;
     bool complete;
-    uint32_t rests = sp_load_relaxed(&pool->threshold_rests);
-    uint32_t lanes = sp_load_relaxed(&pool->lanes.count);
-    sp_store_relaxed(&pool->threshold_rests, rests > 0 ? rests - 1 : lanes / SP_LANES_AT_ONCE);
-    if (rests == 0 && sp_is_done(sp_synchronize_ask(request->lane->stream, &complete)) &&
-        complete && is_idle(pool) && could_grow(request))
+    if (sp_is_done(sp_synchronize_ask(request->lane->stream, &complete)) && complete &&
+        is_idle(pool) && could_grow(request))
         sp_trim_at_synchronize(pool);
 }
 
@@ -431,7 +408,7 @@ static void wait_if_it_may(struct sp_request *request, struct sp_block **block) 
 }
 
 struct sp_outcome sp_rung_brought_in_at_bound(struct sp_request *request, struct sp_block **block) {
-    if (sp_pool_has_very_many_lanes(request->pool) && would_go_beyond(request)) {
+    if (request->left_out & SP_LEFT_OUT_LANES && would_go_beyond(request)) {
         sp_collect_all(request->pool);
         *block = sp_find(request);
     }

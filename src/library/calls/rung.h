@@ -19,15 +19,14 @@ bool sp_rung_is_held_back(const struct sp_request *request); // by GrowthBeyondU
 bool sp_rung_is_beyond(const struct sp_request *request);    // that, and no wait would do
 
 // These take what is free.
-sp_rung sp_rung_within_reach;        // as the tiers are
-sp_rung sp_rung_refined;             // once an extent that the request would end in is refined
-sp_rung sp_rung_primed;              // as pages, from memory that was mapped ahead
-sp_rung sp_rung_of_gone_contexts;    // once frees of contexts that were destroyed are complete
-sp_rung sp_rung_found_complete;      // once the driver has told what has completed
-sp_rung sp_rung_collected;           // once the lanes have put back what lies in them
-sp_rung sp_rung_collected_from_some; // once some of very many lanes have
-sp_rung sp_rung_brought_in;          // once all has been brought in, if the request left some
-sp_rung sp_rung_from_other_region;   // from memory that is kept for blocks of another size
+sp_rung sp_rung_within_reach;      // as the tiers are
+sp_rung sp_rung_refined;           // once an extent that the request would end in is refined
+sp_rung sp_rung_primed;            // as pages, from memory that was mapped ahead
+sp_rung sp_rung_of_gone_contexts;  // once frees of contexts that were destroyed are complete
+sp_rung sp_rung_found_complete;    // once the driver has told what has completed
+sp_rung sp_rung_collected;         // once lanes have put back what lies in them
+sp_rung sp_rung_brought_in;        // once all has been brought in, if the request left some
+sp_rung sp_rung_from_other_region; // from memory that is kept for blocks of another size
 
 // These map free memory in pieces once more, side by side: within the time that the attribute
 // RemapTimeMax allows; however long it takes; and with free pages among the pieces.
@@ -59,8 +58,7 @@ sp_rung sp_rung_grown_after_trim;
 // own from then on. See docs/notes/growth.md for what was tried.
 #define SP_CONSECUTIVE_WAITS 4
 
-// Looks into all lanes before the pool grows beyond the bound: of very many it has looked into
-// some.
+// Collects from all lanes before the pool grows beyond the bound, where the request left some out.
 sp_rung sp_rung_brought_in_at_bound;
 
 // Has the stream wait for memory if the pool would grow beyond the bound; from here on the request

@@ -131,7 +131,7 @@ static bool any_lane_of(const struct sp_request *request, struct sp_pool *pool, 
 
 // Memory that several streams hold back is in none of their lanes.
 static bool has_unfenced_in(const struct sp_lane *lane, enum sp_region_kind kind) {
-    return lane->unfenced[kind].bytes > 0 ||
+    return lane->tiers[kind]->unfenced.bytes > 0 ||
            (lane->pool->regions[kind].unfenced.bytes > 0 && sp_held_back_any(lane));
 }
 

@@ -111,9 +111,13 @@ void sp_progress_publish_clock(const struct sp_fence_set *clock, enum sp_knowled
     }
 }
 
+// Not of a stream of which a synchronise has shown all: what was closed, and what was freed.
 static bool is_about_it(const struct sp_stream *stream, CUcontext context, uint64_t id,
                         sp_snapshot_filter *is_about) {
-    return sp_stream_is_of(stream, context, id) && (!is_about || is_about(stream));
+    uint64_t shown = sp_progress_synchronized(stream);
+    bool is_new =
+        sp_load_relaxed(&stream->sequence) > shown + 1 || sp_load_relaxed(&stream->freed) > shown;
+    return is_new && sp_stream_is_of(stream, context, id) && (!is_about || is_about(stream));
 }
 
 // The slot may be given to another stream at the same time, which the act isn't about: under the

@@ -97,7 +97,7 @@ void sp_progress_publish_clock(const struct sp_fence_set *clock, enum sp_knowled
 // is complete; when a stream waits for an event behind the work of all, it runs after that.
 struct sp_snapshot {
     uint32_t count;
-    uint64_t *numbers; // by slot; 0 for streams that the act isn't about
+    uint64_t *numbers; // by slot; 0 for streams that the act isn't about, or tells nothing of
 };
 
 // A filter is true of the streams of the context that the act is about.

@@ -381,11 +381,15 @@ uint32_t sp_registry_context_count(void) {
     return count;
 }
 
-static bool has_pending_frees(const struct sp_registry_known *context) {
-    SP_LIST_FOR_EACH_OF(const struct sp_stream, stream, links.of_context, &context->streams) {
+// The stream that tells so stands in front from then on: mostly it does so the next time, too.
+static bool has_pending_frees(struct sp_registry_known *context) {
+    SP_LIST_FOR_EACH_OF(struct sp_stream, stream, links.of_context, &context->streams) {
         struct sp_fence last = {stream->slot, sp_load_relaxed(&stream->freed)};
-        if (!sp_progress_is_past(last))
-            return true;
+        if (sp_progress_is_past(last))
+            continue;
+        sp_list_remove(&stream->links.of_context);
+        sp_list_push_front(&context->streams, &stream->links.of_context);
+        return true;
     }
     return false;
 }
@@ -397,8 +401,7 @@ uint32_t sp_registry_name_contexts(struct sp_registry_context *names, uint32_t m
     for (uint64_t left = sp_min(most, sp_registry.context_count); left > 0; left--) {
         struct sp_list *link = sp_list_pop_front(&sp_registry.queue);
         sp_list_push_back(&sp_registry.queue, link);
-        const struct sp_registry_known *context =
-            SP_CONTAINER_OF(link, struct sp_registry_known, link);
+        struct sp_registry_known *context = SP_CONTAINER_OF(link, struct sp_registry_known, link);
         bool is_alive = alive && sp_stream_is_of(alive, context->handle, context->id);
         if (!is_alive && (!pending || has_pending_frees(context)))
             names[count++] = (struct sp_registry_context){context->handle, context->id};

@@ -76,9 +76,11 @@ static poolError_t set_deterministic(struct sp_pool *pool, uint64_t number) {
 
 static poolError_t set_unfenced_max(struct sp_pool *pool, uint64_t most) {
     sp_lock_acquire(&pool->lock);
+    bool held = sp_held_max(pool) > 0;
     sp_store_relaxed(&pool->attributes.unfenced_max, most);
     sp_store_relaxed(&pool->attributes.unfenced_max_set, true);
-    sp_held_deal(pool, false);
+    if (held != (most > 0)) // each free looks at how much it is
+        sp_held_deal(pool, false);
     sp_lock_release(&pool->lock);
     return poolSuccess;
 }

@@ -85,9 +85,8 @@ static bool try_to_wait(struct sp_pool *pool) {
     for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
         noted = noted && note_tier(pool, &pool->regions[kind].waiting) &&
                 note_tier(pool, &pool->regions[kind].unfenced);
-        SP_LIST_FOR_EACH_OF(const struct sp_lane, lane, link, &pool->lanes.list) {
-            noted = noted && note_tier(pool, &lane->tiers[kind]) &&
-                    note_tier(pool, &lane->unfenced[kind]);
+        SP_LIST_FOR_EACH_OF(const struct sp_lane_tiers, tiers, link, &pool->regions[kind].lanes) {
+            noted = noted && note_tier(pool, &tiers->fenced) && note_tier(pool, &tiers->unfenced);
         }
     }
     SP_LIST_FOR_EACH_OF(struct sp_lane, lane, link, &pool->lanes.list) {

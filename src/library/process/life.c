@@ -124,7 +124,6 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
     atomic_store(&pool->retain.primed, 0);
     atomic_store(&pool->retain.primed_until, 0);
     pool->settled = pool->settled_lanes = 0;
-    atomic_store(&pool->threshold_rests, 0);
     atomic_store(&pool->figures.unlooked, 0);
     atomic_store(&pool->figures.grown_for, 0);
     pool->figures.covered_last = 0;
@@ -138,6 +137,7 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
         region->ready.state = region->waiting.state = region->unfenced.state = SP_BLOCK_FREE;
         region->holes.state = SP_BLOCK_HOLE;
         sp_list_init(&region->segments);
+        sp_list_init(&region->lanes);
     }
     sp_retain_forget(pool);
     pool->rise = (struct sp_rise){0};
@@ -149,12 +149,7 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
     pool->kept.views_max = SP_KEPT_VIEWS_MAX;
     pool->kept.mappings_max = SP_KEPT_MAPPINGS_MAX;
     sp_access_clear(&pool->access);
-    sp_list_init(&pool->lanes.list);
-    sp_list_init(&pool->lanes.legacy);
-    pool->lanes.collected_last = NULL;
-    sp_store_relaxed(&pool->lanes.ask_each_miss, false);
-    sp_store_relaxed(&pool->lanes.offers, NULL);
-    atomic_store(&pool->lanes.lazy_next, 0);
+    sp_lane_init_all(pool);
     sp_explain_init(pool);
     sp_list_init(&pool->listing.link);
     sp_list_init(&pool->listing.holds);

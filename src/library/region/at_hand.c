@@ -36,6 +36,7 @@ void sp_at_hand_note_owed_locked(struct sp_lane *lane, struct sp_slab *slab,
         return;
     uint64_t sequence = sp_progress_number(lane->stream);
     uint32_t bytes = sp_at_hand_stamp_locked(slab, sequence);
+    sp_lane_list_locked(lane);
     if (bytes > 0)
         sp_held_add_locked(lane, sequence, slab->address, bytes);
     sp_atomic_raise(&lane->stream->freed, sequence);

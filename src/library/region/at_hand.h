@@ -150,14 +150,24 @@ struct sp_put {
     uint64_t requested; // by the program, of the block
 };
 
-// Counts what no event stands behind yet: nothing in the extent of the last free under the number.
-// A lane that may hold back nothing looks further at each free, for its pool may be given up.
+// The free lies in the extent of the last one under the number, so it counts nothing.
+static inline bool sp_at_hand_is_counted(const struct sp_lane *lane, uint64_t sequence,
+                                         uint64_t address, uint64_t bytes) {
+    uint64_t offset = address - lane->window;
+    return sp_load_relaxed(&lane->unfenced_sequence) == sequence && offset < lane->window_size &&
+           lane->window_size - offset >= bytes;
+}
+
+// Counts what no event stands behind yet. A lane that may hold back nothing looks further at each
+// free, for its pool may be given up; and one that isn't listed at the next.
 static inline unsigned sp_at_hand_count_freed_locked(struct sp_lane *lane, uint64_t sequence,
                                                      uint64_t address, uint64_t bytes) {
-    uint64_t offset = address - lane->window;
-    if (SP_LIKELY(sp_load_relaxed(&lane->unfenced_sequence) == sequence &&
-                  offset < lane->window_size && lane->window_size - offset >= bytes &&
+    if (SP_LIKELY(sp_at_hand_is_counted(lane, sequence, address, bytes) &&
                   !sp_load_relaxed(&lane->looks)))
+        return 0;
+    if (sp_load_relaxed(&lane->looks) & SP_LOOK_LISTS)
+        sp_lane_list_locked(lane);
+    if (sp_at_hand_is_counted(lane, sequence, address, bytes) && !sp_load_relaxed(&lane->looks))
         return 0;
     return sp_held_count_freed_locked(lane, sequence, address, bytes);
 }

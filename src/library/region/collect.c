@@ -102,20 +102,20 @@ void sp_collect_shorten(struct sp_lane *lane, struct sp_pool *pool,
 }
 
 // Blocks that are in no list are seen by nobody, so there are never many.
-static bool flush_part(struct sp_lane *lane, sp_settle_how *insert) {
-    sp_biased_lock_acquire(&lane->lock);
+static struct sp_block *detach_part_locked(struct sp_lane *lane) {
     if (sp_load_relaxed(&lane->quick_used))
         sp_in_flight_take(&lane->pool->in_flight);
-    struct sp_block *blocks = sp_collect_detach_locked(lane);
-    bool whole = sp_load_relaxed(&lane->quick_used) == 0;
-    sp_biased_lock_release(&lane->lock);
-    sp_collect_flush_detached(lane->pool, blocks, insert);
-    return whole;
+    return sp_collect_detach_locked(lane);
 }
 
 void sp_collect_quick(struct sp_lane *lane, sp_settle_how *insert) {
-    while (!flush_part(lane, insert))
-        ;
+    for (bool whole = false; !whole;) {
+        sp_biased_lock_acquire(&lane->lock);
+        struct sp_block *blocks = detach_part_locked(lane);
+        whole = sp_load_relaxed(&lane->quick_used) == 0;
+        sp_biased_lock_release(&lane->lock);
+        sp_collect_flush_detached(lane->pool, blocks, insert);
+    }
 }
 
 // The lane that offers may have the block no more, or be another pool's by now. A block that is in
@@ -148,6 +148,7 @@ void sp_collect_slab(struct sp_pool *pool, struct sp_lane *lane, struct sp_slab 
             sp_list_push_back(&lane->slabs[slab->class_index], &slab->link);
         if (slab->returned > 0)
             sp_list_push_back(&lane->returned_slabs[slab->class_index], &slab->returned_link);
+        sp_lane_list_locked(lane);
         sp_biased_lock_release(&lane->lock);
         sp_in_flight_put(&pool->in_flight);
         return;
@@ -171,57 +172,61 @@ void sp_collect_slab(struct sp_pool *pool, struct sp_lane *lane, struct sp_slab 
 }
 
 // Blocks that were returned to an empty slab need no separate wait: their fences go with the run.
-static void collect_slabs(struct sp_lane *lane) {
-    for (; lane; lane = sp_load_acquire(&lane->next_shelf)) {
-        struct sp_list empty = {&empty, &empty}, *next;
-        sp_biased_lock_acquire(&lane->lock);
-        SP_LIST_FOR_EACH_SAFE(link, &lane->owned_slabs) {
-            struct sp_slab *slab = SP_CONTAINER_OF(link, struct sp_slab, owned_link);
-            if (slab->live != 0)
-                continue;
-            sp_list_remove(&slab->link);
-            sp_list_remove(&slab->returned_link);
-            sp_lane_disown_slab_locked(lane, slab);
-            sp_list_push_back(&empty, &slab->owned_link);
-        }
-        sp_biased_lock_release(&lane->lock);
-        while ((next = sp_list_pop_front(&empty)))
-            sp_collect_slab(lane->pool, lane, SP_CONTAINER_OF(next, struct sp_slab, owned_link));
+static void detach_slabs_locked(struct sp_lane *lane, struct sp_list *empty) {
+    SP_LIST_FOR_EACH_SAFE(link, &lane->owned_slabs) {
+        struct sp_slab *slab = SP_CONTAINER_OF(link, struct sp_slab, owned_link);
+        if (slab->live != 0)
+            continue;
+        sp_list_remove(&slab->link);
+        sp_list_remove(&slab->returned_link);
+        sp_lane_disown_slab_locked(lane, slab);
+        sp_list_push_back(empty, &slab->owned_link);
     }
 }
 
-bool sp_collect_part(struct sp_pool *pool, struct sp_lane **at) {
-    struct sp_lane *lane = *at ? *at : sp_lane_next_to_collect(pool, NULL);
-    for (; lane; lane = sp_lane_next_to_collect(pool, lane)) {
-        *at = lane;
-        if (!flush_part(lane, sp_settle_insert))
-            return false;
-        collect_slabs(lane);
+// The lane is listed until its lock is held, so nothing is overlooked; and again by a free from
+// then on. It also is where something is left, as who waits for the pool's lock has it in between.
+static bool collect_lane(struct sp_lane *lane) {
+    struct sp_list slabs = {&slabs, &slabs}, *next;
+    sp_biased_lock_acquire(&lane->lock);
+    sp_lane_unlist_locked(lane, SP_LOOK_COLLECTED);
+    struct sp_block *blocks = detach_part_locked(lane);
+    detach_slabs_locked(lane, &slabs);
+    bool whole = sp_load_relaxed(&lane->quick_used) == 0;
+    if (!whole)
+        sp_lane_list_locked(lane);
+    sp_biased_lock_release(&lane->lock);
+    sp_collect_flush_detached(lane->pool, blocks, sp_settle_insert);
+    while ((next = sp_list_pop_front(&slabs)))
+        sp_collect_slab(lane->pool, lane, SP_CONTAINER_OF(next, struct sp_slab, owned_link));
+    return whole;
+}
+
+static bool has_something(const struct sp_lane *lane) {
+    return sp_load_acquire(&lane->quick_used) != 0 || sp_load_acquire(&lane->slab_count) != 0;
+}
+
+// To lock a lane makes its thread wait, so a few that have nothing just stay in the list. That they
+// have nothing is a hint: what was taken out of them counts as in flight by then.
+bool sp_collect_part(struct sp_pool *pool, uint32_t *lanes) {
+    struct sp_lane *named[SP_LANES_AT_ONCE];
+    while (*lanes > 0) {
+        bool few = sp_load_acquire(&pool->lanes.freed_count) <= SP_LANES_AT_ONCE;
+        uint32_t most = (uint32_t)sp_min(*lanes, SP_LANES_AT_ONCE);
+        uint32_t count = sp_lane_name_freed(pool, named, most);
+        for (uint32_t i = 0; i < count; i++) {
+            if ((!few || has_something(named[i])) && !collect_lane(named[i]))
+                return false;
+        }
+        *lanes = count == 0 ? 0 : *lanes - count;
     }
     return true;
 }
 
-bool sp_collect_some(struct sp_pool *pool) {
-    struct sp_lanes *lanes = &pool->lanes;
-    bool whole = true;
-    for (int i = 0; i < SP_LANES_COLLECTED; i++) {
-        sp_lock_acquire(&pool->lock);
-        struct sp_list *link =
-            lanes->collected_last ? lanes->collected_last->next : lanes->list.next;
-        if (link == &lanes->list)
-            link = lanes->list.next; // there is one: that of the stream which asks
-        lanes->collected_last = link;
-        sp_lock_release(&pool->lock);
-        struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
-        whole = flush_part(lane, sp_settle_insert) && whole;
-        collect_slabs(lane);
-    }
-    return whole;
-}
-
+// This waits for nothing that is freed meanwhile, or it might never end.
 void sp_collect_all(struct sp_pool *pool) {
-    struct sp_lane *at = NULL;
-    while (!sp_collect_part(pool, &at))
+    uint32_t lanes = sp_load_acquire(&pool->lanes.freed_count);
+    while (!sp_collect_part(pool, &lanes))
         ;
     sp_lock_acquire(&pool->lock);
     sp_settle_all(pool);

@@ -8,10 +8,9 @@
 // lock next has little to settle while others wait for it. Takes each lane's lock in turn.
 void sp_collect_all(struct sp_pool *pool);
 
-// Puts it back up to a pause, from the lane on that an earlier call has left in `at`, at first
-// null; or of a few of many lanes, by turns. True when that was all that these have.
-bool sp_collect_part(struct sp_pool *pool, struct sp_lane **at);
-bool sp_collect_some(struct sp_pool *pool);
+// Puts it back up to a pause, from so many lanes at most, which it counts down; those come first
+// that have waited longest. True when that was all that these have.
+bool sp_collect_part(struct sp_pool *pool, uint32_t *lanes);
 
 // Puts a large block of exactly this size, or none, back into its region: out of the quick list of
 // the lane that *offers*. Of the lanes that share a pool that is the one which recorded an event

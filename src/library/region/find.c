@@ -27,8 +27,8 @@ static inline struct sp_block *better_of(struct sp_block *best, const struct sp_
 // one with no event behind it: nobody else can have that.
 static struct sp_block *best_own_or_ready(const struct sp_lane *lane, enum sp_region_kind kind,
                                           uint64_t size) {
-    struct sp_block *best = better_of(NULL, &lane->unfenced[kind], size);
-    best = better_of(best, &lane->tiers[kind], size);
+    struct sp_block *best = better_of(NULL, &lane->tiers[kind]->unfenced, size);
+    best = better_of(best, &lane->tiers[kind]->fenced, size);
     return better_of(best, &lane->pool->regions[kind].ready, size);
 }
 
@@ -55,7 +55,7 @@ static struct sp_block *lowest_own_or_ready(struct sp_lane *lane, uint64_t size)
 // too, so it is made only where there is enough.
 static struct sp_block *choose_own_or_ready(struct sp_lane *lane, enum sp_region_kind kind,
                                             uint64_t size) {
-    if (lane->unfenced[kind].bytes < size && lane->tiers[kind].bytes < size &&
+    if (lane->tiers[kind]->unfenced.bytes < size && lane->tiers[kind]->fenced.bytes < size &&
         lane->pool->regions[kind].ready.bytes < size)
         return NULL;
     struct sp_block *lowest = NULL;
@@ -114,15 +114,15 @@ static struct sp_block *better_of_lane(const struct sp_request *request, const s
                                        struct sp_block *best) {
     if (!lane || lane == request->lane)
         return best;
-    best = better_in_reach(request, &lane->tiers[request->kind], best);
-    return better_in_reach(request, &lane->unfenced[request->kind], best);
+    best = better_in_reach(request, &lane->tiers[request->kind]->fenced, best);
+    return better_in_reach(request, &lane->tiers[request->kind]->unfenced, best);
 }
 
 static void note_largest_of_lanes(struct sp_pool *pool, enum sp_region_kind kind) {
     uint64_t most = 0;
-    SP_LIST_FOR_EACH_OF(const struct sp_lane, lane, link, &pool->lanes.list) {
-        const struct sp_block *fenced = sp_tier_last(&lane->tiers[kind]);
-        const struct sp_block *unfenced = sp_tier_last(&lane->unfenced[kind]);
+    SP_LIST_FOR_EACH_OF(const struct sp_lane_tiers, tiers, link, &pool->regions[kind].lanes) {
+        const struct sp_block *fenced = sp_tier_last(&tiers->fenced);
+        const struct sp_block *unfenced = sp_tier_last(&tiers->unfenced);
         most = sp_max(most, fenced ? fenced->size : 0);
         most = sp_max(most, unfenced ? unfenced->size : 0);
     }
@@ -145,8 +145,8 @@ static struct sp_block *best_of_others(const struct sp_request *request) {
         SP_LIST_FOR_EACH_OF(const struct sp_lane, lane, legacy_link, &pool->lanes.legacy)
             best = better_of_lane(request, lane, best);
     } else if (request->size <= region->lanes_most) {
-        SP_LIST_FOR_EACH_OF(const struct sp_lane, lane, link, &pool->lanes.list)
-            best = better_of_lane(request, lane, best);
+        SP_LIST_FOR_EACH_OF(const struct sp_lane_tiers, tiers, link, &region->lanes)
+            best = better_of_lane(request, tiers->lane, best);
         if (!best)
             note_largest_of_lanes(pool, request->kind);
     }
@@ -216,13 +216,14 @@ static void look_through(struct wait_search *search, const struct sp_tier *tier)
 static struct sp_block *cheapest_wait(const struct sp_request *request) {
     struct wait_search search = {.request = request};
     unsigned lanes = 0;
-    SP_LIST_FOR_EACH_OF(const struct sp_lane, lane, link, &request->pool->lanes.list) {
-        if (lane != request->lane)
-            look_through(&search, &lane->tiers[request->kind]);
+    const struct sp_region *region = &request->pool->regions[request->kind];
+    SP_LIST_FOR_EACH_OF(const struct sp_lane_tiers, tiers, link, &region->lanes) {
+        if (tiers->lane != request->lane)
+            look_through(&search, &tiers->fenced);
         if (++lanes == LANES_LOOKED_AT)
             break;
     }
-    look_through(&search, &request->pool->regions[request->kind].waiting);
+    look_through(&search, &region->waiting);
     return search.best;
 }
 
@@ -230,12 +231,13 @@ static struct sp_block *cheapest_wait(const struct sp_request *request) {
 
 // Whole pages must fit, so each block is looked at for them.
 static struct sp_block *choose_here(const struct sp_request *request) {
-    struct sp_lane *lane = request->lane;
+    enum sp_region_kind kind = request->kind;
+    const struct sp_lane_tiers *own = request->lane->tiers[kind];
     if (request->unit == 1)
-        return choose_own_or_ready(lane, request->kind, request->size);
-    struct sp_block *best = better_in_reach(request, &lane->unfenced[request->kind], NULL);
-    best = better_in_reach(request, &lane->tiers[request->kind], best);
-    return better_in_reach(request, &lane->pool->regions[request->kind].ready, best);
+        return choose_own_or_ready(request->lane, kind, request->size);
+    struct sp_block *best = better_in_reach(request, &own->unfenced, NULL);
+    best = better_in_reach(request, &own->fenced, best);
+    return better_in_reach(request, &request->pool->regions[kind].ready, best);
 }
 
 static inline struct sp_block *choose_block(const struct sp_request *request) {
@@ -416,13 +418,13 @@ struct sp_found sp_find_first_locked(struct sp_lane *lane, uint64_t size, unsign
     sp_lock_acquire(&lane->pool->lock);
     struct sp_block *cached = sp_collect_detach_locked(lane);
     sp_collect_flush_locked(lane->pool, cached, sp_settle_insert_and_swallow);
-    sp_settle_fenced(lane);
+    sp_settle_fenced(lane, kind);
     if (by_address)
         sp_settle_lanes_part(lane->pool); // what others have may be complete, and lie lower
     if (sp_load_relaxed(&lane->quick_used) == 0) {
         struct sp_block *chosen = choose_own_or_ready(lane, kind, size);
         bool refines = chosen && sp_refine_due(lane->pool, chosen, size) > 0;
-        found.unfenced = !refines && lane->unfenced[kind].bytes > 0;
+        found.unfenced = !refines && lane->tiers[kind]->unfenced.bytes > 0;
         if (refines) {
             found.block = NULL; // the ladder does so first
         } else if (chosen && sp_owner_has_room(chosen->address, size)) {

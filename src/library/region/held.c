@@ -54,14 +54,17 @@ static enum sp_held_share share_of(const struct sp_lane *lane, bool closed) {
 }
 
 // In this order: the lane takes note of the second before it reads the first.
-void sp_held_deal(struct sp_pool *pool, bool closed) {
-    SP_LIST_FOR_EACH_OF(struct sp_lane, lane, link, &pool->lanes.list) {
-        enum sp_held_share share = share_of(lane, closed);
-        for (struct sp_lane *shelf = lane; shelf; shelf = sp_load_relaxed(&shelf->next_shelf)) {
-            atomic_store(&shelf->share, share);
-            atomic_store(&shelf->looks, true);
-        }
+void sp_held_deal_to(struct sp_lane *lane, bool closed) {
+    enum sp_held_share share = share_of(lane, closed);
+    for (struct sp_lane *shelf = lane; shelf; shelf = sp_load_relaxed(&shelf->next_shelf)) {
+        atomic_store(&shelf->share, share);
+        atomic_fetch_or(&shelf->looks, SP_LOOK_DEALT);
     }
+}
+
+void sp_held_deal(struct sp_pool *pool, bool closed) {
+    SP_LIST_FOR_EACH_OF(struct sp_lane, lane, link, &pool->lanes.list)
+        sp_held_deal_to(lane, closed);
 }
 
 // ----------------------------------------------------------------------------------- held extents
@@ -224,10 +227,11 @@ static bool may_leave(struct sp_lane *lane, enum sp_held_share share, uint64_t a
 
 // The lane gives back what it holds for older numbers once these are covered: all of it, or none.
 bool sp_held_add_locked(struct sp_lane *lane, uint64_t sequence, uint64_t address, uint64_t bytes) {
-    bool changed = sp_load_relaxed(&lane->looks) && atomic_exchange(&lane->looks, false);
+    bool changed = sp_load_relaxed(&lane->looks) & SP_LOOK_DEALT &&
+                   atomic_fetch_and(&lane->looks, (uint8_t)~SP_LOOK_DEALT) & SP_LOOK_DEALT;
     enum sp_held_share share = (enum sp_held_share)atomic_load(&lane->share);
     if (share == SP_HELD_NOTHING)
-        sp_store_relaxed(&lane->looks, true);
+        atomic_fetch_or(&lane->looks, SP_LOOK_DEALT);
     if (changed)
         set_window(lane, 0, 0);
     if (sp_load_relaxed(&lane->unfenced_sequence) < sequence) {
@@ -249,7 +253,8 @@ bool sp_held_add_locked(struct sp_lane *lane, uint64_t sequence, uint64_t addres
         // free on.
         lane->learned = atomic_load(&lane->stream->handle_use.learned);
         sp_lock_acquire(&lane->pool->lock);
-        sp_held_deal(lane->pool, false);
+        if (share_of(lane, false) != share)
+            sp_held_deal(lane->pool, false);
         sp_lock_release(&lane->pool->lock);
     }
     lane->uncounted = lane->uncounted || !may || share != SP_HELD_SOME; // an event may fail

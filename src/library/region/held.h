@@ -87,8 +87,9 @@ static inline bool sp_held_back_any(const struct sp_lane *lane) {
 
 // With the pool's lock held: tells all lanes what they may leave when that has changed: by the
 // pool's attribute, the number of its lanes, its promises, that it is short of memory or given up.
-// `closed`: no lane is lazy any more, until a call without that.
+// `closed`: no lane is lazy any more, until a call without that. The second tells one lane alone.
 void sp_held_deal(struct sp_pool *pool, bool closed);
+void sp_held_deal_to(struct sp_lane *lane, bool closed);
 
 // With the lane's lock held: so many bytes at an address, which are live or were until now, are
 // freed under the number. True when they may be left without an event. With no bytes the number

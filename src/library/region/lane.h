@@ -5,9 +5,13 @@
 // call that names the pool, and stays until the pool is taken apart; then its struct is used again
 // for another one, and never given back to the system.
 //
+// There may be thousands, most of which have nothing, so none of those costs anything: its tiers
+// are made for the first block that is filed there, and go once they are empty; and who looks
+// through lanes finds in lists those on which something was freed, or that have tiers.
+//
 // Threads that allocate and free on one stream stand in each other's way at its lane's lock and
 // cache lines. So a lane whose lock is contended is *crowded* and gets *shelves*, of which it is
-// the first one: up to 15 further lanes, for small blocks alone and without tiers. A block is freed
+// the first one: up to 15 further lanes, for small blocks alone. A block is freed
 // where its slab is. All shelves are of one stream, so what was freed on any of them is had by rule
 // 1. How threads part, and that no pool grows beside what its shelves have free, is in
 // docs/notes/locks.md.
@@ -27,6 +31,28 @@ struct sp_quick_bin {
     struct sp_block *head; // null: the bin is empty and may take another size
 };
 
+// A lane's tiers in one region. All fences are of its stream, and an event stands
+// behind each of `fenced`; behind those of `unfenced` none did when they were last looked through.
+// Guarded by the pool's lock.
+struct sp_lane_tiers {
+    struct sp_list link; // in region.lanes
+    struct sp_lane *lane;
+    struct sp_tier fenced, unfenced;
+    struct sp_calendar due;     // of `fenced`: what is known complete
+    struct sp_calendar covered; // of `unfenced`: what has an event behind it
+};
+
+// Those of a lane that has none: always empty.
+extern __attribute__((visibility("hidden"))) struct sp_lane_tiers sp_lane_no_tiers;
+
+// Why a free has to look further.
+enum sp_look {
+    SP_LOOK_DEALT = 1,     // what the lane may leave without an event may have changed
+    SP_LOOK_COLLECTED = 2, // the lane isn't in pool.lanes.freed: the free puts it in
+    SP_LOOK_COVERED = 4,   // likewise pool.lanes.uncovered
+    SP_LOOK_LISTS = SP_LOOK_COLLECTED | SP_LOOK_COVERED
+};
+
 struct sp_lane {
     // Each malloc and free needs these two cache lines. The atomics but `looks` are written
     // under the lock alone, so by a load and a store, and read by whoever asks for a figure.
@@ -39,7 +65,7 @@ struct sp_lane {
     // A free in this range under that number needs no further look, unless the lane `looks`.
     uint64_t window;
     uint64_t window_size;
-    _Atomic bool looks; // at each free, or at the next one; whoever deals writes it
+    _Atomic uint8_t looks; // enum sp_look; also whoever deals writes it, without the lock
     // Allocations out of the slabs, the quick lists and the lane's own tier.
     _Atomic uint64_t hits;
     _Atomic uint64_t records; // events that were recorded behind frees
@@ -74,11 +100,11 @@ struct sp_lane {
     // Guarded by device.space.finding:
     _Atomic uint64_t holds; // extents
     struct sp_list held_link;
+    struct sp_list freed_link, uncovered_link; // in pool.lanes
     // Guarded by the pool's lock:
     struct sp_list link;        // in pool.lanes.list
     struct sp_list legacy_link; // in pool.lanes.legacy, if its stream is one
-    struct sp_calendar due;     // of `tiers`: what is known complete
-    struct sp_calendar covered; // of `unfenced`: what has an event behind it
+    struct sp_lane_tiers *tiers[SP_REGION_COUNT];
     // So often in a row the stream was made to wait instead of a growth, and what `misses` was at
     // the last of these waits.
     uint32_t consecutive_waits;
@@ -86,11 +112,6 @@ struct sp_lane {
     // Guarded by the device's lock, of a pool that was given up; see process/given_up.h:
     struct sp_tree_node awaited; // in device.awaited
     uint64_t awaits;             // the number of the stream, or 0: it is in no tree
-    // Guarded by the pool's lock, by region. All fences are of this stream, and an event stands
-    // behind each of `tiers`; behind those of `unfenced` none did when they were last looked
-    // through. A further shelf has no tiers, which are most of a lane's memory: then it is null.
-    struct sp_tier *unfenced;
-    struct sp_tier tiers[];
 };
 
 // Lanes by stream slot. A larger table replaces a full one and keeps it, for readers take no lock.
@@ -163,12 +184,29 @@ static inline void sp_lane_disown_slab_locked(struct sp_lane *lane, struct sp_sl
     sp_store_release(&lane->slab_count, sp_load_relaxed(&lane->slab_count) - 1);
 }
 
-// Likewise the next one that may have free blocks in its quick lists, or slabs; after
-// SP_LANES_AT_ONCE that have nothing, any. A hint without the lane's lock: what is freed meanwhile
-// may be missed. What was taken out counts as in flight by then.
-struct sp_lane *sp_lane_next_to_collect(struct sp_pool *pool, const struct sp_lane *lane);
+// With the lane's lock held: something was freed on the lane, and whoever collects or asks is to
+// find it. A lane that stands in their lists stays where it is.
+void sp_lane_list_locked(struct sp_lane *lane);
 
-// Takes the lanes away from a pool that has no memory left.
+// Takes a lane out of one of these lists, with its lock held: up to then whoever looks there finds
+// it.
+void sp_lane_unlist_locked(struct sp_lane *lane, enum sp_look list);
+
+// Name up to `most` lanes, or shelves, to be collected from, the longest wait first; and those that
+// may have freed what isn't covered, by turns. They return how many.
+uint32_t sp_lane_name_freed(struct sp_pool *pool, struct sp_lane **lanes, uint32_t most);
+uint32_t sp_lane_name_uncovered(struct sp_pool *pool, struct sp_lane **lanes, uint32_t most);
+
+// With the pool's lock held. Makes the tiers of a lane that has none in the region; null without
+// host memory. The second ends those that are empty, or whose pool ends.
+struct sp_lane_tiers *sp_lane_make_tiers(struct sp_lane *lane, enum sp_region_kind kind);
+void sp_lane_end_tiers(struct sp_lane *lane, enum sp_region_kind kind);
+static inline bool sp_lane_has_tiers(const struct sp_lane *lane, enum sp_region_kind kind) {
+    return lane->tiers[kind] != &sp_lane_no_tiers;
+}
+
+// Says that a new pool has no lanes, and takes them away from one that has no memory left.
+void sp_lane_init_all(struct sp_pool *pool);
 void sp_lane_free_all(struct sp_pool *pool);
 
 // With the lane's lock held: the lane still is the one of this pool and stream. Between a look and

@@ -60,6 +60,7 @@ struct sp_region {
     struct sp_tier waiting;  // fences of several streams, or of one without a lane: nobody's yet
     struct sp_tier unfenced; // likewise, and no event stood behind one when the block came
     struct sp_tier holes;    // address space of the segments that has no memory
+    struct sp_list lanes;    // the tiers here of lanes that have some
     uint64_t rows_from;      // where a search for rows that was cut short goes on; 0: none was
     uint64_t lanes_most;     // no block in a lane's tiers is larger
 };
@@ -148,10 +149,14 @@ struct sp_rise {
 struct sp_lanes {
     struct sp_list list;
     struct sp_list legacy; // those of legacy streams
-    // The lane that was collected from last, in `list`; null: none.
-    const struct sp_list *collected_last;
-    _Atomic uint32_t lazy_next; // the slot of the lazy lane that is asked next
-    _Atomic uint32_t count;     // written under the pool's lock
+    uint32_t with_tiers;   // how many tiers of lanes there are in the regions
+    // Lanes, and shelves of them, on which something was freed since they were last collected from,
+    // and since all that they had freed was last seen to be covered; the longest wait first.
+    // Guarded by `listing`, under which no lock is taken.
+    struct sp_lock listing;
+    struct sp_list freed, uncovered;
+    _Atomic uint32_t freed_count, uncovered_count;
+    _Atomic uint32_t count; // written under the pool's lock
     // A thread asks for its lane; see calls/miss.h. Of many that ask at once each waits for the
     // driver.
     _Atomic bool asks;
@@ -243,8 +248,6 @@ struct sp_pool {
     uint64_t settled;       // sp_progress_news() when the tiers were last looked through
     uint64_t settled_lanes; // and when those of the lanes were
     uint32_t refine_rests;  // see region/refine.h; guarded by `lock`
-    // Growths before which the threshold is not applied, of a pool with very many lanes.
-    _Atomic uint32_t threshold_rests;
 
     struct sp_access access; // written under `map_lock`
     // For plain devices (vmm/view.h).
@@ -338,7 +341,7 @@ static inline bool sp_pool_has_very_many_lanes(const struct sp_pool *pool) {
     return sp_load_relaxed(&pool->lanes.count) > SP_LANES_AT_ONCE;
 }
 
-// So many of very many lanes a request collects from, before the last look at all of them.
+// A request collects from so many of more than that, before it brings in all.
 enum { SP_LANES_COLLECTED = 8 };
 
 // Several streams have used the pool. A hint: read without the lock.

@@ -22,10 +22,9 @@ enum sp_bound {
 // that the request has made by a wait of its own needs no policy.
 enum sp_policy { SP_POLICY_FOLLOW = 1, SP_POLICY_INSERT = 2, SP_POLICY_OWN_ORDER = 4 };
 
-// Free memory that a request left out, since there is very much: in lanes (sp_request_patience), in
-// most of very many lanes, and in rows of free neighbours, at which it didn't look, or not to the
-// end.
-enum sp_left_out { SP_LEFT_OUT_LANES = 1, SP_LEFT_OUT_MOST_LANES = 2, SP_LEFT_OUT_ROWS = 4 };
+// Free memory that a request left out, since there is very much: in lanes (sp_request_patience, and
+// SP_LANES_AT_ONCE), and in rows of free neighbours, at which it didn't look, or not to the end.
+enum sp_left_out { SP_LEFT_OUT_LANES = 1, SP_LEFT_OUT_ROWS = 2 };
 
 // The parts of free memory, as a request sees them. The first two are *here*: it may have them now.
 enum sp_part {
@@ -159,7 +158,8 @@ static inline bool sp_request_is_own_or_ready(const struct sp_pool *pool,
                                               const struct sp_lane *lane, enum sp_region_kind kind,
                                               const struct sp_block *block) {
     return block->tier == &pool->regions[kind].ready ||
-           (lane && (block->tier == &lane->tiers[kind] || block->tier == &lane->unfenced[kind]));
+           (lane && (block->tier == &lane->tiers[kind]->fenced ||
+                     block->tier == &lane->tiers[kind]->unfenced));
 }
 
 // With the pool's lock held: true when the block is free and within the request's reach.

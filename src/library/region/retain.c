@@ -38,8 +38,8 @@ uint64_t sp_retain_at_synchronize(const struct sp_pool *pool) {
 // A used byte is occupied; without priming it doesn't matter how many are. What the delay holds is
 // not counted, for its time must run.
 uint64_t sp_retain_at_least(const struct sp_pool *pool) {
-    uint64_t used = sp_load_relaxed(&pool->retain.primed) > 0 ? sp_figures_used(pool) : 0;
-    return rounded_up(pool, keep_beside(pool, used));
+    bool counts = sp_load_relaxed(&pool->retain.primed) > 0 && !sp_pool_has_very_many_lanes(pool);
+    return rounded_up(pool, keep_beside(pool, counts ? sp_figures_used(pool) : 0));
 }
 
 void sp_retain_raise_peak(struct sp_pool *pool) {

@@ -51,7 +51,9 @@ static void look_at_row(void *context, struct sp_block *first, struct sp_block *
 }
 
 static uint64_t bytes_of_lane(const struct sp_request *request, const struct sp_lane *lane) {
-    return lane ? lane->tiers[request->kind].bytes + lane->unfenced[request->kind].bytes : 0;
+    return lane ? lane->tiers[request->kind]->fenced.bytes +
+                      lane->tiers[request->kind]->unfenced.bytes
+                : 0;
 }
 
 bool sp_row_is_possible(const struct sp_request *request) {

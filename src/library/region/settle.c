@@ -27,16 +27,20 @@ static struct sp_tier *tier_of_region(struct sp_pool *pool, enum sp_region_kind 
 // The tier that a block with these fences belongs to: ready without any; a lane's when all are of
 // its stream. Memory with no event behind it never joins memory with one: others could have that,
 // and a block has the fences of all that has joined it. A lazy lane need not tell them apart:
-// whoever wants its memory can have an event recorded.
+// whoever wants its memory can have an event recorded. Without host memory for the lane's tiers the
+// block stands among those that wait for several streams.
 static inline struct sp_tier *tier_for(struct sp_pool *pool, enum sp_region_kind kind,
                                        const struct sp_fence_set *fences, struct sp_lane *lane) {
     if (sp_fence_set_empty(fences))
         return &pool->regions[kind].ready;
-    if (!lane)
+    struct sp_lane_tiers *tiers = lane ? lane->tiers[kind] : NULL;
+    if (SP_UNLIKELY(tiers == &sp_lane_no_tiers))
+        tiers = sp_lane_make_tiers(lane, kind);
+    if (!tiers)
         return tier_of_region(pool, kind, fences);
     bool fenced =
-        sp_fence_set_at(fences, 0)->sequence <= lane->covered.now || sp_held_is_lazy(lane);
-    return fenced ? &lane->tiers[kind] : &lane->unfenced[kind];
+        sp_fence_set_at(fences, 0)->sequence <= tiers->covered.now || sp_held_is_lazy(lane);
+    return fenced ? &tiers->fenced : &tiers->unfenced;
 }
 
 static inline void note_size(struct sp_pool *pool, const struct sp_lane *lane,
@@ -113,14 +117,14 @@ static inline struct sp_block *insert(struct sp_pool *pool, struct sp_block *blo
         block = prev;
     }
     if (lane)
-        sp_settle_fenced(lane);
+        sp_settle_fenced(lane, kind);
     struct sp_tier *tier = tier_for(pool, kind, &block->fences, lane);
     bool may_have_late = tier == &pool->regions[kind].unfenced;
     if (lane) {
         reinsert_complete(pool, tier, block->prev);
         reinsert_complete(pool, tier, block->next);
-        may_have_late =
-            SP_UNLIKELY(sp_calendar_is_behind(&lane->covered)) && tier == &lane->unfenced[kind];
+        may_have_late |= SP_UNLIKELY(sp_calendar_is_behind(&lane->tiers[kind]->covered)) &&
+                         tier == &lane->tiers[kind]->unfenced;
     }
     struct sp_block *inserted =
         may_have_late ? insert_beside_late(pool, tier, block) : sp_tier_insert(tier, block);
@@ -150,50 +154,59 @@ static bool reinsert_over(struct sp_pool *pool, struct sp_calendar *calendar, un
 
 // Unfenced blocks of a lazy lane are of the time before it was lazy. A block that is moved
 // elsewhere is never merged with one of this tier, so the next one stays valid.
-static bool reinsert_unfenced(struct sp_lane *lane, uint64_t covered, unsigned *looks) {
-    sp_calendar_advance(&lane->covered, covered);
-    if (!reinsert_over(lane->pool, &lane->covered, looks))
+static bool reinsert_unfenced(struct sp_lane_tiers *tiers, uint64_t covered, unsigned *looks) {
+    struct sp_pool *pool = tiers->lane->pool;
+    sp_calendar_advance(&tiers->covered, covered);
+    if (!reinsert_over(pool, &tiers->covered, looks))
         return false;
-    for (int kind = 0; kind < SP_REGION_COUNT && sp_held_is_lazy(lane); kind++) {
-        struct sp_block *block = sp_tier_first(&lane->unfenced[kind]);
-        while (block) {
-            struct sp_block *next = sp_tier_next(block);
-            reinsert(lane->pool, block);
-            block = next;
-        }
+    struct sp_block *block = sp_held_is_lazy(tiers->lane) ? sp_tier_first(&tiers->unfenced) : NULL;
+    while (block) {
+        struct sp_block *next = sp_tier_next(block);
+        reinsert(pool, block);
+        block = next;
     }
     return true;
 }
 
-void sp_settle_reinsert_unfenced(struct sp_lane *lane, uint64_t covered) {
-    unsigned looks = covered != lane->covered.now ? SP_SETTLED_AT_ONCE : SP_SETTLED_LATER;
-    reinsert_unfenced(lane, covered, &looks);
+void sp_settle_reinsert_unfenced(struct sp_lane_tiers *tiers, uint64_t covered) {
+    unsigned looks = covered != tiers->covered.now ? SP_SETTLED_AT_ONCE : SP_SETTLED_LATER;
+    reinsert_unfenced(tiers, covered, &looks);
 }
 
-// False when there is more to do.
-static bool settle_lane(struct sp_pool *pool, struct sp_lane *lane, unsigned *looks) {
-    if (!reinsert_unfenced(lane, sp_pool_covered_of(pool, lane->stream), looks))
+// False when there is more to do. Tiers that are empty by then, end.
+static bool settle_tiers(struct sp_lane *lane, enum sp_region_kind kind, unsigned *looks) {
+    struct sp_pool *pool = lane->pool;
+    struct sp_lane_tiers *tiers = lane->tiers[kind];
+    if (!sp_lane_has_tiers(lane, kind))
+        return true;
+    if (!reinsert_unfenced(tiers, sp_pool_covered_of(pool, lane->stream), looks))
         return false;
-    sp_calendar_advance(&lane->due, sp_pool_known_of(pool, lane->stream));
-    return reinsert_over(pool, &lane->due, looks);
+    sp_calendar_advance(&tiers->due, sp_pool_known_of(pool, lane->stream));
+    bool whole = reinsert_over(pool, &tiers->due, looks);
+    if (tiers->fenced.bytes == 0 && tiers->unfenced.bytes == 0)
+        sp_lane_end_tiers(lane, kind);
+    return whole;
 }
 
 // The lanes of the streams that have brought the news since, where it is known which these are, and
-// there are fewer of them than lanes. Else all.
+// there are fewer of them than lanes with tiers. Else all of these.
 static bool settle_by_news(struct sp_pool *pool, uint64_t seen, uint64_t news, unsigned *looks) {
     uint32_t slot;
-    bool is_known = seen <= news && news - seen <= sp_load_relaxed(&pool->lanes.count);
+    bool is_known = seen <= news && news - seen <= pool->lanes.with_tiers;
     for (uint64_t number = seen; is_known && number < news; number++) {
         is_known = sp_progress_news_of(sp_pool_goes_by(pool), number, &slot);
         struct sp_lane *lane = is_known ? sp_lane_find(pool, slot) : NULL;
-        if (lane && !settle_lane(pool, lane, looks))
-            return false;
+        for (int kind = 0; lane && kind < SP_REGION_COUNT; kind++) {
+            if (!settle_tiers(lane, (enum sp_region_kind)kind, looks))
+                return false;
+        }
     }
-    if (is_known)
-        return true;
-    SP_LIST_FOR_EACH_OF(struct sp_lane, lane, link, &pool->lanes.list) {
-        if (!settle_lane(pool, lane, looks))
-            return false;
+    for (int kind = 0; !is_known && kind < SP_REGION_COUNT; kind++) {
+        SP_LIST_FOR_EACH_SAFE(link, &pool->regions[kind].lanes) {
+            struct sp_lane_tiers *tiers = SP_CONTAINER_OF(link, struct sp_lane_tiers, link);
+            if (!settle_tiers(tiers->lane, (enum sp_region_kind)kind, looks))
+                return false;
+        }
     }
     return true;
 }
@@ -254,6 +267,19 @@ void sp_settle_all(struct sp_pool *pool) {
         sp_lock_give_way(&pool->lock);
 }
 
+bool sp_settle_is_any_pending(const struct sp_pool *pool) {
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
+        const struct sp_region *region = &pool->regions[kind];
+        if (region->waiting.bytes + region->unfenced.bytes > 0)
+            return true;
+        SP_LIST_FOR_EACH_OF(const struct sp_lane_tiers, tiers, link, &region->lanes) {
+            if (tiers->fenced.bytes + tiers->unfenced.bytes > 0)
+                return true;
+        }
+    }
+    return false;
+}
+
 // An event may have come since the block was put there.
 static bool is_covered(const struct sp_pool *pool, struct sp_fence fence) {
     return fence.sequence <= sp_pool_covered_of(pool, sp_stream_at(fence.slot));
@@ -263,7 +289,7 @@ bool sp_settle_is_unfenced(const struct sp_pool *pool, const struct sp_block *bl
     enum sp_region_kind kind = sp_segment_of(block)->kind;
     const struct sp_lane *lane = lane_of(pool, &block->fences);
     bool stands_there = block->tier == &pool->regions[kind].unfenced ||
-                        (lane && block->tier == &lane->unfenced[kind]);
+                        (lane && block->tier == &lane->tiers[kind]->unfenced);
     uint32_t i = 0;
     while (i < block->fences.count && is_covered(pool, *sp_fence_set_at(&block->fences, i)))
         i++;

@@ -39,15 +39,20 @@ static inline bool sp_settle_is_done_by_lanes(const struct sp_pool *pool) {
     return pool->settled_lanes == sp_progress_news(sp_pool_goes_by(pool));
 }
 
-// The latter for one lane, with the lock held throughout: some hundred blocks at most, and the rest
-// at later calls. Who puts a block among the unfenced ones moves its neighbours there himself, if
-// they are late.
+// Some free memory isn't known to be complete.
+bool sp_settle_is_any_pending(const struct sp_pool *pool);
+
+// Moves what has an event behind it now, for one lane's tiers in a region, with the lock held
+// throughout: some hundred blocks at most, and the rest at later calls. Who puts a block among the
+// unfenced ones moves its neighbours there himself, if they are late.
 enum { SP_SETTLED_AT_ONCE = 256, SP_SETTLED_LATER = 4 };
-void sp_settle_reinsert_unfenced(struct sp_lane *lane, uint64_t covered);
-static inline void sp_settle_fenced(struct sp_lane *lane) {
+void sp_settle_reinsert_unfenced(struct sp_lane_tiers *tiers, uint64_t covered);
+static inline void sp_settle_fenced(const struct sp_lane *lane, enum sp_region_kind kind) {
+    struct sp_lane_tiers *tiers = lane->tiers[kind];
     uint64_t covered = sp_pool_covered_of(lane->pool, lane->stream);
-    if (SP_UNLIKELY(covered != lane->covered.now || sp_calendar_is_behind(&lane->covered)))
-        sp_settle_reinsert_unfenced(lane, covered);
+    if (SP_UNLIKELY((covered != tiers->covered.now || sp_calendar_is_behind(&tiers->covered)) &&
+                    sp_lane_has_tiers(lane, kind)))
+        sp_settle_reinsert_unfenced(tiers, covered);
 }
 
 // True when a free block stands among those that no event stood behind, and none does since.

@@ -284,17 +284,23 @@ void sp_trim_end_giving(struct sp_lock *gives) {
         sp_lock_release(gives);
 }
 
-// An extent is at least a granule, so a pool with less unused than that has none to release.
-// Lost memory (region/segment.h) goes in pieces of any size.
+// An extent is at least a granule, so a pool with less unused than that has none to release, and
+// keeps its slabs and quick lists. To sum up what very many lanes use takes longer than to collect
+// what they have. Lost memory (region/segment.h) goes in pieces of any size.
 static bool may_release(const struct sp_pool *pool) {
-    return sp_load_relaxed(&pool->lost) > 0 ||
+    return sp_load_relaxed(&pool->lost) > 0 || sp_pool_has_very_many_lanes(pool) ||
            sp_load_relaxed(&pool->reserved) >= sp_figures_used(pool) + pool->device->vmm.granule;
 }
 
-// Puts memory that a trim may release where the trim finds it.
+// Puts memory that a trim may release where the trim finds it. Pending memory may be of contexts
+// that are gone, which nobody tells.
 static void make_ready(struct sp_pool *pool) {
-    sp_end_gone_contexts(NULL);
     sp_collect_all(pool);
+    sp_lock_acquire(&pool->lock);
+    bool pending = sp_settle_is_any_pending(pool);
+    sp_lock_release(&pool->lock);
+    if (pending)
+        sp_end_gone_contexts(NULL);
 }
 
 static struct sp_outcome release_ready(struct sp_pool *pool, const size_t *keep, enum aim aim) {

@@ -140,7 +140,6 @@ void sp_explain_watch(struct sp_request *request, struct poolMemPoolGrowth *grow
     request->watched = growth;
 }
 
-// Where there are very many lanes, a request looks at some of them before it grows.
 void sp_explain_complete(const struct sp_request *request, bool asked_driver) {
     static const enum poolGrowthKind kinds[SP_REGION_COUNT] = {
         [SP_REGION_LARGE] = poolGrowthLarge,
@@ -157,8 +156,7 @@ void sp_explain_complete(const struct sp_request *request, bool asked_driver) {
     growth->wanted = request->size;
     growth->askedDriver = asked_driver;
     growth->mayWait = (request->policies & SP_POLICY_INSERT) != 0;
-    growth->cutShort = request->left_out != 0 || (sp_pool_has_very_many_lanes(request->pool) &&
-                                                  request->looks != SP_REQUEST_LOOKS_ALL);
+    growth->cutShort = request->left_out != 0;
     growth->afterTrim = !sp_is_done(request->growth);
     growth->afterWaits = request->bound == SP_BOUND_PASSED;
     if (request->kind != SP_REGION_LARGE)

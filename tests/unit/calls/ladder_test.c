@@ -527,7 +527,7 @@ static void a_stream_that_another_thread_asks_is_asked_before_a_request_is_refus
 // The same with memory that is known to be complete, and that the lanes keep.
 static void many_lanes_are_collected_from_before_a_request_is_refused(void **state) {
     (void)state;
-    enum { CROWD = 4 * SP_LANES_COLLECTED };
+    enum { CROWD = 3 * SP_LANES_AT_ONCE };
     void *blocks[CROWD];
     pool = fixture_pool_of_at_most(CROWD * BLOCK);
     for (int i = 0; i < CROWD; i++)

@@ -289,8 +289,8 @@ static void what_no_event_stands_behind_does_not_join_what_has(void **state) {
     uint64_t recorded = fixture_attribute(pool, poolMemPoolStatEventsRecorded);
     assert_ptr_equal(fixture_malloc(pool, MIB(3), a), blocks[1]);
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatEventsRecorded), recorded);
-    assert_int_equal(fixture_lane(pool, a)->tiers[SP_REGION_LARGE].bytes, MIB(12));
-    assert_int_equal(fixture_lane(pool, a)->unfenced[SP_REGION_LARGE].bytes, MIB(1));
+    assert_int_equal(fixture_lane(pool, a)->tiers[SP_REGION_LARGE]->fenced.bytes, MIB(12));
+    assert_int_equal(fixture_lane(pool, a)->tiers[SP_REGION_LARGE]->unfenced.bytes, MIB(1));
     fixture_check(pool);
 }
 
@@ -320,8 +320,8 @@ static void what_an_event_stands_behind_since_is_not_joined_either(void **state)
     fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, GIB(1));
     fixture_free(later, a);
     sp_collect_quick(fixture_lane(pool, a), sp_settle_insert);
-    assert_int_equal(fixture_lane(pool, a)->tiers[SP_REGION_LARGE].bytes, MIB(14));
-    assert_int_equal(fixture_lane(pool, a)->unfenced[SP_REGION_LARGE].bytes, MIB(2));
+    assert_int_equal(fixture_lane(pool, a)->tiers[SP_REGION_LARGE]->fenced.bytes, MIB(14));
+    assert_int_equal(fixture_lane(pool, a)->tiers[SP_REGION_LARGE]->unfenced.bytes, MIB(2));
     fixture_check(pool);
 }
 

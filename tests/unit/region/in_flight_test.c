@@ -198,8 +198,9 @@ static void come_back(int contended) {
         others_take();
     if (comes_at == 0 || locks < comes_at || !aside || sp_lock_is_held(&inside->lock))
         return;
-    sp_settle_insert(inside, aside);
+    struct sp_block *block = aside;
     aside = NULL;
+    sp_settle_insert(inside, block);
     count_on(fixture_lane(pool, stream));
 }
 

@@ -57,42 +57,94 @@ static void lanes_keep_their_place_when_the_table_grows(void **state) {
     assert_null(sp_lane_find(fixture_inside(pool), UINT32_MAX));
 }
 
-// From the lane on that is given, or the first.
-static struct sp_lane *next_to_collect(poolMemPool_t pool, const struct sp_lane *lane) {
-    return sp_lane_next_to_collect(fixture_inside(pool), lane);
-}
-
-static void lanes_with_nothing_to_collect_are_passed_over(void **state) {
+static void a_lane_is_listed_from_its_first_free_until_it_is_collected_from(void **state) {
     (void)state;
     poolMemPool_t pool = fixture_pool();
+    struct sp_pool *inside = fixture_inside(pool);
     CUstream streams[5];
-    struct sp_lane *lanes[5];
     for (int i = 0; i < 5; i++)
-        lanes[i] = fixture_lane(pool, streams[i] = simulated_stream());
-    assert_null(next_to_collect(pool, NULL));
+        fixture_lane(pool, streams[i] = simulated_stream());
     void *small = fixture_malloc(pool, 100, streams[1]);
+    void *large = fixture_malloc(pool, MIB(1), streams[3]);
+    assert_int_equal(sp_load_relaxed(&inside->lanes.freed_count), 0);
+    fixture_free(large, streams[3]);
     fixture_free(fixture_malloc(pool, MIB(1), streams[3]), streams[3]);
-    assert_ptr_equal(next_to_collect(pool, NULL), lanes[1]);
-    assert_ptr_equal(next_to_collect(pool, lanes[1]), lanes[3]);
-    assert_null(next_to_collect(pool, lanes[3]));
-    sp_collect_all(fixture_inside(pool));
-    assert_ptr_equal(next_to_collect(pool, NULL), lanes[1]); // its slab is in use
-    fixture_free(small, streams[1]);
-    sp_collect_all(fixture_inside(pool));
-    assert_null(next_to_collect(pool, NULL));
+    assert_int_equal(sp_load_relaxed(&inside->lanes.freed_count), 1);
+    sp_collect_all(inside);
+    assert_int_equal(sp_load_relaxed(&inside->lanes.freed_count), 0);
+    fixture_check(pool);
+    fixture_free(small, streams[2]); // lists the lane that has the slab, and its own
+    assert_int_equal(sp_load_relaxed(&inside->lanes.freed_count), 2);
+    fixture_check(pool);
+    sp_collect_all(inside);
+    assert_int_equal(sp_load_relaxed(&inside->lanes.freed_count), 1); // that has nothing
+    assert_int_equal(fixture_lane(pool, streams[1])->slab_count, 0);
     fixture_check(pool);
 }
 
-static void of_many_lanes_with_nothing_so_many_are_passed_over_at_once(void **state) {
+static void an_idle_lane_takes_less_than_two_kilobytes(void **state) {
     (void)state;
-    enum { MANY = 3 * SP_LANES_AT_ONCE };
-    static struct sp_lane *lanes[MANY];
+    struct {
+        char before;
+        struct sp_lane lane;
+    } placed; // as aligned_alloc places it
+    assert_true(sizeof placed <= KIB(2));
+}
+
+static void tiers_are_made_for_a_block_and_end_once_it_is_complete(void **state) {
+    (void)state;
     poolMemPool_t pool = fixture_pool();
-    for (int i = 0; i < MANY; i++)
-        lanes[i] = fixture_lane(pool, simulated_stream());
-    assert_ptr_equal(next_to_collect(pool, NULL), lanes[SP_LANES_AT_ONCE]);
-    assert_ptr_equal(next_to_collect(pool, lanes[0]), lanes[SP_LANES_AT_ONCE + 1]);
-    assert_null(next_to_collect(pool, lanes[MANY - 10]));
+    struct sp_pool *inside = fixture_inside(pool);
+    CUstream stream = simulated_stream();
+    fixture_set(pool, poolMemPoolAttrReleaseThreshold, UINT64_MAX);
+    simulated_work(stream);
+    fixture_free(fixture_malloc(pool, MIB(1), stream), stream);
+    const struct sp_lane *lane = fixture_lane(pool, stream);
+    assert_false(sp_lane_has_tiers(lane, SP_REGION_LARGE));
+    sp_collect_all(inside);
+    assert_true(sp_lane_has_tiers(lane, SP_REGION_LARGE));
+    assert_false(sp_lane_has_tiers(lane, SP_REGION_PAGES));
+    assert_int_equal(inside->lanes.with_tiers, 1);
+    simulated_finish(stream);
+    fixture_synchronize(stream);
+    sp_collect_all(inside);
+    assert_false(sp_lane_has_tiers(lane, SP_REGION_LARGE));
+    assert_int_equal(inside->lanes.with_tiers, 0);
+    fixture_check(pool);
+}
+
+// Anybody has it once it is complete.
+static void
+without_host_memory_for_tiers_a_block_waits_beside_those_of_several_streams(void **state) {
+    (void)state;
+    enum { SPARE = 200 };
+    poolMemPool_t pool = fixture_pool(), other = fixture_pool();
+    struct sp_pool *inside = fixture_inside(pool);
+    CUstream stream = simulated_stream();
+    void *block = fixture_malloc(pool, MIB(2), stream);
+    for (int i = 0; i < SPARE; i++) { // takes the spare ones
+        CUstream busy = simulated_stream();
+        void *freed = fixture_malloc(other, MIB(1), busy);
+        simulated_work(busy);
+        fixture_free(freed, busy);
+    }
+    sp_collect_all(fixture_inside(other));
+    simulated_work(stream);
+    fixture_free(block, stream);
+    uint64_t failed = 0;
+    host_memory_enter(1, true);
+    sp_collect_all(inside);
+    host_memory_leave(&failed);
+    assert_true(failed > 0);
+    assert_false(sp_lane_has_tiers(fixture_lane(pool, stream), SP_REGION_LARGE));
+    const struct sp_region *region = &inside->regions[SP_REGION_LARGE];
+    assert_int_equal(region->waiting.bytes + region->unfenced.bytes, MIB(2));
+    fixture_check(pool);
+    simulated_finish(stream);
+    fixture_synchronize(stream);
+    fixture_trim(pool, 0);
+    assert_int_equal(fixture_reserved(pool), 0);
+    fixture_check(pool);
 }
 
 // Lanes are kept for use again; uses up those that are spare, and then some.
@@ -290,8 +342,10 @@ int main(void) {
         lane_test(a_stream_has_one_lane_in_a_pool_and_another_in_another),
         lane_test(a_pool_with_two_lanes_is_shared),
         lane_test(lanes_keep_their_place_when_the_table_grows),
-        lane_test(lanes_with_nothing_to_collect_are_passed_over),
-        lane_test(of_many_lanes_with_nothing_so_many_are_passed_over_at_once),
+        lane_test(a_lane_is_listed_from_its_first_free_until_it_is_collected_from),
+        lane_test(an_idle_lane_takes_less_than_two_kilobytes),
+        lane_test(tiers_are_made_for_a_block_and_end_once_it_is_complete),
+        lane_test(without_host_memory_for_tiers_a_block_waits_beside_those_of_several_streams),
         lane_test(a_lane_that_is_used_again_has_nothing_of_its_last_pool),
         lane_test(a_malloc_without_host_memory_for_its_lane_changes_nothing),
         lane_test(a_free_beyond_what_may_be_held_records_and_the_count_begins_anew),

@@ -238,7 +238,7 @@ static void a_use_that_can_not_be_noted_keeps_an_evicted_view_mapped(void **stat
     host_memory_enter(1, true);
     collect();
     host_memory_leave(&failed);
-    assert_int_equal(failed, 1);
+    assert_true(failed > 0); // for the lanes' tiers, too
     limit_kept(0, 0);
     uint64_t unmapped = simcudaCallCount("cuMemUnmap");
     for (int i = 0; i < STREAMS; i++) {

@@ -212,21 +212,6 @@ static void without_a_synchronise_the_threshold_acts_before_a_growth(void **stat
         assert_true(grows_after_release(pool, a));
 }
 
-// The threshold is applied by a look at all lanes, so it rests for a growth for each
-// SP_LANES_AT_ONCE of them.
-static void among_many_lanes_the_threshold_rests_between_growths(void **state) {
-    (void)state;
-    enum { RESTS = 2 };
-    CUstream a = simulated_stream();
-    poolMemPool_t pool = pool_that_hears_no_synchronise(a);
-    for (int i = 1; i < RESTS * SP_LANES_AT_ONCE; i++)
-        fixture_malloc(pool, 1, simulated_stream());
-    for (int i = 0; i <= RESTS && !grows_after_release(pool, a); i++)
-        continue;
-    for (int i = 1; i <= 3 * (RESTS + 1); i++)
-        assert_int_equal(grows_after_release(pool, a), i % (RESTS + 1) == 0);
-}
-
 static void
 an_extent_that_the_driver_does_not_take_stays_usable_and_goes_the_next_time(void **state) {
     (void)state;
@@ -344,7 +329,7 @@ static void memory_that_completes_while_the_pool_looks_is_found_the_next_time(vo
     assert_ptr_equal(atomic_load(&late.inside->is_complete), sp_progress_is_complete);
     settle(late.inside);
     for (int kind = 0; kind < SP_REGION_COUNT; kind++)
-        assert_null(sp_tier_first(&fixture_lane(pool, a)->tiers[kind]));
+        assert_null(sp_tier_first(&fixture_lane(pool, a)->tiers[kind]->fenced));
     fixture_trim(pool, 0);
     assert_int_equal(fixture_reserved(pool), 0);
 }
@@ -401,7 +386,6 @@ int main(void) {
         trim_test(room_is_made_only_if_it_is_enough),
         trim_test(the_threshold_acts_at_a_synchronise_and_not_at_a_query),
         trim_test(without_a_synchronise_the_threshold_acts_before_a_growth),
-        trim_test(among_many_lanes_the_threshold_rests_between_growths),
         trim_test(an_extent_that_the_driver_does_not_take_stays_usable_and_goes_the_next_time),
         trim_test(what_can_not_be_mapped_anew_is_less_kept_and_nothing_worse),
         trim_test(a_trim_survives_every_lack_of_host_memory),

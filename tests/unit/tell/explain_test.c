@@ -278,7 +278,7 @@ static void what_is_known_to_be_complete_is_ready_before_it_is_settled(void **st
     assert_int_equal(sp_request_part(&request, block), SP_PENDING);
     simulated_finish(a);
     assert_int_equal(poolStreamQuery(a), poolSuccess);
-    assert_ptr_equal(block->tier, &fixture_lane(pool, a)->tiers[SP_REGION_LARGE]);
+    assert_ptr_equal(block->tier, &fixture_lane(pool, a)->tiers[SP_REGION_LARGE]->fenced);
     assert_int_equal(sp_request_part(&request, block), SP_READY);
     sp_request_close(&request);
 }

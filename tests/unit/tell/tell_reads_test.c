@@ -61,7 +61,8 @@ static void add_lane(struct bytes *bytes, const struct sp_lane *lane) {
     memcpy(&copy, lane, sizeof copy);
     memset(&copy.lock, 0, sizeof copy.lock);
     add(bytes, &copy, sizeof copy);
-    add(bytes, lane->tiers, sizeof(struct sp_tier[2 * SP_REGION_COUNT]));
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++)
+        add(bytes, lane->tiers[kind], sizeof *lane->tiers[kind]);
     SP_LIST_FOR_EACH(link, &lane->owned_slabs) {
         const struct sp_slab *slab = SP_CONTAINER_OF(link, struct sp_slab, owned_link);
         add(bytes, slab, sizeof *slab);

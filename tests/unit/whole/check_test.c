@@ -219,7 +219,7 @@ static void a_block_in_a_tier_that_its_fences_forbid_is_found(void **state) {
     (void)state;
     struct sp_lane *lane = fixture_lane(pool, stream);
     sp_collect_quick(lane, sp_settle_insert);
-    struct sp_block *own = sp_tier_first(&lane->unfenced[SP_REGION_LARGE]);
+    struct sp_block *own = sp_tier_first(&lane->tiers[SP_REGION_LARGE]->unfenced);
     assert_non_null(own);
     own->fences.some[0].slot++;
     assert_wrong("lane's tier");
@@ -229,18 +229,19 @@ static void a_block_in_a_tier_that_its_fences_forbid_is_found(void **state) {
     sp_fence_set_add(&ready->fences, (struct sp_fence){1, 1});
     assert_wrong("ready block has a fence");
     sp_fence_set_clear(&ready->fences);
-    lane->unfenced[SP_REGION_LARGE].bytes++;
+    lane->tiers[SP_REGION_LARGE]->unfenced.bytes++;
     assert_wrong("lane's tier");
-    lane->unfenced[SP_REGION_LARGE].bytes--;
+    lane->tiers[SP_REGION_LARGE]->unfenced.bytes--;
     sp_list_remove(&own->fences.link);
     assert_wrong("calendar of what is covered");
-    sp_calendar_add(&lane->due, own);
+    sp_calendar_add(&lane->tiers[SP_REGION_LARGE]->due, own);
     assert_wrong("calendar of what is due");
     sp_list_remove(&own->fences.link);
-    sp_list_push_back(&lane->covered.buckets[SP_CALENDAR_BUCKETS - 1], &own->fences.link);
+    sp_list_push_back(&lane->tiers[SP_REGION_LARGE]->covered.buckets[SP_CALENDAR_BUCKETS - 1],
+                      &own->fences.link);
     assert_wrong("calendar of what is covered");
     sp_list_remove(&own->fences.link);
-    sp_calendar_add(&lane->covered, own);
+    sp_calendar_add(&lane->tiers[SP_REGION_LARGE]->covered, own);
     fixture_check(pool);
 }
 

@@ -226,7 +226,7 @@ static void what_is_late_is_not_joined_by_a_later_free(void **state) {
     simulated_work(a);
     free_holes(a, 0, HOLES);
     sp_collect_quick(lane, sp_settle_insert);
-    assert_int_equal(count_in(&lane->unfenced[SP_REGION_LARGE]), HOLES);
+    assert_int_equal(count_in(&lane->tiers[SP_REGION_LARGE]->unfenced), HOLES);
     simulated_work(a);
     assert_done(sp_mark_record(fixture_stream(a)));
     uint64_t fenced = sp_pool_covered_of(fixture_inside(pool), fixture_stream(a));
@@ -234,11 +234,11 @@ static void what_is_late_is_not_joined_by_a_later_free(void **state) {
         fixture_free(neighbours[i], a);
         sp_collect_quick(lane, sp_settle_insert);
     }
-    for (struct sp_block *b = sp_tier_first(&lane->unfenced[SP_REGION_LARGE]); b;
+    for (struct sp_block *b = sp_tier_first(&lane->tiers[SP_REGION_LARGE]->unfenced); b;
          b = sp_tier_next(b))
         assert_true(b->size == HOLE && sp_calendar_number(b) > fenced);
-    assert_int_equal(count_in(&lane->unfenced[SP_REGION_LARGE]), HOLES);
-    assert_int_equal(count_in(&lane->tiers[SP_REGION_LARGE]), HOLES);
+    assert_int_equal(count_in(&lane->tiers[SP_REGION_LARGE]->unfenced), HOLES);
+    assert_int_equal(count_in(&lane->tiers[SP_REGION_LARGE]->fenced), HOLES);
     assert_int_equal(inside->regions[SP_REGION_LARGE].waiting.bytes, 0);
     fixture_check(pool);
 }
