@@ -43,7 +43,6 @@ static const struct rung {
     // Memory that is free is found. Contexts may be asked if they are gone, and events that are
     // there (cuEventQuery), once recorded (cuEventRecord).
     {ONCE | FREE, NULL, sp_rung_within_reach, BY_RULE, TAKES},
-    {ONCE, sp_rung_is_to_refine, sp_rung_refined, BY_RULE, TAKES},
     {ONCE, sp_rung_is_for_pages, sp_rung_primed, BY_RULE, TAKES},
     {ONCE, NULL, sp_rung_of_gone_contexts, BY_RULE, TAKES},
     {ONCE, sp_rung_may_ask_others, sp_rung_found_complete, BY_RULE, TAKES},
@@ -108,6 +107,8 @@ static struct sp_outcome climb(struct sp_request *request, unsigned parts,
         if (rung->parts == QUESTION)
             sp_pool_count(request->pool, SP_STATISTIC_LastQuestions);
         outcome = rung->take(request, block);
+        if (request->refine == SP_REFINE_DUE) // what it found lies in a large extent
+            outcome = sp_rung_refined(request, block);
         if (*block) {
             count_taken(rung, request, *block);
         } else if (rung->does == ASKS && sp_is_done(outcome)) {

@@ -55,10 +55,6 @@ bool sp_rung_is_beyond(const struct sp_request *request) {
     return request->bound == SP_BOUND_PASSED;
 }
 
-bool sp_rung_is_to_refine(const struct sp_request *request) {
-    return request->refine == SP_REFINE_DUE;
-}
-
 // ------------------------------------------------------------------------------------ what is free
 
 struct sp_outcome sp_rung_within_reach(struct sp_request *request, struct sp_block **block) {
@@ -69,24 +65,24 @@ struct sp_outcome sp_rung_within_reach(struct sp_request *request, struct sp_blo
 }
 
 // Memory that the request's own stream has freed may be complete with nobody knowing: the stream is
-// asked where much is at stake, for what is known to be complete joins the stream's other memory no
-// more. The request doesn't need what is refined, so a driver that fails here is told of by the
-// next call that does.
+// asked about much of it. Where it isn't, the pool grows by a little rather than that a small block
+// keeps so much. The request doesn't need what is refined, so a driver that fails here is told of
+// by the next call that does.
 struct sp_outcome sp_rung_refined(struct sp_request *request, struct sp_block **block) {
     struct sp_pool *pool = request->pool;
     uint64_t size;
-    bool complete;
+    bool complete, refined = false;
     sp_lock_acquire(&pool->lock);
     const struct sp_block *found = sp_find_to_refine(request, &size);
-    bool asks =
-        found && found->tier != &pool->regions[request->kind].ready && size >= SP_REFINE_ASKS;
+    bool is_own = found && found->tier != &pool->regions[request->kind].ready;
     sp_lock_release(&pool->lock);
-    if (asks && sp_rung_may_ask_others(request))
+    if (is_own && size >= SP_REFINE_PENDING && sp_rung_may_ask_others(request))
         sp_synchronize_ask(request->lane->stream, &complete);
     CUcontext context = found ? sp_request_context(request) : NULL;
     if (found)
-        sp_trim_refine(request, context ? sp_context_free_memory(context) : 0);
-    request->refine = SP_REFINE_NEVER;
+        refined = sp_trim_refine(request, context ? sp_context_free_memory(context) : 0);
+    bool avoids = is_own && !refined && sp_growth_is_due(pool, request->size);
+    request->refine = avoids ? SP_REFINE_AVOID : SP_REFINE_NEVER;
     *block = sp_find(request);
     return sp_outcome_done();
 }
@@ -170,6 +166,7 @@ struct sp_outcome sp_rung_brought_in(struct sp_request *request, struct sp_block
 static struct sp_outcome remap_if(struct sp_request *request, enum poolDefragmentation least,
                                   uint64_t time_max, struct sp_block **block) {
     int policy = sp_device_defragmentation(request->pool);
+    request->refine = SP_REFINE_NEVER; // a remap would cut what is avoided
     if (request->kind != SP_REGION_LARGE || policy < (int)least) {
         sp_request_tell(request, remap(request, poolGrowthRemapForbidden, 0, 0));
         return sp_outcome_done();
@@ -245,6 +242,11 @@ struct sp_outcome sp_rung_grown(struct sp_request *request, struct sp_block **bl
     struct sp_pool *pool = request->pool;
     apply_threshold_unasked(request);
     struct sp_outcome outcome = grow(request, block);
+    if (sp_is_done(outcome) && !*block && request->refine == SP_REFINE_AVOID) {
+        request->refine = SP_REFINE_NEVER;
+        *block = sp_find(request);
+        return outcome;
+    }
     bool is_short = sp_is_done(outcome) && !*block;
     if (sp_load_relaxed(&pool->is_short) == is_short)
         return outcome;

@@ -13,20 +13,22 @@ typedef struct sp_outcome sp_rung(struct sp_request *request, struct sp_block **
 bool sp_rung_is_for_pages(const struct sp_request *request);
 bool sp_rung_may_ask_others(const struct sp_request *request); // the driver, of other streams
 bool sp_rung_may_grow(const struct sp_request *request);
-bool sp_rung_is_to_refine(const struct sp_request *request); // an extent (region/refine.h)
 bool sp_rung_is_filled(const struct sp_request *request);    // the pool, to what it needs
 bool sp_rung_is_held_back(const struct sp_request *request); // by GrowthBeyondUse
 bool sp_rung_is_beyond(const struct sp_request *request);    // that, and no wait would do
 
 // These take what is free.
 sp_rung sp_rung_within_reach;      // as the tiers are
-sp_rung sp_rung_refined;           // once an extent that the request would end in is refined
 sp_rung sp_rung_primed;            // as pages, from memory that was mapped ahead
 sp_rung sp_rung_of_gone_contexts;  // once frees of contexts that were destroyed are complete
 sp_rung sp_rung_found_complete;    // once the driver has told what has completed
 sp_rung sp_rung_collected;         // once lanes have put back what lies in them
 sp_rung sp_rung_brought_in;        // once all has been brought in, if the request left some
 sp_rung sp_rung_from_other_region; // from memory that is kept for blocks of another size
+
+// Refines the extent that the request would end in (region/refine.h), and takes what is free then;
+// after whichever rung has found that one is due.
+sp_rung sp_rung_refined;
 
 // These map free memory in pieces once more, side by side: within the time that the attribute
 // RemapTimeMax allows; however long it takes; and with free pages among the pieces.

@@ -234,7 +234,9 @@ static struct sp_block *choose_here(const struct sp_request *request) {
     enum sp_region_kind kind = request->kind;
     const struct sp_lane_tiers *own = request->lane->tiers[kind];
     if (request->unit == 1)
-        return choose_own_or_ready(request->lane, kind, request->size);
+        return request->refine == SP_REFINE_AVOID
+                   ? best_own_or_ready(request->lane, kind, request->size)
+                   : choose_own_or_ready(request->lane, kind, request->size);
     struct sp_block *best = better_in_reach(request, &own->unfenced, NULL);
     best = better_in_reach(request, &own->fenced, best);
     return better_in_reach(request, &request->pool->regions[kind].ready, best);
@@ -340,11 +342,12 @@ static inline struct sp_block *take(struct sp_request *request, struct sp_row ro
 
 // Own or ready memory was chosen, of which an extent is to be refined first.
 static inline bool is_to_refine(struct sp_request *request, struct sp_row row) {
-    if (request->refine != SP_REFINE_MAY || !row.first || row.size != row.first->size ||
+    if (request->refine == SP_REFINE_NEVER || !row.first || row.size != row.first->size ||
         !sp_request_is_own_or_ready(request->pool, request->lane, request->kind, row.first) ||
         sp_refine_due(request->pool, row.first, request->size) == 0)
         return false;
-    request->refine = SP_REFINE_DUE;
+    if (request->refine == SP_REFINE_MAY)
+        request->refine = SP_REFINE_DUE;
     return true;
 }
 
@@ -361,8 +364,9 @@ struct sp_block *sp_find_locked(struct sp_request *request) {
 struct sp_block *sp_find_own_or_ready(struct sp_request *request) {
     sp_lock_acquire(&request->pool->lock);
     struct sp_block *block = choose_here(request);
+    struct sp_row row = {block, block ? block->size : 0};
     if (block)
-        block = take(request, (struct sp_row){block, block->size});
+        block = is_to_refine(request, row) ? NULL : take(request, row);
     sp_lock_release(&request->pool->lock);
     return block;
 }

@@ -1,13 +1,15 @@
 #include "region/loose.h"
 
 #include "base/number.h"
+#include "region/device.h"
 #include "region/lane.h"
 
 void sp_loose_forget(struct sp_pool *pool) {
+    uint64_t most = sp_min(pool->device->vmm.total_memory, sp_load_relaxed(&pool->limit));
     atomic_store(&pool->slabs.bytes, 0);
     atomic_store(&pool->slabs.live, 0);
     atomic_store(&pool->slabs.rests, 0);
-    atomic_store(&pool->slabs.idle_min, SP_LOOSE_IDLE_MIN);
+    atomic_store(&pool->slabs.idle_min, sp_min(SP_LOOSE_IDLE_MIN, most / SP_LOOSE_IDLE_SHARE));
 }
 
 // Sums up what is live in the slabs of a shelf, and counts these.

@@ -13,11 +13,12 @@
 
 #include "region/pool.h"
 
-// Slabs may leave so much idle, or this part of what is live in them.
+// Slabs may leave so much idle, but not more than this part of what the pool may ever have, or this
+// part of what is live in them.
 #define SP_LOOSE_IDLE_MIN   ((uint64_t)16 << 20)
 #define SP_LOOSE_IDLE_SHARE 16
 
-// For a new pool, which has no slabs.
+// For a new pool, which has no slabs, and its limit already.
 void sp_loose_forget(struct sp_pool *pool);
 
 // Tells whether the next block of a class for which no slab has room is to be loose: a slab for it

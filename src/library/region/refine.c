@@ -22,6 +22,9 @@ uint64_t sp_refine_due_in(struct sp_pool *pool, const struct sp_block *block, ui
         extent->address + extent->size <= sp_block_end(block))
         found = extent->size;
     sp_lock_release(&space->finding);
+    uint64_t pending = sp_pool_is_shared(pool) ? SP_REFINE_PENDING_SHARED : SP_REFINE_PENDING;
+    if (found < pending && block->tier != &pool->regions[SP_REGION_LARGE].ready)
+        found = 0;
     if (found > 0 && pool->refine_rests > 0) {
         pool->refine_rests--;
         found = 0;

@@ -11,13 +11,17 @@
 
 #include "region/pool.h"
 
-// The least size of the pieces, how many of them there are at least, and the size from which on a
-// stream is asked whether an extent that it has freed is complete.
-#define SP_REFINE_MIN   ((uint64_t)16 << 20)
-#define SP_REFINE_COUNT 2
-#define SP_REFINE_ASKS  ((uint64_t)256 << 20)
+// The least size of the pieces, how many of them there are at least, and from which size on extents
+// are looked at in which something may be pending; in pools that several streams share. A stream is
+// asked about the large ones alone: what is known to be complete joins the stream's other memory no
+// more.
+#define SP_REFINE_MIN            ((uint64_t)16 << 20)
+#define SP_REFINE_COUNT          2
+#define SP_REFINE_PENDING        ((uint64_t)512 << 20)
+#define SP_REFINE_PENDING_SHARED ((uint64_t)64 << 20)
 
-// So many requests that would have an extent refined go by after one for which that couldn't be.
+// So many requests that would have an extent refined go by after one for which the device had no
+// room.
 enum { SP_REFINE_RESTS = 64 };
 
 // The size of the extents in which a block of `size` bytes should lie where it is not alone, a
@@ -32,8 +36,9 @@ static inline uint64_t sp_refine_size(uint64_t size) {
 uint64_t sp_refine_due_in(struct sp_pool *pool, const struct sp_block *block, uint64_t size);
 
 // Returns the size of the extent that is to be refined before a request of `size` bytes is served
-// from the front of this free block: that in which the request would end; or 0. Each call of those
-// after a failure lets a request go by. The pool's lock is held.
+// from the front of this free block: that in which the request would end; or 0. Of memory in which
+// something may be pending only large ones are. Each call of those after a failure lets a request
+// go by. The pool's lock is held.
 static inline uint64_t sp_refine_due(struct sp_pool *pool, const struct sp_block *block,
                                      uint64_t size) {
     bool is_large = block->size >= SP_REFINE_COUNT * SP_REFINE_MIN;

@@ -55,8 +55,9 @@ struct sp_listener {
 };
 #define sp_request_tell(request, note) ((request)->listener ? (request)->listener->note : (void)0)
 
-// An extent is not to be refined for the request, or would be, or is.
-enum sp_refine { SP_REFINE_NEVER, SP_REFINE_MAY, SP_REFINE_DUE };
+// An extent is not to be refined for the request; or would be; or is; or can't be, and the pool
+// rather grows than that the request is served from it.
+enum sp_refine { SP_REFINE_NEVER, SP_REFINE_MAY, SP_REFINE_DUE, SP_REFINE_AVOID };
 
 struct sp_request {
     struct sp_pool *pool;

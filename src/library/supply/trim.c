@@ -238,7 +238,7 @@ bool sp_trim_refine(struct sp_request *request, uint64_t room) {
     bool refines = victims.count > 0;
     if (refines)
         sp_in_flight_take(&pool->in_flight);
-    else if (block)
+    else if (block && size > room)
         sp_refine_note_failure(pool);
     sp_lock_release(&pool->lock);
     if (refines) {
