@@ -566,7 +566,8 @@ enum poolMemPoolAttr {
     /// what a peak has left, and what keeps most of PinnedBytes from being given back. Reading it,
     /// or one of the next two, moves nothing in the pool.
     poolMemPoolStatPinningBlocks = 1209,
-    /// Tells the bytes of these blocks and slabs.
+    /// Tells the bytes of these blocks and slabs: all of a block, also where most of it lies in
+    /// other extents.
     poolMemPoolStatPinningBytes = 1210,
     /// Tells the bytes of the largest of these blocks and slabs.
     poolMemPoolStatLargestPinning = 1211

@@ -81,7 +81,9 @@ struct sp_outcome sp_rung_refined(struct sp_request *request, struct sp_block **
     CUcontext context = found ? sp_request_context(request) : NULL;
     if (found)
         refined = sp_trim_refine(request, context ? sp_context_free_memory(context) : 0);
-    bool avoids = is_own && !refined && sp_growth_is_due(pool, request->size);
+    sp_lock_acquire(&pool->lock);
+    bool avoids = is_own && !refined && sp_refine_grows(pool, request->size);
+    sp_lock_release(&pool->lock);
     request->refine = avoids ? SP_REFINE_AVOID : SP_REFINE_NEVER;
     *block = sp_find(request);
     return sp_outcome_done();
@@ -166,7 +168,9 @@ struct sp_outcome sp_rung_brought_in(struct sp_request *request, struct sp_block
 static struct sp_outcome remap_if(struct sp_request *request, enum poolDefragmentation least,
                                   uint64_t time_max, struct sp_block **block) {
     int policy = sp_device_defragmentation(request->pool);
-    request->refine = SP_REFINE_NEVER; // a remap would cut what is avoided
+    if (request->refine == SP_REFINE_AVOID) // the pool grows next
+        return sp_outcome_done();
+    request->refine = SP_REFINE_NEVER;
     if (request->kind != SP_REGION_LARGE || policy < (int)least) {
         sp_request_tell(request, remap(request, poolGrowthRemapForbidden, 0, 0));
         return sp_outcome_done();

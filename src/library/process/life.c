@@ -125,6 +125,7 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
     atomic_store(&pool->retain.primed_until, 0);
     pool->settled = pool->settled_lanes = 0;
     pool->refine_rests = 0;
+    pool->refine_grown = 0;
     atomic_store(&pool->figures.unlooked, 0);
     atomic_store(&pool->figures.grown_for, 0);
     pool->figures.covered_last = 0;

@@ -80,7 +80,6 @@ static void give_back_locked(struct sp_held *held, struct sp_lane *lane) {
     }
     sp_store_relaxed(&lane->holds, 0);
     sp_list_remove(&lane->held_link);
-    held->lane_count--;
 }
 
 static void look_at_others_locked(struct sp_held *held) {
@@ -102,17 +101,9 @@ static bool has_room_locked(const struct sp_held *held, const struct sp_lane *la
     return held->taken != UINT64_MAX && size <= left && mine + size <= (mine + left) / 2;
 }
 
-static bool is_one_too_many(const struct sp_held *held, const struct sp_lane *lane) {
-    return lane->holds == 0 && held->lane_count >= SP_HELD_LANES;
-}
-
 // False where the lane has no room for the extent. The place that it had may be another one's now.
 static bool hold_locked(struct sp_held *held, struct sp_lane *lane,
                         struct sp_space_extent *extent) {
-    if (is_one_too_many(held, lane))
-        look_at_others_locked(held);
-    if (is_one_too_many(held, lane))
-        return false;
     struct sp_held_extent *place = extent->held > 0 ? &held->extents[extent->held - 1] : NULL;
     if (!place || place->lanes == 0 || sp_load_relaxed(&place->address) != extent->address) {
         if (!has_room_locked(held, lane, extent->size))
@@ -131,10 +122,8 @@ static bool hold_locked(struct sp_held *held, struct sp_lane *lane,
     uint64_t bit = UINT64_C(1) << (place - held->extents);
     if (!(lane->holds & bit)) {
         place->lanes++;
-        if (lane->holds == 0) {
+        if (lane->holds == 0)
             sp_list_push_back(&held->lanes, &lane->held_link);
-            held->lane_count++;
-        }
         sp_store_relaxed(&lane->holds, lane->holds | bit);
     }
     lane->confirmed |= bit;

@@ -27,10 +27,6 @@
 
 enum { SP_HELD_EXTENTS = 64 }; // a bit for each in sp_lane.holds
 
-// So many lanes hold something at most, or many with little would hold back all that ended streams
-// have left: these are used again when what they freed is known to be complete.
-enum { SP_HELD_LANES = 512 };
-
 struct sp_held_extent {
     // A lane that holds it reads these without the lock. A free that is late reads another one's,
     // perhaps, under a number that is covered by then.
@@ -42,7 +38,6 @@ struct sp_held_extent {
 // extents stay. An extent knows its place here, counted from 1, as long as it has one.
 struct sp_held {
     uint64_t bytes;
-    uint32_t lane_count;  // of `lanes`
     uint64_t taken;       // a bit for each place that an extent has
     struct sp_list lanes; // that hold something; those that were looked at last stand behind
     struct sp_held_extent extents[SP_HELD_EXTENTS];

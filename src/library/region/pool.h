@@ -247,6 +247,7 @@ struct sp_pool {
     struct sp_lanes lanes;
     uint64_t settled;       // sp_progress_news() when the tiers were last looked through
     uint64_t settled_lanes; // and when those of the lanes were
+    uint64_t refine_grown;  // see region/refine.h; guarded by `lock`, as is
     uint32_t refine_rests;  // see region/refine.h; guarded by `lock`
 
     struct sp_access access; // written under `map_lock`

@@ -31,3 +31,11 @@ uint64_t sp_refine_due_in(struct sp_pool *pool, const struct sp_block *block, ui
     }
     return found;
 }
+
+bool sp_refine_grows(struct sp_pool *pool, uint64_t size) {
+    uint64_t more = pool->refine_grown + sp_refine_size(size);
+    if (more > sp_load_relaxed(&pool->reserved) / SP_REFINE_GROWS_SHARE)
+        return false;
+    pool->refine_grown = more;
+    return true;
+}

@@ -17,7 +17,7 @@
 // more.
 #define SP_REFINE_MIN            ((uint64_t)16 << 20)
 #define SP_REFINE_COUNT          2
-#define SP_REFINE_PENDING        ((uint64_t)512 << 20)
+#define SP_REFINE_PENDING        ((uint64_t)384 << 20)
 #define SP_REFINE_PENDING_SHARED ((uint64_t)64 << 20)
 
 // So many requests that would have an extent refined go by after one for which the device had no
@@ -44,6 +44,13 @@ static inline uint64_t sp_refine_due(struct sp_pool *pool, const struct sp_block
     bool is_large = block->size >= SP_REFINE_COUNT * SP_REFINE_MIN;
     return is_large && block->size / 2 >= size ? sp_refine_due_in(pool, block, size) : 0;
 }
+
+// The pool may grow by so much in all, since memory was last given back, rather than that blocks
+// come to lie in extents that can't be refined: this part of what it has.
+#define SP_REFINE_GROWS_SHARE 32
+
+// Tells whether it may for a request of `size` bytes, and counts that. The pool's lock is held.
+bool sp_refine_grows(struct sp_pool *pool, uint64_t size);
 
 // Notes that an extent which was due could not be refined. The pool's lock is held.
 static inline void sp_refine_note_failure(struct sp_pool *pool) {

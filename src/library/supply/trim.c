@@ -260,6 +260,7 @@ static struct sp_outcome release_mapping(struct sp_pool *pool, const size_t *kee
     sp_settle_all(pool);
     uint64_t kept = keep ? *keep : sp_retain_at_synchronize(pool);
     uint64_t reserved = sp_load_relaxed(&pool->reserved);
+    pool->refine_grown = 0;
     if (reserved > kept)
         choose(pool, reserved - kept, aim, &victims);
     sp_lock_release(&pool->lock);

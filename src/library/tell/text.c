@@ -1,6 +1,7 @@
 #include "tell/text.h"
 
 #include "base/number.h"
+#include "base/page_map.h"
 #include "order/context.h"
 
 #include <inttypes.h>
@@ -174,7 +175,10 @@ void sp_text_growth(struct sp_text *text, const struct poolMemPoolGrowth *growth
                 growth->extents, growth->extents == 1 ? "" : "s",
                 mib(growth->reservedBefore + growth->mapped));
     say_causes(text, growth);
-    sp_text_add(text, "; for %s of %.1f", kind, mib(growth->wanted));
+    if (growth->wanted < SP_PAGE_SIZE)
+        sp_text_add(text, "; for a small block");
+    else
+        sp_text_add(text, "; for %s of %.1f", kind, mib(growth->wanted));
     say_figure(text, " with ", growth->fromFree, " of free memory");
     sp_text_add(text, " on %s", stream_words(growth->stream, growth->streamId, "").text);
     say_figure(text, "; in use ", growth->used, "");

@@ -238,21 +238,6 @@ static void its_stream_alone_has_it_where_the_request_says_so(void **state) {
     assert_ptr_equal(fixture_malloc(pool, SP_SMALL_MAX, b), freed);
 }
 
-// All of it lies in one extent, and is nobody's as long as no event stands behind it.
-static void a_free_on_one_stream_of_very_many_records_an_event(void **state) {
-    (void)state;
-    leave_idle(0);
-    uint64_t events = 0;
-    for (int i = 0; i < SP_HELD_LANES + 100; i++) {
-        CUstream stream = simulated_stream();
-        fixture_free(a_loose_block(1, stream), stream);
-        if (i < SP_HELD_LANES)
-            events = fixture_attribute(pool, poolMemPoolStatEventsRecorded);
-    }
-    assert_true(events < 10);
-    assert_in_range(fixture_attribute(pool, poolMemPoolStatEventsRecorded), 50, 110);
-}
-
 static void it_is_freed_behind_another_stream_and_behind_none(void **state) {
     (void)state;
     leave_idle(0);
@@ -387,7 +372,6 @@ int main(void) {
         TEST(loose_blocks_lie_side_by_side),
         TEST(another_stream_has_it_when_it_is_complete_and_not_before),
         TEST(its_stream_alone_has_it_where_the_request_says_so),
-        TEST(a_free_on_one_stream_of_very_many_records_an_event),
         TEST(it_is_freed_behind_another_stream_and_behind_none),
         TEST(all_of_its_addresses_tell_of_it),
         TEST(a_wrong_free_is_told),
