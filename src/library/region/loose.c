@@ -27,7 +27,7 @@ static uint64_t live_on(struct sp_lane *shelf, uint32_t *looks) {
 }
 
 // If two threads come here at once both may look.
-static uint64_t look_at_all(struct sp_pool *pool, uint32_t *looks) {
+static uint64_t look_at_all(const struct sp_pool *pool, uint32_t *looks) {
     const struct sp_lane_table *table = sp_load_acquire(&pool->lane_table);
     uint64_t live = 0;
     *looks = sp_load_relaxed(&pool->lanes.count);
@@ -36,7 +36,6 @@ static uint64_t look_at_all(struct sp_pool *pool, uint32_t *looks) {
         for (; shelf; shelf = sp_load_acquire(&shelf->next_shelf))
             live += live_on(shelf, looks);
     }
-    sp_store_relaxed(&pool->slabs.live, live);
     return live;
 }
 
@@ -58,7 +57,15 @@ bool sp_loose_is_due(struct sp_pool *pool, unsigned class_index) {
         sp_store_relaxed(&slabs->rests, rests - 1);
         return true;
     }
-    bool is_due = is_too_much(pool, bytes, look_at_all(pool, &looks));
+    live = look_at_all(pool, &looks);
+    sp_store_relaxed(&slabs->live, live);
+    bool is_due = is_too_much(pool, bytes, live);
     sp_store_relaxed(&slabs->rests, is_due ? looks : 0);
     return is_due;
+}
+
+uint64_t sp_loose_idle(const struct sp_pool *pool) {
+    uint32_t looks;
+    uint64_t bytes = sp_load_relaxed(&pool->slabs.bytes);
+    return sp_excess(bytes, look_at_all(pool, &looks));
 }

@@ -27,4 +27,7 @@ void sp_loose_forget(struct sp_pool *pool);
 // or lane for each loose block. No lock is held.
 bool sp_loose_is_due(struct sp_pool *pool, unsigned class_index);
 
+// Returns the bytes in the pool's slabs that no live block has. No lock is held.
+uint64_t sp_loose_idle(const struct sp_pool *pool);
+
 #endif

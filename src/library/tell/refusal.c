@@ -4,6 +4,7 @@
 #include "order/indirect.h"
 #include "region/device.h"
 #include "region/lane.h"
+#include "region/loose.h"
 #include "tell/text.h"
 
 #include <inttypes.h>
@@ -335,6 +336,13 @@ static void say_pinning(const struct sp_shortage *shortage, struct sp_text *text
                     sp_text_bytes(pinning->largest).text, sp_text_bytes(pinning->beside).text);
 }
 
+// Small blocks of their sizes would find room there.
+static void say_slabs(const struct sp_shortage *shortage, struct sp_text *text) {
+    uint64_t idle = sp_loose_idle(shortage->request->pool);
+    if (idle >= shortage->request->size)
+        sp_text_add(text, ", idle in slabs %s", sp_text_bytes(idle).text);
+}
+
 poolError_t sp_refusal_tell(const struct sp_shortage *shortage, struct sp_outcome lacking) {
     struct sp_text text = {.length = 0};
     struct sp_room all = sp_shortage_room(shortage, SP_ALL);
@@ -352,6 +360,7 @@ poolError_t sp_refusal_tell(const struct sp_shortage *shortage, struct sp_outcom
     sp_text_add(&text, ", unfenced");
     say_held(sp_shortage_room(shortage, SP_UNFENCED), "of", &text);
     sp_text_add(&text, ", pinned in pieces %s", sp_text_bytes(all.bytes - all.whole).text);
+    say_slabs(shortage, &text);
     if (shortage->knows_device)
         sp_text_add(&text, ", free on the device %s", sp_text_bytes(shortage->on_device).text);
     say_pinning(shortage, &text);

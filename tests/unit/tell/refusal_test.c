@@ -113,6 +113,24 @@ static void a_small_request_names_its_bytes(void **state) {
         "of 0 bytes");
 }
 
+// Blocks of one class in a slab, of which one stays.
+static void what_lies_idle_in_slabs_is_told(void **state) {
+    (void)state;
+    enum { SMALL = 128 };
+    void *small[SMALL];
+    for (int i = 0; i < SMALL; i++)
+        small[i] = fixture_malloc(pool, KIB(16), a);
+    refuse(MIB(1), a, poolMallocNoGrowth);
+    does_not_say("idle in slabs");
+    for (int i = 1; i < SMALL; i++)
+        if (i % 4 != 0)
+            fixture_free(small[i], a);
+    refuse(MIB(1), a, poolMallocNoGrowth);
+    says("idle in slabs 1.5 MiB");
+    for (int i = 0; i < SMALL; i += 4)
+        fixture_free(small[i], a);
+}
+
 // ---------------------------------------------------------------------------------- other pools
 
 static void refuse_8_gib(poolMemPool_t from) {
@@ -322,6 +340,7 @@ int main(void) {
         TEST(another_pools_pending_memory_is_told_and_that_the_host_could_wait),
         TEST(that_the_host_could_wait_for_another_pools_blocking_stream_is_told),
         TEST(what_another_pool_has_in_the_current_context_is_given_back),
+        TEST(what_lies_idle_in_slabs_is_told),
         TEST(another_pools_pieces_are_no_help),
         TEST(another_pools_idle_memory_is_told_where_a_growth_lacks_little),
         TEST(so_is_pending_memory),
