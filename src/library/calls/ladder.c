@@ -106,8 +106,11 @@ static struct sp_outcome climb(struct sp_request *request, unsigned parts,
             continue;
         if (rung->parts == QUESTION)
             sp_pool_count(request->pool, SP_STATISTIC_LastQuestions);
+        if (rung->does == MAPS &&
+            request->refine == SP_REFINE_MAY) // what comes free meanwhile serves
+            request->refine = SP_REFINE_NEVER;
         outcome = rung->take(request, block);
-        if (request->refine == SP_REFINE_DUE) // what it found lies in a large extent
+        if (sp_is_done(outcome) && request->refine == SP_REFINE_DUE) // it found a large extent
             outcome = sp_rung_refined(request, block);
         if (*block) {
             count_taken(rung, request, *block);
@@ -172,6 +175,7 @@ struct sp_outcome sp_ladder_climb(struct sp_request *request, unsigned parts,
     if (!sp_is_done(outcome) && request->left_out & SP_LEFT_OUT_ROWS) {
         // A rung has failed in the driver. What was not looked at yet may still serve the request.
         request->looks = SP_REQUEST_LOOKS_ALL;
+        request->refine = SP_REFINE_NEVER;
         *block = sp_find(request);
         if (*block)
             count_taken(ladder, request, *block);

@@ -170,7 +170,6 @@ static struct sp_outcome remap_if(struct sp_request *request, enum poolDefragmen
     int policy = sp_device_defragmentation(request->pool);
     if (request->refine == SP_REFINE_AVOID) // the pool grows next
         return sp_outcome_done();
-    request->refine = SP_REFINE_NEVER;
     if (request->kind != SP_REGION_LARGE || policy < (int)least) {
         sp_request_tell(request, remap(request, poolGrowthRemapForbidden, 0, 0));
         return sp_outcome_done();

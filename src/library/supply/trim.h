@@ -5,8 +5,8 @@
 // are to go are chosen, the largest that fit first, and cut out of the tiers (BUSY). Then, without
 // the lock, each is unmapped and becomes a hole. One that the driver doesn't take stays ready.
 //
-// What is kept must be at least what was asked to be kept, as with CUDA's pool; so when the last
-// extent is larger than what is still to go, it goes and the difference is mapped anew. On a plain
+// A trim keeps no less than was asked for, as with CUDA's pool. So when the last extent is larger
+// than what is still to go, it goes and the difference is mapped anew. On a plain
 // device (vmm/device.h) nothing can be mapped anew, and such an extent stays.
 #ifndef STREAMPOOL_SUPPLY_TRIM_H
 #define STREAMPOOL_SUPPLY_TRIM_H

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "base/number.h"
+#include "region/collect.h"
 #include "region/refine.h"
 #include "supply/growth.h"
 #include "unit/fixture/pool.h"
@@ -131,6 +132,36 @@ static void a_new_pool_knows_nothing_of_an_earlier_ones_failures(void **state) {
     assert_int_equal(poolMemPoolDestroy(pool), poolSuccess);
     pool = fixture_pool();
     assert_int_equal(fixture_inside(pool)->refine_rests, 0);
+}
+
+static void *freed_meanwhile;
+static CUstream of_another;
+
+// Another thread frees a large block while this one comes to the map lock.
+static void free_at_the_map_lock(void) {
+    struct sp_pool *inside = fixture_inside(pool);
+    if (sp_load_relaxed(&inside->mappers) == 0 || sp_lock_is_held(&inside->map_lock)) {
+        fixture_at_next_lock(free_at_the_map_lock);
+        return;
+    }
+    fixture_free(freed_meanwhile, of_another);
+    fixture_synchronize(of_another);
+    sp_collect_all(inside);
+    freed_meanwhile = NULL;
+}
+
+static void what_is_freed_while_a_request_comes_to_grow_serves_it_once(void **state) {
+    (void)state;
+    of_another = simulated_stream();
+    freed_meanwhile = fixture_malloc(pool, 2 * SP_EXTENT_MAX, of_another);
+    fixture_at_next_lock(free_at_the_map_lock);
+    void *block = fixture_malloc(pool, MIB(8), a);
+    assert_null(freed_meanwhile);
+    assert_int_equal(fixture_reserved(pool), 2 * SP_EXTENT_MAX);
+    fixture_free(block, a);
+    fixture_synchronize(a);
+    fixture_trim(pool, 0);
+    assert_int_equal(fixture_reserved(pool), 0);
 }
 
 static void primed_memory_is_not_refined(void **state) {
@@ -272,6 +303,7 @@ int main(void) {
         TEST(small_blocks_keep_little_of_large_ones_that_are_pending),
         TEST(but_the_pool_grows_for_them_by_little),
         TEST(a_new_pool_knows_nothing_of_an_earlier_ones_failures),
+        TEST(what_is_freed_while_a_request_comes_to_grow_serves_it_once),
         TEST(primed_memory_is_not_refined),
         TEST(nor_is_that_of_a_pool_which_may_not_grow_now),
         TEST(a_full_device_has_no_extent_refined),
