@@ -11,11 +11,12 @@
 
 #include "region/pool.h"
 
-// The least size of the pieces, how many of them there are at least, and from which size on extents
-// are looked at in which something may be pending; in pools that several streams share. A stream is
-// asked about the large ones alone: what is known to be complete joins the stream's other memory no
-// more.
+// The least size of the pieces, up to which size they hold two blocks, and how many pieces there
+// are at least. And from which size on extents are looked at in which something may be pending; in
+// pools that several streams share. A stream is asked about the large ones alone: what is known to
+// be complete joins the stream's other memory no more.
 #define SP_REFINE_MIN            ((uint64_t)16 << 20)
+#define SP_REFINE_PAIRED_MAX     ((uint64_t)32 << 20)
 #define SP_REFINE_COUNT          2
 #define SP_REFINE_PENDING        ((uint64_t)384 << 20)
 #define SP_REFINE_PENDING_SHARED ((uint64_t)64 << 20)
@@ -25,10 +26,10 @@
 enum { SP_REFINE_RESTS = 64 };
 
 // The size of the extents in which a block of `size` bytes should lie where it is not alone, a
-// power of two.
+// power of two. Small ones lie two or more in one, for each extent costs calls of the driver.
 static inline uint64_t sp_refine_size(uint64_t size) {
     uint64_t piece = SP_REFINE_MIN;
-    while (piece < 2 * size && piece < UINT64_MAX / 4)
+    while (piece < size || (piece < 2 * size && piece < SP_REFINE_PAIRED_MAX))
         piece *= 2;
     return piece;
 }

@@ -46,6 +46,21 @@ static void a_small_block_keeps_no_more_than_its_part(void **state) {
     assert_int_equal(fixture_reserved(pool), SP_REFINE_MIN);
 }
 
+static void pieces_are_the_next_power_of_two_and_small_blocks_share_one(void **state) {
+    (void)state;
+    static const unsigned pieces[][2] = {{1, 16},  {8, 16},  {9, 32},  {16, 32},
+                                         {20, 32}, {33, 64}, {64, 64}, {65, 128}};
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+        leave_free(SP_EXTENT_MAX);
+        void *block = fixture_malloc(pool, MIB(pieces[i][0]), a);
+        fixture_trim(pool, 0);
+        assert_int_equal(fixture_reserved(pool), MIB(pieces[i][1]));
+        fixture_free(block, a);
+        fixture_synchronize(a);
+        fixture_trim(pool, 0);
+    }
+}
+
 static void a_block_that_ends_in_a_large_extent_has_it_refined(void **state) {
     (void)state;
     leave_free(GIB(2));
@@ -295,6 +310,7 @@ static void the_large_block_is_served_again_behind_scattered_survivors(void **st
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_small_block_keeps_no_more_than_its_part),
+        TEST(pieces_are_the_next_power_of_two_and_small_blocks_share_one),
         TEST(a_block_that_ends_in_a_large_extent_has_it_refined),
         TEST(one_that_fills_much_of_it_has_not),
         TEST(pending_memory_is_never_refined),

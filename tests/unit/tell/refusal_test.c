@@ -8,6 +8,7 @@
 
 #include "fault/host_memory.h"
 #include "order/context.h"
+#include "supply/growth.h"
 #include "unit/fixture/refusal.h"
 
 static void at_the_limit_the_detail_names_it_and_what_is_missing(void **state) {
@@ -213,12 +214,13 @@ static void what_another_pool_has_in_the_current_context_is_given_back(void **st
 
 // Half of each of its extents is in use.
 static void hold_half_of_12_gib(poolMemPool_t holder) {
-    void *parts[48];
+    enum { COUNT = GIB(12) / (SP_EXTENT_MAX / 2) };
+    void *parts[COUNT];
     fixture_free(fixture_malloc(holder, GIB(12), a), a);
     fixture_synchronize(a);
-    for (int i = 0; i < 48; i++)
-        parts[i] = fixture_malloc(holder, MIB(256), a);
-    for (int i = 0; i < 48; i += 2)
+    for (int i = 0; i < COUNT; i++)
+        parts[i] = fixture_malloc(holder, SP_EXTENT_MAX / 2, a);
+    for (int i = 0; i < COUNT; i += 2)
         fixture_free(parts[i], a);
     fixture_synchronize(a);
 }
