@@ -37,6 +37,11 @@ CUresult cuGetErrorName(CUresult error, const char **name) {
     return CUDA_ERROR_INVALID_VALUE;
 }
 
+// Likewise.
+CUresult cuGetErrorString(CUresult error, const char **text) {
+    return cuGetErrorName(error, text);
+}
+
 CUresult cuDeviceGetCount(int *count) {
     SIM_BEGIN(cuDeviceGetCount);
     if (!count)
@@ -97,22 +102,14 @@ CUresult cuDeviceCanAccessPeer(int *can, CUdevice device, CUdevice peer) {
 
 // ---------------------------------------------------------------------------- finding entry points
 
-// cuGetProcAddress has two forms under one name, and the version that is asked for chooses.
-static enum sim_entry find_entry(const char *name, int version) {
-    if (strcmp(name, "cuGetProcAddress") != 0)
-        return sim_entry_find(name);
-    return version >= sim_entries[SIM_ENTRY_cuGetProcAddress_v2].version
-               ? SIM_ENTRY_cuGetProcAddress_v2
-               : SIM_ENTRY_cuGetProcAddress;
-}
-
 static CUresult find_function(const char *name, void **function, int version,
                               CUdriverProcAddressQueryResult *status) {
     if (!name || !function)
         return CUDA_ERROR_INVALID_VALUE;
     *function = NULL;
     *status = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
-    enum sim_entry entry = find_entry(name, version);
+    int asked = version < (int)sim_config.api ? version : (int)sim_config.api;
+    enum sim_entry entry = sim_entry_find(name, asked);
     if (entry == SIM_ENTRY_COUNT || sim_entries[entry].version > (int)sim_config.api)
         return CUDA_ERROR_NOT_FOUND;
     *status = CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;

@@ -198,6 +198,24 @@ CUresult cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t size) {
     SIM_END(cuMemcpyDtoH, sim_launch_and_wait("cuMemcpyDtoH", &job));
 }
 
+CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t size, CUstream stream) {
+    struct sim_job job = {0};
+    SIM_BEGIN(cuMemcpyHtoDAsync_v2);
+    if (!from && size > 0)
+        SIM_END(cuMemcpyHtoDAsync_v2, CUDA_ERROR_INVALID_VALUE);
+    sim_kernel_copy_in_job(&job, to, from, size);
+    SIM_END(cuMemcpyHtoDAsync_v2, sim_launch(stream, "cuMemcpyHtoDAsync", &job));
+}
+
+CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t size, CUstream stream) {
+    struct sim_job job = {0};
+    SIM_BEGIN(cuMemcpyDtoHAsync_v2);
+    if (!to && size > 0)
+        SIM_END(cuMemcpyDtoHAsync_v2, CUDA_ERROR_INVALID_VALUE);
+    sim_kernel_copy_out_job(&job, to, from, size);
+    SIM_END(cuMemcpyDtoHAsync_v2, sim_launch(stream, "cuMemcpyDtoHAsync", &job));
+}
+
 CUresult cuMemsetD8Async(CUdeviceptr address, unsigned char value, size_t count, CUstream stream) {
     struct sim_job job = {0};
     SIM_BEGIN(cuMemsetD8Async);

@@ -20,6 +20,13 @@ CUresult cuModuleLoadData(CUmodule *module, const void *image) {
     SIM_END(cuModuleLoadData, load(module, image));
 }
 
+CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int count,
+                            CUjit_option *options, void **values) {
+    (void)count, (void)options, (void)values;
+    SIM_BEGIN(cuModuleLoadDataEx);
+    SIM_END(cuModuleLoadDataEx, load(module, image));
+}
+
 CUresult cuModuleUnload(CUmodule module) {
     SIM_BEGIN(cuModuleUnload);
     SIM_END(cuModuleUnload, sim_kernel_unload(module));

@@ -1,5 +1,6 @@
 // The functions of streampool/simcuda.h: each takes the engine's lock, calls the engine, and gives
 // it back.
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <streampool/simcuda.h>
@@ -37,7 +38,7 @@ void simcudaGetConfig(simcudaConfig *config) {
 // --------------------------------------------------------------------------- failures and counters
 
 int simcudaFailCall(const char *entry, uint64_t n, simcudaFaultSpan span, int error) {
-    enum sim_entry found = entry ? sim_entry_find(entry) : SIM_ENTRY_COUNT;
+    enum sim_entry found = entry ? sim_entry_find(entry, INT_MAX) : SIM_ENTRY_COUNT;
     if ((entry && found == SIM_ENTRY_COUNT) || n == 0 || error == CUDA_SUCCESS)
         return CUDA_ERROR_INVALID_VALUE;
     sim_lock();

@@ -1,5 +1,6 @@
 #include "simcuda/entry.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 const struct sim_entry_info sim_entries[SIM_ENTRY_COUNT] = {
@@ -7,15 +8,30 @@ const struct sim_entry_info sim_entries[SIM_ENTRY_COUNT] = {
     [SIM_ENTRY_##name] = {#name, version, (void (*)(void))symbol},
     SP_DRIVER_TABLE(SIM_ENTRY_INFO)
 #undef SIM_ENTRY_INFO
-        [SIM_ENTRY_cuGetProcAddress] = {"cuGetProcAddress", 11030,
-                                        (void (*)(void))cuGetProcAddress},
-    [SIM_ENTRY_cuGetProcAddress_v2] = {"cuGetProcAddress_v2", 12000,
+#define SIM_ENTRY_INFO(name, symbol, version, parameters)                                          \
+    [SIM_ENTRY_##symbol] = {#name, version, (void (*)(void))symbol},
+        SIM_TABLE(SIM_ENTRY_INFO)
+#undef SIM_ENTRY_INFO
+            [SIM_ENTRY_cuGetProcAddress] = {"cuGetProcAddress", 11030,
+                                            (void (*)(void))cuGetProcAddress},
+    [SIM_ENTRY_cuGetProcAddress_v2] = {"cuGetProcAddress", 12000,
                                        (void (*)(void))cuGetProcAddress_v2},
 };
 
-enum sim_entry sim_entry_find(const char *name) {
-    enum sim_entry entry = 0;
-    while (entry < SIM_ENTRY_COUNT && strcmp(sim_entries[entry].name, name) != 0)
-        entry++;
-    return entry;
+// Of two forms, the one to give to who asks for that version.
+static bool is_better(enum sim_entry one, enum sim_entry other, int version) {
+    int first = sim_entries[one].version, second = sim_entries[other].version;
+    if (first <= version && second <= version)
+        return first > second;
+    return first < second;
+}
+
+enum sim_entry sim_entry_find(const char *name, int version) {
+    enum sim_entry found = SIM_ENTRY_COUNT;
+    for (enum sim_entry entry = 0; entry < SIM_ENTRY_COUNT; entry++) {
+        if (strcmp(sim_entries[entry].name, name) == 0 &&
+            (found == SIM_ENTRY_COUNT || is_better(entry, found, version)))
+            found = entry;
+    }
+    return found;
 }

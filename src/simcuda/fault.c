@@ -1,5 +1,7 @@
 #include "simcuda/fault.h"
 
+#include <string.h>
+
 #define MAX_FAULTS 16
 
 _Atomic uint64_t sim_call_counts[SIM_ENTRY_COUNT];
@@ -15,12 +17,10 @@ static uint64_t failed;
 
 uint64_t sim_call_count(const char *entry) {
     uint64_t sum = 0;
-    if (entry) {
-        enum sim_entry found = sim_entry_find(entry);
-        return found == SIM_ENTRY_COUNT ? 0 : atomic_load(&sim_call_counts[found]);
+    for (int i = 0; i < SIM_ENTRY_COUNT; i++) {
+        if (!entry || strcmp(sim_entries[i].name, entry) == 0)
+            sum += atomic_load(&sim_call_counts[i]);
     }
-    for (int i = 0; i < SIM_ENTRY_COUNT; i++)
-        sum += atomic_load(&sim_call_counts[i]);
     return sum;
 }
 
@@ -62,11 +62,16 @@ static CUresult count_down(struct fault *fault) {
     return error;
 }
 
+// All forms of an entry point have its faults.
+static bool concerns(const struct fault *fault, enum sim_entry entry) {
+    return fault->entry == SIM_ENTRY_COUNT ||
+           strcmp(sim_entries[fault->entry].name, sim_entries[entry].name) == 0;
+}
+
 CUresult sim_fault_check(enum sim_entry entry) {
     CUresult result = CUDA_SUCCESS;
     for (size_t i = 0; i < MAX_FAULTS; i++) {
-        bool concerns = faults[i].entry == entry || faults[i].entry == SIM_ENTRY_COUNT;
-        if (faults[i].error == CUDA_SUCCESS || !concerns)
+        if (faults[i].error == CUDA_SUCCESS || !concerns(&faults[i], entry))
             continue;
         CUresult error = count_down(&faults[i]);
         result = result == CUDA_SUCCESS ? error : result;
