@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/number.h"
@@ -14,12 +15,15 @@
 // A memory handle has an index into `handles` in so many low bits, and above them a number that no
 // other handle has.
 #define HANDLE_BITS 24
+// The system lets a process have some 65,000 mappings, which are the program's to use.
+#define WINDOWS_MAX 4096
 
 struct sp_list sim_extents = {&sim_extents, &sim_extents};
 
 static struct device {
     int file; // -1 until a byte is written
     uint64_t next_base;
+    uint64_t file_size;
     uint64_t used;
     uint64_t created;
     uint64_t peak;
@@ -32,6 +36,8 @@ static size_t *free_handles;
 static size_t free_handle_count;
 static size_t free_handle_capacity;
 static uint64_t last_handle_serial;
+
+static uint64_t window_count;
 
 void sim_device_start(void) {
     for (size_t i = 0; i < SIMCUDA_MAX_DEVICES; i++)
@@ -146,8 +152,51 @@ CUresult sim_extent_create(enum sim_extent_kind kind, int device, uint64_t size,
     return CUDA_SUCCESS;
 }
 
+static int file_of(const struct sim_extent *extent) {
+    return extent->shareable ? extent->file : devices[extent->device].file;
+}
+
+// A byte beyond the file's end can't be looked at through a window.
+static bool reach(const struct sim_extent *extent) {
+    struct device *device = &devices[extent->device];
+    uint64_t end = extent->base + extent->size;
+    if (!extent->shareable && end <= device->file_size)
+        return true;
+    bool reached = ftruncate(file_of(extent), (off_t)end) == 0;
+    if (reached && !extent->shareable)
+        device->file_size = end;
+    return reached;
+}
+
+// A limit of address space is for the program and the library.
+static bool address_space_is_limited(void) {
+    struct rlimit limit;
+    return getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY;
+}
+
+static void open_window(struct sim_extent *extent) {
+    if (extent->window || window_count == WINDOWS_MAX || address_space_is_limited() ||
+        !reach(extent))
+        return;
+    void *at = mmap(NULL, extent->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+                    file_of(extent), (off_t)extent->base);
+    if (at == MAP_FAILED)
+        return;
+    extent->window = at;
+    window_count++;
+}
+
+static void close_window(struct sim_extent *extent) {
+    if (!extent->window)
+        return;
+    munmap(extent->window, extent->size);
+    extent->window = NULL;
+    window_count--;
+}
+
 // Gives the extent's pages back to the host.
-static void drop_bytes(const struct sim_extent *extent) {
+static void drop_bytes(struct sim_extent *extent) {
+    close_window(extent);
     if (extent->shareable)
         close(extent->file);
     else if (extent->written)
@@ -177,13 +226,13 @@ void sim_extent_unmapped(struct sim_extent *extent) {
 
 // ------------------------------------------------------------------------------------------- bytes
 
-static int file_of(const struct sim_extent *extent) {
-    return extent->shareable ? extent->file : devices[extent->device].file;
-}
-
 // Bytes that were never written read as zero.
 bool sim_extent_read(const struct sim_extent *extent, uint64_t offset, void *to, size_t size) {
     char *at = to;
+    if (extent->window) {
+        memcpy(to, extent->window + offset, size);
+        return true;
+    }
     while (extent->written && size > 0) {
         ssize_t done = pread(file_of(extent), at, size, (off_t)(extent->base + offset));
         if (done < 0)
@@ -204,6 +253,11 @@ bool sim_extent_write(struct sim_extent *extent, uint64_t offset, const void *fr
     if (device->file < 0 && !extent->shareable)
         device->file = memfd_create("simulated device", MFD_CLOEXEC);
     extent->written = true;
+    open_window(extent);
+    if (extent->window) {
+        memcpy(extent->window + offset, from, size);
+        return true;
+    }
     while (size > 0) {
         ssize_t done = pwrite(file_of(extent), at, size, (off_t)(extent->base + offset));
         if (done <= 0)

@@ -3,7 +3,9 @@
 //
 // The bytes of a device's extents lie in one sparse file in memory, each at offsets of its own that
 // are never used again; those of a shareable extent in a file of its own, so that its descriptor
-// can cross processes. A host page is spent only where a byte was written.
+// can cross processes. A host page is spent only where a byte was written. The host looks at the
+// bytes of an extent through a window, so that a small access needs no system call; where there
+// are very many extents, or little address space, by reads and writes of the file.
 //
 //   used(device) is the sum of the sizes of its live extents, and never exceeds its memory
 //   created(device) is the part of it that cuMemCreate made, peak(device) its highest value
@@ -32,6 +34,7 @@ struct sim_extent {
     bool written;
     int file;      // of a shareable extent
     uint64_t base; // offset in the file
+    char *window;  // the host's view of the bytes; null while there is none
     struct sim_history history;
     struct sp_list link;
     bool is_of_library;

@@ -18,7 +18,7 @@ const struct sim_entry_info sim_entries[SIM_ENTRY_COUNT] = {
                                        (void (*)(void))cuGetProcAddress_v2},
 };
 
-// Of two forms, the one to give to who asks for that version.
+// Tells whether one form is the one to give, rather than another, to who asks for that version.
 static bool is_better(enum sim_entry one, enum sim_entry other, int version) {
     int first = sim_entries[one].version, second = sim_entries[other].version;
     if (first <= version && second <= version)

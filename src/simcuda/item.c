@@ -1,6 +1,6 @@
 #include "simcuda/item.h"
 
-#include <stdio.h>
+#include <string.h>
 
 #include "simcuda/clock.h"
 #include "simcuda/host.h"
@@ -8,7 +8,9 @@
 struct sp_list sim_touching = {&sim_touching, &sim_touching};
 
 void sim_job_name(struct sim_job *job, const char *name) {
-    snprintf(job->name, sizeof(job->name), "%s", name);
+    size_t length = strnlen(name, sizeof(job->name) - 1);
+    memcpy(job->name, name, length);
+    job->name[length] = '\0';
 }
 
 void sim_job_touches(struct sim_job *job, uint64_t address, uint64_t size, simcudaAccessKind kind) {

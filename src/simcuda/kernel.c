@@ -136,7 +136,7 @@ static void prepare_trap(void *const *parameters, struct sim_job *job) {
 static CUresult run_set(const struct sim_job *job, int device) {
     unsigned char bytes[CHUNK];
     (void)device;
-    memset(bytes, (int)job->value, sizeof(bytes));
+    memset(bytes, (int)job->value, smaller(job->size, CHUNK));
     for (uint64_t done = 0; done < job->size; done += smaller(job->size - done, CHUNK)) {
         if (!sim_bytes_write(job->address + done, bytes, smaller(job->size - done, CHUNK)))
             return CUDA_ERROR_ILLEGAL_ADDRESS;
