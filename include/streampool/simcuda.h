@@ -280,7 +280,14 @@ typedef enum simcudaReportKind {
     /// aborts.
     simcudaReport_deadlock = 17,
     /// Something is still alive at the leak check.
-    simcudaReport_leak = 18
+    simcudaReport_leak = 18,
+    /// A copy read bytes of the host that the host had changed after the call that asked for the
+    /// copy. Looked for while reports are printed, in copies whose source only the host can have
+    /// changed: no host function and no wait for a word of memory was pending at the call.
+    simcudaReport_sourceChanged = 19,
+    /// cuMemFreeHost or cuMemHostUnregister was called for memory that pending work names, or work
+    /// that the host does not know to be complete.
+    simcudaReport_hostMemoryInUse = 20
 } simcudaReportKind;
 
 // clang-format off
@@ -307,7 +314,9 @@ typedef enum simcudaReportKind {
     X(useOfDestroyedContext, 15, "use-of-destroyed-context") \
     X(captureUnsafeCall, 16, "capture-unsafe-call") \
     X(deadlock, 17, "deadlock") \
-    X(leak, 18, "leak")
+    X(leak, 18, "leak") \
+    X(sourceChanged, 19, "source-changed") \
+    X(hostMemoryInUse, 20, "host-memory-in-use")
 
 // clang-format on
 
@@ -353,8 +362,10 @@ typedef struct simcudaLive {
     uint64_t mappings;
     /// Tells the number of pieces of physical memory of cuMemCreate, released or not.
     uint64_t extents;
-    /// Tells the number of allocations of cuMemHostAlloc.
+    /// Tells the number of allocations of cuMemHostAlloc and cuMemAllocHost.
     uint64_t pinned;
+    /// Tells the number of pieces of host memory that cuMemHostRegister pinned.
+    uint64_t registered;
 } simcudaLive;
 
 /// Gives what is alive.
@@ -432,6 +443,18 @@ typedef struct simcudaWork {
     /// Holds the length of the list.
     size_t count;
 } simcudaWork;
+
+/// Tells that the calling thread touches bytes of host memory now. Reports a race, if work that the
+/// host doesn't know to be complete touches them, too, and one of both writes. No report is made
+/// for bytes that no copy and no kernel touches.
+///
+/// A driver can't see what a host does with its memory, so a test says it: before it reads what a
+/// copy wrote, or writes what a copy reads. Waits for nothing and lets no time pass.
+///
+/// @param address Is the host address of the first byte.
+/// @param size Is the number of bytes.
+/// @param kind Says what the thread does with them.
+SIMCUDA_API void simcudaHostAccess(const void *address, size_t size, simcudaAccessKind kind);
 
 /// Adds work to a stream, as a kernel launch does. Errors: those of cuLaunchKernel.
 ///

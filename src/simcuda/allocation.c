@@ -170,10 +170,7 @@ static struct sim_mapping *find(CUdeviceptr address) {
     return mapping;
 }
 
-// Returns whether the address lies in the device's address space: in an arena or in a reserved
-// range. A free of any other address is refused without a report: a program that doesn't know where
-// a pointer is from may free it to find out.
-static bool is_of_device(CUdeviceptr address) {
+bool sim_allocation_is_device_address(CUdeviceptr address) {
     for (size_t i = 0; i < arena_count; i++) {
         if (address - arenas[i].begin < arenas[i].size)
             return true;
@@ -181,8 +178,10 @@ static bool is_of_device(CUdeviceptr address) {
     return sim_range_covers(address, 1);
 }
 
+// A free of an address that is none of a device's is refused without a report: a program that
+// doesn't know where a pointer is from may free it to find out.
 static CUresult refuse_free(const char *call, CUdeviceptr address) {
-    if (is_of_device(address))
+    if (sim_allocation_is_device_address(address))
         sim_report(simcudaReport_badFree, "%s(0x%" PRIx64 ")", call, (uint64_t)address);
     return CUDA_ERROR_INVALID_VALUE;
 }

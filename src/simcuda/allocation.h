@@ -27,6 +27,10 @@ CUresult sim_allocation_free_job(struct sim_job *job, CUdeviceptr address);
 // mark is none to the other calls.
 void sim_allocation_set_being_freed(CUdeviceptr address, bool is_being_freed);
 
+// Returns whether the address lies where device memory is or may come to be: in an arena of
+// allocations or in a reserved range.
+bool sim_allocation_is_device_address(CUdeviceptr address);
+
 // Returns the device of the allocation that begins at an address; -1 when there is none.
 int sim_allocation_device(CUdeviceptr address);
 void sim_allocation_free_all(const struct sim_context *context);

@@ -1,18 +1,16 @@
-// These are the calls for memory: the virtual memory calls, cuMemAlloc with its copies, and pinned
-// host memory.
+// These are the calls for device memory: the virtual memory calls and cuMemAlloc.
+#include "base/number.h"
 #include "simcuda/allocation.h"
 #include "simcuda/bridge.h"
 #include "simcuda/capture.h"
 #include "simcuda/context.h"
 #include "simcuda/device.h"
-#include "simcuda/item.h"
-#include "simcuda/kernel.h"
-#include "simcuda/launch.h"
 #include "simcuda/mapping.h"
-#include "simcuda/pinned.h"
 #include "simcuda/question.h"
 #include "simcuda/thread.h"
 #include "simcuda/virtual.h"
+
+#define ROW 512 // bytes
 
 CUresult cuMemGetAllocationGranularity(size_t *granularity, const CUmemAllocationProp *prop,
                                        CUmemAllocationGranularity_flags option) {
@@ -107,6 +105,27 @@ CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t size) {
     SIM_END(cuMemAlloc, allocate(address, size));
 }
 
+// Rows begin at multiples of the alignment that textures need.
+static CUresult allocate_rows(CUdeviceptr *address, size_t *pitch, size_t width, size_t height,
+                              unsigned element) {
+    size_t row, size;
+    if (!address || !pitch || width == 0 || height == 0 ||
+        (element != 4 && element != 8 && element != 16))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!sp_checked_round_up(width, ROW, &row) || !sp_checked_mul(row, height, &size))
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult result = allocate(address, size);
+    if (result == CUDA_SUCCESS)
+        *pitch = row;
+    return result;
+}
+
+CUresult cuMemAllocPitch_v2(CUdeviceptr *address, size_t *pitch, size_t width, size_t height,
+                            unsigned int elementSize) {
+    SIM_BEGIN(cuMemAllocPitch_v2);
+    SIM_END(cuMemAllocPitch_v2, allocate_rows(address, pitch, width, height, elementSize));
+}
+
 // A free needs no current context, but a current one must be of use: seen on an H200.
 static CUresult check_if_current(void) {
     struct sim_context *context;
@@ -131,94 +150,4 @@ static CUresult free_allocation(CUdeviceptr address) {
 CUresult cuMemFree_v2(CUdeviceptr address) {
     SIM_BEGIN(cuMemFree);
     SIM_END(cuMemFree, free_allocation(address));
-}
-
-// ----------------------------------------------------------------------------------- pinned memory
-
-static CUresult allocate_pinned(void **memory, size_t size, unsigned int flags) {
-    struct sim_context *context;
-    if (!memory || flags != 0)
-        return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = current_healthy_context(&context);
-    if (result == CUDA_SUCCESS)
-        result = sim_capture_check_unsafe("cuMemHostAlloc");
-    return result == CUDA_SUCCESS ? sim_pinned_create(context, size, memory) : result;
-}
-
-CUresult cuMemHostAlloc(void **memory, size_t size, unsigned int flags) {
-    SIM_BEGIN(cuMemHostAlloc);
-    SIM_END(cuMemHostAlloc, allocate_pinned(memory, size, flags));
-}
-
-static CUresult free_pinned(void *memory) {
-    struct sim_context *context;
-    CUresult result = sim_context_current(sim_thread_self(), &context);
-    if (result == CUDA_SUCCESS)
-        result = sim_capture_check_unsafe("cuMemFreeHost");
-    return result == CUDA_SUCCESS ? sim_pinned_free(memory) : result;
-}
-
-CUresult cuMemFreeHost(void *memory) {
-    SIM_BEGIN(cuMemFreeHost);
-    SIM_END(cuMemFreeHost, free_pinned(memory));
-}
-
-// Answers for pinned memory, and for one attribute alone. It needs no current context, as seen on
-// an H200.
-static CUresult describe_pointer(void *value, CUpointer_attribute attribute, CUdeviceptr address) {
-    if (!value)
-        return CUDA_ERROR_INVALID_VALUE;
-    if (attribute != CU_POINTER_ATTRIBUTE_BUFFER_ID || sim_mapping_at(address))
-        return CUDA_ERROR_NOT_SUPPORTED;
-    return sim_pinned_identify(address, value);
-}
-
-CUresult cuPointerGetAttribute(void *value, CUpointer_attribute attribute, CUdeviceptr address) {
-    SIM_BEGIN(cuPointerGetAttribute);
-    SIM_END(cuPointerGetAttribute, describe_pointer(value, attribute, address));
-}
-
-// ------------------------------------------------------------------------------------------ copies
-
-CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t size) {
-    struct sim_job job = {0};
-    SIM_BEGIN(cuMemcpyHtoD);
-    if (!from && size > 0)
-        SIM_END(cuMemcpyHtoD, CUDA_ERROR_INVALID_VALUE);
-    sim_kernel_copy_in_job(&job, to, from, size);
-    SIM_END(cuMemcpyHtoD, sim_launch_and_wait("cuMemcpyHtoD", &job));
-}
-
-CUresult cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t size) {
-    struct sim_job job = {0};
-    SIM_BEGIN(cuMemcpyDtoH);
-    if (!to && size > 0)
-        SIM_END(cuMemcpyDtoH, CUDA_ERROR_INVALID_VALUE);
-    sim_kernel_copy_out_job(&job, to, from, size);
-    SIM_END(cuMemcpyDtoH, sim_launch_and_wait("cuMemcpyDtoH", &job));
-}
-
-CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t size, CUstream stream) {
-    struct sim_job job = {0};
-    SIM_BEGIN(cuMemcpyHtoDAsync_v2);
-    if (!from && size > 0)
-        SIM_END(cuMemcpyHtoDAsync_v2, CUDA_ERROR_INVALID_VALUE);
-    sim_kernel_copy_in_job(&job, to, from, size);
-    SIM_END(cuMemcpyHtoDAsync_v2, sim_launch(stream, "cuMemcpyHtoDAsync", &job));
-}
-
-CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t size, CUstream stream) {
-    struct sim_job job = {0};
-    SIM_BEGIN(cuMemcpyDtoHAsync_v2);
-    if (!to && size > 0)
-        SIM_END(cuMemcpyDtoHAsync_v2, CUDA_ERROR_INVALID_VALUE);
-    sim_kernel_copy_out_job(&job, to, from, size);
-    SIM_END(cuMemcpyDtoHAsync_v2, sim_launch(stream, "cuMemcpyDtoHAsync", &job));
-}
-
-CUresult cuMemsetD8Async(CUdeviceptr address, unsigned char value, size_t count, CUstream stream) {
-    struct sim_job job = {0};
-    SIM_BEGIN(cuMemsetD8Async);
-    sim_kernel_set_job(&job, address, value, count);
-    SIM_END(cuMemsetD8Async, sim_launch(stream, "cuMemsetD8Async", &job));
 }

@@ -3,26 +3,69 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "simcuda/abi.h"
 #include "simcuda/item.h"
 #include "simcuda/mapping.h"
+#include "simcuda/pinned.h"
 #include "simcuda/queue.h"
 #include "simcuda/report.h"
 
-// The first part of a range that lies in one mapping.
+// Who touched host memory that isn't pinned, by host address.
+static struct sim_history pageable;
+
+// The first part of a range that lies in one mapping, or in one piece of host memory.
 struct part {
-    struct sim_mapping *mapping;
-    uint64_t offset; // in the extent
+    struct sim_mapping *mapping; // null: it is host memory
+    const struct sim_pinned *pinned;
+    struct sim_history *history;
+    uint64_t offset; // in the history
     uint64_t size;
 };
 
+static uint64_t smaller(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
+}
+
+static bool translate_pinned(uint64_t address, uint64_t size, struct part *part) {
+    struct sim_pinned *pinned = sim_pinned_at(address);
+    if (!pinned)
+        return false;
+    *part = (struct part){.pinned = pinned, .history = &pinned->history};
+    part->offset = address - pinned->address;
+    part->size = smaller(pinned->size - part->offset, size);
+    return true;
+}
+
 static bool translate(uint64_t address, uint64_t size, struct part *part) {
     struct sim_mapping *mapping = sim_mapping_at(address);
-    if (!mapping || address - mapping->address >= mapping->valid)
+    if (!mapping)
+        return translate_pinned(address, size, part);
+    if (address - mapping->address >= mapping->valid)
         return false;
-    part->mapping = mapping;
+    *part = (struct part){.mapping = mapping, .history = &mapping->extent->history};
     part->offset = address - mapping->address;
-    part->size = mapping->valid - part->offset < size ? mapping->valid - part->offset : size;
+    part->size = smaller(mapping->valid - part->offset, size);
     return true;
+}
+
+static bool is_pageable(const struct sim_job *job, const simcudaAccess *access) {
+    return access >= &job->accesses[job->count - job->pageable_count];
+}
+
+// Translates a part of an access, from `done` bytes on.
+static bool translate_access(const struct sim_job *job, const simcudaAccess *access, uint64_t done,
+                             struct part *part) {
+    if (!is_pageable(job, access))
+        return translate(access->address + done, access->size - done, part);
+    *part = (struct part){.history = &pageable, .offset = access->address, .size = access->size};
+    return true;
+}
+
+// The bytes of host memory behind an address.
+static void *host_bytes(uint64_t address) {
+    void *bytes;
+    memcpy(&bytes, &address, sizeof(bytes));
+    return bytes;
 }
 
 bool sim_bytes_read(uint64_t address, void *to, size_t size) {
@@ -31,7 +74,9 @@ bool sim_bytes_read(uint64_t address, void *to, size_t size) {
     for (; size > 0; size -= part.size, address += part.size, at += part.size) {
         if (!translate(address, size, &part))
             return false;
-        if (!sim_extent_read(part.mapping->extent, part.offset, at, part.size))
+        if (!part.mapping)
+            memmove(at, host_bytes(address), part.size);
+        else if (!sim_extent_read(part.mapping->extent, part.offset, at, part.size))
             return false;
     }
     return true;
@@ -43,11 +88,32 @@ bool sim_bytes_write(uint64_t address, const void *from, size_t size) {
     for (; size > 0; size -= part.size, address += part.size, at += part.size) {
         if (!translate(address, size, &part))
             return false;
-        if (!sim_extent_write(part.mapping->extent, part.offset, at, part.size))
+        if (!part.mapping)
+            memmove(host_bytes(address), at, part.size);
+        else if (!sim_extent_write(part.mapping->extent, part.offset, at, part.size))
             return false;
     }
     return true;
 }
+
+bool sim_bytes_exist(uint64_t address, uint64_t size) {
+    struct part part;
+    for (; size > 0; size -= part.size, address += part.size) {
+        if (!translate(address, size, &part))
+            return false;
+    }
+    return true;
+}
+
+bool sim_bytes_on_device(uint64_t address, int *device) {
+    struct part part;
+    if (!translate(address, 1, &part) || !part.mapping)
+        return false;
+    *device = part.mapping->extent->device;
+    return true;
+}
+
+// ------------------------------------------------------------------------------------ work touches
 
 static CUresult illegal(simcudaReportKind kind, const struct sim_item *item, uint64_t address) {
     sim_report(kind, "\"%s\" in stream %" PRIu64 ", enqueued by thread %u, at 0x%" PRIx64,
@@ -55,9 +121,23 @@ static CUresult illegal(simcudaReportKind kind, const struct sim_item *item, uin
     return CUDA_ERROR_ILLEGAL_ADDRESS;
 }
 
-static bool is_allowed(const struct sim_mapping *mapping, int device, bool writes) {
+static bool has_access(const struct sim_mapping *mapping, int device, bool writes) {
     unsigned needed = writes ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_READ;
     return (mapping->access[device] & needed) == needed;
+}
+
+// A copy goes by way of the host where one device can't reach the other's memory.
+static bool is_allowed(const struct sim_job *job, const struct part *part, int device,
+                       bool writes) {
+    if (job->needs_no_access)
+        return true;
+    if (part->pinned)
+        return !writes || !part->pinned->is_registered ||
+               !(part->pinned->flags & CU_MEMHOSTREGISTER_READ_ONLY);
+    if (!part->mapping)
+        return true;
+    return has_access(part->mapping, device, writes) ||
+           (job->is_copy && has_access(part->mapping, part->mapping->extent->device, writes));
 }
 
 static void report_race(const struct sim_touch *old, const struct sim_touch *touch) {
@@ -85,21 +165,123 @@ static CUresult touch_range(const struct sim_item *item, const simcudaAccess *ac
     memcpy(touch.name, item->job.name, sizeof(touch.name));
     for (uint64_t done = 0; done < access->size; done += part.size) {
         uint64_t address = access->address + done;
-        if (!translate(address, access->size - done, &part))
+        if (!translate_access(&item->job, access, done, &part))
             return illegal(simcudaReport_fault, item, address);
-        if (!item->job.needs_no_access && !is_allowed(part.mapping, device, touch.writes))
+        if (!is_allowed(&item->job, &part, device, touch.writes))
             return illegal(simcudaReport_noAccess, item, address);
-        sim_mapping_note_use(part.mapping, &touch);
-        if (!sim_history_touch(&part.mapping->extent->history, part.offset, part.offset + part.size,
-                               &touch, item->clock, &other))
+        if (part.mapping)
+            sim_mapping_note_use(part.mapping, &touch);
+        if (!sim_history_touch(part.history, part.offset, part.offset + part.size, &touch,
+                               item->clock, &other))
             report_race(&other, &touch);
     }
     return CUDA_SUCCESS;
+}
+
+// ----------------------------------------------------------------------------- what a copy reads
+
+static uint64_t sum_of(uint64_t sum, const char *bytes, uint64_t size) {
+    uint64_t word;
+    for (; size >= sizeof(word); size -= sizeof(word), bytes += sizeof(word)) {
+        memcpy(&word, bytes, sizeof(word));
+        sum = ((sum ^ word) * 0x9E3779B97F4A7C15u) ^ (sum >> 29);
+    }
+    for (; size > 0; size--)
+        sum = (sum ^ (unsigned char)*bytes++) * 0x100000001B3u;
+    return sum;
+}
+
+// Device memory has no bytes that the host can change.
+static bool is_source(const simcudaAccess *access) {
+    return access->kind == simcudaAccessRead && !sim_mapping_at(access->address);
+}
+
+uint64_t sim_bytes_sum_of_sources(const struct sim_job *job) {
+    uint64_t sum = 0xCBF29CE484222325u;
+    for (size_t i = 0; i < job->count; i++) {
+        if (is_source(&job->accesses[i]))
+            sum = sum_of(sum, host_bytes(job->accesses[i].address), job->accesses[i].size);
+    }
+    return sum;
+}
+
+bool sim_bytes_can_watch(const struct sim_job *job) {
+    bool has_source = false;
+    for (size_t i = 0; i < job->count; i++) {
+        const simcudaAccess *access = &job->accesses[i];
+        if (!is_source(access))
+            continue;
+        if (sim_item_conflicting(access->address, access->size, false))
+            return false;
+        has_source = true;
+    }
+    return has_source;
+}
+
+static void check_sources(const struct sim_item *item) {
+    const simcudaAccess *source = item->job.accesses;
+    if (sim_bytes_sum_of_sources(&item->job) == item->job.source_sum)
+        return;
+    while (!is_source(source))
+        source++;
+    sim_report(simcudaReport_sourceChanged,
+               "\"%s\" in stream %" PRIu64 " (thread %u) reads [0x%" PRIx64 ", 0x%" PRIx64
+               "), which the host changed after the call and before the copy read it",
+               item->job.name, item->queue->stream_id, item->thread, source->address,
+               source->address + source->size);
 }
 
 CUresult sim_bytes_touch(const struct sim_item *item, int device) {
     CUresult result = CUDA_SUCCESS;
     for (size_t i = 0; i < item->job.count && result == CUDA_SUCCESS; i++)
         result = touch_range(item, &item->job.accesses[i], device);
+    if (result == CUDA_SUCCESS && item->job.watches_source)
+        check_sources(item);
     return result;
+}
+
+void sim_bytes_forget_pageable(const struct sim_job *job) {
+    for (size_t i = job->count - job->pageable_count; i < job->count; i++) {
+        const simcudaAccess *access = &job->accesses[i];
+        sim_history_forget(&pageable, access->address, access->address + access->size);
+    }
+}
+
+// ------------------------------------------------------------------------------------ host touches
+
+// Returns whether the range has a touch that the host doesn't know to be complete.
+static bool is_unknown(uint64_t address, uint64_t size, bool writes, struct sim_touch *touch) {
+    struct part part;
+    if (sim_history_conflicts(&pageable, address, address + size, writes, sim_host_clock, touch))
+        return true;
+    for (uint64_t done = 0; done < size; done += part.size) {
+        if (!translate(address + done, size - done, &part))
+            return false;
+        if (sim_history_conflicts(part.history, part.offset, part.offset + part.size, writes,
+                                  sim_host_clock, touch))
+            return true;
+    }
+    return false;
+}
+
+void sim_bytes_touch_by_host(uint64_t address, uint64_t size, simcudaAccessKind kind) {
+    bool writes = kind == simcudaAccessWrite;
+    const struct sim_item *item = sim_item_conflicting(address, size, writes);
+    struct sim_touch touch;
+    if (item)
+        sim_report(simcudaReport_race,
+                   "the host %s [0x%" PRIx64 ", 0x%" PRIx64 ") while \"%s\" in stream %" PRIu64
+                   " (thread %u) is pending on it",
+                   writes ? "writes" : "reads", address, address + size, item->job.name,
+                   item->queue->stream_id, item->thread);
+    else if (is_unknown(address, size, writes, &touch))
+        sim_report(simcudaReport_race,
+                   "the host %s [0x%" PRIx64 ", 0x%" PRIx64 "), which \"%s\" in stream %" PRIu64
+                   " (thread %u) %s, and does not know that to be complete",
+                   writes ? "writes" : "reads", address, address + size, touch.name,
+                   touch.stream_id, touch.thread, touch.writes ? "wrote" : "read");
+}
+
+void sim_bytes_reset(void) {
+    sim_history_destroy(&pageable);
 }

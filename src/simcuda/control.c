@@ -161,6 +161,12 @@ int simcudaPoke(uint64_t address, const void *from, size_t size) {
     return is_mapped ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
+void simcudaHostAccess(const void *address, size_t size, simcudaAccessKind kind) {
+    sim_lock();
+    sim_bytes_touch_by_host((uintptr_t)address, size, kind);
+    sim_unlock();
+}
+
 // ----------------------------------------------------------------------------------- work and time
 
 static uint64_t count_of(CUstream stream) {

@@ -19,4 +19,23 @@ uint64_t sim_cost_extent(enum sim_entry entry, uint64_t size);
 // Returns the time that a kernel or a copy takes to touch bytes.
 uint64_t sim_cost_bytes(uint64_t size);
 
+// Returns what pinning host memory, or the end of that, costs beyond the call.
+uint64_t sim_cost_pinned(enum sim_entry entry, uint64_t size);
+
+// The ways that bytes go in copies.
+enum sim_cost_way {
+    SIM_COST_BUS,            // between a device and pinned memory
+    SIM_COST_STAGING,        // the host copies pageable memory to where the bus takes it from
+    SIM_COST_PAGEABLE_OUT,   // from a device to pageable memory
+    SIM_COST_ON_DEVICE,      // each byte is read and written
+    SIM_COST_BETWEEN,        // between devices that reach each other's memory
+    SIM_COST_BY_WAY_OF_HOST, // between others
+    SIM_COST_ON_HOST
+};
+
+// Returns the time in which bytes go that way, once they go.
+uint64_t sim_cost_copy(enum sim_cost_way way, uint64_t size);
+// Returns the time that passes before the first byte of a copy does.
+uint64_t sim_cost_copy_start(void);
+
 #endif

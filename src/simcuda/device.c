@@ -16,7 +16,8 @@
 // other handle has.
 #define HANDLE_BITS 24
 // The system lets a process have some 65,000 mappings, which are the program's to use.
-#define WINDOWS_MAX 4096
+#define WINDOWS_MAX    4096
+#define FIRST_IDENTITY ((uint64_t)1 << 63)
 
 struct sp_list sim_extents = {&sim_extents, &sim_extents};
 
@@ -36,6 +37,7 @@ static size_t *free_handles;
 static size_t free_handle_count;
 static size_t free_handle_capacity;
 static uint64_t last_handle_serial;
+static uint64_t extents_made; // in this process
 
 static uint64_t window_count;
 
@@ -139,6 +141,7 @@ CUresult sim_extent_create(enum sim_extent_kind kind, int device, uint64_t size,
     extent->kind = kind;
     extent->device = device;
     extent->size = size;
+    extent->identity = FIRST_IDENTITY + extents_made++;
     extent->shareable = shareable;
     extent->file = file;
     extent->base = shareable ? 0 : owner->next_base;

@@ -28,6 +28,7 @@ struct sim_extent {
     enum sim_extent_kind kind;
     int device;
     uint64_t size;
+    uint64_t identity;                   // never comes back, and is none of host memory
     CUmemGenericAllocationHandle handle; // 0 once released, and for an allocation
     uint64_t mappings;
     bool shareable;

@@ -6,6 +6,7 @@
 #include "base/thread.h"
 #include "simcuda/address.h"
 #include "simcuda/allocation.h"
+#include "simcuda/bytes.h"
 #include "simcuda/capture.h"
 #include "simcuda/config.h"
 #include "simcuda/context.h"
@@ -169,6 +170,7 @@ static void forget(void) {
     sim_kernel_reset();
     sim_allocation_reset();
     sim_pinned_reset();
+    sim_bytes_reset();
     sim_mapping_reset();
     sim_address_reset();
     sim_device_reset();

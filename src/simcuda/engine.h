@@ -4,11 +4,10 @@
 //
 //   ground   shared, host, random, report, slab, clock, entry, config, cost, fault, thread,
 //            schedule, meter
-//   memory   address, history, device, page_table, item, mapping, bytes, virtual, allocation
-//   streams  queue, context, capture, stream, pinned
-//   work     heap, work, event, question, launch, kernel, host_function
-//   life     context_end, live, engine
-//   bridge   bridge_*.c, control, library_entry
+//   memory   address, history, device, page_table, item, mapping, pinned, bytes, virtual,
+//   allocation streams  queue, context, capture, stream, pointer work     heap, work, event,
+//   question, launch, kernel, copy, word, host_function life     context_end, live, engine bridge
+//   bridge_*.c, control, library_entry
 //
 // So what ends many things stands behind all of them: a context's end, a reset, a look for leaks.
 // Two things go the other way, by pointers to functions: a piece of work's effect (item.h), and the

@@ -96,6 +96,18 @@ static bool races(const struct sim_segment *segment, const struct sim_touch *tou
     return false;
 }
 
+bool sim_history_conflicts(const struct sim_history *history, uint64_t begin, uint64_t end,
+                           bool writes, const struct sim_clock *clock, struct sim_touch *other) {
+    const struct sim_touch touch = {.slot = SIZE_MAX, .writes = writes};
+    for (size_t i = find(history, begin); i < history->count; i++) {
+        if (history->segments[i].begin >= end)
+            return false;
+        if (races(&history->segments[i], &touch, clock, other))
+            return true;
+    }
+    return false;
+}
+
 static void enter_read(struct sim_segment *segment, const struct sim_touch *touch) {
     size_t i = 0;
     while (i < segment->read_count && segment->reads[i].slot != touch->slot)
@@ -107,15 +119,22 @@ static void enter_read(struct sim_segment *segment, const struct sim_touch *touc
     segment->reads[i] = *touch;
 }
 
-// Replaces the segments [first, end) by one that `touch` wrote.
-static void enter_write(struct sim_history *history, size_t first, uint64_t begin, uint64_t end,
-                        const struct sim_touch *touch) {
+// Takes out the segments from `first` on that begin before `end`, except that `kept` of them stay,
+// for the caller to fill in.
+static void cut(struct sim_history *history, size_t first, uint64_t end, size_t kept) {
     size_t last = first;
     while (last < history->count && history->segments[last].begin < end)
         sim_free(history->segments[last++].reads);
+    memmove(&history->segments[first + kept], &history->segments[last],
+            (history->count - last) * sizeof(*history->segments));
+    history->count -= last - first - kept;
+}
+
+// Replaces the segments [first, end) by one that `touch` wrote.
+static void enter_write(struct sim_history *history, size_t first, uint64_t begin, uint64_t end,
+                        const struct sim_touch *touch) {
+    cut(history, first, end, 1);
     struct sim_segment *segment = &history->segments[first];
-    memmove(segment + 1, &history->segments[last], (history->count - last) * sizeof(*segment));
-    history->count -= last - first - 1;
     *segment = (struct sim_segment){.begin = begin, .end = end, .written = true, .write = *touch};
 }
 
@@ -132,4 +151,9 @@ bool sim_history_touch(struct sim_history *history, uint64_t begin, uint64_t end
     if (touch->writes)
         enter_write(history, first, begin, end, touch);
     return !raced;
+}
+
+void sim_history_forget(struct sim_history *history, uint64_t begin, uint64_t end) {
+    if (begin < end)
+        cut(history, isolate(history, begin, end), end, 0);
 }

@@ -55,4 +55,12 @@ bool sim_history_touch(struct sim_history *history, uint64_t begin, uint64_t end
                        const struct sim_touch *touch, const struct sim_clock *clock,
                        struct sim_touch *other);
 
+// Returns whether [begin, end) has a touch that the clock doesn't hold: any one if `writes`, else a
+// write. *other is one of them. Enters nothing.
+bool sim_history_conflicts(const struct sim_history *history, uint64_t begin, uint64_t end,
+                           bool writes, const struct sim_clock *clock, struct sim_touch *other);
+
+// Makes [begin, end) bytes that were never touched.
+void sim_history_forget(struct sim_history *history, uint64_t begin, uint64_t end);
+
 #endif

@@ -20,23 +20,41 @@ void sim_job_touches(struct sim_job *job, uint64_t address, uint64_t size, simcu
     job->accesses[job->count++] = (simcudaAccess){address, size, kind};
 }
 
+void sim_job_drop(struct sim_job *job) {
+    sim_free(job->accesses);
+    sim_free(job->copies);
+    sim_free(job->staged);
+    job->accesses = NULL;
+    job->copies = NULL;
+    job->staged = NULL;
+    job->count = job->copy_count = 0;
+}
+
 void sim_item_destroy(struct sim_item *item) {
     while (item->dependency_count > 0)
         sim_item_drop(item->dependencies[--item->dependency_count]);
     sim_free(item->dependencies);
-    sim_free(item->job.accesses);
+    sim_job_drop(&item->job);
     sim_clock_drop(item->clock);
     sim_free(item);
 }
 
-const struct sim_item *sim_item_naming(uint64_t address, uint64_t size) {
+static bool concerns(const simcudaAccess *access, uint64_t address, uint64_t size, bool writes) {
+    return (writes || access->kind == simcudaAccessWrite) && access->address < address + size &&
+           address < access->address + access->size;
+}
+
+struct sim_item *sim_item_conflicting(uint64_t address, uint64_t size, bool writes) {
     SP_LIST_FOR_EACH(link, &sim_touching) {
-        const struct sim_item *item = SP_CONTAINER_OF(link, struct sim_item, touching_link);
+        struct sim_item *item = SP_CONTAINER_OF(link, struct sim_item, touching_link);
         for (size_t i = 0; i < item->job.count; i++) {
-            const simcudaAccess *access = &item->job.accesses[i];
-            if (access->address < address + size && address < access->address + access->size)
+            if (concerns(&item->job.accesses[i], address, size, writes))
                 return item;
         }
     }
     return NULL;
+}
+
+struct sim_item *sim_item_naming(uint64_t address, uint64_t size) {
+    return sim_item_conflicting(address, size, true);
 }

@@ -13,9 +13,22 @@
 
 struct sim_queue;
 
-enum sim_item_state { SIM_QUEUED, SIM_DUE, SIM_RUNNING, SIM_DONE };
+// HELD is a wait for a word of memory whose condition did not hold when its turn came.
+enum sim_item_state { SIM_QUEUED, SIM_HELD, SIM_DUE, SIM_RUNNING, SIM_DONE };
+
+// A device has one engine of each kind for copies, which does one after another.
+enum sim_engine { SIM_ENGINE_NONE, SIM_ENGINE_IN, SIM_ENGINE_OUT, SIM_ENGINE_ACROSS, SIM_ENGINES };
 
 struct sim_job;
+struct sim_copy;
+
+// A condition on a word of 4 or 8 bytes at a device address; of no bytes: none.
+struct sim_condition {
+    uint64_t address;
+    uint64_t value;
+    unsigned size;
+    unsigned kind; // CUstreamWaitValue_flags
+};
 
 // An effect is what a piece does when it completes, after its accesses were checked. A result other
 // than CUDA_SUCCESS becomes the sticky error of its context.
@@ -36,6 +49,18 @@ struct sim_job {
     void *host_memory;
     CUhostFn host_function; // not null: a host function
     void *user_data;
+    enum sim_engine engine;
+    struct sim_copy *copies; // of copy.h, owned by the job
+    size_t copy_count;
+    void *staged; // bytes of the host that a call took, owned by the job
+    // The piece is due once this holds, and runs after who made it hold.
+    struct sim_condition condition;
+    size_t pageable_count; // so many of the accesses, the last ones, are to pageable host memory
+    bool is_copy;          // the owner's access to memory is enough
+    // The bytes of the host that it reads had this sum at the call, and nothing that was pending
+    // then may change them.
+    bool watches_source;
+    uint64_t source_sum;
     bool needs_no_access; // to the bytes that it names, on its device
     // A question of its stream does not look at it (question.h) unless it waits for something.
     bool is_quiet;
@@ -43,6 +68,8 @@ struct sim_job {
 
 void sim_job_name(struct sim_job *job, const char *name);
 void sim_job_touches(struct sim_job *job, uint64_t address, uint64_t size, simcudaAccessKind kind);
+// Frees what a job owns that no piece of work took over.
+void sim_job_drop(struct sim_job *job);
 
 struct sim_item {
     size_t references; // one of its queue until it is done, one of each holder
@@ -61,7 +88,7 @@ struct sim_item {
     struct sp_list waiters;       // queues whose first item depends on this one
     struct sp_list link;          // in its queue
     struct sp_list touching_link; // among the pending pieces that name bytes
-    struct sp_list flag_link;     // among the due pieces that look at a flag
+    struct sp_list flag_link;     // among the due pieces that look at a flag, or those held
     struct sp_list start_link;    // of a host function: among those started
     uint64_t polls;
     unsigned thread;
@@ -81,9 +108,11 @@ static inline void sim_item_drop(struct sim_item *item) {
         sim_item_destroy(item);
 }
 
-// The pending pieces that name bytes. One query is linear in them: a piece that names a byte of the
+// The pending pieces that name bytes. A query is linear in them: a piece that names a byte of the
 // range, null when there is none.
 extern struct sp_list sim_touching;
-const struct sim_item *sim_item_naming(uint64_t address, uint64_t size);
+struct sim_item *sim_item_naming(uint64_t address, uint64_t size);
+// Returns one that writes a byte of the range, or one that names it at all if `writes`.
+struct sim_item *sim_item_conflicting(uint64_t address, uint64_t size, bool writes);
 
 #endif

@@ -131,60 +131,6 @@ static void prepare_trap(void *const *parameters, struct sim_job *job) {
     job->effect = run_trap;
 }
 
-// ------------------------------------------------------------------------------- copies and memset
-
-static CUresult run_set(const struct sim_job *job, int device) {
-    unsigned char bytes[CHUNK];
-    (void)device;
-    memset(bytes, (int)job->value, smaller(job->size, CHUNK));
-    for (uint64_t done = 0; done < job->size; done += smaller(job->size - done, CHUNK)) {
-        if (!sim_bytes_write(job->address + done, bytes, smaller(job->size - done, CHUNK)))
-            return CUDA_ERROR_ILLEGAL_ADDRESS;
-    }
-    return CUDA_SUCCESS;
-}
-
-static CUresult run_copy_in(const struct sim_job *job, int device) {
-    (void)device;
-    return sim_bytes_write(job->address, job->host_memory, job->size) ? CUDA_SUCCESS
-                                                                      : CUDA_ERROR_ILLEGAL_ADDRESS;
-}
-
-static CUresult run_copy_out(const struct sim_job *job, int device) {
-    (void)device;
-    return sim_bytes_read(job->address, job->host_memory, job->size) ? CUDA_SUCCESS
-                                                                     : CUDA_ERROR_ILLEGAL_ADDRESS;
-}
-
-static void prepare_copy(struct sim_job *job, const char *name, sim_effect effect, uint64_t address,
-                         uint64_t size) {
-    sim_job_name(job, name);
-    job->address = address;
-    job->size = size;
-    job->duration = sim_cost_bytes(size);
-    job->effect = effect;
-}
-
-void sim_kernel_set_job(struct sim_job *job, uint64_t address, unsigned char value, uint64_t size) {
-    prepare_copy(job, "memset", run_set, address, size);
-    job->value = value;
-    sim_job_touches(job, address, size, simcudaAccessWrite);
-}
-
-// The job takes the memory without its const; the effect only reads it.
-void sim_kernel_copy_in_job(struct sim_job *job, uint64_t address, const void *from,
-                            uint64_t size) {
-    prepare_copy(job, "copy to device", run_copy_in, address, size);
-    memcpy(&job->host_memory, &from, sizeof(from));
-    sim_job_touches(job, address, size, simcudaAccessWrite);
-}
-
-void sim_kernel_copy_out_job(struct sim_job *job, void *to, uint64_t address, uint64_t size) {
-    prepare_copy(job, "copy to host", run_copy_out, address, size);
-    job->host_memory = to;
-    sim_job_touches(job, address, size, simcudaAccessRead);
-}
-
 // ----------------------------------------------------------------------------------------- modules
 
 static struct CUfunc_st functions[] = {

@@ -21,11 +21,6 @@ CUresult sim_kernel_find(CUfunction *function, CUmodule handle, const char *name
 // Fills in the job of a launch of the function. `parameters` are as cuLaunchKernel takes them.
 CUresult sim_kernel_job(CUfunction function, void *const *parameters, struct sim_job *job);
 
-// These fill in the jobs of memsets and copies.
-void sim_kernel_set_job(struct sim_job *job, uint64_t address, unsigned char value, uint64_t size);
-void sim_kernel_copy_in_job(struct sim_job *job, uint64_t address, const void *from, uint64_t size);
-void sim_kernel_copy_out_job(struct sim_job *job, void *to, uint64_t address, uint64_t size);
-
 uint64_t sim_kernel_module_count(void);
 void sim_kernel_reset(void);
 

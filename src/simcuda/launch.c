@@ -1,14 +1,12 @@
 #include "simcuda/launch.h"
 
 #include "simcuda/capture.h"
-#include "simcuda/context.h"
-#include "simcuda/host.h"
 #include "simcuda/queue.h"
 #include "simcuda/stream.h"
 #include "simcuda/work.h"
 
 static CUresult drop_job(struct sim_job *job, CUresult result) {
-    sim_free(job->accesses);
+    sim_job_drop(job);
     return result;
 }
 
@@ -20,30 +18,33 @@ static CUresult add(struct sim_queue *queue, struct sim_job *job, struct sim_ite
     return result;
 }
 
-CUresult sim_launch(CUstream stream, const char *call, struct sim_job *job) {
+CUresult sim_launch_item(CUstream stream, const char *call, struct sim_job *job,
+                         struct sim_item **item) {
     struct sim_queue *queue;
     bool captured = false;
+    *item = NULL;
     CUresult result = sim_stream_queue(stream, &queue);
     if (result == CUDA_SUCCESS)
         result = sim_capture_work(queue, call, &captured);
     if (result != CUDA_SUCCESS || captured)
         return drop_job(job, result);
-    return add(queue, job, NULL);
+    return add(queue, job, item);
 }
 
-CUresult sim_launch_and_wait(const char *call, struct sim_job *job) {
-    struct sim_queue *queue;
+CUresult sim_launch(CUstream stream, const char *call, struct sim_job *job) {
     struct sim_item *item;
+    CUresult result = sim_launch_item(stream, call, job, &item);
+    sim_item_drop(item);
+    return result;
+}
+
+CUresult sim_launch_synchronous(const char *call, struct sim_job *job, struct sim_item **item) {
+    struct sim_queue *queue;
+    *item = NULL;
     CUresult result = sim_stream_queue(CU_STREAM_LEGACY, &queue);
     if (result == CUDA_SUCCESS)
         result = sim_capture_check_queue(queue, call);
     if (result != CUDA_SUCCESS)
         return drop_job(job, result);
-    struct sim_context *context = queue->context;
-    result = add(queue, job, &item);
-    if (result != CUDA_SUCCESS)
-        return result;
-    sim_work_wait(item);
-    sim_item_drop(item);
-    return sim_context_error(context);
+    return add(queue, job, item);
 }

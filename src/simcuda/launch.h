@@ -4,15 +4,19 @@
 
 #include "driver/abi.h"
 
+struct sim_item;
 struct sim_job;
 
 // Adds the job to the stream, or to its capture. The job's accesses are taken over, or freed on
 // failure.
 CUresult sim_launch(CUstream stream, const char *call, struct sim_job *job);
 
-// Adds the job to the current context's legacy stream and waits for it, as a synchronous copy does.
-// Returns the sticky error of the context if it has one then. The job's accesses are taken over, or
-// freed on failure.
-CUresult sim_launch_and_wait(const char *call, struct sim_job *job);
+// The same; *item is a reference to the piece of work, null where it went to a capture.
+CUresult sim_launch_item(CUstream stream, const char *call, struct sim_job *job,
+                         struct sim_item **item);
+
+// The same for a synchronous call: adds the job to the current context's legacy stream. No capture
+// takes it.
+CUresult sim_launch_synchronous(const char *call, struct sim_job *job, struct sim_item **item);
 
 #endif

@@ -30,6 +30,7 @@ void sim_live_count(simcudaLive *live) {
         .graphs = sim_graph_count(),
         .allocations = sim_allocation_count(),
         .pinned = sim_pinned_count(),
+        .registered = sim_pinned_count_of_registered(),
         .ranges = sim_range_count(),
         .mappings = sim_mapping_count() - sim_allocation_count(),
     };
@@ -98,5 +99,6 @@ uint64_t sim_live_check(enum sim_live_whose whose) {
     count += report_count("graph", sim_graph_count());
     count += report_count("pinned host memory",
                           sim_pinned_count() - (all ? 0 : sim_pinned_count_of_library()));
+    count += report_count("registered host memory", sim_pinned_count_of_registered());
     return count;
 }

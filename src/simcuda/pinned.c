@@ -1,123 +1,209 @@
 #include "simcuda/pinned.h"
 
 #include <inttypes.h>
+#include <string.h>
 
-#include "base/list.h"
-#include "simcuda/context.h"
+#include "base/number.h"
+#include "simcuda/cost.h"
 #include "simcuda/host.h"
+#include "simcuda/item.h"
+#include "simcuda/queue.h"
 #include "simcuda/report.h"
 #include "simcuda/shared.h"
 #include "simcuda/thread.h"
 
-struct pinned {
-    struct sp_list link;
-    const struct sim_context *context;
-    uint64_t identity;
-    char *memory;
-    size_t size;
-    bool is_of_library;
-};
+#define HOST_PAGE ((uint64_t)4096)
 
-static struct sp_list live = {&live, &live};
+static struct sim_pinned **pieces;
+static size_t piece_count;
+static size_t piece_capacity;
 static struct sp_list freed = {&freed, &freed}; // the latest first
-static uint64_t live_count;
-static uint64_t count_of_library; // of the live ones
+static uint64_t count_of_library;               // of the live ones
+static uint64_t count_of_registered;
 
-static struct pinned *take_freed(size_t size) {
+// ------------------------------------------------------------------------------------- where it is
+
+// The first piece that ends after the address.
+static size_t find_after(uint64_t address) {
+    size_t low = 0;
+    size_t high = piece_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (pieces[middle]->address + pieces[middle]->size > address)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+struct sim_pinned *sim_pinned_at(uint64_t address) {
+    size_t index = find_after(address);
+    return index < piece_count && pieces[index]->address <= address ? pieces[index] : NULL;
+}
+
+static void enter(struct sim_pinned *piece, const struct sim_context *context, unsigned flags) {
+    size_t index = find_after(piece->address);
+    SIM_RESERVE_ONE(pieces, piece_count, piece_capacity);
+    memmove(&pieces[index + 1], &pieces[index], (piece_count - index) * sizeof(*pieces));
+    pieces[index] = piece;
+    piece_count++;
+    piece->context = context;
+    piece->flags = flags;
+    piece->identity = sim_next_identity();
+    piece->is_of_library = sim_is_for_library();
+    count_of_library += piece->is_of_library;
+    count_of_registered += piece->is_registered;
+}
+
+static void put_away(struct sim_pinned *piece) {
+    sim_history_destroy(&piece->history);
+    if (piece->is_registered)
+        sim_free(piece);
+    else
+        sp_list_push_front(&freed, &piece->link);
+}
+
+static void leave(struct sim_pinned *piece) {
+    size_t index = find_after(piece->address);
+    piece_count--;
+    memmove(&pieces[index], &pieces[index + 1], (piece_count - index) * sizeof(*pieces));
+    count_of_library -= piece->is_of_library;
+    count_of_registered -= piece->is_registered;
+    put_away(piece);
+}
+
+// ------------------------------------------------------------------------------------- allocations
+
+static struct sim_pinned *take_freed(size_t size) {
     SP_LIST_FOR_EACH(link, &freed) {
-        struct pinned *pinned = SP_CONTAINER_OF(link, struct pinned, link);
-        if (pinned->size != size)
+        struct sim_pinned *piece = SP_CONTAINER_OF(link, struct sim_pinned, link);
+        if (piece->size != size)
             continue;
-        sp_list_remove(&pinned->link);
-        return pinned;
+        sp_list_remove(&piece->link);
+        return piece;
     }
     return NULL;
 }
 
-static struct pinned *make(size_t size) {
-    struct pinned *pinned = sim_allocate(sizeof *pinned);
-    pinned->memory = sim_allocate(size);
-    pinned->size = size;
-    return pinned;
+// It begins at a page, as the system pins whole ones.
+static struct sim_pinned *make(size_t size) {
+    struct sim_pinned *piece = sim_allocate(sizeof *piece);
+    piece->block = sim_allocate(size + HOST_PAGE - 1);
+    piece->address = sp_round_up((uintptr_t)piece->block, HOST_PAGE);
+    piece->size = size;
+    sp_list_init(&piece->link);
+    return piece;
 }
 
-CUresult sim_pinned_create(const struct sim_context *context, size_t size, void **memory) {
+CUresult sim_pinned_create(const struct sim_context *context, size_t size, unsigned flags,
+                           void **memory) {
     if (size == 0)
         return CUDA_ERROR_INVALID_VALUE;
-    struct pinned *pinned = take_freed(size);
-    if (!pinned)
-        pinned = make(size);
-    pinned->context = context;
-    pinned->identity = sim_next_identity();
-    pinned->is_of_library = sim_is_for_library();
-    count_of_library += pinned->is_of_library;
-    sp_list_push_back(&live, &pinned->link);
-    live_count++;
-    *memory = pinned->memory;
+    if (size > (uint64_t)1 << 46)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    struct sim_pinned *piece = take_freed(size);
+    if (!piece)
+        piece = make(size);
+    enter(piece, context, flags);
+    sim_now += sim_cost_pinned(SIM_ENTRY_cuMemHostAlloc, size);
+    *memory = (char *)piece->block + (piece->address - (uintptr_t)piece->block);
     return CUDA_SUCCESS;
 }
 
-static struct pinned *find(uint64_t address) {
-    SP_LIST_FOR_EACH(link, &live) {
-        struct pinned *pinned = SP_CONTAINER_OF(link, struct pinned, link);
-        if (address - (uintptr_t)pinned->memory < pinned->size)
-            return pinned;
-    }
-    return NULL;
+void sim_pinned_report_in_use(const struct sim_pinned *piece) {
+    const char *call = piece->is_registered ? "cuMemHostUnregister" : "cuMemFreeHost";
+    const struct sim_item *item = sim_item_naming(piece->address, piece->size);
+    struct sim_touch touch;
+    if (item)
+        sim_report(simcudaReport_hostMemoryInUse,
+                   "%s of [0x%" PRIx64 ", 0x%" PRIx64 ") while \"%s\" in stream %" PRIu64
+                   " is pending on it",
+                   call, piece->address, piece->address + piece->size, item->job.name,
+                   item->queue->stream_id);
+    else if (sim_history_conflicts(&piece->history, 0, piece->size, true, sim_host_clock, &touch))
+        sim_report(simcudaReport_hostMemoryInUse,
+                   "%s of [0x%" PRIx64 ", 0x%" PRIx64 "), used by \"%s\" in stream %" PRIu64
+                   ", which the host does not know to be complete",
+                   call, piece->address, piece->address + piece->size, touch.name, touch.stream_id);
 }
 
-static void put_back(struct pinned *pinned) {
-    sp_list_remove(&pinned->link);
-    sp_list_push_front(&freed, &pinned->link);
-    live_count--;
-    count_of_library -= pinned->is_of_library;
+// Returns the piece that begins at an address and was made in that way; null when there is none.
+static struct sim_pinned *find(const void *memory, bool is_registered) {
+    struct sim_pinned *piece = sim_pinned_at((uintptr_t)memory);
+    bool is_it = piece && piece->address == (uintptr_t)memory;
+    return is_it && piece->is_registered == is_registered ? piece : NULL;
 }
 
 CUresult sim_pinned_free(void *memory) {
-    struct pinned *pinned = find((uintptr_t)memory);
-    if (!pinned || pinned->memory != memory) {
+    struct sim_pinned *piece = find(memory, false);
+    if (!piece) {
         sim_report(simcudaReport_badFree, "cuMemFreeHost(%p)", memory);
         return CUDA_ERROR_INVALID_VALUE;
     }
-    put_back(pinned);
+    sim_now += sim_cost_pinned(SIM_ENTRY_cuMemFreeHost, piece->size);
+    leave(piece);
     return CUDA_SUCCESS;
 }
 
+// ------------------------------------------------------------------------------------ registration
+
+CUresult sim_pinned_register(const struct sim_context *context, void *memory, size_t size,
+                             unsigned flags) {
+    uint64_t address = (uintptr_t)memory;
+    if (!memory || size == 0 || size > UINT64_MAX - address)
+        return CUDA_ERROR_INVALID_VALUE;
+    size_t next = find_after(address);
+    if (next < piece_count && pieces[next]->address < address + size)
+        return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+    struct sim_pinned *piece = sim_allocate(sizeof *piece);
+    *piece = (struct sim_pinned){.address = address, .size = size, .is_registered = true};
+    sp_list_init(&piece->link);
+    enter(piece, context, flags);
+    sim_now += sim_cost_pinned(SIM_ENTRY_cuMemHostRegister_v2, size);
+    return CUDA_SUCCESS;
+}
+
+CUresult sim_pinned_unregister(void *memory) {
+    struct sim_pinned *piece = find(memory, true);
+    if (!piece)
+        return memory ? CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED : CUDA_ERROR_INVALID_VALUE;
+    sim_now += sim_cost_pinned(SIM_ENTRY_cuMemHostUnregister, piece->size);
+    leave(piece);
+    return CUDA_SUCCESS;
+}
+
+// -------------------------------------------------------------------------------------- all of it
+
 void sim_pinned_free_all(const struct sim_context *context) {
-    SP_LIST_FOR_EACH_SAFE(link, &live) {
-        struct pinned *pinned = SP_CONTAINER_OF(link, struct pinned, link);
-        if (pinned->context == context)
-            put_back(pinned);
+    for (size_t i = piece_count; i-- > 0;) {
+        if (pieces[i]->context == context)
+            leave(pieces[i]);
     }
 }
 
-CUresult sim_pinned_identify(uint64_t address, unsigned long long *id) {
-    const struct pinned *pinned = find(address);
-    if (!pinned)
-        return CUDA_ERROR_INVALID_VALUE;
-    *id = pinned->identity;
-    return sim_context_error(pinned->context);
-}
-
 uint64_t sim_pinned_count(void) {
-    return live_count;
+    return piece_count - count_of_registered;
 }
 
 uint64_t sim_pinned_count_of_library(void) {
     return count_of_library;
 }
 
-static void forget(struct sp_list *list) {
-    SP_LIST_FOR_EACH_SAFE(link, list) {
-        struct pinned *pinned = SP_CONTAINER_OF(link, struct pinned, link);
-        sp_list_remove(&pinned->link);
-        sim_free(pinned->memory);
-        sim_free(pinned);
-    }
+uint64_t sim_pinned_count_of_registered(void) {
+    return count_of_registered;
 }
 
 void sim_pinned_reset(void) {
-    forget(&live);
-    forget(&freed);
-    live_count = count_of_library = 0;
+    while (piece_count > 0)
+        leave(pieces[piece_count - 1]);
+    SP_LIST_FOR_EACH_SAFE(link, &freed) {
+        struct sim_pinned *piece = SP_CONTAINER_OF(link, struct sim_pinned, link);
+        sp_list_remove(&piece->link);
+        sim_free(piece->block);
+        sim_free(piece);
+    }
+    sim_free(pieces);
+    pieces = NULL;
+    piece_capacity = 0;
 }

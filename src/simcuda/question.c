@@ -113,11 +113,20 @@ void sim_question_wait_device(int device) {
     wait_and_end(&question);
 }
 
-void sim_question_finish_all(void) {
+static void finish_all_once(void) {
     struct question question = {0};
     for (struct sim_context *context = sim_context_next(NULL); context;
          context = sim_context_next(context))
         ask_context(&question, context);
     for_each_item(&question, sim_work_finish);
     end(&question);
+}
+
+// A piece may have written the word that one of another stream is held by.
+void sim_question_finish_all(void) {
+    uint64_t before;
+    do {
+        before = sim_work_pending();
+        finish_all_once();
+    } while (sim_work_pending() > 0 && sim_work_pending() < before);
 }

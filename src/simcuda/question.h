@@ -23,7 +23,8 @@ void sim_question_wait_queue(struct sim_queue *queue);
 void sim_question_wait_context(struct sim_context *context);
 void sim_question_wait_device(int device);
 
-// Makes all work complete, as if every device had been quick; the host learns nothing.
+// Makes all work complete, as if every device had been quick; the host learns nothing. What waits
+// for a word of memory that nobody writes stays pending.
 void sim_question_finish_all(void);
 
 #endif

@@ -72,6 +72,7 @@ void sim_queue_drop(struct sim_queue *queue) {
     sim_item_drop(queue->seen);
     sim_clock_drop(queue->vouched);
     sim_clock_drop(queue->clock);
+    sim_clock_drop(queue->acquired);
     sim_free(queue);
 }
 

@@ -1,5 +1,8 @@
 #include "simcuda/work.h"
 
+#include <string.h>
+
+#include "simcuda/abi.h"
 #include "simcuda/bytes.h"
 #include "simcuda/context.h"
 #include "simcuda/heap.h"
@@ -10,14 +13,22 @@
 
 static struct sim_heap due;
 static struct sp_list watching = {&watching, &watching};
+static struct sp_list held = {&held, &held};          // in the order in which their turns came
 static struct sp_list started = {&started, &started}; // host functions, in order
 static uint64_t last_serial;
 static uint64_t pending;
+static uint64_t pending_for_words; // of those, that wait for a word of memory
 static uint64_t full_count;
+static uint64_t engines[SIMCUDA_MAX_DEVICES][SIM_ENGINES]; // the end of what each does
+static bool has_acquired;                                  // whether any queue has
 
 static struct sim_item *first_of(const struct sim_queue *queue) {
     struct sp_list *link = sp_list_first(&queue->items);
     return link ? SP_CONTAINER_OF(link, struct sim_item, link) : NULL;
+}
+
+static bool waits_for_word(const struct sim_job *job) {
+    return job->condition.size > 0 || job->flag_address != 0;
 }
 
 // ------------------------------------------------------------------------------------ becoming due
@@ -38,14 +49,111 @@ static bool flag_is_set(const struct sim_item *item) {
            word != 0;
 }
 
+// The end of what the piece's engine does; null where it needs none. An engine does one copy after
+// another, in the order in which they come to it.
+static uint64_t *engine_of(const struct sim_item *item) {
+    enum sim_engine engine = item->job.engine;
+    return engine == SIM_ENGINE_NONE ? NULL : &engines[item->queue->context->device][engine];
+}
+
 static void make_due(struct sim_item *item) {
     uint64_t start = later(item->end, item->queue->free_at);
+    uint64_t *engine = engine_of(item);
+    if (engine)
+        start = later(start, *engine);
     item->end = start + (flag_is_set(item) ? 0 : item->job.duration) + delay();
+    if (engine)
+        *engine = item->end;
     item->state = SIM_DUE;
     sim_heap_push(&due, item);
     if (item->job.flag_address)
         sp_list_push_back(&watching, &item->flag_link);
 }
+
+// ---------------------------------------------------------------------------- waits for a word
+
+static bool holds(const struct sim_condition *condition) {
+    uint64_t word = 0;
+    if (!sim_bytes_read(condition->address, &word, condition->size))
+        return false;
+    unsigned unused = 64 - 8 * condition->size;
+    uint64_t difference = (word - condition->value) << unused;
+    switch (condition->kind) {
+    case CU_STREAM_WAIT_VALUE_EQ:
+        return difference == 0;
+    case CU_STREAM_WAIT_VALUE_AND:
+        return (word & condition->value) != 0;
+    case CU_STREAM_WAIT_VALUE_NOR:
+        return ~(word | condition->value) << unused != 0;
+    default:
+        return difference >> 63 == 0;
+    }
+}
+
+static void acquire(struct sim_queue *queue, struct sim_clock *clock) {
+    sim_clock_merge(&queue->acquired, clock);
+    sim_clock_merge(&queue->clock, queue->acquired);
+    has_acquired = true;
+}
+
+// Who wrote the word is not known: it may have been any piece that is complete, or the host.
+static void acquire_all(struct sim_queue *queue) {
+    struct sim_clock *clock = sim_clock_share(sim_host_clock);
+    for (struct sim_context *context = sim_context_next(NULL); context;
+         context = sim_context_next(context)) {
+        sim_clock_merge(&clock, context->departed);
+        SP_LIST_FOR_EACH(link, &context->queues) {
+            const struct sim_queue *other = SP_CONTAINER_OF(link, struct sim_queue, link);
+            sim_clock_raise(&clock, other->slot, other->sequence - other->count);
+        }
+    }
+    acquire(queue, clock);
+    sim_clock_drop(clock);
+}
+
+// The piece's condition holds, and `by` wrote the word; null: someone did.
+static void acquire_from(struct sim_queue *queue, const struct sim_item *by) {
+    if (!by) {
+        acquire_all(queue);
+        return;
+    }
+    struct sim_clock *clock = sim_clock_share(by->clock);
+    sim_clock_raise(&clock, by->slot, by->sequence);
+    acquire(queue, clock);
+    sim_clock_drop(clock);
+}
+
+// Lets go on whose condition has come to hold.
+static void look_at_held(const struct sim_item *by) {
+    SP_LIST_FOR_EACH_SAFE(link, &held) {
+        struct sim_item *item = SP_CONTAINER_OF(link, struct sim_item, flag_link);
+        if (!holds(&item->job.condition))
+            continue;
+        sp_list_remove(&item->flag_link);
+        acquire_from(item->queue, by);
+        item->end = later(item->end, sim_now);
+        make_due(item);
+    }
+}
+
+// Its turn has come.
+static void start(struct sim_item *item) {
+    if (item->job.condition.size == 0) {
+        make_due(item);
+        return;
+    }
+    item->state = SIM_HELD;
+    sp_list_push_back(&held, &item->flag_link);
+    look_at_held(NULL);
+}
+
+// What a piece that is complete had acquired holds for all that depend on it.
+static void inherit(struct sim_queue *queue, const struct sim_item *dependency) {
+    if (has_acquired)
+        acquire(queue, dependency->clock);
+}
+
+// ------------------------------------------------------------------------------------- its turn
 
 // Looks at the queue's first piece, which may have become ready.
 static void advance(struct sim_queue *queue) {
@@ -61,9 +169,10 @@ static void advance(struct sim_queue *queue) {
         }
         item->end = later(item->end, dependency->end);
         item->dependency_count--;
+        inherit(queue, dependency);
         sim_item_drop(dependency);
     }
-    make_due(item);
+    start(item);
 }
 
 // -------------------------------------------------------------------------------------- completing
@@ -77,8 +186,11 @@ static void leave_queue(struct sim_item *item) {
     queue->free_at = item->end;
     pending--;
     sim_pending_host_functions -= item->job.host_function != NULL;
+    pending_for_words -= waits_for_word(&item->job);
     item->state = SIM_DONE;
     item->queue = NULL;
+    sim_free(item->job.staged);
+    item->job.staged = NULL;
 }
 
 static void done(struct sim_item *item) {
@@ -92,7 +204,7 @@ static void done(struct sim_item *item) {
     sim_item_drop(item);
 }
 
-void sim_work_look_at_flags(void) {
+static void look_at_flags(const struct sim_item *by) {
     SP_LIST_FOR_EACH(link, &watching) {
         struct sim_item *item = SP_CONTAINER_OF(link, struct sim_item, flag_link);
         if (item->end > sim_now && flag_is_set(item)) {
@@ -100,10 +212,17 @@ void sim_work_look_at_flags(void) {
             sim_heap_hasten(&due, item);
         }
     }
+    look_at_held(by);
 }
 
-static void perform(const struct sim_item *item) {
+void sim_work_look_at_flags(void) {
+    look_at_flags(NULL);
+}
+
+static void perform(struct sim_item *item) {
     struct sim_context *context = item->queue->context;
+    if (item->queue->acquired)
+        sim_clock_merge(&item->clock, item->queue->acquired);
     if (sim_context_error(context) != CUDA_SUCCESS)
         return;
     CUresult result = sim_bytes_touch(item, context->device);
@@ -111,7 +230,7 @@ static void perform(const struct sim_item *item) {
         result = item->job.effect(&item->job, context->device);
     if (result != CUDA_SUCCESS)
         sim_context_fail(context, result);
-    sim_work_look_at_flags();
+    look_at_flags(item);
 }
 
 static void complete(struct sim_item *item) {
@@ -131,6 +250,7 @@ static void complete(struct sim_item *item) {
 }
 
 void sim_work_progress(void) {
+    look_at_held(NULL); // the host can write words without a call
     if (sim_config.completion == simcudaCompletionLatest)
         return;
     struct sim_item *item;
@@ -160,19 +280,29 @@ void sim_work_host_function_done(struct sim_item *item) {
 
 // ----------------------------------------------------------------------------------------- waiting
 
-// The due piece that must complete before this one can; null when it is a host function that runs.
+// The piece that must complete before this one can, or this one: it is due, a host function that
+// runs, or held.
 static struct sim_item *needed(struct sim_item *item) {
     while (item->state == SIM_QUEUED) {
         struct sim_item *first = first_of(item->queue);
         item = first == item ? item->dependencies[item->dependency_count - 1] : first;
     }
-    return item->state == SIM_DUE ? item : NULL;
+    return item;
+}
+
+// A word is waited for that work of other streams may write, or another thread by a plain store.
+static void await_word(void) {
+    if (!sim_work_step() && !sim_schedule_away(sim_thread_self()))
+        sim_sleep_for(1);
+    look_at_held(NULL);
 }
 
 static void wait_until_done(struct sim_item *item) {
     while (item->state != SIM_DONE) {
         struct sim_item *next = needed(item);
-        if (!next)
+        if (next->state == SIM_HELD)
+            await_word();
+        else if (next->state == SIM_RUNNING)
             sim_sleep();
         else
             complete(sim_config.completion == simcudaCompletionLatest ? next : sim_heap_top(&due));
@@ -192,7 +322,9 @@ void sim_work_finish(struct sim_item *item) {
     sim_item_hold(item);
     while (item->state != SIM_DONE) {
         struct sim_item *next = needed(item);
-        if (!next) {
+        if (next->state == SIM_HELD)
+            break;
+        if (next->state == SIM_RUNNING) {
             sim_sleep();
             continue;
         }
@@ -217,10 +349,10 @@ void sim_work_finish_first(struct sim_queue *queue, uint64_t n) {
         sim_work_finish(item);
 }
 
-// A host function that runs is not waited for: a poll never blocks.
+// A host function that runs is not waited for, nor a word: a poll never blocks.
 static void hurry(struct sim_item *item) {
     struct sim_item *next;
-    while (item->state != SIM_DONE && (next = needed(item)) != NULL)
+    while (item->state != SIM_DONE && (next = needed(item))->state == SIM_DUE)
         complete(next);
 }
 
@@ -302,8 +434,7 @@ static struct sim_item *make(struct sim_queue *queue, struct sim_job *job) {
     item->enqueued_at = item->end = sim_now;
     item->thread = sim_thread_self()->ordinal;
     item->job = *job;
-    job->accesses = NULL;
-    job->count = 0;
+    *job = (struct sim_job){0};
     sp_list_init(&item->waiters);
     sp_list_init(&item->link);
     sp_list_init(&item->touching_link);
@@ -326,6 +457,7 @@ static void enter(struct sim_queue *queue, struct sim_item *item) {
     queue->count++;
     pending++;
     sim_pending_host_functions += item->job.host_function != NULL;
+    pending_for_words += waits_for_word(&item->job);
 }
 
 static void see(struct sim_queue *queue, struct sim_item *item) {
@@ -360,7 +492,7 @@ CUresult sim_work_add(struct sim_queue *queue, struct sim_job *job,
                       struct sim_item **result) {
     wait_for_place(queue);
     if (!queue->context) {
-        sim_free(job->accesses);
+        sim_job_drop(job);
         return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     }
     struct sim_item *item = make(queue, job);
@@ -398,6 +530,21 @@ uint64_t sim_work_pending(void) {
     return pending;
 }
 
+bool sim_work_waits_outside(void) {
+    return sim_pending_host_functions > 0 || pending_for_words > 0;
+}
+
+void sim_work_finish_touching(uint64_t address, uint64_t size) {
+    struct sim_item *item;
+    enum sim_item_state state = SIM_DONE;
+    while (state == SIM_DONE && (item = sim_item_naming(address, size)) != NULL) {
+        sim_item_hold(item);
+        sim_work_finish(item);
+        state = item->state;
+        sim_item_drop(item);
+    }
+}
+
 uint64_t sim_work_full_count(void) {
     return full_count;
 }
@@ -431,5 +578,7 @@ void sim_work_reset(void) {
     for_each_queue(forget_waiting);
     for_each_queue(abandon);
     sim_heap_destroy(&due);
+    memset(engines, 0, sizeof(engines));
+    has_acquired = false;
     last_serial = full_count = 0;
 }

@@ -6,11 +6,15 @@
 // (earliest, seeded), or only a waiter does (latest). What a piece does to memory happens when it
 // completes, all at once.
 //
+// A copy also waits for its device's engine, which does one after another. A piece with a condition
+// on a word of memory is held until that holds; then it is due, and what comes after it runs after
+// who wrote the word.
+//
 // A host function is started instead of completed; it is complete when it returns
 // (host_function.h).
 //
-//   QUEUED: in its queue; DUE: also in the heap; RUNNING: a host function that was started;
-//   DONE: in neither
+//   QUEUED: in its queue; HELD: also in the list of those that are; DUE: also in the heap;
+//   RUNNING: a host function that was started; DONE: in none
 //   a piece's dependencies were added before it, so waiting for one always ends
 #ifndef STREAMPOOL_SIMCUDA_WORK_H
 #define STREAMPOOL_SIMCUDA_WORK_H
@@ -49,9 +53,17 @@ bool sim_work_poll(struct sim_item *item);
 // Asks whether it is done as sim_work_poll does, but the host learns nothing.
 bool sim_work_look(struct sim_item *item);
 
-// Makes the item complete, as if the device had been quick; the host learns nothing.
+// Makes the item complete, as if the device had been quick; the host learns nothing. It stays
+// pending behind a word of memory that is waited for.
 void sim_work_finish(struct sim_item *item);
 void sim_work_finish_first(struct sim_queue *queue, uint64_t n);
+
+// Makes what names bytes of the range complete in that way.
+void sim_work_finish_touching(uint64_t address, uint64_t size);
+
+// Returns whether a pending piece waits for the host to do something: to run a function, or to
+// write a word.
+bool sim_work_waits_outside(void);
 
 // Bytes were written from outside: spinning kernels look at their flags.
 void sim_work_look_at_flags(void);
