@@ -441,6 +441,11 @@ static void collect(struct items *items, const struct sim_context *context) {
     }
 }
 
+// Returns whether the host knows it to be complete, as then all later work runs after it.
+static bool is_known(const struct sim_item *item) {
+    return sim_clock_at(sim_host_clock, item->slot) >= item->sequence;
+}
+
 // Makes the queue's next work run after all of both contexts.
 static CUresult order_after_contexts(struct sim_queue *queue, const struct sim_context *first,
                                      const struct sim_context *second) {
@@ -449,7 +454,7 @@ static CUresult order_after_contexts(struct sim_queue *queue, const struct sim_c
     collect(&items, first);
     collect(&items, second);
     for (size_t i = 0; i < items.count; i++) {
-        if (result == CUDA_SUCCESS && items.items[i]->state != SIM_DONE)
+        if (result == CUDA_SUCCESS && !is_known(items.items[i]))
             result = sim_work_order_after(queue, items.items[i]);
         sim_item_drop(items.items[i]);
     }

@@ -601,8 +601,6 @@ static void pinned_memory_goes_with_its_context(void **state) {
 static void misuse_of_pinned_memory_has_a_name(void **state) {
     (void)state;
     void *memory;
-    unsigned long long id;
-    CUdeviceptr address;
     FAILS(cuMemHostAlloc(NULL, 64, 0), CUDA_ERROR_INVALID_VALUE);
     FAILS(cuMemHostAlloc(&memory, 0, 0), CUDA_ERROR_INVALID_VALUE);
     OK(cuMemHostAlloc(&memory, 64, 0));
@@ -611,10 +609,6 @@ static void misuse_of_pinned_memory_has_a_name(void **state) {
     assert_int_equal(simcudaReportCount("bad-free"), 1);
     simcudaReportClear();
     OK(cuMemFreeHost(memory));
-    OK(cuMemAlloc_v2(&address, 64));
-    FAILS(cuPointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, address),
-          CUDA_ERROR_NOT_SUPPORTED);
-    OK(cuMemFree_v2(address));
 }
 
 static void many_small_allocations_take_little_of_the_device(void **state) {
