@@ -138,10 +138,19 @@ static void *host_bytes(uint64_t address) {
     return bytes;
 }
 
+// Fills bytes with an element, each time with as many as are there.
+static void repeat(unsigned char *bytes, uint64_t size, uint64_t value, uint64_t element) {
+    uint64_t done = smaller(element, size);
+    memcpy(bytes, &value, done);
+    for (uint64_t part; done < size; done += part) {
+        part = smaller(done, size - done);
+        memcpy(bytes + done, bytes, part);
+    }
+}
+
 static bool set_row(const struct sim_copy *copy, uint64_t to) {
     unsigned char bytes[CHUNK];
-    for (uint64_t i = 0; i < smaller(CHUNK, copy->width); i++)
-        bytes[i] = (unsigned char)(copy->from.address >> 8 * (i % copy->from.pitch));
+    repeat(bytes, smaller(CHUNK, copy->width), copy->from.address, copy->from.pitch);
     for (uint64_t done = 0; done < copy->width; done += CHUNK) {
         if (!sim_bytes_write(to + done, bytes, smaller(copy->width - done, CHUNK)))
             return false;
@@ -316,23 +325,21 @@ static void watch_sources(struct sim_job *job) {
         job->source_sum = sim_bytes_sum_of_sources(job);
 }
 
-static void make_job(struct sim_job *job, const struct sim_copy *copies, size_t count) {
+// Makes a job that owns the copies.
+static void make_job(struct sim_job *job, struct sim_copy *copies, size_t count) {
     uint64_t taken = taken_size(copies, count);
     char *staged = taken > 0 ? sim_allocate(taken) : NULL;
-    *job = (struct sim_job){.effect = run, .is_copy = true};
-    job->copies = sim_allocate(count * sizeof(*copies));
-    job->copy_count = count;
-    job->staged = staged;
-    job->duration = sim_cost_copy_start() + (count > 0 ? (count - 1) * NEXT_PIECE : 0);
-    memcpy(job->copies, copies, count * sizeof(*copies));
-    sim_job_name(job, count > 0 ? name_of(copies) : "copy");
+    *job = (struct sim_job){
+        .effect = run, .is_copy = true, .copies = copies, .copy_count = count, .staged = staged};
+    job->duration = sim_cost_copy_start() + (count - 1) * NEXT_PIECE;
+    sim_job_name(job, name_of(copies));
     name_places(job, copies, count, false);
     size_t reached = job->count;
     name_places(job, copies, count, true);
     job->pageable_count = job->count - reached;
     for (size_t i = 0; i < count; i++) {
         if (!is_empty(&copies[i]))
-            add_to_job(job, &job->copies[i], &staged);
+            add_to_job(job, &copies[i], &staged);
     }
     sim_now += sim_cost_copy(SIM_COST_STAGING, taken);
     watch_sources(job);
@@ -365,25 +372,37 @@ static CUresult wait(struct sim_context *context, struct sim_item *item) {
     return sim_context_error(context);
 }
 
+static CUresult launch_async(const char *call, CUstream stream, struct sim_context *context,
+                             struct sim_copy *copies, size_t count) {
+    struct sim_item *item;
+    struct sim_job job;
+    bool waits = any(copies, count, waits_async);
+    make_job(&job, copies, count);
+    CUresult result = sim_launch_item(stream, call, &job, &item);
+    if (item && waits)
+        result = wait(context, item);
+    sim_item_drop(item);
+    return result;
+}
+
+static struct sim_copy *duplicate(const struct sim_copy *copies, size_t count) {
+    struct sim_copy *own = sim_reallocate(NULL, count, sizeof(*own));
+    memcpy(own, copies, count * sizeof(*own));
+    return own;
+}
+
 CUresult sim_copy_async(const char *call, CUstream stream, const struct sim_copy *copies,
                         size_t count) {
     struct sim_queue *queue;
-    struct sim_item *item;
-    struct sim_job job;
     CUresult result = sim_stream_queue(stream, &queue);
-    struct sim_copy *found = sim_allocate(count * sizeof(*copies));
-    memcpy(found, copies, count * sizeof(*copies));
+    if (result != CUDA_SUCCESS)
+        return result;
+    struct sim_copy *own = duplicate(copies, count);
     for (size_t i = 0; i < count && result == CUDA_SUCCESS; i++)
-        result = find_places(call, &found[i]);
-    if (result == CUDA_SUCCESS) {
-        struct sim_context *context = queue->context;
-        make_job(&job, found, count);
-        result = sim_launch_item(stream, call, &job, &item);
-        if (item && any(found, count, waits_async))
-            result = wait(context, item);
-        sim_item_drop(item);
-    }
-    sim_free(found);
+        result = find_places(call, &own[i]);
+    if (result == CUDA_SUCCESS)
+        return launch_async(call, stream, queue->context, own, count);
+    sim_free(own);
     return result;
 }
 
@@ -404,7 +423,7 @@ static CUresult launch_sync(const char *call, struct sim_queue *queue, struct si
         return result;
     struct sim_context *context = queue->context;
     await_stream(queue, copy);
-    make_job(&job, copy, 1);
+    make_job(&job, duplicate(copy, 1), 1);
     result = sim_launch_synchronous(call, &job, item);
     if (*item && any(copy, 1, waits_sync))
         result = wait(context, *item);

@@ -61,9 +61,9 @@ struct sim_copy {
 struct sim_copy sim_copy_row(enum sim_operand to_operand, uint64_t to,
                              enum sim_operand from_operand, uint64_t from, uint64_t size);
 
-// These add copies to a stream as one piece of work, and wait as the table says. INVALID_VALUE for
-// a device address where nothing is, which is reported, and for a host address that is null or a
-// device's.
+// These add copies, one or more, to a stream as one piece of work, and wait as the table says.
+// INVALID_VALUE for a device address where nothing is, which is reported, and for a host address
+// that is null or a device's.
 CUresult sim_copy_async(const char *call, CUstream stream, const struct sim_copy *copies,
                         size_t count);
 // In the legacy stream of the current context.
