@@ -113,7 +113,7 @@ CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext toContext, CUdeviceptr from
 // ------------------------------------------------------------------------------------- in many
 // rows
 
-// One side of a copy, as the driver's structs describe it.
+// A side of a copy, as the driver's structs describe it.
 struct side {
     CUmemorytype type;
     const void *host;

@@ -10,7 +10,7 @@
 #include "simcuda/queue.h"
 #include "simcuda/report.h"
 
-// Who touched host memory that isn't pinned, by host address.
+// This says who touched host memory that isn't pinned, by host address.
 static struct sim_history pageable;
 
 // The first part of a range that lies in one mapping, or in one piece of host memory.

@@ -279,7 +279,7 @@ static enum sim_cost_way way_of(const struct sim_copy *copy, bool is_staged) {
                                                                      : SIM_COST_BY_WAY_OF_HOST;
 }
 
-// Of what the host staged, all but the last part is on its way when the host is done.
+// When the host is done with staging, all but the last part is on its way.
 static uint64_t duration_of(const struct sim_copy *copy, bool is_staged) {
     if (copy->from.kind == SIM_PLACE_VALUE)
         return sim_cost_bytes(size_of(copy)) - sim_cost_bytes(0);

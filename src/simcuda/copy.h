@@ -26,7 +26,8 @@
 
 struct sim_context;
 
-// What an address is said to be: a device address (of pinned memory, too), host memory, or either.
+// A caller says what an address is: a device address (of pinned memory, too), host memory, or
+// either.
 enum sim_operand { SIM_OPERAND_DEVICE, SIM_OPERAND_HOST, SIM_OPERAND_ANY };
 
 enum sim_place_kind { SIM_PLACE_DEVICE, SIM_PLACE_PINNED, SIM_PLACE_PAGEABLE, SIM_PLACE_VALUE };

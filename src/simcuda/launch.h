@@ -11,12 +11,11 @@ struct sim_job;
 // failure.
 CUresult sim_launch(CUstream stream, const char *call, struct sim_job *job);
 
-// The same; *item is a reference to the piece of work, null where it went to a capture.
+// Does the same; *item is a reference to the piece of work, null where it went to a capture.
 CUresult sim_launch_item(CUstream stream, const char *call, struct sim_job *job,
                          struct sim_item **item);
 
-// The same for a synchronous call: adds the job to the current context's legacy stream. No capture
-// takes it.
+// Adds the job of a synchronous call to the current context's legacy stream. No capture takes it.
 CUresult sim_launch_synchronous(const char *call, struct sim_job *job, struct sim_item **item);
 
 #endif

@@ -1,5 +1,5 @@
-// What an address is: the attributes of cuPointerGetAttribute, for device memory and for pinned
-// host memory.
+// These functions tell what an address is: the attributes of cuPointerGetAttribute, for device
+// memory and for pinned host memory.
 #ifndef STREAMPOOL_SIMCUDA_POINTER_H
 #define STREAMPOOL_SIMCUDA_POINTER_H
 

@@ -55,8 +55,8 @@ struct sim_queue {
     size_t slot;
     uint64_t sequence;
     struct sim_clock *clock;
-    // What its pieces run after because of a word of memory that one of them waited for; their own
-    // clocks are older than that.
+    // This holds what its pieces run after because of a word of memory that one of them waited
+    // for; their own clocks are older than that.
     struct sim_clock *acquired;
     uint64_t host_version; // of the host's clock when it was last merged into this one
     struct sp_list items;

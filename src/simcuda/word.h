@@ -1,5 +1,5 @@
-// What a stream does to a word of memory: it writes one, or waits until one is as it should be
-// (cuStreamWriteValue, cuStreamWaitValue and their batches).
+// A stream writes a word of memory, or waits until one is as it should be (cuStreamWriteValue,
+// cuStreamWaitValue and their batches).
 //
 // The words are no part of the race check. A wait gives order: what comes after it runs after who
 // wrote the word.

@@ -96,7 +96,7 @@ static void acquire(struct sim_queue *queue, struct sim_clock *clock) {
     has_acquired = true;
 }
 
-// Who wrote the word is not known: it may have been any piece that is complete, or the host.
+// It is not known who wrote the word: any piece that is complete may have, or the host.
 static void acquire_all(struct sim_queue *queue) {
     struct sim_clock *clock = sim_clock_share(sim_host_clock);
     for (struct sim_context *context = sim_context_next(NULL); context;
@@ -147,7 +147,7 @@ static void start(struct sim_item *item) {
     look_at_held(NULL);
 }
 
-// What a piece that is complete had acquired holds for all that depend on it.
+// All that depend on a piece that is complete run after what it had acquired.
 static void inherit(struct sim_queue *queue, const struct sim_item *dependency) {
     if (has_acquired)
         acquire(queue, dependency->clock);
