@@ -1,4 +1,5 @@
 // Initialisation and devices.
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -165,17 +166,16 @@ struct place {
 };
 
 // Reads one of "DOMAIN:BUS:DEVICE.FUNCTION", "DOMAIN:BUS:DEVICE" and "BUS:DEVICE.FUNCTION".
-static int read_place(const char *text, struct place *place) {
-    static const char *const forms[] = {"%4x:%2x:%2x.%1x%n", "%4x:%2x:%2x%n"};
+static bool read_place(const char *text, struct place *to) {
     int end = 0;
-    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++, end = 0) {
-        *place = (struct place){0};
-        sscanf(text, forms[i], &place->domain, &place->bus, &place->slot, &place->function, &end);
-        if (end > 0 && !text[end])
-            return 1;
-    }
-    *place = (struct place){0};
-    sscanf(text, "%2x:%2x.%1x%n", &place->bus, &place->slot, &place->function, &end);
+    *to = (struct place){0};
+    sscanf(text, "%4x:%2x:%2x.%1x%n", &to->domain, &to->bus, &to->slot, &to->function, &end);
+    if (end == 0)
+        sscanf(text, "%4x:%2x:%2x%n", &to->domain, &to->bus, &to->slot, &end);
+    if (end > 0)
+        return !text[end];
+    *to = (struct place){0};
+    sscanf(text, "%2x:%2x.%1x%n", &to->bus, &to->slot, &to->function, &end);
     return end > 0 && !text[end];
 }
 

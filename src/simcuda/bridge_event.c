@@ -35,17 +35,19 @@ CUresult cuEventRecord(CUevent event, CUstream stream) {
     SIM_END(cuEventRecord, record(event, stream));
 }
 
-// An external record belongs into a graph, and what is captured here is never launched.
-static CUresult record_with(CUevent event, CUstream stream, unsigned flags) {
+// An external record is a node of a graph, and no graph is launched here.
+static CUresult record_external(CUstream stream) {
     struct sim_queue *queue;
-    if (flags == CU_EVENT_RECORD_DEFAULT)
-        return record(event, stream);
-    if (flags != CU_EVENT_RECORD_EXTERNAL)
-        return CUDA_ERROR_INVALID_VALUE;
     CUresult result = sim_stream_queue(stream, &queue);
     if (result != CUDA_SUCCESS)
         return result;
-    return queue->capturing.capture ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_ILLEGAL_STATE;
+    return queue->capturing.capture ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult record_with(CUevent event, CUstream stream, unsigned flags) {
+    if (flags == CU_EVENT_RECORD_DEFAULT)
+        return record(event, stream);
+    return flags == CU_EVENT_RECORD_EXTERNAL ? record_external(stream) : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned int flags) {
