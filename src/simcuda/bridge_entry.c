@@ -35,14 +35,23 @@ CUresult cuGetErrorString(CUresult error, const char **text) {
 
 // ---------------------------------------------------------------------------- finding entry points
 
+// The form of a name for a thread's own null stream, if it is to be asked for: who asks for a
+// version before it gets the other one.
+static const struct sim_entry_info *find_thread_form(const char *name, int version,
+                                                     uint64_t flags) {
+    const struct sim_entry_info *row = NULL;
+    if (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM)
+        row = sim_thread_form_find(name, version);
+    return row && row->version <= version ? row : NULL;
+}
+
 // The row of a name for who asks for that version; null where there is none.
 static const struct sim_entry_info *find_row(const char *name, int version, uint64_t flags) {
     int asked = version < (int)sim_config.api ? version : (int)sim_config.api;
-    const struct sim_entry_info *row = NULL;
-    if (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM)
-        row = sim_thread_form_find(name, asked);
-    if (!row && sim_entry_find(name, asked) < SIM_ENTRY_COUNT)
-        row = &sim_entries[sim_entry_find(name, asked)];
+    const struct sim_entry_info *row = find_thread_form(name, asked, flags);
+    enum sim_entry entry = sim_entry_find(name, asked);
+    if (!row && entry < SIM_ENTRY_COUNT)
+        row = &sim_entries[entry];
     if (!row)
         row = sim_absent_find(name);
     return row && row->version <= (int)sim_config.api ? row : NULL;
