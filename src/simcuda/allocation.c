@@ -152,7 +152,10 @@ CUresult sim_allocation_create(const struct sim_context *context, uint64_t size,
         return failure;
     }
     struct sim_mapping *mapping = sim_mapping_add(address, room, extent);
-    mapping->access[context->device] = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    for (int i = 0; i < SIMCUDA_MAX_DEVICES; i++) {
+        if (i == context->device || context->peers[i] > 0)
+            mapping->access[i] = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    }
     extent->context = context;
     allocation_count++;
     sim_now += sim_cost_extent(SIM_ENTRY_cuMemAlloc, size);

@@ -60,9 +60,23 @@ CUresult cuCtxSetCurrent(CUcontext handle) {
     SIM_END(cuCtxSetCurrent, result);
 }
 
-static CUresult synchronize(void) {
+// Null stands for the current context.
+static CUresult find_or_current(CUcontext handle, struct sim_context **context) {
+    return handle ? find(handle, context) : sim_context_current(sim_thread_self(), context);
+}
+
+CUresult cuCtxGetDevice_v2(CUdevice *device, CUcontext handle) {
     struct sim_context *context;
-    CUresult result = sim_context_current(sim_thread_self(), &context);
+    SIM_BEGIN(cuCtxGetDevice_v2);
+    CUresult result = device ? find_or_current(handle, &context) : CUDA_ERROR_INVALID_VALUE;
+    if (result == CUDA_SUCCESS)
+        *device = context->device;
+    SIM_END(cuCtxGetDevice_v2, result);
+}
+
+static CUresult synchronize(CUcontext handle) {
+    struct sim_context *context;
+    CUresult result = find_or_current(handle, &context);
     if (result == CUDA_SUCCESS)
         result = sim_capture_check_context(context, "cuCtxSynchronize");
     if (result != CUDA_SUCCESS)
@@ -74,7 +88,12 @@ static CUresult synchronize(void) {
 
 CUresult cuCtxSynchronize(void) {
     SIM_BEGIN(cuCtxSynchronize);
-    SIM_END(cuCtxSynchronize, synchronize());
+    SIM_END(cuCtxSynchronize, synchronize(NULL));
+}
+
+CUresult cuCtxSynchronize_v2(CUcontext handle) {
+    SIM_BEGIN(cuCtxSynchronize_v2);
+    SIM_END(cuCtxSynchronize_v2, synchronize(handle));
 }
 
 // The driver can be asked for the id of a context that is gone: seen on an H200.
@@ -82,8 +101,7 @@ static CUresult identify(CUcontext handle, unsigned long long *id) {
     struct sim_context *context;
     if (handle && !sim_context_find(handle) && sim_context_is_known(handle))
         return CUDA_ERROR_CONTEXT_IS_DESTROYED;
-    CUresult result =
-        handle ? find(handle, &context) : sim_context_current(sim_thread_self(), &context);
+    CUresult result = find_or_current(handle, &context);
     if (result == CUDA_SUCCESS)
         *id = sim_context_identity(context);
     return result;
@@ -97,8 +115,7 @@ CUresult cuCtxGetId(CUcontext handle, unsigned long long *id) {
 static CUresult record_event(CUcontext handle, CUevent event_handle) {
     struct sim_context *context;
     struct sim_event *event;
-    CUresult result =
-        handle ? find(handle, &context) : sim_context_current(sim_thread_self(), &context);
+    CUresult result = find_or_current(handle, &context);
     if (result == CUDA_SUCCESS)
         result = sim_event_find(event_handle, &event);
     return result == CUDA_SUCCESS ? sim_event_record_context(event, context) : result;
@@ -129,6 +146,10 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
                                            : CUDA_ERROR_INVALID_DEVICE);
 }
 
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
+    return cuDevicePrimaryCtxRelease(device);
+}
+
 CUresult cuDevicePrimaryCtxReset(CUdevice device) {
     SIM_BEGIN(cuDevicePrimaryCtxReset);
     if (!sim_device_exists(device))
@@ -139,22 +160,28 @@ CUresult cuDevicePrimaryCtxReset(CUdevice device) {
     SIM_END(cuDevicePrimaryCtxReset, CUDA_SUCCESS);
 }
 
+CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) {
+    return cuDevicePrimaryCtxReset(device);
+}
+
 CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned int *flags, int *active) {
     SIM_BEGIN(cuDevicePrimaryCtxGetState);
     if (!flags || !active)
         SIM_END(cuDevicePrimaryCtxGetState, CUDA_ERROR_INVALID_VALUE);
     if (!sim_device_exists(device))
         SIM_END(cuDevicePrimaryCtxGetState, CUDA_ERROR_INVALID_DEVICE);
-    *flags = 0;
+    *flags = sim_context_primary_flags(device);
     *active = sim_context_primary(device) != NULL;
     SIM_END(cuDevicePrimaryCtxGetState, CUDA_SUCCESS);
 }
 
-static CUresult create(CUcontext *handle, int device) {
+static CUresult create(CUcontext *handle, unsigned flags, int device) {
     struct sim_context *context;
+    if (!handle || !sim_settings_flags_are_valid(flags))
+        return CUDA_ERROR_INVALID_VALUE;
     if (!sim_device_exists(device))
         return CUDA_ERROR_INVALID_DEVICE;
-    CUresult result = sim_context_create(device, &context);
+    CUresult result = sim_context_create(device, flags, &context);
     if (result != CUDA_SUCCESS)
         return result;
     *handle = sim_context_handle(context);
@@ -162,9 +189,29 @@ static CUresult create(CUcontext *handle, int device) {
 }
 
 CUresult cuCtxCreate_v2(CUcontext *handle, unsigned int flags, CUdevice device) {
-    (void)flags;
     SIM_BEGIN(cuCtxCreate);
-    SIM_END(cuCtxCreate, handle ? create(handle, device) : CUDA_ERROR_INVALID_VALUE);
+    SIM_END(cuCtxCreate, create(handle, flags, device));
+}
+
+// No context can be limited to some multiprocessors, or share itself with a graphics API.
+CUresult cuCtxCreate_v3(CUcontext *handle, CUexecAffinityParam *limits, int count,
+                        unsigned int flags, CUdevice device) {
+    SIM_BEGIN(cuCtxCreate_v3);
+    if (count < 0 || (!limits && count > 0))
+        SIM_END(cuCtxCreate_v3, CUDA_ERROR_INVALID_VALUE);
+    SIM_END(cuCtxCreate_v3,
+            count > 0 ? CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY : create(handle, flags, device));
+}
+
+CUresult cuCtxCreate_v4(CUcontext *handle, CUctxCreateParams *limits, unsigned int flags,
+                        CUdevice device) {
+    SIM_BEGIN(cuCtxCreate_v4);
+    if (limits && !limits->execAffinityParams == !limits->cigParams)
+        SIM_END(cuCtxCreate_v4, CUDA_ERROR_INVALID_VALUE);
+    if (limits)
+        SIM_END(cuCtxCreate_v4, limits->cigParams ? CUDA_ERROR_NOT_SUPPORTED
+                                                  : CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY);
+    SIM_END(cuCtxCreate_v4, create(handle, flags, device));
 }
 
 static CUresult destroy(CUcontext handle) {

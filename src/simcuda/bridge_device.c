@@ -1,11 +1,14 @@
-// Initialisation, devices, finding entry points, names of errors.
+// Initialisation and devices.
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "driver/table.h"
+#include "simcuda/attributes.h"
 #include "simcuda/bridge.h"
 #include "simcuda/device.h"
-#include "simcuda/fault.h"
+
+// Room for "0000:01:00.0", as programs are told to provide.
+#define BUS_ID_LENGTH 13
 
 CUresult cuInit(unsigned int flags) {
     SIM_BEGIN(cuInit);
@@ -18,28 +21,6 @@ CUresult cuDriverGetVersion(int *version) {
         SIM_END(cuDriverGetVersion, CUDA_ERROR_INVALID_VALUE);
     *version = (int)sim_config.api;
     SIM_END(cuDriverGetVersion, CUDA_SUCCESS);
-}
-
-// A pure function of its argument: no lock, and allowed anywhere.
-CUresult cuGetErrorName(CUresult error, const char **name) {
-    sim_call_count_add(SIM_ENTRY_cuGetErrorName);
-    if (!name)
-        return CUDA_ERROR_INVALID_VALUE;
-    switch (error) {
-#define SIM_ERROR_NAME(code, number)                                                               \
-    case code:                                                                                     \
-        *name = #code;                                                                             \
-        return CUDA_SUCCESS;
-        SP_DRIVER_ERRORS(SIM_ERROR_NAME)
-#undef SIM_ERROR_NAME
-    }
-    *name = NULL;
-    return CUDA_ERROR_INVALID_VALUE;
-}
-
-// Likewise.
-CUresult cuGetErrorString(CUresult error, const char **text) {
-    return cuGetErrorName(error, text);
 }
 
 CUresult cuDeviceGetCount(int *count) {
@@ -86,7 +67,7 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
     SIM_BEGIN(cuDeviceGetAttribute);
     CUresult result = check_device(value, device);
     SIM_END(cuDeviceGetAttribute,
-            result == CUDA_SUCCESS ? sim_device_attribute(value, attribute, device) : result);
+            result == CUDA_SUCCESS ? sim_device_attribute(value, (int)attribute, device) : result);
 }
 
 // A device is no peer of itself.
@@ -100,38 +81,152 @@ CUresult cuDeviceCanAccessPeer(int *can, CUdevice device, CUdevice peer) {
     SIM_END(cuDeviceCanAccessPeer, result);
 }
 
-// ---------------------------------------------------------------------------- finding entry points
+CUresult cuDeviceComputeCapability(int *major, int *minor, CUdevice device) {
+    SIM_BEGIN(cuDeviceComputeCapability);
+    CUresult result = minor ? check_device(major, device) : CUDA_ERROR_INVALID_VALUE;
+    if (result == CUDA_SUCCESS) {
+        sim_device_attribute(major, SIM_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
+        sim_device_attribute(minor, SIM_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
+    }
+    SIM_END(cuDeviceComputeCapability, result);
+}
 
-static CUresult find_function(const char *name, void **function, int version,
-                              CUdriverProcAddressQueryResult *status) {
-    if (!name || !function)
+static int attribute_of(CUdevice device, enum sim_attribute attribute) {
+    int value = 0;
+    sim_device_attribute(&value, attribute, device);
+    return value;
+}
+
+static CUdevprop properties_of(CUdevice device) {
+    return (CUdevprop){
+        .maxThreadsPerBlock = attribute_of(device, SIM_ATTRIBUTE_MAX_THREADS_PER_BLOCK),
+        .maxThreadsDim = {attribute_of(device, SIM_ATTRIBUTE_MAX_BLOCK_DIM_X),
+                          attribute_of(device, SIM_ATTRIBUTE_MAX_BLOCK_DIM_Y),
+                          attribute_of(device, SIM_ATTRIBUTE_MAX_BLOCK_DIM_Z)},
+        .maxGridSize = {attribute_of(device, SIM_ATTRIBUTE_MAX_GRID_DIM_X),
+                        attribute_of(device, SIM_ATTRIBUTE_MAX_GRID_DIM_Y),
+                        attribute_of(device, SIM_ATTRIBUTE_MAX_GRID_DIM_Z)},
+        .sharedMemPerBlock = attribute_of(device, SIM_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK),
+        .totalConstantMemory = attribute_of(device, SIM_ATTRIBUTE_TOTAL_CONSTANT_MEMORY),
+        .SIMDWidth = attribute_of(device, SIM_ATTRIBUTE_WARP_SIZE),
+        .memPitch = attribute_of(device, SIM_ATTRIBUTE_MAX_PITCH),
+        .regsPerBlock = attribute_of(device, SIM_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK),
+        .clockRate = attribute_of(device, SIM_ATTRIBUTE_CLOCK_RATE),
+        .textureAlign = attribute_of(device, SIM_ATTRIBUTE_TEXTURE_ALIGNMENT),
+    };
+}
+
+CUresult cuDeviceGetProperties(CUdevprop *properties, CUdevice device) {
+    SIM_BEGIN(cuDeviceGetProperties);
+    CUresult result = check_device(properties, device);
+    if (result == CUDA_SUCCESS)
+        *properties = properties_of(device);
+    SIM_END(cuDeviceGetProperties, result);
+}
+
+// ---------------------------------------------------------------------------------- which one it
+// is
+
+// The same in every process, as a real device's is.
+CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice device) {
+    SIM_BEGIN(cuDeviceGetUuid);
+    CUresult result = check_device(uuid, device);
+    if (result == CUDA_SUCCESS) {
+        memcpy(uuid->bytes, "simulated GPU 00", sizeof uuid->bytes);
+        uuid->bytes[15] = (char)device;
+    }
+    SIM_END(cuDeviceGetUuid, result);
+}
+
+CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice device) {
+    return cuDeviceGetUuid(uuid, device);
+}
+
+// Only Windows has these.
+CUresult cuDeviceGetLuid(char *luid, unsigned int *nodes, CUdevice device) {
+    SIM_BEGIN(cuDeviceGetLuid);
+    CUresult result = nodes ? check_device(luid, device) : CUDA_ERROR_INVALID_VALUE;
+    SIM_END(cuDeviceGetLuid, result == CUDA_SUCCESS ? CUDA_ERROR_NOT_SUPPORTED : result);
+}
+
+CUresult cuDeviceGetPCIBusId(char *text, int length, CUdevice device) {
+    SIM_BEGIN(cuDeviceGetPCIBusId);
+    CUresult result =
+        length >= BUS_ID_LENGTH ? check_device(text, device) : CUDA_ERROR_INVALID_VALUE;
+    if (result == CUDA_SUCCESS)
+        snprintf(text, (size_t)length, "%04x:%02x:%02x.0",
+                 (unsigned)attribute_of(device, SIM_ATTRIBUTE_PCI_DOMAIN_ID) & 0xFFFF,
+                 (unsigned)attribute_of(device, SIM_ATTRIBUTE_PCI_BUS_ID) & 0xFF,
+                 (unsigned)attribute_of(device, SIM_ATTRIBUTE_PCI_DEVICE_ID) & 0xFF);
+    SIM_END(cuDeviceGetPCIBusId, result);
+}
+
+struct place {
+    unsigned domain, bus, slot, function;
+};
+
+// Reads one of "DOMAIN:BUS:DEVICE.FUNCTION", "DOMAIN:BUS:DEVICE" and "BUS:DEVICE.FUNCTION".
+static bool read_place(const char *text, struct place *to) {
+    int end = 0;
+    *to = (struct place){0};
+    sscanf(text, "%4x:%2x:%2x.%1x%n", &to->domain, &to->bus, &to->slot, &to->function, &end);
+    if (end == 0)
+        sscanf(text, "%4x:%2x:%2x%n", &to->domain, &to->bus, &to->slot, &end);
+    if (end > 0)
+        return !text[end];
+    *to = (struct place){0};
+    sscanf(text, "%2x:%2x.%1x%n", &to->bus, &to->slot, &to->function, &end);
+    return end > 0 && !text[end];
+}
+
+static CUresult device_at(const char *text, CUdevice *device) {
+    struct place place;
+    if (!read_place(text, &place))
         return CUDA_ERROR_INVALID_VALUE;
-    *function = NULL;
-    *status = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
-    int asked = version < (int)sim_config.api ? version : (int)sim_config.api;
-    enum sim_entry entry = sim_entry_find(name, asked);
-    if (entry == SIM_ENTRY_COUNT || sim_entries[entry].version > (int)sim_config.api)
-        return CUDA_ERROR_NOT_FOUND;
-    *status = CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;
-    if (sim_entries[entry].version > version)
-        return CUDA_ERROR_NOT_FOUND;
-    *status = CU_GET_PROC_ADDRESS_SUCCESS;
-    memcpy(function, &sim_entries[entry].function, sizeof(*function));
-    return CUDA_SUCCESS;
+    for (int i = 0; sim_device_exists(i); i++) {
+        if (place.function != 0 ||
+            (int)place.domain != attribute_of(i, SIM_ATTRIBUTE_PCI_DOMAIN_ID) ||
+            (int)place.bus != attribute_of(i, SIM_ATTRIBUTE_PCI_BUS_ID) ||
+            (int)place.slot != attribute_of(i, SIM_ATTRIBUTE_PCI_DEVICE_ID))
+            continue;
+        *device = i;
+        return CUDA_SUCCESS;
+    }
+    return CUDA_ERROR_INVALID_DEVICE;
 }
 
-CUresult cuGetProcAddress(const char *name, void **function, int version, uint64_t flags) {
-    CUdriverProcAddressQueryResult status;
-    (void)flags;
-    SIM_BEGIN(cuGetProcAddress);
-    SIM_END(cuGetProcAddress, find_function(name, function, version, &status));
+CUresult cuDeviceGetByPCIBusId(CUdevice *device, const char *text) {
+    SIM_BEGIN(cuDeviceGetByPCIBusId);
+    SIM_END(cuDeviceGetByPCIBusId,
+            device && text ? device_at(text, device) : CUDA_ERROR_INVALID_VALUE);
 }
 
-CUresult cuGetProcAddress_v2(const char *name, void **function, int version, uint64_t flags,
-                             CUdriverProcAddressQueryResult *status) {
-    CUdriverProcAddressQueryResult unwanted;
-    (void)flags;
-    SIM_BEGIN(cuGetProcAddress_v2);
-    SIM_END(cuGetProcAddress_v2,
-            find_function(name, function, version, status ? status : &unwanted));
+// --------------------------------------------------------------------------------------------
+// peers
+
+// All links are the same.
+static CUresult describe_link(int *value, CUdevice_P2PAttribute attribute, CUdevice from,
+                              CUdevice to) {
+    if (!value)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!sim_device_exists(from) || !sim_device_exists(to) || from == to)
+        return CUDA_ERROR_INVALID_DEVICE;
+    switch (attribute) {
+    case CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED:
+    case CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED:
+        *value = sim_device_can_access(from, to);
+        return CUDA_SUCCESS;
+    case CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK:
+    case CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED:
+    case CU_DEVICE_P2P_ATTRIBUTE_ONLY_PARTIAL_NATIVE_ATOMIC_SUPPORTED:
+        *value = 0;
+        return CUDA_SUCCESS;
+    }
+    return CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attribute, CUdevice from,
+                                 CUdevice to) {
+    SIM_BEGIN(cuDeviceGetP2PAttribute);
+    SIM_END(cuDeviceGetP2PAttribute, describe_link(value, attribute, from, to));
 }

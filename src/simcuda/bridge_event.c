@@ -2,6 +2,7 @@
 #include "simcuda/bridge.h"
 #include "simcuda/context.h"
 #include "simcuda/event.h"
+#include "simcuda/queue.h"
 #include "simcuda/stream.h"
 #include "simcuda/thread.h"
 
@@ -32,6 +33,46 @@ static CUresult record(CUevent handle, CUstream stream) {
 CUresult cuEventRecord(CUevent event, CUstream stream) {
     SIM_BEGIN(cuEventRecord);
     SIM_END(cuEventRecord, record(event, stream));
+}
+
+// An external record is a node of a graph, and no graph is launched here.
+static CUresult record_external(CUstream stream) {
+    struct sim_queue *queue;
+    CUresult result = sim_stream_queue(stream, &queue);
+    if (result != CUDA_SUCCESS)
+        return result;
+    return queue->capturing.capture ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult record_with(CUevent event, CUstream stream, unsigned flags) {
+    if (flags == CU_EVENT_RECORD_DEFAULT)
+        return record(event, stream);
+    return flags == CU_EVENT_RECORD_EXTERNAL ? record_external(stream) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned int flags) {
+    SIM_BEGIN(cuEventRecordWithFlags);
+    SIM_END(cuEventRecordWithFlags, record_with(event, stream, flags));
+}
+
+static CUresult elapsed(float *milliseconds, CUevent start_handle, CUevent end_handle) {
+    struct sim_event *start, *end;
+    if (!milliseconds)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult result = sim_event_find(start_handle, &start);
+    if (result == CUDA_SUCCESS)
+        result = sim_event_find(end_handle, &end);
+    return result == CUDA_SUCCESS ? sim_event_elapsed(start, end, milliseconds) : result;
+}
+
+CUresult cuEventElapsedTime(float *milliseconds, CUevent start, CUevent end) {
+    SIM_BEGIN(cuEventElapsedTime);
+    SIM_END(cuEventElapsedTime, elapsed(milliseconds, start, end));
+}
+
+CUresult cuEventElapsedTime_v2(float *milliseconds, CUevent start, CUevent end) {
+    SIM_BEGIN(cuEventElapsedTime_v2);
+    SIM_END(cuEventElapsedTime_v2, elapsed(milliseconds, start, end));
 }
 
 static CUresult with_event(CUevent handle, CUresult (*act)(struct sim_event *event)) {

@@ -19,7 +19,7 @@ static CUresult find_queue(CUstream handle, struct sim_queue **queue) {
 }
 
 static int is_legacy(CUstream handle) {
-    return !handle || handle == CU_STREAM_LEGACY;
+    return (!handle && !sim_null_stream_is_own) || handle == CU_STREAM_LEGACY;
 }
 
 // As seen on an H200: asking a stream that captures who it is, or the legacy stream while a
@@ -140,6 +140,45 @@ CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus *status) {
     return failure;
 }
 
+// The graph and its nodes can't be told: a captured piece of work is counted and not kept.
+static CUresult describe_capture(CUstream handle, CUstreamCaptureStatus *status, uint64_t *id,
+                                 bool asks_for_graph) {
+    struct sim_queue *queue;
+    if (!status)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult result = sim_stream_queue(handle, &queue);
+    if (result == CUDA_SUCCESS)
+        result = sim_capture_status(queue, status);
+    if (result != CUDA_SUCCESS || *status != CU_STREAM_CAPTURE_STATUS_ACTIVE)
+        return result;
+    if (asks_for_graph)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    if (id)
+        *id = sim_capture_identity(queue);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetCaptureInfo(CUstream handle, CUstreamCaptureStatus *status, uint64_t *id) {
+    SIM_BEGIN(cuStreamGetCaptureInfo);
+    SIM_END(cuStreamGetCaptureInfo, describe_capture(handle, status, id, false));
+}
+
+CUresult cuStreamGetCaptureInfo_v2(CUstream handle, CUstreamCaptureStatus *status, uint64_t *id,
+                                   CUgraph *graph, const CUgraphNode **dependencies,
+                                   size_t *count) {
+    SIM_BEGIN(cuStreamGetCaptureInfo_v2);
+    SIM_END(cuStreamGetCaptureInfo_v2,
+            describe_capture(handle, status, id, graph || dependencies || count));
+}
+
+CUresult cuStreamGetCaptureInfo_v3(CUstream handle, CUstreamCaptureStatus *status, uint64_t *id,
+                                   CUgraph *graph, const CUgraphNode **dependencies,
+                                   const CUgraphEdgeData **edges, size_t *count) {
+    SIM_BEGIN(cuStreamGetCaptureInfo_v3);
+    SIM_END(cuStreamGetCaptureInfo_v3,
+            describe_capture(handle, status, id, graph || dependencies || edges || count));
+}
+
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode) {
     SIM_QUERY(cuThreadExchangeStreamCaptureMode);
     if (!mode || (unsigned)*mode > CU_STREAM_CAPTURE_MODE_RELAXED)
@@ -204,19 +243,34 @@ CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned int flags) {
 
 // ------------------------------------------------------------------------------- life and captures
 
-static CUresult create(CUstream *handle, unsigned flags) {
+static int clamp_priority(int priority) {
+    if (priority > SIM_LEAST_PRIORITY)
+        return SIM_LEAST_PRIORITY;
+    return priority < SIM_GREATEST_PRIORITY ? SIM_GREATEST_PRIORITY : priority;
+}
+
+static CUresult create(CUstream *handle, unsigned flags, int priority) {
     struct sim_context *context;
     if (!handle || flags & ~(unsigned)CU_STREAM_NON_BLOCKING)
         return CUDA_ERROR_INVALID_VALUE;
     CUresult result = sim_context_current(sim_thread_self(), &context);
     if (result == CUDA_SUCCESS)
         result = sim_context_error(context);
-    return result == CUDA_SUCCESS ? sim_stream_create(context, flags, handle) : result;
+    if (result == CUDA_SUCCESS)
+        result = sim_stream_create(context, flags, handle);
+    if (result == CUDA_SUCCESS)
+        sim_stream_find(*handle)->queue->attributes.priority = clamp_priority(priority);
+    return result;
 }
 
 CUresult cuStreamCreate(CUstream *handle, unsigned int flags) {
     SIM_BEGIN(cuStreamCreate);
-    SIM_END(cuStreamCreate, create(handle, flags));
+    SIM_END(cuStreamCreate, create(handle, flags, SIM_LEAST_PRIORITY));
+}
+
+CUresult cuStreamCreateWithPriority(CUstream *handle, unsigned int flags, int priority) {
+    SIM_BEGIN(cuStreamCreateWithPriority);
+    SIM_END(cuStreamCreateWithPriority, create(handle, flags, priority));
 }
 
 // A sticky error is no reason to keep the stream, and is told.

@@ -1,10 +1,12 @@
 // Modules, kernel launches and host functions.
 #include "simcuda/bridge.h"
+#include "simcuda/capture.h"
 #include "simcuda/context.h"
 #include "simcuda/host_function.h"
 #include "simcuda/item.h"
 #include "simcuda/kernel.h"
 #include "simcuda/launch.h"
+#include "simcuda/stream.h"
 #include "simcuda/thread.h"
 
 static CUresult load(CUmodule *module, const char *image) {
@@ -63,4 +65,27 @@ CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void *userData) {
     CUresult result = function ? sim_host_function_prepare() : CUDA_ERROR_INVALID_VALUE;
     SIM_END(cuLaunchHostFunc,
             result == CUDA_SUCCESS ? sim_launch(stream, "cuLaunchHostFunc", &job) : result);
+}
+
+// As cuLaunchHostFunc, but no capture can hold it.
+static CUresult add_callback(CUstream stream, struct sim_job *job) {
+    struct sim_queue *queue;
+    CUresult result = sim_stream_queue(stream, &queue);
+    if (result == CUDA_SUCCESS)
+        result = sim_capture_check_identity(queue, "cuStreamAddCallback");
+    if (result == CUDA_SUCCESS)
+        result = sim_host_function_prepare();
+    return result == CUDA_SUCCESS ? sim_launch(stream, "cuStreamAddCallback", job) : result;
+}
+
+CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback callback, void *userData,
+                             unsigned int flags) {
+    struct sim_job job = {.name = "stream callback",
+                          .host_function = (CUhostFn)(void (*)(void))callback,
+                          .user_data = userData,
+                          .is_callback = true,
+                          .stream = stream};
+    SIM_BEGIN(cuStreamAddCallback);
+    SIM_END(cuStreamAddCallback,
+            callback && flags == 0 ? add_callback(stream, &job) : CUDA_ERROR_INVALID_VALUE);
 }

@@ -5,11 +5,13 @@
 #include "simcuda/host.h"
 #include "simcuda/queue.h"
 #include "simcuda/report.h"
+#include "simcuda/shared.h"
 #include "simcuda/thread.h"
 
 struct sim_capture {
     size_t references; // one of each participant that is in it, one of each point
-    bool is_open;      // the origin has not ended it
+    uint64_t identity;
+    bool is_open; // the origin has not ended it
     bool is_invalid;
     CUstreamCaptureMode mode;
     const struct sim_thread *thread; // that began it; compared, never read
@@ -130,6 +132,7 @@ CUresult sim_capture_begin(struct sim_queue *queue, CUstreamCaptureMode mode) {
     if (queue->capturing.capture)
         return CUDA_ERROR_ILLEGAL_STATE;
     struct sim_capture *capture = sim_allocate(sizeof(*capture));
+    capture->identity = sim_next_identity();
     capture->is_open = true;
     capture->mode = mode;
     capture->thread = sim_thread_self();
@@ -332,6 +335,10 @@ CUresult sim_capture_status(const struct sim_queue *queue, CUstreamCaptureStatus
         return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
     *status = queue->capture_status;
     return CUDA_SUCCESS;
+}
+
+uint64_t sim_capture_identity(const struct sim_queue *queue) {
+    return queue->capturing.capture->identity;
 }
 
 // No event and no queue holds a capture any more.

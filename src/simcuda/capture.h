@@ -64,6 +64,9 @@ CUresult sim_capture_check_context(const struct sim_context *context, const char
 // while a blocking stream of its context captures.
 CUresult sim_capture_status(const struct sim_queue *queue, CUstreamCaptureStatus *status);
 
+// Returns the number that no other capture has, of a queue that captures.
+uint64_t sim_capture_identity(const struct sim_queue *queue);
+
 // Takes a queue whose stream is gone out of its capture, which is invalid from then on.
 void sim_capture_leave(struct sim_queue *queue);
 void sim_capture_reset(void);

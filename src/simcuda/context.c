@@ -1,6 +1,7 @@
 #include "simcuda/context.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "simcuda/queue.h"
 #include "simcuda/shared.h"
@@ -12,6 +13,7 @@ static struct sp_list contexts = {&contexts, &contexts};
 // Kept when not alive: the handle stays the same.
 static struct sim_context *primaries[SIMCUDA_MAX_DEVICES];
 static bool primary_is_alive[SIMCUDA_MAX_DEVICES];
+static unsigned primary_flags[SIMCUDA_MAX_DEVICES]; // while it is not alive
 static _Atomic CUresult errors[SIMCUDA_MAX_DEVICES];
 
 void sim_context_start(void) {
@@ -45,13 +47,15 @@ uint64_t sim_context_count(void) {
     return count;
 }
 
-static void begin(struct sim_context *context, int device, bool is_primary) {
+static void begin(struct sim_context *context, int device, unsigned flags, bool is_primary) {
     atomic_store_explicit(&context->device, device, memory_order_relaxed);
     atomic_store_explicit(&context->blocking_captures, 0, memory_order_relaxed);
     atomic_store_explicit(&context->is_primary, is_primary, memory_order_relaxed);
     context->retained = 0;
     context->recorder = NULL;
     context->departed = context->departed_blocking = NULL;
+    sim_settings_begin(&context->settings, flags);
+    memset(context->peers, 0, sizeof context->peers);
     sp_list_init(&context->queues);
     sp_list_push_back(&contexts, &context->link);
     uint64_t legacy_id = sim_next_identity();
@@ -68,18 +72,30 @@ void sim_context_fail(const struct sim_context *context, CUresult error) {
     errors[context->device] = error;
 }
 
-CUresult sim_context_create(int device, struct sim_context **context) {
+CUresult sim_context_create(int device, unsigned flags, struct sim_context **context) {
     if (errors[device] != CUDA_SUCCESS)
         return errors[device];
     *context = sim_slab_take(&slab);
     if (!*context)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    begin(*context, device, false);
+    begin(*context, device, flags, false);
     return CUDA_SUCCESS;
 }
 
 struct sim_context *sim_context_primary(int device) {
     return primary_is_alive[device] ? primaries[device] : NULL;
+}
+
+unsigned sim_context_primary_flags(int device) {
+    const struct sim_context *context = sim_context_primary(device);
+    return context ? context->settings.flags : primary_flags[device];
+}
+
+void sim_context_set_primary_flags(int device, unsigned flags) {
+    struct sim_context *context = sim_context_primary(device);
+    primary_flags[device] = flags;
+    if (context)
+        context->settings.flags = flags;
 }
 
 CUresult sim_context_retain_primary(int device, struct sim_context **context) {
@@ -90,7 +106,7 @@ CUresult sim_context_retain_primary(int device, struct sim_context **context) {
     if (!primary_is_alive[device] && errors[device] != CUDA_SUCCESS)
         return errors[device];
     if (!primary_is_alive[device])
-        begin(primaries[device], device, true);
+        begin(primaries[device], device, primary_flags[device], true);
     primary_is_alive[device] = true;
     primaries[device]->retained++;
     *context = primaries[device];
@@ -171,6 +187,7 @@ void sim_context_reset(void) {
     for (size_t i = 0; i < SIMCUDA_MAX_DEVICES; i++) {
         primaries[i] = NULL;
         errors[i] = CUDA_SUCCESS;
+        primary_flags[i] = 0;
     }
     sim_slab_clear(&slab);
 }

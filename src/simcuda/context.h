@@ -11,9 +11,11 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <streampool/simcuda.h>
 
 #include "base/list.h"
 #include "driver/abi.h"
+#include "simcuda/setting.h"
 #include "simcuda/slab.h"
 #include "simcuda/thread.h"
 
@@ -35,6 +37,8 @@ struct sim_context {
     struct sim_clock *departed_blocking;
     struct sp_list link;           // among the live contexts
     _Atomic int blocking_captures; // queues of this context that are blocking and capture
+    struct sim_settings settings;
+    unsigned peers[SIMCUDA_MAX_DEVICES]; // peer.h
 };
 
 void sim_context_start(void);
@@ -57,13 +61,16 @@ CUcontext sim_context_handle(const struct sim_context *context);
 // null.
 struct sim_context *sim_context_next(const struct sim_context *context);
 
-CUresult sim_context_create(int device, struct sim_context **context);
+CUresult sim_context_create(int device, unsigned flags, struct sim_context **context);
 CUresult sim_context_retain_primary(int device, struct sim_context **context);
 // Ends a context with its queues; nothing else belongs to it any more, and none captures
 // (context_end.h).
 void sim_context_remove(struct sim_context *context);
 // Returns the primary context of a device; null while it is not alive.
 struct sim_context *sim_context_primary(int device);
+// The flags of a device's primary context, which it has or will begin with.
+unsigned sim_context_primary_flags(int device);
+void sim_context_set_primary_flags(int device, unsigned flags);
 
 // These set and tell which context is current in a thread. Only the thread itself uses its stack of
 // current contexts, so they need no lock.

@@ -5,6 +5,7 @@
 #include "simcuda/context.h"
 #include "simcuda/event.h"
 #include "simcuda/kernel.h"
+#include "simcuda/peer.h"
 #include "simcuda/pinned.h"
 #include "simcuda/question.h"
 #include "simcuda/queue.h"
@@ -19,6 +20,7 @@ static void end(struct sim_context *context) {
     sim_stream_destroy_all(context);
     sim_event_destroy_all(context);
     sim_kernel_unload_all(context);
+    sim_peer_forget(context);
     sim_allocation_free_all(context);
     sim_pinned_free_all(context);
     SP_LIST_FOR_EACH(link, &context->queues)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/number.h"
+#include "simcuda/attributes.h"
 #include "simcuda/host.h"
 #include "simcuda/shared.h"
 #include "simcuda/thread.h"
@@ -71,30 +72,25 @@ void sim_device_peak_reset(void) {
         devices[i].peak = devices[i].created;
 }
 
+static bool is_of_level(uint64_t since) {
+    return sim_config.api >= since;
+}
+
 // An attribute that a driver of that level does not know is an invalid value.
-CUresult sim_device_attribute(int *value, CUdevice_attribute attribute, int device) {
+CUresult sim_device_attribute(int *value, int attribute, int device) {
     bool has_vmm = sim_config.device[device].vmm != simcudaVmmMissing;
-    const struct {
-        CUdevice_attribute attribute;
-        uint64_t since;
-        int value;
-    } attributes[] = {
-        {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0, 132},
-        {CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, 0, 1},
-        {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 0, 9},
-        {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0, 0},
-        {CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 10020, has_vmm},
-        {CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, 10020, has_vmm},
-        {CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED, 11000, has_vmm},
-        {CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, 11020, 0},
-    };
-    for (size_t i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++) {
-        if (attributes[i].attribute != attribute || attributes[i].since > sim_config.api)
-            continue;
-        *value = attributes[i].value;
+    switch (attribute) {
+#define SIM_ATTRIBUTE(name, number, since, its_value)                                              \
+    case number:                                                                                   \
+        if (!is_of_level(since))                                                                   \
+            return CUDA_ERROR_INVALID_VALUE;                                                       \
+        *value = its_value;                                                                        \
         return CUDA_SUCCESS;
+        SIM_DEVICE_ATTRIBUTES(SIM_ATTRIBUTE)
+#undef SIM_ATTRIBUTE
+    default:
+        return CUDA_ERROR_INVALID_VALUE;
     }
-    return CUDA_ERROR_INVALID_VALUE;
 }
 
 // ----------------------------------------------------------------------------------------- handles

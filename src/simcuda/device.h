@@ -56,7 +56,8 @@ uint64_t sim_device_used(int device);
 uint64_t sim_device_created(int device);
 uint64_t sim_device_peak(int device);
 void sim_device_peak_reset(void);
-CUresult sim_device_attribute(int *value, CUdevice_attribute attribute, int device);
+// The number is that of a CUdevice_attribute (attributes.h).
+CUresult sim_device_attribute(int *value, int attribute, int device);
 
 // Makes an extent; one for a handle gets its handle, too. OUT_OF_MEMORY when the device has less
 // than `size` left, OPERATING_SYSTEM when the host has no file for a shareable one.

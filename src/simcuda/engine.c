@@ -19,6 +19,7 @@
 #include "simcuda/kernel.h"
 #include "simcuda/live.h"
 #include "simcuda/mapping.h"
+#include "simcuda/peer.h"
 #include "simcuda/pinned.h"
 #include "simcuda/queue.h"
 #include "simcuda/report.h"
@@ -36,8 +37,8 @@ static uint64_t digest;
 
 static bool is_usable_before_init(enum sim_entry entry) {
     return entry == SIM_ENTRY_cuInit || entry == SIM_ENTRY_cuDriverGetVersion ||
-           entry == SIM_ENTRY_cuGetErrorName || entry == SIM_ENTRY_cuGetProcAddress ||
-           entry == SIM_ENTRY_cuGetProcAddress_v2;
+           entry == SIM_ENTRY_cuGetProcAddress || entry == SIM_ENTRY_cuGetProcAddress_v2 ||
+           entry == SIM_ENTRY_cuGetExportTable;
 }
 
 static CUresult refuse_by_life(enum sim_entry entry) {
@@ -168,6 +169,7 @@ static void forget(void) {
     sim_stream_reset();
     sim_capture_reset();
     sim_kernel_reset();
+    sim_peer_reset();
     sim_allocation_reset();
     sim_pinned_reset();
     sim_bytes_reset();

@@ -19,19 +19,24 @@ const struct sim_entry_info sim_entries[SIM_ENTRY_COUNT] = {
 };
 
 // Tells whether one form is the one to give, rather than another, to who asks for that version.
-static bool is_better(enum sim_entry one, enum sim_entry other, int version) {
-    int first = sim_entries[one].version, second = sim_entries[other].version;
-    if (first <= version && second <= version)
-        return first > second;
-    return first < second;
+static bool is_better(const struct sim_entry_info *one, const struct sim_entry_info *other,
+                      int version) {
+    if (one->version <= version && other->version <= version)
+        return one->version > other->version;
+    return one->version < other->version;
+}
+
+size_t sim_entry_find_row(const struct sim_entry_info *rows, size_t count, const char *name,
+                          int version) {
+    size_t found = count;
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(rows[i].name, name) == 0 &&
+            (found == count || is_better(&rows[i], &rows[found], version)))
+            found = i;
+    }
+    return found;
 }
 
 enum sim_entry sim_entry_find(const char *name, int version) {
-    enum sim_entry found = SIM_ENTRY_COUNT;
-    for (enum sim_entry entry = 0; entry < SIM_ENTRY_COUNT; entry++) {
-        if (strcmp(sim_entries[entry].name, name) == 0 &&
-            (found == SIM_ENTRY_COUNT || is_better(entry, found, version)))
-            found = entry;
-    }
-    return found;
+    return (enum sim_entry)sim_entry_find_row(sim_entries, SIM_ENTRY_COUNT, name, version);
 }

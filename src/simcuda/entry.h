@@ -6,6 +6,7 @@
 
 #include "driver/abi.h"
 #include "driver/table.h"
+#include "simcuda/abi.h"
 #include "simcuda/table.h"
 
 enum sim_entry {
@@ -28,6 +29,10 @@ struct sim_entry_info {
 
 extern const struct sim_entry_info sim_entries[SIM_ENTRY_COUNT];
 
+// Returns the place of the newest of the rows of a name that came with CUDA `version` or before; or
+// else of the oldest one; the count when there is none of that name.
+size_t sim_entry_find_row(const struct sim_entry_info *rows, size_t count, const char *name,
+                          int version);
 // The newest form of a name that came with CUDA `version` or before; or else the oldest one. With
 // INT_MAX the newest. SIM_ENTRY_COUNT when there is none of that name.
 enum sim_entry sim_entry_find(const char *name, int version);

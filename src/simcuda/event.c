@@ -154,6 +154,29 @@ CUresult sim_event_synchronize(struct sim_event *event) {
     return sim_context_error(context);
 }
 
+static CUresult check_time(struct sim_event *event) {
+    if (event->flags & CU_EVENT_DISABLE_TIMING)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (event->point.capture)
+        return CUDA_ERROR_CAPTURED_EVENT;
+    return event->record ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult sim_event_elapsed(struct sim_event *start, struct sim_event *end, float *milliseconds) {
+    CUresult result = check_time(start);
+    if (result == CUDA_SUCCESS)
+        result = check_time(end);
+    if (result == CUDA_SUCCESS && start->context != end->context)
+        result = CUDA_ERROR_INVALID_HANDLE;
+    if (result != CUDA_SUCCESS)
+        return result;
+    bool is_complete = sim_work_poll(start->record);
+    if (!sim_work_poll(end->record) || !is_complete)
+        return CUDA_ERROR_NOT_READY;
+    *milliseconds = (float)((double)(int64_t)(end->record->end - start->record->end) / 1e6);
+    return CUDA_SUCCESS;
+}
+
 void sim_event_destroy(struct sim_event *event) {
     forget_record(event);
     count_of_library -= event->is_of_library;

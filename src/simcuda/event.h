@@ -35,6 +35,9 @@ CUresult sim_event_record(struct sim_event *event, struct sim_queue *queue);
 // Records an event behind the work of all queues of a context, those that are gone too. The record
 // is in the context's recorder, so no stream runs after it but one that waits for the event.
 CUresult sim_event_record_context(struct sim_event *event, struct sim_context *context);
+// Tells the virtual time between the ends of the last records of two events. INVALID_HANDLE when
+// one was not recorded, or keeps no time; NOT_READY while one is pending.
+CUresult sim_event_elapsed(struct sim_event *start, struct sim_event *end, float *milliseconds);
 CUresult sim_event_stream_wait(struct sim_event *event, struct sim_queue *queue);
 CUresult sim_event_query(struct sim_event *event);
 CUresult sim_event_synchronize(struct sim_event *event);

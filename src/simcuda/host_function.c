@@ -2,6 +2,9 @@
 
 #include <pthread.h>
 
+#include "simcuda/abi.h"
+#include "simcuda/context.h"
+#include "simcuda/queue.h"
 #include "simcuda/schedule.h"
 #include "simcuda/shared.h"
 #include "simcuda/thread.h"
@@ -14,13 +17,19 @@ static bool has_thread;
 static bool must_end;
 static uint64_t last_activity;
 
+static void call(const struct sim_job *job, CUresult status) {
+    if (job->is_callback)
+        ((CUstreamCallback)(void (*)(void))job->host_function)(job->stream, status, job->user_data);
+    else
+        job->host_function(job->user_data);
+}
+
 static void run(struct sim_item *item) {
     struct sim_thread *self = sim_thread_self();
-    CUhostFn function = item->job.host_function;
-    void *user_data = item->job.user_data;
+    CUresult status = sim_context_error(item->queue->context);
     self->in_host_function = true;
     sim_unlock();
-    function(user_data);
+    call(&item->job, status);
     sim_lock();
     self->in_host_function = false;
     sim_work_host_function_done(item);

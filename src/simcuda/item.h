@@ -61,6 +61,8 @@ struct sim_job {
     // then may change them.
     bool watches_source;
     uint64_t source_sum;
+    bool is_callback; // the host function is a CUstreamCallback, which is told the stream
+    CUstream stream;
     bool needs_no_access; // to the bytes that it names, on its device
     // A question of its stream does not look at it (question.h) unless it waits for something.
     bool is_quiet;

@@ -41,7 +41,7 @@ CUresult sim_launch(CUstream stream, const char *call, struct sim_job *job) {
 CUresult sim_launch_synchronous(const char *call, struct sim_job *job, struct sim_item **item) {
     struct sim_queue *queue;
     *item = NULL;
-    CUresult result = sim_stream_queue(CU_STREAM_LEGACY, &queue);
+    CUresult result = sim_stream_queue(NULL, &queue);
     if (result == CUDA_SUCCESS)
         result = sim_capture_check_queue(queue, call);
     if (result != CUDA_SUCCESS)

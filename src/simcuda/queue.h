@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 #include "base/list.h"
-#include "driver/abi.h"
+#include "simcuda/abi.h"
 #include "simcuda/clock.h"
 
 struct sim_context;
@@ -43,6 +43,20 @@ struct sim_capturing {
     size_t participant;
     uint64_t sequence;
     struct sim_clock *clock;
+};
+
+// The priorities that streams of an H200 can have: the smaller number goes first there, and makes
+// no difference here.
+#define SIM_LEAST_PRIORITY    0
+#define SIM_GREATEST_PRIORITY (-5)
+
+// What a program sets of a stream and reads again; it changes nothing.
+struct sim_stream_attributes {
+    CUaccessPolicyWindow window;
+    CUsynchronizationPolicy policy;
+    int priority;
+    CUlaunchMemSyncDomainMap domain_map;
+    CUlaunchMemSyncDomain domain;
 };
 
 struct sim_queue {
@@ -73,6 +87,7 @@ struct sim_queue {
     // Points to the copy of the status in the stream's handle, which is read with no lock; null
     // when there is none.
     _Atomic int *status_mirror;
+    struct sim_stream_attributes attributes;
 };
 
 struct sim_queue *sim_queue_create(struct sim_context *context, enum sim_queue_kind kind,

@@ -13,6 +13,8 @@
 
 #define MAX_STREAMS 65536
 
+_Thread_local bool sim_null_stream_is_own;
+
 static struct sim_slab slab;
 
 struct sim_stream *sim_stream_find(CUstream handle) {
@@ -97,12 +99,16 @@ static struct sim_queue *per_thread(struct sim_thread *thread, struct sim_contex
     return queue;
 }
 
+static bool is_own(CUstream handle) {
+    return handle == CU_STREAM_PER_THREAD || (!handle && sim_null_stream_is_own);
+}
+
 static CUresult default_queue(CUstream handle, struct sim_queue **queue) {
     struct sim_thread *thread = sim_thread_self();
     struct sim_context *context;
     CUresult result = sim_context_current(thread, &context);
     if (result == CUDA_SUCCESS)
-        *queue = handle == CU_STREAM_PER_THREAD ? per_thread(thread, context) : context->legacy;
+        *queue = is_own(handle) ? per_thread(thread, context) : context->legacy;
     return result;
 }
 

@@ -7,6 +7,7 @@
 #define STREAMPOOL_SIMCUDA_STREAM_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "driver/abi.h"
@@ -25,6 +26,10 @@ struct sim_stream {
 };
 
 void sim_stream_reset(void);
+
+// Says whether a null stream is the thread's own default stream, and not the legacy one, in the
+// call that the thread is in (thread_form.h).
+extern _Thread_local bool sim_null_stream_is_own;
 
 static inline int sim_stream_is_default(CUstream handle) {
     return !handle || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD;

@@ -8,7 +8,6 @@
 #ifndef STREAMPOOL_SIMCUDA_TABLE_H
 #define STREAMPOOL_SIMCUDA_TABLE_H
 
-#include "simcuda/abi.h"
 #include "simcuda/table_copy.h"
 #include "simcuda/table_device.h"
 #include "simcuda/table_kernel.h"

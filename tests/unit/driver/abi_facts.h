@@ -1,12 +1,13 @@
-// The facts about the driver's ABI that abi.h states: one list, which abi_facts_ours.c evaluates
-// with our declarations and abi_facts_toolkit.c with the toolkit's. Include it after the one or the
-// other.
+// The facts about the driver's ABI that driver/abi.h and simcuda/abi.h state: one list, which
+// abi_facts_ours.c evaluates with our declarations and abi_facts_toolkit.c with the toolkit's.
+// Include it after the one or the other.
 //
 //   ABI_TYPES(X)   X(type): its size counts
 //   ABI_FIELDS(X)  X(type, field): offset and size count
 //
-// The enumerators come from abi_enumerators.inc, which the build extracts from abi.h, and the error
-// codes from SP_DRIVER_ERRORS.
+// The enumerators come from abi_enumerators.inc and the types of simcuda/abi.h from abi_types.inc,
+// which the build extracts from the headers; the error codes from SP_DRIVER_ERRORS, and the
+// attributes of devices from SIM_DEVICE_ATTRIBUTES.
 #ifndef STREAMPOOL_TESTS_ABI_FACTS_H
 #define STREAMPOOL_TESTS_ABI_FACTS_H
 
@@ -64,7 +65,35 @@
     X(CUmemPoolProps, win32SecurityAttributes)                                                     \
     X(CUmemPoolProps, maxSize)                                                                     \
     X(CUmemPoolProps, usage)                                                                       \
-    X(CUmemPoolProps, reserved)
+    X(CUmemPoolProps, reserved)                                                                    \
+    X(CUdevprop, maxThreadsPerBlock)                                                               \
+    X(CUdevprop, maxThreadsDim)                                                                    \
+    X(CUdevprop, maxGridSize)                                                                      \
+    X(CUdevprop, sharedMemPerBlock)                                                                \
+    X(CUdevprop, totalConstantMemory)                                                              \
+    X(CUdevprop, SIMDWidth)                                                                        \
+    X(CUdevprop, memPitch)                                                                         \
+    X(CUdevprop, regsPerBlock)                                                                     \
+    X(CUdevprop, clockRate)                                                                        \
+    X(CUdevprop, textureAlign)                                                                     \
+    X(CUctxCreateParams, execAffinityParams)                                                       \
+    X(CUctxCreateParams, numExecAffinityParams)                                                    \
+    X(CUctxCreateParams, cigParams)                                                                \
+    X(CUgraphEdgeData, from_port)                                                                  \
+    X(CUgraphEdgeData, to_port)                                                                    \
+    X(CUgraphEdgeData, type)                                                                       \
+    X(CUaccessPolicyWindow, base_ptr)                                                              \
+    X(CUaccessPolicyWindow, num_bytes)                                                             \
+    X(CUaccessPolicyWindow, hitRatio)                                                              \
+    X(CUaccessPolicyWindow, hitProp)                                                               \
+    X(CUaccessPolicyWindow, missProp)                                                              \
+    X(CUlaunchMemSyncDomainMap, default_)                                                          \
+    X(CUlaunchMemSyncDomainMap, remote)                                                            \
+    X(CUlaunchAttributeValue, accessPolicyWindow)                                                  \
+    X(CUlaunchAttributeValue, syncPolicy)                                                          \
+    X(CUlaunchAttributeValue, priority)                                                            \
+    X(CUlaunchAttributeValue, memSyncDomainMap)                                                    \
+    X(CUlaunchAttributeValue, memSyncDomain)
 
 struct abi_fact {
     const char *name;
@@ -83,5 +112,6 @@ extern const struct abi_fact abi_facts_ours[];
 extern const struct abi_fact abi_facts_toolkit[];
 
 #define FACT ABI_FACT_VALUE
+#define TYPE ABI_FACT_SIZE
 
 #endif

@@ -1,0 +1,187 @@
+// What a program sets of its current context, and asks of it: flags, limits, caches, peers.
+#include "simcuda/bridge.h"
+#include "simcuda/context.h"
+#include "simcuda/device.h"
+#include "simcuda/peer.h"
+#include "simcuda/queue.h"
+#include "simcuda/setting.h"
+
+// Version 3.20 of the driver was the last that changed what a context is.
+#define CONTEXT_VERSION 3020
+
+static CUresult current(struct sim_context **context) {
+    CUresult result = sim_context_current(sim_thread_self(), context);
+    return result == CUDA_SUCCESS ? sim_context_error(*context) : result;
+}
+
+// Finds the current context for a call that returns something in `answer`.
+static CUresult current_for(const void *answer, struct sim_context **context) {
+    return answer ? current(context) : CUDA_ERROR_INVALID_VALUE;
+}
+
+// ------------------------------------------------------------------------------------------- flags
+
+CUresult cuDevicePrimaryCtxSetFlags(CUdevice device, unsigned int flags) {
+    SIM_BEGIN(cuDevicePrimaryCtxSetFlags);
+    if (!sim_device_exists(device))
+        SIM_END(cuDevicePrimaryCtxSetFlags, CUDA_ERROR_INVALID_DEVICE);
+    if (!sim_settings_flags_are_valid(flags))
+        SIM_END(cuDevicePrimaryCtxSetFlags, CUDA_ERROR_INVALID_VALUE);
+    sim_context_set_primary_flags(device, flags);
+    SIM_END(cuDevicePrimaryCtxSetFlags, CUDA_SUCCESS);
+}
+
+CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice device, unsigned int flags) {
+    return cuDevicePrimaryCtxSetFlags(device, flags);
+}
+
+CUresult cuCtxGetFlags(unsigned int *flags) {
+    struct sim_context *context;
+    SIM_BEGIN(cuCtxGetFlags);
+    CUresult result = current_for(flags, &context);
+    if (result == CUDA_SUCCESS)
+        *flags = context->settings.flags;
+    SIM_END(cuCtxGetFlags, result);
+}
+
+CUresult cuCtxSetFlags(unsigned int flags) {
+    struct sim_context *context;
+    SIM_BEGIN(cuCtxSetFlags);
+    if (!sim_settings_flags_are_valid(flags))
+        SIM_END(cuCtxSetFlags, CUDA_ERROR_INVALID_VALUE);
+    CUresult result = current(&context);
+    if (result == CUDA_SUCCESS && context->is_primary)
+        sim_context_set_primary_flags(context->device, flags);
+    else if (result == CUDA_SUCCESS)
+        context->settings.flags = flags;
+    SIM_END(cuCtxSetFlags, result);
+}
+
+CUresult cuCtxGetApiVersion(CUcontext handle, unsigned int *version) {
+    struct sim_context *context;
+    SIM_BEGIN(cuCtxGetApiVersion);
+    CUresult result = handle ? CUDA_SUCCESS : current_for(version, &context);
+    if (handle && !sim_context_find(handle))
+        result = CUDA_ERROR_INVALID_CONTEXT;
+    else if (!version)
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (result == CUDA_SUCCESS)
+        *version = CONTEXT_VERSION;
+    SIM_END(cuCtxGetApiVersion, result);
+}
+
+// ------------------------------------------------------------------------------------------ limits
+
+CUresult cuCtxGetLimit(size_t *value, CUlimit limit) {
+    struct sim_context *context;
+    SIM_BEGIN(cuCtxGetLimit);
+    CUresult result = current_for(value, &context);
+    SIM_END(cuCtxGetLimit, result == CUDA_SUCCESS
+                               ? sim_settings_get_limit(&context->settings, limit, value)
+                               : result);
+}
+
+CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
+    struct sim_context *context;
+    SIM_BEGIN(cuCtxSetLimit);
+    CUresult result = current(&context);
+    SIM_END(cuCtxSetLimit, result == CUDA_SUCCESS
+                               ? sim_settings_set_limit(&context->settings, limit, value)
+                               : result);
+}
+
+CUresult cuCtxGetCacheConfig(CUfunc_cache *config) {
+    struct sim_context *context;
+    SIM_BEGIN(cuCtxGetCacheConfig);
+    CUresult result = current_for(config, &context);
+    if (result == CUDA_SUCCESS)
+        *config = context->settings.cache;
+    SIM_END(cuCtxGetCacheConfig, result);
+}
+
+CUresult cuCtxSetCacheConfig(CUfunc_cache config) {
+    struct sim_context *context;
+    SIM_BEGIN(cuCtxSetCacheConfig);
+    if ((unsigned)config > CU_FUNC_CACHE_PREFER_EQUAL)
+        SIM_END(cuCtxSetCacheConfig, CUDA_ERROR_INVALID_VALUE);
+    CUresult result = current(&context);
+    if (result == CUDA_SUCCESS)
+        context->settings.cache = config;
+    SIM_END(cuCtxSetCacheConfig, result);
+}
+
+CUresult cuCtxGetSharedMemConfig(CUsharedconfig *config) {
+    struct sim_context *context;
+    SIM_BEGIN(cuCtxGetSharedMemConfig);
+    CUresult result = current_for(config, &context);
+    if (result == CUDA_SUCCESS)
+        *config = context->settings.banks;
+    SIM_END(cuCtxGetSharedMemConfig, result);
+}
+
+CUresult cuCtxSetSharedMemConfig(CUsharedconfig config) {
+    struct sim_context *context;
+    SIM_BEGIN(cuCtxSetSharedMemConfig);
+    if ((unsigned)config > CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE)
+        SIM_END(cuCtxSetSharedMemConfig, CUDA_ERROR_INVALID_VALUE);
+    CUresult result = current(&context);
+    if (result == CUDA_SUCCESS)
+        context->settings.banks = config;
+    SIM_END(cuCtxSetSharedMemConfig, result);
+}
+
+// Either may be left out.
+CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest) {
+    struct sim_context *context;
+    SIM_BEGIN(cuCtxGetStreamPriorityRange);
+    CUresult result = current(&context);
+    if (result == CUDA_SUCCESS && least)
+        *least = SIM_LEAST_PRIORITY;
+    if (result == CUDA_SUCCESS && greatest)
+        *greatest = SIM_GREATEST_PRIORITY;
+    SIM_END(cuCtxGetStreamPriorityRange, result);
+}
+
+// There is no cache.
+CUresult cuCtxResetPersistingL2Cache(void) {
+    struct sim_context *context;
+    SIM_BEGIN(cuCtxResetPersistingL2Cache);
+    SIM_END(cuCtxResetPersistingL2Cache, current(&context));
+}
+
+// No profiler listens.
+CUresult cuProfilerStart(void) {
+    struct sim_context *context;
+    SIM_BEGIN(cuProfilerStart);
+    SIM_END(cuProfilerStart, current(&context));
+}
+
+CUresult cuProfilerStop(void) {
+    struct sim_context *context;
+    SIM_BEGIN(cuProfilerStop);
+    SIM_END(cuProfilerStop, current(&context));
+}
+
+// ------------------------------------------------------------------------------------------- peers
+
+static CUresult current_and(CUcontext handle, struct sim_context **context,
+                            struct sim_context **peer) {
+    *peer = sim_context_find(handle);
+    return *peer ? current(context) : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+CUresult cuCtxEnablePeerAccess(CUcontext handle, unsigned int flags) {
+    struct sim_context *context, *peer;
+    SIM_BEGIN(cuCtxEnablePeerAccess);
+    CUresult result = flags == 0 ? current_and(handle, &context, &peer) : CUDA_ERROR_INVALID_VALUE;
+    SIM_END(cuCtxEnablePeerAccess,
+            result == CUDA_SUCCESS ? sim_peer_enable(context, peer) : result);
+}
+
+CUresult cuCtxDisablePeerAccess(CUcontext handle) {
+    struct sim_context *context, *peer;
+    SIM_BEGIN(cuCtxDisablePeerAccess);
+    CUresult result = current_and(handle, &context, &peer);
+    SIM_END(cuCtxDisablePeerAccess,
+            result == CUDA_SUCCESS ? sim_peer_disable(context, peer) : result);
+}

@@ -1,0 +1,52 @@
+#include "simcuda/setting.h"
+
+#include <stdint.h>
+
+#define KIB ((size_t)1024)
+#define MIB (1024 * KIB)
+
+// The values of a new context, and the largest ones. A limit with the range 0 isn't supported:
+// kernels of this device can't wait for kernels that they launch.
+static const struct {
+    size_t initial;
+    size_t largest;
+} limits[SIM_LIMITS] = {
+    [CU_LIMIT_STACK_SIZE] = {KIB, 512 * KIB},
+    [CU_LIMIT_PRINTF_FIFO_SIZE] = {7 * MIB, SIZE_MAX},
+    [CU_LIMIT_MALLOC_HEAP_SIZE] = {8 * MIB, SIZE_MAX},
+    [CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH] = {0, 0},
+    [CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT] = {2048, SIZE_MAX},
+    [CU_LIMIT_MAX_L2_FETCH_GRANULARITY] = {64, 128},
+    [CU_LIMIT_PERSISTING_L2_CACHE_SIZE] = {0, SIZE_MAX},
+};
+
+void sim_settings_begin(struct sim_settings *settings, unsigned flags) {
+    *settings = (struct sim_settings){.flags = flags};
+    for (size_t i = 0; i < SIM_LIMITS; i++)
+        settings->limits[i] = limits[i].initial;
+}
+
+bool sim_settings_flags_are_valid(unsigned flags) {
+    unsigned wait = flags & CU_CTX_SCHED_MASK;
+    return !(flags & ~(unsigned)CU_CTX_FLAGS_MASK) && !(wait & (wait - 1));
+}
+
+static bool is_supported(CUlimit limit) {
+    return (unsigned)limit < SIM_LIMITS && limits[limit].largest > 0;
+}
+
+CUresult sim_settings_get_limit(const struct sim_settings *settings, CUlimit limit, size_t *value) {
+    if (!is_supported(limit))
+        return CUDA_ERROR_UNSUPPORTED_LIMIT;
+    *value = settings->limits[limit];
+    return CUDA_SUCCESS;
+}
+
+CUresult sim_settings_set_limit(struct sim_settings *settings, CUlimit limit, size_t value) {
+    if (!is_supported(limit))
+        return CUDA_ERROR_UNSUPPORTED_LIMIT;
+    if (value > limits[limit].largest)
+        return CUDA_ERROR_INVALID_VALUE;
+    settings->limits[limit] = value;
+    return CUDA_SUCCESS;
+}
