@@ -38,7 +38,43 @@
     X(cuMemcpyDtoH, cuMemcpyDtoH_v2, ptds, 7000, (void *to, CUdeviceptr from, size_t size), (to, from, size)) \
     X(cuMemcpyHtoDAsync, cuMemcpyHtoDAsync_v2, ptsz, 7000, (CUdeviceptr to, const void *from, size_t size, CUstream stream), (to, from, size, stream)) \
     X(cuMemcpyDtoHAsync, cuMemcpyDtoHAsync_v2, ptsz, 7000, (void *to, CUdeviceptr from, size_t size, CUstream stream), (to, from, size, stream)) \
-    X(cuMemsetD8Async, cuMemsetD8Async, ptsz, 7000, (CUdeviceptr address, unsigned char value, size_t count, CUstream stream), (address, value, count, stream))
+    X(cuMemsetD8Async, cuMemsetD8Async, ptsz, 7000, (CUdeviceptr address, unsigned char value, size_t count, CUstream stream), (address, value, count, stream)) \
+    X(cuMemcpy, cuMemcpy, ptds, 7000, (CUdeviceptr to, CUdeviceptr from, size_t size), (to, from, size)) \
+    X(cuMemcpyAsync, cuMemcpyAsync, ptsz, 7000, (CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream), (to, from, size, stream)) \
+    X(cuMemcpyDtoD, cuMemcpyDtoD_v2, ptds, 7000, (CUdeviceptr to, CUdeviceptr from, size_t size), (to, from, size)) \
+    X(cuMemcpyDtoDAsync, cuMemcpyDtoDAsync_v2, ptsz, 7000, (CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream), (to, from, size, stream)) \
+    X(cuMemcpyPeer, cuMemcpyPeer, ptds, 7000, (CUdeviceptr to, CUcontext toContext, CUdeviceptr from, CUcontext fromContext, size_t size), (to, toContext, from, fromContext, size)) \
+    X(cuMemcpyPeerAsync, cuMemcpyPeerAsync, ptsz, 7000, (CUdeviceptr to, CUcontext toContext, CUdeviceptr from, CUcontext fromContext, size_t size, CUstream stream), (to, toContext, from, fromContext, size, stream)) \
+    X(cuMemcpy2D, cuMemcpy2D_v2, ptds, 7000, (const CUDA_MEMCPY2D *copy), (copy)) \
+    X(cuMemcpy2DUnaligned, cuMemcpy2DUnaligned_v2, ptds, 7000, (const CUDA_MEMCPY2D *copy), (copy)) \
+    X(cuMemcpy2DAsync, cuMemcpy2DAsync_v2, ptsz, 7000, (const CUDA_MEMCPY2D *copy, CUstream stream), (copy, stream)) \
+    X(cuMemcpy3D, cuMemcpy3D_v2, ptds, 7000, (const CUDA_MEMCPY3D *copy), (copy)) \
+    X(cuMemcpy3DAsync, cuMemcpy3DAsync_v2, ptsz, 7000, (const CUDA_MEMCPY3D *copy, CUstream stream), (copy, stream)) \
+    X(cuMemcpy3DPeer, cuMemcpy3DPeer, ptds, 7000, (const CUDA_MEMCPY3D_PEER *copy), (copy)) \
+    X(cuMemcpy3DPeerAsync, cuMemcpy3DPeerAsync, ptsz, 7000, (const CUDA_MEMCPY3D_PEER *copy, CUstream stream), (copy, stream)) \
+    X(cuMemcpyBatchAsync, cuMemcpyBatchAsync_v2, ptsz, 13000, (CUdeviceptr *to, CUdeviceptr *from, size_t *sizes, size_t count, CUmemcpyAttributes *attributes, size_t *firsts, size_t attributeCount, CUstream stream), (to, from, sizes, count, attributes, firsts, attributeCount, stream)) \
+    X(cuMemsetD8, cuMemsetD8_v2, ptds, 7000, (CUdeviceptr address, unsigned char value, size_t count), (address, value, count)) \
+    X(cuMemsetD16, cuMemsetD16_v2, ptds, 7000, (CUdeviceptr address, unsigned short value, size_t count), (address, value, count)) \
+    X(cuMemsetD32, cuMemsetD32_v2, ptds, 7000, (CUdeviceptr address, unsigned int value, size_t count), (address, value, count)) \
+    X(cuMemsetD16Async, cuMemsetD16Async, ptsz, 7000, (CUdeviceptr address, unsigned short value, size_t count, CUstream stream), (address, value, count, stream)) \
+    X(cuMemsetD32Async, cuMemsetD32Async, ptsz, 7000, (CUdeviceptr address, unsigned int value, size_t count, CUstream stream), (address, value, count, stream)) \
+    X(cuMemsetD2D8, cuMemsetD2D8_v2, ptds, 7000, (CUdeviceptr address, size_t pitch, unsigned char value, size_t width, size_t height), (address, pitch, value, width, height)) \
+    X(cuMemsetD2D16, cuMemsetD2D16_v2, ptds, 7000, (CUdeviceptr address, size_t pitch, unsigned short value, size_t width, size_t height), (address, pitch, value, width, height)) \
+    X(cuMemsetD2D32, cuMemsetD2D32_v2, ptds, 7000, (CUdeviceptr address, size_t pitch, unsigned int value, size_t width, size_t height), (address, pitch, value, width, height)) \
+    X(cuMemsetD2D8Async, cuMemsetD2D8Async, ptsz, 7000, (CUdeviceptr address, size_t pitch, unsigned char value, size_t width, size_t height, CUstream stream), (address, pitch, value, width, height, stream)) \
+    X(cuMemsetD2D16Async, cuMemsetD2D16Async, ptsz, 7000, (CUdeviceptr address, size_t pitch, unsigned short value, size_t width, size_t height, CUstream stream), (address, pitch, value, width, height, stream)) \
+    X(cuMemsetD2D32Async, cuMemsetD2D32Async, ptsz, 7000, (CUdeviceptr address, size_t pitch, unsigned int value, size_t width, size_t height, CUstream stream), (address, pitch, value, width, height, stream)) \
+    X(cuStreamWaitValue32, cuStreamWaitValue32_v2, ptsz, 11070, (CUstream stream, CUdeviceptr address, uint32_t value, unsigned int flags), (stream, address, value, flags)) \
+    X(cuStreamWaitValue64, cuStreamWaitValue64_v2, ptsz, 11070, (CUstream stream, CUdeviceptr address, uint64_t value, unsigned int flags), (stream, address, value, flags)) \
+    X(cuStreamWriteValue32, cuStreamWriteValue32_v2, ptsz, 11070, (CUstream stream, CUdeviceptr address, uint32_t value, unsigned int flags), (stream, address, value, flags)) \
+    X(cuStreamWriteValue64, cuStreamWriteValue64_v2, ptsz, 11070, (CUstream stream, CUdeviceptr address, uint64_t value, unsigned int flags), (stream, address, value, flags)) \
+    X(cuMemcpyBatchAsync, cuMemcpyBatchAsync, ptsz, 12080, (CUdeviceptr *to, CUdeviceptr *from, size_t *sizes, size_t count, CUmemcpyAttributes *attributes, size_t *firsts, size_t attributeCount, size_t *failed, CUstream stream), (to, from, sizes, count, attributes, firsts, attributeCount, failed, stream)) \
+    X(cuStreamWaitValue32, cuStreamWaitValue32, ptsz, 8000, (CUstream stream, CUdeviceptr address, uint32_t value, unsigned int flags), (stream, address, value, flags)) \
+    X(cuStreamWaitValue64, cuStreamWaitValue64, ptsz, 9000, (CUstream stream, CUdeviceptr address, uint64_t value, unsigned int flags), (stream, address, value, flags)) \
+    X(cuStreamWriteValue32, cuStreamWriteValue32, ptsz, 8000, (CUstream stream, CUdeviceptr address, uint32_t value, unsigned int flags), (stream, address, value, flags)) \
+    X(cuStreamWriteValue64, cuStreamWriteValue64, ptsz, 9000, (CUstream stream, CUdeviceptr address, uint64_t value, unsigned int flags), (stream, address, value, flags)) \
+    X(cuStreamBatchMemOp, cuStreamBatchMemOp, ptsz, 8000, (CUstream stream, unsigned int count, CUstreamBatchMemOpParams *operations, unsigned int flags), (stream, count, operations, flags)) \
+    X(cuStreamBatchMemOp, cuStreamBatchMemOp_v2, ptsz, 11070, (CUstream stream, unsigned int count, CUstreamBatchMemOpParams *operations, unsigned int flags), (stream, count, operations, flags))
 // clang-format on
 
 #endif
