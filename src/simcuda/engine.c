@@ -15,7 +15,7 @@
 #include "simcuda/event.h"
 #include "simcuda/fault.h"
 #include "simcuda/host_function.h"
-#include "simcuda/kernel.h"
+#include "simcuda/module.h"
 #include "simcuda/live.h"
 #include "simcuda/mapping.h"
 #include "simcuda/pinned.h"
@@ -166,7 +166,7 @@ static void forget(void) {
     sim_event_reset();
     sim_stream_reset();
     sim_capture_reset();
-    sim_kernel_reset();
+    sim_module_reset();
     sim_allocation_reset();
     sim_pinned_reset();
     sim_mapping_reset();

@@ -3,10 +3,12 @@
 // A module of the simulated driver calls only modules that stand before it here:
 //
 //   ground   shared, host, random, report, slab, clock, entry, config, cost, fault, thread,
-//            schedule, meter
+//            schedule, meter, grid
+//   images   image, image_ptx, image_elf, image_packed, image_fatbin, image_load
 //   memory   address, history, device, page_table, item, mapping, bytes, virtual, allocation
 //   streams  queue, context, capture, stream, pinned
-//   work     heap, work, event, question, launch, kernel, host_function
+//   work     heap, work, event, question, launch, kernel, pointed, registered, unregistered,
+//            function, module, host_function
 //   life     context_end, live, engine
 //   bridge   bridge_*.c, control, library_entry
 //

@@ -20,11 +20,28 @@ void sim_job_touches(struct sim_job *job, uint64_t address, uint64_t size, simcu
     job->accesses[job->count++] = (simcudaAccess){address, size, kind};
 }
 
+uint64_t sim_job_bytes(const struct sim_job *job) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < job->count; i++) {
+        uint64_t size = job->accesses[i].size;
+        sum = size > UINT64_MAX - sum ? UINT64_MAX : sum + size;
+    }
+    return sum;
+}
+
+void sim_job_discard(struct sim_job *job) {
+    sim_free(job->accesses);
+    sim_free(job->owned);
+    job->accesses = NULL;
+    job->owned = NULL;
+    job->count = 0;
+}
+
 void sim_item_destroy(struct sim_item *item) {
     while (item->dependency_count > 0)
         sim_item_drop(item->dependencies[--item->dependency_count]);
     sim_free(item->dependencies);
-    sim_free(item->job.accesses);
+    sim_job_discard(&item->job);
     sim_clock_drop(item->clock);
     sim_free(item);
 }

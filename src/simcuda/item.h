@@ -34,6 +34,7 @@ struct sim_job {
     uint64_t counter_address;
     uint64_t flag_address; // due early once the 32-bit word there is not 0; 0: no such word
     void *host_memory;
+    void *owned;            // by the job, which frees it; null: nothing
     CUhostFn host_function; // not null: a host function
     void *user_data;
     bool needs_no_access; // to the bytes that it names, on its device
@@ -43,6 +44,10 @@ struct sim_job {
 
 void sim_job_name(struct sim_job *job, const char *name);
 void sim_job_touches(struct sim_job *job, uint64_t address, uint64_t size, simcudaAccessKind kind);
+// Returns how many bytes a job touches, those that it touches twice counted twice.
+uint64_t sim_job_bytes(const struct sim_job *job);
+// Frees what belongs to a job.
+void sim_job_discard(struct sim_job *job);
 
 struct sim_item {
     size_t references; // one of its queue until it is done, one of each holder

@@ -2,13 +2,13 @@
 
 #include "simcuda/capture.h"
 #include "simcuda/context.h"
-#include "simcuda/host.h"
+#include "simcuda/item.h"
 #include "simcuda/queue.h"
 #include "simcuda/stream.h"
 #include "simcuda/work.h"
 
 static CUresult drop_job(struct sim_job *job, CUresult result) {
-    sim_free(job->accesses);
+    sim_job_discard(job);
     return result;
 }
 

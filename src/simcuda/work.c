@@ -303,6 +303,7 @@ static struct sim_item *make(struct sim_queue *queue, struct sim_job *job) {
     item->thread = sim_thread_self()->ordinal;
     item->job = *job;
     job->accesses = NULL;
+    job->owned = NULL;
     job->count = 0;
     sp_list_init(&item->waiters);
     sp_list_init(&item->link);
@@ -360,7 +361,7 @@ CUresult sim_work_add(struct sim_queue *queue, struct sim_job *job,
                       struct sim_item **result) {
     wait_for_place(queue);
     if (!queue->context) {
-        sim_free(job->accesses);
+        sim_job_discard(job);
         return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     }
     struct sim_item *item = make(queue, job);
