@@ -29,7 +29,7 @@ uint64_t sim_job_bytes(const struct sim_job *job) {
     return sum;
 }
 
-void sim_job_discard(struct sim_job *job) {
+void sim_job_drop(struct sim_job *job) {
     sim_free(job->accesses);
     sim_free(job->owned);
     job->accesses = NULL;
@@ -41,7 +41,7 @@ void sim_item_destroy(struct sim_item *item) {
     while (item->dependency_count > 0)
         sim_item_drop(item->dependencies[--item->dependency_count]);
     sim_free(item->dependencies);
-    sim_job_discard(&item->job);
+    sim_job_drop(&item->job);
     sim_clock_drop(item->clock);
     sim_free(item);
 }

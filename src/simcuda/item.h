@@ -47,7 +47,7 @@ void sim_job_touches(struct sim_job *job, uint64_t address, uint64_t size, simcu
 // Returns how many bytes a job touches, those that it touches twice counted twice.
 uint64_t sim_job_bytes(const struct sim_job *job);
 // Frees what belongs to a job.
-void sim_job_discard(struct sim_job *job);
+void sim_job_drop(struct sim_job *job);
 
 struct sim_item {
     size_t references; // one of its queue until it is done, one of each holder

@@ -8,7 +8,7 @@
 #include "simcuda/work.h"
 
 static CUresult drop_job(struct sim_job *job, CUresult result) {
-    sim_job_discard(job);
+    sim_job_drop(job);
     return result;
 }
 

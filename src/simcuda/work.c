@@ -361,7 +361,7 @@ CUresult sim_work_add(struct sim_queue *queue, struct sim_job *job,
                       struct sim_item **result) {
     wait_for_place(queue);
     if (!queue->context) {
-        sim_job_discard(job);
+        sim_job_drop(job);
         return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     }
     struct sim_item *item = make(queue, job);
