@@ -246,7 +246,7 @@ CUresult cuKernelGetFunction(CUfunction *function, CUkernel kernel) {
     SIM_END(cuKernelGetFunction, result);
 }
 
-// What a call needs: a place for its result, and a function.
+// Checks what a call needs: a place for its result, and a function.
 static CUresult check(const void *result, const struct sim_function *function) {
     if (!result)
         return CUDA_ERROR_INVALID_VALUE;

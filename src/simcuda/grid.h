@@ -28,7 +28,7 @@ struct sim_grid {
     bool is_cooperative;     // all blocks have to run at a time
 };
 
-// What a kernel allows.
+// These are the most that a kernel and its device allow.
 struct sim_grid_limits {
     uint32_t threads;    // of a block
     uint32_t shared;     // dynamic bytes of a block

@@ -5,7 +5,8 @@
 
 #include "simcuda/host.h"
 
-// Of NVIDIA's machine: the type of the sections ".nv.info", and the mark in a symbol's `st_other`.
+// On NVIDIA's machine these are the type of the sections ".nv.info", and the mark of an entry in a
+// symbol's `st_other`.
 #define MACHINE_CUDA 190
 #define SECTION_INFO 0x70000000u
 #define SYMBOL_ENTRY 0x10

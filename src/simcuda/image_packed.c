@@ -78,14 +78,15 @@ static bool unpack_lz4(const void *from, size_t from_size, void *to, size_t to_s
 
 typedef size_t (*zstd_decompress)(void *to, size_t to_size, const void *from, size_t from_size);
 
-// Looked for once; the library stays loaded.
+// It is looked for once, and stays loaded.
 static zstd_decompress find_zstd(void) {
     static bool was_looked_for;
+    static void *library;
     static zstd_decompress function;
     if (was_looked_for)
         return function;
     was_looked_for = true;
-    void *library = dlopen("libzstd.so.1", RTLD_NOW | RTLD_LOCAL);
+    library = dlopen("libzstd.so.1", RTLD_NOW | RTLD_LOCAL);
     void *symbol = library ? dlsym(library, "ZSTD_decompress") : NULL;
     memcpy(&function, &symbol, sizeof(function));
     return function;

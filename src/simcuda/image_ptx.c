@@ -125,7 +125,7 @@ static uint64_t type_size(const struct token *token) {
         return 0;
     if (token->length > 4 && memcmp(token->begin + token->length - 3, "ref", 3) == 0)
         return sizeof(uint64_t);
-    if (!memchr("bfsu", token->begin[1], 4))
+    if (!strchr("bfsu", token->begin[1]))
         return 0;
     bool is_pair = digits.length > 2 && memcmp(digits.begin + digits.length - 2, "x2", 2) == 0;
     digits.length -= is_pair ? 2 : 0;

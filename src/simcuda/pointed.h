@@ -1,5 +1,5 @@
-// What a kernel's parameters point to. Of a kernel whose accesses nobody tells, each block that a
-// parameter points into counts as touched, and only what the kernel may touch.
+// These functions find what a kernel's parameters point to. If nobody tells what a kernel touches,
+// each block that a parameter points into counts as touched, as far as the kernel may touch it.
 #ifndef STREAMPOOL_SIMCUDA_POINTED_H
 #define STREAMPOOL_SIMCUDA_POINTED_H
 
