@@ -5,6 +5,15 @@
 
 #include "simcuda/host.h"
 
+bool sim_image_has_magic(const void *bytes, size_t size, uint32_t magic) {
+    const unsigned char *at = bytes;
+    for (size_t i = 0; i < sizeof(magic); i++) {
+        if (i == size || at[i] != (magic >> 8 * i & 0xFF))
+            return false;
+    }
+    return true;
+}
+
 struct sim_image_kernel *sim_image_add(struct sim_image *image, const char *name, size_t length) {
     SIM_RESERVE_ONE(image->kernels, image->count, image->capacity);
     struct sim_image_kernel *kernel = &image->kernels[image->count];

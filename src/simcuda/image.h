@@ -37,6 +37,10 @@ struct sim_image {
     size_t capacity;
 };
 
+// Says whether bytes begin with a magic number of four bytes. It reads no byte behind one that
+// differs: a text may be shorter.
+bool sim_image_has_magic(const void *bytes, size_t size, uint32_t magic);
+
 // Adds a kernel with no parameters, which the caller completes before it adds another one. The name
 // is copied.
 struct sim_image_kernel *sim_image_add(struct sim_image *image, const char *name, size_t length);

@@ -5,6 +5,8 @@
 
 #include "simcuda/host.h"
 
+#define MAGIC 0x464C457Fu // "\x7FELF"
+
 // On NVIDIA's machine these are the type of the sections ".nv.info", and the mark of an entry in a
 // symbol's `st_other`.
 #define MACHINE_CUDA 190
@@ -196,7 +198,7 @@ static bool is_cubin(const Elf64_Ehdr *header) {
 }
 
 bool sim_image_elf_is(const void *bytes, size_t size) {
-    return size >= SELFMAG && memcmp(bytes, ELFMAG, SELFMAG) == 0;
+    return sim_image_has_magic(bytes, size, MAGIC);
 }
 
 CUresult sim_image_elf_read(struct sim_image *image, const void *bytes, size_t size) {

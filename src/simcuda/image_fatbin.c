@@ -111,16 +111,13 @@ static bool read_parts(struct sim_image *image, const unsigned char *at, size_t 
 }
 
 bool sim_image_fatbin_is(const void *bytes, size_t size) {
-    uint32_t magic = 0;
-    if (size >= sizeof(struct header))
-        memcpy(&magic, bytes, sizeof(magic));
-    return magic == MAGIC;
+    return sim_image_has_magic(bytes, size, MAGIC);
 }
 
 CUresult sim_image_fatbin_read(struct sim_image *image, const void *bytes, size_t size) {
     struct header header;
     struct outcome outcome = {0};
-    if (!sim_image_fatbin_is(bytes, size))
+    if (!sim_image_fatbin_is(bytes, size) || size < sizeof(header))
         return CUDA_ERROR_INVALID_IMAGE;
     memcpy(&header, bytes, sizeof(header));
     if (header.header_size < sizeof(header) || header.header_size > size ||

@@ -65,10 +65,12 @@ static size_t readable_from(uintptr_t address) {
 }
 
 static const void *unwrap(const void *address) {
-    struct wrapper wrapper = {0};
-    if (readable_from((uintptr_t)address) >= sizeof(wrapper))
-        memcpy(&wrapper, address, sizeof(wrapper));
-    return wrapper.magic == WRAPPER_MAGIC ? wrapper.fatbin : address;
+    struct wrapper wrapper;
+    size_t size = readable_from((uintptr_t)address);
+    if (size < sizeof(wrapper) || !sim_image_has_magic(address, size, WRAPPER_MAGIC))
+        return address;
+    memcpy(&wrapper, address, sizeof(wrapper));
+    return wrapper.fatbin;
 }
 
 CUresult sim_image_load_memory(struct sim_image *image, const void *address) {
