@@ -25,6 +25,7 @@
 ///
 /// **Threads.** Every function may be called from any thread, except simcudaReset. None may be
 /// called from a function that the driver runs in a stream (cuLaunchHostFunc), except simcudaNow.
+/// What the functions of registered kernels may call is said at simcudaRegisterKernel.
 #ifndef STREAMPOOL_SIMCUDA_H
 #define STREAMPOOL_SIMCUDA_H
 
@@ -287,7 +288,9 @@ typedef enum simcudaReportKind {
     simcudaReport_sourceChanged = 19,
     /// cuMemFreeHost or cuMemHostUnregister was called for memory that pending work names, or work
     /// that the host does not know to be complete.
-    simcudaReport_hostMemoryInUse = 20
+    simcudaReport_hostMemoryInUse = 20,
+    /// A registered kernel reads or writes bytes that its touches function did not name.
+    simcudaReport_undeclaredAccess = 21
 } simcudaReportKind;
 
 // clang-format off
@@ -316,7 +319,8 @@ typedef enum simcudaReportKind {
     X(deadlock, 17, "deadlock") \
     X(leak, 18, "leak") \
     X(sourceChanged, 19, "source-changed") \
-    X(hostMemoryInUse, 20, "host-memory-in-use")
+    X(hostMemoryInUse, 20, "host-memory-in-use") \
+    X(undeclaredAccess, 21, "undeclared-access")
 
 // clang-format on
 
@@ -348,7 +352,7 @@ typedef struct simcudaLive {
     uint64_t streams;
     /// Tells the number of events.
     uint64_t events;
-    /// Tells the number of modules.
+    /// Tells the number of modules and libraries.
     uint64_t modules;
     /// Tells the number of graphs.
     uint64_t graphs;
@@ -518,6 +522,142 @@ SIMCUDA_API void simcudaThreadCost(simcudaCost *cost);
 ///
 /// @param nanoseconds Is the time that passes.
 SIMCUDA_API void simcudaAdvance(uint64_t nanoseconds);
+
+// ----------------------------------------------------------------------------------------- kernels
+
+// No code of a GPU runs here. A program registers functions of the host that do its kernels' work.
+
+/// Tells the functions of a registered kernel of a launch.
+typedef struct simcudaLaunch {
+    /// Holds the name of the kernel.
+    const char *name;
+    /// Holds the grid's size in blocks: x, y, z.
+    unsigned int grid[3];
+    /// Holds a block's size in threads: x, y, z.
+    unsigned int block[3];
+    /// Holds the bytes of dynamic shared memory of a block.
+    unsigned int sharedBytes;
+    /// Holds the ordinal of the device that runs the kernel.
+    int device;
+    /// Points to the values of the parameters, as cuLaunchKernel takes them. They were copied at
+    /// the launch, and are aligned to 16 bytes.
+    const void *const *parameters;
+    /// Holds the bytes of each parameter.
+    const size_t *parameterSizes;
+    /// Holds the number of parameters. It is 0 when neither the image nor simcudaKernelOptions says
+    /// what they are.
+    size_t parameterCount;
+    /// Is what the kernel was registered with.
+    void *userData;
+} simcudaLaunch;
+
+/// Collects what a launch touches, while a touches function runs.
+typedef struct simcudaTouches simcudaTouches;
+
+/// Does the work of a launch, for the whole grid, when the launch completes. Returns 0, or the
+/// CUresult that the kernel fails with: its context has that error from then on. Reads and writes
+/// the device's memory by simcudaRead and simcudaWrite.
+typedef int (*simcudaKernelFunction)(const simcudaLaunch *launch);
+
+/// Says, at the launch, which bytes it reads and writes and how long it takes, by simcudaTouch and
+/// simcudaTake.
+typedef void (*simcudaTouchesFunction)(const simcudaLaunch *launch, simcudaTouches *touches);
+
+/// Says more of a kernel that is registered.
+typedef struct simcudaKernelOptions {
+    /// Is given to the functions in simcudaLaunch. It must be valid until the last launch is
+    /// complete.
+    void *userData;
+    /// Holds the number of parameters, if `parameterSizes` is not null.
+    size_t parameterCount;
+    /// Holds the bytes of each parameter, for an image that doesn't say: then the kernel's
+    /// functions would get none. The images of nvcc always do, and then this is passed over. May be
+    /// null. The list is copied.
+    const size_t *parameterSizes;
+} simcudaKernelOptions;
+
+/// Registers a kernel of the program by its name, so that it computes here too. Every launch of a
+/// kernel with this name counts, whatever module or library it was loaded from, from this call on;
+/// work that was launched before stays as it is. A kernel that is registered already is replaced.
+/// Kernels may be registered before cuInit, and a reset leaves them registered.
+///
+/// A launch does its work at once when it completes, after what it touches was looked at as that of
+/// any work is: races, faults and missing access are reported. Without a function it touches and
+/// does nothing. Without a touches function it touches each allocation and mapping that its
+/// parameters point to, whole. By its accesses simcudaRead and simcudaWrite are checked: a report
+/// of kind "undeclared-access" names the first of a launch that lies outside.
+///
+/// Both functions run in whichever thread's call makes the launch or lets it complete, one at a
+/// time, and no other thread gets into the driver meanwhile; so they may not wait for another
+/// thread. They may call simcudaRead, simcudaWrite, simcudaTouch, simcudaTake and simcudaNow. Calls
+/// of the driver return CUDA_ERROR_NOT_PERMITTED there; other functions of this header end the
+/// process with a line that says why. Does not block otherwise. Any thread may call it. Errors:
+/// INVALID_VALUE for no name or an empty one, or for bad options.
+///
+/// @param name Is the kernel's name in its image; that of a C++ function is mangled
+///     ("_Z5saxpyPfPKffi"), unless it is extern "C". It is copied.
+/// @param function Does the work. May be null.
+/// @param touches Says what is touched. May be null.
+/// @param options Says more. May be null.
+SIMCUDA_API int simcudaRegisterKernel(const char *name, simcudaKernelFunction function,
+                                      simcudaTouchesFunction touches,
+                                      const simcudaKernelOptions *options);
+
+/// Takes back what simcudaRegisterKernel did for a name. Work that was launched before still calls
+/// the kernel's function. Any thread may call it. Errors: INVALID_VALUE for no name, NOT_FOUND when
+/// none is registered by this one.
+///
+/// @param name Is the name that was registered.
+SIMCUDA_API int simcudaUnregisterKernel(const char *name);
+
+/// Returns the name of a kernel that was launched and not registered, with this index in the order
+/// of their first launches; null when there is none. It is valid until the next reset. Such a
+/// launch does nothing, and counts as reading and writing each allocation and mapping that its
+/// parameters point to; memory of the library's pools is left out, as their blocks are not known
+/// here. Where reports are printed, a line on standard error names each such kernel once. It is no
+/// report: the program is not wrong. Any thread may call it.
+///
+/// @param index Counts the kernels from 0.
+SIMCUDA_API const char *simcudaUnregisteredKernel(uint64_t index);
+
+/// Adds bytes to what a launch touches. For a touches function only, any number of times. An access
+/// of no bytes counts for nothing.
+///
+/// @param touches Is what the function was given.
+/// @param address Is the device address of the first byte.
+/// @param size Is the number of bytes.
+/// @param kind Says what the kernel does with them. Bytes that are written may be read, too.
+SIMCUDA_API void simcudaTouch(simcudaTouches *touches, uint64_t address, uint64_t size,
+                              simcudaAccessKind kind);
+
+/// Sets how long a launch takes. For a touches function only; without it the launch takes as long
+/// as an H200 takes to touch as many bytes: 2 µs, and 1 µs for 4 MB.
+///
+/// @param touches Is what the function was given.
+/// @param nanoseconds Is the time by the virtual clock.
+SIMCUDA_API void simcudaTake(simcudaTouches *touches, uint64_t nanoseconds);
+
+/// Reads bytes of device memory for a kernel. For the functions of a kernel only, in their own
+/// thread. A touches function reads what the memory holds at the launch, in no order with any work
+/// and with no check: arrays of pointers, say. Errors: INVALID_VALUE for null or outside of such a
+/// function; ILLEGAL_ADDRESS when the launch doesn't touch all of the bytes (see
+/// simcudaRegisterKernel), or when one is not mapped.
+///
+/// @param launch Is what the function was given.
+/// @param[out] to Receives the bytes.
+/// @param address Is the device address of the first byte.
+/// @param size Is the number of bytes.
+SIMCUDA_API int simcudaRead(const simcudaLaunch *launch, void *to, uint64_t address, size_t size);
+
+/// Writes bytes of device memory for a kernel. For a kernel's own function only, in its thread.
+/// Errors: as those of simcudaRead, and NOT_PERMITTED in a touches function.
+///
+/// @param launch Is what the function was given.
+/// @param address Is the device address of the first byte.
+/// @param from Holds the bytes.
+/// @param size Is the number of bytes.
+SIMCUDA_API int simcudaWrite(const simcudaLaunch *launch, uint64_t address, const void *from,
+                             size_t size);
 
 // ---------------------------------------------------------------------------------- scheduled mode
 

@@ -101,12 +101,19 @@ typedef enum CUevent_record_flags_enum {
     CU_EVENT_RECORD_EXTERNAL = 1
 } CUevent_record_flags;
 
+// Of streams and of launches.
 typedef enum CUlaunchAttributeID_enum {
+    CU_LAUNCH_ATTRIBUTE_IGNORE = 0,
     CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW = 1,
+    CU_LAUNCH_ATTRIBUTE_COOPERATIVE = 2,
     CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY = 3,
+    CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION = 4,
+    CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT = 7,
     CU_LAUNCH_ATTRIBUTE_PRIORITY = 8,
     CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP = 9,
-    CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN = 10
+    CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN = 10,
+    CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT = 12,
+    CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE = 13
 } CUlaunchAttributeID;
 typedef CUlaunchAttributeID CUstreamAttrID;
 
@@ -144,6 +151,12 @@ typedef struct CUlaunchMemSyncDomainMap_st {
 typedef union CUlaunchAttributeValue_union {
     char pad[64];
     CUaccessPolicyWindow accessPolicyWindow;
+    int cooperative;
+    struct {
+        unsigned int x;
+        unsigned int y;
+        unsigned int z;
+    } clusterDim;
     CUsynchronizationPolicy syncPolicy;
     int priority;
     CUlaunchMemSyncDomainMap memSyncDomainMap;

@@ -46,8 +46,9 @@ static CUresult read(const struct sim_stream_attributes *from, CUstreamAttrID at
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
         value->memSyncDomain = from->domain;
         return CUDA_SUCCESS;
+    default: // an attribute of launches alone
+        return CUDA_ERROR_INVALID_VALUE;
     }
-    return CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuStreamGetAttribute(CUstream handle, CUstreamAttrID attribute, CUstreamAttrValue *value) {
@@ -85,8 +86,9 @@ static bool is_valid(CUstreamAttrID attribute, const CUstreamAttrValue *value, i
         return is_domain_map(value->memSyncDomainMap, device);
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
         return (unsigned)value->memSyncDomain <= CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE;
+    default:
+        return false;
     }
-    return false;
 }
 
 static void write(struct sim_stream_attributes *to, CUstreamAttrID attribute,
@@ -106,6 +108,8 @@ static void write(struct sim_stream_attributes *to, CUstreamAttrID attribute,
         break;
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
         to->domain = value->memSyncDomain;
+        break;
+    default:
         break;
     }
 }

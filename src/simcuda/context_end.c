@@ -4,7 +4,7 @@
 #include "simcuda/capture.h"
 #include "simcuda/context.h"
 #include "simcuda/event.h"
-#include "simcuda/kernel.h"
+#include "simcuda/module.h"
 #include "simcuda/peer.h"
 #include "simcuda/pinned.h"
 #include "simcuda/question.h"
@@ -19,7 +19,7 @@ static struct sim_queue *queue_of(struct sp_list *link) {
 static void end(struct sim_context *context) {
     sim_stream_destroy_all(context);
     sim_event_destroy_all(context);
-    sim_kernel_unload_all(context);
+    sim_module_unload_all(context);
     sim_peer_forget(context);
     sim_allocation_free_all(context);
     sim_pinned_free_all(context);

@@ -18,11 +18,13 @@
 #include "simcuda/meter.h"
 #include "simcuda/question.h"
 #include "simcuda/queue.h"
+#include "simcuda/registered.h"
 #include "simcuda/report.h"
 #include "simcuda/schedule.h"
 #include "simcuda/shared.h"
 #include "simcuda/stream.h"
 #include "simcuda/thread.h"
+#include "simcuda/unregistered.h"
 #include "simcuda/work.h"
 
 int simcudaReset(const simcudaConfig *config) {
@@ -225,6 +227,8 @@ uint64_t simcudaQueueFullCount(void) {
 
 uint64_t simcudaNow(void) {
     struct sim_thread *thread = sim_thread_self();
+    if (sim_in_kernel)
+        return sim_now;
     sim_lock();
     sim_now += thread->cost;
     thread->cost = 0;
@@ -247,6 +251,49 @@ void simcudaAdvance(uint64_t nanoseconds) {
     sim_now += nanoseconds;
     sim_work_progress();
     sim_unlock();
+}
+
+// ----------------------------------------------------------------------------------------- kernels
+
+int simcudaRegisterKernel(const char *name, simcudaKernelFunction function,
+                          simcudaTouchesFunction touches, const simcudaKernelOptions *options) {
+    sim_lock();
+    CUresult result = sim_registered_set(name, function, touches, options);
+    sim_unlock();
+    return (int)result;
+}
+
+int simcudaUnregisterKernel(const char *name) {
+    sim_lock();
+    CUresult result = sim_registered_remove(name);
+    sim_unlock();
+    return (int)result;
+}
+
+const char *simcudaUnregisteredKernel(uint64_t index) {
+    sim_lock();
+    const char *name = sim_unregistered_name(index);
+    sim_unlock();
+    return name;
+}
+
+// Those below are called by functions of kernels, so the lock is held.
+
+void simcudaTouch(simcudaTouches *touches, uint64_t address, uint64_t size,
+                  simcudaAccessKind kind) {
+    sim_registered_touch(touches, address, size, kind);
+}
+
+void simcudaTake(simcudaTouches *touches, uint64_t nanoseconds) {
+    sim_registered_take(touches, nanoseconds);
+}
+
+int simcudaRead(const simcudaLaunch *launch, void *to, uint64_t address, size_t size) {
+    return (int)sim_registered_read(launch, to, address, size);
+}
+
+int simcudaWrite(const simcudaLaunch *launch, uint64_t address, const void *from, size_t size) {
+    return (int)sim_registered_write(launch, address, from, size);
 }
 
 // ---------------------------------------------------------------------------------- scheduled mode

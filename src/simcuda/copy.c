@@ -330,7 +330,7 @@ static void make_job(struct sim_job *job, struct sim_copy *copies, size_t count)
     uint64_t taken = taken_size(copies, count);
     char *staged = taken > 0 ? sim_allocate(taken) : NULL;
     *job = (struct sim_job){
-        .effect = run, .is_copy = true, .copies = copies, .copy_count = count, .staged = staged};
+        .effect = run, .is_copy = true, .copies = copies, .copy_count = count, .owned = staged};
     job->duration = sim_cost_copy_start() + (count - 1) * NEXT_PIECE;
     sim_job_name(job, name_of(copies));
     name_places(job, copies, count, false);

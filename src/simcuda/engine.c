@@ -16,9 +16,9 @@
 #include "simcuda/event.h"
 #include "simcuda/fault.h"
 #include "simcuda/host_function.h"
-#include "simcuda/kernel.h"
 #include "simcuda/live.h"
 #include "simcuda/mapping.h"
+#include "simcuda/module.h"
 #include "simcuda/peer.h"
 #include "simcuda/pinned.h"
 #include "simcuda/queue.h"
@@ -168,7 +168,7 @@ static void forget(void) {
     sim_event_reset();
     sim_stream_reset();
     sim_capture_reset();
-    sim_kernel_reset();
+    sim_module_reset();
     sim_peer_reset();
     sim_allocation_reset();
     sim_pinned_reset();

@@ -3,11 +3,15 @@
 // A module of the simulated driver calls only modules that stand before it here:
 //
 //   ground   shared, host, random, report, slab, clock, entry, config, cost, fault, thread,
-//            schedule, meter
+//            schedule, meter, grid
+//   images   image, image_ptx, image_elf, image_packed, image_fatbin, image_load
 //   memory   address, history, device, page_table, item, mapping, pinned, bytes, virtual,
-//   allocation streams  queue, context, capture, stream, pointer work     heap, work, event,
-//   question, launch, kernel, copy, word, host_function life     context_end, live, engine bridge
-//   bridge_*.c, control, library_entry
+//            allocation
+//   streams  queue, context, capture, stream, pointer
+//   work     heap, work, event, question, launch, kernel, copy, word, pointed, registered,
+//            unregistered, function, module, host_function
+//   life     context_end, live, engine
+//   bridge   bridge_*.c, control, library_entry
 //
 // So what ends many things stands behind all of them: a context's end, a reset, a look for leaks.
 // Two things go the other way, by pointers to functions: a piece of work's effect (item.h), and the

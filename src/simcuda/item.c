@@ -20,13 +20,22 @@ void sim_job_touches(struct sim_job *job, uint64_t address, uint64_t size, simcu
     job->accesses[job->count++] = (simcudaAccess){address, size, kind};
 }
 
+uint64_t sim_job_bytes(const struct sim_job *job) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < job->count; i++) {
+        uint64_t size = job->accesses[i].size;
+        sum = size > UINT64_MAX - sum ? UINT64_MAX : sum + size;
+    }
+    return sum;
+}
+
 void sim_job_drop(struct sim_job *job) {
     sim_free(job->accesses);
     sim_free(job->copies);
-    sim_free(job->staged);
+    sim_free(job->owned);
     job->accesses = NULL;
     job->copies = NULL;
-    job->staged = NULL;
+    job->owned = NULL;
     job->count = job->copy_count = 0;
 }
 

@@ -47,12 +47,12 @@ struct sim_job {
     uint64_t counter_address;
     uint64_t flag_address; // due early once the 32-bit word there is not 0; 0: no such word
     void *host_memory;
+    void *owned;            // by the job, which frees it; null: nothing
     CUhostFn host_function; // not null: a host function
     void *user_data;
     enum sim_engine engine;
     struct sim_copy *copies; // of copy.h, owned by the job
     size_t copy_count;
-    void *staged; // bytes of the host that a call took, owned by the job
     // The piece is due once this holds, and runs after who made it hold.
     struct sim_condition condition;
     size_t pageable_count; // so many of the accesses, the last ones, are to pageable host memory
@@ -70,6 +70,8 @@ struct sim_job {
 
 void sim_job_name(struct sim_job *job, const char *name);
 void sim_job_touches(struct sim_job *job, uint64_t address, uint64_t size, simcudaAccessKind kind);
+// Returns how many bytes a job touches, those that it touches twice counted twice.
+uint64_t sim_job_bytes(const struct sim_job *job);
 // Frees what a job owns that no piece of work took over.
 void sim_job_drop(struct sim_job *job);
 

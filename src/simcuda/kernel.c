@@ -3,19 +3,12 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/list.h"
 #include "simcuda/bytes.h"
 #include "simcuda/cost.h"
-#include "simcuda/host.h"
 #include "simcuda/item.h"
 #include "simcuda/report.h"
 
 #define CHUNK ((uint64_t)8 << 10)
-
-struct CUfunc_st {
-    const char *name;
-    void (*prepare)(void *const *parameters, struct sim_job *job);
-};
 
 static uint64_t parameter_u64(void *const *parameters, size_t index) {
     uint64_t value;
@@ -131,101 +124,39 @@ static void prepare_trap(void *const *parameters, struct sim_job *job) {
     job->effect = run_trap;
 }
 
-// ----------------------------------------------------------------------------------------- modules
+// -------------------------------------------------------------------------------- the four kernels
 
-static struct CUfunc_st functions[] = {
-    {"sp_fill", prepare_fill},
-    {"sp_check", prepare_check},
-    {"sp_spin", prepare_spin},
-    {"sp_trap", prepare_trap},
+#define MOST_PARAMETERS 4
+
+static const struct known {
+    const char *name;
+    size_t count;
+    uint32_t sizes[MOST_PARAMETERS];
+    void (*prepare)(void *const *parameters, struct sim_job *job);
+} known_kernels[] = {
+    {"sp_fill", 3, {8, 8, 4}, prepare_fill},
+    {"sp_check", 4, {8, 8, 4, 8}, prepare_check},
+    {"sp_spin", 2, {8, 8}, prepare_spin},
+    {"sp_trap", 0, {0}, prepare_trap},
 };
 
-#define FUNCTION_COUNT (sizeof(functions) / sizeof(functions[0]))
-
-struct CUmod_st {
-    const struct sim_context *context;
-    unsigned entries; // a bit for each function that the image has
-    struct sp_list link;
-};
-
-static struct sp_list modules = {&modules, &modules};
-
-static struct CUmod_st *module_of(struct sp_list *link) {
-    return SP_CONTAINER_OF(link, struct CUmod_st, link);
-}
-
-CUresult sim_kernel_load(const struct sim_context *context, const char *image, CUmodule *result) {
-    if (!strstr(image, ".version"))
-        return CUDA_ERROR_INVALID_IMAGE;
-    struct CUmod_st *module = sim_allocate(sizeof(*module));
-    module->context = context;
-    for (size_t i = 0; i < FUNCTION_COUNT; i++)
-        module->entries |= strstr(image, functions[i].name) ? 1u << i : 0;
-    sp_list_push_back(&modules, &module->link);
-    *result = module;
-    return CUDA_SUCCESS;
-}
-
-static struct CUmod_st *find(CUmodule handle) {
-    SP_LIST_FOR_EACH(link, &modules) {
-        if (module_of(link) == handle)
-            return handle;
+static bool is_call_of(const struct known *known, const struct sim_kernel_call *call) {
+    if (strcmp(known->name, call->name) != 0 || known->count != call->count)
+        return false;
+    for (size_t i = 0; i < known->count; i++) {
+        if (call->layout[i].size != known->sizes[i])
+            return false;
     }
-    return NULL;
+    return true;
 }
 
-static void unload(struct CUmod_st *module) {
-    sp_list_remove(&module->link);
-    sim_free(module);
-}
-
-CUresult sim_kernel_unload(CUmodule handle) {
-    struct CUmod_st *module = find(handle);
-    if (!module)
-        return CUDA_ERROR_INVALID_HANDLE;
-    unload(module);
-    return CUDA_SUCCESS;
-}
-
-void sim_kernel_unload_all(const struct sim_context *context) {
-    SP_LIST_FOR_EACH_SAFE(link, &modules) {
-        if (module_of(link)->context == context)
-            unload(module_of(link));
-    }
-}
-
-CUresult sim_kernel_find(CUfunction *function, CUmodule handle, const char *name) {
-    const struct CUmod_st *module = find(handle);
-    if (!module)
-        return CUDA_ERROR_INVALID_HANDLE;
-    for (size_t i = 0; i < FUNCTION_COUNT; i++) {
-        if (!(module->entries & 1u << i) || strcmp(functions[i].name, name) != 0)
+bool sim_kernel_job(const struct sim_kernel_call *call, struct sim_job *job) {
+    for (size_t i = 0; i < sizeof(known_kernels) / sizeof(known_kernels[0]); i++) {
+        if (!is_call_of(&known_kernels[i], call))
             continue;
-        *function = &functions[i];
-        return CUDA_SUCCESS;
+        sim_job_name(job, call->name);
+        known_kernels[i].prepare(call->parameters, job);
+        return true;
     }
-    return CUDA_ERROR_NOT_FOUND;
-}
-
-CUresult sim_kernel_job(CUfunction function, void *const *parameters, struct sim_job *job) {
-    uintptr_t offset = (uintptr_t)function - (uintptr_t)functions;
-    if (offset >= sizeof(functions) || offset % sizeof(functions[0]) != 0)
-        return CUDA_ERROR_INVALID_HANDLE;
-    if (!parameters)
-        return CUDA_ERROR_INVALID_VALUE;
-    sim_job_name(job, function->name);
-    function->prepare(parameters, job);
-    return CUDA_SUCCESS;
-}
-
-uint64_t sim_kernel_module_count(void) {
-    uint64_t count = 0;
-    SP_LIST_FOR_EACH(link, &modules)
-        count++;
-    return count;
-}
-
-void sim_kernel_reset(void) {
-    SP_LIST_FOR_EACH_SAFE(link, &modules)
-        unload(module_of(link));
+    return false;
 }

@@ -1,27 +1,29 @@
-// Modules and kernels. A module image is PTX text (simcuda/kernels.h) in which the known kernels
-// are found by their entry names; what a kernel does is done here, not by running the text.
+// Work whose effect is known here: copies, sets, and the four kernels that this project shares with
+// its tests (simcuda/kernels.h), which are known by their names and parameters.
 #ifndef STREAMPOOL_SIMCUDA_KERNEL_H
 #define STREAMPOOL_SIMCUDA_KERNEL_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "driver/abi.h"
+#include "simcuda/grid.h"
+#include "simcuda/image.h"
 
-struct sim_context;
 struct sim_job;
 
-// Loads a module. INVALID_IMAGE when the image is no PTX text; an entry that is not known is not
-// found later.
-CUresult sim_kernel_load(const struct sim_context *context, const char *image, CUmodule *result);
-CUresult sim_kernel_unload(CUmodule handle);
-void sim_kernel_unload_all(const struct sim_context *context);
+// A launch of a kernel, as it is made.
+struct sim_kernel_call {
+    const char *name;
+    struct sim_grid grid;
+    int device;
+    const struct sim_image_parameter *layout;
+    size_t count;            // of parameters
+    void *const *parameters; // where each one's value lies
+};
 
-CUresult sim_kernel_find(CUfunction *function, CUmodule handle, const char *name);
-
-// Fills in the job of a launch of the function. `parameters` are as cuLaunchKernel takes them.
-CUresult sim_kernel_job(CUfunction function, void *const *parameters, struct sim_job *job);
-
-uint64_t sim_kernel_module_count(void);
-void sim_kernel_reset(void);
+// Fills in the job of a launch of one of the four kernels. False when it is none of them.
+bool sim_kernel_job(const struct sim_kernel_call *call, struct sim_job *job);
 
 #endif

@@ -1,6 +1,7 @@
 #include "simcuda/launch.h"
 
 #include "simcuda/capture.h"
+#include "simcuda/item.h"
 #include "simcuda/queue.h"
 #include "simcuda/stream.h"
 #include "simcuda/work.h"

@@ -7,8 +7,8 @@
 #include "simcuda/capture.h"
 #include "simcuda/context.h"
 #include "simcuda/event.h"
-#include "simcuda/kernel.h"
 #include "simcuda/mapping.h"
+#include "simcuda/module.h"
 #include "simcuda/pinned.h"
 #include "simcuda/report.h"
 #include "simcuda/stream.h"
@@ -26,7 +26,7 @@ void sim_live_count(simcudaLive *live) {
         .contexts = sim_context_count(),
         .streams = sim_stream_count(),
         .events = sim_event_count(),
-        .modules = sim_kernel_module_count(),
+        .modules = sim_module_count(),
         .graphs = sim_graph_count(),
         .allocations = sim_allocation_count(),
         .pinned = sim_pinned_count(),
@@ -95,7 +95,7 @@ uint64_t sim_live_check(enum sim_live_whose whose) {
     count += report_ranges(whose);
     count += report_count("stream", sim_stream_count());
     count += report_count("event", sim_event_count() - (all ? 0 : sim_event_count_of_library()));
-    count += report_count("module", sim_kernel_module_count());
+    count += report_count("module", sim_module_count());
     count += report_count("graph", sim_graph_count());
     count += report_count("pinned host memory",
                           sim_pinned_count() - (all ? 0 : sim_pinned_count_of_library()));

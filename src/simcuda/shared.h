@@ -13,6 +13,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <streampool/simcuda.h>
 
@@ -26,6 +27,10 @@ extern uint64_t sim_now;             // the virtual clock, ns
 extern struct sim_random sim_chance; // behind every seeded choice
 extern uint64_t sim_activity;        // counts calls: while it stands still, the host is idle
 extern pthread_mutex_t sim_mutex;    // the lock, for those who wait on a condition
+
+// Set while the thread runs a function of a registered kernel (registered.h), with the lock held.
+// To take the lock then would be to wait for itself, so the process aborts and says why.
+extern _Thread_local bool sim_in_kernel;
 
 void sim_lock(void);
 void sim_unlock(void);

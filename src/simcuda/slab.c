@@ -6,6 +6,7 @@ static const uintptr_t first_handles[] = {
     [SIM_SLAB_OF_CONTEXTS] = 0x100000000000u,
     [SIM_SLAB_OF_STREAMS] = 0x101000000000u,
     [SIM_SLAB_OF_EVENTS] = 0x102000000000u,
+    [SIM_SLAB_OF_FUNCTIONS] = 0x103000000000u,
 };
 
 bool sim_slab_init(struct sim_slab *slab, enum sim_slab_kind kind, size_t stride, size_t capacity) {

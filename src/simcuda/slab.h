@@ -34,7 +34,12 @@ struct sim_slab {
 };
 
 // The kinds of handle. Their numbers lie far apart, and where no address of a device is.
-enum sim_slab_kind { SIM_SLAB_OF_CONTEXTS, SIM_SLAB_OF_STREAMS, SIM_SLAB_OF_EVENTS };
+enum sim_slab_kind {
+    SIM_SLAB_OF_CONTEXTS,
+    SIM_SLAB_OF_STREAMS,
+    SIM_SLAB_OF_EVENTS,
+    SIM_SLAB_OF_FUNCTIONS
+};
 
 // Makes an empty slab. False when the host has no memory left.
 bool sim_slab_init(struct sim_slab *slab, enum sim_slab_kind kind, size_t stride, size_t capacity);

@@ -74,6 +74,8 @@
     X(cuStreamWriteValue32, cuStreamWriteValue32, ptsz, 8000, (CUstream stream, CUdeviceptr address, uint32_t value, unsigned int flags), (stream, address, value, flags)) \
     X(cuStreamWriteValue64, cuStreamWriteValue64, ptsz, 9000, (CUstream stream, CUdeviceptr address, uint64_t value, unsigned int flags), (stream, address, value, flags)) \
     X(cuStreamBatchMemOp, cuStreamBatchMemOp, ptsz, 8000, (CUstream stream, unsigned int count, CUstreamBatchMemOpParams *operations, unsigned int flags), (stream, count, operations, flags)) \
+    X(cuLaunchKernelEx, cuLaunchKernelEx, ptsz, 11060, (const CUlaunchConfig *config, CUfunction function, void **parameters, void **extra), (config, function, parameters, extra)) \
+    X(cuLaunchCooperativeKernel, cuLaunchCooperativeKernel, ptsz, 9000, (CUfunction function, unsigned int gridX, unsigned int gridY, unsigned int gridZ, unsigned int blockX, unsigned int blockY, unsigned int blockZ, unsigned int sharedBytes, CUstream stream, void **parameters), (function, gridX, gridY, gridZ, blockX, blockY, blockZ, sharedBytes, stream, parameters)) \
     X(cuStreamBatchMemOp, cuStreamBatchMemOp_v2, ptsz, 11070, (CUstream stream, unsigned int count, CUstreamBatchMemOpParams *operations, unsigned int flags), (stream, count, operations, flags))
 // clang-format on
 

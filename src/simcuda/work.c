@@ -189,8 +189,8 @@ static void leave_queue(struct sim_item *item) {
     pending_for_words -= waits_for_word(&item->job);
     item->state = SIM_DONE;
     item->queue = NULL;
-    sim_free(item->job.staged);
-    item->job.staged = NULL;
+    sim_free(item->job.owned);
+    item->job.owned = NULL;
 }
 
 static void done(struct sim_item *item) {

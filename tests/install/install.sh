@@ -255,7 +255,7 @@ by_examples() {
     rm -rf "$copy"
     cp -r "$documentation/examples" "$copy"
     configure_and_build "$copy" "$copy/build" -DCMAKE_PREFIX_PATH="$prefix" -DSIMULATED=ON
-    for name in basic two_streams promises priming statistics mam; do
+    for name in basic two_streams promises priming statistics mam simulated_kernel; do
         run_example "$copy" "$name.c" "$copy/build/$name"
     done
     run_example "$copy" basic.cpp "$copy/build/basic_cpp"

@@ -22,9 +22,12 @@ typedef unsigned long long CUdeviceptr;
 typedef struct CUctx_st *CUcontext;
 typedef struct CUstream_st *CUstream;
 typedef struct CUevent_st *CUevent;
+typedef struct CUmod_st *CUmodule;
+typedef struct CUfunc_st *CUfunction;
 
-// The driver has a newer function of this name beside the old one, as cuda.h has it.
+// The driver has newer functions of these names beside the old ones, as cuda.h has it.
 #define cuMemcpyDtoH cuMemcpyDtoH_v2
+#define cuMemcpyHtoD cuMemcpyHtoD_v2
 
 CUresult cuInit(unsigned int flags);
 CUresult cuDeviceGet(CUdevice *device, int ordinal);
@@ -34,6 +37,14 @@ CUresult cuStreamCreate(CUstream *stream, unsigned int flags);
 CUresult cuEventCreate(CUevent *event, unsigned int flags);
 CUresult cuMemsetD8Async(CUdeviceptr address, unsigned char value, size_t count, CUstream stream);
 CUresult cuMemcpyDtoH(void *to, CUdeviceptr from, size_t size);
+CUresult cuMemcpyHtoD(CUdeviceptr to, const void *from, size_t size);
+CUresult cuModuleLoadData(CUmodule *module, const void *image);
+CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name);
+CUresult cuModuleUnload(CUmodule module);
+CUresult cuLaunchKernel(CUfunction function, unsigned int gridX, unsigned int gridY,
+                        unsigned int gridZ, unsigned int blockX, unsigned int blockY,
+                        unsigned int blockZ, unsigned int sharedBytes, CUstream stream,
+                        void **parameters, void **extra);
 
 #ifdef __cplusplus
 }

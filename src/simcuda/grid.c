@@ -1,0 +1,82 @@
+#include "simcuda/grid.h"
+
+#include "base/number.h"
+
+#define MULTIPROCESSOR_THREADS 2048
+#define MULTIPROCESSOR_BLOCKS  32
+#define MULTIPROCESSOR_SHARED  ((uint64_t)228 << 10)
+#define BLOCK_OVERHEAD         ((uint64_t)1 << 10) // shared memory that the system takes of a block
+#define SHARED_UNIT            128
+
+static const unsigned int most_blocks[3] = {0x7FFFFFFF, 65535, 65535};
+static const unsigned int most_threads[3] = {1024, 1024, 64};
+
+static bool is_within(const unsigned int size[3], const unsigned int most[3]) {
+    for (int i = 0; i < 3; i++) {
+        if (size[i] == 0 || size[i] > most[i])
+            return false;
+    }
+    return true;
+}
+
+static uint64_t threads_of(const struct sim_grid *grid) {
+    return (uint64_t)grid->block[0] * grid->block[1] * grid->block[2];
+}
+
+static uint64_t smaller(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
+}
+
+int sim_grid_blocks(uint64_t threads, uint64_t shared) {
+    if (threads == 0 || threads > SIM_GRID_BLOCK_THREADS || shared > SIM_GRID_SHARED_MOST)
+        return 0;
+    uint64_t by_threads = MULTIPROCESSOR_THREADS / sp_round_up(threads, SIM_GRID_WARP);
+    uint64_t by_shared =
+        MULTIPROCESSOR_SHARED / (sp_round_up(shared, SHARED_UNIT) + BLOCK_OVERHEAD);
+    return (int)smaller(smaller(by_threads, by_shared), MULTIPROCESSOR_BLOCKS);
+}
+
+// Each of the three is below 2^31, so the product of two has room.
+static bool runs_at_a_time(const struct sim_grid *grid, int multiprocessors) {
+    uint64_t room =
+        (uint64_t)multiprocessors * (uint64_t)sim_grid_blocks(threads_of(grid), grid->shared);
+    uint64_t plane = (uint64_t)grid->grid[0] * grid->grid[1];
+    return plane <= room && plane * grid->grid[2] <= room;
+}
+
+// Returns the blocks of a cluster; 0 for a cluster into which the grid can't be cut.
+static uint64_t cluster_blocks(const struct sim_grid *grid) {
+    uint64_t blocks = 1;
+    for (int i = 0; i < 3; i++) {
+        if (grid->cluster[i] == 0 || grid->grid[i] % grid->cluster[i] != 0 || blocks > UINT32_MAX)
+            return 0;
+        blocks *= grid->cluster[i];
+    }
+    return blocks;
+}
+
+static CUresult check_cluster(const struct sim_grid *grid, uint32_t most) {
+    if (!grid->cluster[0] && !grid->cluster[1] && !grid->cluster[2])
+        return CUDA_SUCCESS;
+    uint64_t blocks = cluster_blocks(grid);
+    if (blocks == 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    return blocks <= most ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CLUSTER_SIZE;
+}
+
+CUresult sim_grid_check(const struct sim_grid *grid, const struct sim_grid_limits *limits) {
+    if (!is_within(grid->grid, most_blocks) || !is_within(grid->block, most_threads) ||
+        threads_of(grid) > limits->threads || grid->shared > limits->shared)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (grid->is_cooperative && !runs_at_a_time(grid, limits->multiprocessors))
+        return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+    return check_cluster(grid, limits->cluster);
+}
+
+CUresult sim_grid_shared_for(int blocks, uint64_t threads, size_t *shared) {
+    if (blocks <= 0 || blocks > sim_grid_blocks(threads, 0))
+        return CUDA_ERROR_INVALID_VALUE;
+    uint64_t each = MULTIPROCESSOR_SHARED / (uint64_t)blocks - BLOCK_OVERHEAD;
+    *shared = (size_t)smaller(sp_round_down(each, SHARED_UNIT), SIM_GRID_SHARED_MOST);
+    return CUDA_SUCCESS;
+}

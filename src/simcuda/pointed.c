@@ -1,0 +1,49 @@
+#include "simcuda/pointed.h"
+
+#include <string.h>
+
+#include "simcuda/item.h"
+#include "simcuda/mapping.h"
+
+bool sim_pointed_find(uint64_t address, int device, struct sim_pointed *pointed) {
+    const struct sim_mapping *mapping = sim_mapping_at(address);
+    if (!mapping || address - mapping->address >= mapping->valid || mapping->extent->is_of_library)
+        return false;
+    unsigned access = mapping->access[device];
+    if (!(access & CU_MEM_ACCESS_FLAGS_PROT_READ))
+        return false;
+    *pointed = (struct sim_pointed){
+        .address = mapping->address,
+        .size = mapping->valid,
+        .is_writable = access == CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+    };
+    return true;
+}
+
+static bool is_touched(const struct sim_job *job, const struct sim_pointed *pointed) {
+    for (size_t i = 0; i < job->count; i++) {
+        if (job->accesses[i].address == pointed->address)
+            return true;
+    }
+    return false;
+}
+
+static size_t touch(struct sim_job *job, uint64_t word, int device) {
+    struct sim_pointed pointed;
+    if (!sim_pointed_find(word, device, &pointed) || is_touched(job, &pointed))
+        return 0;
+    sim_job_touches(job, pointed.address, pointed.size, simcudaAccessRead);
+    if (pointed.is_writable)
+        sim_job_touches(job, pointed.address, pointed.size, simcudaAccessWrite);
+    return 1;
+}
+
+size_t sim_pointed_touch(struct sim_job *job, const void *bytes, size_t size, int device,
+                         size_t count) {
+    uint64_t word;
+    for (size_t at = 0; at + sizeof(word) <= size; at += sizeof(word)) {
+        memcpy(&word, (const char *)bytes + at, sizeof(word));
+        count += touch(job, word, device);
+    }
+    return count;
+}
