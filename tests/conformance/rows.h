@@ -3,8 +3,9 @@
 //
 // COMMON rows run on any driver and any device, and print the same on all of them. TWO_DEVICE rows
 // need a second device. SIMULATED rows bring about what no real device does on demand. GPU rows
-// need what the simulated driver doesn't have. DRIVER rows are not about the pool: they say what the
-// simulated driver answers to programs, as a real one does. HELPERS are the other processes that rows start.
+// need what the simulated driver doesn't have. DRIVER rows are not about the pool: they are what
+// the driver itself promises programs, on the simulated driver as on a real one. HELPERS are the
+// other processes that rows start.
 #ifndef STREAMPOOL_TESTS_CONFORMANCE_ROWS_H
 #define STREAMPOOL_TESTS_CONFORMANCE_ROWS_H
 
