@@ -10,6 +10,7 @@ static const struct test_row common_rows[] = {COMMON_ROWS(TEST_ROW_ENTRY)};
 static const struct test_row two_device_rows[] = {TWO_DEVICE_ROWS(TEST_ROW_ENTRY)};
 static const struct test_row simulated_rows[] = {SIMULATED_ROWS(TEST_ROW_ENTRY)};
 static const struct test_row gpu_rows[] = {GPU_ROWS(TEST_ROW_ENTRY)};
+static const struct test_row driver_rows[] = {DRIVER_ROWS(TEST_ROW_ENTRY)};
 static const struct test_row helper_rows[] = {HELPER_ROWS(TEST_ROW_ENTRY)};
 
 #define GROUP(name, rows)                                                                          \
@@ -21,6 +22,7 @@ static const struct test_group groups[] = {
     GROUP("two-devices", two_device_rows),
     GROUP("simulated", simulated_rows),
     GROUP("gpu", gpu_rows),
+    GROUP("driver", driver_rows),
     GROUP(TEST_HELPERS, helper_rows),
 };
 // clang-format on

@@ -3,7 +3,9 @@
 //
 // COMMON rows run on any driver and any device, and print the same on all of them. TWO_DEVICE rows
 // need a second device. SIMULATED rows bring about what no real device does on demand. GPU rows
-// need what the simulated driver doesn't have. HELPERS are the other processes that rows start.
+// need what the simulated driver doesn't have. DRIVER rows are not about the pool: they are what
+// the driver itself promises programs, on the simulated driver as on a real one. HELPERS are the
+// other processes that rows start.
 #ifndef STREAMPOOL_TESTS_CONFORMANCE_ROWS_H
 #define STREAMPOOL_TESTS_CONFORMANCE_ROWS_H
 
@@ -399,6 +401,60 @@
     X(green_contexts_have_default_streams_of_their_own, "the null stream of one green context is not that of another, nor of the context they were made in") \
     X(green_contexts_legacy_streams_have_no_order_with_the_primarys_streams, "memory of one is not the other's, and a synchronise of one tells nothing of the other")
 
+#define COPY_ROWS(X) \
+    X(a_small_copy_from_pageable_memory_has_taken_its_source, "pageable memory of up to 64 KiB is taken when the call returns") \
+    X(a_copy_from_pinned_memory_reads_its_source_when_it_runs, "pinned memory is read when the stream comes to the copy") \
+    X(a_copy_to_pageable_memory_is_complete_when_it_returns, "the bytes are there when the call returns") \
+    X(a_copy_to_pinned_memory_is_pending_behind_its_stream, "the call returns before its stream comes to the copy") \
+    X(a_copy_on_the_device_does_not_wait_on_the_host, "cuMemcpyDtoD returns while earlier work is pending") \
+    X(a_set_of_device_memory_does_not_wait_on_the_host, "cuMemsetD8 returns while earlier work is pending") \
+    X(a_copy_between_streams_is_ordered_by_an_event, "a copy waits for an event as other work does") \
+    X(a_copy_finds_out_where_its_memory_is, "cuMemcpy: host or device on either side, by the address") \
+    X(a_copy_of_no_bytes_succeeds, "a size of 0: success") \
+    X(a_copy_of_memory_that_is_nobodys_is_invalid, "a null pointer or an address of no allocation: INVALID_VALUE") \
+    X(a_copy_past_the_end_of_an_allocation_is_invalid, "more than the allocation has: INVALID_VALUE") \
+    X(a_copy_of_rows_takes_the_pitch_of_both_sides, "2-D copies") \
+    X(a_pitch_that_is_less_than_a_row_is_invalid, "a pitch below the width, or no description: INVALID_VALUE") \
+    X(a_copy_of_planes_takes_pitch_and_height_of_both_sides, "3-D copies") \
+    X(a_set_of_words_writes_whole_words, "sets of 16 and 32 bits") \
+    X(a_set_of_words_wants_them_aligned, "an address that is no multiple of the word: INVALID_VALUE") \
+    X(a_set_of_rows_leaves_what_is_between_them, "2-D sets") \
+    X(a_stream_waits_for_a_value, "cuStreamWaitValue32, not less: pending until a write reaches it") \
+    X(a_stream_waits_for_bits_or_an_equal_value, "likewise for a common bit and for an equal value of 64 bits") \
+    X(a_word_of_a_stream_is_aligned_and_somebodys, "an unaligned or a null address: INVALID_VALUE")
+
+#define HOST_ROWS(X) \
+    X(pinned_memory_has_the_same_address_on_the_device, "cuMemHostGetDevicePointer gives the host's address") \
+    X(work_writes_to_pinned_memory_by_its_address, "sets and kernels reach pinned memory") \
+    X(memory_is_registered_once, "twice: ALREADY_REGISTERED; unknown: NOT_REGISTERED; nothing: INVALID_VALUE") \
+    X(registered_memory_is_read_when_a_copy_runs, "registered memory is pinned") \
+    X(flags_of_pinned_memory_are_told, "flags; 0 bytes: success; unknown flags or memory: INVALID_VALUE") \
+    X(a_pointer_tells_what_memory_it_is_of, "memory type and device of any address in an allocation; of other memory: INVALID_VALUE") \
+    X(several_answers_about_a_pointer_come_at_once, "cuPointerGetAttributes: what is unknown is 0") \
+    X(an_address_in_an_allocation_tells_its_range, "cuMemGetAddressRange; unknown: NOT_FOUND") \
+    X(memory_for_rows_has_a_pitch_of_512_bytes, "cuMemAllocPitch; no width or a bad element: INVALID_VALUE")
+
+#define CALL_ROWS(X) \
+    X(each_error_has_a_sentence, "cuGetErrorString; unknown: INVALID_VALUE and null") \
+    X(events_tell_the_time_between_them, "cuEventElapsedTime: above 0 across work, 0 of one event") \
+    X(a_pending_event_tells_no_time, "a pending event: NOT_READY") \
+    X(an_event_without_time_or_record_tells_none, "no timing, no record, no place for the answer: INVALID_HANDLE") \
+    X(a_streams_priority_is_brought_into_the_range, "priorities beyond the range are brought into it") \
+    X(a_callback_runs_behind_the_work_before_it, "cuStreamAddCallback: in the stream's order, with the status; flags or no function: INVALID_VALUE") \
+    X(a_null_stream_of_the_per_thread_forms_is_the_threads_own, "_ptsz forms: the null stream is the thread's") \
+    X(contexts_tell_flags_version_and_limits, "flags, version and limits of a context; an unknown limit: INVALID_VALUE") \
+    X(a_device_is_named_by_its_place_on_the_bus, "PCI bus ids, both ways; unknown: INVALID_DEVICE") \
+    X(an_image_that_is_none_is_refused, "text that is no image: INVALID_IMAGE; a missing kernel: NOT_FOUND") \
+    X(a_launch_beyond_the_devices_limits_is_invalid, "blocks beyond 1,024 threads or 64 in z, grids beyond 65,535 in y, nothing: INVALID_VALUE") \
+    X(parameters_may_come_in_one_buffer, "CU_LAUNCH_PARAM_BUFFER_POINTER") \
+    X(a_kernels_parameters_are_told, "cuFuncGetParamInfo: offset and size; beyond the last: INVALID_VALUE") \
+    X(a_library_gives_kernels_that_launch, "cuLibraryLoadData; a kernel is launched as a function is")
+
+#define DRIVER_ROWS(X) \
+    COPY_ROWS(X) \
+    HOST_ROWS(X) \
+    CALL_ROWS(X)
+
 #define HELPER_ROWS(X) \
     X(end_with_everything_alive, "ends with memory, streams and pending frees alive") \
     X(ask_the_version_and_fork, "has a child use the device after the driver's version alone was asked for")
@@ -408,6 +464,7 @@ COMMON_ROWS(TEST_ROW_DECLARE)
 TWO_DEVICE_ROWS(TEST_ROW_DECLARE)
 SIMULATED_ROWS(TEST_ROW_DECLARE)
 GPU_ROWS(TEST_ROW_DECLARE)
+DRIVER_ROWS(TEST_ROW_DECLARE)
 HELPER_ROWS(TEST_ROW_DECLARE)
 
 #endif
