@@ -8,6 +8,11 @@ typedef int CUjit_option; // an enumeration there; no option changes what is don
 
 // ----------------------------------------------------------------------------------------- kernels
 
+// Keys of cuLaunchKernel's `extra`, each with a value behind it.
+#define CU_LAUNCH_PARAM_END            ((void *)0x00)
+#define CU_LAUNCH_PARAM_BUFFER_POINTER ((void *)0x01)
+#define CU_LAUNCH_PARAM_BUFFER_SIZE    ((void *)0x02)
+
 typedef struct CUlib_st *CUlibrary;
 typedef struct CUkern_st *CUkernel;
 typedef int CUlibraryOption; // an enumeration there

@@ -128,21 +128,16 @@ struct sim_grid_limits sim_function_limits(const struct sim_function *function,
 
 // --------------------------------------------------------------------------------------- launches
 
-// Keys of `extra`, each with a value behind it.
-#define EXTRA_END    ((uintptr_t)0)
-#define EXTRA_BUFFER ((uintptr_t)1)
-#define EXTRA_SIZE   ((uintptr_t)2)
-
 struct buffer {
     char *bytes;
     size_t size;
 };
 
 static bool read_extra(void *const *extra, struct buffer *buffer) {
-    for (; (uintptr_t)extra[0] != EXTRA_END; extra += 2) {
-        if ((uintptr_t)extra[0] == EXTRA_BUFFER)
+    for (; extra[0] != CU_LAUNCH_PARAM_END; extra += 2) {
+        if (extra[0] == CU_LAUNCH_PARAM_BUFFER_POINTER)
             buffer->bytes = extra[1];
-        else if ((uintptr_t)extra[0] == EXTRA_SIZE && extra[1])
+        else if (extra[0] == CU_LAUNCH_PARAM_BUFFER_SIZE && extra[1])
             memcpy(&buffer->size, extra[1], sizeof(buffer->size));
         else
             return false;

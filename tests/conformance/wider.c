@@ -20,6 +20,10 @@ const struct wider *wider(void) {
 #define WIDER_BIND(name, symbol, version, parameters) bind(library, #symbol, &bound.symbol);
         SIM_TABLE(WIDER_BIND)
 #undef WIDER_BIND
+#define WIDER_BIND(name, symbol, suffix, version, parameters, arguments)                           \
+    bind(library, #symbol "_" #suffix, &bound.symbol##_##suffix);
+        SIM_THREAD_TABLE(WIDER_BIND)
+#undef WIDER_BIND
         is_bound = true;
     }
     return &bound;

@@ -4,10 +4,15 @@
 #define STREAMPOOL_TESTS_CONFORMANCE_WIDER_H
 
 #include "simcuda/table.h"
+#include "simcuda/table_thread.h"
 
 struct wider {
 #define WIDER_DECLARE(name, symbol, version, parameters) CUresult(*symbol) parameters;
     SIM_TABLE(WIDER_DECLARE)
+#undef WIDER_DECLARE
+#define WIDER_DECLARE(name, symbol, suffix, version, parameters, arguments)                        \
+    CUresult(*symbol##_##suffix) parameters;
+    SIM_THREAD_TABLE(WIDER_DECLARE)
 #undef WIDER_DECLARE
 };
 
