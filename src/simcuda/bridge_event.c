@@ -57,8 +57,8 @@ CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned int fla
 
 static CUresult elapsed(float *milliseconds, CUevent start_handle, CUevent end_handle) {
     struct sim_event *start, *end;
-    if (!milliseconds)
-        return CUDA_ERROR_INVALID_VALUE;
+    if (!milliseconds) // seen on an H200
+        return CUDA_ERROR_INVALID_HANDLE;
     CUresult result = sim_event_find(start_handle, &start);
     if (result == CUDA_SUCCESS)
         result = sim_event_find(end_handle, &end);

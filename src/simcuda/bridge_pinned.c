@@ -26,7 +26,10 @@ static CUresult allocate(const char *call, void **memory, size_t size, unsigned 
     if (!memory || flags & ~(unsigned)ALLOCATION_FLAGS)
         return CUDA_ERROR_INVALID_VALUE;
     CUresult result = begin(call, &context);
-    return result == CUDA_SUCCESS ? sim_pinned_create(context, size, flags, memory) : result;
+    if (result != CUDA_SUCCESS || size > 0)
+        return result == CUDA_SUCCESS ? sim_pinned_create(context, size, flags, memory) : result;
+    *memory = NULL;
+    return CUDA_SUCCESS;
 }
 
 CUresult cuMemHostAlloc(void **memory, size_t size, unsigned int flags) {

@@ -2,6 +2,8 @@
 
 #include <stdint.h>
 
+#define LIMITS_KNOWN 10
+
 #define KIB ((size_t)1024)
 #define MIB (1024 * KIB)
 
@@ -31,22 +33,27 @@ bool sim_settings_flags_are_valid(unsigned flags) {
     return !(flags & ~(unsigned)CU_CTX_FLAGS_MASK) && !(wait & (wait - 1));
 }
 
-static bool is_supported(CUlimit limit) {
-    return (unsigned)limit < SIM_LIMITS && limits[limit].largest > 0;
+// As an H200 answers: limits of CUDA 13.0 that the device doesn't have, and no limits at all.
+static CUresult check(CUlimit limit) {
+    if ((unsigned)limit >= LIMITS_KNOWN)
+        return CUDA_ERROR_INVALID_VALUE;
+    bool is_supported = (unsigned)limit < SIM_LIMITS && limits[limit].largest > 0;
+    return is_supported ? CUDA_SUCCESS : CUDA_ERROR_UNSUPPORTED_LIMIT;
 }
 
 CUresult sim_settings_get_limit(const struct sim_settings *settings, CUlimit limit, size_t *value) {
-    if (!is_supported(limit))
-        return CUDA_ERROR_UNSUPPORTED_LIMIT;
-    *value = settings->limits[limit];
-    return CUDA_SUCCESS;
+    CUresult result = check(limit);
+    if (result == CUDA_SUCCESS)
+        *value = settings->limits[limit];
+    return result;
 }
 
 CUresult sim_settings_set_limit(struct sim_settings *settings, CUlimit limit, size_t value) {
-    if (!is_supported(limit))
-        return CUDA_ERROR_UNSUPPORTED_LIMIT;
-    if (value > limits[limit].largest)
-        return CUDA_ERROR_INVALID_VALUE;
+    CUresult result = check(limit);
+    if (result == CUDA_SUCCESS && value > limits[limit].largest)
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (result != CUDA_SUCCESS)
+        return result;
     settings->limits[limit] = value;
     return CUDA_SUCCESS;
 }

@@ -3,6 +3,7 @@
 #ifndef STREAMPOOL_TESTS_CONFORMANCE_WIDER_H
 #define STREAMPOOL_TESTS_CONFORMANCE_WIDER_H
 
+#include "simcuda/abi.h"
 #include "simcuda/table.h"
 #include "simcuda/table_thread.h"
 

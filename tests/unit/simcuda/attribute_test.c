@@ -235,7 +235,7 @@ static void an_event_without_a_record_or_timing_has_no_time(void **state) {
     FAILS(cuEventElapsedTime(&time, start, end), CUDA_ERROR_INVALID_HANDLE);
     FAILS(cuEventElapsedTime(&time, end, start), CUDA_ERROR_INVALID_HANDLE);
     FAILS(cuEventElapsedTime(&time, start, untimed), CUDA_ERROR_INVALID_HANDLE);
-    FAILS(cuEventElapsedTime(NULL, start, start), CUDA_ERROR_INVALID_VALUE);
+    FAILS(cuEventElapsedTime(NULL, start, start), CUDA_ERROR_INVALID_HANDLE);
     OK(cuEventDestroy_v2(end));
     FAILS(cuEventElapsedTime(&time, start, end), CUDA_ERROR_INVALID_HANDLE);
     expect_report("use-of-destroyed-event");

@@ -256,7 +256,7 @@ static void a_limit_that_the_device_lacks_is_unsupported(void **state) {
     FAILS(cuCtxGetLimit(&value, CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH), CUDA_ERROR_UNSUPPORTED_LIMIT);
     FAILS(cuCtxSetLimit(CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH, 2), CUDA_ERROR_UNSUPPORTED_LIMIT);
     FAILS(cuCtxGetLimit(&value, (CUlimit)7), CUDA_ERROR_UNSUPPORTED_LIMIT);
-    FAILS(cuCtxSetLimit((CUlimit)-1, 2), CUDA_ERROR_UNSUPPORTED_LIMIT);
+    FAILS(cuCtxSetLimit((CUlimit)-1, 2), CUDA_ERROR_INVALID_VALUE);
 }
 
 static void preferences_are_kept_and_checked(void **state) {

@@ -104,6 +104,7 @@ static struct arrays make_arrays(void) {
         values[i] = (float)i;
     OK(cuMemcpyHtoD_v2(arrays.to, values, sizeof(values)));
     OK(cuMemcpyHtoD_v2(arrays.from, values, sizeof(values)));
+    OK(cuCtxSynchronize()); // a copy from pageable memory may be on its way when it returns
     return arrays;
 }
 
