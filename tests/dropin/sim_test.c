@@ -306,9 +306,10 @@ static void what_finds_no_driver_names_the_option(void **state) {
     assert_words(outcome.errors, "`streampool run --sim` takes a simulated one");
     program_forget(&outcome);
     static const char *const commands[] = {"info", "replay"};
+    const char *trace = file_write("t.csv", TRACE_HEADER "1,0,allocate,0x1000000,1024,0\n");
     for (size_t i = 0; i < 2; i++) {
         program_run(&outcome, SETTINGS(setting, "STREAMPOOL_DRIVER"),
-                    ARGUMENTS(commands[i], "--device", "gpu", i == 0 ? NULL : "trace.csv"));
+                    ARGUMENTS(commands[i], "--device", "gpu", i == 0 ? NULL : trace));
         assert_int_equal(outcome.status, 3);
         assert_says(outcome.errors, "`streampool run --sim` takes a simulated one");
         program_forget(&outcome);
