@@ -15,7 +15,7 @@
 static const struct link_map *_Atomic linked; // the simulated driver, if linked calls reach it
 static atomic_bool is_linked_known;
 
-// One that a program opens by itself, or that comes behind another driver, is next of no name. The
+// A driver that a program opens by itself, or that comes behind another, is next of no name. The
 // failed look-up leaves a text that nobody shall hear of.
 static const struct link_map *find_linked(void) {
     const struct link_map *simulated = sp_elf_loaded(SIMULATED);

@@ -1,14 +1,16 @@
 // sim WAY [NAME]: a program of the driver API, which allocates three times from CUDA's default
 // pool, and prints the files of drivers that it has loaded. Built three times:
 //
-//   opened   opens NAME
-//   linked   with a libcuda.so.1 (LINKED)
-//   named    with the simulated driver by its own name (LINKED)
+//   opened   opens NAME; with `ask` it looks functions up by cuGetProcAddress, as CUDA's runtime
+//   does linked   with a libcuda.so.1 (LINKED) named    with the simulated driver by its own name
+//   (LINKED)
 //
 // It does so at once, in a child (`fork`), or as a program that takes its place (`exec`).
 #include "driver/abi.h"
 
 #include <dlfcn.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,8 +46,8 @@ CALLS(DECLARE)
 #undef DECLARE
 
 // A look-up in all libraries finds what a linked call does.
-static void find_calls(const char *library) {
-    (void)library;
+static void find_calls(const char *library, bool asks) {
+    (void)library, (void)asks;
 #define TAKE(name, parameters)                                                                     \
     cu.name = name;                                                                                \
     REQUIRE(dlsym(RTLD_DEFAULT, #name) == *(void **)&cu.name);
@@ -53,14 +55,27 @@ static void find_calls(const char *library) {
 #undef TAKE
 }
 #else
-static void find_calls(const char *library) {
+static CUresult (*ask)(const char *name, void **function, int version, uint64_t flags,
+                       CUdriverProcAddressQueryResult *status);
+
+static void *find(void *handle, const char *name) {
+    CUdriverProcAddressQueryResult status;
+    void *function = NULL;
+    if (!ask)
+        return dlsym(handle, name);
+    REQUIRE(ask(name, &function, 12000, 0, &status) == CUDA_SUCCESS);
+    return function;
+}
+
+static void find_calls(const char *library, bool asks) {
     void *handle = dlopen(library, RTLD_NOW);
     if (!handle) {
         fprintf(stderr, "%s\n", dlerror());
         exit(1);
     }
+    *(void **)&ask = asks ? dlsym(handle, "cuGetProcAddress_v2") : NULL;
 #define FIND(name, parameters)                                                                     \
-    *(void **)&cu.name = dlsym(handle, #name);                                                     \
+    *(void **)&cu.name = find(handle, #name);                                                      \
     REQUIRE(cu.name);
     CALLS(FIND)
 #undef FIND
@@ -125,7 +140,7 @@ int main(int argc, char **argv) {
     if (strcmp(way, "apart") == 0)
         look_apart(name);
 #endif
-    find_calls(name);
+    find_calls(name, strcmp(way, "ask") == 0);
     allocate();
     print_drivers();
     return 0;

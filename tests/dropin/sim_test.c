@@ -63,13 +63,10 @@ static void assert_simulated(const struct outcome *outcome, bool is_library) {
 static void each_way_to_a_driver_leads_to_one_simulated_driver(void **state) {
     (void)state;
     static const char *const rows[][3] = {
-        {OPENED, "now", "libcuda.so.1"},
-        {OPENED, "now", "libcuda.so"},
-        {OPENED, "fork", "libcuda.so.1"},
-        {OPENED, "exec", "libcuda.so.1"},
-        {LINKED, "now", NULL},
-        {LINKED, "fork", NULL},
-        {LINKED, "exec", NULL},
+        {OPENED, "now", "libcuda.so.1"},  {OPENED, "now", "libcuda.so"},
+        {OPENED, "ask", "libcuda.so.1"},  {OPENED, "fork", "libcuda.so.1"},
+        {OPENED, "exec", "libcuda.so.1"}, {LINKED, "now", NULL},
+        {LINKED, "fork", NULL},           {LINKED, "exec", NULL},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         for (size_t k = 0; k < 2; k++) {
@@ -139,6 +136,18 @@ static void the_commands_of_the_program_run_on_it(void **state) {
     assert_int_equal(outcome.status, 0);
     assert_says(outcome.output, STREAMPOOL_SIMULATED);
     program_forget(&outcome);
+}
+
+// It is an example, which is linked with the simulated driver.
+static void a_program_that_calls_streampool_itself_runs_on_the_same_one(void **state) {
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct outcome outcome;
+        simulate(&outcome, modes[i], EXAMPLE, NULL, NULL);
+        assert_int_equal(outcome.status, 0);
+        assert_says(outcome.output, "b got the memory that a freed: yes\n");
+        program_forget(&outcome);
+    }
 }
 
 // Nothing can lead it away from there.
@@ -336,6 +345,7 @@ int main(void) {
         cmocka_unit_test(a_program_of_another_folder_finds_the_library_of_that_name),
         cmocka_unit_test(a_run_on_the_simulated_driver_may_be_run),
         cmocka_unit_test(the_commands_of_the_program_run_on_it),
+        cmocka_unit_test(a_program_that_calls_streampool_itself_runs_on_the_same_one),
         cmocka_unit_test(a_driver_that_a_program_opens_by_its_path_is_told),
         cmocka_unit_test(a_program_that_is_linked_with_it_is_served_beside_a_driver),
         cmocka_unit_test(its_look_ups_in_that_driver_are_left_alone),

@@ -144,7 +144,7 @@ static bool set_trace(const char *record) {
 
 // --------------------------------------------------------------------------------- all of them
 
-// What the program's user has set stays in front, so that ours holds.
+// The user's settings stay in front, so that ours hold.
 static bool set_checks(const char *found, bool stacks) {
     char path[PATH_MAX];
     errno = ENAMETOOLONG;

@@ -32,12 +32,12 @@
 // How symbols are looked up. Code that stands in for the driver has its own way (see driver.h), and
 // may be loaded while another thread loads the driver.
 static void *(*_Atomic find_symbol)(void *library, const char *name) = dlsym;
-static const char *_Atomic stood_in_for; // its file; null for the default one
+static const char *_Atomic stood_in_for; // its path; null for the default one
 static atomic_bool is_stood_in_for;
 
-void sp_driver_stand_in(const char *file, void *(*find)(void *library, const char *name)) {
+void sp_driver_stand_in(const char *path, void *(*find)(void *library, const char *name)) {
     find_symbol = find;
-    stood_in_for = file;
+    stood_in_for = path;
     is_stood_in_for = true;
 }
 

@@ -53,8 +53,8 @@ CUresult sp_driver_load(const struct sp_driver **driver);
 CUresult sp_driver_find_version(int *version);
 
 // For code that stands in for the driver: entry points are looked up by `find`, which has dlsym's
-// parameters, in `file` (null: libcuda.so.1), whatever STREAMPOOL_DRIVER names. Comes before those.
-void sp_driver_stand_in(const char *file, void *(*find)(void *library, const char *name));
+// parameters, in `path` (null: libcuda.so.1), whatever STREAMPOOL_DRIVER names. Comes before those.
+void sp_driver_stand_in(const char *path, void *(*find)(void *library, const char *name));
 
 // Makes the path of a file, which need not exist, beside this library: in the folder of the shared
 // library that this code is in, or of the program where it is linked into that. False when the
