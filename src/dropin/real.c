@@ -62,15 +62,6 @@ CUresult sp_real_lacks(void) {
     return library ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_NOT_INITIALIZED;
 }
 
-bool sp_real_is_loaded(void) {
-    void *handle = dlopen(SP_DRIVER_FILE_SONAME, RTLD_LAZY | RTLD_NOLOAD);
-    if (handle)
-        dlclose(handle);
-    else
-        dlerror();
-    return handle != NULL;
-}
-
 static bool is_driver(const struct link_map *map) {
     return map && sp_driver_file_is(map);
 }

@@ -33,9 +33,6 @@ CUresult sp_real_lacks(void);
 #define sp_real_call(symbol, arguments)                                                            \
     (sp_real()->symbol ? sp_real()->symbol arguments : sp_real_lacks())
 
-// True while the process has a driver loaded. Loads nothing.
-bool sp_real_is_loaded(void);
-
 // True when a look-up in `handle`, by this symbol of ours, has found the driver's function.
 bool sp_real_is_found(void *handle, const char *symbol, const void *found);
 

@@ -2,6 +2,7 @@
 //
 // A look-up that isn't ours goes on to the next function by a jump, with its arguments and its
 // return address: RTLD_NEXT and RTLD_DEFAULT mean what they mean to the caller.
+#include "dropin/driver_file.h"
 #include "dropin/lookup.h"
 #include "dropin/real.h"
 #include "dropin/resolver.h"
@@ -29,7 +30,7 @@ static struct answer result(void *address) {
 // Nobody finds our names while the process has no driver. The failed look-up behind this library
 // leaves the text for dlerror.
 static struct answer answer_default(const struct sp_lookup *row, void *next) {
-    if (sp_resolver_find(RTLD_DEFAULT, row->symbol) != row->function || sp_real_is_loaded())
+    if (sp_resolver_find(RTLD_DEFAULT, row->symbol) != row->function || sp_driver_file_is_loaded())
         return (struct answer){false, next};
     return result(sp_resolver_find(RTLD_NEXT, row->symbol));
 }

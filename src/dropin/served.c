@@ -10,7 +10,7 @@ static _Atomic bool refused_for_good;
 // The library finds the driver by itself, and must not find us. It does so at its first call, which
 // a program that uses both may make before any of ours.
 __attribute__((constructor)) static void give_resolver(void) {
-    sp_interpose_set_find(sp_driver_file_find);
+    sp_interpose_set_driver(sp_driver_file_name(), sp_driver_file_find);
 }
 
 // The library would initialise a driver that the program has not, which then must answer as it does

@@ -19,7 +19,8 @@ set(tools_pages
     docs/environment.md
     docs/policies.md
     docs/program.md
-    docs/replay.md)
+    docs/replay.md
+    docs/simulated.md)
 set(folders plots examples)
 
 set(pages ${development_pages} ${tools_pages})

@@ -74,6 +74,19 @@ compare_components() {
     done
     diff -u --label "all files" --label "all components" <(list_files "$prefix") \
         <(for component in library development tools; do list_files "$root/$component"; done | LC_ALL=C sort)
+    builds_without_tools "$root/building"
+}
+
+# Who builds programs need not have the simulated driver, which comes with the tools.
+builds_without_tools() {  # PREFIX
+    local component
+    for component in library development; do
+        install_build --prefix "$1" --component "$component"
+    done
+    configure_and_build "$here/consumer" "$WORK/without_tools" -DCMAKE_PREFIX_PATH="$1" \
+        -DSTREAMPOOL_VERSION="${VERSION%.*}"
+    test -x "$WORK/without_tools$configuration/consumer_c"
+    test ! -e "$WORK/without_tools$configuration/consumer_simulated"
 }
 
 # The program finds the library and the simulated driver from where it is, also through a link and the PATH.
@@ -97,13 +110,18 @@ replay_sample() {
     "$prefix/$BINDIR/streampool" replay --device sim "$prefix/$sample"
 }
 
-# Both forms of the drop-in, and the library of managers, find the library of the same tree from where they are.
+# Both forms of the drop-in, and the library of managers, find the library of the same tree from where they are, and so does the
+# program its simulated driver.
 run_dropins() {
-    local dropin found
+    local dropin found mode
     for dropin in libstreampool_dropin.so streampool/dropin/libcuda.so.1 libstreampool_mam.so; do
         found=$(ldd "$prefix/$LIBDIR/$dropin" | awk '$1 ~ /^libstreampool\.so/ { print $3 }')
         echo "$dropin finds $found"
         test "$(realpath "$found")" = "$(realpath "$prefix/$LIBDIR/libstreampool.so")"
+    done
+    for mode in preload library; do
+        "$prefix/$BINDIR/streampool" run --sim --mode=$mode -- "$prefix/$BINDIR/streampool" info > "$WORK/simulated.txt"
+        grep -F "$(realpath "$prefix")/$LIBDIR/libstreampool_simcuda.so" "$WORK/simulated.txt"
     done
 }
 
@@ -119,6 +137,8 @@ run_consumers() {  # FOLDER
     notes_what_it_is_asked_for "$1/consumer_c"
     echo "running $1/consumer_mam"
     "$1/consumer_mam"
+    echo "running $1/consumer_simulated"
+    "$1/consumer_simulated"
     if [ ! "$CXX" ]; then return 0; fi
     echo "running $1/consumer_cxx"
     "$1/consumer_cxx"
@@ -163,7 +183,7 @@ need_pkg_config() {
 }
 
 by_pkg_config() {
-    local flags mam_flags out=$WORK/pkg_config static=
+    local flags mam_flags simulated_flags out=$WORK/pkg_config static=
     need_pkg_config
     use_installed_driver
     export PKG_CONFIG_PATH=$prefix/$LIBDIR/pkgconfig LD_LIBRARY_PATH=$prefix/$LIBDIR
@@ -174,6 +194,8 @@ by_pkg_config() {
     "$CC" ${CFLAGS:-} "$here/consumer/consumer.c" -o "$out/consumer_c" "${flags[@]}" -ldl
     eval "mam_flags=($(pkg-config --cflags --libs $static streampool-mam))"
     "$CC" ${CFLAGS:-} "$here/consumer/mam.c" -o "$out/consumer_mam" "${mam_flags[@]}"
+    eval "simulated_flags=($(pkg-config --cflags --libs streampool-simcuda))"
+    "$CC" ${CFLAGS:-} "$here/consumer/simulated.c" -o "$out/consumer_simulated" "${simulated_flags[@]}"
     if [ "$CXX" ]; then
         "$CXX" ${CXXFLAGS:-} -std=c++17 "$here/consumer/consumer.cc" -o "$out/consumer_cxx" "${flags[@]}"
     fi
@@ -217,11 +239,14 @@ below_usr() {
     if [ "$kind" != "$BUILD_KIND" ]; then option=(); fi  # configured with that prefix
     rm -rf "$root"
     DESTDIR=$root install_build --component development "${option[@]}"
+    DESTDIR=$root install_build --component tools "${option[@]}"
     export PKG_CONFIG_PATH=$root/usr/$LIBDIR/pkgconfig
     read -ra flags <<< "$(pkg-config --cflags --libs streampool)"
     test "${flags[*]}" = "-lstreampool" || { echo "pkg-config says: ${flags[*]}"; return 1; }
     read -ra flags <<< "$(pkg-config --cflags --libs streampool-mam)"
     test "${flags[*]}" = "-lstreampool_mam -lstreampool" || { echo "pkg-config says: ${flags[*]}"; return 1; }
+    read -ra flags <<< "$(pkg-config --cflags --libs streampool-simcuda)"
+    test "${flags[*]}" = "-lstreampool_simcuda" || { echo "pkg-config says: ${flags[*]}"; return 1; }
     read -ra flags <<< "$(pkg-config --static --cflags --libs streampool)"
     test "${flags[*]}" = "-lstreampool -lpthread -ldl -Wl,-z,nodelete" || { echo "pkg-config --static says: ${flags[*]}"; return 1; }
 }

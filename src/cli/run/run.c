@@ -17,7 +17,15 @@
 
 // ------------------------------------------------------------------------------------- the options
 
-enum { OPTION_MODE = 256, OPTION_SET, OPTION_RECORD, OPTION_SEAMS };
+enum {
+    OPTION_MODE = 256,
+    OPTION_SET,
+    OPTION_RECORD,
+    OPTION_SEAMS,
+    OPTION_SIM,
+    OPTION_CHECK,
+    OPTION_STACKS
+};
 
 static enum sp_run_mode mode_of(const char *text, const struct argp_state *state) {
     if (strcmp(text, "preload") == 0)
@@ -44,18 +52,33 @@ static void add_settings(struct sp_run_request *request, const char *list,
 }
 
 static void check(const struct sp_run_request *request, const struct argp_state *state) {
-    const char *const names[] = {"--output", "--json", "--record"};
-    const char *const files[] = {request->output, request->json, request->record};
-    for (int i = 0; i < 2; i++)
-        for (int j = i + 1; j < 3; j++)
+    if (sp_output_is_standard(request->found))
+        argp_error(state, "--check can't write to standard output");
+    const char *const names[] = {"--output", "--json", "--record", "--check"};
+    const char *const files[] = {request->output, request->json, request->record, request->found};
+    for (int i = 0; i < 3; i++)
+        for (int j = i + 1; j < 4; j++)
             if (files[i] && files[j] && strcmp(files[i], files[j]) == 0)
                 argp_error(state, "%s and %s can't both be written to '%s'", names[i], names[j],
                            files[i]);
 }
 
+// Each of the three asks for those before it.
+static void simulate(struct sp_run_request *request, int option, const char *file) {
+    request->sim = true;
+    request->check = request->check || option != OPTION_SIM;
+    request->stacks = request->stacks || option == OPTION_STACKS;
+    request->found = file ? file : request->found;
+}
+
 static error_t parse(int key, char *argument, struct argp_state *state) {
     struct sp_run_request *request = state->input;
     switch (key) {
+    case OPTION_SIM:
+    case OPTION_CHECK:
+    case OPTION_STACKS:
+        simulate(request, key, argument);
+        return 0;
     case OPTION_MODE:
         request->mode = mode_of(argument, state);
         return 0;
@@ -103,8 +126,19 @@ static const struct argp_option options[] = {
      0},
     {"seams", OPTION_SEAMS, NULL, 0,
      "Tell by which routes the program reached the driver, and which libraries asked", 0},
+    {"sim", OPTION_SIM, NULL, 0,
+     "Run the program on the simulated driver, which needs no GPU, wherever it asks for "
+     "libcuda.so.1",
+     0},
+    {"check", OPTION_CHECK, "FILE", OPTION_ARG_OPTIONAL,
+     "With --sim, which it implies: tell of races, leaks and the like on standard error, and into "
+     "FILE as JSON. The program's status is 5 if anything was found",
+     0},
+    {"stacks", OPTION_STACKS, NULL, 0, "With --check, which it implies: tell the call stacks, too",
+     0},
     {"output", 'o', "FILE", 0, "Write the summary to a file instead of standard error", 0},
-    {"json", 'j', "FILE", 0, "Write it as JSON too; with '-', to standard output and no text", 0},
+    {"json", 'j', "FILE", 0,
+     "Write the summary as JSON too; with '-', to standard output and no text", 0},
     {0},
 };
 

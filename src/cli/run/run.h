@@ -22,7 +22,10 @@ struct sp_run_request {
     const char *output; // likewise
     const char *json;
     bool seams;
-    char **program; // its name and arguments, and a null pointer
+    bool sim;           // on the simulated driver
+    bool check, stacks; // which looks for mistakes, and tells call stacks
+    const char *found;  // the file of what it finds, or null
+    char **program;     // its name and arguments, and a null pointer
 };
 
 // Statuses of this command when the program can't be run, as of env(1) and the shells. Else the

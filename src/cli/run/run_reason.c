@@ -122,11 +122,14 @@ static bool says_why_not_loaded(const char *program, char text[SP_RUN_REASON]) {
 // that stands in front of the driver.
 static bool says_no_driver(const struct sp_run_request *request, char text[SP_RUN_REASON]) {
     const char *named = getenv("STREAMPOOL_DRIVER");
-    if (request->mode == SP_RUN_LIBRARY && named && *named)
+    if (request->sim || (request->mode == SP_RUN_LIBRARY && named && *named))
         return false;
     void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
     if (!driver)
-        snprintf(text, SP_RUN_REASON, "there is no CUDA driver on this machine (%s)", dlerror());
+        snprintf(text, SP_RUN_REASON,
+                 "there is no CUDA driver on this machine (%s); `streampool run --sim` takes a "
+                 "simulated one",
+                 dlerror());
     else
         dlclose(driver);
     return !driver;

@@ -46,6 +46,14 @@ static bool join(const char *variable, const char *first, const char *separator,
     return good;
 }
 
+// Puts a path in front of a variable's others.
+static bool add_path(const char *variable, const char *separators, const char *path) {
+    if (strpbrk(path, separators))
+        return sp_complain("%s: %s can't have a path with a blank, a colon or a semicolon", path,
+                           variable);
+    return join(variable, path, ":", getenv(variable));
+}
+
 // The path has no links, so that a program which is run with it can change to another folder.
 static bool set_library(enum sp_run_mode mode) {
     const struct place *place = &places[mode];
@@ -57,10 +65,22 @@ static bool set_library(enum sp_run_mode mode) {
                            strerror(errno));
     if (place->is_folder)
         *strrchr(path, '/') = '\0';
-    if (strpbrk(path, place->separators))
-        return sp_complain("%s: %s can't have a path with a blank, a colon or a semicolon", path,
-                           place->variable);
-    return join(place->variable, path, ":", getenv(place->variable));
+    return add_path(place->variable, place->separators, path);
+}
+
+// The folder's names lead to the file by whose path the library loads it, so that a copy of the
+// library in the program takes the same one.
+static bool set_simulated(void) {
+    char name[PATH_MAX], driver[PATH_MAX], folder[PATH_MAX];
+    if (!sp_installed_path("streampool/sim/libcuda.so.1", name))
+        return false;
+    bool is_there = realpath(name, driver);
+    if (is_there)
+        *strrchr(name, '/') = '\0';
+    if (!is_there || !realpath(name, folder))
+        return sp_complain("%s: %s: the simulated driver is not built, or not installed", name,
+                           strerror(errno));
+    return add_path("LD_LIBRARY_PATH", ":;", folder) && set("STREAMPOOL_DRIVER", driver);
 }
 
 // --------------------------------------------------------------------------------------- the trace
@@ -122,8 +142,25 @@ static bool set_trace(const char *record) {
     return set("STREAMPOOL_TRACE", path);
 }
 
+// --------------------------------------------------------------------------------- all of them
+
+// The user's settings stay in front, so that ours hold.
+static bool set_checks(const char *found, bool stacks) {
+    char path[PATH_MAX];
+    errno = ENAMETOOLONG;
+    if (!join("STREAMPOOL_SIMCUDA", getenv("STREAMPOOL_SIMCUDA"), ",",
+              stacks ? "reports=check,stacks=1" : "reports=check"))
+        return false;
+    if (found && (!absolute(found, path) || !sp_place_try(path)))
+        return sp_complain("--check=%s: %s", found, strerror(errno));
+    return !found || set("STREAMPOOL_SIMCUDA_JSON", path);
+}
+
+// The drop-in's folder is in front of the simulated driver's.
 bool sp_run_setup(const struct sp_run_request *request, const char *report) {
-    return set_library(request->mode) && set(SP_REPORT_VARIABLE, report) &&
+    return (!request->sim || set_simulated()) &&
+           (!request->check || set_checks(request->found, request->stacks)) &&
+           set_library(request->mode) && set(SP_REPORT_VARIABLE, report) &&
            (!request->settings ||
             join("STREAMPOOL_POOL", getenv("STREAMPOOL_POOL"), ",", request->settings)) &&
            (!request->record || set_trace(request->record));

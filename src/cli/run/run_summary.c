@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -141,6 +142,14 @@ static void print_routes(FILE *out, enum sp_run_mode mode, const cJSON *end) {
     say(out, "driver", "%s", *driver ? driver : "not loaded");
 }
 
+// With --sim the environment names the simulated driver by its path.
+static void print_wrong_driver(FILE *out, const cJSON *end) {
+    const char *driver = sp_run_text(end, "driver"), *simulated = getenv("STREAMPOOL_DRIVER");
+    char path[PATH_MAX];
+    if (*driver && simulated && realpath(driver, path) && strcmp(path, simulated) != 0)
+        say(out, "not simulated", "%s: the program has a path of its own to this driver", driver);
+}
+
 // ----------------------------------------------------------------------------------- the processes
 
 static void print_process(FILE *out, const struct sp_run_outcome *outcome,
@@ -162,6 +171,8 @@ static void print_process(FILE *out, const struct sp_run_outcome *outcome,
           : runs              ? ": still runs\n"
                               : ": ended without a report (killed, or by _exit)\n",
           out);
+    if (outcome->request->sim)
+        print_wrong_driver(out, end);
     if (process->started && end) {
         print_served(out, process);
         print_pools(out, end);

@@ -82,8 +82,14 @@ static void search(void) {
         fprintf(stderr,
                 "streampool: no CUDA driver behind %s: there is no other " SP_DRIVER_FILE_SONAME
                 " in the folders of LD_LIBRARY_PATH, in /etc/ld.so.cache and in the system's "
-                "folders%s; STREAMPOOL_DRIVER can name one\n",
+                "folders%s; STREAMPOOL_DRIVER can name one, and `streampool run --sim` takes a "
+                "simulated one\n",
                 own_path(), why_not);
+}
+
+// The library is given what is behind us (sp_forward_library).
+const char *sp_driver_file_name(void) {
+    return NULL;
 }
 
 // A name that leads to us is as none.

@@ -7,8 +7,8 @@
 #include "process/reclaim.h"
 #include "process/runtime.h"
 
-void sp_interpose_set_find(void *(*find)(void *library, const char *name)) {
-    sp_driver_set_find(find);
+void sp_interpose_set_driver(const char *path, void *(*find)(void *library, const char *name)) {
+    sp_driver_stand_in(path, find);
 }
 
 bool sp_interpose_simulated_path(char path[PATH_MAX]) {

@@ -17,9 +17,10 @@
 #include <streampool/streampool.h>
 
 // Has the library look the driver's entry points up by `find`, which has dlsym's parameters, and in
-// libcuda.so.1, whatever STREAMPOOL_DRIVER names: the program's streams are of that driver. To be
-// called before the first call that needs the driver, and by one thread.
-STREAMPOOL_API void sp_interpose_set_find(void *(*find)(void *library, const char *name));
+// `path` (null: libcuda.so.1), whatever STREAMPOOL_DRIVER names: the program's streams are of that
+// driver. To be called before the first call that needs the driver, and by one thread.
+STREAMPOOL_API void sp_interpose_set_driver(const char *path,
+                                            void *(*find)(void *library, const char *name));
 
 // Makes the path of the simulated driver, for which STREAMPOOL_DRIVER has the word `sim`. False
 // when the library's folder is unknown. Loads nothing.

@@ -32,10 +32,12 @@
 // How symbols are looked up. Code that stands in for the driver has its own way (see driver.h), and
 // may be loaded while another thread loads the driver.
 static void *(*_Atomic find_symbol)(void *library, const char *name) = dlsym;
+static const char *_Atomic stood_in_for; // its path; null for the default one
 static atomic_bool is_stood_in_for;
 
-void sp_driver_set_find(void *(*find)(void *library, const char *name)) {
+void sp_driver_stand_in(const char *path, void *(*find)(void *library, const char *name)) {
     find_symbol = find;
+    stood_in_for = path;
     is_stood_in_for = true;
 }
 
@@ -152,7 +154,7 @@ static CUresult open_chosen(struct source *source, const char *chosen) {
                                              : "";
         tell_problem("no CUDA driver: %s%s could not be loaded (%s)%s", chosen_by, source->path,
                      reason ? reason : "no reason given",
-                     chosen ? "" : "; STREAMPOOL_DRIVER=" SIMULATED_WORD " takes a simulated one");
+                     chosen ? "" : "; `streampool run --sim` takes a simulated one");
         return CUDA_ERROR_NOT_FOUND;
     }
     // A library that forwards to the driver, under the driver's name, tells which library that is.
@@ -166,11 +168,10 @@ static CUresult open_chosen(struct source *source, const char *chosen) {
     return CUDA_ERROR_NOT_FOUND;
 }
 
-// A library that stands in for the driver is in front of the default one. Where that is missing, a
-// program may be linked with the one that the environment chooses.
+// Where the driver that is stood in for is missing, a program may use the one that is chosen.
 static CUresult open_library(struct source *source) {
     const char *chosen = sp_options()->driver;
-    CUresult error = open_chosen(source, is_stood_in_for ? NULL : chosen);
+    CUresult error = open_chosen(source, is_stood_in_for ? stood_in_for : chosen);
     return error != CUDA_SUCCESS && is_stood_in_for && chosen ? open_chosen(source, chosen) : error;
 }
 

@@ -52,10 +52,9 @@ CUresult sp_driver_load(const struct sp_driver **driver);
 // It fails as sp_driver_load() would where the library is missing or doesn't tell its version.
 CUresult sp_driver_find_version(int *version);
 
-// For code that stands in for the driver under its own names: has entry points looked up by `find`,
-// which has dlsym's parameters, in libcuda.so.1, whatever STREAMPOOL_DRIVER names. To be called
-// before these two.
-void sp_driver_set_find(void *(*find)(void *library, const char *name));
+// For code that stands in for the driver: entry points are looked up by `find`, which has dlsym's
+// parameters, in `path` (null: libcuda.so.1), whatever STREAMPOOL_DRIVER names. Comes before those.
+void sp_driver_stand_in(const char *path, void *(*find)(void *library, const char *name));
 
 // Makes the path of a file, which need not exist, beside this library: in the folder of the shared
 // library that this code is in, or of the program where it is linked into that. False when the

@@ -435,7 +435,7 @@ static void the_default_library_is_named_when_none_is_chosen(void **state) {
     if (result.error == CUDA_SUCCESS)
         skip();
     assert_problem_names("libcuda.so.1");
-    assert_problem_names("; STREAMPOOL_DRIVER=sim takes a simulated one");
+    assert_problem_names("; `streampool run --sim` takes a simulated one");
 }
 
 static void nothing_is_printed_unless_a_log_is_wanted(void **state) {

@@ -42,7 +42,8 @@ static void pinned_memory_begins_at_a_page(void **state) {
     assert_int_equal(at(memory[0]) % 4096, 0);
     assert_int_equal(at(memory[1]) % 4096, 0);
     FAILS(cuMemAllocHost_v2(NULL, 1), CUDA_ERROR_INVALID_VALUE);
-    OK(cuMemHostAlloc(&memory, 0, 0));
+    OK(cuMemAllocHost_v2(&memory[0], 0));
+    assert_null(memory[0]);
     FAILS(cuMemAllocHost_v2(&memory[0], SIZE_MAX), CUDA_ERROR_OUT_OF_MEMORY);
 }
 
