@@ -6,6 +6,7 @@
 
 #include "base/number.h"
 #include "simcuda/address.h"
+#include "simcuda/block.h"
 #include "simcuda/context.h"
 #include "simcuda/cost.h"
 #include "simcuda/host.h"
@@ -183,7 +184,7 @@ static bool is_of_device(CUdeviceptr address) {
 
 static CUresult refuse_free(const char *call, CUdeviceptr address) {
     if (is_of_device(address))
-        sim_report(simcudaReport_badFree, "%s(0x%" PRIx64 ")", call, (uint64_t)address);
+        sim_block_report_bad_free(call, address);
     return CUDA_ERROR_INVALID_VALUE;
 }
 

@@ -2,9 +2,10 @@
 //
 // A module of the simulated driver calls only modules that stand before it here:
 //
-//   ground   shared, host, random, report, slab, clock, entry, config, cost, fault, thread,
-//            schedule, meter
-//   memory   address, history, device, page_table, item, mapping, bytes, virtual, allocation
+//   ground   shared, host, random, slab, clock, entry, config, cost, fault, stack, thread, who,
+//            finding_file, finding, report, schedule, meter
+//   memory   address, history, device, page_table, item, mapping, block, bytes, virtual,
+//            allocation
 //   streams  queue, context, capture, stream, pinned
 //   work     heap, work, event, question, launch, kernel, host_function
 //   life     context_end, live, engine

@@ -133,3 +133,29 @@ bool sim_history_touch(struct sim_history *history, uint64_t begin, uint64_t end
         enter_write(history, first, begin, end, touch);
     return !raced;
 }
+
+static const struct sim_touch *
+find_in(const struct sim_segment *segment,
+        bool (*is_one)(const struct sim_touch *touch, const void *data), const void *data) {
+    if (segment->written && is_one(&segment->write, data))
+        return &segment->write;
+    for (size_t i = 0; i < segment->read_count; i++) {
+        if (is_one(&segment->reads[i], data))
+            return &segment->reads[i];
+    }
+    return NULL;
+}
+
+bool sim_history_find(const struct sim_history *history, uint64_t begin, uint64_t end,
+                      bool (*is_one)(const struct sim_touch *touch, const void *data),
+                      const void *data, struct sim_touch *found) {
+    for (size_t i = find(history, begin); i < history->count && history->segments[i].begin < end;
+         i++) {
+        const struct sim_touch *touch = find_in(&history->segments[i], is_one, data);
+        if (!touch)
+            continue;
+        *found = *touch;
+        return true;
+    }
+    return false;
+}

@@ -5,6 +5,7 @@
 #include "simcuda/clock.h"
 #include "simcuda/host.h"
 
+uint64_t sim_item_last_serial;
 struct sp_list sim_touching = {&sim_touching, &sim_touching};
 
 void sim_job_name(struct sim_job *job, const char *name) {
@@ -29,10 +30,25 @@ void sim_item_destroy(struct sim_item *item) {
     sim_free(item);
 }
 
-const struct sim_item *sim_item_naming(uint64_t address, uint64_t size) {
+struct sim_touch sim_item_touch(const struct sim_item *item, const simcudaAccess *access) {
+    struct sim_touch touch = {
+        .slot = item->slot,
+        .sequence = item->sequence,
+        .serial = item->serial,
+        .address = access->address,
+        .size = access->size,
+        .who = item->who,
+        .writes = access->kind == simcudaAccessWrite,
+        .is_told = item->job.is_told,
+    };
+    memcpy(touch.name, item->job.name, sizeof(touch.name));
+    return touch;
+}
+
+struct sim_item *sim_item_naming(uint64_t address, uint64_t size) {
     SP_LIST_FOR_EACH(link, &sim_touching) {
-        const struct sim_item *item = SP_CONTAINER_OF(link, struct sim_item, touching_link);
-        for (size_t i = 0; i < item->job.count; i++) {
+        struct sim_item *item = SP_CONTAINER_OF(link, struct sim_item, touching_link);
+        for (size_t i = 0; !item->job.is_told && i < item->job.count; i++) {
             const simcudaAccess *access = &item->job.accesses[i];
             if (access->address < address + size && address < access->address + access->size)
                 return item;

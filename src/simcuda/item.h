@@ -36,6 +36,8 @@ struct sim_job {
     void *host_memory;
     CUhostFn host_function; // not null: a host function
     void *user_data;
+    bool is_told; // a report tells of the piece already: what comes of it is no other mistake
+    bool is_free; // of the block that it names
     bool needs_no_access; // to the bytes that it names, on its device
     // A question of its stream does not look at it (question.h) unless it waits for something.
     bool is_quiet;
@@ -64,7 +66,7 @@ struct sim_item {
     struct sp_list flag_link;     // among the due pieces that look at a flag
     struct sp_list start_link;    // of a host function: among those started
     uint64_t polls;
-    unsigned thread;
+    struct sim_who who;
     struct sim_job job;
 };
 
@@ -81,9 +83,15 @@ static inline void sim_item_drop(struct sim_item *item) {
         sim_item_destroy(item);
 }
 
+// The serial of the piece that was added last.
+extern uint64_t sim_item_last_serial;
+
+// Returns the touch that a pending piece makes of bytes that it names.
+struct sim_touch sim_item_touch(const struct sim_item *item, const simcudaAccess *access);
+
 // The pending pieces that name bytes. One query is linear in them: a piece that names a byte of the
-// range, null when there is none.
+// range, and that no report tells of; null when there is none.
 extern struct sp_list sim_touching;
-const struct sim_item *sim_item_naming(uint64_t address, uint64_t size);
+struct sim_item *sim_item_naming(uint64_t address, uint64_t size);
 
 #endif

@@ -76,7 +76,10 @@ static void put_back(struct pinned *pinned) {
 CUresult sim_pinned_free(void *memory) {
     struct pinned *pinned = find((uintptr_t)memory);
     if (!pinned || pinned->memory != memory) {
-        sim_report(simcudaReport_badFree, "cuMemFreeHost(%p)", memory);
+        sim_report(
+            simcudaReport_badFree,
+            "cuMemFreeHost(%p) names memory that cuMemHostAlloc did not give, or that was freed",
+            memory);
         return CUDA_ERROR_INVALID_VALUE;
     }
     put_back(pinned);

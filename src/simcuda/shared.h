@@ -13,6 +13,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <streampool/simcuda.h>
 
@@ -26,6 +27,12 @@ extern uint64_t sim_now;             // the virtual clock, ns
 extern struct sim_random sim_chance; // behind every seeded choice
 extern uint64_t sim_activity;        // counts calls: while it stands still, the host is idle
 extern pthread_mutex_t sim_mutex;    // the lock, for those who wait on a condition
+
+// Returns whether the program is checked for mistakes. Needs the lock, or a configuration that
+// stays.
+static inline bool sim_checks(void) {
+    return sim_config.onReport == simcudaOnReportCheck;
+}
 
 void sim_lock(void);
 void sim_unlock(void);
