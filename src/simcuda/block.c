@@ -341,10 +341,11 @@ static void report_between(const struct sim_touch *touch) {
                      touch->address, touch->address + touch->size);
 }
 
-// The library maps memory for its pools alone.
+// The library maps memory for its pools alone. One that tells of no block has blocks there that
+// nobody knows.
 static bool is_of_pool(uint64_t address) {
     const struct sim_mapping *mapping = sim_mapping_at(address);
-    return mapping && mapping->extent->is_of_library &&
+    return last_of_allocators > 0 && mapping && mapping->extent->is_of_library &&
            mapping->extent->kind == SIM_EXTENT_OF_HANDLE;
 }
 
