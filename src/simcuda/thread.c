@@ -140,7 +140,9 @@ struct sim_thread *sim_thread_make(void) {
 void sim_thread_adopt(struct sim_thread *thread) {
     pthread_once(&exit_once, make_exit_key);
     self = thread;
+    pthread_mutex_lock(&threads_lock);
     thread->system_id = (pid_t)syscall(SYS_gettid);
+    pthread_mutex_unlock(&threads_lock);
     pthread_setspecific(exit_key, thread);
 }
 
