@@ -43,9 +43,23 @@ static void destroy(struct sim_thread *thread) {
 
 // ------------------------------------------------------------------------------------------- names
 
-// A thread that nobody has named has the program's name.
+static bool read_name(pid_t system_id, char name[SIM_THREAD_NAME]) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/task/%d/comm", (int)system_id);
+    FILE *file = fopen(path, "re");
+    bool is_read = file && fgets(name, SIM_THREAD_NAME, file);
+    if (file)
+        fclose(file);
+    if (is_read)
+        name[strcspn(name, "\n")] = '\0';
+    return is_read;
+}
+
+// The first thread has the program's name, and one that nobody has named has that too.
 static bool is_given(const char *name) {
-    return *name && strncmp(name, program_invocation_short_name, SIM_THREAD_NAME - 1) != 0;
+    char first[SIM_THREAD_NAME];
+    return *name && strncmp(name, program_invocation_short_name, SIM_THREAD_NAME - 1) != 0 &&
+           !(read_name(getpid(), first) && strcmp(name, first) == 0);
 }
 
 static void keep_name(const struct sim_thread *thread) {
@@ -67,18 +81,6 @@ static pid_t find_live(unsigned ordinal) {
     return 0;
 }
 
-static bool read_name(pid_t system_id, char name[SIM_THREAD_NAME]) {
-    char path[64];
-    snprintf(path, sizeof path, "/proc/self/task/%d/comm", (int)system_id);
-    FILE *file = fopen(path, "re");
-    bool is_read = file && fgets(name, SIM_THREAD_NAME, file);
-    if (file)
-        fclose(file);
-    if (is_read)
-        name[strcspn(name, "\n")] = '\0';
-    return is_read && is_given(name);
-}
-
 bool sim_thread_name(unsigned ordinal, char name[SIM_THREAD_NAME]) {
     bool is_found = false;
     pthread_mutex_lock(&threads_lock);
@@ -88,7 +90,7 @@ bool sim_thread_name(unsigned ordinal, char name[SIM_THREAD_NAME]) {
         memcpy(name, ended[i].name, SIM_THREAD_NAME);
     }
     if (system_id != 0)
-        is_found = read_name(system_id, name);
+        is_found = read_name(system_id, name) && is_given(name);
     pthread_mutex_unlock(&threads_lock);
     return is_found;
 }
