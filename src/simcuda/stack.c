@@ -34,22 +34,24 @@ static bool look_up(const void *frame, Dl_info *info) {
     return dladdr((const char *)frame - 1, info) && info->dli_fname;
 }
 
+// This driver may have the real one's name; or be linked into a program, which isn't ours then.
 static bool is_ours(const void *frame) {
     static const char prefix[] = "libstreampool";
     Dl_info own, info;
     if (!look_up(frame, &info))
         return false;
-    bool is_own = dladdr(buckets, &own) && own.dli_fbase == info.dli_fbase;
+    bool is_own = dladdr(buckets, &own) && own.dli_fbase == info.dli_fbase &&
+                  strncmp(file_name(own.dli_fname), "lib", 3) == 0;
     return is_own || strncmp(file_name(info.dli_fname), prefix, sizeof prefix - 1) == 0;
 }
 
-// Returns how many frames at the top are no program's; 0 where all would be, as in a program that
-// this driver is linked into.
+// Returns how many frames at the top are no program's. A sanitizer, which is the program's, may
+// stand before them.
 static size_t count_ours(void *const *frames, size_t count) {
-    size_t ours = 0;
-    while (ours < count && is_ours(frames[ours]))
-        ours++;
-    return ours < count ? ours : 0;
+    size_t first = count > 1 && !is_ours(frames[0]) && is_ours(frames[1]) ? 1 : 0;
+    while (first < count && is_ours(frames[first]))
+        first++;
+    return first < count ? first : 0;
 }
 
 static struct sim_stack *keep(void *const *frames, size_t count) {
