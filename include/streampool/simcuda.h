@@ -92,7 +92,14 @@ typedef enum simcudaOnReport {
     /// library's pools keep for themselves until then is none.
     simcudaOnReportPrint = 1,
     /// The line is printed, then abort() is called; leaks at exit end the process with status 86.
-    simcudaOnReportAbort = 2
+    simcudaOnReportAbort = 2,
+    /// Each finding is printed once, as it happens, in words for whoever wrote the program, and
+    /// what
+    /// is found is summed up at exit, leaks of the program included. If anything was found, the
+    /// process ends with status 5, unless it fails with a status of its own. Blocks of memory are
+    /// watched: see simcudaBlockBegin. The environment variable STREAMPOOL_SIMCUDA_JSON names a
+    /// file, by its whole path, which gets all of it as JSON.
+    simcudaOnReportCheck = 3
 } simcudaOnReport;
 
 /// Describes a simulated device.
@@ -140,6 +147,9 @@ typedef struct simcudaConfig {
     /// Says where memory of cuMemAlloc lies: 0 for the lowest address that is free, or else the
     /// seed of a sequence by which each piece gets an address.
     uint64_t scatter;
+    /// Says, if it is not 0, that a report which simcudaOnReportCheck prints has the call stacks of
+    /// those that it names.
+    uint64_t stacks;
 } simcudaConfig;
 
 /// Gives one simulated device of 16 GiB, that could access others' memory, granule 2 MiB, api
@@ -153,15 +163,15 @@ SIMCUDA_API void simcudaConfigDefault(simcudaConfig *config);
 ///     devices=2,memory=141G,memory.1=8G,vmm.1=refused,granule=64K,api=10020,
 ///     address_space=1T,mappings=1000,queue=64,mode=scheduled,seed=7,burst=16,
 ///     completion=latest,delay=1000000,patience=0,reports=print,peers=0,
-///     scatter=5
+///     scatter=5,stacks=1
 ///
 /// `memory` and `vmm` (supported, missing, refused) set every device, `memory.N` and `vmm.N` one.
 /// `mode` is free or scheduled, `completion` is earliest, latest or seeded, `reports` is keep,
-/// print or abort. Sizes take a suffix K, M, G or T. The environment variable STREAMPOOL_SIMCUDA
-/// holds such a text; cuInit fails with CUDA_ERROR_INVALID_VALUE and a line on standard error when
-/// it can't be read. Errors: INVALID_VALUE for an unknown setting, a bad value or a configuration
-/// that makes no sense; then `problem` (of `size` bytes, may be null) says which, and `config` is
-/// unchanged.
+/// print, abort or check. Sizes take a suffix K, M, G or T. The environment variable
+/// STREAMPOOL_SIMCUDA holds such a text; cuInit fails with CUDA_ERROR_INVALID_VALUE and a line on
+/// standard error when it can't be read. Errors: INVALID_VALUE for an unknown setting, a bad value
+/// or a configuration that makes no sense; then `problem` (of `size` bytes, may be null) says
+/// which, and `config` is unchanged.
 ///
 /// @param text Holds the settings.
 /// @param[in,out] config Is the configuration to change.
@@ -290,7 +300,14 @@ typedef enum simcudaReportKind {
     /// that the host does not know to be complete.
     simcudaReport_hostMemoryInUse = 20,
     /// A registered kernel reads or writes bytes that its touches function did not name.
-    simcudaReport_undeclaredAccess = 21
+    simcudaReport_undeclaredAccess = 21,
+    /// Work touches bytes past the end of a block that it names, or bytes of a pool that are no
+    /// block's. Found under simcudaOnReportCheck, as the next two.
+    simcudaReport_outOfBounds = 22,
+    /// Work touches bytes of a block that was freed before.
+    simcudaReport_useAfterFree = 23,
+    /// A block is freed, and nothing orders that after work that touches it.
+    simcudaReport_earlyFree = 24
 } simcudaReportKind;
 
 // clang-format off
@@ -320,7 +337,10 @@ typedef enum simcudaReportKind {
     X(leak, 18, "leak") \
     X(sourceChanged, 19, "source-changed") \
     X(hostMemoryInUse, 20, "host-memory-in-use") \
-    X(undeclaredAccess, 21, "undeclared-access")
+    X(undeclaredAccess, 21, "undeclared-access") \
+    X(outOfBounds, 22, "out-of-bounds") \
+    X(useAfterFree, 23, "use-after-free") \
+    X(earlyFree, 24, "early-free")
 
 // clang-format on
 
@@ -412,6 +432,45 @@ SIMCUDA_API int simcudaPeek(void *to, uint64_t address, size_t size);
 /// @param from Holds the bytes.
 /// @param size Is the number of bytes.
 SIMCUDA_API int simcudaPoke(uint64_t address, const void *from, size_t size);
+
+// ------------------------------------------------------------------------------------------ blocks
+
+// Under simcudaOnReportCheck the driver watches blocks: memory that the program was given and may
+// use until it frees it. It knows those of cuMemAlloc. An allocator that hands out parts of memory
+// tells of its own here; streampool's pools do. Work that leaves its block, that uses one after its
+// free, or that a free doesn't wait for, is a report when it is enqueued, or at the free.
+
+/// Returns 1 under simcudaOnReportCheck, else 0. An allocator that need not tell may ask once.
+SIMCUDA_API int simcudaIsChecking(void);
+
+/// Tells of a block that the program is given, before it can use it. Nothing happens unless
+/// simcudaIsChecking. Where bytes of it are those of a block that lives, that one is forgotten.
+///
+/// @param address Is the device address of its first byte.
+/// @param size Is the number of bytes that the program may use. 0 does nothing.
+SIMCUDA_API void simcudaBlockBegin(uint64_t address, uint64_t size);
+
+/// Says that the free that comes is behind the work that a stream has now, besides that of the
+/// stream in whose order it is. May be called for several streams. An address at which no block
+/// begins does nothing.
+///
+/// @param address Is that of the block that is about to be freed.
+/// @param stream Is the other stream.
+SIMCUDA_API void simcudaBlockBehind(uint64_t address, CUstream stream);
+
+/// Tells that the program frees a block in the order of a stream, before its bytes can be anybody
+/// else's. An address of an allocator's memory at which no block begins is a
+/// report of kind "bad-free".
+///
+/// @param address Is the device address of its first byte.
+/// @param stream Is the stream in whose order it is freed.
+SIMCUDA_API void simcudaBlockEnd(uint64_t address, CUstream stream);
+
+/// Tells that the program frees a block at once, in no stream's order, as simcudaBlockEnd does: it
+/// must know that all work which touches the block is complete.
+///
+/// @param address Is the device address of its first byte.
+SIMCUDA_API void simcudaBlockEndAtOnce(uint64_t address);
 
 // ----------------------------------------------------------------------------------- work and time
 

@@ -1,5 +1,6 @@
 // The observer: what the library's table asks for is noted by the modules beside this one.
 #include "base/lock.h"
+#include "observe/check.h"
 #include "observe/host.h"
 #include "observe/live.h"
 #include "observe/recorder.h"
@@ -30,6 +31,7 @@ static int checked_depth(int stacks) {
 // anything at stake.
 static void begin(const struct sp_options *asked) {
     void *frame;
+    sp_check_begin(sp_host);
     stack_depth = checked_depth(asked->leaks ? asked->stacks : 0);
     if (stack_depth > 0)
         (void)backtrace(&frame, 1);
@@ -49,8 +51,12 @@ static void tell(void) {
     sp_summary_write(SP_SUMMARY_AT_END);
 }
 
+static bool records(void) {
+    return sp_recorder_is_on() || sp_check_is_on();
+}
+
 static bool take_turn(void) {
-    return sp_recorder_is_on() && sp_turn_take();
+    return records() && sp_turn_take();
 }
 
 // --------------------------------------------------------------------------- allocations and frees
@@ -77,6 +83,7 @@ static void note_allocated(const void *pointer, uint64_t size,
         .stack = sp_stack_here(caller, stack_depth),
     };
     sp_live_add(&block);
+    sp_check_allocated(pointer, size);
     sp_recorder_write(SP_RECORD_ALLOCATE, block.address, size, block.stream);
 }
 
@@ -85,24 +92,29 @@ static void note_refused(uint64_t size, const struct sp_observe_stream *stream) 
 }
 
 static struct sp_live_block *note_freeing(const void *pointer) {
+    sp_check_freeing(pointer);
     return sp_live_take((uint64_t)(uintptr_t)pointer);
 }
 
 static void note_freed(struct sp_live_block *block, const struct sp_observe_stream *stream) {
     if (!block)
         return;
+    sp_check_freed(stream);
     sp_recorder_write(stream ? SP_RECORD_FREE : SP_RECORD_FREE_UNORDERED, block->address,
                       block->size, number_of(stream));
     sp_live_end(block);
 }
 
 static void note_not_freed(struct sp_live_block *block) {
+    sp_check_not_freed(block != NULL);
     if (block)
         sp_live_put_back(block);
 }
 
 static void note_act(enum sp_observe_action action, const void *event, uint64_t bytes,
                      const struct sp_observe_stream *stream) {
+    if (action == SP_RECORD_RECORD)
+        sp_check_behind(event, stream);
     sp_recorder_write(action, (uint64_t)(uintptr_t)event, bytes, number_of(stream));
 }
 
@@ -114,7 +126,7 @@ const struct sp_observe_table *sp_observe_table(const struct sp_observe_host *ho
         .begin = begin,
         .end = end,
         .tell = tell,
-        .records = sp_recorder_is_on,
+        .records = records,
         .take_turn = take_turn,
         .give_turn = sp_turn_give,
         .allocated = note_allocated,

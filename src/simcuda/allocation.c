@@ -6,6 +6,7 @@
 
 #include "base/number.h"
 #include "simcuda/address.h"
+#include "simcuda/block.h"
 #include "simcuda/context.h"
 #include "simcuda/cost.h"
 #include "simcuda/host.h"
@@ -185,7 +186,7 @@ bool sim_allocation_is_device_address(CUdeviceptr address) {
 // doesn't know where a pointer is from may free it to find out.
 static CUresult refuse_free(const char *call, CUdeviceptr address) {
     if (sim_allocation_is_device_address(address))
-        sim_report(simcudaReport_badFree, "%s(0x%" PRIx64 ")", call, (uint64_t)address);
+        sim_block_report_bad_free(call, address);
     return CUDA_ERROR_INVALID_VALUE;
 }
 

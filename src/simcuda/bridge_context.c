@@ -14,7 +14,10 @@ static CUresult find(CUcontext handle, struct sim_context **context) {
     if (*context)
         return CUDA_SUCCESS;
     if (handle)
-        sim_report(simcudaReport_useOfDestroyedContext, "context %p", (void *)handle);
+        sim_report(simcudaReport_useOfDestroyedContext, "%s names a context that %s: %p",
+                   sim_report_call(),
+                   sim_context_is_known(handle) ? "was destroyed" : "never existed",
+                   (void *)handle);
     return CUDA_ERROR_INVALID_CONTEXT;
 }
 

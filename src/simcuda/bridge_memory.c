@@ -1,12 +1,14 @@
 // These are the calls for device memory: the virtual memory calls and cuMemAlloc.
 #include "base/number.h"
 #include "simcuda/allocation.h"
+#include "simcuda/block.h"
 #include "simcuda/bridge.h"
 #include "simcuda/capture.h"
 #include "simcuda/context.h"
 #include "simcuda/device.h"
 #include "simcuda/mapping.h"
 #include "simcuda/question.h"
+#include "simcuda/queue.h"
 #include "simcuda/thread.h"
 #include "simcuda/virtual.h"
 
@@ -45,8 +47,11 @@ CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
 CUresult cuMemMap(CUdeviceptr address, size_t size, size_t offset,
                   CUmemGenericAllocationHandle handle, unsigned long long flags) {
     SIM_BEGIN(cuMemMap);
-    SIM_END(cuMemMap,
-            flags == 0 ? sim_mapping_map(address, size, offset, handle) : CUDA_ERROR_INVALID_VALUE);
+    CUresult result =
+        flags == 0 ? sim_mapping_map(address, size, offset, handle) : CUDA_ERROR_INVALID_VALUE;
+    if (result == CUDA_SUCCESS && !sim_mapping_at(address)->extent->is_of_library)
+        sim_block_forget(address, size);
+    SIM_END(cuMemMap, result);
 }
 
 CUresult cuMemUnmap(CUdeviceptr address, size_t size) {
@@ -97,7 +102,11 @@ static CUresult allocate(CUdeviceptr *address, size_t size) {
     CUresult result = current_healthy_context(&context);
     if (result == CUDA_SUCCESS)
         result = sim_capture_check_unsafe("cuMemAlloc");
-    return result == CUDA_SUCCESS ? sim_allocation_create(context, size, address) : result;
+    if (result == CUDA_SUCCESS)
+        result = sim_allocation_create(context, size, address);
+    if (result == CUDA_SUCCESS && sim_checks() && !sim_is_for_library())
+        sim_block_begin(*address, size, context, sim_who_calls());
+    return result;
 }
 
 CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t size) {
@@ -144,6 +153,11 @@ static CUresult free_allocation(CUdeviceptr address) {
     int device = sim_allocation_device(address);
     if (device >= 0)
         sim_question_wait_device(device);
+    if (sim_allocation_device(address) >= 0) {
+        const struct sim_block_order order = {
+            .clock = sim_host_clock, .who = sim_who_calls(), .call = "cuMemFree"};
+        sim_block_end(address, &order);
+    }
     return sim_allocation_free(address);
 }
 

@@ -2,11 +2,14 @@
 // and every call returns CUDA_ERROR_NOT_SUPPORTED. But cuMemFreeAsync frees what cuMemAlloc gave,
 // too, and does so here.
 #include "simcuda/allocation.h"
+#include "simcuda/block.h"
 #include "simcuda/bridge.h"
 #include "simcuda/capture.h"
 #include "simcuda/item.h"
 #include "simcuda/launch.h"
+#include "simcuda/queue.h"
 #include "simcuda/stream.h"
+#include "simcuda/work.h"
 
 #define SIM_NOT_SUPPORTED(name)                                                                    \
     SIM_BEGIN(name);                                                                               \
@@ -38,6 +41,14 @@ static CUresult free_in_order(CUdeviceptr address, CUstream stream) {
     result = sim_allocation_free_job(&job, address);
     if (result != CUDA_SUCCESS)
         return result;
+    const struct sim_block_order order = {.has_slot = true,
+                                          .slot = queue->slot,
+                                          .sequence = queue->sequence,
+                                          .clock = sim_work_clock(queue),
+                                          .who = sim_queue_who(queue),
+                                          .call = "cuMemFreeAsync"};
+    job.is_told = sim_block_end(address, &order);
+    job.is_free = true;
     sim_allocation_set_being_freed(address, true); // adding the work may let other threads run
     result = sim_launch(stream, "cuMemFreeAsync", &job);
     if (result != CUDA_SUCCESS)

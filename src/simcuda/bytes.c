@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "simcuda/abi.h"
+#include "simcuda/block.h"
 #include "simcuda/item.h"
 #include "simcuda/mapping.h"
 #include "simcuda/pinned.h"
@@ -115,9 +116,25 @@ bool sim_bytes_on_device(uint64_t address, int *device) {
 
 // ------------------------------------------------------------------------------------ work touches
 
-static CUresult illegal(simcudaReportKind kind, const struct sim_item *item, uint64_t address) {
-    sim_report(kind, "\"%s\" in stream %" PRIu64 ", enqueued by thread %u, at 0x%" PRIx64,
-               item->job.name, item->queue->stream_id, item->thread, address);
+static CUresult report_unmapped(const struct sim_touch *touch, uint64_t address) {
+    char who[SIM_WHO_LENGTH], block[SIM_BLOCK_TEXT];
+    const struct sim_side side = sim_touch_side(touch);
+    if (!touch->is_told)
+        sim_report_sides(simcudaReport_fault, &side, 1,
+                         "\"%s\" %s %s 0x%" PRIx64 "%s, where no memory is mapped", touch->name,
+                         sim_who_text(&touch->who, who), sim_touch_verb(touch), address,
+                         sim_block_text(address, block));
+    return CUDA_ERROR_ILLEGAL_ADDRESS;
+}
+
+static CUresult report_no_access(const struct sim_touch *touch, uint64_t address, int device) {
+    char who[SIM_WHO_LENGTH];
+    const struct sim_side side = sim_touch_side(touch);
+    if (!touch->is_told)
+        sim_report_sides(
+            simcudaReport_noAccess, &side, 1,
+            "\"%s\" %s %s 0x%" PRIx64 ", to which cuMemSetAccess gave device %d no such access",
+            touch->name, sim_who_text(&touch->who, who), sim_touch_verb(touch), address, device);
     return CUDA_ERROR_ILLEGAL_ADDRESS;
 }
 
@@ -141,38 +158,38 @@ static bool is_allowed(const struct sim_job *job, const struct part *part, int d
 }
 
 static void report_race(const struct sim_touch *old, const struct sim_touch *touch) {
-    sim_report(simcudaReport_race,
-               "\"%s\" in stream %" PRIu64 " (thread %u) %s [0x%" PRIx64 ", 0x%" PRIx64
-               ") with no order to \"%s\" in stream %" PRIu64 " (thread %u), which %s [0x%" PRIx64
-               ", 0x%" PRIx64 ")",
-               touch->name, touch->stream_id, touch->thread, touch->writes ? "writes" : "reads",
-               touch->address, touch->address + touch->size, old->name, old->stream_id, old->thread,
-               old->writes ? "wrote" : "read", old->address, old->address + old->size);
+    char first[SIM_WHO_LENGTH], second[SIM_WHO_LENGTH], block[SIM_BLOCK_TEXT];
+    const struct sim_side sides[] = {sim_touch_side(touch), sim_touch_side(old)};
+    uint64_t begin = touch->address > old->address ? touch->address : old->address;
+    uint64_t end = touch->address + touch->size, old_end = old->address + old->size;
+    end = end < old_end ? end : old_end;
+    if (begin >= end) { // the same bytes at two addresses
+        begin = touch->address;
+        end = begin + touch->size;
+    }
+    sim_report_sides(simcudaReport_race, sides, 2,
+                     "\"%s\" %s %s bytes that \"%s\" %s %s, and nothing orders the two: [0x%" PRIx64
+                     ", 0x%" PRIx64 ")%s",
+                     touch->name, sim_who_text(&touch->who, first), sim_touch_verb(touch),
+                     old->name, sim_who_text(&old->who, second), sim_touch_verb(old), begin, end,
+                     sim_block_text(begin, block));
 }
 
 static CUresult touch_range(const struct sim_item *item, const simcudaAccess *access, int device) {
-    struct sim_touch touch = {
-        .slot = item->slot,
-        .sequence = item->sequence,
-        .stream_id = item->queue->stream_id,
-        .address = access->address,
-        .size = access->size,
-        .thread = item->thread,
-        .writes = access->kind == simcudaAccessWrite,
-    };
+    const struct sim_touch touch = sim_item_touch(item, access);
     struct sim_touch other;
     struct part part;
-    memcpy(touch.name, item->job.name, sizeof(touch.name));
     for (uint64_t done = 0; done < access->size; done += part.size) {
         uint64_t address = access->address + done;
         if (!translate_access(&item->job, access, done, &part))
-            return illegal(simcudaReport_fault, item, address);
+            return report_unmapped(&touch, address);
         if (!is_allowed(&item->job, &part, device, touch.writes))
-            return illegal(simcudaReport_noAccess, item, address);
+            return report_no_access(&touch, address, device);
         if (part.mapping)
             sim_mapping_note_use(part.mapping, &touch);
         if (!sim_history_touch(part.history, part.offset, part.offset + part.size, &touch,
-                               item->clock, &other))
+                               item->clock, &other) &&
+            !touch.is_told && !other.is_told)
             report_race(&other, &touch);
     }
     return CUDA_SUCCESS;
@@ -224,11 +241,14 @@ static void check_sources(const struct sim_item *item) {
         return;
     while (!is_source(source))
         source++;
-    sim_report(simcudaReport_sourceChanged,
-               "\"%s\" in stream %" PRIu64 " (thread %u) reads [0x%" PRIx64 ", 0x%" PRIx64
-               "), which the host changed after the call and before the copy read it",
-               item->job.name, item->queue->stream_id, item->thread, source->address,
-               source->address + source->size);
+    char who[SIM_WHO_LENGTH];
+    const struct sim_touch touch = sim_item_touch(item, source);
+    const struct sim_side side = sim_touch_side(&touch);
+    sim_report_sides(simcudaReport_sourceChanged, &side, 1,
+                     "\"%s\" %s reads [0x%" PRIx64 ", 0x%" PRIx64
+                     "), which the host changed after the call and before the copy read it",
+                     touch.name, sim_who_text(&touch.who, who), source->address,
+                     source->address + source->size);
 }
 
 CUresult sim_bytes_touch(const struct sim_item *item, int device) {
@@ -264,22 +284,33 @@ static bool is_unknown(uint64_t address, uint64_t size, bool writes, struct sim_
     return false;
 }
 
-void sim_bytes_touch_by_host(uint64_t address, uint64_t size, simcudaAccessKind kind) {
-    bool writes = kind == simcudaAccessWrite;
-    const struct sim_item *item = sim_item_conflicting(address, size, writes);
-    struct sim_touch touch;
+// Finds work that may still touch bytes that conflict with a touch of the host. *is_pending says
+// that it is not complete, or else that the host doesn't know it to be.
+static bool find_unknown(const simcudaAccess *access, struct sim_touch *touch, bool *is_pending) {
+    bool writes = access->kind == simcudaAccessWrite;
+    const struct sim_item *item = sim_item_conflicting(access->address, access->size, writes);
+    *is_pending = item != NULL;
     if (item)
-        sim_report(simcudaReport_race,
-                   "the host %s [0x%" PRIx64 ", 0x%" PRIx64 ") while \"%s\" in stream %" PRIu64
-                   " (thread %u) is pending on it",
-                   writes ? "writes" : "reads", address, address + size, item->job.name,
-                   item->queue->stream_id, item->thread);
-    else if (is_unknown(address, size, writes, &touch))
-        sim_report(simcudaReport_race,
-                   "the host %s [0x%" PRIx64 ", 0x%" PRIx64 "), which \"%s\" in stream %" PRIu64
-                   " (thread %u) %s, and does not know that to be complete",
-                   writes ? "writes" : "reads", address, address + size, touch.name,
-                   touch.stream_id, touch.thread, touch.writes ? "wrote" : "read");
+        *touch = sim_item_touch(item, sim_item_access_to(item, access->address, access->size));
+    return item || is_unknown(access->address, access->size, writes, touch);
+}
+
+void sim_bytes_touch_by_host(uint64_t address, uint64_t size, simcudaAccessKind kind) {
+    const simcudaAccess access = {address, size, kind};
+    const struct sim_who caller = sim_who_calls();
+    char first[SIM_WHO_LENGTH], second[SIM_WHO_LENGTH];
+    struct sim_touch touch;
+    bool is_pending;
+    if (!find_unknown(&access, &touch, &is_pending) || touch.is_told)
+        return;
+    const char *does = kind == simcudaAccessWrite ? "writes" : "reads";
+    const struct sim_side sides[] = {{caller, "the host", does, address, size},
+                                     sim_touch_side(&touch)};
+    sim_report_sides(simcudaReport_race, sides, 2,
+                     "the host (%s) %s [0x%" PRIx64 ", 0x%" PRIx64 "), which \"%s\" %s %s, and %s",
+                     sim_who_thread(&caller, first), does, address, address + size, touch.name,
+                     sim_who_text(&touch.who, second), sim_touch_verb(&touch),
+                     is_pending ? "that is pending" : "the host does not know that to be complete");
 }
 
 void sim_bytes_reset(void) {

@@ -91,8 +91,11 @@ static void invalidate(struct sim_capture *capture, const char *call) {
     if (capture->is_invalid)
         return;
     capture->is_invalid = true;
-    sim_report(simcudaReport_captureUnsafeCall, "%s invalidates the capture of stream %llu", call,
-               (unsigned long long)capture->origin->stream_id);
+    char stream[SIM_WHO_LENGTH];
+    struct sim_who origin = sim_queue_who(capture->origin);
+    sim_report(simcudaReport_captureUnsafeCall,
+               "%s is not allowed while %s captures, and ends the capture as invalid", call,
+               sim_who_stream(&origin, stream));
     for (size_t i = 0; i < capture->count; i++) {
         if (capture->participants[i])
             set_status(capture->participants[i], CU_STREAM_CAPTURE_STATUS_INVALIDATED);

@@ -14,7 +14,7 @@
 static const char *const mode_words[] = {"free", "scheduled", NULL};
 static const char *const completion_words[] = {"earliest", "latest", "seeded", NULL};
 static const char *const vmm_words[] = {"supported", "missing", "refused", NULL};
-static const char *const report_words[] = {"keep", "print", "abort", NULL};
+static const char *const report_words[] = {"keep", "print", "abort", "check", NULL};
 
 enum field { FIELD_NUMBER, FIELD_MODE, FIELD_COMPLETION, FIELD_REPORTS, FIELD_MEMORY, FIELD_VMM };
 
@@ -42,6 +42,7 @@ static const struct setting {
     {"reports", FIELD_REPORTS, report_words, 0},
     {"peers", FIELD_NUMBER, NULL, offsetof(simcudaConfig, peers)},
     {"scatter", FIELD_NUMBER, NULL, offsetof(simcudaConfig, scatter)},
+    {"stacks", FIELD_NUMBER, NULL, offsetof(simcudaConfig, stacks)},
 };
 
 void simcudaConfigDefault(simcudaConfig *config) {
@@ -81,7 +82,7 @@ const char *sim_config_problem(const simcudaConfig *config) {
         return "the longest delay is at least 1 ns";
     if ((unsigned)config->mode > simcudaModeScheduled ||
         (unsigned)config->completion > simcudaCompletionSeeded ||
-        (unsigned)config->onReport > simcudaOnReportAbort)
+        (unsigned)config->onReport > simcudaOnReportCheck)
         return "a mode is out of range";
     for (uint64_t i = 0; i < config->devices; i++) {
         if ((unsigned)config->device[i].vmm > simcudaVmmRefused)

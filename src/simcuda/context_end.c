@@ -1,6 +1,7 @@
 #include "simcuda/context_end.h"
 
 #include "simcuda/allocation.h"
+#include "simcuda/block.h"
 #include "simcuda/capture.h"
 #include "simcuda/context.h"
 #include "simcuda/event.h"
@@ -21,6 +22,7 @@ static void end(struct sim_context *context) {
     sim_event_destroy_all(context);
     sim_module_unload_all(context);
     sim_peer_forget(context);
+    sim_block_forget_context(context);
     sim_allocation_free_all(context);
     sim_pinned_free_all(context);
     SP_LIST_FOR_EACH(link, &context->queues)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/thread.h"
+#include "simcuda/block.h"
 #include "simcuda/bytes.h"
 #include "simcuda/context.h"
 #include "simcuda/device.h"
@@ -166,6 +167,68 @@ int simcudaPoke(uint64_t address, const void *from, size_t size) {
 void simcudaHostAccess(const void *address, size_t size, simcudaAccessKind kind) {
     sim_lock();
     sim_bytes_touch_by_host((uintptr_t)address, size, kind);
+    sim_unlock();
+}
+
+// ------------------------------------------------------------------------------------------ blocks
+
+int simcudaIsChecking(void) {
+    sim_lock();
+    bool checks = sim_checks();
+    sim_unlock();
+    return checks;
+}
+
+// Nothing is known of the order of a stream that does not exist, or whose context isn't current: a
+// free there is taken to be the host's, and to be behind everything.
+static struct sim_block_order order_of(struct sim_queue *queue, const char *call) {
+    struct sim_block_order order = {.clock = sim_host_clock, .who = sim_who_calls(), .call = call};
+    if (!queue)
+        return order;
+    order.has_slot = true;
+    order.slot = queue->slot;
+    order.sequence = queue->sequence;
+    order.clock = sim_work_clock(queue);
+    order.who = sim_queue_who(queue);
+    return order;
+}
+
+void simcudaBlockBegin(uint64_t address, uint64_t size) {
+    sim_lock();
+    if (sim_checks() && size > 0)
+        sim_block_begin(address, size, NULL, sim_who_calls());
+    sim_unlock();
+}
+
+void simcudaBlockBehind(uint64_t address, CUstream stream) {
+    sim_lock();
+    struct sim_queue *queue = sim_checks() ? sim_stream_look(stream) : NULL;
+    if (queue) {
+        const struct sim_block_order order = order_of(queue, "");
+        sim_block_behind(address, &order);
+    }
+    sim_unlock();
+}
+
+static void end_block(uint64_t address, struct sim_queue *queue, const char *call) {
+    const struct sim_block_order order = order_of(queue, call);
+    if (sim_block_begins_at(address))
+        sim_block_end(address, &order);
+    else if (sim_block_is_of_allocator(address)) // others' frees come to the driver itself
+        sim_block_report_bad_free(call, address);
+}
+
+void simcudaBlockEnd(uint64_t address, CUstream stream) {
+    sim_lock();
+    if (sim_checks())
+        end_block(address, sim_stream_look(stream), "a free");
+    sim_unlock();
+}
+
+void simcudaBlockEndAtOnce(uint64_t address) {
+    sim_lock();
+    if (sim_checks())
+        end_block(address, NULL, "a free");
     sim_unlock();
 }
 

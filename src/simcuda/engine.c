@@ -1,11 +1,15 @@
 #include "simcuda/engine.h"
 
 #include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/thread.h"
 #include "simcuda/address.h"
 #include "simcuda/allocation.h"
+#include "simcuda/block.h"
 #include "simcuda/bytes.h"
 #include "simcuda/capture.h"
 #include "simcuda/config.h"
@@ -15,6 +19,7 @@
 #include "simcuda/device.h"
 #include "simcuda/event.h"
 #include "simcuda/fault.h"
+#include "simcuda/finding.h"
 #include "simcuda/host_function.h"
 #include "simcuda/live.h"
 #include "simcuda/mapping.h"
@@ -25,6 +30,7 @@
 #include "simcuda/report.h"
 #include "simcuda/schedule.h"
 #include "simcuda/shared.h"
+#include "simcuda/stack.h"
 #include "simcuda/stream.h"
 #include "simcuda/thread.h"
 #include "simcuda/work.h"
@@ -57,6 +63,7 @@ static CUresult refuse_early(enum sim_entry entry, struct sim_thread **thread) {
     if (refused != CUDA_SUCCESS)
         return refused;
     *thread = sim_thread_self();
+    (*thread)->entry = (int)entry;
     return (*thread)->in_host_function ? CUDA_ERROR_NOT_PERMITTED : CUDA_SUCCESS;
 }
 
@@ -178,9 +185,19 @@ static void forget(void) {
     sim_device_reset();
     sim_fault_clear();
     sim_call_count_reset();
+    sim_block_reset();
     sim_report_clear();
+    sim_stack_reset();
     sim_schedule_reset();
     sim_thread_reset();
+}
+
+// The status with which the program ends, as far as exit() was told one.
+static int exit_status;
+
+static void note_status(int status, void *nothing) {
+    (void)nothing;
+    exit_status = status;
 }
 
 CUresult sim_engine_start(void) {
@@ -190,6 +207,8 @@ CUresult sim_engine_start(void) {
         return CUDA_ERROR_NO_DEVICE;
     if (!atfork_is_set && pthread_atfork(NULL, NULL, note_fork) != 0)
         return CUDA_ERROR_OPERATING_SYSTEM;
+    if (!atfork_is_set)
+        on_exit(note_status, NULL);
     atfork_is_set = true;
     atomic_store_explicit(&sim_life, SIM_READY, memory_order_release);
     return CUDA_SUCCESS;
@@ -220,6 +239,8 @@ uint64_t sim_trace_digest(void) {
     return digest;
 }
 
+// ------------------------------------------------------------------------------- the process's end
+
 static bool leaks_at_exit(void) {
     if (sim_config.onReport == simcudaOnReportKeep || pthread_mutex_trylock(&sim_mutex) != 0)
         return false;
@@ -228,11 +249,39 @@ static bool leaks_at_exit(void) {
     return leaks;
 }
 
+// Another thread may hold the lock for good: one that was cancelled in a call, say.
+static uint64_t mistakes_at_exit(void) {
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec++;
+    bool is_locked = pthread_mutex_timedlock(&sim_mutex, &until) == 0;
+    if (is_locked)
+        sim_live_check(SIM_LIVE_OF_PROGRAM);
+    uint64_t mistakes = sim_finding_sum_up();
+    if (is_locked)
+        pthread_mutex_unlock(&sim_mutex);
+    return mistakes;
+}
+
+// Ends a program that was checked. What it wrote must not be lost, for exit() writes it only later.
+static void end_checked(void) {
+    uint64_t mistakes = mistakes_at_exit();
+    atomic_store(&sim_life, SIM_GONE);
+    if (mistakes == 0 || exit_status != 0)
+        return;
+    fflush(NULL);
+    _exit(5);
+}
+
 // The process ends, or the library is unloaded: memory and streams may be alive, and other threads
 // in a call.
 static __attribute__((destructor)) void leave(void) {
     if (atomic_load(&sim_life) != SIM_READY)
         return;
+    if (sim_checks()) {
+        end_checked();
+        return;
+    }
     bool leaks = leaks_at_exit();
     atomic_store(&sim_life, SIM_GONE);
     if (leaks && sim_config.onReport == simcudaOnReportAbort)

@@ -2,10 +2,10 @@
 //
 // A module of the simulated driver calls only modules that stand before it here:
 //
-//   ground   shared, host, random, report, slab, clock, entry, config, cost, fault, thread,
-//            schedule, meter, grid
+//   ground   shared, host, random, slab, clock, entry, config, cost, fault, stack, thread, who,
+//            finding_file, finding, report, schedule, meter, grid
 //   images   image, image_ptx, image_elf, image_packed, image_fatbin, image_load
-//   memory   address, history, device, page_table, item, mapping, pinned, bytes, virtual,
+//   memory   address, history, device, page_table, item, mapping, pinned, block, bytes, virtual,
 //            allocation
 //   streams  queue, context, capture, stream, pointer
 //   work     heap, work, event, question, launch, kernel, copy, word, pointed, registered,

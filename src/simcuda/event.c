@@ -36,7 +36,9 @@ CUresult sim_event_create(struct sim_context *context, unsigned flags, CUevent *
 CUresult sim_event_find(CUevent handle, struct sim_event **event) {
     *event = slab.base ? sim_slab_find(&slab, (uintptr_t)handle) : NULL;
     if (!*event) {
-        sim_report(simcudaReport_useOfDestroyedEvent, "event %p", (void *)handle);
+        bool is_known = slab.base && sim_slab_knows(&slab, (uintptr_t)handle);
+        sim_report(simcudaReport_useOfDestroyedEvent, "%s names an event that %s: %p",
+                   sim_report_call(), is_known ? "was destroyed" : "never existed", (void *)handle);
         return CUDA_ERROR_INVALID_HANDLE;
     }
     return sim_context_error((*event)->context);

@@ -157,3 +157,29 @@ void sim_history_forget(struct sim_history *history, uint64_t begin, uint64_t en
     if (begin < end)
         cut(history, isolate(history, begin, end), end, 0);
 }
+
+static const struct sim_touch *
+find_in(const struct sim_segment *segment,
+        bool (*is_one)(const struct sim_touch *touch, const void *data), const void *data) {
+    if (segment->written && is_one(&segment->write, data))
+        return &segment->write;
+    for (size_t i = 0; i < segment->read_count; i++) {
+        if (is_one(&segment->reads[i], data))
+            return &segment->reads[i];
+    }
+    return NULL;
+}
+
+bool sim_history_find(const struct sim_history *history, uint64_t begin, uint64_t end,
+                      bool (*is_one)(const struct sim_touch *touch, const void *data),
+                      const void *data, struct sim_touch *found) {
+    for (size_t i = find(history, begin); i < history->count && history->segments[i].begin < end;
+         i++) {
+        const struct sim_touch *touch = find_in(&history->segments[i], is_one, data);
+        if (!touch)
+            continue;
+        *found = *touch;
+        return true;
+    }
+    return false;
+}

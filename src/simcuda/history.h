@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "simcuda/clock.h"
+#include "simcuda/who.h"
 
 #define SIM_NAME_LENGTH 24
 
@@ -23,11 +24,12 @@
 struct sim_touch {
     size_t slot;
     uint64_t sequence;
-    uint64_t stream_id;
+    uint64_t serial;  // order of adding, over all queues
     uint64_t address; // device address of the first byte that it named
     uint64_t size;
-    unsigned thread; // ordinal of the thread that enqueued it
+    struct sim_who who; // enqueued it
     bool writes;
+    bool is_told; // a report tells of the piece of work already
     char name[SIM_NAME_LENGTH];
 };
 
@@ -62,5 +64,11 @@ bool sim_history_conflicts(const struct sim_history *history, uint64_t begin, ui
 
 // Makes [begin, end) bytes that were never touched.
 void sim_history_forget(struct sim_history *history, uint64_t begin, uint64_t end);
+
+// Looks for a touch of bytes in [begin, end) of which a function says that it is one: false when
+// there is none.
+bool sim_history_find(const struct sim_history *history, uint64_t begin, uint64_t end,
+                      bool (*is_one)(const struct sim_touch *touch, const void *data),
+                      const void *data, struct sim_touch *found);
 
 #endif

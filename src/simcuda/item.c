@@ -5,6 +5,7 @@
 #include "simcuda/clock.h"
 #include "simcuda/host.h"
 
+uint64_t sim_item_last_serial;
 struct sp_list sim_touching = {&sim_touching, &sim_touching};
 
 void sim_job_name(struct sim_job *job, const char *name) {
@@ -48,15 +49,47 @@ void sim_item_destroy(struct sim_item *item) {
     sim_free(item);
 }
 
+const simcudaAccess *sim_item_access_to(const struct sim_item *item, uint64_t address,
+                                        uint64_t size) {
+    const simcudaAccess *access = item->job.accesses;
+    while (access->address >= address + size || address >= access->address + access->size)
+        access++;
+    return access;
+}
+
+const char *sim_touch_verb(const struct sim_touch *touch) {
+    return touch->writes ? "writes" : "reads";
+}
+
+struct sim_side sim_touch_side(const struct sim_touch *touch) {
+    return (struct sim_side){touch->who, touch->name, sim_touch_verb(touch), touch->address,
+                             touch->size};
+}
+
 static bool concerns(const simcudaAccess *access, uint64_t address, uint64_t size, bool writes) {
     return (writes || access->kind == simcudaAccessWrite) && access->address < address + size &&
            address < access->address + access->size;
 }
 
+struct sim_touch sim_item_touch(const struct sim_item *item, const simcudaAccess *access) {
+    struct sim_touch touch = {
+        .slot = item->slot,
+        .sequence = item->sequence,
+        .serial = item->serial,
+        .address = access->address,
+        .size = access->size,
+        .who = item->who,
+        .writes = access->kind == simcudaAccessWrite,
+        .is_told = item->job.is_told,
+    };
+    memcpy(touch.name, item->job.name, sizeof(touch.name));
+    return touch;
+}
+
 struct sim_item *sim_item_conflicting(uint64_t address, uint64_t size, bool writes) {
     SP_LIST_FOR_EACH(link, &sim_touching) {
         struct sim_item *item = SP_CONTAINER_OF(link, struct sim_item, touching_link);
-        for (size_t i = 0; i < item->job.count; i++) {
+        for (size_t i = 0; !item->job.is_told && i < item->job.count; i++) {
             if (concerns(&item->job.accesses[i], address, size, writes))
                 return item;
         }

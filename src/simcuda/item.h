@@ -9,6 +9,7 @@
 
 #include "base/list.h"
 #include "driver/abi.h"
+#include "simcuda/finding.h"
 #include "simcuda/history.h"
 
 struct sim_queue;
@@ -63,6 +64,8 @@ struct sim_job {
     uint64_t source_sum;
     bool is_callback; // the host function is a CUstreamCallback, which is told the stream
     CUstream stream;
+    bool is_told; // a report tells of the piece already: what comes of it is no other mistake
+    bool is_free; // of the block that it names
     bool needs_no_access; // to the bytes that it names, on its device
     // A question of its stream does not look at it (question.h) unless it waits for something.
     bool is_quiet;
@@ -95,7 +98,7 @@ struct sim_item {
     struct sp_list flag_link;     // among the due pieces that look at a flag, or those held
     struct sp_list start_link;    // of a host function: among those started
     uint64_t polls;
-    unsigned thread;
+    struct sim_who who;
     struct sim_job job;
 };
 
@@ -112,8 +115,21 @@ static inline void sim_item_drop(struct sim_item *item) {
         sim_item_destroy(item);
 }
 
+// The serial of the piece that was added last.
+extern uint64_t sim_item_last_serial;
+
+// Returns the touch that a pending piece makes of bytes that it names, and which of its accesses
+// names a byte of a range, where one does.
+struct sim_touch sim_item_touch(const struct sim_item *item, const simcudaAccess *access);
+const simcudaAccess *sim_item_access_to(const struct sim_item *item, uint64_t address,
+                                        uint64_t size);
+
+// What a touch does, and its side of a report.
+const char *sim_touch_verb(const struct sim_touch *touch);
+struct sim_side sim_touch_side(const struct sim_touch *touch);
+
 // The pending pieces that name bytes. A query is linear in them: a piece that names a byte of the
-// range, null when there is none.
+// range, and that no report tells of; null when there is none.
 extern struct sp_list sim_touching;
 struct sim_item *sim_item_naming(uint64_t address, uint64_t size);
 // Returns one that writes a byte of the range, or one that names it at all if `writes`.

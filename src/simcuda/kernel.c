@@ -71,8 +71,8 @@ static CUresult add_errors(const struct sim_job *job, uint64_t wrong) {
     if (wrong == 0)
         return CUDA_SUCCESS;
     sim_report(simcudaReport_checkFailed,
-               "%" PRIu64 " wrong words in [0x%" PRIx64 ", 0x%" PRIx64 ")", wrong, job->address,
-               job->address + job->size);
+               "sp_check found %" PRIu64 " wrong words in [0x%" PRIx64 ", 0x%" PRIx64 ")", wrong,
+               job->address, job->address + job->size);
     if (!sim_bytes_read(counter, &errors, sizeof(errors)))
         return CUDA_ERROR_ILLEGAL_ADDRESS;
     errors += wrong;

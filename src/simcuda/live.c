@@ -4,6 +4,7 @@
 
 #include "simcuda/address.h"
 #include "simcuda/allocation.h"
+#include "simcuda/block.h"
 #include "simcuda/capture.h"
 #include "simcuda/context.h"
 #include "simcuda/event.h"
@@ -47,9 +48,11 @@ static uint64_t report_extents(enum sim_live_whose whose) {
         const struct sim_extent *extent = SP_CONTAINER_OF(link, struct sim_extent, link);
         if (!extent->handle || !counts(whose, extent->is_of_library))
             continue;
-        sim_report(simcudaReport_leak,
-                   "memory handle 0x%llx of %" PRIu64 " bytes on device %d, %" PRIu64 " mappings",
-                   extent->handle, extent->size, extent->device, extent->mappings);
+        sim_report_state(simcudaReport_leak,
+                         "memory of %" PRIu64
+                         " bytes on device %d from cuMemCreate, handle 0x%llx, "
+                         "was never released; it has %" PRIu64 " mappings",
+                         extent->size, extent->device, extent->handle, extent->mappings);
         count++;
     }
     return count;
@@ -59,11 +62,15 @@ static uint64_t report_mappings(enum sim_live_whose whose) {
     uint64_t count = 0;
     SP_LIST_FOR_EACH(link, &sim_mappings) {
         const struct sim_mapping *mapping = SP_CONTAINER_OF(link, struct sim_mapping, link);
-        if (!counts(whose, mapping->extent->is_of_library))
+        bool is_mapped = mapping->extent->kind == SIM_EXTENT_OF_HANDLE;
+        bool is_block = !is_mapped && sim_block_begins_at(mapping->address);
+        if (!counts(whose, mapping->extent->is_of_library) || is_block)
             continue;
-        sim_report(simcudaReport_leak, "%s [0x%" PRIx64 ", 0x%" PRIx64 ") on device %d",
-                   mapping->extent->kind == SIM_EXTENT_OF_HANDLE ? "mapping" : "allocation",
-                   mapping->address, mapping->address + mapping->valid, mapping->extent->device);
+        sim_report_state(simcudaReport_leak,
+                         "memory [0x%" PRIx64 ", 0x%" PRIx64 ") of device %d from %s was never %s",
+                         mapping->address, mapping->address + mapping->valid,
+                         mapping->extent->device, is_mapped ? "cuMemMap" : "cuMemAlloc",
+                         is_mapped ? "unmapped" : "freed");
         count++;
     }
     return count;
@@ -75,30 +82,55 @@ static uint64_t report_ranges(enum sim_live_whose whose) {
         struct sim_range range = sim_range_at(i);
         if (!counts(whose, range.is_of_library))
             continue;
-        sim_report(simcudaReport_leak, "address range [0x%" PRIx64 ", 0x%" PRIx64 ")", range.begin,
-                   range.begin + range.size);
+        sim_report_state(simcudaReport_leak,
+                         "address range [0x%" PRIx64 ", 0x%" PRIx64
+                         ") from cuMemAddressReserve was never freed",
+                         range.begin, range.begin + range.size);
         count++;
     }
     return count;
 }
 
-static uint64_t report_count(const char *what, uint64_t count) {
-    for (uint64_t i = 1; i <= count; i++)
-        sim_report(simcudaReport_leak, "%s, %" PRIu64 " of %" PRIu64, what, i, count);
+static uint64_t report_streams(void) {
+    uint64_t count = 0;
+    for (const struct sim_stream *stream; (stream = sim_stream_at(count)) != NULL; count++)
+        sim_report_state(simcudaReport_leak, "stream %" PRIu64 " was never destroyed",
+                         stream->number);
     return count;
+}
+
+static uint64_t report_count(const char *what, const char *ended, uint64_t count) {
+    for (uint64_t i = 0; i < count; i++)
+        sim_report_state(simcudaReport_leak, "%s was never %s", what, ended);
+    return count;
+}
+
+// A context that has failed lets the program give nothing back.
+static bool has_failed_context(void) {
+    for (struct sim_context *context = sim_context_next(NULL); context;
+         context = sim_context_next(context)) {
+        if (sim_context_error(context) != CUDA_SUCCESS)
+            return true;
+    }
+    return false;
 }
 
 uint64_t sim_live_check(enum sim_live_whose whose) {
     bool all = whose == SIM_LIVE_ALL;
+    if (!all && has_failed_context())
+        return 0;
     uint64_t count = report_extents(whose);
     count += report_mappings(whose);
+    count += sim_block_report_leaks();
     count += report_ranges(whose);
-    count += report_count("stream", sim_stream_count());
-    count += report_count("event", sim_event_count() - (all ? 0 : sim_event_count_of_library()));
-    count += report_count("module", sim_module_count());
-    count += report_count("graph", sim_graph_count());
-    count += report_count("pinned host memory",
+    count += report_streams();
+    count += report_count("an event", "destroyed",
+                          sim_event_count() - (all ? 0 : sim_event_count_of_library()));
+    count += report_count("a module", "unloaded", sim_module_count());
+    count += report_count("a graph", "destroyed", sim_graph_count());
+    count += report_count("pinned host memory from cuMemHostAlloc", "freed",
                           sim_pinned_count() - (all ? 0 : sim_pinned_count_of_library()));
-    count += report_count("registered host memory", sim_pinned_count_of_registered());
+    count +=
+        report_count("registered host memory", "unregistered", sim_pinned_count_of_registered());
     return count;
 }

@@ -65,30 +65,49 @@ void sim_mapping_note_use(struct sim_mapping *mapping, const struct sim_touch *t
         mapping->use_count++;
     }
     struct sim_use *use = &mapping->uses[i];
-    *use = (struct sim_use){
-        .slot = touch->slot, .sequence = touch->sequence, .stream_id = touch->stream_id};
+    *use = (struct sim_use){.slot = touch->slot,
+                            .sequence = touch->sequence,
+                            .who = touch->who,
+                            .is_told = touch->is_told};
     memcpy(use->name, touch->name, sizeof(use->name));
 }
 
+static void report_in_use(const struct sim_mapping *mapping, const char *call,
+                          const struct sim_side *using, bool is_pending) {
+    char who[SIM_WHO_LENGTH];
+    const struct sim_side sides[] = {
+        {sim_who_calls(), call, "is called", mapping->address, mapping->size}, *using};
+    sim_report_sides(simcudaReport_unmapInUse, sides, 2,
+                     "%s takes away [0x%" PRIx64 ", 0x%" PRIx64 "), which \"%s\" %s uses, %s", call,
+                     mapping->address, mapping->address + mapping->size, using->name,
+                     sim_who_text(&using->who, who),
+                     is_pending ? "while that is pending"
+                                : "before the program knows that to be complete");
+}
+
+// All pending pieces that use it are told of by one report: what comes of them is the same mistake.
+static bool report_pending(const struct sim_mapping *mapping, const char *call) {
+    struct sim_item *item = sim_item_naming(mapping->address, mapping->size);
+    if (!item)
+        return false;
+    const struct sim_side using = {item->who, item->job.name, "uses", mapping->address,
+                                   mapping->size};
+    report_in_use(mapping, call, &using, true);
+    for (; item; item = sim_item_naming(mapping->address, mapping->size))
+        item->job.is_told = true;
+    return true;
+}
+
 void sim_mapping_report_in_use(const struct sim_mapping *mapping, const char *call) {
-    const struct sim_item *item = sim_item_naming(mapping->address, mapping->size);
-    if (item) {
-        sim_report(simcudaReport_unmapInUse,
-                   "%s of [0x%" PRIx64 ", 0x%" PRIx64 ") while \"%s\" in stream %" PRIu64
-                   " is pending on it",
-                   call, mapping->address, mapping->address + mapping->size, item->job.name,
-                   item->queue->stream_id);
+    if (report_pending(mapping, call))
         return;
-    }
     for (size_t i = 0; i < mapping->use_count; i++) {
         const struct sim_use *use = &mapping->uses[i];
-        if (sim_clock_at(sim_host_clock, use->slot) >= use->sequence)
+        if (use->is_told || sim_clock_at(sim_host_clock, use->slot) >= use->sequence)
             continue;
-        sim_report(simcudaReport_unmapInUse,
-                   "%s of [0x%" PRIx64 ", 0x%" PRIx64 "), used by \"%s\" in stream %" PRIu64
-                   ", which the host does not know to be complete",
-                   call, mapping->address, mapping->address + mapping->size, use->name,
-                   use->stream_id);
+        const struct sim_side using = {use->who, use->name, "uses", mapping->address,
+                                       mapping->size};
+        report_in_use(mapping, call, &using, false);
         return;
     }
 }
@@ -101,7 +120,17 @@ static bool is_granular(uint64_t value) {
 
 static CUresult misuse(simcudaReportKind kind, CUresult error, const char *call, uint64_t address,
                        uint64_t size) {
-    sim_report(kind, "%s(0x%" PRIx64 ", %" PRIu64 ")", call, address, size);
+    const char *why = kind == simcudaReport_badMemoryHandle
+                          ? "names a handle that does not exist, or was released"
+                      : kind == simcudaReport_wrongGranule
+                          ? "has an address or size that is no multiple of the granule"
+                      : kind == simcudaReport_partOfHandle
+                          ? "maps a part of a handle, which is mapped whole or not at all"
+                      : kind == simcudaReport_mapOverMapping ? "maps where a mapping is"
+                      : kind == simcudaReport_partOfMapping
+                          ? "names a range that does not consist of whole mappings"
+                          : "names a range that cuMemAddressReserve did not give";
+    sim_report(kind, "%s(0x%" PRIx64 ", %" PRIu64 " bytes) %s", call, address, size, why);
     return error;
 }
 

@@ -19,7 +19,8 @@
 struct sim_use {
     size_t slot;
     uint64_t sequence;
-    uint64_t stream_id;
+    struct sim_who who;
+    bool is_told; // a report tells of it
     char name[SIM_NAME_LENGTH];
 };
 

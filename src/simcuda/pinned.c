@@ -112,20 +112,24 @@ CUresult sim_pinned_create(const struct sim_context *context, size_t size, unsig
 }
 
 void sim_pinned_report_in_use(const struct sim_pinned *piece) {
-    const char *call = piece->is_registered ? "cuMemHostUnregister" : "cuMemFreeHost";
     const struct sim_item *item = sim_item_naming(piece->address, piece->size);
+    const struct sim_who caller = sim_who_calls();
+    char first[SIM_WHO_LENGTH], second[SIM_WHO_LENGTH];
     struct sim_touch touch;
     if (item)
-        sim_report(simcudaReport_hostMemoryInUse,
-                   "%s of [0x%" PRIx64 ", 0x%" PRIx64 ") while \"%s\" in stream %" PRIu64
-                   " is pending on it",
-                   call, piece->address, piece->address + piece->size, item->job.name,
-                   item->queue->stream_id);
-    else if (sim_history_conflicts(&piece->history, 0, piece->size, true, sim_host_clock, &touch))
-        sim_report(simcudaReport_hostMemoryInUse,
-                   "%s of [0x%" PRIx64 ", 0x%" PRIx64 "), used by \"%s\" in stream %" PRIu64
-                   ", which the host does not know to be complete",
-                   call, piece->address, piece->address + piece->size, touch.name, touch.stream_id);
+        touch = sim_item_touch(item, sim_item_access_to(item, piece->address, piece->size));
+    else if (!sim_history_conflicts(&piece->history, 0, piece->size, true, sim_host_clock,
+                                    &touch) ||
+             touch.is_told)
+        return;
+    const char *call = piece->is_registered ? "cuMemHostUnregister" : "cuMemFreeHost";
+    const struct sim_side sides[] = {{caller, call, "frees", piece->address, piece->size},
+                                     sim_touch_side(&touch)};
+    sim_report_sides(simcudaReport_hostMemoryInUse, sides, 2,
+                     "%s (%s) of [0x%" PRIx64 ", 0x%" PRIx64 "), which \"%s\" %s %s, and %s", call,
+                     sim_who_thread(&caller, first), piece->address, piece->address + piece->size,
+                     touch.name, sim_who_text(&touch.who, second), sim_touch_verb(&touch),
+                     item ? "that is pending" : "the host does not know that to be complete");
 }
 
 // Returns the piece that begins at an address and was made in that way; null when there is none.
@@ -138,7 +142,10 @@ static struct sim_pinned *find(const void *memory, bool is_registered) {
 CUresult sim_pinned_free(void *memory) {
     struct sim_pinned *piece = find(memory, false);
     if (!piece) {
-        sim_report(simcudaReport_badFree, "cuMemFreeHost(%p)", memory);
+        sim_report(
+            simcudaReport_badFree,
+            "cuMemFreeHost(%p) names memory that cuMemHostAlloc did not give, or that was freed",
+            memory);
         return CUDA_ERROR_INVALID_VALUE;
     }
     sim_now += sim_cost_pinned(SIM_ENTRY_cuMemFreeHost, piece->size);

@@ -54,6 +54,15 @@ void sim_queue_hold(struct sim_queue *queue) {
     queue->references++;
 }
 
+struct sim_who sim_queue_who(const struct sim_queue *queue) {
+    struct sim_who who = sim_who_calls();
+    who.kind = queue->kind == SIM_QUEUE_LEGACY       ? SIM_WHO_LEGACY
+               : queue->kind == SIM_QUEUE_PER_THREAD ? SIM_WHO_PER_THREAD
+                                                     : SIM_WHO_STREAM;
+    who.number = queue->number;
+    return who;
+}
+
 static void note_departed(const struct sim_queue *queue, struct sim_clock **departed) {
     if (!queue->last)
         return;

@@ -25,6 +25,7 @@
 #include "base/list.h"
 #include "simcuda/abi.h"
 #include "simcuda/clock.h"
+#include "simcuda/who.h"
 
 struct sim_context;
 struct sim_item;
@@ -66,6 +67,7 @@ struct sim_queue {
     enum sim_queue_kind kind;
     struct sim_context *context; // null once it is destroyed; then no work is pending
     uint64_t stream_id;
+    uint64_t number; // in reports: of the stream that the program created, or of the thread
     size_t slot;
     uint64_t sequence;
     struct sim_clock *clock;
@@ -97,6 +99,9 @@ void sim_queue_drop(struct sim_queue *queue);
 
 // The stream is gone, and has left its capture; its work goes on. Drops the stream's reference.
 void sim_queue_retire(struct sim_queue *queue);
+
+// Returns the calling thread, in the queue's stream.
+struct sim_who sim_queue_who(const struct sim_queue *queue);
 
 // Returns whether the queue takes part in the order of its context's legacy stream.
 static inline bool sim_queue_is_blocking(const struct sim_queue *queue) {

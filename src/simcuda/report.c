@@ -6,10 +6,12 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "simcuda/entry.h"
 #include "simcuda/shared.h"
+#include "simcuda/thread.h"
 
 #define KEPT        256
-#define TEXT_LENGTH 400
+#define TEXT_LENGTH 1000
 
 static const char *const kind_names[] = {
 #define KIND_NAME(enumerator, number, name) [simcudaReport_##enumerator] = name,
@@ -34,18 +36,46 @@ static void keep(simcudaReportKind kind, const char *text) {
     kept++;
 }
 
-void sim_report(simcudaReportKind kind, const char *format, ...) {
+__attribute__((format(printf, 4, 0))) static void report(simcudaReportKind kind,
+                                                         const struct sim_side *sides, size_t count,
+                                                         const char *format, va_list arguments) {
     char text[TEXT_LENGTH];
-    va_list arguments;
-    va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
-    va_end(arguments);
     counts[kind]++;
     keep(kind, text);
-    if (sim_config.onReport != simcudaOnReportKeep || kind == simcudaReport_deadlock)
+    if (sim_checks())
+        sim_finding_add(kind_names[kind], text, sides, count);
+    else if (sim_config.onReport != simcudaOnReportKeep || kind == simcudaReport_deadlock)
         sp_log_write("simulated driver: %s: %s", kind_names[kind], text);
     if (sim_config.onReport == simcudaOnReportAbort && kind != simcudaReport_leak)
         abort();
+}
+
+const char *sim_report_call(void) {
+    return sim_entries[sim_thread_self()->entry].name;
+}
+
+void sim_report(simcudaReportKind kind, const char *format, ...) {
+    struct sim_side call = {.who = sim_who_calls(), .name = sim_report_call(), .does = "is called"};
+    va_list arguments;
+    va_start(arguments, format);
+    report(kind, &call, 1, format, arguments);
+    va_end(arguments);
+}
+
+void sim_report_sides(simcudaReportKind kind, const struct sim_side *sides, size_t count,
+                      const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    report(kind, sides, count, format, arguments);
+    va_end(arguments);
+}
+
+void sim_report_state(simcudaReportKind kind, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    report(kind, NULL, 0, format, arguments);
+    va_end(arguments);
 }
 
 uint64_t sim_report_count(const char *kind) {
@@ -68,4 +98,5 @@ const char *sim_report_text(uint64_t index) {
 void sim_report_clear(void) {
     kept = 0;
     memset(counts, 0, sizeof(counts));
+    sim_finding_clear();
 }

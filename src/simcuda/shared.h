@@ -31,6 +31,11 @@ extern pthread_mutex_t sim_mutex;    // the lock, for those who wait on a condit
 // Set while the thread runs a function of a registered kernel (registered.h), with the lock held.
 // To take the lock then would be to wait for itself, so the process aborts and says why.
 extern _Thread_local bool sim_in_kernel;
+// Returns whether the program is checked for mistakes. Needs the lock, or a configuration that
+// stays.
+static inline bool sim_checks(void) {
+    return sim_config.onReport == simcudaOnReportCheck;
+}
 
 void sim_lock(void);
 void sim_unlock(void);

@@ -16,6 +16,7 @@
 _Thread_local bool sim_null_stream_is_own;
 
 static struct sim_slab slab;
+static uint64_t last_number; // of the streams that the program created
 
 struct sim_stream *sim_stream_find(CUstream handle) {
     return slab.base ? sim_slab_find(&slab, (uintptr_t)handle) : NULL;
@@ -32,6 +33,7 @@ CUresult sim_stream_create(struct sim_context *context, unsigned flags, CUstream
     enum sim_queue_kind kind =
         flags & CU_STREAM_NON_BLOCKING ? SIM_QUEUE_NON_BLOCKING : SIM_QUEUE_BLOCKING;
     stream->queue = sim_queue_create(context, kind, identity);
+    stream->queue->number = stream->number = ++last_number;
     stream->queue->status_mirror = &stream->capture_status;
     atomic_store_explicit(&stream->context, context, memory_order_relaxed);
     atomic_store_explicit(&stream->flags, flags, memory_order_relaxed);
@@ -93,6 +95,7 @@ static struct sim_queue *per_thread(struct sim_thread *thread, struct sim_contex
     if (queue)
         return queue;
     queue = sim_queue_create(context, SIM_QUEUE_PER_THREAD, sim_next_identity());
+    queue->number = thread->ordinal;
     SIM_RESERVE_ONE(thread->default_streams, thread->default_stream_count,
                     thread->default_stream_capacity);
     thread->default_streams[thread->default_stream_count++] = queue;
@@ -112,6 +115,20 @@ static CUresult default_queue(CUstream handle, struct sim_queue **queue) {
     return result;
 }
 
+// The handle may be that of a stream which was destroyed, whose element has not been taken again.
+static void report_destroyed(CUstream handle) {
+    if (slab.base && sim_slab_knows(&slab, (uintptr_t)handle)) {
+        const struct sim_stream *stream =
+            (const void *)(slab.base + ((uintptr_t)handle - slab.first_handle));
+        sim_report(simcudaReport_useOfDestroyedStream,
+                   "%s names stream %" PRIu64 ", which was destroyed", sim_report_call(),
+                   stream->number);
+        return;
+    }
+    sim_report(simcudaReport_useOfDestroyedStream, "%s names a stream that never existed: %p",
+               sim_report_call(), (void *)handle);
+}
+
 CUresult sim_stream_queue(CUstream handle, struct sim_queue **queue) {
     if (sim_stream_is_default(handle)) {
         CUresult result = default_queue(handle, queue);
@@ -119,14 +136,23 @@ CUresult sim_stream_queue(CUstream handle, struct sim_queue **queue) {
     }
     struct sim_stream *stream = sim_stream_find(handle);
     if (!stream) {
-        sim_report(simcudaReport_useOfDestroyedStream, "stream %p", (void *)handle);
+        report_destroyed(handle);
         return CUDA_ERROR_INVALID_HANDLE;
     }
     *queue = stream->queue;
     return sim_context_error(stream->queue->context);
 }
 
+struct sim_queue *sim_stream_look(CUstream handle) {
+    struct sim_queue *queue = NULL;
+    const struct sim_stream *stream = sim_stream_find(handle);
+    if (!stream && !sim_stream_is_default(handle))
+        return NULL;
+    return sim_stream_queue(handle, &queue) == CUDA_SUCCESS ? queue : NULL;
+}
+
 void sim_stream_reset(void) {
+    last_number = 0;
     if (slab.base)
         sim_slab_clear(&slab);
 }

@@ -23,6 +23,7 @@ struct sim_stream {
     _Atomic unsigned flags;
     _Atomic int capture_status;
     struct sim_queue *queue;
+    uint64_t number; // stays while the element is free
 };
 
 void sim_stream_reset(void);
@@ -51,6 +52,10 @@ void sim_stream_end_thread(const struct sim_thread *thread);
 // The queue behind a handle, a default stream's of the current context. Reports a stream that does
 // not exist, and returns the sticky error of the context if it has one.
 CUresult sim_stream_queue(CUstream handle, struct sim_queue **queue);
+
+// Finds the queue without a report: null where the stream does not exist, or has no healthy
+// context.
+struct sim_queue *sim_stream_look(CUstream handle);
 
 uint64_t sim_stream_count(void);
 

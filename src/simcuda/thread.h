@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/list.h"
 #include "driver/abi.h"
@@ -30,6 +31,8 @@ struct sim_thread {
     struct sp_list threads_link; // among all threads; that list has a lock of its own
     uint64_t generation;
     unsigned ordinal; // for reports and the trace: registered threads count from 1 in their order
+    pid_t system_id;  // the system's number of it
+    int entry;        // the driver call that it made last (entry.h)
     bool in_host_function;
     bool makes_for_library; // see library_entry.h
     CUstreamCaptureMode capture_mode;
@@ -62,6 +65,12 @@ struct sim_thread *sim_thread_make(void);
 void sim_thread_adopt(struct sim_thread *thread);
 // Gives back a state that no thread adopted.
 void sim_thread_discard(struct sim_thread *thread);
+
+#define SIM_THREAD_NAME 16
+
+// Gives the name that the program gave to a thread, by its ordinal; false where it gave none. The
+// name of one that has ended is kept while the program is checked.
+bool sim_thread_name(unsigned ordinal, char name[SIM_THREAD_NAME]);
 
 // Returns whether what the calling thread makes now is the library's (library_entry.h). Needs no
 // lock.

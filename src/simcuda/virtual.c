@@ -44,7 +44,8 @@ static bool some_device_supports(void) {
 static CUresult check_size(const char *call, uint64_t size) {
     if (size != 0 && size % sim_config.granule == 0)
         return CUDA_SUCCESS;
-    sim_report(simcudaReport_wrongGranule, "%s of %" PRIu64 " bytes", call, size);
+    sim_report(simcudaReport_wrongGranule,
+               "%s of %" PRIu64 " bytes has a size that is no multiple of the granule", call, size);
     return CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -70,11 +71,17 @@ CUresult sim_virtual_reserve(CUdeviceptr *address, size_t size, size_t alignment
 
 CUresult sim_virtual_free(CUdeviceptr address, size_t size) {
     if (!sim_range_exists(address, size)) {
-        sim_report(simcudaReport_notReserved, "cuMemAddressFree(0x%llx, %zu)", address, size);
+        sim_report(simcudaReport_notReserved,
+                   "cuMemAddressFree(0x%llx, %zu bytes) names a range that cuMemAddressReserve did "
+                   "not give",
+                   address, size);
         return CUDA_ERROR_INVALID_VALUE;
     }
     if (!sim_mapping_none_in(address, size)) {
-        sim_report(simcudaReport_freeMappedRange, "cuMemAddressFree(0x%llx, %zu)", address, size);
+        sim_report(
+            simcudaReport_freeMappedRange,
+            "cuMemAddressFree(0x%llx, %zu bytes) frees a range in which memory is still mapped",
+            address, size);
         return CUDA_ERROR_INVALID_VALUE;
     }
     sim_now += sim_cost_extent(SIM_ENTRY_cuMemAddressFree, size);
@@ -106,7 +113,9 @@ CUresult sim_virtual_create(CUmemGenericAllocationHandle *handle, size_t size,
 CUresult sim_virtual_release(CUmemGenericAllocationHandle handle) {
     struct sim_extent *extent = sim_extent_find(handle);
     if (!extent) {
-        sim_report(simcudaReport_badMemoryHandle, "cuMemRelease(0x%llx)", handle);
+        sim_report(simcudaReport_badMemoryHandle,
+                   "cuMemRelease(0x%llx) names a handle that does not exist, or was released",
+                   handle);
         return CUDA_ERROR_INVALID_VALUE;
     }
     sim_now += sim_cost_extent(SIM_ENTRY_cuMemRelease, extent->size);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "simcuda/abi.h"
+#include "simcuda/block.h"
 #include "simcuda/bytes.h"
 #include "simcuda/context.h"
 #include "simcuda/heap.h"
@@ -15,7 +16,6 @@ static struct sim_heap due;
 static struct sp_list watching = {&watching, &watching};
 static struct sp_list held = {&held, &held};          // in the order in which their turns came
 static struct sp_list started = {&started, &started}; // host functions, in order
-static uint64_t last_serial;
 static uint64_t pending;
 static uint64_t pending_for_words; // of those, that wait for a word of memory
 static uint64_t full_count;
@@ -377,11 +377,12 @@ bool sim_work_poll(struct sim_item *item) {
 
 // ------------------------------------------------------------------------------------------ adding
 
-// Orders the queue's clock after the item; the piece to be added depends on it while it is pending.
+// Orders the queue's clock after the item. The piece to be added, null for none, depends on it
+// while it is pending.
 static void depend(struct sim_queue *queue, struct sim_item *item, struct sim_item *dependency) {
     if (sim_clock_raise(&queue->clock, dependency->slot, dependency->sequence))
         sim_clock_merge(&queue->clock, dependency->clock);
-    if (dependency->state == SIM_DONE || dependency->queue == queue)
+    if (!item || dependency->state == SIM_DONE || dependency->queue == queue)
         return;
     SIM_RESERVE_ONE(item->dependencies, item->dependency_count, item->dependency_capacity);
     item->dependencies[item->dependency_count++] = dependency;
@@ -411,6 +412,12 @@ static void order_by_legacy(struct sim_queue *queue, struct sim_item *item) {
     }
 }
 
+struct sim_clock *sim_work_clock(struct sim_queue *queue) {
+    order_after_host(queue);
+    order_by_legacy(queue, NULL);
+    return queue->clock;
+}
+
 static void wait_for_place(struct sim_queue *queue) {
     if (queue->count < sim_config.queue)
         return;
@@ -430,9 +437,9 @@ static struct sim_item *make(struct sim_queue *queue, struct sim_job *job) {
     struct sim_item *item = sim_allocate(sizeof(*item));
     item->references = 1;
     item->queue = queue;
-    item->serial = ++last_serial;
+    item->serial = ++sim_item_last_serial;
     item->enqueued_at = item->end = sim_now;
-    item->thread = sim_thread_self()->ordinal;
+    item->who = sim_queue_who(queue);
     item->job = *job;
     *job = (struct sim_job){0};
     sp_list_init(&item->waiters);
@@ -501,6 +508,8 @@ CUresult sim_work_add(struct sim_queue *queue, struct sim_job *job,
     for (size_t i = 0; i < dependency_count; i++)
         depend(queue, item, dependencies[i]);
     enter(queue, item);
+    if (sim_checks() && !item->job.is_told && !item->job.is_free)
+        item->job.is_told = sim_block_check(item);
     if (is_quiet(queue, item, dependencies, dependency_count))
         vouch(queue, dependencies, dependency_count);
     else
@@ -580,5 +589,5 @@ void sim_work_reset(void) {
     sim_heap_destroy(&due);
     memset(engines, 0, sizeof(engines));
     has_acquired = false;
-    last_serial = full_count = 0;
+    sim_item_last_serial = full_count = 0;
 }

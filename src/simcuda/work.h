@@ -39,6 +39,10 @@ CUresult sim_work_add(struct sim_queue *queue, struct sim_job *job,
 // sim_work_add.
 CUresult sim_work_order_after(struct sim_queue *queue, struct sim_item *item);
 
+// Returns what the queue's next piece of work would run after, if it was added now, except for the
+// queue's own order.
+struct sim_clock *sim_work_clock(struct sim_queue *queue);
+
 // Lets complete what the virtual clock has passed.
 void sim_work_progress(void);
 

@@ -224,10 +224,14 @@ static CUresult bind_entries(const struct source *source, struct sp_driver *driv
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 
-static int (*is_scheduled)(void);
+static int (*is_scheduled)(void), (*is_checking)(void);
 
 bool sp_driver_is_scheduled(void) {
     return is_scheduled && is_scheduled() != 0;
+}
+
+void *sp_driver_checker(const char *name) {
+    return is_checking && is_checking() ? find_symbol(found.library, name) : NULL;
 }
 
 // A library that does not even tell its version is searched for everything, so that all it lacks is
@@ -276,6 +280,7 @@ static CUresult load_driver(struct source source, struct sp_driver *driver) {
     if (hook)
         sp_lock_set_hook(hook);
     bind(&is_scheduled, find_symbol(source.library, "simcudaIsScheduled"));
+    bind(&is_checking, find_symbol(source.library, "simcudaIsChecking"));
     if (!sp_fork_watch()) {
         tell_problem("no host memory to watch for forks");
         return CUDA_ERROR_OUT_OF_MEMORY;

@@ -75,6 +75,9 @@ extern const struct sp_driver *_Atomic sp_driver;
 // with a reset.
 bool sp_driver_is_scheduled(void);
 
+// A function of a simulated driver that checks the program; null where the driver is no such one.
+void *sp_driver_checker(const char *name);
+
 // The name of a driver error ("CUDA_ERROR_INVALID_VALUE"). It comes from the driver when that is
 // loaded, else from our own table. It is "CUDA_ERROR_?" for a number that neither knows, and never
 // null.

@@ -22,9 +22,11 @@ void sp_observe_begin(void) {
         .visit_pools = sp_tell_visit,
         .print_pool = sp_tell_print_visited,
         .words_of_bytes = sp_tell_bytes,
+        .driver_checker = sp_driver_checker,
     };
     const struct sp_options *asked = sp_options();
-    if (!asked->stats && !asked->stats_signal && !asked->leaks && !asked->trace)
+    if (!asked->stats && !asked->stats_signal && !asked->leaks && !asked->trace &&
+        !sp_driver_checker("simcudaBlockBegin"))
         return;
     host.lock_hook = sp_lock_hook();
     observer = sp_observe_load(&host);
@@ -74,6 +76,7 @@ static const struct sp_observe_stream *facts_of(const struct sp_stream *stream,
         return NULL;
     enum sp_stream_kind kind = sp_stream_kind_of(stream);
     *facts = (struct sp_observe_stream){
+        .handle = sp_stream_handle_now(stream),
         .slot = stream->slot,
         .first = stream->first,
         .id = sp_stream_id(stream),

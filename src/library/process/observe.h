@@ -1,22 +1,23 @@
 // Observing a process: its allocations and frees are noted, for STREAMPOOL_STATS, STREAMPOOL_LEAKS
 // and STREAMPOOL_TRACE, by the observer (src/observe/), which is loaded for a process that asks for
-// one of these.
+// one of these, or whose driver is a simulated one that checks it.
 //
 // A process that asked for none pays nothing: its calls find one flag set (process/runtime.h), and
 // go another way in a process that did. There, a block enters the table of live blocks after the
 // call that allocated it, and leaves it before the call that frees it, so that no address stands
 // there twice.
 //
-// While a trace is recorded, allocations, frees and all acts that pools learn from take turns, so
-// that the lines stand in the order in which the pools were told (observe/turn.h).
+// While a trace is recorded or the driver checks, allocations, frees and all acts that pools learn
+// from take turns, so that the lines stand in the order in which the pools were told
+// (observe/turn.h).
 #ifndef STREAMPOOL_PROCESS_OBSERVE_H
 #define STREAMPOOL_PROCESS_OBSERVE_H
 
 #include "order/stream.h"
 #include "process/observe_table.h"
 
-// Begins to observe if the options ask for it and the observer is there. Called once, by one
-// thread. At the process's end nothing is noted any more, the trace is whole, and what the
+// Begins to observe if the options or the driver ask for it and the observer is there. Called once,
+// by one thread. At the process's end nothing is noted any more, the trace is whole, and what the
 // environment asks for is written: a summary of each pool (STREAMPOOL_STATS), and the blocks that
 // were never freed (STREAMPOOL_LEAKS).
 void sp_observe_begin(void);
@@ -32,7 +33,7 @@ static inline bool sp_observe_is_on(void) {
 bool sp_observe_take_turn(void);
 void sp_observe_give_turn(bool taken);
 
-// True while a trace is recorded. A call that waits for work then waits before it takes its turn
+// True while acts take turns. A call that waits for work then waits before it takes its turn
 // (sp_synchronize_ahead_of_stream() and its like), so that it holds up nobody in its turn.
 bool sp_observe_records(void);
 

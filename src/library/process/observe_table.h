@@ -47,10 +47,12 @@ struct sp_observe_host {
                         void *data); // tell/tell.h, as the two below
     void (*print_pool)(const struct sp_tell_pool *told, FILE *out);
     struct sp_tell_words (*words_of_bytes)(uint64_t number);
+    void *(*driver_checker)(const char *name); // driver/driver.h
 };
 
 // A stream, as a trace tells of it.
 struct sp_observe_stream {
+    CUstream handle;
     uint32_t slot;
     uint64_t first; // its first number: the slot's next stream has a higher one
     uint64_t id;    // the driver's, if `has_id`
@@ -107,7 +109,7 @@ struct sp_observe_table {
     bool (*end)(void);
     void (*tell)(void);
 
-    bool (*records)(void); // true while a trace is written
+    bool (*records)(void); // true while a trace is written, or the driver checks
     bool (*take_turn)(void);
     void (*give_turn)(void);
 

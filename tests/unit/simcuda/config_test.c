@@ -15,7 +15,7 @@ static void every_setting_is_understood(void **state) {
     OK(simcudaConfigParse(
         "devices=3,memory=8G,memory.2=141G,vmm=missing,vmm.0=refused,granule=64K,api=10020,"
         "address_space=1T,mappings=1000,queue=64,mode=scheduled,seed=7,completion=latest,"
-        "delay=5,patience=0,burst=8,reports=print,peers=0,scatter=9",
+        "delay=5,patience=0,burst=8,reports=print,peers=0,scatter=9,stacks=1",
         &config, NULL, 0));
     assert_int_equal(config.devices, 3);
     assert_true(config.device[1].memory == (uint64_t)8 << 30);
@@ -35,6 +35,7 @@ static void every_setting_is_understood(void **state) {
     assert_int_equal(config.burst, 8);
     assert_int_equal(config.peers, 0);
     assert_int_equal(config.scatter, 9);
+    assert_int_equal(config.stacks, 1);
     assert_int_equal(config.onReport, simcudaOnReportPrint);
 }
 

@@ -195,6 +195,7 @@ static void leave_memory_behind(void) {
 static void a_leak_at_exit_is_told_where_reports_abort(void **state) {
     (void)state;
     assert_int_equal(status_of(leave_memory_behind, "reports=abort"), 86);
+    assert_int_equal(status_of(leave_memory_behind, "reports=check"), 5);
     assert_int_equal(status_of(leave_memory_behind, "reports=print"), 0);
     assert_int_equal(status_of(leave_memory_behind, ""), 0);
 }

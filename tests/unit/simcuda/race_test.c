@@ -47,7 +47,7 @@ static void writes_on_two_streams_race(void **state) {
     settle();
     write_on(b);
     settle();
-    assert_non_null(strstr(simcudaReportText(0), "\"writer\" in stream"));
+    assert_non_null(strstr(simcudaReportText(0), "\"writer\" on stream 2"));
     expect_report("race");
 }
 
