@@ -8,7 +8,7 @@
 
 typedef int CUjit_option; // an enumeration there; no option changes what is done here
 
-// ---------------------------------------------------------------------------------------- copies
+// ------------------------------------------------------------------------------------------ copies
 
 // CUmemorytype has more values there than driver/abi.h needs.
 #define CU_MEMORYTYPE_HOST    ((CUmemorytype)1)
