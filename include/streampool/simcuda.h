@@ -251,9 +251,12 @@ SIMCUDA_API uint64_t simcudaTraceDigest(void);
 
 /// Names the kinds of report. SIMCUDA_REPORTS lists them with their names.
 typedef enum simcudaReportKind {
-    /// Two pieces of work touch the same physical byte, one writes, and nothing orders them.
+    /// Two pieces of work touch the same byte of physical or host memory, one writes, and nothing
+    /// orders them; or the host is one of both (simcudaHostAccess).
     simcudaReport_race = 0,
-    /// Work touches a device address that is not mapped.
+    /// Work touches a device address that is not mapped, or a copy or set was called for such,
+    /// which
+    /// the call refuses.
     simcudaReport_fault = 1,
     /// Work touches a mapping without the access that cuMemSetAccess gives.
     simcudaReport_noAccess = 2,

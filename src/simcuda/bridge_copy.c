@@ -10,7 +10,7 @@
 
 #define MAX_PITCH ((size_t)INT32_MAX)
 
-// ------------------------------------------------------------------------------------- in one row
+// -------------------------------------------------------------------------------------- in one row
 
 static uint64_t address_of(const void *memory) {
     return (uintptr_t)memory;
@@ -70,7 +70,7 @@ CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t size, CUs
     SIM_END(cuMemcpyDtoDAsync_v2, sim_copy_async("cuMemcpyDtoDAsync", stream, &copy, 1));
 }
 
-// ------------------------------------------------------------------------------- between contexts
+// -------------------------------------------------------------------------------- between contexts
 
 static CUresult find_context(CUcontext handle, struct sim_context **context) {
     *context = sim_context_find(handle);
@@ -110,8 +110,7 @@ CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext toContext, CUdeviceptr from
     SIM_END(cuMemcpyPeerAsync, result);
 }
 
-// ------------------------------------------------------------------------------------- in many
-// rows
+// ------------------------------------------------------------------------------------ in many rows
 
 // A side of a copy, as the driver's structs describe it.
 struct side {

@@ -97,7 +97,7 @@ CUresult cuMemHostUnregister(void *memory) {
     SIM_END(cuMemHostUnregister, unregister_memory(memory));
 }
 
-// -------------------------------------------------------------------------- what an address is
+// ------------------------------------------------------------------------------ what an address is
 
 static CUresult find_current(struct sim_context **context) {
     CUresult result = sim_context_current(sim_thread_self(), context);

@@ -11,6 +11,8 @@
 #include "simcuda/queue.h"
 #include "simcuda/report.h"
 
+#define PAGEABLE_MAX 1024 // segments, more than which are looked through
+
 // This says who touched host memory that isn't pinned, by host address.
 static struct sim_history pageable;
 
@@ -175,6 +177,12 @@ static void report_race(const struct sim_touch *old, const struct sim_touch *tou
                      sim_block_text(begin, block));
 }
 
+// What the host knows to be complete races with nothing that comes.
+static void keep_pageable_small(void) {
+    if (pageable.count > PAGEABLE_MAX)
+        sim_history_forget_known(&pageable, sim_host_clock);
+}
+
 static CUresult touch_range(const struct sim_item *item, const simcudaAccess *access, int device) {
     const struct sim_touch touch = sim_item_touch(item, access);
     struct sim_touch other;
@@ -195,7 +203,7 @@ static CUresult touch_range(const struct sim_item *item, const simcudaAccess *ac
     return CUDA_SUCCESS;
 }
 
-// ----------------------------------------------------------------------------- what a copy reads
+// ------------------------------------------------------------------------------- what a copy reads
 
 static uint64_t sum_of(uint64_t sum, const char *bytes, uint64_t size) {
     uint64_t word;
@@ -253,18 +261,12 @@ static void check_sources(const struct sim_item *item) {
 
 CUresult sim_bytes_touch(const struct sim_item *item, int device) {
     CUresult result = CUDA_SUCCESS;
+    keep_pageable_small();
     for (size_t i = 0; i < item->job.count && result == CUDA_SUCCESS; i++)
         result = touch_range(item, &item->job.accesses[i], device);
     if (result == CUDA_SUCCESS && item->job.watches_source)
         check_sources(item);
     return result;
-}
-
-void sim_bytes_forget_pageable(const struct sim_job *job) {
-    for (size_t i = job->count - job->pageable_count; i < job->count; i++) {
-        const simcudaAccess *access = &job->accesses[i];
-        sim_history_forget(&pageable, access->address, access->address + access->size);
-    }
 }
 
 // ------------------------------------------------------------------------------------ host touches

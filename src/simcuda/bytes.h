@@ -1,8 +1,8 @@
 // Memory by device address: translation through the page table, or to pinned host memory, and what
 // work does to bytes.
 //
-// Host memory that isn't pinned has a history, too, but only while a copy to it or from it is under
-// way: then the host has learnt that the copy is complete, and another owner may have the memory.
+// Host memory that isn't pinned has a history, too, as long as the host doesn't know that what is
+// in it is complete.
 #ifndef STREAMPOOL_SIMCUDA_BYTES_H
 #define STREAMPOOL_SIMCUDA_BYTES_H
 
@@ -37,8 +37,6 @@ bool sim_bytes_on_device(uint64_t address, int *device);
 uint64_t sim_bytes_sum_of_sources(const struct sim_job *job);
 // Returns whether the job reads bytes of the host, and no pending piece of work writes them.
 bool sim_bytes_can_watch(const struct sim_job *job);
-// Forgets who touched the pageable memory that a job names.
-void sim_bytes_forget_pageable(const struct sim_job *job);
 
 // The host touches bytes of its own now: reports a race with work that it doesn't know to be
 // complete.

@@ -65,8 +65,7 @@ static uint64_t row_of(const struct sim_place *place, uint64_t y, uint64_t z) {
     return place->address + z * place->slice + y * place->pitch;
 }
 
-// ----------------------------------------------------------------------------------- finding
-// places
+// ---------------------------------------------------------------------------------- finding places
 
 // Returns whether a place's last byte has an address, and the copy a size.
 static bool ends_somewhere(const struct sim_place *place, const struct sim_copy *copy) {
@@ -368,7 +367,6 @@ static bool any(const struct sim_copy *copies, size_t count,
 
 static CUresult wait(struct sim_context *context, struct sim_item *item) {
     sim_work_wait(item);
-    sim_bytes_forget_pageable(&item->job);
     return sim_context_error(context);
 }
 
@@ -412,6 +410,11 @@ static void await_stream(struct sim_queue *queue, const struct sim_copy *copy) {
         sim_question_wait_queue(queue);
 }
 
+// What was taken goes to the device at once, if no other work of the stream is in its way.
+static bool is_under_way(const struct sim_copy *copy, const struct sim_item *item) {
+    return is_taken(copy) && item->state != SIM_QUEUED;
+}
+
 static CUresult launch_sync(const char *call, struct sim_queue *queue, struct sim_copy *copy,
                             struct sim_item **item) {
     struct sim_job job;
@@ -425,7 +428,7 @@ static CUresult launch_sync(const char *call, struct sim_queue *queue, struct si
     await_stream(queue, copy);
     make_job(&job, duplicate(copy, 1), 1);
     result = sim_launch_synchronous(call, &job, item);
-    if (*item && any(copy, 1, waits_sync))
+    if (*item && (any(copy, 1, waits_sync) || is_under_way(copy, *item)))
         result = wait(context, *item);
     return result;
 }

@@ -10,7 +10,8 @@
 //                            synchronous                        asynchronous
 //   pageable to device       the source is taken, larger ones   the source is taken
 //                            than 64 KiB after the stream's
-//                            work
+//                            work; the copy is complete where
+//                            nothing was in its way
 //   pinned to device         the copy is complete               nothing has happened
 //   device to pageable       the copy is complete               the copy is complete
 //   device to pinned         the copy is complete               nothing has happened

@@ -119,22 +119,15 @@ static void enter_read(struct sim_segment *segment, const struct sim_touch *touc
     segment->reads[i] = *touch;
 }
 
-// Takes out the segments from `first` on that begin before `end`, except that `kept` of them stay,
-// for the caller to fill in.
-static void cut(struct sim_history *history, size_t first, uint64_t end, size_t kept) {
-    size_t last = first;
-    while (last < history->count && history->segments[last].begin < end)
-        sim_free(history->segments[last++].reads);
-    memmove(&history->segments[first + kept], &history->segments[last],
-            (history->count - last) * sizeof(*history->segments));
-    history->count -= last - first - kept;
-}
-
 // Replaces the segments [first, end) by one that `touch` wrote.
 static void enter_write(struct sim_history *history, size_t first, uint64_t begin, uint64_t end,
                         const struct sim_touch *touch) {
-    cut(history, first, end, 1);
+    size_t last = first;
+    while (last < history->count && history->segments[last].begin < end)
+        sim_free(history->segments[last++].reads);
     struct sim_segment *segment = &history->segments[first];
+    memmove(segment + 1, &history->segments[last], (history->count - last) * sizeof(*segment));
+    history->count -= last - first - 1;
     *segment = (struct sim_segment){.begin = begin, .end = end, .written = true, .write = *touch};
 }
 
@@ -153,9 +146,17 @@ bool sim_history_touch(struct sim_history *history, uint64_t begin, uint64_t end
     return !raced;
 }
 
-void sim_history_forget(struct sim_history *history, uint64_t begin, uint64_t end) {
-    if (begin < end)
-        cut(history, isolate(history, begin, end), end, 0);
+void sim_history_forget_known(struct sim_history *history, const struct sim_clock *clock) {
+    const struct sim_touch all = {.slot = SIZE_MAX, .writes = true};
+    struct sim_touch other;
+    size_t kept = 0;
+    for (size_t i = 0; i < history->count; i++) {
+        if (races(&history->segments[i], &all, clock, &other))
+            history->segments[kept++] = history->segments[i];
+        else
+            sim_free(history->segments[i].reads);
+    }
+    history->count = kept;
 }
 
 static const struct sim_touch *

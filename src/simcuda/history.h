@@ -62,8 +62,8 @@ bool sim_history_touch(struct sim_history *history, uint64_t begin, uint64_t end
 bool sim_history_conflicts(const struct sim_history *history, uint64_t begin, uint64_t end,
                            bool writes, const struct sim_clock *clock, struct sim_touch *other);
 
-// Makes [begin, end) bytes that were never touched.
-void sim_history_forget(struct sim_history *history, uint64_t begin, uint64_t end);
+// Makes all bytes such whose touches are all in the clock.
+void sim_history_forget_known(struct sim_history *history, const struct sim_clock *clock);
 
 // Looks for a touch of bytes in [begin, end) of which a function says that it is one: false when
 // there is none.

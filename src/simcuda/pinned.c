@@ -180,7 +180,7 @@ CUresult sim_pinned_unregister(void *memory) {
     return CUDA_SUCCESS;
 }
 
-// -------------------------------------------------------------------------------------- all of it
+// --------------------------------------------------------------------------------------- all of it
 
 void sim_pinned_free_all(const struct sim_context *context) {
     for (size_t i = piece_count; i-- > 0;) {

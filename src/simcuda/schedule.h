@@ -39,7 +39,8 @@ bool sim_schedule_is_alone(const struct sim_thread *thread);
 // others run meanwhile.
 void sim_sleep(void);
 void sim_changed(void);
-// Gives up after that many milliseconds of real time; only for a thread that isn't registered.
+// Gives up after that many milliseconds of real time; only for a thread that isn't registered, or
+// while no other registered one can run.
 void sim_sleep_for(unsigned milliseconds);
 
 // Counts the host functions that are pending: only while there are any does a thread that `serves`

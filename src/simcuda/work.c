@@ -70,7 +70,7 @@ static void make_due(struct sim_item *item) {
         sp_list_push_back(&watching, &item->flag_link);
 }
 
-// ---------------------------------------------------------------------------- waits for a word
+// -------------------------------------------------------------------------------- waits for a word
 
 static bool holds(const struct sim_condition *condition) {
     uint64_t word = 0;
@@ -153,7 +153,7 @@ static void inherit(struct sim_queue *queue, const struct sim_item *dependency) 
         acquire(queue, dependency->clock);
 }
 
-// ------------------------------------------------------------------------------------- its turn
+// ---------------------------------------------------------------------------------------- its turn
 
 // Looks at the queue's first piece, which may have become ready.
 static void advance(struct sim_queue *queue) {

@@ -46,8 +46,7 @@ static CUdeviceptr at(const void *memory) {
     return (uintptr_t)memory;
 }
 
-// ---------------------------------------------------------------------------------- between
-// streams
+// --------------------------------------------------------------------------------- between streams
 
 static void copies_to_the_same_pinned_bytes_race(void **state) {
     (void)state;
@@ -151,8 +150,28 @@ static void one_after_the_other_they_do_not(void **state) {
     simcudaHostAccess(shared, SIZE, simcudaAccessWrite);
 }
 
-// ------------------------------------------------------------------------------------ with the
-// host
+// A batch reads pageable memory when it runs, and nobody waits for that.
+static void
+copies_from_any_number_of_pageable_buffers_are_remembered_while_they_matter(void **state) {
+    (void)state;
+    enum { BUFFERS = 3000 };
+    static unsigned char buffers[BUFFERS][2];
+    CUmemcpyAttributes attributes = {.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_ANY};
+    size_t size = 1, first = 0;
+    for (size_t i = 0; i < BUFFERS; i++) {
+        CUdeviceptr from = at(buffers[i]);
+        OK(cuMemcpyBatchAsync_v2(&scene.device, &from, &size, 1, &attributes, &first, 1,
+                                 scene.first));
+    }
+    simcudaCompleteAll();
+    simcudaHostAccess(buffers[0], 1, simcudaAccessWrite);
+    expect_report("race");
+    OK(cuStreamSynchronize(scene.first));
+    OK(cuMemcpyHtoDAsync_v2(scene.device, scene.pinned, 1, scene.first));
+    simcudaHostAccess(buffers, sizeof buffers, simcudaAccessWrite);
+}
+
+// ----------------------------------------------------------------------------------- with the host
 
 static void the_host_may_not_read_what_a_pending_copy_writes(void **state) {
     (void)state;
@@ -206,7 +225,7 @@ static void pageable_memory_that_was_taken_is_the_hosts(void **state) {
     simcudaHostAccess(shared, SIZE, simcudaAccessWrite);
 }
 
-// --------------------------------------------------------------------------- sources that change
+// ----------------------------------------------------------------------------- sources that change
 
 static void a_source_that_changes_before_the_copy_reads_it_is_told(void **state) {
     (void)state;
@@ -246,6 +265,7 @@ static void a_host_function_may_fill_the_source(void **state) {
 
 static void an_earlier_copy_may_fill_the_source(void **state) {
     (void)state;
+    spin(scene.first, 5 * MS);
     OK(cuMemsetD8Async(scene.device, 1, SIZE, scene.first));
     OK(cuMemcpyDtoHAsync_v2(scene.pinned, scene.device, SIZE, scene.first));
     OK(cuMemcpyHtoDAsync_v2(scene.other, scene.pinned, SIZE, scene.first));
@@ -273,8 +293,7 @@ static void nobody_looks_while_reports_are_only_kept(void **state) {
     OK(cuStreamSynchronize(scene.first));
 }
 
-// ---------------------------------------------------------------------------- memory that goes
-// early
+// -------------------------------------------------------------------------- memory that goes early
 
 static void pinned_memory_that_is_freed_under_a_copy_is_told(void **state) {
     (void)state;
@@ -328,6 +347,7 @@ int main(void) {
         RACE_TEST(a_kernel_races_with_a_copy_from_pinned_memory),
         RACE_TEST(copies_of_two_threads_to_the_same_pageable_bytes_race),
         RACE_TEST(one_after_the_other_they_do_not),
+        RACE_TEST(copies_from_any_number_of_pageable_buffers_are_remembered_while_they_matter),
         RACE_TEST(the_host_may_not_read_what_a_pending_copy_writes),
         RACE_TEST(nor_what_it_does_not_know_to_be_written),
         RACE_TEST(the_host_may_not_write_what_a_copy_reads),

@@ -47,8 +47,7 @@ static CUdeviceptr at(const void *memory) {
     return (uintptr_t)memory;
 }
 
-// --------------------------------------------------------------------------- when the source is
-// read
+// ------------------------------------------------------------------------- when the source is read
 
 static void a_pageable_source_is_taken_before_an_asynchronous_call_returns(void **state) {
     (void)state;
@@ -98,8 +97,7 @@ static void registered_memory_is_pinned_memory(void **state) {
     free(source);
 }
 
-// ------------------------------------------------------------------------------- when a call
-// returns
+// ----------------------------------------------------------------------------- when a call returns
 
 static void a_copy_to_pageable_memory_is_complete_when_its_call_returns(void **state) {
     (void)state;
@@ -153,8 +151,10 @@ static void a_small_synchronous_copy_from_pageable_memory_waits_for_nothing(void
     unsigned char *source = pageable_memory(LARGE);
     memset(source, 1, LARGE);
     spin(NULL, 5 * MS);
+    uint64_t before = simcudaNow();
     OK(cuMemcpyHtoD_v2(device, source, (size_t)64 << 10));
     memset(source, 2, LARGE);
+    assert_true(simcudaNow() - before < MS);
     FAILS(cuStreamQuery(NULL), CUDA_ERROR_NOT_READY);
     assert_true(device_is_all(device, 1, (size_t)64 << 10));
     free(source);
@@ -171,14 +171,19 @@ static void a_large_one_waits_for_the_stream_first(void **state) {
     free(source);
 }
 
-// The copy's own end may still be to come.
-static void the_host_does_not_know_a_staged_copy_to_be_complete(void **state) {
+// A program that relies on the copy's end has to wait for it.
+static void the_host_does_not_know_a_copy_to_be_complete_that_waits_in_its_stream(void **state) {
     (void)state;
     CUstream other = make_non_blocking_stream();
-    CUdeviceptr device = device_memory(LARGE);
-    unsigned char *source = pageable_memory(LARGE);
-    OK(cuMemcpyHtoD_v2(device, source, LARGE));
-    touch(other, "reader", device, LARGE, simcudaAccessRead);
+    CUdeviceptr device = device_memory(SIZE);
+    unsigned char *source = pageable_memory(SIZE);
+    OK(cuMemcpyHtoD_v2(device, source, SIZE));
+    touch(other, "reader", device, SIZE, simcudaAccessRead);
+    OK(cuCtxSynchronize());
+    expect_no_report();
+    spin(NULL, 5 * MS);
+    OK(cuMemcpyHtoD_v2(device, source, SIZE));
+    touch(other, "reader", device, SIZE, simcudaAccessRead);
     OK(cuCtxSynchronize());
     expect_report("race");
     free(source);
@@ -211,8 +216,7 @@ static void a_synchronous_set_waits_for_host_memory_alone(void **state) {
     FAILS(cuStreamQuery(NULL), CUDA_ERROR_NOT_READY);
 }
 
-// ------------------------------------------------------------------------------------- what is
-// moved
+// ----------------------------------------------------------------------------------- what is moved
 
 static void the_kinds_of_both_addresses_are_found(void **state) {
     (void)state;
@@ -682,7 +686,7 @@ int main(void) {
         COPY_TEST(a_synchronous_copy_from_pinned_memory_is_waited_for),
         COPY_TEST(a_small_synchronous_copy_from_pageable_memory_waits_for_nothing),
         COPY_TEST(a_large_one_waits_for_the_stream_first),
-        COPY_TEST(the_host_does_not_know_a_staged_copy_to_be_complete),
+        COPY_TEST(the_host_does_not_know_a_copy_to_be_complete_that_waits_in_its_stream),
         COPY_TEST(a_copy_from_host_to_host_is_complete_when_its_call_returns),
         COPY_TEST(a_synchronous_set_waits_for_host_memory_alone),
         COPY_TEST(the_kinds_of_both_addresses_are_found),

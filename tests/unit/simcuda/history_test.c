@@ -136,6 +136,41 @@ static void a_write_over_many_pieces_leaves_one(void **state) {
     sim_clock_drop(clock);
 }
 
+static void a_question_enters_nothing(void **state) {
+    (void)state;
+    struct sim_clock *clock = NULL;
+    assert_true(write_bytes(0, 4, 100, 200, NULL));
+    assert_true(read_bytes(1, 5, 200, 300, NULL));
+    assert_true(sim_history_conflicts(&history, 150, 160, false, NULL, &other));
+    assert_int_equal(other.sequence, 4);
+    assert_false(sim_history_conflicts(&history, 200, 300, false, NULL, &other));
+    assert_true(sim_history_conflicts(&history, 299, 300, true, NULL, &other));
+    assert_int_equal(other.sequence, 5);
+    assert_false(sim_history_conflicts(&history, 0, 100, true, NULL, &other));
+    assert_false(sim_history_conflicts(&history, 300, 400, true, NULL, &other));
+    sim_clock_raise(&clock, 0, 4);
+    assert_false(sim_history_conflicts(&history, 100, 200, true, clock, &other));
+    sim_clock_drop(clock);
+    assert_int_equal(history.count, 2);
+}
+
+static void what_a_clock_holds_can_be_forgotten(void **state) {
+    (void)state;
+    struct sim_clock *clock = NULL;
+    assert_true(write_bytes(0, 1, 100, 200, NULL));
+    assert_true(write_bytes(0, 2, 200, 300, NULL));
+    assert_true(read_bytes(1, 1, 300, 400, NULL));
+    sim_clock_raise(&clock, 0, 1);
+    sim_history_forget_known(&history, clock);
+    assert_int_equal(history.count, 2);
+    require_sound();
+    sim_clock_raise(&clock, 0, 2);
+    sim_clock_raise(&clock, 1, 1);
+    sim_history_forget_known(&history, clock);
+    assert_int_equal(history.count, 0);
+    sim_clock_drop(clock);
+}
+
 int main(void) {
 #define HISTORY_TEST(test) cmocka_unit_test_setup_teardown(test, begin, end)
     const struct CMUnitTest tests[] = {
@@ -148,6 +183,8 @@ int main(void) {
         HISTORY_TEST(a_read_races_with_a_write_that_it_does_not_know),
         HISTORY_TEST(only_the_bytes_in_common_count),
         HISTORY_TEST(a_write_over_many_pieces_leaves_one),
+        HISTORY_TEST(a_question_enters_nothing),
+        HISTORY_TEST(what_a_clock_holds_can_be_forgotten),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

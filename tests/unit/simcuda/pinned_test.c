@@ -180,7 +180,7 @@ static void registration_ends_with_its_context(void **state) {
     FAILS(cuMemHostUnregister(memory), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
 }
 
-// -------------------------------------------------------------------------- what an address is
+// ------------------------------------------------------------------------------ what an address is
 
 static uint64_t attribute_of(CUpointer_attribute attribute, CUdeviceptr address) {
     uint64_t value = 0;

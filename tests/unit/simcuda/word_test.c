@@ -119,7 +119,22 @@ static void a_wait_of_the_host_goes_on_when_another_stream_comes_to_write(void *
     }
 }
 
-// -------------------------------------------------------------------------------------- the order
+static void a_poll_sees_a_plain_store(void **state) {
+    (void)state;
+    const char *const settings[] = {"", "completion=latest,patience=2"};
+    for (size_t i = 0; i < 2; i++) {
+        begin_scene(settings[i]);
+        OK(cuStreamWaitValue32_v2(scene.stream, scene.host_word, 1, CU_STREAM_WAIT_VALUE_EQ));
+        for (int polls = 0; polls < 10; polls++)
+            FAILS(cuStreamQuery(scene.stream), CUDA_ERROR_NOT_READY);
+        *scene.host = 1;
+        simcudaAdvance(MS);
+        simcudaAdvance(MS);
+        OK(cuStreamQuery(scene.stream));
+    }
+}
+
+// --------------------------------------------------------------------------------------- the order
 
 static void a_wait_orders_what_two_streams_do(void **state) {
     (void)state;
@@ -179,8 +194,7 @@ static void nor_what_a_third_stream_does(void **state) {
     expect_report("race");
 }
 
-// ------------------------------------------------------------------------------------- never
-// written
+// ----------------------------------------------------------------------------------- never written
 
 static void what_waits_for_a_word_that_nobody_writes_stays_pending(void **state) {
     (void)state;
@@ -239,8 +253,7 @@ static void a_plain_store_of_another_thread_ends_a_wait(void **state) {
     }
 }
 
-// ------------------------------------------------------------------------------- batches and
-// misuse
+// ------------------------------------------------------------------------------ batches and misuse
 
 static void a_batch_does_its_operations_in_order(void **state) {
     (void)state;
@@ -328,6 +341,7 @@ int main(void) {
         WORD_TEST(a_write_comes_in_the_order_of_its_stream),
         WORD_TEST(what_follows_a_wait_runs_after_the_write),
         WORD_TEST(a_wait_of_the_host_goes_on_when_another_stream_comes_to_write),
+        WORD_TEST(a_poll_sees_a_plain_store),
         WORD_TEST(a_wait_orders_what_two_streams_do),
         WORD_TEST(also_when_the_write_came_first),
         WORD_TEST(also_for_streams_that_wait_for_the_one_that_waited),
