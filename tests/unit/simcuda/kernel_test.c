@@ -168,7 +168,7 @@ static void it_takes_as_long_as_its_touches_function_says(void **state) {
     assert_in_range(simcudaNow(), 5 * MS, 6 * MS);
 }
 
-// What a launch was given, kept for a look at it.
+// Keeps what a launch was given, for a look at it.
 static struct seen {
     simcudaLaunch launch;
     char name[16];
