@@ -257,6 +257,8 @@ bool sim_extent_write(struct sim_extent *extent, uint64_t offset, const void *fr
         memcpy(extent->window + offset, from, size);
         return true;
     }
+    if (!extent->shareable && extent->base + offset + size > device->file_size)
+        device->file_size = extent->base + offset + size;
     while (size > 0) {
         ssize_t done = pwrite(file_of(extent), at, size, (off_t)(extent->base + offset));
         if (done <= 0)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "simcuda/kernels.h"
+#include "simcuda/library_entry.h"
 #include "unit/simcuda/fixture.h"
 #include "unit/simcuda/images.h"
 
@@ -168,7 +169,7 @@ static void it_takes_as_long_as_its_touches_function_says(void **state) {
     assert_in_range(simcudaNow(), 5 * MS, 6 * MS);
 }
 
-// What a launch was given, kept for a look at it.
+// Keeps what a launch was given, for a look at it.
 static struct seen {
     simcudaLaunch launch;
     char name[16];
@@ -526,6 +527,19 @@ static void memory_that_it_may_only_read_is_read(void **state) {
     launch_add(arrays, make_non_blocking_stream());
     launch_add(arrays, make_non_blocking_stream());
     OK(cuCtxSynchronize());
+}
+
+// The driver can't know which part of it is the block that the kernel was given.
+static void memory_of_the_library_is_left_out(void **state) {
+    struct arrays arrays = {.from = 16, .n = 1};
+    void *entry = simcudaLibraryEntry("cuMemAlloc");
+    CUresult (*allocate_for_library)(CUdeviceptr *, size_t);
+    (void)state;
+    memcpy(&allocate_for_library, &entry, sizeof(entry));
+    OK(allocate_for_library(&arrays.to, 1000));
+    launch_add(arrays, make_non_blocking_stream());
+    launch_add(arrays, make_non_blocking_stream());
+    simcudaCompleteAll();
 }
 
 static void a_kernel_of_the_projects_name_with_other_parameters_is_none_of_them(void **state) {
@@ -967,7 +981,7 @@ static void occupancy_is_limited_by_threads_blocks_and_shared_memory(void **stat
     static const struct {
         int blocks, threads;
         size_t shared;
-    } rows[] = {{2, 1024, 0},   {2, 1000, 0},   {8, 256, 0},  {32, 32, 0},   {32, 1, 0},
+    } rows[] = {{2, 1024, 0},   {16, 97, 0},    {8, 256, 0},  {32, 32, 0},   {32, 1, 0},
                 {4, 32, 49152}, {32, 64, 1024}, {0, 1025, 0}, {0, 32, 49153}};
     int blocks;
     (void)state;
@@ -1120,6 +1134,7 @@ int main(void) {
         TEST(its_blocks_are_raced_for),
         TEST(a_pointer_inside_a_struct_counts_too),
         TEST(memory_that_it_may_only_read_is_read),
+        TEST(memory_of_the_library_is_left_out),
         TEST(a_kernel_of_the_projects_name_with_other_parameters_is_none_of_them),
         TEST(parameters_may_come_in_one_buffer),
         TEST(a_bad_buffer_is_refused),

@@ -2,6 +2,7 @@
 // its name.
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -47,6 +48,27 @@ static void a_view_of_many_extents_is_contiguous(void **state) {
         OK(cuMemRelease(handles[i]));
     OK(cuMemAddressFree(address, EXTENTS * GRANULE));
     OK(cuMemFree_v2(errors));
+}
+
+static void set_address_space(rlim_t bytes) {
+    struct rlimit limit;
+    assert_int_equal(getrlimit(RLIMIT_AS, &limit), 0);
+    limit.rlim_cur = bytes < limit.rlim_max ? bytes : limit.rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_AS, &limit), 0);
+}
+
+// Under a limit bytes are written in the file, without it through a window on it.
+static void bytes_stay_that_were_written_under_a_limit_of_address_space(void **state) {
+    struct memory first = map_memory(GRANULE), second = map_memory(GRANULE);
+    const uint32_t word = 7;
+    (void)state;
+    set_address_space((rlim_t)1 << 62);
+    OK(simcudaPoke(second.address, &word, sizeof(word)));
+    set_address_space(RLIM_INFINITY);
+    OK(simcudaPoke(first.address, &word, sizeof(word)));
+    assert_int_equal(word_at(second.address), 7);
+    unmap_memory(first);
+    unmap_memory(second);
 }
 
 static void memory_goes_with_the_last_mapping_not_with_the_handle(void **state) {
@@ -664,6 +686,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         MEMORY_TEST(bytes_written_through_one_address_are_read_through_its_alias),
         MEMORY_TEST(a_view_of_many_extents_is_contiguous),
+        MEMORY_TEST(bytes_stay_that_were_written_under_a_limit_of_address_space),
         MEMORY_TEST(memory_goes_with_the_last_mapping_not_with_the_handle),
         MEMORY_TEST(new_memory_does_not_show_what_was_in_released_memory),
         MEMORY_TEST(the_check_kernel_counts_wrong_words),
