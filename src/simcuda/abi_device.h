@@ -67,7 +67,7 @@ enum {
     CU_CTX_FLAGS_MASK = 0xFF
 };
 
-// What a context is to be limited to, which no context here can be.
+// These say what a context is to be limited to, which none here can be.
 typedef struct CUexecAffinityParam_st CUexecAffinityParam;
 typedef struct CUctxCigParam_st CUctxCigParam;
 

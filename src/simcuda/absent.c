@@ -1,31 +1,8 @@
 #include "simcuda/absent.h"
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-
-static CUresult refuse(const char *name, atomic_flag *is_told) {
-    if (!atomic_flag_test_and_set(is_told))
-        fprintf(stderr, "simulated driver: %s is not simulated: CUDA_ERROR_NOT_SUPPORTED\n", name);
-    return CUDA_ERROR_NOT_SUPPORTED;
-}
-
-// Where the arguments lie doesn't matter to a function that looks at none.
-#define X(name)                                                                                    \
-    SIM_EXPORT CUresult name(void);                                                                \
-    CUresult name(void) {                                                                          \
-        static atomic_flag is_told = ATOMIC_FLAG_INIT;                                             \
-        return refuse(#name, &is_told);                                                            \
-    }
-#include "absent_names.inc"
-#undef X
-
-static const struct sim_entry_info absent[] = {
-#define X(name) {#name, 0, (void (*)(void))name},
-#include "absent_names.inc"
-#undef X
-};
 
 // Returns whether an exported name is a form of the name: the same, or with its version behind it.
 static bool is_form_of(const char *exported, const char *name) {
@@ -35,9 +12,9 @@ static bool is_form_of(const char *exported, const char *name) {
 }
 
 const struct sim_entry_info *sim_absent_find(const char *name) {
-    for (size_t i = 0; i < sizeof absent / sizeof absent[0]; i++) {
-        if (is_form_of(absent[i].name, name))
-            return &absent[i];
+    for (size_t i = 0; i < sim_absent_count; i++) {
+        if (is_form_of(sim_absent[i].name, name))
+            return &sim_absent[i];
     }
     return NULL;
 }

@@ -1,4 +1,4 @@
-// What a program sets of a stream, and asks of it: priority, device, attributes.
+// These calls set and tell what belongs to a stream: its priority, its device, its attributes.
 #include "simcuda/attributes.h"
 #include "simcuda/bridge.h"
 #include "simcuda/context.h"

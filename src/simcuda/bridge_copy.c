@@ -325,9 +325,10 @@ static bool are_attributes(const struct batch *batch) {
 }
 
 static bool is_batch(const struct batch *batch, CUstream stream) {
-    return stream && stream != CU_STREAM_LEGACY && batch->to && batch->from && batch->sizes &&
-           batch->count > 0 && batch->attributes && batch->firsts && batch->attribute_count > 0 &&
-           batch->attribute_count <= batch->count && are_attributes(batch);
+    return (stream || sim_null_stream_is_own) && stream != CU_STREAM_LEGACY && batch->to &&
+           batch->from && batch->sizes && batch->count > 0 && batch->attributes && batch->firsts &&
+           batch->attribute_count > 0 && batch->attribute_count <= batch->count &&
+           are_attributes(batch);
 }
 
 static struct sim_copy copy_of(const struct batch *batch, size_t index, size_t attributes) {

@@ -1,4 +1,4 @@
-// What a program sets of its current context, and asks of it: flags, limits, caches, peers.
+// These calls set and tell what belongs to the current context: flags, limits, caches, peers.
 #include "simcuda/bridge.h"
 #include "simcuda/context.h"
 #include "simcuda/device.h"

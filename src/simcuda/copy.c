@@ -437,7 +437,7 @@ CUresult sim_copy_sync(const char *call, const struct sim_copy *copy) {
     struct sim_queue *queue;
     struct sim_item *item = NULL;
     struct sim_copy found = *copy;
-    CUresult result = sim_stream_queue(CU_STREAM_LEGACY, &queue);
+    CUresult result = sim_stream_queue(NULL, &queue);
     if (result == CUDA_SUCCESS)
         result = launch_sync(call, queue, &found, &item);
     sim_item_drop(item);
@@ -501,7 +501,7 @@ CUresult sim_copy_peer(const char *call, const struct sim_copy *copy, struct sim
     struct sim_item *item = NULL;
     struct sim_copy found = *copy;
     uint64_t identities[] = {sim_context_identity(first), sim_context_identity(second)};
-    CUresult result = sim_stream_queue(CU_STREAM_LEGACY, &queue);
+    CUresult result = sim_stream_queue(NULL, &queue);
     if (result == CUDA_SUCCESS)
         result = sim_capture_check_queue(queue, call);
     if (result != CUDA_SUCCESS)

@@ -2,16 +2,16 @@
 //
 // A module of the simulated driver calls only modules that stand before it here:
 //
-//   ground   shared, host, random, slab, clock, entry, config, cost, fault, stack, thread, who,
-//            finding_file, finding, report, schedule, meter, grid
+//   ground   shared, host, random, slab, clock, entry, error_text, absent, config, cost, fault,
+//            stack, thread, who, finding_file, finding, report, schedule, meter, grid
 //   images   image, image_ptx, image_elf, image_packed, image_fatbin, image_load
 //   memory   address, history, device, page_table, item, mapping, pinned, block, bytes, virtual,
 //            allocation
-//   streams  queue, context, capture, stream, pointer
+//   streams  queue, setting, context, peer, capture, stream, pointer
 //   work     heap, work, event, question, launch, kernel, copy, word, pointed, registered,
 //            unregistered, function, module, host_function
 //   life     context_end, live, engine
-//   bridge   bridge_*.c, control, library_entry
+//   bridge   bridge_*.c, control, library_entry, thread_form
 //
 // So what ends many things stands behind all of them: a context's end, a reset, a look for leaks.
 // Two things go the other way, by pointers to functions: a piece of work's effect (item.h), and the

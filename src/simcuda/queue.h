@@ -51,7 +51,7 @@ struct sim_capturing {
 #define SIM_LEAST_PRIORITY    0
 #define SIM_GREATEST_PRIORITY (-5)
 
-// What a program sets of a stream and reads again; it changes nothing.
+// A program sets these of a stream and reads them again; they change nothing.
 struct sim_stream_attributes {
     CUaccessPolicyWindow window;
     CUsynchronizationPolicy policy;

@@ -1,5 +1,5 @@
-// What a program sets of a context and reads again: its flags, its limits, and the preferences for
-// caches and banks. Nothing of it changes what is done here.
+// The settings of a context: its flags, its limits, and its preferences for caches and banks. A
+// program sets them and reads them again; they change nothing of what is done here.
 #ifndef STREAMPOOL_SIMCUDA_SETTING_H
 #define STREAMPOOL_SIMCUDA_SETTING_H
 
