@@ -5,6 +5,7 @@
 #include "simcuda/copy.h"
 #include "simcuda/host.h"
 #include "simcuda/report.h"
+#include "simcuda/stream.h"
 #include "simcuda/thread.h"
 #include "simcuda/word.h"
 
