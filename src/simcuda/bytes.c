@@ -177,7 +177,7 @@ static void report_race(const struct sim_touch *old, const struct sim_touch *tou
                      sim_block_text(begin, block));
 }
 
-// What the host knows to be complete races with nothing that comes.
+// A touch that the host knows to be complete races with nothing that comes.
 static void keep_pageable_small(void) {
     if (pageable.count > PAGEABLE_MAX)
         sim_history_forget_known(&pageable, sim_host_clock);

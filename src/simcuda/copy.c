@@ -410,7 +410,7 @@ static void await_stream(struct sim_queue *queue, const struct sim_copy *copy) {
         sim_question_wait_queue(queue);
 }
 
-// What was taken goes to the device at once, if no other work of the stream is in its way.
+// If no other work of the stream is in their way, bytes that were taken go to the device at once.
 static bool is_under_way(const struct sim_copy *copy, const struct sim_item *item) {
     return is_taken(copy) && item->state != SIM_QUEUED;
 }

@@ -535,7 +535,7 @@ static void freed_memory_is_no_place_to_copy_to(void **state) {
     expect_report("fault");
 }
 
-static void memory_that_goes_before_the_copy_runs_is_a_fault(void **state) {
+static void memory_that_goes_before_the_copy_runs_fails_the_context(void **state) {
     (void)state;
     CUstream stream = make_non_blocking_stream();
     struct memory memory = map_memory(GRANULE);
@@ -543,9 +543,8 @@ static void memory_that_goes_before_the_copy_runs_is_a_fault(void **state) {
     spin(stream, 5 * MS);
     OK(cuMemcpyHtoDAsync_v2(memory.address, bytes, 8, stream));
     OK(cuMemUnmap(memory.address, GRANULE));
-    expect_report("unmap-in-use");
+    expect_report("unmap-in-use"); // what comes of it is no other mistake
     FAILS(cuStreamSynchronize(stream), CUDA_ERROR_ILLEGAL_ADDRESS);
-    expect_report("fault");
 }
 
 static void a_copy_needs_access_to_memory_that_has_some(void **state) {
@@ -702,7 +701,7 @@ int main(void) {
         COPY_TEST(a_batch_that_is_wrong_copies_nothing),
         COPY_TEST(a_copy_past_the_end_of_memory_is_refused_and_told),
         COPY_TEST(freed_memory_is_no_place_to_copy_to),
-        COPY_TEST(memory_that_goes_before_the_copy_runs_is_a_fault),
+        COPY_TEST(memory_that_goes_before_the_copy_runs_fails_the_context),
         COPY_TEST(a_copy_needs_access_to_memory_that_has_some),
         COPY_TEST(host_addresses_that_are_none_are_refused),
         COPY_TEST(wrong_shapes_are_refused),
