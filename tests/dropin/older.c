@@ -1,12 +1,14 @@
 // The simulated driver as an older one: it has the entry points of driver/table.h, each in the form
 // that stands there, and no others. So there are no calls for pools but the oldest, no forms for
-// another null stream, and no second form of any name.
+// another null stream, and no second form of any name. Of a pointer it tells one attribute.
 #include "driver/table.h"
 
 #include <stddef.h>
 #include <string.h>
 
 #include "driver/abi.h"
+#include "simcuda/bridge.h"
+#include "simcuda/pointer.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -64,4 +66,11 @@ CUresult cuGetProcAddress_v2(const char *name, void **function, int version, uin
 
 CUresult cuGetProcAddress(const char *name, void **function, int version, uint64_t flags) {
     return cuGetProcAddress_v2(name, function, version, flags, NULL);
+}
+
+CUresult cuPointerGetAttribute(void *value, CUpointer_attribute attribute, CUdeviceptr address) {
+    SIM_BEGIN(cuPointerGetAttribute);
+    if (attribute != CU_POINTER_ATTRIBUTE_BUFFER_ID)
+        SIM_END(cuPointerGetAttribute, value ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE);
+    SIM_END(cuPointerGetAttribute, sim_pointer_attribute(attribute, address, value));
 }
