@@ -9,6 +9,7 @@
 #include "simcuda/context.h"
 #include "simcuda/device.h"
 #include "simcuda/mapping.h"
+#include "simcuda/pointer.h"
 #include "simcuda/thread.h"
 
 #include <streampool/simcuda.h>
@@ -20,8 +21,6 @@
 OTHER_CALLS(DECLARE)
 
 // The simulated driver's own, renamed as this file is linked with it.
-EXPORT CUresult simcudaOldPointerGetAttribute(void *value, CUpointer_attribute attribute,
-                                              CUdeviceptr address);
 EXPORT CUresult simcudaOldDeviceGetAttribute(int *value, CUdevice_attribute attribute,
                                              CUdevice device);
 
@@ -134,11 +133,11 @@ static CUresult describe_pointer(void *value, CUpointer_attribute attribute, CUd
 }
 
 CUresult cuPointerGetAttribute(void *value, CUpointer_attribute attribute, CUdeviceptr address) {
-    CUresult result = simcudaOldPointerGetAttribute(value, attribute, address);
-    if (result != CUDA_ERROR_NOT_SUPPORTED && result != CUDA_ERROR_INVALID_VALUE)
-        return result; // pinned memory's, or a failure
     SIM_BEGIN(cuPointerGetAttribute);
-    SIM_END(cuPointerGetAttribute, describe_pointer(value, attribute, address));
+    CUresult result = describe_pointer(value, attribute, address);
+    if (result == CUDA_ERROR_INVALID_VALUE && value && !find(address).kind) // pinned memory's
+        result = sim_pointer_attribute(attribute, address, value);
+    SIM_END(cuPointerGetAttribute, result);
 }
 
 static size_t size_of(CUpointer_attribute attribute) {
