@@ -348,3 +348,186 @@ void row_a_word_of_a_stream_is_aligned_and_somebodys(void) {
     ANSWERS(wider()->cuStreamWaitValue64_v2(stream, word + 4, 1, 0), CUDA_ERROR_INVALID_VALUE);
     ANSWERS(wider()->cuStreamWriteValue32_v2(stream, 0, 1, 0), CUDA_ERROR_INVALID_VALUE);
 }
+
+void row_a_stream_waits_for_a_bit_that_neither_has(void) {
+    CUstream waits = test_stream(), writes = test_stream();
+    CUdeviceptr word = memory(64);
+    DRIVER(test_driver()->cuMemsetD8Async(word, 0xFF, 64, writes));
+    test_finish(writes);
+    DRIVER(wider()->cuStreamWaitValue32_v2(waits, word, 0x0F, CU_STREAM_WAIT_VALUE_NOR));
+    DRIVER(wider()->cuStreamWriteValue32_v2(writes, word, 0xFFFFFFF0, 0));
+    test_finish(writes);
+    REQUIRE(is_pending(waits));
+    DRIVER(wider()->cuStreamWriteValue32_v2(writes, word, 0x7FFFFFFF, 0));
+    test_finish(waits);
+}
+
+void row_a_wait_for_a_word_that_flushes_is_not_supported(void) {
+    CUstream stream = test_stream();
+    CUdeviceptr word = memory(64);
+    const unsigned flags = CU_STREAM_WAIT_VALUE_EQ | CU_STREAM_WAIT_VALUE_FLUSH;
+    ANSWERS(wider()->cuStreamWaitValue32_v2(stream, word, 1, flags), CUDA_ERROR_NOT_SUPPORTED);
+    ANSWERS(test_driver()->cuStreamQuery(stream), CUDA_SUCCESS);
+}
+
+void row_a_condition_of_a_word_that_is_none_is_invalid(void) {
+    CUstream stream = test_stream();
+    CUdeviceptr word = memory(64);
+    ANSWERS(wider()->cuStreamWaitValue32_v2(stream, word, 1, 4), CUDA_ERROR_INVALID_VALUE);
+    ANSWERS(wider()->cuStreamWriteValue32_v2(stream, word, 1, 2), CUDA_ERROR_INVALID_VALUE);
+}
+
+static CUstreamBatchMemOpParams wait_for(CUdeviceptr word, uint32_t value) {
+    return (CUstreamBatchMemOpParams){.waitValue = {.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32,
+                                                    .address = word,
+                                                    .value = value,
+                                                    .flags = CU_STREAM_WAIT_VALUE_EQ}};
+}
+
+static CUstreamBatchMemOpParams write_to(CUdeviceptr word, uint32_t value) {
+    return (CUstreamBatchMemOpParams){.writeValue = {.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32,
+                                                     .address = word,
+                                                     .value = value}};
+}
+
+void row_several_words_come_in_order(void) {
+    CUstream stream = test_stream(), other = test_stream();
+    CUdeviceptr words = memory(64);
+    uint32_t last = 0;
+    DRIVER(test_driver()->cuMemsetD8Async(words, 0, 64, other));
+    test_finish(other);
+    CUstreamBatchMemOpParams operations[] = {write_to(words, 1), wait_for(words, 1),
+                                             wait_for(words + 4, 7), write_to(words + 8, 9)};
+    DRIVER(wider()->cuStreamBatchMemOp_v2(stream, 4, operations, 0));
+    REQUIRE(is_pending(stream));
+    DRIVER(wider()->cuStreamWriteValue32_v2(other, words + 4, 7, 0));
+    test_finish(stream);
+    DRIVER(test_driver()->cuMemcpyDtoH(&last, words + 8, sizeof last));
+    REQUIRE_EQUAL(last, 9);
+}
+
+void row_several_words_have_a_barrier_among_them(void) {
+    CUstream stream = test_stream();
+    CUdeviceptr word = memory(64);
+    CUstreamBatchMemOpParams operations[] = {
+        write_to(word, 1), {.memoryBarrier = {.operation = CU_STREAM_MEM_OP_BARRIER}}};
+    DRIVER(wider()->cuStreamBatchMemOp_v2(stream, 2, operations, 0));
+    test_finish(stream);
+}
+
+void row_several_words_are_below_256_and_all_valid(void) {
+    CUstream stream = test_stream();
+    CUdeviceptr word = memory(64);
+    CUstreamBatchMemOpParams operations[256];
+    for (int i = 0; i < 256; i++)
+        operations[i] = write_to(word, 1);
+    DRIVER(wider()->cuStreamBatchMemOp_v2(stream, 255, operations, 0));
+    ANSWERS(wider()->cuStreamBatchMemOp_v2(stream, 256, operations, 0), CUDA_ERROR_INVALID_VALUE);
+    ANSWERS(wider()->cuStreamBatchMemOp_v2(stream, 1, operations, 1), CUDA_ERROR_INVALID_VALUE);
+    ANSWERS(wider()->cuStreamBatchMemOp_v2(stream, 1, NULL, 0), CUDA_ERROR_INVALID_VALUE);
+    operations[1] = write_to(word + 2, 1);
+    ANSWERS(wider()->cuStreamBatchMemOp_v2(stream, 2, operations, 0), CUDA_ERROR_INVALID_VALUE);
+    test_finish(stream);
+}
+
+void row_no_words_and_a_flush_are_told_apart(void) {
+    CUstream stream = test_stream();
+    CUstreamBatchMemOpParams flush = {
+        .flushRemoteWrites = {.operation = CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES}};
+    ANSWERS(wider()->cuStreamBatchMemOp_v2(stream, 0, &flush, 0), CUDA_SUCCESS);
+    ANSWERS(wider()->cuStreamBatchMemOp_v2(stream, 1, &flush, 0), CUDA_ERROR_NOT_SUPPORTED);
+}
+
+// ---------------------------------------------------------------------------------------- batches
+
+static CUresult copy_batch(CUdeviceptr *to, CUdeviceptr *from, size_t *sizes, size_t count,
+                           CUmemcpySrcAccessOrder order, CUstream stream) {
+    CUmemcpyAttributes attributes = {.srcAccessOrder = order};
+    size_t first = 0;
+    WIDER_NEEDS(cuMemcpyBatchAsync_v2);
+    return wider()->cuMemcpyBatchAsync_v2(to, from, sizes, count, &attributes, &first, 1, stream);
+}
+
+void row_copies_of_a_batch_are_all_made(void) {
+    CUstream stream = test_stream();
+    CUdeviceptr to[] = {memory(SMALL), memory(SMALL)}, from[] = {memory(SMALL), memory(SMALL)};
+    size_t sizes[] = {SMALL, SMALL / 2};
+    test_fill((void *)(uintptr_t)from[0], 1, SMALL, stream);
+    test_fill((void *)(uintptr_t)from[1], 2, SMALL, stream);
+    DRIVER(copy_batch(to, from, sizes, 2, CU_MEMCPY_SRC_ACCESS_ORDER_STREAM, stream));
+    test_finish(stream);
+    REQUIRE(holds(to[0], 1, SMALL) && holds(to[1], 2, SMALL / 2));
+}
+
+void row_a_batch_may_read_its_source_during_the_call(void) {
+    struct test_hold hold;
+    CUstream stream = test_stream();
+    unsigned char source[SMALL];
+    CUdeviceptr to = memory(SMALL), from = (uintptr_t)source;
+    size_t size = SMALL;
+    memset(source, 1, sizeof source);
+    test_hold(&hold, stream);
+    DRIVER(copy_batch(&to, &from, &size, 1, CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL, stream));
+    memset(source, 2, sizeof source);
+    test_let_go(&hold);
+    test_finish(stream);
+    REQUIRE(holds(to, 1, SMALL));
+}
+
+void row_a_batch_takes_no_null_stream(void) {
+    CUdeviceptr to = memory(SMALL), from = memory(SMALL);
+    size_t size = SMALL;
+    const CUmemcpySrcAccessOrder order = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
+    ANSWERS(copy_batch(&to, &from, &size, 1, order, NULL), CUDA_ERROR_INVALID_VALUE);
+    ANSWERS(copy_batch(&to, &from, &size, 1, order, CU_STREAM_LEGACY), CUDA_ERROR_INVALID_VALUE);
+    DRIVER(copy_batch(&to, &from, &size, 1, order, CU_STREAM_PER_THREAD));
+    test_finish(CU_STREAM_PER_THREAD);
+}
+
+void row_a_batch_has_copies_and_an_order(void) {
+    CUdeviceptr to = memory(SMALL), from = memory(SMALL);
+    size_t size = SMALL, first = 0, second = 1;
+    CUstream stream = test_stream();
+    CUmemcpyAttributes order = {.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM};
+    WIDER_NEEDS(cuMemcpyBatchAsync_v2);
+    ANSWERS(copy_batch(&to, &from, &size, 0, order.srcAccessOrder, stream),
+            CUDA_ERROR_INVALID_VALUE);
+    ANSWERS(copy_batch(&to, &from, &size, 1, (CUmemcpySrcAccessOrder)0, stream),
+            CUDA_ERROR_INVALID_VALUE);
+    ANSWERS(copy_batch(&to, &from, &size, 1, (CUmemcpySrcAccessOrder)4, stream),
+            CUDA_ERROR_INVALID_VALUE);
+    ANSWERS(wider()->cuMemcpyBatchAsync_v2(&to, &from, &size, 1, NULL, &first, 0, stream),
+            CUDA_ERROR_INVALID_VALUE);
+    ANSWERS(wider()->cuMemcpyBatchAsync_v2(&to, &from, &size, 1, &order, &second, 1, stream),
+            CUDA_ERROR_INVALID_VALUE);
+}
+
+// ------------------------------------------------------------------------------------------ peers
+
+void row_a_copy_between_contexts_of_one_device_is_a_copy(void) {
+    CUcontext here = NULL, there = NULL;
+    CUdeviceptr from = memory(SMALL), to;
+    CUstream stream = test_stream();
+    test_fill((void *)(uintptr_t)from, 5, SMALL, stream);
+    test_finish(stream);
+    DRIVER(test_driver()->cuCtxGetCurrent(&here));
+    DRIVER(test_driver()->cuCtxCreate(&there, 0, 0));
+    to = memory(SMALL);
+    DRIVER(wider()->cuMemcpyPeer(to, there, from, here, SMALL));
+    test_finish(NULL);
+    REQUIRE(holds(to, 5, SMALL));
+}
+
+void row_a_copy_between_contexts_names_both(void) {
+    CUcontext here = NULL;
+    CUdeviceptr from = memory(SMALL), to = memory(SMALL);
+    CUstream stream = test_stream();
+    DRIVER(test_driver()->cuCtxGetCurrent(&here));
+    DRIVER(wider()->cuMemcpyPeerAsync(to, here, from, here, SMALL, stream));
+    ANSWERS(wider()->cuMemcpyPeerAsync(to, NULL, from, here, SMALL, stream),
+            CUDA_ERROR_INVALID_CONTEXT);
+    ANSWERS(wider()->cuMemcpyPeerAsync(to, here, from, NULL, SMALL, stream),
+            CUDA_ERROR_INVALID_CONTEXT);
+    test_finish(stream);
+    test_forgive_complaints();
+}

@@ -421,7 +421,20 @@
     X(a_set_of_rows_leaves_what_is_between_them, "2-D sets") \
     X(a_stream_waits_for_a_value, "cuStreamWaitValue32, not less: pending until a write reaches it") \
     X(a_stream_waits_for_bits_or_an_equal_value, "likewise for a common bit and for an equal value of 64 bits") \
-    X(a_word_of_a_stream_is_aligned_and_somebodys, "an unaligned or a null address: INVALID_VALUE")
+    X(a_word_of_a_stream_is_aligned_and_somebodys, "an unaligned or a null address: INVALID_VALUE") \
+    X(a_stream_waits_for_a_bit_that_neither_has, "cuStreamWaitValue32, NOR: pending until a bit is 0 in both words") \
+    X(a_wait_for_a_word_that_flushes_is_not_supported, "CU_STREAM_WAIT_VALUE_FLUSH: NOT_SUPPORTED, and nothing is queued") \
+    X(a_condition_of_a_word_that_is_none_is_invalid, "unknown flags of a wait or a write: INVALID_VALUE") \
+    X(several_words_come_in_order, "cuStreamBatchMemOp: writes and waits, one behind the other") \
+    X(several_words_have_a_barrier_among_them, "CU_STREAM_MEM_OP_BARRIER") \
+    X(several_words_are_below_256_and_all_valid, "256 operations, flags, no list, an unaligned word: INVALID_VALUE") \
+    X(no_words_and_a_flush_are_told_apart, "no operations: success; CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES: NOT_SUPPORTED") \
+    X(copies_of_a_batch_are_all_made, "cuMemcpyBatchAsync") \
+    X(a_batch_may_read_its_source_during_the_call, "DURING_API_CALL: the source is free when the call returns") \
+    X(a_batch_takes_no_null_stream, "the null and the legacy stream: INVALID_VALUE") \
+    X(a_batch_has_copies_and_an_order, "no copies, no order, an unknown one, one that begins behind the first: INVALID_VALUE") \
+    X(a_copy_between_contexts_of_one_device_is_a_copy, "cuMemcpyPeer") \
+    X(a_copy_between_contexts_names_both, "cuMemcpyPeerAsync with a null context: INVALID_CONTEXT")
 
 #define HOST_ROWS(X) \
     X(pinned_memory_has_the_same_address_on_the_device, "cuMemHostGetDevicePointer gives the host's address") \
@@ -432,7 +445,26 @@
     X(a_pointer_tells_what_memory_it_is_of, "memory type and device of any address in an allocation; of other memory: INVALID_VALUE") \
     X(several_answers_about_a_pointer_come_at_once, "cuPointerGetAttributes: what is unknown is 0") \
     X(an_address_in_an_allocation_tells_its_range, "cuMemGetAddressRange; unknown: NOT_FOUND") \
-    X(memory_for_rows_has_a_pitch_of_512_bytes, "cuMemAllocPitch; no width or a bad element: INVALID_VALUE")
+    X(memory_for_rows_has_a_pitch_of_512_bytes, "cuMemAllocPitch; no width or a bad element: INVALID_VALUE") \
+    X(memory_that_overlaps_registered_memory_is_refused, "ALREADY_REGISTERED; neighbours: success") \
+    X(memory_of_the_driver_is_registered_already, "cuMemHostRegister of pinned memory: ALREADY_REGISTERED") \
+    X(memory_is_unregistered_by_its_first_address, "an address inside, or pinned memory: NOT_REGISTERED; null: INVALID_VALUE") \
+    X(registered_memory_is_not_freed, "cuMemFreeHost of registered memory: INVALID_VALUE") \
+    X(flags_of_a_registration_that_are_none_are_invalid, "INVALID_VALUE") \
+    X(registered_memory_tells_no_flags, "cuMemHostGetFlags of registered memory: INVALID_VALUE") \
+    X(registered_memory_may_begin_within_a_page, "and end there") \
+    X(pageable_memory_has_no_address_on_the_device, "cuMemHostGetDevicePointer of other memory or null: INVALID_VALUE") \
+    X(an_address_on_the_device_takes_no_flags, "flags or no place for the address: INVALID_VALUE; inside of an allocation: success") \
+    X(pinned_memory_of_no_bytes_is_null, "0 bytes: success and null; no place for the address: INVALID_VALUE") \
+    X(pinned_memory_that_is_null_is_not_freed, "cuMemFreeHost of null: INVALID_VALUE") \
+    X(pinned_memory_is_freed_by_its_first_address, "and once: else INVALID_VALUE") \
+    X(device_memory_tells_where_it_is, "its context and address; its address on the host: INVALID_VALUE") \
+    X(device_memory_tells_what_it_is, "not managed, mapped, of no pool, readable and writable") \
+    X(device_memory_tells_its_range_and_mapping, "RANGE and MAPPING of an allocation: the allocation") \
+    X(each_allocation_has_an_id_of_its_own, "BUFFER_ID") \
+    X(pinned_memory_tells_both_its_addresses, "HOST_POINTER and DEVICE_POINTER, its device, that it is mapped") \
+    X(registered_memory_is_told_as_memory_of_the_host, "until it is unregistered") \
+    X(what_a_pointer_does_not_tell_is_refused, "an unknown attribute, null, no attributes: INVALID_VALUE")
 
 #define CALL_ROWS(X) \
     X(each_error_has_a_sentence, "cuGetErrorString; unknown: INVALID_VALUE and null") \
@@ -450,10 +482,107 @@
     X(a_kernels_parameters_are_told, "cuFuncGetParamInfo: offset and size; beyond the last: INVALID_VALUE") \
     X(a_library_gives_kernels_that_launch, "cuLibraryLoadData; a kernel is launched as a function is")
 
+#define DEVICE_CALL_ROWS(X) \
+    X(an_attribute_or_device_that_is_none_is_refused, "INVALID_VALUE, INVALID_DEVICE") \
+    X(a_device_tells_the_limits_of_its_launches, "blocks, grids, shared memory, registers") \
+    X(a_device_of_capability_9_0_tells_its_multiprocessors, "their number, threads, blocks, shared memory, registers") \
+    X(a_device_of_capability_9_0_tells_its_cache, "the sizes of the cache, and of a window in it") \
+    X(a_device_tells_the_alignment_of_textures, "textures, surfaces and their rows") \
+    X(a_device_tells_how_streams_may_use_words, "waits and writes of words, and their old form") \
+    X(a_device_tells_what_its_host_shares, "addresses, pinned memory, atomics, NUMA") \
+    X(a_devices_properties_are_its_attributes, "cuDeviceGetProperties, cuDeviceComputeCapability") \
+    X(a_device_has_one_uuid_and_no_luid, "the same in both forms; cuDeviceGetLuid: NOT_SUPPORTED") \
+    X(a_place_on_the_bus_needs_its_room, "13 bytes; less: INVALID_VALUE") \
+    X(a_place_on_the_bus_may_lack_its_zeros, "cuDeviceGetByPCIBusId without leading zeros and function") \
+    X(a_place_on_the_bus_that_is_none_is_refused, "another function: INVALID_DEVICE; no place: INVALID_VALUE") \
+    X(a_device_is_no_peer_of_itself, "cuDeviceCanAccessPeer: 0; cuDeviceGetP2PAttribute: INVALID_DEVICE") \
+    X(flags_of_a_context_that_are_none_are_refused, "two ways to wait, unknown flags, no place for the context: INVALID_VALUE; no device: INVALID_DEVICE") \
+    X(a_context_tells_the_flags_it_was_made_with, "cuCtxGetFlags") \
+    X(a_contexts_flags_may_be_changed, "cuCtxSetFlags; two ways to wait: INVALID_VALUE") \
+    X(an_active_primary_contexts_flags_may_be_changed, "cuDevicePrimaryCtxSetFlags, seen at once") \
+    X(a_reset_keeps_the_flags_of_the_primary_context, "cuDevicePrimaryCtxReset") \
+    X(what_a_context_is_limited_to_must_be_said, "cuCtxCreate_v4 and _v3: an empty description or list: INVALID_VALUE; none: success") \
+    X(a_share_of_a_device_needs_its_service, "cuCtxCreate_v3 with some multiprocessors, without MPS: UNSUPPORTED_EXEC_AFFINITY") \
+    X(a_destroyed_context_tells_no_version, "version 3020; of a destroyed context: INVALID_CONTEXT") \
+    X(a_new_context_has_these_limits, "stack, printf, heap, launches, cache") \
+    X(a_limit_that_a_device_lacks_is_unsupported, "UNSUPPORTED_LIMIT; one that is none: INVALID_VALUE") \
+    X(a_limit_beyond_what_a_device_has_is_invalid, "INVALID_VALUE, and nothing is changed") \
+    X(a_limit_that_is_set_is_told, "printf, heap, cache") \
+    X(a_contexts_preferred_cache_is_told_again, "cuCtxSetCacheConfig; unknown: INVALID_VALUE") \
+    X(a_contexts_banks_of_shared_memory_are_told_again, "cuCtxSetSharedMemConfig; unknown: INVALID_VALUE") \
+    X(what_belongs_to_a_context_needs_one, "no current context: INVALID_CONTEXT") \
+    X(a_profiler_needs_a_context, "cuProfilerStart, cuProfilerStop; no current context: INVALID_CONTEXT") \
+    X(contexts_of_one_device_are_no_peers, "itself: INVALID_CONTEXT; another: PEER_ACCESS_UNSUPPORTED; flags: INVALID_VALUE")
+
+#define STREAM_CALL_ROWS(X) \
+    X(either_end_of_the_priorities_may_be_left_out, "cuCtxGetStreamPriorityRange: 0 and -5") \
+    X(default_streams_have_the_least_priority, "the null stream and the thread's: 0") \
+    X(a_streams_priority_is_an_attribute, "CU_LAUNCH_ATTRIBUTE_PRIORITY; beyond the range: INVALID_VALUE") \
+    X(a_new_stream_has_these_attributes, "policy AUTO, priority 0, domain 0, domains {0, 1}") \
+    X(a_new_stream_has_no_window_of_the_cache, "all of it 0") \
+    X(an_attribute_of_launches_alone_is_none_of_a_stream, "INVALID_VALUE") \
+    X(a_policy_of_a_stream_that_is_none_is_invalid, "INVALID_VALUE") \
+    X(a_domain_that_the_device_lacks_is_invalid, "INVALID_VALUE") \
+    X(a_window_of_the_cache_has_a_share_of_at_most_all, "a hit ratio above 1: INVALID_VALUE") \
+    X(attributes_are_copied_within_a_context, "cuStreamCopyAttributes; to another context: INVALID_VALUE") \
+    X(a_stream_tells_its_device, "cuStreamGetDevice") \
+    X(the_legacy_stream_tells_of_no_capture_beside_one, "cuStreamGetCaptureInfo beside a blocking capture: IMPLICIT, and the capture stays valid") \
+    X(a_stream_without_a_capture_tells_of_none, "cuStreamGetCaptureInfo: status NONE; no place for the status: INVALID_VALUE") \
+    X(a_callback_breaks_a_capture, "cuStreamAddCallback: UNSUPPORTED; then the status is INVALIDATED") \
+    X(a_callback_is_given_its_stream, "null for the null stream") \
+    X(events_of_two_contexts_tell_no_time, "cuEventElapsedTime: INVALID_HANDLE") \
+    X(an_event_of_a_capture_tells_no_time, "cuEventElapsedTime: CAPTURED_EVENT") \
+    X(events_tell_the_time_beside_a_capture, "cuEventElapsedTime is allowed beside a global capture") \
+    X(an_external_record_needs_a_capture, "cuEventRecordWithFlags, EXTERNAL without one, or unknown: INVALID_VALUE") \
+    X(flags_of_finding_functions_exclude_each_other, "cuGetProcAddress: flags 3 and 4, no name, no place: INVALID_VALUE") \
+    X(a_function_is_found_in_the_form_of_a_version, "the newest form that is not newer than the version") \
+    X(a_function_that_is_not_there_is_not_found, "cuGetProcAddress: NOT_FOUND, null, and the status") \
+    X(a_function_of_a_later_version_is_not_found, "likewise, with a status of its own") \
+    X(a_private_table_that_is_none_is_not_found, "cuGetExportTable: NOT_FOUND and null")
+
+#define KERNEL_CALL_ROWS(X) \
+    X(a_variable_that_a_module_lacks_is_not_found, "cuModuleGetGlobal: NOT_FOUND; no name: INVALID_VALUE") \
+    X(a_module_counts_and_lists_its_functions, "cuModuleEnumerateFunctions; no place: INVALID_VALUE") \
+    X(no_image_and_no_place_for_the_module_are_invalid, "INVALID_VALUE; no file: FILE_NOT_FOUND") \
+    X(no_module_has_a_function, "no module: INVALID_HANDLE; no name, no place: INVALID_VALUE") \
+    X(a_library_counts_and_lists_its_kernels, "cuLibraryEnumerateKernels; a kernel tells its library") \
+    X(a_kernel_and_a_function_tell_their_name, "cuFuncGetName, cuKernelGetName") \
+    X(an_image_of_a_library_that_is_none_is_refused, "INVALID_IMAGE; none: INVALID_VALUE; no file: FILE_NOT_FOUND") \
+    X(what_a_library_lacks_is_not_found, "cuLibraryGetGlobal: NOT_FOUND; no name, no place: INVALID_VALUE") \
+    X(no_library_and_no_kernel_are_invalid_handles, "INVALID_HANDLE") \
+    X(a_plain_kernel_has_these_attributes, "threads, memory and registers of a kernel without any demands") \
+    X(a_plain_kernel_needs_no_cluster, "attributes of clusters: 0") \
+    X(a_kernel_tells_what_it_was_compiled_for, "versions of its PTX and its binary") \
+    X(an_attribute_of_a_kernel_that_is_none_is_refused, "INVALID_VALUE; of no kernel: INVALID_HANDLE") \
+    X(what_a_compiler_decided_of_a_kernel_can_not_be_set, "threads, registers, whether there must be clusters: INVALID_VALUE") \
+    X(a_width_of_a_cluster_that_the_compiler_left_open_is_not_permitted, "NOT_PERMITTED") \
+    X(a_kernels_shared_memory_is_that_of_the_device_at_most, "the device's most: success; beyond it, or below 0: INVALID_VALUE") \
+    X(a_kernels_share_of_shared_memory_is_in_percent, "-1 to 100; else INVALID_VALUE") \
+    X(a_kernel_of_a_library_has_attributes_on_a_device, "cuKernelSetAttribute; no device: INVALID_DEVICE") \
+    X(a_kernel_of_a_library_tells_its_parameters, "cuKernelGetParamInfo; beyond the last: INVALID_VALUE") \
+    X(a_kernel_without_parameters_tells_of_none, "INVALID_VALUE") \
+    X(a_cache_that_a_kernel_prefers_is_one, "cuFuncSetCacheConfig; unknown: INVALID_VALUE") \
+    X(shared_memory_beyond_48_kib_must_be_asked_for, "INVALID_VALUE until the attribute allows it") \
+    X(a_launch_by_a_description_does_the_same, "cuLaunchKernelEx") \
+    X(an_empty_description_of_a_launch_is_invalid, "cuLaunchKernelEx without a grid: INVALID_VALUE") \
+    X(no_description_of_a_launch_is_invalid, "cuLaunchKernelEx of null: INVALID_VALUE") \
+    X(a_launch_of_no_kernel_is_an_invalid_handle, "INVALID_HANDLE") \
+    X(parameters_come_in_one_way_only, "in a list and in a buffer: INVALID_VALUE") \
+    X(a_cooperative_grid_runs_at_a_time, "more blocks than that: COOPERATIVE_LAUNCH_TOO_LARGE") \
+    X(a_grid_that_clusters_do_not_fill_is_invalid, "INVALID_VALUE; a cluster that is too large: INVALID_CLUSTER_SIZE") \
+    X(a_multiprocessor_runs_its_threads_in_blocks, "cuOccupancyMaxActiveBlocksPerMultiprocessor: by threads, in warps") \
+    X(shared_memory_that_a_kernel_may_not_have_leaves_no_block, "0 blocks") \
+    X(a_block_that_is_too_large_leaves_no_block, "0 blocks") \
+    X(occupancy_of_no_block_is_invalid, "no threads, no place, unknown flags: INVALID_VALUE; no kernel: INVALID_HANDLE") \
+    X(the_best_block_fills_the_device, "cuOccupancyMaxPotentialBlockSize; no place, a limit below 0: INVALID_VALUE")
+
 #define DRIVER_ROWS(X) \
     COPY_ROWS(X) \
     HOST_ROWS(X) \
-    CALL_ROWS(X)
+    CALL_ROWS(X) \
+    DEVICE_CALL_ROWS(X) \
+    STREAM_CALL_ROWS(X) \
+    KERNEL_CALL_ROWS(X)
 
 #define HELPER_ROWS(X) \
     X(end_with_everything_alive, "ends with memory, streams and pending frees alive") \

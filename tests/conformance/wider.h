@@ -26,4 +26,7 @@ const struct wider *wider(void);
 // A call returns this error of the driver.
 #define ANSWERS(call, error) REQUIRE_EQUAL((uint64_t)(call), (uint64_t)(error))
 
+// A call has told this number, of whatever type.
+#define IS_TOLD(value, expected) REQUIRE_EQUAL((uint64_t)(value), (uint64_t)(expected))
+
 #endif
