@@ -366,6 +366,8 @@ void row_a_wait_for_a_word_that_flushes_is_not_supported(void) {
     CUstream stream = test_stream();
     CUdeviceptr word = memory(64);
     const unsigned flags = CU_STREAM_WAIT_VALUE_EQ | CU_STREAM_WAIT_VALUE_FLUSH;
+    DRIVER(wider()->cuStreamWriteValue32_v2(stream, word, 1, 0));
+    test_finish(stream);
     ANSWERS(wider()->cuStreamWaitValue32_v2(stream, word, 1, flags), CUDA_ERROR_NOT_SUPPORTED);
     ANSWERS(test_driver()->cuStreamQuery(stream), CUDA_SUCCESS);
 }
@@ -373,6 +375,8 @@ void row_a_wait_for_a_word_that_flushes_is_not_supported(void) {
 void row_a_condition_of_a_word_that_is_none_is_invalid(void) {
     CUstream stream = test_stream();
     CUdeviceptr word = memory(64);
+    DRIVER(wider()->cuStreamWriteValue32_v2(stream, word, 1, 0));
+    test_finish(stream);
     ANSWERS(wider()->cuStreamWaitValue32_v2(stream, word, 1, 4), CUDA_ERROR_INVALID_VALUE);
     ANSWERS(wider()->cuStreamWriteValue32_v2(stream, word, 1, 2), CUDA_ERROR_INVALID_VALUE);
 }
