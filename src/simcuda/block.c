@@ -68,6 +68,15 @@ static struct block *live_beginning_at(uint64_t address) {
     return block && block->address == address ? block : NULL;
 }
 
+bool sim_block_find(uint64_t address, uint64_t *begin, uint64_t *size) {
+    const struct block *block = live_at(address);
+    if (!block)
+        return false;
+    *begin = block->begin;
+    *size = block->end - block->begin;
+    return true;
+}
+
 bool sim_block_begins_at(uint64_t address) {
     return live_beginning_at(address) != NULL;
 }

@@ -127,7 +127,7 @@ CUresult cuDeviceGetProperties(CUdevprop *properties, CUdevice device) {
 // ---------------------------------------------------------------------------------- which one it
 // is
 
-// The same in every process, as a real device's is.
+// The identity is the same in every process, as a real device's is.
 CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice device) {
     SIM_BEGIN(cuDeviceGetUuid);
     CUresult result = check_device(uuid, device);

@@ -124,7 +124,7 @@ struct sim_touch sim_item_touch(const struct sim_item *item, const simcudaAccess
 const simcudaAccess *sim_item_access_to(const struct sim_item *item, uint64_t address,
                                         uint64_t size);
 
-// What a touch does, and its side of a report.
+// These return what a touch does, and its side of a report.
 const char *sim_touch_verb(const struct sim_touch *touch);
 struct sim_side sim_touch_side(const struct sim_touch *touch);
 

@@ -2,22 +2,23 @@
 
 #include <string.h>
 
+#include "simcuda/block.h"
 #include "simcuda/item.h"
 #include "simcuda/mapping.h"
 
 bool sim_pointed_find(uint64_t address, int device, struct sim_pointed *pointed) {
     const struct sim_mapping *mapping = sim_mapping_at(address);
-    if (!mapping || address - mapping->address >= mapping->valid || mapping->extent->is_of_library)
+    if (!mapping || address - mapping->address >= mapping->valid)
         return false;
     unsigned access = mapping->access[device];
     if (!(access & CU_MEM_ACCESS_FLAGS_PROT_READ))
         return false;
-    *pointed = (struct sim_pointed){
-        .address = mapping->address,
-        .size = mapping->valid,
-        .is_writable = access == CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
-    };
-    return true;
+    pointed->is_writable = access == CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    if (sim_block_find(address, &pointed->address, &pointed->size))
+        return true;
+    pointed->address = mapping->address;
+    pointed->size = mapping->valid;
+    return !mapping->extent->is_of_library;
 }
 
 static bool is_touched(const struct sim_job *job, const struct sim_pointed *pointed) {

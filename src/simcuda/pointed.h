@@ -15,9 +15,10 @@ struct sim_pointed {
     bool is_writable; // by the device
 };
 
-// Finds the live block that an address lies in: an allocation, or a mapping of the program, if the
-// device can read it. Memory of the library's pools is none: their blocks are not known here, and
-// to take a whole extent for one would make others' blocks touched.
+// Finds the live block that an address lies in: one that is watched (block.h), or else an
+// allocation or a mapping of the program, if the device can read it. Where blocks are not watched
+// memory of the library's pools is none: to take a whole extent for one would make others' blocks
+// touched.
 bool sim_pointed_find(uint64_t address, int device, struct sim_pointed *pointed);
 
 // Adds the blocks that the words of some bytes point into to what the job touches, each one once:

@@ -52,7 +52,7 @@ static const struct row {
       {" streams, pool, resident", 32},
       {" streams, driver, mallinfo2", 4},
       {" streams, driver, resident", 32}}},
-    {"user_events", "40", {{" events, mallinfo2", KIB}, {" events, resident", 1536}}},
+    {"user_events", "40", {{" events, mallinfo2", 1280}, {" events, resident", 1536}}},
 };
 enum { ROW_COUNT = sizeof rows / sizeof rows[0] };
 

@@ -88,6 +88,8 @@ static const struct deed deeds[] = {
 
 #ifdef HAS_DROPIN
     {0, {NULL}, {"run", "true"}},
+    {0, {NULL}, {"run", "--check", "true"}},
+    {5, {NULL}, {"run", "--check", STREAMPOOL_FAULTS, "leak"}},
     {1, {NULL}, {"run", "false"}},
     {1, {"@nowhere", "STREAMPOOL_DRIVER"}, {"run", "false"}},
     {64, {NULL}, {"run"}},

@@ -305,7 +305,8 @@ by_examples_in_c() {
 # The commands of README.md for a machine with no GPU, as they stand there.
 by_commands() {  # FOLDER
     cd "$1"
-    awk '/^```/ { if (block ~ /lstreampool_simcuda/) printf "%s", block; block = ""; next } { block = block $0 "\n" }' \
+    awk '/^```/ { if (inside && block ~ /lstreampool_simcuda/) printf "%s", block; inside = !inside; block = ""; next }
+        { block = block $0 "\n" }' \
         README.md > commands.sh
     export PKG_CONFIG_PATH=$prefix/$LIBDIR/pkgconfig LD_LIBRARY_PATH=$prefix/$LIBDIR
     run_example "$1" basic.c bash -eu commands.sh
