@@ -80,8 +80,8 @@ static bool is_valid(CUstreamAttrID attribute, const CUstreamAttrValue *value, i
     case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
         return value->syncPolicy >= CU_SYNC_POLICY_AUTO &&
                value->syncPolicy <= CU_SYNC_POLICY_BLOCKING_SYNC;
-    case CU_LAUNCH_ATTRIBUTE_PRIORITY:
-        return value->priority <= SIM_LEAST_PRIORITY && value->priority >= SIM_GREATEST_PRIORITY;
+    case CU_LAUNCH_ATTRIBUTE_PRIORITY: // one beyond the range is brought into it, as on an H200
+        return true;
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
         return is_domain_map(value->memSyncDomainMap, device);
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
@@ -101,7 +101,7 @@ static void write(struct sim_stream_attributes *to, CUstreamAttrID attribute,
         to->policy = value->syncPolicy;
         break;
     case CU_LAUNCH_ATTRIBUTE_PRIORITY:
-        to->priority = value->priority;
+        to->priority = sim_clamp_priority(value->priority);
         break;
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
         to->domain_map = value->memSyncDomainMap;

@@ -153,6 +153,7 @@ CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
     return cuDevicePrimaryCtxRelease(device);
 }
 
+// The flags that were set go, too, as seen on an H200.
 CUresult cuDevicePrimaryCtxReset(CUdevice device) {
     SIM_BEGIN(cuDevicePrimaryCtxReset);
     if (!sim_device_exists(device))
@@ -160,6 +161,7 @@ CUresult cuDevicePrimaryCtxReset(CUdevice device) {
     struct sim_context *context = sim_context_primary(device);
     if (context)
         sim_context_destroy(context);
+    sim_context_set_primary_flags(device, 0);
     SIM_END(cuDevicePrimaryCtxReset, CUDA_SUCCESS);
 }
 
@@ -180,10 +182,12 @@ CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned int *flags, int *a
 
 static CUresult create(CUcontext *handle, unsigned flags, int device) {
     struct sim_context *context;
-    if (!handle || !sim_settings_flags_are_valid(flags))
+    if (!handle)
         return CUDA_ERROR_INVALID_VALUE;
     if (!sim_device_exists(device))
         return CUDA_ERROR_INVALID_DEVICE;
+    if (!sim_settings_flags_are_valid(flags))
+        return CUDA_ERROR_INVALID_VALUE;
     CUresult result = sim_context_create(device, flags, &context);
     if (result != CUDA_SUCCESS)
         return result;
@@ -206,14 +210,16 @@ CUresult cuCtxCreate_v3(CUcontext *handle, CUexecAffinityParam *limits, int coun
             count > 0 ? CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY : create(handle, flags, device));
 }
 
+// A description that asks for neither is as good as none: seen on an H200.
 CUresult cuCtxCreate_v4(CUcontext *handle, CUctxCreateParams *limits, unsigned int flags,
                         CUdevice device) {
     SIM_BEGIN(cuCtxCreate_v4);
-    if (limits && !limits->execAffinityParams == !limits->cigParams)
+    if (limits && limits->execAffinityParams && limits->cigParams)
         SIM_END(cuCtxCreate_v4, CUDA_ERROR_INVALID_VALUE);
-    if (limits)
-        SIM_END(cuCtxCreate_v4, limits->cigParams ? CUDA_ERROR_NOT_SUPPORTED
-                                                  : CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY);
+    if (limits && limits->cigParams)
+        SIM_END(cuCtxCreate_v4, CUDA_ERROR_NOT_SUPPORTED);
+    if (limits && limits->execAffinityParams)
+        SIM_END(cuCtxCreate_v4, CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY);
     SIM_END(cuCtxCreate_v4, create(handle, flags, device));
 }
 

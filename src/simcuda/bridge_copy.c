@@ -73,12 +73,14 @@ CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t size, CUs
 
 // -------------------------------------------------------------------------------- between contexts
 
+// Null stands for the current context: seen on an H200.
 static CUresult find_context(CUcontext handle, struct sim_context **context) {
+    if (!handle)
+        return sim_context_current(sim_thread_self(), context);
     *context = sim_context_find(handle);
     if (*context)
         return sim_context_error(*context);
-    if (handle)
-        sim_report(simcudaReport_useOfDestroyedContext, "context %p", (void *)handle);
+    sim_report(simcudaReport_useOfDestroyedContext, "context %p", (void *)handle);
     return CUDA_ERROR_INVALID_CONTEXT;
 }
 

@@ -57,20 +57,21 @@ static const struct sim_entry_info *find_row(const char *name, int version, uint
     return row && row->version <= (int)sim_config.api ? row : NULL;
 }
 
+// Both flags may be set, as seen on an H200: then that of the thread's own stream counts.
 static CUresult find_function(const char *name, void **function, int version, uint64_t flags,
                               CUdriverProcAddressQueryResult *status) {
     const uint64_t both =
         CU_GET_PROC_ADDRESS_LEGACY_STREAM | CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
-    if (!name || !function || flags > both || flags == both)
+    if (!name || !function || flags > both)
         return CUDA_ERROR_INVALID_VALUE;
     const struct sim_entry_info *row = find_row(name, version, flags);
     *function = NULL;
     *status = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
     if (!row)
-        return CUDA_ERROR_NOT_FOUND;
+        return CUDA_SUCCESS;
     *status = CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;
     if (row->version > version)
-        return CUDA_ERROR_NOT_FOUND;
+        return CUDA_SUCCESS;
     *status = CU_GET_PROC_ADDRESS_SUCCESS;
     memcpy(function, &row->function, sizeof(*function));
     return CUDA_SUCCESS;
@@ -79,9 +80,11 @@ static CUresult find_function(const char *name, void **function, int version, ui
 CUresult cuGetProcAddress(const char *name, void **function, int version, uint64_t flags) {
     CUdriverProcAddressQueryResult status;
     SIM_BEGIN(cuGetProcAddress);
-    SIM_END(cuGetProcAddress, find_function(name, function, version, flags, &status));
+    CUresult result = find_function(name, function, version, flags, &status);
+    SIM_END(cuGetProcAddress, result == CUDA_SUCCESS && !*function ? CUDA_ERROR_NOT_FOUND : result);
 }
 
+// As seen on an H200: where there is no such function the status tells it alone.
 CUresult cuGetProcAddress_v2(const char *name, void **function, int version, uint64_t flags,
                              CUdriverProcAddressQueryResult *status) {
     CUdriverProcAddressQueryResult unwanted;
@@ -100,5 +103,5 @@ CUresult cuGetExportTable(const void **table, const CUuuid *identity) {
         SIM_END(cuGetExportTable, CUDA_ERROR_INVALID_VALUE);
     *table = NULL;
     sim_absent_tell_table(identity);
-    SIM_END(cuGetExportTable, CUDA_ERROR_NOT_FOUND);
+    SIM_END(cuGetExportTable, CUDA_ERROR_INVALID_VALUE);
 }

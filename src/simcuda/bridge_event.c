@@ -41,7 +41,7 @@ static CUresult record_external(CUstream stream) {
     CUresult result = sim_stream_queue(stream, &queue);
     if (result != CUDA_SUCCESS)
         return result;
-    return queue->capturing.capture ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE;
+    return queue->capturing.capture ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_ILLEGAL_STATE;
 }
 
 static CUresult record_with(CUevent event, CUstream stream, unsigned flags) {

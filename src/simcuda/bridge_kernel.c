@@ -38,26 +38,28 @@ static CUresult load_file(struct sim_image *image, const void *source) {
     return sim_image_load_file(image, source);
 }
 
-static CUresult create(const struct sim_context *context, loader load, const void *source,
-                       CUmodule *module) {
-    struct sim_image image;
-    CUresult result = load(&image, source);
-    return result == CUDA_SUCCESS ? sim_module_create(context, &image, module) : result;
-}
-
 static CUresult load_module(CUmodule *module, loader load, const void *source) {
     struct sim_context *context;
+    struct sim_image image;
     if (!module || !source)
         return CUDA_ERROR_INVALID_VALUE;
     CUresult result = sim_context_current(sim_thread_self(), &context);
-    return result == CUDA_SUCCESS ? create(context, load, source, module) : result;
+    if (result == CUDA_SUCCESS)
+        result = load(&image, source);
+    return result == CUDA_SUCCESS ? sim_module_create(context, &image, result, module) : result;
 }
 
+// As seen on an H200: an image that is none is no error yet. The driver reads it when something is
+// looked for in it.
 static CUresult load_library(CUlibrary *library, loader load, const void *source) {
     CUmodule module;
+    struct sim_image image;
     if (!library || !source)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = create(NULL, load, source, &module);
+    CUresult result = load(&image, source);
+    if (result == CUDA_SUCCESS || result == CUDA_ERROR_INVALID_IMAGE ||
+        result == CUDA_ERROR_INVALID_PTX)
+        result = sim_module_create(NULL, &image, result, &module);
     if (result == CUDA_SUCCESS)
         *library = library_of(module);
     return result;
@@ -125,12 +127,18 @@ CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode *mode) {
     SIM_END(cuModuleGetLoadingMode, CUDA_SUCCESS);
 }
 
+// Checks that something can be looked for in a module, or library.
+static CUresult check_module(const struct CUmod_st *module) {
+    return module ? sim_module_failure(module) : CUDA_ERROR_INVALID_HANDLE;
+}
+
 static CUresult find_function(CUfunction *function, const struct CUmod_st *module,
                               const char *name) {
     if (!function || !name)
         return CUDA_ERROR_INVALID_VALUE;
-    if (!module)
-        return CUDA_ERROR_INVALID_HANDLE;
+    CUresult result = check_module(module);
+    if (result != CUDA_SUCCESS)
+        return result;
     CUfunction found = sim_module_function(module, name);
     if (!found)
         return CUDA_ERROR_NOT_FOUND;
@@ -141,18 +149,19 @@ static CUresult find_function(CUfunction *function, const struct CUmod_st *modul
 static CUresult count_functions(unsigned int *count, const struct CUmod_st *module) {
     if (!count)
         return CUDA_ERROR_INVALID_VALUE;
-    if (!module)
-        return CUDA_ERROR_INVALID_HANDLE;
-    *count = (unsigned int)sim_module_function_count(module);
-    return CUDA_SUCCESS;
+    CUresult result = check_module(module);
+    if (result == CUDA_SUCCESS)
+        *count = (unsigned int)sim_module_function_count(module);
+    return result;
 }
 
 static CUresult list_functions(CUfunction *functions, unsigned int count,
                                const struct CUmod_st *module) {
     if (!functions || count == 0)
         return CUDA_ERROR_INVALID_VALUE;
-    if (!module)
-        return CUDA_ERROR_INVALID_HANDLE;
+    CUresult result = check_module(module);
+    if (result != CUDA_SUCCESS)
+        return result;
     for (size_t i = 0; i < count && i < sim_module_function_count(module); i++)
         functions[i] = sim_module_function_at(module, i);
     return CUDA_SUCCESS;
@@ -163,7 +172,8 @@ static CUresult find_global(const CUdeviceptr *address, const size_t *size,
                             const struct CUmod_st *module, const char *name) {
     if ((!address && !size) || !name)
         return CUDA_ERROR_INVALID_VALUE;
-    return module ? CUDA_ERROR_NOT_FOUND : CUDA_ERROR_INVALID_HANDLE;
+    CUresult result = check_module(module);
+    return result == CUDA_SUCCESS ? CUDA_ERROR_NOT_FOUND : result;
 }
 
 CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name) {
@@ -222,8 +232,8 @@ static CUresult check_context(void) {
 CUresult cuLibraryGetModule(CUmodule *module, CUlibrary library) {
     SIM_BEGIN(cuLibraryGetModule);
     CUresult result = module ? check_context() : CUDA_ERROR_INVALID_VALUE;
-    if (result == CUDA_SUCCESS && !sim_module_of_library(library))
-        result = CUDA_ERROR_INVALID_HANDLE;
+    if (result == CUDA_SUCCESS)
+        result = check_module(sim_module_of_library(library));
     if (result == CUDA_SUCCESS)
         *module = (CUmodule)(void *)library;
     SIM_END(cuLibraryGetModule, result);

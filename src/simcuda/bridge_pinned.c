@@ -53,12 +53,13 @@ static CUresult end(void *memory, CUresult (*act)(void *memory)) {
     return act(memory);
 }
 
+// Nothing is freed of null, and that is no error, as seen on an H200.
 static CUresult free_memory(void *memory) {
     struct sim_context *context;
     CUresult result = sim_context_current(sim_thread_self(), &context);
     if (result == CUDA_SUCCESS)
         result = sim_capture_check_unsafe("cuMemFreeHost");
-    return result == CUDA_SUCCESS ? end(memory, sim_pinned_free) : result;
+    return result == CUDA_SUCCESS && memory ? end(memory, sim_pinned_free) : result;
 }
 
 CUresult cuMemFreeHost(void *memory) {
@@ -127,7 +128,7 @@ static CUresult flags_of(unsigned *flags, const void *memory) {
     if (!flags)
         return CUDA_ERROR_INVALID_VALUE;
     CUresult result = find_current(&context);
-    if (result == CUDA_SUCCESS && (!piece || piece->is_registered))
+    if (result == CUDA_SUCCESS && !piece)
         result = CUDA_ERROR_INVALID_VALUE;
     if (result == CUDA_SUCCESS)
         *flags = piece->flags;

@@ -110,12 +110,13 @@ CUresult cuCtxSetCacheConfig(CUfunc_cache config) {
     SIM_END(cuCtxSetCacheConfig, result);
 }
 
+// As seen on an H200: a program may ask for other banks, but they are four bytes wide.
 CUresult cuCtxGetSharedMemConfig(CUsharedconfig *config) {
     struct sim_context *context;
     SIM_BEGIN(cuCtxGetSharedMemConfig);
     CUresult result = current_for(config, &context);
     if (result == CUDA_SUCCESS)
-        *config = context->settings.banks;
+        *config = CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE;
     SIM_END(cuCtxGetSharedMemConfig, result);
 }
 
@@ -124,10 +125,7 @@ CUresult cuCtxSetSharedMemConfig(CUsharedconfig config) {
     SIM_BEGIN(cuCtxSetSharedMemConfig);
     if ((unsigned)config > CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE)
         SIM_END(cuCtxSetSharedMemConfig, CUDA_ERROR_INVALID_VALUE);
-    CUresult result = current(&context);
-    if (result == CUDA_SUCCESS)
-        context->settings.banks = config;
-    SIM_END(cuCtxSetSharedMemConfig, result);
+    SIM_END(cuCtxSetSharedMemConfig, current(&context));
 }
 
 // Either may be left out.

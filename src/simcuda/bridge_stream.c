@@ -243,12 +243,6 @@ CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned int flags) {
 
 // ------------------------------------------------------------------------------- life and captures
 
-static int clamp_priority(int priority) {
-    if (priority > SIM_LEAST_PRIORITY)
-        return SIM_LEAST_PRIORITY;
-    return priority < SIM_GREATEST_PRIORITY ? SIM_GREATEST_PRIORITY : priority;
-}
-
 static CUresult create(CUstream *handle, unsigned flags, int priority) {
     struct sim_context *context;
     if (!handle || flags & ~(unsigned)CU_STREAM_NON_BLOCKING)
@@ -259,7 +253,7 @@ static CUresult create(CUstream *handle, unsigned flags, int priority) {
     if (result == CUDA_SUCCESS)
         result = sim_stream_create(context, flags, handle);
     if (result == CUDA_SUCCESS)
-        sim_stream_find(*handle)->queue->attributes.priority = clamp_priority(priority);
+        sim_stream_find(*handle)->queue->attributes.priority = sim_clamp_priority(priority);
     return result;
 }
 

@@ -159,8 +159,8 @@ CUresult sim_event_synchronize(struct sim_event *event) {
 static CUresult check_time(struct sim_event *event) {
     if (event->flags & CU_EVENT_DISABLE_TIMING)
         return CUDA_ERROR_INVALID_HANDLE;
-    if (event->point.capture)
-        return CUDA_ERROR_CAPTURED_EVENT;
+    if (event->point.capture) // another error than cuEventQuery gives: seen on an H200
+        return CUDA_ERROR_INVALID_VALUE;
     return event->record ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 

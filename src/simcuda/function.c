@@ -21,6 +21,10 @@ static bool has_slab(void) {
            sim_slab_init(&slab, SIM_SLAB_OF_FUNCTIONS, sizeof(struct sim_function), MAX_FUNCTIONS);
 }
 
+static int ptx_version(const struct sim_image_kernel *kernel) {
+    return kernel->architecture > 0 ? (int)kernel->architecture : ARCHITECTURE;
+}
+
 static int most_threads(const struct sim_image_kernel *kernel) {
     bool is_limited = kernel->max_threads > 0 && kernel->max_threads < SIM_GRID_BLOCK_THREADS;
     return is_limited ? (int)kernel->max_threads : SIM_GRID_BLOCK_THREADS;
@@ -34,7 +38,7 @@ struct sim_function *sim_function_take(CUmodule module, const struct sim_image_k
     memset(attributes, 0, sizeof(function->attributes));
     attributes[CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK] = most_threads(kernel);
     attributes[CU_FUNC_ATTRIBUTE_NUM_REGS] = SIM_GRID_REGISTERS;
-    attributes[CU_FUNC_ATTRIBUTE_PTX_VERSION] = ARCHITECTURE;
+    attributes[CU_FUNC_ATTRIBUTE_PTX_VERSION] = ptx_version(kernel);
     attributes[CU_FUNC_ATTRIBUTE_BINARY_VERSION] = ARCHITECTURE;
     attributes[CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES] = SIM_GRID_SHARED_DEFAULT;
     attributes[CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT] = -1;
@@ -79,9 +83,9 @@ static const struct {
     [CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES] = {0, SIM_GRID_SHARED_MOST},
     [CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT] = {-1, 100},
     [CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET] = {1, 0},
-    [CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH] = {1, 0},
-    [CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT] = {1, 0},
-    [CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH] = {1, 0},
+    [CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH] = {0, SIM_GRID_CLUSTER_MOST},
+    [CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT] = {0, SIM_GRID_CLUSTER_MOST},
+    [CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH] = {0, SIM_GRID_CLUSTER_MOST},
     [CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED] = {0, 1},
     [CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE] = {0, 2},
 };
@@ -100,9 +104,6 @@ CUresult sim_function_get(const struct sim_function *function, CUfunction_attrib
 
 CUresult sim_function_set(struct sim_function *function, CUfunction_attribute attribute,
                           int value) {
-    if (attribute >= CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH &&
-        attribute <= CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH)
-        return CUDA_ERROR_NOT_PERMITTED;
     if (!is_attribute(attribute) || value < settable[attribute].least ||
         value > settable[attribute].most)
         return CUDA_ERROR_INVALID_VALUE;
@@ -215,12 +216,26 @@ static bool are_given(const struct sim_kernel_call *call) {
     return true;
 }
 
+// A launch that says nothing of clusters has those that were set of the function.
+static struct sim_grid with_clusters(const struct sim_function *function,
+                                     const struct sim_grid *grid) {
+    struct sim_grid result = *grid;
+    if (grid->cluster[0] || grid->cluster[1] || grid->cluster[2])
+        return result;
+    result.cluster[0] = as_set(function, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH);
+    result.cluster[1] = as_set(function, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT);
+    result.cluster[2] = as_set(function, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH);
+    return result;
+}
+
 CUresult sim_function_job(struct sim_function *function, const struct sim_grid *grid, int device,
                           void *const *parameters, void *const *extra, struct sim_job *job) {
-    struct sim_kernel_call call = {
-        .name = function->kernel->name, .grid = *grid, .device = device, .parameters = parameters};
+    struct sim_kernel_call call = {.name = function->kernel->name,
+                                   .grid = with_clusters(function, grid),
+                                   .device = device,
+                                   .parameters = parameters};
     struct sim_grid_limits limits = sim_function_limits(function, multiprocessors_of(device));
-    CUresult result = sim_grid_check(grid, &limits);
+    CUresult result = sim_grid_check(&call.grid, &limits);
     if (result != CUDA_SUCCESS)
         return result;
     if (parameters && extra)

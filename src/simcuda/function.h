@@ -34,8 +34,7 @@ CUfunction sim_function_handle(const struct sim_function *function);
 // Returns the function of a handle; null when there is none.
 struct sim_function *sim_function_find(CUfunction handle);
 
-// INVALID_VALUE for an attribute that there isn't, or one that can't have that value; NOT_PERMITTED
-// for one that only the compiler sets.
+// INVALID_VALUE for an attribute that there isn't, or one that can't have that value.
 CUresult sim_function_get(const struct sim_function *function, CUfunction_attribute attribute,
                           int *value);
 CUresult sim_function_set(struct sim_function *function, CUfunction_attribute attribute, int value);

@@ -44,24 +44,24 @@ static bool runs_at_a_time(const struct sim_grid *grid, int multiprocessors) {
     return plane <= room && plane * grid->grid[2] <= room;
 }
 
-// Returns the blocks of a cluster; 0 for a cluster into which the grid can't be cut.
-static uint64_t cluster_blocks(const struct sim_grid *grid) {
+// Tells whether the grid can be cut into its clusters, of so many blocks at most.
+static bool has_whole_clusters(const struct sim_grid *grid, uint32_t most) {
     uint64_t blocks = 1;
     for (int i = 0; i < 3; i++) {
-        if (grid->cluster[i] == 0 || grid->grid[i] % grid->cluster[i] != 0 || blocks > UINT32_MAX)
-            return 0;
         blocks *= grid->cluster[i];
+        if (grid->grid[i] % grid->cluster[i] != 0 || blocks > most)
+            return false;
     }
-    return blocks;
+    return true;
 }
 
 static CUresult check_cluster(const struct sim_grid *grid, uint32_t most) {
-    if (!grid->cluster[0] && !grid->cluster[1] && !grid->cluster[2])
+    const unsigned int *cluster = grid->cluster;
+    if (!cluster[0] && !cluster[1] && !cluster[2])
         return CUDA_SUCCESS;
-    uint64_t blocks = cluster_blocks(grid);
-    if (blocks == 0)
+    if (!cluster[0] || !cluster[1] || !cluster[2])
         return CUDA_ERROR_INVALID_VALUE;
-    return blocks <= most ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CLUSTER_SIZE;
+    return has_whole_clusters(grid, most) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CLUSTER_SIZE;
 }
 
 CUresult sim_grid_check(const struct sim_grid *grid, const struct sim_grid_limits *limits) {

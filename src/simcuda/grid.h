@@ -37,8 +37,8 @@ struct sim_grid_limits {
 };
 
 // INVALID_VALUE when the device or the kernel doesn't accept the shape, INVALID_CLUSTER_SIZE when a
-// cluster has too many blocks, COOPERATIVE_LAUNCH_TOO_LARGE when blocks that have to run at a time
-// have no room.
+// cluster has too many blocks or the grid no whole number of them, COOPERATIVE_LAUNCH_TOO_LARGE
+// when blocks that have to run at a time have no room.
 CUresult sim_grid_check(const struct sim_grid *grid, const struct sim_grid_limits *limits);
 
 // Returns how many blocks a multiprocessor has room for at a time; 0 when it has none for one.

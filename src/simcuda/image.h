@@ -28,7 +28,8 @@ struct sim_image_kernel {
     bool has_layout; // or else the image doesn't say what its parameters are
     struct sim_image_parameter *parameters;
     size_t count;
-    uint32_t max_threads; // of a block, as the kernel was compiled for; 0: any number
+    uint32_t architecture; // that its PTX is written for, 52 for sm_52; 0: it isn't said
+    uint32_t max_threads;  // of a block, as the kernel was compiled for; 0: any number
 };
 
 struct sim_image {

@@ -229,16 +229,36 @@ static bool read_entry(struct reader *reader, struct sim_image *image) {
     return read_directives(reader, kernel);
 }
 
+// Returns the number of a target, 90 of "sm_90a"; 0 for one that has none.
+static uint32_t architecture_of(const struct token *token) {
+    uint32_t value = 0;
+    if (token->length < 4 || memcmp(token->begin, "sm_", 3) != 0)
+        return 0;
+    for (size_t i = 3; i < token->length && i < 9; i++) {
+        if (token->begin[i] < '0' || token->begin[i] > '9')
+            break;
+        value = 10 * value + (uint32_t)(token->begin[i] - '0');
+    }
+    return value;
+}
+
 CUresult sim_image_ptx_read(struct sim_image *image, const char *text, size_t size) {
     struct reader reader = {.at = text, .end = text + strnlen(text, size)};
-    bool has_version = false;
+    bool has_version = false, is_target = false;
+    uint32_t architecture = 0;
     size_t depth = 0;
     for (next(&reader); !is_end(&reader); next(&reader)) {
         has_version = has_version || is(&reader, ".version");
         if (!has_version)
             return CUDA_ERROR_INVALID_IMAGE;
-        if (depth == 0 && is(&reader, ".entry") && !read_entry(&reader, image))
-            return CUDA_ERROR_INVALID_PTX;
+        if (is_target)
+            architecture = architecture_of(&reader.token);
+        is_target = is(&reader, ".target");
+        if (depth == 0 && is(&reader, ".entry")) {
+            if (!read_entry(&reader, image))
+                return CUDA_ERROR_INVALID_PTX;
+            image->kernels[image->count - 1].architecture = architecture;
+        }
         if (is(&reader, "{"))
             depth++;
         if (is(&reader, "}") && depth > 0)

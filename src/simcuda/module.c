@@ -7,6 +7,7 @@
 struct CUmod_st {
     const struct sim_context *context; // null: a library
     struct sim_image image;
+    CUresult failure;                // to read the image
     struct sim_function **functions; // in the order of the image's kernels
     struct sp_list link;
 };
@@ -38,10 +39,11 @@ static bool add_functions(struct CUmod_st *module) {
 }
 
 CUresult sim_module_create(const struct sim_context *context, struct sim_image *image,
-                           CUmodule *result) {
+                           CUresult failure, CUmodule *result) {
     struct CUmod_st *module = sim_allocate(sizeof(*module));
     module->context = context;
     module->image = *image;
+    module->failure = failure;
     module->functions = sim_allocate(image->count * sizeof(struct sim_function *));
     sp_list_push_back(&modules, &module->link);
     *image = (struct sim_image){0};
@@ -83,6 +85,10 @@ CUfunction sim_module_function_at(const struct CUmod_st *module, size_t index) {
 
 size_t sim_module_function_count(const struct CUmod_st *module) {
     return module->image.count;
+}
+
+CUresult sim_module_failure(const struct CUmod_st *module) {
+    return module->failure;
 }
 
 bool sim_module_is_library(const struct CUmod_st *module) {

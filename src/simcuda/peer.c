@@ -31,8 +31,6 @@ static void set(const struct sim_context *owner, int device, CUmemAccess_flags f
 }
 
 CUresult sim_peer_enable(struct sim_context *context, struct sim_context *peer) {
-    if (context == peer)
-        return CUDA_ERROR_INVALID_CONTEXT;
     if (context->device == peer->device || !sim_device_can_access(context->device, peer->device))
         return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
     if (find(context, peer) < access_count)

@@ -162,7 +162,8 @@ CUresult sim_pinned_register(const struct sim_context *context, void *memory, si
         return CUDA_ERROR_INVALID_VALUE;
     size_t next = find_after(address);
     if (next < piece_count && pieces[next]->address < address + size)
-        return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+        return pieces[next]->is_registered ? CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED
+                                           : CUDA_ERROR_INVALID_VALUE; // seen on an H200
     struct sim_pinned *piece = sim_allocate(sizeof *piece);
     *piece = (struct sim_pinned){.address = address, .size = size, .is_registered = true};
     sp_list_init(&piece->link);
@@ -171,10 +172,14 @@ CUresult sim_pinned_register(const struct sim_context *context, void *memory, si
     return CUDA_SUCCESS;
 }
 
+// As seen on an H200: pinned memory, and an address behind a registration's first, are another
+// mistake than memory that was never registered.
 CUresult sim_pinned_unregister(void *memory) {
     struct sim_pinned *piece = find(memory, true);
+    if (!memory || (!piece && sim_pinned_at((uintptr_t)memory)))
+        return CUDA_ERROR_INVALID_VALUE;
     if (!piece)
-        return memory ? CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED : CUDA_ERROR_INVALID_VALUE;
+        return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
     sim_now += sim_cost_pinned(SIM_ENTRY_cuMemHostUnregister, piece->size);
     leave(piece);
     return CUDA_SUCCESS;

@@ -41,7 +41,8 @@ struct sim_queue *sim_queue_create(struct sim_context *context, enum sim_queue_k
     queue->kind = kind;
     queue->context = context;
     queue->stream_id = stream_id;
-    queue->attributes.policy = CU_SYNC_POLICY_AUTO;
+    // As seen on an H200: it is none of the policies that can be set.
+    queue->attributes.policy = (CUsynchronizationPolicy)-1;
     queue->attributes.domain_map.remote = 1;
     sp_list_init(&queue->items);
     sp_list_init(&queue->waiting);

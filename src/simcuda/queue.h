@@ -51,6 +51,13 @@ struct sim_capturing {
 #define SIM_LEAST_PRIORITY    0
 #define SIM_GREATEST_PRIORITY (-5)
 
+// Returns the priority in that range which is the nearest.
+static inline int sim_clamp_priority(int priority) {
+    if (priority > SIM_LEAST_PRIORITY)
+        return SIM_LEAST_PRIORITY;
+    return priority < SIM_GREATEST_PRIORITY ? SIM_GREATEST_PRIORITY : priority;
+}
+
 // A program sets these of a stream and reads them again; they change nothing.
 struct sim_stream_attributes {
     CUaccessPolicyWindow window;

@@ -1,4 +1,4 @@
-// The settings of a context: its flags, its limits, and its preferences for caches and banks. A
+// The settings of a context: its flags, its limits, and its preference for caches. A
 // program sets them and reads them again; they change nothing of what is done here.
 #ifndef STREAMPOOL_SIMCUDA_SETTING_H
 #define STREAMPOOL_SIMCUDA_SETTING_H
@@ -13,7 +13,6 @@
 struct sim_settings {
     unsigned flags; // CUctx_flags
     CUfunc_cache cache;
-    CUsharedconfig banks;
     size_t limits[SIM_LIMITS];
 };
 

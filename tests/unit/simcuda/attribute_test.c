@@ -48,7 +48,7 @@ static void an_attribute_is_what_was_set(void **state) {
     CUstream stream = make_stream();
     (void)state;
     OK(cuStreamGetAttribute(stream, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &read));
-    assert_int_equal(read.syncPolicy, CU_SYNC_POLICY_AUTO);
+    assert_true(read.syncPolicy == (CUsynchronizationPolicy)-1);
     OK(cuStreamSetAttribute(stream, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &value));
     OK(cuStreamGetAttribute(stream, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &read));
     assert_int_equal(read.syncPolicy, CU_SYNC_POLICY_YIELD);
@@ -70,14 +70,22 @@ static void an_attribute_is_what_was_set(void **state) {
     OK(cuStreamSetAttribute(stream, CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP, &value));
 }
 
+static void a_priority_out_of_range_is_brought_into_it(void **state) {
+    CUstream stream = make_stream();
+    CUstreamAttrValue value = {.priority = -6};
+    (void)state;
+    OK(cuStreamSetAttribute(stream, CU_LAUNCH_ATTRIBUTE_PRIORITY, &value));
+    assert_int_equal(priority_of(stream), -5);
+    value.priority = 1;
+    OK(cuStreamSetAttribute(stream, CU_LAUNCH_ATTRIBUTE_PRIORITY, &value));
+    assert_int_equal(priority_of(stream), 0);
+}
+
 static void values_out_of_range_are_refused(void **state) {
     CUstream stream = make_stream();
     CUstreamAttrValue value = {.syncPolicy = (CUsynchronizationPolicy)5};
     (void)state;
     FAILS(cuStreamSetAttribute(stream, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &value),
-          CUDA_ERROR_INVALID_VALUE);
-    value.priority = -6;
-    FAILS(cuStreamSetAttribute(stream, CU_LAUNCH_ATTRIBUTE_PRIORITY, &value),
           CUDA_ERROR_INVALID_VALUE);
     value.accessPolicyWindow = (CUaccessPolicyWindow){.hitRatio = 1.5f};
     FAILS(cuStreamSetAttribute(stream, CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW, &value),
@@ -241,6 +249,22 @@ static void an_event_without_a_record_or_timing_has_no_time(void **state) {
     expect_report("use-of-destroyed-event");
 }
 
+static void an_event_of_a_capture_has_no_time(void **state) {
+    CUstream stream = make_stream();
+    CUevent start = make_timed_event(), captured = make_timed_event();
+    CUgraph graph;
+    float time;
+    (void)state;
+    OK(cuEventRecord(start, stream));
+    OK(cuStreamSynchronize(stream));
+    OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+    OK(cuEventRecord(captured, stream));
+    OK(cuStreamEndCapture(stream, &graph));
+    OK(cuGraphDestroy(graph));
+    FAILS(cuEventElapsedTime(&time, start, captured), CUDA_ERROR_INVALID_VALUE);
+    FAILS(cuEventElapsedTime(&time, captured, start), CUDA_ERROR_INVALID_VALUE);
+}
+
 static void events_of_two_contexts_have_no_time_between_them(void **state) {
     CUcontext context;
     CUevent start = make_timed_event();
@@ -262,7 +286,7 @@ static void an_external_record_is_refused(void **state) {
     CUgraph graph;
     (void)state;
     FAILS(cuEventRecordWithFlags(event, stream, CU_EVENT_RECORD_EXTERNAL),
-          CUDA_ERROR_INVALID_VALUE);
+          CUDA_ERROR_ILLEGAL_STATE);
     FAILS(cuEventRecordWithFlags(event, stream, 2), CUDA_ERROR_INVALID_VALUE);
     OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
     FAILS(cuEventRecordWithFlags(event, stream, CU_EVENT_RECORD_EXTERNAL),
@@ -278,6 +302,7 @@ int main(void) {
         TEST(a_stream_has_the_priority_asked_for_within_the_range),
         TEST(a_stream_tells_its_device),
         TEST(an_attribute_is_what_was_set),
+        TEST(a_priority_out_of_range_is_brought_into_it),
         TEST(values_out_of_range_are_refused),
         TEST(attributes_are_copied_within_a_context),
         TEST(each_capture_has_a_number_of_its_own),
@@ -288,6 +313,7 @@ int main(void) {
         TEST(the_time_between_two_records_is_that_of_the_work_between),
         TEST(an_event_that_is_pending_has_no_time_yet),
         TEST(an_event_without_a_record_or_timing_has_no_time),
+        TEST(an_event_of_a_capture_has_no_time),
         TEST(events_of_two_contexts_have_no_time_between_them),
         TEST(an_external_record_is_refused),
     };

@@ -405,10 +405,23 @@ static void a_copy_of_layers_between_devices_checks_their_contexts(void **state)
     OK(cuMemcpy3DPeer(&copy));
     OK(cuMemcpy3DPeerAsync(&copy, NULL));
     assert_true(device_is_all(to, 8, SIZE));
-    copy.dstContext = NULL;
+    copy.dstContext = (CUcontext)(void *)&copy;
     FAILS(cuMemcpy3DPeer(&copy), CUDA_ERROR_INVALID_CONTEXT);
-    FAILS(cuMemcpyPeer(to, NULL, from, current_context(), 1), CUDA_ERROR_INVALID_CONTEXT);
+    expect_report("use-of-destroyed-context");
     FAILS(cuMemcpy3DPeer(NULL), CUDA_ERROR_INVALID_VALUE);
+}
+
+static void a_copy_between_contexts_means_the_current_one_by_null(void **state) {
+    (void)state;
+    CUdeviceptr from = device_memory(SIZE), to = device_memory(SIZE);
+    CUcontext current = current_context();
+    OK(cuMemsetD8_v2(from, 8, SIZE));
+    OK(cuMemcpyPeerAsync(to, NULL, from, current, SIZE, NULL));
+    assert_true(device_is_all(to, 8, SIZE));
+    OK(cuMemcpyPeer(to, current, from, NULL, SIZE));
+    OK(cuCtxSetCurrent(NULL));
+    FAILS(cuMemcpyPeerAsync(to, NULL, from, current, SIZE, NULL), CUDA_ERROR_INVALID_CONTEXT);
+    OK(cuCtxSetCurrent(current));
 }
 
 // ------------------------------------------------------------------------------------------
@@ -696,6 +709,7 @@ int main(void) {
         COPY_TEST(a_copy_between_devices_needs_no_access_between_them),
         COPY_TEST(a_peer_copy_runs_after_all_work_of_both_contexts_and_before_what_follows),
         COPY_TEST(a_copy_of_layers_between_devices_checks_their_contexts),
+        COPY_TEST(a_copy_between_contexts_means_the_current_one_by_null),
         COPY_TEST(a_batch_reads_its_sources_when_its_attributes_say),
         COPY_TEST(a_batch_is_one_piece_of_work),
         COPY_TEST(a_batch_that_is_wrong_copies_nothing),

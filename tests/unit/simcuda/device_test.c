@@ -159,6 +159,7 @@ static void a_context_has_the_flags_that_it_was_made_with_or_given(void **state)
     FAILS(cuCtxCreate_v2(&context, CU_CTX_SCHED_SPIN | CU_CTX_SCHED_YIELD, 0),
           CUDA_ERROR_INVALID_VALUE);
     FAILS(cuCtxCreate_v2(&context, 0x100, 0), CUDA_ERROR_INVALID_VALUE);
+    FAILS(cuCtxCreate_v2(&context, 0x100, 9), CUDA_ERROR_INVALID_DEVICE);
     FAILS(cuCtxSetFlags(0x100), CUDA_ERROR_INVALID_VALUE);
     FAILS(cuCtxGetFlags(NULL), CUDA_ERROR_INVALID_VALUE);
 }
@@ -178,15 +179,32 @@ static void the_primary_context_begins_with_flags_that_were_set_before(void **st
     assert_int_equal(flags_of_current(), CU_CTX_SCHED_BLOCKING_SYNC);
     OK(cuDevicePrimaryCtxSetFlags(1, CU_CTX_SCHED_SPIN));
     assert_int_equal(flags_of_current(), CU_CTX_SCHED_SPIN);
+    OK(cuDevicePrimaryCtxGetState(1, &flags, &active));
+    assert_int_equal(flags, CU_CTX_SCHED_SPIN | CU_CTX_MAP_HOST);
+    assert_int_equal(active, 1);
     OK(cuDevicePrimaryCtxRelease_v2(1));
     FAILS(cuDevicePrimaryCtxSetFlags(2, 0), CUDA_ERROR_INVALID_DEVICE);
     FAILS(cuDevicePrimaryCtxSetFlags(1, 3), CUDA_ERROR_INVALID_VALUE);
 }
 
+static void a_reset_drops_the_flags_of_the_primary_context(void **state) {
+    unsigned flags;
+    int active;
+    (void)state;
+    become("devices=2");
+    for (int device = 0; device < 2; device++) { // an active one, and one that is not
+        OK(cuDevicePrimaryCtxSetFlags(device, CU_CTX_SCHED_SPIN));
+        OK(cuDevicePrimaryCtxReset(device));
+        OK(cuDevicePrimaryCtxGetState(device, &flags, &active));
+        assert_int_equal(flags, 0);
+    }
+}
+
 static void newer_forms_make_contexts_without_limits_alone(void **state) {
     CUcontext context;
     CUctxCreateParams none = {0}, limited = {.execAffinityParams = (void *)&none},
-                      shared = {.cigParams = (void *)&none};
+                      shared = {.cigParams = (void *)&none},
+                      both = {(void *)&none, 1, (void *)&none};
     (void)state;
     OK(cuCtxCreate_v3(&context, NULL, 0, 0, 0));
     OK(cuCtxDestroy_v2(context));
@@ -195,7 +213,9 @@ static void newer_forms_make_contexts_without_limits_alone(void **state) {
     FAILS(cuCtxCreate_v3(&context, (void *)&none, 1, 0, 0), CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY);
     FAILS(cuCtxCreate_v3(&context, NULL, 1, 0, 0), CUDA_ERROR_INVALID_VALUE);
     FAILS(cuCtxCreate_v3(NULL, NULL, 0, 0, 0), CUDA_ERROR_INVALID_VALUE);
-    FAILS(cuCtxCreate_v4(&context, &none, 0, 0), CUDA_ERROR_INVALID_VALUE);
+    OK(cuCtxCreate_v4(&context, &none, 0, 0));
+    OK(cuCtxDestroy_v2(context));
+    FAILS(cuCtxCreate_v4(&context, &both, 0, 0), CUDA_ERROR_INVALID_VALUE);
     FAILS(cuCtxCreate_v4(&context, &limited, 0, 0), CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY);
     FAILS(cuCtxCreate_v4(&context, &shared, 0, 0), CUDA_ERROR_NOT_SUPPORTED);
 }
@@ -255,7 +275,10 @@ static void a_limit_that_the_device_lacks_is_unsupported(void **state) {
     (void)state;
     FAILS(cuCtxGetLimit(&value, CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH), CUDA_ERROR_UNSUPPORTED_LIMIT);
     FAILS(cuCtxSetLimit(CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH, 2), CUDA_ERROR_UNSUPPORTED_LIMIT);
-    FAILS(cuCtxGetLimit(&value, (CUlimit)7), CUDA_ERROR_UNSUPPORTED_LIMIT);
+    FAILS(cuCtxGetLimit(&value, (CUlimit)8), CUDA_ERROR_UNSUPPORTED_LIMIT);
+    OK(cuCtxGetLimit(&value, CU_LIMIT_SHMEM_SIZE));
+    assert_int_equal(value, 0);
+    FAILS(cuCtxSetLimit(CU_LIMIT_SHMEM_SIZE, 1), CUDA_ERROR_UNSUPPORTED_LIMIT);
     FAILS(cuCtxSetLimit((CUlimit)-1, 2), CUDA_ERROR_INVALID_VALUE);
 }
 
@@ -272,7 +295,7 @@ static void preferences_are_kept_and_checked(void **state) {
     FAILS(cuCtxSetCacheConfig((CUfunc_cache)4), CUDA_ERROR_INVALID_VALUE);
     OK(cuCtxSetSharedMemConfig(CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE));
     OK(cuCtxGetSharedMemConfig(&banks));
-    assert_int_equal(banks, CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE);
+    assert_int_equal(banks, CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE);
     FAILS(cuCtxSetSharedMemConfig((CUsharedconfig)3), CUDA_ERROR_INVALID_VALUE);
     OK(cuCtxGetStreamPriorityRange(&least, &greatest));
     assert_int_equal(least, 0);
@@ -374,7 +397,7 @@ static void access_ends_with_the_peer(void **state) {
 
 static void access_is_refused_to_itself_and_twice(void **state) {
     (void)state;
-    FAILS(cuCtxEnablePeerAccess(first, 0), CUDA_ERROR_INVALID_CONTEXT);
+    FAILS(cuCtxEnablePeerAccess(first, 0), CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
     FAILS(cuCtxEnablePeerAccess(second, 1), CUDA_ERROR_INVALID_VALUE);
     FAILS(cuCtxEnablePeerAccess(NULL, 0), CUDA_ERROR_INVALID_CONTEXT);
     OK(cuCtxEnablePeerAccess(second, 0));
@@ -409,6 +432,7 @@ int main(void) {
         TEST(every_error_has_a_name_and_a_sentence),
         TEST(a_context_has_the_flags_that_it_was_made_with_or_given),
         TEST(the_primary_context_begins_with_flags_that_were_set_before),
+        TEST(a_reset_drops_the_flags_of_the_primary_context),
         TEST(newer_forms_make_contexts_without_limits_alone),
         TEST(forms_that_take_a_context_mean_the_current_one_by_null),
         TEST(synchronizing_another_context_waits_for_its_work),

@@ -691,13 +691,26 @@ static void a_launch_may_have_attributes(void **state) {
 static void clusters_cut_the_grid_evenly_and_are_small(void **state) {
     (void)state;
     OK(launch_with(cluster_of(8), 32));
-    FAILS(launch_with(cluster_of(8), 33), CUDA_ERROR_INVALID_VALUE);
+    FAILS(launch_with(cluster_of(8), 33), CUDA_ERROR_INVALID_CLUSTER_SIZE);
     FAILS(launch_with(cluster_of(0), 32), CUDA_ERROR_INVALID_VALUE);
     FAILS(launch_with(cluster_of(16), 32), CUDA_ERROR_INVALID_CLUSTER_SIZE);
     OK(cuFuncSetAttribute(function("none"), CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED,
                           1));
     OK(launch_with(cluster_of(16), 32));
     FAILS(launch_with(cluster_of(32), 32), CUDA_ERROR_INVALID_CLUSTER_SIZE);
+}
+
+static void a_launch_without_clusters_has_those_of_its_function(void **state) {
+    const CUlaunchAttribute nothing = {.id = CU_LAUNCH_ATTRIBUTE_IGNORE};
+    CUfunction f = function("none");
+    (void)state;
+    OK(cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, 2));
+    FAILS(launch_with(nothing, 32), CUDA_ERROR_INVALID_VALUE);
+    OK(cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT, 1));
+    OK(cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH, 1));
+    OK(launch_with(nothing, 32));
+    FAILS(launch_with(nothing, 33), CUDA_ERROR_INVALID_CLUSTER_SIZE);
+    OK(launch_with(cluster_of(1), 33));
 }
 
 static void a_bad_configuration_is_refused(void **state) {
@@ -757,10 +770,31 @@ static void what_is_no_image_does_not_load(void **state) {
     FAILS(cuModuleLoadData(&loaded, NULL), CUDA_ERROR_INVALID_VALUE);
     FAILS(cuModuleLoadData(NULL, image), CUDA_ERROR_INVALID_VALUE);
     FAILS(cuModuleLoad(&loaded, "/no/such/file"), CUDA_ERROR_FILE_NOT_FOUND);
-    FAILS(cuLibraryLoadData(&library, "no image", NULL, NULL, 0, NULL, NULL, 0),
-          CUDA_ERROR_INVALID_IMAGE);
+    FAILS(cuLibraryLoadData(&library, NULL, NULL, NULL, 0, NULL, NULL, 0),
+          CUDA_ERROR_INVALID_VALUE);
     FAILS(cuLibraryLoadFromFile(&library, "/no/such/file", NULL, NULL, 0, NULL, NULL, 0),
           CUDA_ERROR_FILE_NOT_FOUND);
+}
+
+static void what_is_in_no_image_of_a_library_is_refused(const char *text, CUresult error) {
+    CUlibrary library;
+    CUkernel kernel;
+    CUmodule loaded;
+    CUdeviceptr memory;
+    unsigned count;
+    OK(cuLibraryLoadData(&library, text, NULL, NULL, 0, NULL, NULL, 0));
+    FAILS(cuLibraryGetKernel(&kernel, library, "add"), error);
+    FAILS(cuLibraryGetKernelCount(&count, library), error);
+    FAILS(cuLibraryEnumerateKernels(&kernel, 1, library), error);
+    FAILS(cuLibraryGetGlobal(&memory, NULL, library, "table"), error);
+    FAILS(cuLibraryGetModule(&loaded, library), error);
+    OK(cuLibraryUnload(library));
+}
+
+static void a_library_reads_its_image_when_it_is_asked(void **state) {
+    (void)state;
+    what_is_in_no_image_of_a_library_is_refused("no image", CUDA_ERROR_INVALID_IMAGE);
+    what_is_in_no_image_of_a_library_is_refused(".version 8.0 .entry k(", CUDA_ERROR_INVALID_PTX);
 }
 
 static void a_module_loads_from_a_file(void **state) {
@@ -950,18 +984,38 @@ static void a_function_has_attributes(void **state) {
     assert_int_equal(attribute_of(function("other"), CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK), 64);
     assert_int_equal(attribute_of(f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES), 49152);
     assert_int_equal(attribute_of(f, CU_FUNC_ATTRIBUTE_BINARY_VERSION), 90);
+    assert_int_equal(attribute_of(f, CU_FUNC_ATTRIBUTE_PTX_VERSION), 90);
     OK(cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 50));
     assert_int_equal(attribute_of(f, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT), 50);
     FAILS(cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 101),
           CUDA_ERROR_INVALID_VALUE);
     FAILS(cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_NUM_REGS, 1), CUDA_ERROR_INVALID_VALUE);
-    FAILS(cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, 1),
-          CUDA_ERROR_NOT_PERMITTED);
+    FAILS(cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, -1),
+          CUDA_ERROR_INVALID_VALUE);
     FAILS(cuFuncGetAttribute(&value, (CUfunction_attribute)16, f), CUDA_ERROR_INVALID_VALUE);
     FAILS(cuFuncGetAttribute(&value, (CUfunction_attribute)-1, f), CUDA_ERROR_INVALID_VALUE);
     FAILS(cuFuncSetAttribute(NULL, CU_FUNC_ATTRIBUTE_NUM_REGS, 1), CUDA_ERROR_INVALID_HANDLE);
     OK(cuFuncSetCacheConfig(f, CU_FUNC_CACHE_PREFER_EQUAL));
     FAILS(cuFuncSetCacheConfig(f, (CUfunc_cache)4), CUDA_ERROR_INVALID_VALUE);
+}
+
+static void a_function_tells_the_target_of_its_ptx(void **state) {
+    static const struct {
+        const char *image;
+        int version;
+    } rows[] = {{".version 8.0 .target sm_52 .entry k() {}", 52},
+                {".version 8.0 .target sm_100a, debug .entry k() {}", 100},
+                {".version 8.0 .target sm .entry k() {}", 90},
+                {".version 8.0 .entry k() {}", 90}};
+    CUmodule loaded;
+    CUfunction f;
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        OK(cuModuleLoadData(&loaded, rows[i].image));
+        OK(cuModuleGetFunction(&f, loaded, "k"));
+        assert_int_equal(attribute_of(f, CU_FUNC_ATTRIBUTE_PTX_VERSION), rows[i].version);
+        OK(cuModuleUnload(loaded));
+    }
 }
 
 static void a_kernel_has_attributes_on_each_device(void **state) {
@@ -1145,11 +1199,13 @@ int main(void) {
         TEST(a_cooperative_launch_has_to_fit_on_the_device),
         TEST(a_launch_may_have_attributes),
         TEST(clusters_cut_the_grid_evenly_and_are_small),
+        TEST(a_launch_without_clusters_has_those_of_its_function),
         TEST(a_bad_configuration_is_refused),
         TEST(a_function_goes_with_its_module),
         TEST(a_launch_in_a_capture_does_nothing),
         TEST(every_kind_of_image_loads),
         TEST(what_is_no_image_does_not_load),
+        TEST(a_library_reads_its_image_when_it_is_asked),
         TEST(a_module_loads_from_a_file),
         TEST(a_module_lists_its_functions),
         TEST(what_a_module_does_not_have_is_not_found),
@@ -1161,6 +1217,7 @@ int main(void) {
         TEST(modules_and_libraries_count_as_alive_until_they_are_unloaded),
         TEST(a_function_tells_its_name_module_and_parameters),
         TEST(a_function_has_attributes),
+        TEST(a_function_tells_the_target_of_its_ptx),
         TEST(a_kernel_has_attributes_on_each_device),
         TEST(occupancy_is_limited_by_threads_blocks_and_shared_memory),
         TEST(the_best_block_keeps_the_most_threads_busy),

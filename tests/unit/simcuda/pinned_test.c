@@ -109,11 +109,28 @@ static void memory_is_registered_once(void **state) {
     OK(cuMemHostUnregister(memory));
 }
 
+static void the_flags_of_a_registration_are_told(void **state) {
+    (void)state;
+    static char memory[SIZE];
+    unsigned flags = 0;
+    OK(cuMemHostRegister_v2(memory, SIZE, CU_MEMHOSTREGISTER_PORTABLE));
+    OK(cuMemHostGetFlags(&flags, memory + 1));
+    assert_int_equal(flags, CU_MEMHOSTREGISTER_PORTABLE);
+    OK(cuMemHostUnregister(memory));
+    FAILS(cuMemHostGetFlags(&flags, memory), CUDA_ERROR_INVALID_VALUE);
+}
+
+static void freeing_nothing_is_no_mistake(void **state) {
+    (void)state;
+    OK(cuMemFreeHost(NULL));
+    OK(cuCtxSetCurrent(NULL));
+    FAILS(cuMemFreeHost(NULL), CUDA_ERROR_INVALID_CONTEXT);
+}
+
 static void misuse_of_registration_is_refused(void **state) {
     (void)state;
     static char memory[SIZE];
     void *allocated;
-    unsigned flags;
     OK(cuMemHostAlloc(&allocated, SIZE, 0));
     FAILS(cuMemHostRegister_v2(NULL, SIZE, 0), CUDA_ERROR_INVALID_VALUE);
     FAILS(cuMemHostRegister_v2(memory, 0, 0), CUDA_ERROR_INVALID_VALUE);
@@ -121,13 +138,12 @@ static void misuse_of_registration_is_refused(void **state) {
     FAILS(cuMemHostRegister_v2(memory, SIZE, 16), CUDA_ERROR_INVALID_VALUE);
     FAILS(cuMemHostRegister_v2(memory, SIZE, CU_MEMHOSTREGISTER_IOMEMORY),
           CUDA_ERROR_NOT_SUPPORTED);
-    FAILS(cuMemHostRegister_v2(allocated, SIZE, 0), CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+    FAILS(cuMemHostRegister_v2(allocated, SIZE, 0), CUDA_ERROR_INVALID_VALUE);
     FAILS(cuMemHostUnregister(memory), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
-    FAILS(cuMemHostUnregister(allocated), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+    FAILS(cuMemHostUnregister(allocated), CUDA_ERROR_INVALID_VALUE);
     FAILS(cuMemHostUnregister(NULL), CUDA_ERROR_INVALID_VALUE);
     OK(cuMemHostRegister_v2(memory, SIZE, 0));
-    FAILS(cuMemHostUnregister(memory + 1), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
-    FAILS(cuMemHostGetFlags(&flags, memory), CUDA_ERROR_INVALID_VALUE);
+    FAILS(cuMemHostUnregister(memory + 1), CUDA_ERROR_INVALID_VALUE);
     FAILS(cuMemFreeHost(memory), CUDA_ERROR_INVALID_VALUE);
     expect_report("bad-free");
     OK(cuMemHostUnregister(memory));
@@ -366,6 +382,8 @@ int main(void) {
         PINNED_TEST(the_address_for_the_device_is_the_hosts),
         PINNED_TEST(memory_is_registered_once),
         PINNED_TEST(misuse_of_registration_is_refused),
+        PINNED_TEST(the_flags_of_a_registration_are_told),
+        PINNED_TEST(freeing_nothing_is_no_mistake),
         PINNED_TEST(a_device_may_not_write_what_was_registered_to_be_read),
         PINNED_TEST(a_kernel_faults_on_host_memory_that_is_not_pinned),
         PINNED_TEST(registered_memory_counts_and_leaks),
