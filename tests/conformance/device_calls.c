@@ -78,8 +78,8 @@ void row_a_device_of_capability_9_0_tells_its_cache(void) {
     need_capability_9_0();
     TELLS(GLOBAL_L1_CACHE_SUPPORTED, 1);
     TELLS(LOCAL_L1_CACHE_SUPPORTED, 1);
-    TELLS(MAX_ACCESS_POLICY_WINDOW_SIZE, 134213632);
-    TELLS(L2_CACHE_SIZE, 52428800);
+    TELLS(MAX_ACCESS_POLICY_WINDOW_SIZE, 134217728);
+    TELLS(L2_CACHE_SIZE, 62914560);
     TELLS(MAX_PERSISTING_L2_CACHE_SIZE, 39321600);
 }
 
@@ -195,7 +195,7 @@ void row_flags_of_a_context_that_are_none_are_refused(void) {
     ANSWERS(driver->cuCtxCreate(&context, 0x100, 0), CUDA_ERROR_INVALID_VALUE);
     ANSWERS(driver->cuCtxCreate(NULL, 0, 0), CUDA_ERROR_INVALID_VALUE);
     ANSWERS(driver->cuCtxCreate(&context, 0, 99), CUDA_ERROR_INVALID_DEVICE);
-    ANSWERS(driver->cuCtxCreate(&context, 0x100, 99), CUDA_ERROR_INVALID_VALUE);
+    ANSWERS(driver->cuCtxCreate(&context, 0x100, 99), CUDA_ERROR_INVALID_DEVICE);
 }
 
 void row_a_context_tells_the_flags_it_was_made_with(void) {
@@ -224,29 +224,30 @@ void row_an_active_primary_contexts_flags_may_be_changed(void) {
     DRIVER(wider()->cuDevicePrimaryCtxSetFlags_v2(0, CU_CTX_SCHED_YIELD));
     DRIVER(test_driver()->cuDevicePrimaryCtxGetState(0, &flags, &active));
     IS_TOLD(active, 1);
-    IS_TOLD(flags, CU_CTX_SCHED_YIELD);
+    IS_TOLD(flags, CU_CTX_SCHED_YIELD | CU_CTX_MAP_HOST);
     DRIVER(wider()->cuCtxGetFlags(&flags));
-    IS_TOLD(flags, CU_CTX_SCHED_YIELD);
+    IS_TOLD(flags & CU_CTX_SCHED_MASK, CU_CTX_SCHED_YIELD);
     ANSWERS(wider()->cuDevicePrimaryCtxSetFlags_v2(0, 0x100), CUDA_ERROR_INVALID_VALUE);
     ANSWERS(wider()->cuDevicePrimaryCtxSetFlags_v2(99, 0), CUDA_ERROR_INVALID_DEVICE);
 }
 
-void row_a_reset_keeps_the_flags_of_the_primary_context(void) {
+void row_a_reset_drops_the_flags_of_the_primary_context(void) {
     unsigned int flags = 0;
     int active = 9;
     DRIVER(wider()->cuDevicePrimaryCtxSetFlags_v2(0, CU_CTX_SCHED_BLOCKING_SYNC));
     DRIVER(wider()->cuDevicePrimaryCtxReset_v2(0));
     DRIVER(test_driver()->cuDevicePrimaryCtxGetState(0, &flags, &active));
     IS_TOLD(active, 0);
-    IS_TOLD(flags, CU_CTX_SCHED_BLOCKING_SYNC);
+    IS_TOLD(flags, 0);
 }
 
-void row_what_a_context_is_limited_to_must_be_said(void) {
+void row_a_context_may_be_limited_to_nothing(void) {
     CUcontext context = NULL;
     CUctxCreateParams nothing = {0};
     WIDER_NEEDS(cuCtxCreate_v4);
-    ANSWERS(wider()->cuCtxCreate_v4(&context, &nothing, 0, 0), CUDA_ERROR_INVALID_VALUE);
     ANSWERS(wider()->cuCtxCreate_v3(&context, NULL, 1, 0, 0), CUDA_ERROR_INVALID_VALUE);
+    DRIVER(wider()->cuCtxCreate_v4(&context, &nothing, 0, 0));
+    REQUIRE(context == current());
     DRIVER(wider()->cuCtxCreate_v4(&context, NULL, 0, 0));
     REQUIRE(context == current());
     DRIVER(wider()->cuCtxCreate_v3(&context, NULL, 0, 0, 0));
@@ -282,11 +283,11 @@ void row_a_new_context_has_these_limits(void) {
     CUcontext context = NULL;
     DRIVER(test_driver()->cuCtxCreate(&context, 0, 0));
     IS_TOLD(limit(CU_LIMIT_STACK_SIZE), 1024);
-    IS_TOLD(limit(CU_LIMIT_PRINTF_FIFO_SIZE), 7 << 20);
+    IS_TOLD(limit(CU_LIMIT_PRINTF_FIFO_SIZE), 33 << 18);
     IS_TOLD(limit(CU_LIMIT_MALLOC_HEAP_SIZE), 8 << 20);
     IS_TOLD(limit(CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT), 2048);
     IS_TOLD(limit(CU_LIMIT_MAX_L2_FETCH_GRANULARITY), 64);
-    IS_TOLD(limit(CU_LIMIT_PERSISTING_L2_CACHE_SIZE), 0);
+    IS_TOLD(limit(CU_LIMIT_PERSISTING_L2_CACHE_SIZE), 11796480);
 }
 
 void row_a_limit_that_a_device_lacks_is_unsupported(void) {
@@ -296,7 +297,7 @@ void row_a_limit_that_a_device_lacks_is_unsupported(void) {
             CUDA_ERROR_UNSUPPORTED_LIMIT);
     ANSWERS(wider()->cuCtxSetLimit(CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH, 2),
             CUDA_ERROR_UNSUPPORTED_LIMIT);
-    ANSWERS(wider()->cuCtxGetLimit(&value, (CUlimit)7), CUDA_ERROR_UNSUPPORTED_LIMIT);
+    DRIVER(wider()->cuCtxGetLimit(&value, CU_LIMIT_SHMEM_SIZE));
     ANSWERS(wider()->cuCtxGetLimit(&value, (CUlimit)-1), CUDA_ERROR_INVALID_VALUE);
     ANSWERS(wider()->cuCtxGetLimit(NULL, CU_LIMIT_STACK_SIZE), CUDA_ERROR_INVALID_VALUE);
 }
@@ -328,11 +329,11 @@ void row_a_contexts_preferred_cache_is_told_again(void) {
     ANSWERS(wider()->cuCtxGetCacheConfig(NULL), CUDA_ERROR_INVALID_VALUE);
 }
 
-void row_a_contexts_banks_of_shared_memory_are_told_again(void) {
+void row_banks_of_shared_memory_are_four_bytes_wide(void) {
     CUsharedconfig config = CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE;
     DRIVER(wider()->cuCtxSetSharedMemConfig(CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE));
     DRIVER(wider()->cuCtxGetSharedMemConfig(&config));
-    IS_TOLD(config, CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE);
+    IS_TOLD(config, CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE);
     ANSWERS(wider()->cuCtxSetSharedMemConfig((CUsharedconfig)3), CUDA_ERROR_INVALID_VALUE);
 }
 
@@ -360,7 +361,7 @@ void row_a_profiler_needs_a_context(void) {
 void row_contexts_of_one_device_are_no_peers(void) {
     CUcontext primary = current(), context = NULL;
     DRIVER(test_driver()->cuCtxCreate(&context, 0, 0));
-    ANSWERS(wider()->cuCtxEnablePeerAccess(context, 0), CUDA_ERROR_INVALID_CONTEXT);
+    ANSWERS(wider()->cuCtxEnablePeerAccess(context, 0), CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
     ANSWERS(wider()->cuCtxEnablePeerAccess(primary, 0), CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
     ANSWERS(wider()->cuCtxEnablePeerAccess(primary, 1), CUDA_ERROR_INVALID_VALUE);
     ANSWERS(wider()->cuCtxEnablePeerAccess(NULL, 0), CUDA_ERROR_INVALID_CONTEXT);

@@ -155,20 +155,19 @@ void row_memory_that_overlaps_registered_memory_is_refused(void) {
     DRIVER(wider()->cuMemHostRegister_v2(memory, KIB(64), 0));
 }
 
-void row_memory_of_the_driver_is_registered_already(void) {
+void row_memory_of_the_driver_is_not_registered(void) {
     void *memory = NULL;
     DRIVER(test_driver()->cuMemHostAlloc(&memory, KIB(64), 0));
-    ANSWERS(wider()->cuMemHostRegister_v2(memory, KIB(64), 0),
-            CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+    ANSWERS(wider()->cuMemHostRegister_v2(memory, KIB(64), 0), CUDA_ERROR_INVALID_VALUE);
 }
 
 void row_memory_is_unregistered_by_its_first_address(void) {
     char *memory = pages(KIB(64));
     void *pinned = NULL;
     DRIVER(wider()->cuMemHostRegister_v2(memory, KIB(64), 0));
-    ANSWERS(wider()->cuMemHostUnregister(memory + KIB(4)), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+    ANSWERS(wider()->cuMemHostUnregister(memory + KIB(4)), CUDA_ERROR_INVALID_VALUE);
     DRIVER(test_driver()->cuMemHostAlloc(&pinned, KIB(64), 0));
-    ANSWERS(wider()->cuMemHostUnregister(pinned), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+    ANSWERS(wider()->cuMemHostUnregister(pinned), CUDA_ERROR_INVALID_VALUE);
     ANSWERS(wider()->cuMemHostUnregister(NULL), CUDA_ERROR_INVALID_VALUE);
 }
 
@@ -184,11 +183,11 @@ void row_flags_of_a_registration_that_are_none_are_invalid(void) {
     ANSWERS(wider()->cuMemHostRegister_v2(memory, KIB(64), 0x10), CUDA_ERROR_INVALID_VALUE);
 }
 
-void row_registered_memory_tells_no_flags(void) {
+void row_registered_memory_tells_flags(void) {
     void *memory = pages(KIB(64));
     unsigned int flags = 0;
     DRIVER(wider()->cuMemHostRegister_v2(memory, KIB(64), CU_MEMHOSTREGISTER_PORTABLE));
-    ANSWERS(wider()->cuMemHostGetFlags(&flags, memory), CUDA_ERROR_INVALID_VALUE);
+    DRIVER(wider()->cuMemHostGetFlags(&flags, memory));
 }
 
 void row_registered_memory_may_begin_within_a_page(void) {
@@ -230,9 +229,8 @@ void row_pinned_memory_of_no_bytes_is_null(void) {
     ANSWERS(wider()->cuMemAllocHost_v2(NULL, KIB(4)), CUDA_ERROR_INVALID_VALUE);
 }
 
-void row_pinned_memory_that_is_null_is_not_freed(void) {
-    ANSWERS(test_driver()->cuMemFreeHost(NULL), CUDA_ERROR_INVALID_VALUE);
-    test_forgive_complaints();
+void row_pinned_memory_that_is_null_may_be_freed(void) {
+    ANSWERS(test_driver()->cuMemFreeHost(NULL), CUDA_SUCCESS);
 }
 
 void row_pinned_memory_is_freed_by_its_first_address(void) {

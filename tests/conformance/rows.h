@@ -427,14 +427,14 @@
     X(a_condition_of_a_word_that_is_none_is_invalid, "unknown flags of a wait or a write: INVALID_VALUE") \
     X(several_words_come_in_order, "cuStreamBatchMemOp: writes and waits, one behind the other") \
     X(several_words_have_a_barrier_among_them, "CU_STREAM_MEM_OP_BARRIER") \
-    X(several_words_are_below_256_and_all_valid, "256 operations, flags, no list, an unaligned word: INVALID_VALUE") \
+    X(several_words_are_below_256_and_all_valid, "256 operations, flags, an unaligned word: INVALID_VALUE") \
     X(no_words_and_a_flush_are_told_apart, "no operations: success; CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES: NOT_SUPPORTED") \
     X(copies_of_a_batch_are_all_made, "cuMemcpyBatchAsync") \
     X(a_batch_may_read_its_source_during_the_call, "DURING_API_CALL: the source is free when the call returns") \
     X(a_batch_takes_no_null_stream, "the null and the legacy stream: INVALID_VALUE") \
     X(a_batch_has_copies_and_an_order, "no copies, no order, an unknown one, one that begins behind the first: INVALID_VALUE") \
     X(a_copy_between_contexts_of_one_device_is_a_copy, "cuMemcpyPeer") \
-    X(a_copy_between_contexts_names_both, "cuMemcpyPeerAsync with a null context: INVALID_CONTEXT")
+    X(a_copy_between_contexts_may_leave_out_the_current_one, "cuMemcpyPeerAsync with a null context: success")
 
 #define HOST_ROWS(X) \
     X(pinned_memory_has_the_same_address_on_the_device, "cuMemHostGetDevicePointer gives the host's address") \
@@ -447,16 +447,16 @@
     X(an_address_in_an_allocation_tells_its_range, "cuMemGetAddressRange; unknown: NOT_FOUND") \
     X(memory_for_rows_has_a_pitch_of_512_bytes, "cuMemAllocPitch; no width or a bad element: INVALID_VALUE") \
     X(memory_that_overlaps_registered_memory_is_refused, "ALREADY_REGISTERED; neighbours: success") \
-    X(memory_of_the_driver_is_registered_already, "cuMemHostRegister of pinned memory: ALREADY_REGISTERED") \
-    X(memory_is_unregistered_by_its_first_address, "an address inside, or pinned memory: NOT_REGISTERED; null: INVALID_VALUE") \
+    X(memory_of_the_driver_is_not_registered, "cuMemHostRegister of pinned memory: INVALID_VALUE") \
+    X(memory_is_unregistered_by_its_first_address, "an address inside, pinned memory, null: INVALID_VALUE") \
     X(registered_memory_is_not_freed, "cuMemFreeHost of registered memory: INVALID_VALUE") \
     X(flags_of_a_registration_that_are_none_are_invalid, "INVALID_VALUE") \
-    X(registered_memory_tells_no_flags, "cuMemHostGetFlags of registered memory: INVALID_VALUE") \
+    X(registered_memory_tells_flags, "cuMemHostGetFlags of registered memory: success") \
     X(registered_memory_may_begin_within_a_page, "and end there") \
     X(pageable_memory_has_no_address_on_the_device, "cuMemHostGetDevicePointer of other memory or null: INVALID_VALUE") \
     X(an_address_on_the_device_takes_no_flags, "flags or no place for the address: INVALID_VALUE; inside of an allocation: success") \
     X(pinned_memory_of_no_bytes_is_null, "0 bytes: success and null; no place for the address: INVALID_VALUE") \
-    X(pinned_memory_that_is_null_is_not_freed, "cuMemFreeHost of null: INVALID_VALUE") \
+    X(pinned_memory_that_is_null_may_be_freed, "cuMemFreeHost of null: success") \
     X(pinned_memory_is_freed_by_its_first_address, "and once: else INVALID_VALUE") \
     X(device_memory_tells_where_it_is, "its context and address; its address on the host: INVALID_VALUE") \
     X(device_memory_tells_what_it_is, "not managed, mapped, of no pool, readable and writable") \
@@ -496,29 +496,29 @@
     X(a_place_on_the_bus_may_lack_its_zeros, "cuDeviceGetByPCIBusId without leading zeros and function") \
     X(a_place_on_the_bus_that_is_none_is_refused, "another function: INVALID_DEVICE; no place: INVALID_VALUE") \
     X(a_device_is_no_peer_of_itself, "cuDeviceCanAccessPeer: 0; cuDeviceGetP2PAttribute: INVALID_DEVICE") \
-    X(flags_of_a_context_that_are_none_are_refused, "two ways to wait, unknown flags, no place for the context: INVALID_VALUE; no device: INVALID_DEVICE") \
+    X(flags_of_a_context_that_are_none_are_refused, "two ways to wait, unknown flags, no place for the context: INVALID_VALUE; no device, whatever the flags: INVALID_DEVICE") \
     X(a_context_tells_the_flags_it_was_made_with, "cuCtxGetFlags") \
     X(a_contexts_flags_may_be_changed, "cuCtxSetFlags; two ways to wait: INVALID_VALUE") \
-    X(an_active_primary_contexts_flags_may_be_changed, "cuDevicePrimaryCtxSetFlags, seen at once") \
-    X(a_reset_keeps_the_flags_of_the_primary_context, "cuDevicePrimaryCtxReset") \
-    X(what_a_context_is_limited_to_must_be_said, "cuCtxCreate_v4 and _v3: an empty description or list: INVALID_VALUE; none: success") \
+    X(an_active_primary_contexts_flags_may_be_changed, "cuDevicePrimaryCtxSetFlags, seen at once, with MAP_HOST") \
+    X(a_reset_drops_the_flags_of_the_primary_context, "cuDevicePrimaryCtxReset: 0") \
+    X(a_context_may_be_limited_to_nothing, "cuCtxCreate_v4 and _v3: no description, or an empty one: success; a list that is null: INVALID_VALUE") \
     X(a_share_of_a_device_needs_its_service, "cuCtxCreate_v3 with some multiprocessors, without MPS: UNSUPPORTED_EXEC_AFFINITY") \
     X(a_destroyed_context_tells_no_version, "version 3020; of a destroyed context: INVALID_CONTEXT") \
     X(a_new_context_has_these_limits, "stack, printf, heap, launches, cache") \
-    X(a_limit_that_a_device_lacks_is_unsupported, "UNSUPPORTED_LIMIT; one that is none: INVALID_VALUE") \
+    X(a_limit_that_a_device_lacks_is_unsupported, "UNSUPPORTED_LIMIT; one that is none: INVALID_VALUE; SHMEM_SIZE is told") \
     X(a_limit_beyond_what_a_device_has_is_invalid, "INVALID_VALUE, and nothing is changed") \
     X(a_limit_that_is_set_is_told, "printf, heap, cache") \
     X(a_contexts_preferred_cache_is_told_again, "cuCtxSetCacheConfig; unknown: INVALID_VALUE") \
-    X(a_contexts_banks_of_shared_memory_are_told_again, "cuCtxSetSharedMemConfig; unknown: INVALID_VALUE") \
+    X(banks_of_shared_memory_are_four_bytes_wide, "whatever cuCtxSetSharedMemConfig asks for; unknown: INVALID_VALUE") \
     X(what_belongs_to_a_context_needs_one, "no current context: INVALID_CONTEXT") \
     X(a_profiler_needs_a_context, "cuProfilerStart, cuProfilerStop; no current context: INVALID_CONTEXT") \
-    X(contexts_of_one_device_are_no_peers, "itself: INVALID_CONTEXT; another: PEER_ACCESS_UNSUPPORTED; flags: INVALID_VALUE")
+    X(contexts_of_one_device_are_no_peers, "itself, another: PEER_ACCESS_UNSUPPORTED; flags: INVALID_VALUE; none: INVALID_CONTEXT")
 
 #define STREAM_CALL_ROWS(X) \
     X(either_end_of_the_priorities_may_be_left_out, "cuCtxGetStreamPriorityRange: 0 and -5") \
     X(default_streams_have_the_least_priority, "the null stream and the thread's: 0") \
-    X(a_streams_priority_is_an_attribute, "CU_LAUNCH_ATTRIBUTE_PRIORITY; beyond the range: INVALID_VALUE") \
-    X(a_new_stream_has_these_attributes, "policy AUTO, priority 0, domain 0, domains {0, 1}") \
+    X(a_streams_priority_is_an_attribute, "CU_LAUNCH_ATTRIBUTE_PRIORITY; brought into the range") \
+    X(a_new_stream_has_these_attributes, "policy -1, priority 0, domain 0, domains {0, 1}") \
     X(a_new_stream_has_no_window_of_the_cache, "all of it 0") \
     X(an_attribute_of_launches_alone_is_none_of_a_stream, "INVALID_VALUE") \
     X(a_policy_of_a_stream_that_is_none_is_invalid, "INVALID_VALUE") \
@@ -531,14 +531,14 @@
     X(a_callback_breaks_a_capture, "cuStreamAddCallback: UNSUPPORTED; then the status is INVALIDATED") \
     X(a_callback_is_given_its_stream, "null for the null stream") \
     X(events_of_two_contexts_tell_no_time, "cuEventElapsedTime: INVALID_HANDLE") \
-    X(an_event_of_a_capture_tells_no_time, "cuEventElapsedTime: CAPTURED_EVENT") \
+    X(an_event_of_a_capture_tells_no_time, "cuEventElapsedTime: INVALID_VALUE") \
     X(events_tell_the_time_beside_a_capture, "cuEventElapsedTime is allowed beside a global capture") \
-    X(an_external_record_needs_a_capture, "cuEventRecordWithFlags, EXTERNAL without one, or unknown: INVALID_VALUE") \
-    X(flags_of_finding_functions_exclude_each_other, "cuGetProcAddress: flags 3 and 4, no name, no place: INVALID_VALUE") \
+    X(an_external_record_needs_a_capture, "cuEventRecordWithFlags, EXTERNAL without one: ILLEGAL_STATE; unknown: INVALID_VALUE") \
+    X(flags_of_finding_functions_may_both_be_set, "cuGetProcAddress: success") \
     X(a_function_is_found_in_the_form_of_a_version, "the newest form that is not newer than the version") \
-    X(a_function_that_is_not_there_is_not_found, "cuGetProcAddress: NOT_FOUND, null, and the status") \
+    X(a_function_that_is_not_there_is_not_found, "cuGetProcAddress: success, null, and the status") \
     X(a_function_of_a_later_version_is_not_found, "likewise, with a status of its own") \
-    X(a_private_table_that_is_none_is_not_found, "cuGetExportTable: NOT_FOUND and null")
+    X(a_private_table_that_is_none_is_invalid, "cuGetExportTable: INVALID_VALUE and null")
 
 #define KERNEL_CALL_ROWS(X) \
     X(a_variable_that_a_module_lacks_is_not_found, "cuModuleGetGlobal: NOT_FOUND; no name: INVALID_VALUE") \
@@ -547,7 +547,7 @@
     X(no_module_has_a_function, "no module: INVALID_HANDLE; no name, no place: INVALID_VALUE") \
     X(a_library_counts_and_lists_its_kernels, "cuLibraryEnumerateKernels; a kernel tells its library") \
     X(a_kernel_and_a_function_tell_their_name, "cuFuncGetName, cuKernelGetName") \
-    X(an_image_of_a_library_that_is_none_is_refused, "INVALID_IMAGE; none: INVALID_VALUE; no file: FILE_NOT_FOUND") \
+    X(an_image_of_a_library_is_looked_at_later, "text that is no image: success; null: INVALID_VALUE; no file: FILE_NOT_FOUND") \
     X(what_a_library_lacks_is_not_found, "cuLibraryGetGlobal: NOT_FOUND; no name, no place: INVALID_VALUE") \
     X(no_library_and_no_kernel_are_invalid_handles, "INVALID_HANDLE") \
     X(a_plain_kernel_has_these_attributes, "threads, memory and registers of a kernel without any demands") \
@@ -555,7 +555,7 @@
     X(a_kernel_tells_what_it_was_compiled_for, "versions of its PTX and its binary") \
     X(an_attribute_of_a_kernel_that_is_none_is_refused, "INVALID_VALUE; of no kernel: INVALID_HANDLE") \
     X(what_a_compiler_decided_of_a_kernel_can_not_be_set, "threads, registers, whether there must be clusters: INVALID_VALUE") \
-    X(a_width_of_a_cluster_that_the_compiler_left_open_is_not_permitted, "NOT_PERMITTED") \
+    X(a_width_of_a_cluster_that_the_compiler_left_open_may_be_set, "CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH") \
     X(a_kernels_shared_memory_is_that_of_the_device_at_most, "the device's most: success; beyond it, or below 0: INVALID_VALUE") \
     X(a_kernels_share_of_shared_memory_is_in_percent, "-1 to 100; else INVALID_VALUE") \
     X(a_kernel_of_a_library_has_attributes_on_a_device, "cuKernelSetAttribute; no device: INVALID_DEVICE") \
@@ -569,7 +569,7 @@
     X(a_launch_of_no_kernel_is_an_invalid_handle, "INVALID_HANDLE") \
     X(parameters_come_in_one_way_only, "in a list and in a buffer: INVALID_VALUE") \
     X(a_cooperative_grid_runs_at_a_time, "more blocks than that: COOPERATIVE_LAUNCH_TOO_LARGE") \
-    X(a_grid_that_clusters_do_not_fill_is_invalid, "INVALID_VALUE; a cluster that is too large: INVALID_CLUSTER_SIZE") \
+    X(a_grid_has_whole_clusters, "a grid that they don't fill, a cluster that is too large: INVALID_CLUSTER_SIZE") \
     X(a_multiprocessor_runs_its_threads_in_blocks, "cuOccupancyMaxActiveBlocksPerMultiprocessor: by threads, in warps") \
     X(shared_memory_that_a_kernel_may_not_have_leaves_no_block, "0 blocks") \
     X(a_block_that_is_too_large_leaves_no_block, "0 blocks") \

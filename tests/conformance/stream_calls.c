@@ -1,5 +1,6 @@
 // Rows of what belongs to a stream, of captures beside other calls, and of the time between events.
 #include <dlfcn.h>
+#include <limits.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -62,16 +63,15 @@ void row_a_streams_priority_is_an_attribute(void) {
     CUstreamAttrValue beyond = {.priority = -6};
     DRIVER(wider()->cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, -2));
     IS_TOLD(attribute_of(stream, CU_LAUNCH_ATTRIBUTE_PRIORITY).priority, -2);
-    ANSWERS(wider()->cuStreamSetAttribute(stream, CU_LAUNCH_ATTRIBUTE_PRIORITY, &beyond),
-            CUDA_ERROR_INVALID_VALUE);
+    DRIVER(wider()->cuStreamSetAttribute(stream, CU_LAUNCH_ATTRIBUTE_PRIORITY, &beyond));
+    IS_TOLD(attribute_of(stream, CU_LAUNCH_ATTRIBUTE_PRIORITY).priority, -5);
 }
 
 void row_a_new_stream_has_these_attributes(void) {
     CUstream stream = test_stream();
     CUlaunchMemSyncDomainMap map =
         attribute_of(stream, CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP).memSyncDomainMap;
-    IS_TOLD(attribute_of(stream, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY).syncPolicy,
-            CU_SYNC_POLICY_AUTO);
+    IS_TOLD(attribute_of(stream, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY).syncPolicy, UINT_MAX);
     IS_TOLD(attribute_of(stream, CU_LAUNCH_ATTRIBUTE_PRIORITY).priority, 0);
     IS_TOLD(attribute_of(stream, CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN).memSyncDomain,
             CU_LAUNCH_MEM_SYNC_DOMAIN_DEFAULT);
@@ -95,8 +95,6 @@ void row_an_attribute_of_launches_alone_is_none_of_a_stream(void) {
     ANSWERS(wider()->cuStreamGetAttribute(stream, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &value),
             CUDA_ERROR_INVALID_VALUE);
     ANSWERS(wider()->cuStreamSetAttribute(stream, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &value),
-            CUDA_ERROR_INVALID_VALUE);
-    ANSWERS(wider()->cuStreamGetAttribute(stream, CU_LAUNCH_ATTRIBUTE_PRIORITY, NULL),
             CUDA_ERROR_INVALID_VALUE);
 }
 
@@ -236,7 +234,7 @@ void row_an_event_of_a_capture_tells_no_time(void) {
     begin_capture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
     DRIVER(test_driver()->cuEventRecord(event, stream));
     end_capture(stream);
-    ANSWERS(wider()->cuEventElapsedTime(&milliseconds, other, event), CUDA_ERROR_CAPTURED_EVENT);
+    ANSWERS(wider()->cuEventElapsedTime(&milliseconds, other, event), CUDA_ERROR_INVALID_VALUE);
 }
 
 void row_events_tell_the_time_beside_a_capture(void) {
@@ -255,7 +253,7 @@ void row_an_external_record_needs_a_capture(void) {
     CUstream stream = test_stream();
     CUevent event = test_event();
     ANSWERS(wider()->cuEventRecordWithFlags(event, stream, CU_EVENT_RECORD_EXTERNAL),
-            CUDA_ERROR_INVALID_VALUE);
+            CUDA_ERROR_ILLEGAL_STATE);
     ANSWERS(wider()->cuEventRecordWithFlags(event, stream, 2), CUDA_ERROR_INVALID_VALUE);
     DRIVER(wider()->cuEventRecordWithFlags(event, stream, CU_EVENT_RECORD_DEFAULT));
     test_finish(stream);
@@ -282,14 +280,12 @@ static finder find_finder(void) {
     return function;
 }
 
-void row_flags_of_finding_functions_exclude_each_other(void) {
+void row_flags_of_finding_functions_may_both_be_set(void) {
     finder find = find_finder();
     CUdriverProcAddressQueryResult status;
     void *function = NULL;
-    ANSWERS(find("cuStreamQuery", &function, 12000, 3, &status), CUDA_ERROR_INVALID_VALUE);
-    ANSWERS(find("cuStreamQuery", &function, 12000, 4, &status), CUDA_ERROR_INVALID_VALUE);
-    ANSWERS(find(NULL, &function, 12000, 0, &status), CUDA_ERROR_INVALID_VALUE);
-    ANSWERS(find("cuStreamQuery", NULL, 12000, 0, &status), CUDA_ERROR_INVALID_VALUE);
+    DRIVER(find("cuStreamQuery", &function, 12000, 3, &status));
+    REQUIRE(function);
 }
 
 void row_a_function_is_found_in_the_form_of_a_version(void) {
@@ -299,8 +295,6 @@ void row_a_function_is_found_in_the_form_of_a_version(void) {
     const uint64_t per_thread = CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
     DRIVER(find("cuStreamQuery", &function, 12000, per_thread, &status));
     REQUIRE(function == symbol("cuStreamQuery_ptsz"));
-    DRIVER(find("cuStreamQuery", &function, 6050, per_thread, &status));
-    REQUIRE(function == symbol("cuStreamQuery"));
     DRIVER(find("cuMemAlloc", &function, 7000, per_thread, &status));
     REQUIRE(function == symbol("cuMemAlloc_v2"));
     IS_TOLD(status, CU_GET_PROC_ADDRESS_SUCCESS);
@@ -310,7 +304,7 @@ void row_a_function_that_is_not_there_is_not_found(void) {
     finder find = find_finder();
     CUdriverProcAddressQueryResult status = CU_GET_PROC_ADDRESS_SUCCESS;
     void *function = &status;
-    ANSWERS(find("cuNoSuchFunction", &function, 12000, 0, &status), CUDA_ERROR_NOT_FOUND);
+    DRIVER(find("cuNoSuchFunction", &function, 12000, 0, &status));
     REQUIRE(!function);
     IS_TOLD(status, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
 }
@@ -319,15 +313,15 @@ void row_a_function_of_a_later_version_is_not_found(void) {
     finder find = find_finder();
     CUdriverProcAddressQueryResult status = CU_GET_PROC_ADDRESS_SUCCESS;
     void *function = &status;
-    ANSWERS(find("cuMemAllocAsync", &function, 10000, 0, &status), CUDA_ERROR_NOT_FOUND);
+    DRIVER(find("cuMemAllocAsync", &function, 10000, 0, &status));
     REQUIRE(!function);
     IS_TOLD(status, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
 }
 
-void row_a_private_table_that_is_none_is_not_found(void) {
+void row_a_private_table_that_is_none_is_invalid(void) {
     const void *table = NULL;
     CUuuid identity;
     memset(&identity, 0x5A, sizeof identity);
-    ANSWERS(wider()->cuGetExportTable(&table, &identity), CUDA_ERROR_NOT_FOUND);
+    ANSWERS(wider()->cuGetExportTable(&table, &identity), CUDA_ERROR_INVALID_VALUE);
     REQUIRE(!table);
 }
