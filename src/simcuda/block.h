@@ -37,7 +37,7 @@ struct sim_block_order {
 // Begins a block of cuMemAlloc in a context, or, for null, of an allocator.
 void sim_block_begin(uint64_t address, uint64_t size, const struct sim_context *context,
                      struct sim_who who);
-// Finds the live block that an address lies in; false where none is known to.
+// Finds the block that an address lies in, live or freed; false where none is known to.
 bool sim_block_find(uint64_t address, uint64_t *begin, uint64_t *size);
 // Returns whether a live block begins at the address.
 bool sim_block_begins_at(uint64_t address);
