@@ -105,6 +105,21 @@ const char *sim_block_text(uint64_t address, char text[SIM_BLOCK_TEXT]) {
     return text;
 }
 
+const char *sim_block_fate(uint64_t address, char text[SIM_BLOCK_FATE]) {
+    char description[DESCRIPTION], who[SIM_WHO_LENGTH];
+    const struct block *block = live_or_freed_at(address);
+    text[0] = '\0';
+    if (!block)
+        return text;
+    describe(block, description);
+    if (live_at(address))
+        snprintf(text, SIM_BLOCK_FATE, "; %s ends at 0x%" PRIx64, description, block->end);
+    else
+        snprintf(text, SIM_BLOCK_FATE, "; %s was freed %s", description,
+                 sim_who_text(&block->freed.who, who));
+    return text;
+}
+
 static struct sim_side made_side(const struct block *block) {
     return (struct sim_side){block->made, "the block", "was allocated", block->address,
                              block->size};
