@@ -500,6 +500,18 @@ static void its_blocks_are_raced_for(void **state) {
     expect_report("race");
 }
 
+static void bytes_that_it_reads_and_writes_are_raced_for_once(void **state) {
+    struct arrays arrays = make_arrays();
+    (void)state;
+    arrays.from = 16;
+    launch_add(arrays, make_non_blocking_stream());
+    launch_add(arrays, make_non_blocking_stream());
+    simcudaCompleteAll();
+    assert_int_equal(simcudaReportCount("race"), 1);
+    assert_non_null(strstr(simcudaReportText(0), "writes bytes that"));
+    expect_report("race");
+}
+
 static void become_checked(void) {
     become("reports=check");
     module = load();
@@ -1161,6 +1173,7 @@ int main(void) {
         TEST(a_kernel_of_the_project_can_be_replaced_too),
         TEST(an_unregistered_kernel_does_nothing_and_is_named_once),
         TEST(its_blocks_are_raced_for),
+        TEST(bytes_that_it_reads_and_writes_are_raced_for_once),
         TEST(of_an_allocation_of_an_odd_size_it_touches_what_the_program_asked_for),
         TEST(of_an_allocators_memory_it_touches_the_block_that_is_pointed_into),
         TEST(a_pointer_inside_a_struct_counts_too),
