@@ -68,8 +68,13 @@ static struct block *live_beginning_at(uint64_t address) {
     return block && block->address == address ? block : NULL;
 }
 
+static struct block *live_or_freed_at(uint64_t address) {
+    struct block *block = live_at(address);
+    return block ? block : overlapping(&freed, address, address + 1);
+}
+
 bool sim_block_find(uint64_t address, uint64_t *begin, uint64_t *size) {
-    const struct block *block = live_at(address);
+    const struct block *block = live_or_freed_at(address);
     if (!block)
         return false;
     *begin = block->begin;
@@ -91,14 +96,27 @@ static void describe(const struct block *block, char text[DESCRIPTION]) {
 
 const char *sim_block_text(uint64_t address, char text[SIM_BLOCK_TEXT]) {
     char description[DESCRIPTION];
-    const struct block *block = live_at(address);
-    if (!block)
-        block = overlapping(&freed, address, address + 1);
+    const struct block *block = live_or_freed_at(address);
     text[0] = '\0';
     if (!block)
         return text;
     describe(block, description);
     snprintf(text, SIM_BLOCK_TEXT, " of %s", description);
+    return text;
+}
+
+const char *sim_block_fate(uint64_t address, char text[SIM_BLOCK_FATE]) {
+    char description[DESCRIPTION], who[SIM_WHO_LENGTH];
+    const struct block *block = live_or_freed_at(address);
+    text[0] = '\0';
+    if (!block)
+        return text;
+    describe(block, description);
+    if (live_at(address))
+        snprintf(text, SIM_BLOCK_FATE, "; %s ends at 0x%" PRIx64, description, block->end);
+    else
+        snprintf(text, SIM_BLOCK_FATE, "; %s was freed %s", description,
+                 sim_who_text(&block->freed.who, who));
     return text;
 }
 
@@ -388,9 +406,7 @@ bool sim_block_check(const struct sim_item *item) {
 // ----------------------------------------------------------------------------- bad frees and leaks
 
 bool sim_block_is_of_allocator(uint64_t address) {
-    const struct block *block = live_at(address);
-    if (!block)
-        block = overlapping(&freed, address, address + 1);
+    const struct block *block = live_or_freed_at(address);
     return block ? !block->context : is_of_pool(address);
 }
 

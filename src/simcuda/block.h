@@ -37,7 +37,7 @@ struct sim_block_order {
 // Begins a block of cuMemAlloc in a context, or, for null, of an allocator.
 void sim_block_begin(uint64_t address, uint64_t size, const struct sim_context *context,
                      struct sim_who who);
-// Finds the live block that an address lies in; false where none is known to.
+// Finds the block that an address lies in, live or freed; false where none is known to.
 bool sim_block_find(uint64_t address, uint64_t *begin, uint64_t *size);
 // Returns whether a live block begins at the address.
 bool sim_block_begins_at(uint64_t address);
@@ -59,6 +59,10 @@ void sim_block_reset(void);
 // Writes which block the bytes at an address are of, live or freed, as " of the block ..." for
 // after a range of bytes, and returns the text. It is empty where no block is.
 const char *sim_block_text(uint64_t address, char text[SIM_BLOCK_TEXT]);
+#define SIM_BLOCK_FATE (SIM_BLOCK_TEXT + SIM_WHO_LENGTH + 20)
+// Writes where the block at an address ends, or who freed it, for behind a sentence, and returns
+// the text. It is empty where no block is.
+const char *sim_block_fate(uint64_t address, char text[SIM_BLOCK_FATE]);
 // Returns whether an address is of memory that an allocator hands out, or has handed out.
 bool sim_block_is_of_allocator(uint64_t address);
 // Reports a free of an address at which no block may be freed.

@@ -93,7 +93,7 @@ CUresult cuDeviceComputeCapability(int *major, int *minor, CUdevice device) {
 
 static int attribute_of(CUdevice device, enum sim_attribute attribute) {
     int value = 0;
-    sim_device_attribute(&value, attribute, device);
+    sim_device_attribute(&value, (int)attribute, device);
     return value;
 }
 

@@ -183,6 +183,17 @@ static void keep_pageable_small(void) {
         sim_history_forget_known(&pageable, sim_host_clock);
 }
 
+// A write races with all that a read of the same bytes races with, so it is told of alone.
+static bool is_written_too(const struct sim_job *job, const simcudaAccess *read) {
+    for (size_t i = 0; i < job->count; i++) {
+        const simcudaAccess *access = &job->accesses[i];
+        if (access->kind == simcudaAccessWrite && access->address == read->address &&
+            access->size == read->size)
+            return true;
+    }
+    return false;
+}
+
 static CUresult touch_range(const struct sim_item *item, const simcudaAccess *access, int device) {
     const struct sim_touch touch = sim_item_touch(item, access);
     struct sim_touch other;
@@ -197,7 +208,8 @@ static CUresult touch_range(const struct sim_item *item, const simcudaAccess *ac
             sim_mapping_note_use(part.mapping, &touch);
         if (!sim_history_touch(part.history, part.offset, part.offset + part.size, &touch,
                                item->clock, &other) &&
-            !touch.is_told && !other.is_told)
+            !touch.is_told && !other.is_told &&
+            (touch.writes || !is_written_too(&item->job, access)))
             report_race(&other, &touch);
     }
     return CUDA_SUCCESS;

@@ -5,6 +5,7 @@
 
 #include "base/number.h"
 #include "simcuda/allocation.h"
+#include "simcuda/block.h"
 #include "simcuda/bytes.h"
 #include "simcuda/capture.h"
 #include "simcuda/context.h"
@@ -96,9 +97,11 @@ static enum sim_place_kind kind_of(struct sim_place *place) {
 
 static CUresult refuse(const char *call, const struct sim_place *place,
                        const struct sim_copy *copy) {
-    sim_report(simcudaReport_fault, "%s: no device memory in all of [0x%" PRIx64 ", 0x%" PRIx64 ")",
-               call, place->address,
-               row_of(place, copy->height - 1, copy->depth - 1) + copy->width);
+    char fate[SIM_BLOCK_FATE];
+    sim_report(simcudaReport_fault,
+               "%s: no device memory in all of [0x%" PRIx64 ", 0x%" PRIx64 ")%s", call,
+               place->address, row_of(place, copy->height - 1, copy->depth - 1) + copy->width,
+               sim_block_fate(place->address, fate));
     return CUDA_ERROR_INVALID_VALUE;
 }
 

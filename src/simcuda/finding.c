@@ -184,7 +184,7 @@ static uint64_t count_kind(const char *kind) {
 }
 
 static void say_kinds(void) {
-    char kinds[LINE_LENGTH] = "";
+    char kinds[LINE_LENGTH] = "", others[40] = "";
     uint64_t mistakes = finding_count + beyond;
     for (size_t i = 0; i < finding_count; i++) {
         size_t used = strlen(kinds);
@@ -192,7 +192,9 @@ static void say_kinds(void) {
             snprintf(kinds + used, sizeof kinds - used, "%s%s %" PRIu64, used > 0 ? ", " : "",
                      findings[i].kind, count_kind(findings[i].kind));
     }
-    say("%" PRIu64 " mistake%s found: %s", mistakes, mistakes == 1 ? "" : "s", kinds);
+    if (beyond > 0)
+        snprintf(others, sizeof others, ", not printed %" PRIu64, beyond);
+    say("%" PRIu64 " mistake%s found: %s%s", mistakes, mistakes == 1 ? "" : "s", kinds, others);
 }
 
 static void write_file(void) {
@@ -211,8 +213,6 @@ uint64_t sim_finding_sum_up(void) {
             say("found %" PRIu64 " times: %s: %s", findings[i].count, findings[i].kind,
                 findings[i].text);
     }
-    if (beyond > 0)
-        say("%" PRIu64 " more were not printed", beyond);
     if (finding_count == 0)
         say("no mistake found");
     else

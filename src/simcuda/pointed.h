@@ -15,7 +15,7 @@ struct sim_pointed {
     bool is_writable; // by the device
 };
 
-// Finds the live block that an address lies in: one that is watched (block.h), or else an
+// Finds the block that an address lies in: one that is watched (block.h), live or freed, or else an
 // allocation or a mapping of the program, if the device can read it. Where blocks are not watched
 // memory of the library's pools is none: to take a whole extent for one would make others' blocks
 // touched.

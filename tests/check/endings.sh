@@ -29,6 +29,8 @@ told() {
 run 5 "" leak
 run 3 "" leak 3
 told 'streampool check: 1 mistake found: leak 1'
+run 5 "" leaks_of_many_sizes
+told 'streampool check: 1002 mistakes found: leak 1000, not printed 2'
 run 143 "" leak_and_die
 [ ! -s "$work/errors" ] || complain "a program that a signal ends says nothing"
 run 5 "" leak_of_a_parent

@@ -252,6 +252,12 @@ void leak_by_name(void) {
     puts("leaks"); // so that the call above is not the last thing done
 }
 
+// The simulated driver keeps a thousand mistakes.
+static void leaks_of_many_sizes(void) {
+    for (size_t size = 1; size <= 1002; size++)
+        allocate(size);
+}
+
 static void strange_name(void) {
     CUstream a = make_stream();
     CUdeviceptr memory = allocate(SIZE);
@@ -302,6 +308,7 @@ static void leak_of_a_parent(void) {
     X(unsafe_call_in_a_capture)                                                                    \
     X(use_of_a_destroyed_stream)                                                                   \
     X(use_of_what_a_thread_freed)                                                                  \
+    X(leaks_of_many_sizes)                                                                         \
     X(leak_by_name)                                                                                \
     X(strange_name)                                                                                \
     X(leak_and_die)                                                                                \

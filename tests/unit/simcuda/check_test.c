@@ -1,5 +1,6 @@
 // A program that is checked: what it does to blocks of memory is found when it enqueues the work,
 // or frees the block. Whether the work is complete by then plays no part.
+#include <stdio.h>
 #include <string.h>
 
 #include "simcuda/library_entry.h"
@@ -112,6 +113,29 @@ static void memory_of_a_pool_that_is_no_blocks_is_out_of_bounds(void **state) {
     write_on(a, address + SIZE, 8);
     expect_text("where memory of a pool is that no block has");
     expect_report("out-of-bounds");
+}
+
+static void a_call_refused_behind_the_end_says_where_the_block_ends(void **state) {
+    CUdeviceptr block;
+    char end[100];
+    (void)state;
+    OK(cuMemAlloc_v2(&block, SIZE));
+    FAILS(cuMemsetD8Async(block + 8, 0, SIZE, a), CUDA_ERROR_INVALID_VALUE);
+    snprintf(end, sizeof end, "); the block of 4096 bytes from cuMemAlloc #1 ends at 0x%llx",
+             block + SIZE);
+    expect_text(end);
+    expect_report("fault");
+    OK(cuMemFree_v2(block));
+}
+
+static void a_call_refused_for_a_freed_block_says_who_freed_it(void **state) {
+    CUdeviceptr block;
+    (void)state;
+    OK(cuMemAlloc_v2(&block, SIZE));
+    OK(cuMemFree_v2(block));
+    FAILS(cuMemsetD8Async(block, 0, SIZE, a), CUDA_ERROR_INVALID_VALUE);
+    expect_text("); the block of 4096 bytes from cuMemAlloc #1 was freed by thread 1");
+    expect_report("fault");
 }
 
 // -------------------------------------------------------------------------------- use after a free
@@ -410,6 +434,8 @@ int main(void) {
         CHECK_TEST(a_block_of_cuMemAlloc_ends_where_the_program_said),
         CHECK_TEST(memory_of_the_program_that_is_no_blocks_is_its_own),
         CHECK_TEST(memory_of_a_pool_that_is_no_blocks_is_out_of_bounds),
+        CHECK_TEST(a_call_refused_behind_the_end_says_where_the_block_ends),
+        CHECK_TEST(a_call_refused_for_a_freed_block_says_who_freed_it),
         CHECK_TEST(work_behind_a_free_in_its_stream_is_a_use_after_it),
         CHECK_TEST(work_behind_the_free_by_an_event_is_a_use_after_it),
         CHECK_TEST(an_event_from_before_the_free_does_not_order_work_behind_it),

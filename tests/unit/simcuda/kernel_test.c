@@ -500,6 +500,47 @@ static void its_blocks_are_raced_for(void **state) {
     expect_report("race");
 }
 
+static void bytes_that_it_reads_and_writes_are_raced_for_once(void **state) {
+    struct arrays arrays = make_arrays();
+    (void)state;
+    arrays.from = 16;
+    launch_add(arrays, make_non_blocking_stream());
+    launch_add(arrays, make_non_blocking_stream());
+    simcudaCompleteAll();
+    assert_int_equal(simcudaReportCount("race"), 1);
+    assert_non_null(strstr(simcudaReportText(0), "writes bytes that"));
+    expect_report("race");
+}
+
+static void become_checked(void) {
+    become("reports=check");
+    module = load();
+}
+
+static void of_an_allocation_of_an_odd_size_it_touches_what_the_program_asked_for(void **state) {
+    (void)state;
+    become_checked();
+    launch_add(make_arrays(), NULL);
+    expect_no_report();
+}
+
+static void of_an_allocators_memory_it_touches_the_block_that_is_pointed_into(void **state) {
+    struct memory memory;
+    (void)state;
+    become_checked();
+    memory = map_memory(GRANULE);
+    simcudaBlockBegin(memory.address, 64);
+    simcudaBlockBegin(memory.address + 64, 64);
+    launch_add((struct arrays){.to = memory.address + 4}, make_non_blocking_stream());
+    launch_add((struct arrays){.to = memory.address + 64}, make_non_blocking_stream());
+    OK(cuCtxSynchronize());
+    expect_no_report();
+    simcudaBlockEnd(memory.address, NULL);
+    launch_add((struct arrays){.to = memory.address + 4}, NULL);
+    expect_report("use-after-free");
+    simcudaBlockEnd(memory.address + 64, NULL);
+}
+
 static void a_pointer_inside_a_struct_counts_too(void **state) {
     struct arrays arrays = make_arrays();
     struct {
@@ -1186,6 +1227,9 @@ int main(void) {
         TEST(a_kernel_of_the_project_can_be_replaced_too),
         TEST(an_unregistered_kernel_does_nothing_and_is_named_once),
         TEST(its_blocks_are_raced_for),
+        TEST(bytes_that_it_reads_and_writes_are_raced_for_once),
+        TEST(of_an_allocation_of_an_odd_size_it_touches_what_the_program_asked_for),
+        TEST(of_an_allocators_memory_it_touches_the_block_that_is_pointed_into),
         TEST(a_pointer_inside_a_struct_counts_too),
         TEST(memory_that_it_may_only_read_is_read),
         TEST(memory_of_the_library_is_left_out),
