@@ -197,6 +197,16 @@ static void one_that_stands_behind_another_driver_is_not_the_driver(void **state
     program_forget(&outcome);
 }
 
+static void a_program_without_pools_is_told_so_briefly(void **state) {
+    (void)state;
+    struct outcome outcome;
+    program_run(&outcome, NO_SETTINGS, ARGUMENTS("run", "--sim", "true"));
+    assert_int_equal(outcome.status, 0);
+    assert_says(outcome.errors, "\nno call of CUDA's pools\n");
+    assert_says_not(outcome.errors, "served nothing");
+    program_forget(&outcome);
+}
+
 // A program that has it under a path of its own is linked with no driver.
 static void one_that_is_opened_without_the_drivers_name_is_no_driver(void **state) {
     (void)state;
@@ -350,6 +360,7 @@ int main(void) {
         cmocka_unit_test(a_program_that_is_linked_with_it_is_served_beside_a_driver),
         cmocka_unit_test(its_look_ups_in_that_driver_are_left_alone),
         cmocka_unit_test(one_that_stands_behind_another_driver_is_not_the_driver),
+        cmocka_unit_test(a_program_without_pools_is_told_so_briefly),
         cmocka_unit_test(one_that_is_opened_without_the_drivers_name_is_no_driver),
         cmocka_unit_test(settings_are_put_behind_those_of_the_user),
         cmocka_unit_test(settings_and_files_may_have_any_characters),
