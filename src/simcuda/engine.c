@@ -255,8 +255,10 @@ static uint64_t mistakes_at_exit(void) {
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec++;
     bool is_locked = pthread_mutex_timedlock(&sim_mutex, &until) == 0;
-    if (is_locked)
+    if (is_locked) {
+        sim_work_touch_pending();
         sim_live_check(SIM_LIVE_OF_PROGRAM);
+    }
     uint64_t mistakes = sim_finding_sum_up();
     if (is_locked)
         pthread_mutex_unlock(&sim_mutex);

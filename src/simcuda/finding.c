@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -197,13 +198,23 @@ static void say_kinds(void) {
     say("%" PRIu64 " mistake%s found: %s%s", mistakes, mistakes == 1 ? "" : "s", kinds, others);
 }
 
+// A name that ends with a slash is a folder's, in which each process has a file of its own.
+static const char *name_file(const char *given, char path[PATH_MAX]) {
+    size_t length = strlen(given);
+    if (given[length - 1] != '/')
+        return given;
+    int printed = snprintf(path, PATH_MAX, "%s%ld.json", given, (long)getpid());
+    return printed < PATH_MAX ? path : given;
+}
+
 static void write_file(void) {
     const char *file = getenv("STREAMPOOL_SIMCUDA_JSON");
+    char path[PATH_MAX];
     if (!file || !*file)
         return;
     if (*file != '/')
         say("STREAMPOOL_SIMCUDA_JSON=%s is ignored: it names a file by its whole path", file);
-    else if (!sim_finding_write(file, findings, finding_count))
+    else if (!sim_finding_write(name_file(file, path), findings, finding_count))
         say("%s can't be written: %s", file, strerror(errno));
 }
 

@@ -582,6 +582,26 @@ static void for_each_queue(void (*visit)(struct sim_queue *queue)) {
     }
 }
 
+// Memory of the host that a copy reads may be gone by now.
+static void drop_effects(struct sim_queue *queue) {
+    SP_LIST_FOR_EACH(link, &queue->items) {
+        struct sim_item *item = SP_CONTAINER_OF(link, struct sim_item, link);
+        item->job.effect = NULL;
+        item->job.watches_source = false;
+    }
+}
+
+void sim_work_touch_pending(void) {
+    struct sim_item *item;
+    for_each_queue(drop_effects);
+    while ((item = sim_heap_top(&due)) != NULL) {
+        if (item->job.host_function)
+            sim_heap_remove(&due, item); // nobody runs it any more
+        else
+            complete(item);
+    }
+}
+
 void sim_work_reset(void) {
     sp_list_init(&started);
     for_each_queue(forget_waiting);

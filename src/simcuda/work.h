@@ -46,6 +46,10 @@ struct sim_clock *sim_work_clock(struct sim_queue *queue);
 // Lets complete what the virtual clock has passed.
 void sim_work_progress(void);
 
+// Lets what is pending complete without effects, so that what it touches is looked at, as far as
+// it needs no host function and no word of memory. For the end of the process.
+void sim_work_touch_pending(void);
+
 // Lets time pass up to the next end of a piece. False when none is due.
 bool sim_work_step(void);
 

@@ -74,6 +74,10 @@ STREAMPOOL_SIMCUDA_JSON=$work/none/found.json run 5 "" leak
 told "streampool check: $work/none/found.json can't be written: No such file or directory"
 STREAMPOOL_SIMCUDA_JSON=found.json run 5 "" leak
 told 'streampool check: STREAMPOOL_SIMCUDA_JSON=found.json is ignored: it names a file by its whole path'
+mkdir "$work/folder"
+STREAMPOOL_SIMCUDA_JSON=$work/folder/ run 5 "" leak
+STREAMPOOL_SIMCUDA_JSON=$work/folder/ run 5 "" leak
+[ "$(cat "$work"/folder/*.json | grep -c '"kind": "leak"')" = 2 ] || complain "each process has a file in a folder"
 STREAMPOOL_SIMCUDA_JSON=/dev/full run 5 "" leak
 told "streampool check: /dev/full can't be written: No space left on device"
 

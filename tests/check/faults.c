@@ -64,6 +64,48 @@ static void race_of_host_and_kernel(void) {
     OK(cuMemFree_v2(memory));
 }
 
+// The program ends while the first kernel waits for its turn.
+static void race_that_nobody_waits_for(void) {
+    CUstream a = make_stream(), b = make_stream();
+    uint64_t nanoseconds = 1000000000, flag = 0;
+    void *memory, *parameters[] = {&nanoseconds, &flag};
+    OK(poolMallocAsync(&memory, SIZE, a));
+    OK(cuLaunchKernel(find_kernel(module, "sp_spin"), 1, 1, 1, 1, 1, 1, 0, a, parameters, NULL));
+    fill(module, a, (CUdeviceptr)memory, SIZE, 1);
+    fill(module, b, (CUdeviceptr)memory, SIZE, 2);
+    order(b, a);
+    OK(poolFreeAsync(memory, a));
+    OK(cuStreamDestroy_v2(a));
+    OK(cuStreamDestroy_v2(b));
+}
+
+// The copy reads what the host writes meanwhile.
+static void source_changed_too_early(void) {
+    CUstream a = make_stream();
+    CUdeviceptr memory = allocate(SIZE);
+    void *host;
+    OK(cuMemHostAlloc(&host, SIZE, 0));
+    memset(host, 1, SIZE);
+    OK(cuMemcpyHtoDAsync_v2(memory, host, SIZE, a));
+    memset(host, 2, SIZE);
+    destroy(a);
+    OK(cuMemFreeHost(host));
+    OK(cuMemFree_v2(memory));
+}
+
+static void race_of_copies_to_the_host(void) {
+    CUstream a = make_stream(), b = make_stream();
+    CUdeviceptr memory = allocate(SIZE);
+    void *host;
+    OK(cuMemHostAlloc(&host, SIZE, 0));
+    OK(cuMemcpyDtoHAsync_v2(host, memory, SIZE, a));
+    OK(cuMemcpyDtoHAsync_v2(host, memory, SIZE, b));
+    destroy(a);
+    destroy(b);
+    OK(cuMemFreeHost(host));
+    OK(cuMemFree_v2(memory));
+}
+
 // Each round has the same mistake at another place.
 static void race_in_a_loop(void) {
     CUstream a = make_stream(), b = make_stream();
@@ -291,6 +333,9 @@ static void leak_of_a_parent(void) {
     X(race_of_kernels)                                                                             \
     X(race_of_copy_and_kernel)                                                                     \
     X(race_of_host_and_kernel)                                                                     \
+    X(race_that_nobody_waits_for)                                                                  \
+    X(source_changed_too_early)                                                                    \
+    X(race_of_copies_to_the_host)                                                                  \
     X(race_in_a_loop)                                                                              \
     X(use_after_free)                                                                              \
     X(use_after_free_of_a_pool)                                                                    \

@@ -37,6 +37,12 @@ expect race_of_copy_and_kernel race \
     "\"sp_fill\" on stream 2 \(thread 1\) writes bytes that \"copy to device\" on stream 1 \(thread 1\) writes, and nothing orders the two: $bytes of $(block 4096 1)"
 expect race_of_host_and_kernel race \
     "\"copy to host\" on the default stream \(thread 1\) reads bytes that \"sp_fill\" on stream 1 \(thread 1\) writes, and nothing orders the two: $bytes of $(block 4096 1)"
+expect race_that_nobody_waits_for race \
+    "\"sp_fill\" on stream 1 \(thread 1\) writes bytes that \"sp_fill\" on stream 2 \(thread 1\) writes, and nothing orders the two: $bytes.*"
+expect source_changed_too_early source-changed \
+    "\"copy to device\" on stream 1 \(thread 1\) reads $bytes, which the host changed after the call and before the copy read it"
+expect race_of_copies_to_the_host race \
+    "\"copy to host\" on stream 2 \(thread 1\) writes bytes that \"copy to host\" on stream 1 \(thread 1\) writes, and nothing orders the two: $bytes"
 expect race_in_a_loop race "\"sp_fill\" on stream 2 .*"
 grep -qE '^streampool check: found 10 times: race: ' "$work/errors" || complain race_in_a_loop "is not counted"
 expect use_after_free use-after-free \

@@ -197,6 +197,16 @@ static void one_that_stands_behind_another_driver_is_not_the_driver(void **state
     program_forget(&outcome);
 }
 
+static void a_program_without_pools_is_told_so_briefly(void **state) {
+    (void)state;
+    struct outcome outcome;
+    program_run(&outcome, NO_SETTINGS, ARGUMENTS("run", "--sim", "true"));
+    assert_int_equal(outcome.status, 0);
+    assert_says(outcome.errors, "\nno call of CUDA's pools\n");
+    assert_says_not(outcome.errors, "served nothing");
+    program_forget(&outcome);
+}
+
 // A program that has it under a path of its own is linked with no driver.
 static void one_that_is_opened_without_the_drivers_name_is_no_driver(void **state) {
     (void)state;
@@ -210,8 +220,7 @@ static void one_that_is_opened_without_the_drivers_name_is_no_driver(void **stat
 
 // ------------------------------------------------------------------------------------ the settings
 
-#define PRINT_VARIABLES                                                                            \
-    "sh", "-c", "echo \"$STREAMPOOL_SIMCUDA|$STREAMPOOL_SIMCUDA_JSON|$STREAMPOOL_DRIVER\""
+#define PRINT_VARIABLES "sh", "-c", "echo \"$STREAMPOOL_SIMCUDA|$STREAMPOOL_DRIVER\""
 
 static void assert_variables(const char *const settings[], const char *const options[],
                              const char *expected) {
@@ -228,44 +237,67 @@ static void assert_variables(const char *const settings[], const char *const opt
 static void settings_are_put_behind_those_of_the_user(void **state) {
     (void)state;
     const char *unset = "STREAMPOOL_SIMCUDA";
-    assert_variables(SETTINGS(unset), ARGUMENTS("--sim", "--sim"), "|");
-    assert_variables(SETTINGS(unset), ARGUMENTS("--check", "--sim"), "reports=check|");
-    assert_variables(SETTINGS(unset), ARGUMENTS("--stacks", "--sim"), "reports=check,stacks=1|");
-    assert_variables(SETTINGS(unset), ARGUMENTS("--stacks", "--check"), "reports=check,stacks=1|");
+    assert_variables(SETTINGS(unset), ARGUMENTS("--sim", "--sim"), "");
+    assert_variables(SETTINGS(unset), ARGUMENTS("--check", "--sim"), "reports=check");
+    assert_variables(SETTINGS(unset), ARGUMENTS("--stacks", "--sim"), "reports=check,stacks=1");
+    assert_variables(SETTINGS(unset), ARGUMENTS("--stacks", "--check"), "reports=check,stacks=1");
     assert_variables(SETTINGS("STREAMPOOL_SIMCUDA=devices=2,memory.1=1G"),
-                     ARGUMENTS("--sim", "--sim"), "devices=2,memory.1=1G|");
+                     ARGUMENTS("--sim", "--sim"), "devices=2,memory.1=1G");
     assert_variables(SETTINGS("STREAMPOOL_SIMCUDA=devices=2,reports=print"),
-                     ARGUMENTS("--check", "--sim"), "devices=2,reports=print,reports=check|");
+                     ARGUMENTS("--check", "--sim"), "devices=2,reports=print,reports=check");
     assert_variables(SETTINGS("STREAMPOOL_SIMCUDA="), ARGUMENTS("--check", "--sim"),
-                     "reports=check|");
+                     "reports=check");
+}
+
+static void assert_found(const char *path, const char *words) {
+    char *text = file_read(path);
+    assert_non_null(text);
+    assert_says(text, words);
+    free(text);
 }
 
 // They go through no shell, so quotes, blanks and dollars are as any other character.
 static void settings_and_files_may_have_any_characters(void **state) {
     (void)state;
-    char option[600], expected[1200];
+    char option[600];
     const char *file = file_path("a 'b\" $HOME `id` %p\\.json");
     snprintf(option, sizeof option, "--check=%s", file);
-    snprintf(expected, sizeof expected, "name=\"a b\",'$x' y,reports=check|%s", file);
     assert_variables(SETTINGS("STREAMPOOL_SIMCUDA=name=\"a b\",'$x' y"),
-                     ARGUMENTS(option, "--check"), expected);
+                     ARGUMENTS(option, "--check"), "name=\"a b\",'$x' y,reports=check");
+    assert_found(file, "\"mistakes\":\t0");
 }
 
 // The program may change to another folder.
-static void the_file_of_what_is_found_has_an_absolute_path(void **state) {
+static void the_file_of_what_is_found_is_where_it_was_asked_for(void **state) {
     (void)state;
     struct outcome outcome;
-    char expected[600];
     program_run(&outcome, NO_SETTINGS,
                 ARGUMENTS("run", "sh", "-c",
-                          "cd \"$0\" && pwd && exec \"$1\" run --check=found.json -- sh -c "
-                          "'cd / && echo $STREAMPOOL_SIMCUDA_JSON'",
+                          "cd \"$0\" && exec \"$1\" run --check=found.json -- sh -c 'cd /'",
                           file_path(""), STREAMPOOL_PROGRAM));
-    char *end = strchr(outcome.output, '\n');
-    assert_non_null(end);
-    snprintf(expected, sizeof expected, "%.*s/found.json\n", (int)(end - outcome.output),
-             outcome.output);
-    assert_string_equal(end + 1, expected);
+    assert_int_equal(outcome.status, 0);
+    assert_found(file_path("found.json"), "\"mistakes\":\t0");
+    program_forget(&outcome);
+}
+
+// The status of a shell says nothing of what it has run, and the one of a program that fails stays.
+static void mistakes_of_all_processes_are_put_together(void **state) {
+    (void)state;
+    struct outcome outcome;
+    char option[600];
+    const char *file = file_path("found.json");
+    snprintf(option, sizeof option, "--check=%s", file);
+    program_run(
+        &outcome, NO_SETTINGS,
+        ARGUMENTS("run", option, "sh", "-c", FAULTS " leak; " FAULTS " race_of_kernels; true"));
+    assert_int_equal(outcome.status, 5);
+    assert_found(file, "\"mistakes\":\t2,");
+    assert_found(file, "\"race\":\t1");
+    assert_found(file, "\"leak\":\t1");
+    assert_found(file, "\"process\":\t");
+    program_forget(&outcome);
+    program_run(&outcome, NO_SETTINGS, ARGUMENTS("run", "--check", FAULTS, "leak", "7"));
+    assert_int_equal(outcome.status, 7);
     program_forget(&outcome);
 }
 
@@ -350,10 +382,12 @@ int main(void) {
         cmocka_unit_test(a_program_that_is_linked_with_it_is_served_beside_a_driver),
         cmocka_unit_test(its_look_ups_in_that_driver_are_left_alone),
         cmocka_unit_test(one_that_stands_behind_another_driver_is_not_the_driver),
+        cmocka_unit_test(a_program_without_pools_is_told_so_briefly),
         cmocka_unit_test(one_that_is_opened_without_the_drivers_name_is_no_driver),
         cmocka_unit_test(settings_are_put_behind_those_of_the_user),
         cmocka_unit_test(settings_and_files_may_have_any_characters),
-        cmocka_unit_test(the_file_of_what_is_found_has_an_absolute_path),
+        cmocka_unit_test(the_file_of_what_is_found_is_where_it_was_asked_for),
+        cmocka_unit_test(mistakes_of_all_processes_are_put_together),
         cmocka_unit_test(a_file_that_can_not_be_written_is_refused),
         cmocka_unit_test(the_status_is_the_programs),
         cmocka_unit_test(a_simulated_driver_that_is_not_there_is_named),

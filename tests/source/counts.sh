@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# counts.sh CHECKOUT: how large the library, the program and the documents are, by the figures of CONTRIBUTING.md ("How large it is").
+# counts.sh CHECKOUT: how large the library, the program, the simulated driver and the documents are, by CONTRIBUTING.md ("How large it is").
 #
 # Each row of that table is a figure and its limit. It fails when a figure is above its limit: then the change is to be made
 # smaller, or the limit is raised, which a reader of the change sees. It fails, too, when a figure is more than a twentieth below:
@@ -64,6 +64,7 @@ cut -d' ' -f2 "$work/functions" > "$work/lengths"
     echo "lines of the longest function|$(quantile 100 < "$work/lengths")"
     echo "static functions with one caller|$(grep -c ' 1$' "$work/functions")"
     echo "lines of the program|$(find src/cli -name '*.[ch]' -print0 -o -name '*.py' -print0 | xargs -0 cat | wc -l)"
+    echo "lines of the simulated driver|$(find src/simcuda -name '*.[ch]' -print0 | xargs -0 cat | wc -l)"
     echo "words that this page defines|$(sed -n '/^## Words/,/^## A block.s life/p' docs/design.md | grep '^| ' | sed 1,2d | wc -l)"
     echo "words of all documents|$(find README.md CONTRIBUTING.md docs -name '*.md' -print0 | xargs -0 cat | wc -w)"
     echo "mutants kept by hand|$(cat tests/mutants/planted/*.txt | grep -c '^[0-9]')"

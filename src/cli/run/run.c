@@ -1,5 +1,5 @@
 // The command run. The program's processes append their reports to a file that is made for them and
-// removed again.
+// removed again, and write what --check finds into such a folder.
 #include "cli/run/run.h"
 
 #include "base/options.h"
@@ -156,19 +156,30 @@ static const struct argp argp = {
 
 // ------------------------------------------------------------------------------------- the reports
 
-// Makes an empty file of a name that no one else has.
-static bool make_report(char path[PATH_MAX]) {
+// Makes a template of names in the folder for such files.
+static bool name_temporary(char path[PATH_MAX]) {
     const char *set = getenv("TMPDIR");
     char folder[PATH_MAX];
     if (!realpath(set && *set ? set : "/tmp", folder))
         return sp_complain("TMPDIR: %s: %s", set, strerror(errno));
-    if (snprintf(path, PATH_MAX, "%s/streampool-run-XXXXXX", folder) >= PATH_MAX)
-        return sp_complain("TMPDIR: %s", strerror(ENAMETOOLONG));
+    return snprintf(path, PATH_MAX, "%s/streampool-run-XXXXXX", folder) < PATH_MAX ||
+           sp_complain("TMPDIR: %s", strerror(ENAMETOOLONG));
+}
+
+// Makes an empty file of a name that no one else has.
+static bool make_report(char path[PATH_MAX]) {
+    if (!name_temporary(path))
+        return false;
     int file = mkstemp(path);
     if (file < 0)
         return sp_complain("%s: %s", path, strerror(errno));
     close(file);
     return true;
+}
+
+// Makes such a folder.
+static bool make_folder(char path[PATH_MAX]) {
+    return name_temporary(path) && (mkdtemp(path) || sp_complain("%s: %s", path, strerror(errno)));
 }
 
 // sp_output_write() ends the text by a newline of its own.
@@ -203,31 +214,41 @@ static bool summarize(struct sp_run_outcome *outcome, const char *report) {
 }
 
 // A run of which something couldn't be told has failed, unless the program has failed itself.
-static int run(const struct sp_run_request *request, const char *report) {
+static int status_of(const struct sp_run_outcome *outcome, bool told, uint64_t mistakes) {
+    int status = outcome->child.status;
+    status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    if (status != 0)
+        return status;
+    return !told ? SP_RUN_FAILED : mistakes > 0 ? SP_RUN_MISTAKES : 0;
+}
+
+static int run(const struct sp_run_request *request, const char *report, const char *checks) {
     struct sp_run_outcome outcome = {.request = request};
+    uint64_t mistakes = 0;
     if (!sp_output_ready(request->output) || !sp_output_ready(request->json) ||
-        !sp_run_setup(request, report))
+        !sp_run_setup(request, report) || (request->check && !sp_run_check_begin(checks)))
         return SP_RUN_FAILED;
     int error = sp_child_run(request->program, &outcome.child);
     if (error != 0) {
         sp_complain("%s: %s", request->program[0], strerror(error));
         return error == ENOENT ? SP_RUN_NOT_FOUND : SP_RUN_NOT_STARTED;
     }
-    bool told = summarize(&outcome, report);
-    int status = outcome.child.status;
-    status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-    return status == 0 && !told ? SP_RUN_FAILED : status;
+    bool told = !request->check || sp_run_check_end(request, checks, &mistakes);
+    told = summarize(&outcome, report) && told;
+    return status_of(&outcome, told, mistakes);
 }
 
 int sp_command_run(int argc, char **argv) {
     struct sp_run_request request = {.mode = SP_RUN_PRELOAD};
-    char report[PATH_MAX];
+    char report[PATH_MAX], checks[PATH_MAX] = "";
     int status = SP_RUN_FAILED;
     if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &request) != 0)
         return SP_RUN_FAILED;
     if (make_report(report)) {
-        status = run(&request, report);
+        if (!request.check || make_folder(checks))
+            status = run(&request, report, checks);
         unlink(report);
+        rmdir(checks); // where the program wasn't started
     }
     free(request.settings);
     return status;

@@ -29,14 +29,24 @@ struct sp_run_request {
 };
 
 // Statuses of this command when the program can't be run, as of env(1) and the shells. Else the
-// status is the program's, or 128 and the signal that ended it.
-enum { SP_RUN_FAILED = 125, SP_RUN_NOT_STARTED = 126, SP_RUN_NOT_FOUND = 127 };
+// status is the program's, or 128 and the signal that ended it; or, where that is 0, the one that
+// says of --check that there are mistakes.
+enum { SP_RUN_MISTAKES = 5, SP_RUN_FAILED = 125, SP_RUN_NOT_STARTED = 126, SP_RUN_NOT_FOUND = 127 };
 
 // ------------------------------------------------------------------ the environment (run_setup.c)
 
 // Sets the variables in this process, which the program inherits. `report` is the path of the file
 // of reports. False when that isn't possible; standard error says why.
 bool sp_run_setup(const struct sp_run_request *request, const char *report);
+
+// ------------------------------------------------------------ what --check finds (run_check.c)
+
+// Has each process write what it finds into this folder, which is there.
+bool sp_run_check_begin(const char *folder);
+
+// Sums up what all have found, writes it to the file that the request names, if it does, and takes
+// the folder away. False when that fails; standard error says why.
+bool sp_run_check_end(const struct sp_run_request *request, const char *folder, uint64_t *mistakes);
 
 // -------------------------------------------------------------------- its reports (run_reports.c)
 

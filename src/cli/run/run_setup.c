@@ -151,9 +151,8 @@ static bool set_checks(const char *found, bool stacks) {
     if (!join("STREAMPOOL_SIMCUDA", getenv("STREAMPOOL_SIMCUDA"), ",",
               stacks ? "reports=check,stacks=1" : "reports=check"))
         return false;
-    if (found && (!absolute(found, path) || !sp_place_try(path)))
-        return sp_complain("--check=%s: %s", found, strerror(errno));
-    return !found || set("STREAMPOOL_SIMCUDA_JSON", path);
+    return !found || (absolute(found, path) && sp_place_try(path)) ||
+           sp_complain("--check=%s: %s", found, strerror(errno));
 }
 
 // The drop-in's folder is in front of the simulated driver's.

@@ -201,7 +201,9 @@ void sp_run_summary_print(const struct sp_run_outcome *outcome, FILE *out) {
         fprintf(out, "ended with status %d\n", WEXITSTATUS(status));
     for (size_t i = 0; i < reports->count; i++)
         print_process(out, outcome, &reports->list[i]);
-    if (reports->used == 0) {
+    if (reports->used == 0 && outcome->request->sim && reports->count > 0) {
+        fprintf(out, "no call of CUDA's pools\n"); // that is not what the program is run for
+    } else if (reports->used == 0) {
         sp_run_reason(outcome->request, reports, why);
         sp_page_say(&(struct sp_page){.out = out, .title = 2}, "streampool served nothing: %s\n",
                     why);
