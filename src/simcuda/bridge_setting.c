@@ -35,12 +35,13 @@ CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice device, unsigned int flags) {
     return cuDevicePrimaryCtxSetFlags(device, flags);
 }
 
+// As seen on an H200, a primary context tells here, and here alone, that it maps host memory.
 CUresult cuCtxGetFlags(unsigned int *flags) {
     struct sim_context *context;
     SIM_BEGIN(cuCtxGetFlags);
     CUresult result = current_for(flags, &context);
     if (result == CUDA_SUCCESS)
-        *flags = context->settings.flags;
+        *flags = context->settings.flags | (context->is_primary ? CU_CTX_MAP_HOST : 0);
     SIM_END(cuCtxGetFlags, result);
 }
 

@@ -86,10 +86,9 @@ struct sim_context *sim_context_primary(int device) {
     return primary_is_alive[device] ? primaries[device] : NULL;
 }
 
-// As seen on an H200: an active context maps host memory, whatever it was asked for.
 unsigned sim_context_primary_flags(int device) {
     const struct sim_context *context = sim_context_primary(device);
-    return context ? context->settings.flags | CU_CTX_MAP_HOST : primary_flags[device];
+    return context ? context->settings.flags : primary_flags[device];
 }
 
 void sim_context_set_primary_flags(int device, unsigned flags) {

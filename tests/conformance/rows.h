@@ -499,7 +499,7 @@
     X(flags_of_a_context_that_are_none_are_refused, "two ways to wait, unknown flags, no place for the context: INVALID_VALUE; no device, whatever the flags: INVALID_DEVICE") \
     X(a_context_tells_the_flags_it_was_made_with, "cuCtxGetFlags") \
     X(a_contexts_flags_may_be_changed, "cuCtxSetFlags; two ways to wait: INVALID_VALUE") \
-    X(an_active_primary_contexts_flags_may_be_changed, "cuDevicePrimaryCtxSetFlags, seen at once, with MAP_HOST") \
+    X(an_active_primary_contexts_flags_may_be_changed, "cuDevicePrimaryCtxSetFlags, seen at once; cuCtxGetFlags adds MAP_HOST") \
     X(a_reset_drops_the_flags_of_the_primary_context, "cuDevicePrimaryCtxReset: 0") \
     X(a_context_may_be_limited_to_nothing, "cuCtxCreate_v4 and _v3: no description, or an empty one: success; a list that is null: INVALID_VALUE") \
     X(a_share_of_a_device_needs_its_service, "cuCtxCreate_v3 with some multiprocessors, without MPS: UNSUPPORTED_EXEC_AFFINITY") \
