@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "unit/random.h"
 #include "unit/simcuda/fixture.h"
 
 static simcudaConfig config;
@@ -89,11 +90,52 @@ static void a_reset_gives_what_was_configured(void **state) {
     assert_true(bytes == (size_t)141 << 30);
 }
 
+// Bytes of a good text are changed, dropped and doubled.
+static void damage(char *text, uint64_t *seed) {
+    for (uint64_t n = 1 + random_below(seed, 6); n > 0; n--) {
+        size_t length = strlen(text), at = (size_t)random_below(seed, length + 1);
+        if (random_below(seed, 3) == 0)
+            text[at] = (char)random_below(seed, 256);
+        else if (random_below(seed, 2) == 0 && at < length)
+            memmove(text + at, text + at + 1, length - at);
+        else
+            memmove(text + at + 1, text + at, length - at + 1);
+    }
+}
+
+static void any_text_is_understood_or_refused_whole(void **state) {
+    (void)state;
+    unsigned understood = 0, refused = 0;
+    for (uint64_t i = 1; i <= 20000; i++) {
+        char text[300] =
+            "devices=3,memory=8G,vmm.0=refused,granule=64K,api=10020,queue=64,"
+            "mode=scheduled,completion=latest,delay=5,reports=print,stacks=1",
+             problem[64] = "";
+        uint64_t seed = i;
+        damage(text, &seed);
+        simcudaConfigDefault(&config);
+        simcudaConfig before = config, again = config;
+        int result = simcudaConfigParse(text, &config, problem, sizeof problem);
+        assert_int_equal(simcudaConfigParse(text, &again, NULL, 0), result);
+        assert_memory_equal(&again, &config, sizeof config);
+        if (result == CUDA_SUCCESS) {
+            understood++;
+            continue;
+        }
+        refused++;
+        assert_int_equal(result, CUDA_ERROR_INVALID_VALUE);
+        assert_true(strlen(problem) > 0 && strlen(problem) < sizeof problem);
+        assert_memory_equal(&config, &before, sizeof config);
+    }
+    assert_true(understood > 100 && refused > 100);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(every_setting_is_understood, defaults),
         cmocka_unit_test_setup(an_empty_text_changes_nothing, defaults),
         cmocka_unit_test_setup(a_bad_setting_is_named_and_changes_nothing, defaults),
+        cmocka_unit_test_setup(any_text_is_understood_or_refused_whole, defaults),
         cmocka_unit_test_setup(a_reset_refuses_a_configuration_that_makes_no_sense, defaults),
         cmocka_unit_test_setup(a_reset_gives_what_was_configured, defaults),
     };
