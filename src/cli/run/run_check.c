@@ -54,23 +54,31 @@ static bool add(cJSON *whole, cJSON *one, long process) {
     return good;
 }
 
-// Takes the files out of the folder, and the folder away.
+// Takes a file out of the folder. A process that was killed while it wrote leaves half of one.
+static bool take(cJSON *whole, const char *folder, const char *name) {
+    char path[2 * PATH_MAX];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    cJSON *one = read_file(path);
+    bool good = !one || add(whole, one, strtol(name, NULL, 10));
+    cJSON_Delete(one);
+    unlink(path);
+    return good;
+}
+
+static int is_file(const struct dirent *entry) {
+    return entry->d_name[0] != '.';
+}
+
+// Takes all files out of the folder, and the folder away.
 static bool gather(cJSON *whole, const char *folder) {
-    DIR *entries = opendir(folder);
-    bool good = entries;
-    const struct dirent *entry;
-    while (entries && (entry = readdir(entries)) != NULL) {
-        char path[2 * PATH_MAX];
-        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        if (entry->d_name[0] == '.')
-            continue;
-        cJSON *one = read_file(path);
-        good = good && (!one || add(whole, one, strtol(entry->d_name, NULL, 10)));
-        cJSON_Delete(one);
-        unlink(path);
+    struct dirent **entries = NULL;
+    int count = scandir(folder, &entries, is_file, alphasort);
+    bool good = count >= 0;
+    for (int i = 0; i < count; i++) {
+        good = take(whole, folder, entries[i]->d_name) && good;
+        free(entries[i]);
     }
-    if (entries)
-        closedir(entries);
+    free(entries);
     rmdir(folder);
     return good;
 }
