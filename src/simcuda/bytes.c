@@ -71,6 +71,36 @@ static void *host_bytes(uint64_t address) {
     return bytes;
 }
 
+// A word of host memory goes whole, as a device moves it: another thread may load or store it at
+// the same time.
+static void move_from_host(void *to, uint64_t address, size_t size) {
+    const void *from = host_bytes(address);
+    if (size == sizeof(uint32_t) && address % size == 0) {
+        uint32_t word = __atomic_load_n((const uint32_t *)from, __ATOMIC_ACQUIRE);
+        memcpy(to, &word, sizeof word);
+    } else if (size == sizeof(uint64_t) && address % size == 0) {
+        uint64_t word = __atomic_load_n((const uint64_t *)from, __ATOMIC_ACQUIRE);
+        memcpy(to, &word, sizeof word);
+    } else {
+        memmove(to, from, size);
+    }
+}
+
+static void move_to_host(uint64_t address, const void *from, size_t size) {
+    void *to = host_bytes(address);
+    if (size == sizeof(uint32_t) && address % size == 0) {
+        uint32_t word;
+        memcpy(&word, from, sizeof word);
+        __atomic_store_n((uint32_t *)to, word, __ATOMIC_RELEASE);
+    } else if (size == sizeof(uint64_t) && address % size == 0) {
+        uint64_t word;
+        memcpy(&word, from, sizeof word);
+        __atomic_store_n((uint64_t *)to, word, __ATOMIC_RELEASE);
+    } else {
+        memmove(to, from, size);
+    }
+}
+
 bool sim_bytes_read(uint64_t address, void *to, size_t size) {
     char *at = to;
     struct part part;
@@ -78,7 +108,7 @@ bool sim_bytes_read(uint64_t address, void *to, size_t size) {
         if (!translate(address, size, &part))
             return false;
         if (!part.mapping)
-            memmove(at, host_bytes(address), part.size);
+            move_from_host(at, address, part.size);
         else if (!sim_extent_read(part.mapping->extent, part.offset, at, part.size))
             return false;
     }
@@ -92,7 +122,7 @@ bool sim_bytes_write(uint64_t address, const void *from, size_t size) {
         if (!translate(address, size, &part))
             return false;
         if (!part.mapping)
-            memmove(host_bytes(address), at, part.size);
+            move_to_host(address, at, part.size);
         else if (!sim_extent_write(part.mapping->extent, part.offset, at, part.size))
             return false;
     }

@@ -62,6 +62,7 @@ static bool is_given(const char *name) {
            !(read_name(getpid(), first) && strcmp(name, first) == 0);
 }
 
+// Needs the lock: another thread may configure the driver anew.
 static void keep_name(const struct sim_thread *thread) {
     struct ended kept = {.ordinal = thread->ordinal};
     if (!sim_checks() || prctl(PR_GET_NAME, kept.name) != 0 || !is_given(kept.name))
@@ -99,11 +100,12 @@ bool sim_thread_name(unsigned ordinal, char name[SIM_THREAD_NAME]) {
 
 static void give_back(void *argument) {
     struct sim_thread *thread = argument;
-    keep_name(thread);
     if (atomic_load_explicit(&sim_life, memory_order_relaxed) == SIM_READY) {
         sim_lock();
-        if (thread->generation == atomic_load_explicit(&current_generation, memory_order_relaxed))
+        if (thread->generation == atomic_load_explicit(&current_generation, memory_order_relaxed)) {
+            keep_name(thread);
             end(thread);
+        }
         sim_unlock();
     }
     destroy(thread);

@@ -290,7 +290,7 @@ static struct sim_item *needed(struct sim_item *item) {
     return item;
 }
 
-// A word is waited for that work of other streams may write, or another thread by a plain store.
+// A word is waited for that work of other streams may write, or another thread by a store.
 static void await_word(void) {
     if (!sim_work_step() && !sim_schedule_away(sim_thread_self()))
         sim_sleep_for(1);

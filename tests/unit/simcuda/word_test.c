@@ -226,7 +226,7 @@ static void store_in_thread(void *context) {
     (void)context;
     for (int i = 0; i < 100; i++)
         simcudaYield();
-    *scene.host = 1;
+    __atomic_store_n(scene.host, 1, __ATOMIC_RELEASE);
 }
 
 static void run(void *argument) {
@@ -236,7 +236,7 @@ static void run(void *argument) {
     function(steps[1]);
 }
 
-static void a_plain_store_of_another_thread_ends_a_wait(void **state) {
+static void a_store_of_another_thread_ends_a_wait(void **state) {
     (void)state;
     const char *const settings[] = {"", "mode=scheduled,seed=1", "mode=scheduled,seed=2",
                                     "completion=latest"};
@@ -349,7 +349,7 @@ int main(void) {
         WORD_TEST(nor_what_a_third_stream_does),
         WORD_TEST(what_waits_for_a_word_that_nobody_writes_stays_pending),
         WORD_TEST(a_reset_ends_a_wait),
-        WORD_TEST(a_plain_store_of_another_thread_ends_a_wait),
+        WORD_TEST(a_store_of_another_thread_ends_a_wait),
         WORD_TEST(a_batch_does_its_operations_in_order),
         WORD_TEST(a_batch_with_a_wrong_operation_does_nothing),
         WORD_TEST(misuse_of_a_word_is_refused),
