@@ -76,11 +76,10 @@ struct sp_outcome sp_rung_refined(struct sp_request *request, struct sp_block **
     const struct sp_block *found = sp_find_to_refine(request, &size);
     bool is_own = found && found->tier != &pool->regions[request->kind].ready;
     sp_lock_release(&pool->lock);
-    if (is_own && size >= SP_REFINE_PENDING && sp_rung_may_ask_others(request))
+    if (is_own && sp_refine_asks(pool, size) && sp_rung_may_ask_others(request))
         sp_synchronize_ask(request->lane->stream, &complete);
-    CUcontext context = found ? sp_request_context(request) : NULL;
     if (found)
-        refined = sp_trim_refine(request, context ? sp_context_free_memory(context) : 0);
+        refined = sp_trim_refine(request);
     sp_lock_acquire(&pool->lock);
     bool avoids = is_own && !refined && sp_refine_grows(pool, request->size);
     sp_lock_release(&pool->lock);
@@ -89,15 +88,22 @@ struct sp_outcome sp_rung_refined(struct sp_request *request, struct sp_block **
     return sp_outcome_done();
 }
 
-// Looks in another region than the request's own. False when there is none.
+// Looks in another region than the request's own. False when there is none. Pages are no larger
+// than a piece, so what they are cut from is refined, too.
 static bool find_in_other(struct sp_request *request, int i, struct sp_block **block) {
     struct sp_request other;
-    bool is_one = sp_find_other_region(request, i, &other);
-    if (is_one) {
+    if (!sp_find_other_region(request, i, &other))
+        return false;
+    if (other.kind == SP_REGION_LARGE && sp_rung_may_grow(request))
+        other.refine = SP_REFINE_MAY;
+    *block = sp_find(&other);
+    if (other.refine == SP_REFINE_DUE) {
+        sp_trim_refine(&other);
+        other.refine = SP_REFINE_NEVER;
         *block = sp_find(&other);
-        request->took = other.took;
     }
-    return is_one;
+    request->took = other.took;
+    return true;
 }
 
 // Memory that was mapped ahead serves small blocks too: pages are cut from it, with nothing asked

@@ -3,27 +3,42 @@
 #include "region/device.h"
 #include "region/retain.h"
 
-// Primed memory is to be had with no call of the driver. A deterministic pool never asks how much
-// the device has left, and a plain device has no extents.
-static bool may_refine(const struct sp_pool *pool) {
-    return !sp_retain_is_primed(pool) && !sp_pool_is_deterministic(pool) &&
-           sp_vmm_provider(&pool->device->vmm)->divides;
+// The block is free, and all of it is known to be complete.
+static bool is_complete(const struct sp_pool *pool, const struct sp_block *block) {
+    bool is_known = block && sp_block_state(block) == SP_BLOCK_FREE;
+    for (uint32_t i = 0; is_known && i < block->fences.count; i++)
+        is_known = sp_pool_knows(pool, *sp_fence_set_at(&block->fences, i));
+    return is_known;
 }
 
+// The extent lies in the block and what joins it once it is settled.
+static bool is_of(const struct sp_pool *pool, const struct sp_block *block,
+                  const struct sp_space_extent *extent) {
+    const struct sp_block *first = block, *last = block;
+    while (first->address > extent->address && is_complete(pool, first->prev))
+        first = first->prev;
+    while (sp_block_end(last) < extent->address + extent->size && is_complete(pool, last->next))
+        last = last->next;
+    return first->address <= extent->address &&
+           sp_block_end(last) >= extent->address + extent->size;
+}
+
+// Primed memory is to be had with no call of the driver, and a plain device has no extents.
 uint64_t sp_refine_due_in(struct sp_pool *pool, const struct sp_block *block, uint64_t size) {
     struct sp_space *space = &pool->device->space;
     uint64_t least = SP_REFINE_COUNT * sp_refine_size(size), found = 0;
-    if (block->size < least || !may_refine(pool))
+    if (block->size < least || sp_retain_is_primed(pool) ||
+        !sp_vmm_provider(&pool->device->vmm)->divides)
         return 0;
     sp_lock_acquire(&space->finding);
     const struct sp_space_extent *extent =
         sp_space_extent_at_locked(space, block->address + size - 1);
-    if (extent && extent->size >= least && extent->address >= block->address &&
-        extent->address + extent->size <= sp_block_end(block))
+    if (extent && extent->size >= least && is_of(pool, block, extent))
         found = extent->size;
     sp_lock_release(&space->finding);
-    uint64_t pending = sp_pool_is_shared(pool) ? SP_REFINE_PENDING_SHARED : SP_REFINE_PENDING;
-    if (found < pending && block->tier != &pool->regions[SP_REGION_LARGE].ready)
+    bool is_large = sp_refine_asks(pool, found) ||
+                    (sp_pool_is_shared(pool) && found >= SP_REFINE_PENDING_SHARED);
+    if (!is_large && !is_complete(pool, block))
         found = 0;
     if (found > 0 && pool->refine_rests > 0) {
         pool->refine_rests--;

@@ -12,18 +12,18 @@
 #include "region/pool.h"
 
 // The least size of the pieces, up to which size they hold two blocks, and how many pieces there
-// are at least. And from which size on extents are looked at in which something may be pending; in
-// pools that several streams share. A stream is asked about the large ones alone: what is known to
-// be complete joins the stream's other memory no more.
+// are at least. And from which size on a stream is asked about extents in which something may be
+// pending; and from which they are looked at in pools that several streams share. It is asked about
+// the large ones alone: what is known to be complete joins the stream's other memory no more.
 #define SP_REFINE_MIN            ((uint64_t)16 << 20)
 #define SP_REFINE_PAIRED_MAX     ((uint64_t)32 << 20)
 #define SP_REFINE_COUNT          2
 #define SP_REFINE_PENDING        ((uint64_t)384 << 20)
 #define SP_REFINE_PENDING_SHARED ((uint64_t)64 << 20)
 
-// So many requests that would have an extent refined go by after one for which the device had no
-// room.
-enum { SP_REFINE_RESTS = 64 };
+// So many requests that would have an extent refined go by after one whose memory somebody else
+// took meanwhile.
+enum { SP_REFINE_RESTS = 1024 };
 
 // The size of the extents in which a block of `size` bytes should lie where it is not alone, a
 // power of two. Small ones lie two or more in one, for each extent costs calls of the driver.
@@ -34,12 +34,18 @@ static inline uint64_t sp_refine_size(uint64_t size) {
     return piece;
 }
 
+// Tells whether the stream of an extent of this size, that is to be refined, is asked if it has
+// completed: not about less than half of the pool unless it is large.
+static inline bool sp_refine_asks(const struct sp_pool *pool, uint64_t size) {
+    return size >= SP_REFINE_PENDING || size >= sp_load_relaxed(&pool->reserved) / 2;
+}
+
 uint64_t sp_refine_due_in(struct sp_pool *pool, const struct sp_block *block, uint64_t size);
 
 // Returns the size of the extent that is to be refined before a request of `size` bytes is served
 // from the front of this free block: that in which the request would end; or 0. Of memory in which
-// something may be pending only large ones are. Each call of those after a failure lets a request
-// go by. The pool's lock is held.
+// something may be pending only large ones are. Each call of those after a loss lets a request go
+// by. The pool's lock is held.
 static inline uint64_t sp_refine_due(struct sp_pool *pool, const struct sp_block *block,
                                      uint64_t size) {
     bool is_large = block->size >= SP_REFINE_COUNT * SP_REFINE_MIN;
@@ -52,10 +58,5 @@ static inline uint64_t sp_refine_due(struct sp_pool *pool, const struct sp_block
 
 // Tells whether it may for a request of `size` bytes, and counts that. The pool's lock is held.
 bool sp_refine_grows(struct sp_pool *pool, uint64_t size);
-
-// Notes that an extent which was due could not be refined. The pool's lock is held.
-static inline void sp_refine_note_failure(struct sp_pool *pool) {
-    pool->refine_rests = SP_REFINE_RESTS;
-}
 
 #endif

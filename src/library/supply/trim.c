@@ -208,6 +208,8 @@ static struct sp_outcome release(struct sp_pool *pool, const struct victim *vict
     if (unmapped && front->size == kept)
         mapped = map_back(segment, victim);
     sp_lock_acquire(&pool->lock);
+    if (mapped < kept)
+        pool->refine_rests = SP_REFINE_RESTS;
     pool->retain.leaving -= size;
     if (unmapped) {
         pool->regions[segment->kind].mapped -= size - mapped;
@@ -221,7 +223,7 @@ static struct sp_outcome release(struct sp_pool *pool, const struct victim *vict
     return outcome;
 }
 
-bool sp_trim_refine(struct sp_request *request, uint64_t room) {
+bool sp_trim_refine(struct sp_request *request) {
     struct sp_pool *pool = request->pool;
     struct victim victim = {0};
     struct victims victims = {.list = &victim};
@@ -230,7 +232,7 @@ bool sp_trim_refine(struct sp_request *request, uint64_t room) {
     sp_lock_acquire(&pool->lock);
     sp_settle_all(pool); // what has completed of the request's own stream
     struct sp_block *block = sp_find_to_refine(request, &size);
-    if (block && size <= room && block->tier == &pool->regions[request->kind].ready)
+    if (block && block->tier == &pool->regions[request->kind].ready)
         set_aside(
             pool,
             sp_view_extent_at(&sp_segment_of(block)->view, block->address + request->size - 1),
@@ -238,8 +240,6 @@ bool sp_trim_refine(struct sp_request *request, uint64_t room) {
     bool refines = victims.count > 0;
     if (refines)
         sp_in_flight_take(&pool->in_flight);
-    else if (block && size > room)
-        sp_refine_note_failure(pool);
     sp_lock_release(&pool->lock);
     if (refines) {
         uint64_t begin = sp_time_now();

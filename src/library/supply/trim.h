@@ -38,10 +38,9 @@ void sp_trim_at_synchronize(struct sp_pool *pool);
 // Trims the pool for the program, which then needs no more than `keep` of what it had primed.
 struct sp_outcome sp_trim_for_program(struct sp_pool *pool, size_t keep);
 
-// Refines an extent of ready memory that the request would begin in (region/refine.h), if it is no
-// larger than `room`, which the device has beside it. False when there is none. A driver that maps
-// less leaves the pool with less.
-bool sp_trim_refine(struct sp_request *request, uint64_t room);
+// Refines an extent of ready memory that the request would begin in (region/refine.h). False when
+// there is none. A driver that maps less leaves the pool with less.
+bool sp_trim_refine(struct sp_request *request);
 
 // Releases one extent of what a trim to the threshold would release now, and tells its bytes, or 0.
 // The pool was `synchronized` since the last time. The map lock is held, and device.gives as above.

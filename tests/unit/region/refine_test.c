@@ -12,7 +12,7 @@
 #include "supply/growth.h"
 #include "unit/fixture/pool.h"
 
-enum { DRAWN = 40, BLOCKS_MOST = 1024 };
+enum { DRAWN = 400, BLOCKS_MOST = 1024 };
 
 static poolMemPool_t pool;
 static CUstream a;
@@ -198,19 +198,18 @@ static void nor_is_that_of_a_pool_which_may_not_grow_now(void **state) {
     assert_int_equal(simcudaCallCount("cuMemCreate"), before);
 }
 
-// Somebody else might take the memory before it comes again.
-static void a_full_device_has_no_extent_refined(void **state) {
+// Somebody else takes the memory before it comes again.
+static void a_pool_that_lost_an_extent_lets_many_requests_go_by(void **state) {
     (void)state;
-    CUdeviceptr others;
     leave_free(GIB(4));
-    assert_int_equal(sp_driver->cuMemAlloc(&others, GIB(12) - MIB(256)), CUDA_SUCCESS);
+    simcudaFailCall("cuMemCreate", 1, simcudaFaultOnce, CUDA_ERROR_OUT_OF_MEMORY);
+    fixture_malloc(pool, MIB(1), a);
+    assert_int_equal(fixture_inside(pool)->refine_rests, SP_REFINE_RESTS);
     uint64_t before = extents();
     fixture_malloc(pool, MIB(1), a);
     assert_int_equal(extents(), before);
-    sp_driver->cuMemFree(others);
-    fixture_malloc(pool, SP_EXTENT_MAX - MIB(1), a); // the rest of it
-    assert_int_equal(fixture_inside(pool)->refine_rests, SP_REFINE_RESTS);
     fixture_inside(pool)->refine_rests = 0;
+    fixture_malloc(pool, SP_EXTENT_MAX - MIB(2), a); // the rest of it
     fixture_malloc(pool, MIB(1), a);
     assert_true(extents() > before);
 }
@@ -258,36 +257,97 @@ static uint64_t draw(uint64_t below) {
     return (drawn >> 33) % below;
 }
 
-// A large block or some, freed; then blocks of up to a size, of which few stay behind. Each of them
-// holds less than two extents at either end, which have twice its part at most.
+// Blocks of up to a size, until they are so many bytes or the device is full, of which few stay
+// behind. Each of them holds less than two extents at either end, which have twice its part at
+// most.
+static void leave_few(uint64_t seed, size_t bytes) {
+    static void *blocks[BLOCKS_MOST];
+    size_t most = MIB(1) << draw(6), size = 0;
+    unsigned count = 0, kept = 2 + (unsigned)draw(6);
+    for (; count < BLOCKS_MOST && bytes >= size; count++) {
+        bytes -= size;
+        size = 65536 + draw(most);
+        if (poolMallocFromPoolAsync(&blocks[count], size, pool, a) != poolSuccess)
+            break;
+    }
+    unsigned step = count / kept + 1;
+    for (unsigned i = 0; i < count; i++)
+        if (i % step != 0)
+            fixture_free(blocks[i], a);
+    fixture_synchronize(a);
+    fixture_trim(pool, 0);
+    uint64_t bound = fixture_used(pool) + kept * 4 * sp_refine_size(most);
+    if (fixture_reserved(pool) > bound)
+        fail_msg("seed %llu: %llu MiB, at most %llu", (unsigned long long)seed,
+                 (unsigned long long)fixture_reserved(pool) >> 20, (unsigned long long)bound >> 20);
+    fixture_check(pool);
+    for (unsigned i = 0; i < count; i += step)
+        fixture_free(blocks[i], a);
+    fixture_synchronize(a);
+    assert_int_equal(poolMemPoolDestroy(pool), poolSuccess);
+}
+
+// A large block or some, freed; then far smaller ones.
 static void few_survivors_of_any_peak_keep_little(void **state) {
     (void)state;
-    static void *blocks[BLOCKS_MOST];
-    for (drawn = 1; drawn <= DRAWN; drawn++) {
-        uint64_t seed = drawn;
+    for (uint64_t seed = 1; seed <= DRAWN; seed++) {
+        drawn = seed;
         pool = fixture_pool();
         leave_free(GIB(1) + MIB(draw(7000)));
-        size_t most = MIB(1) << draw(6), bytes = 0;
-        unsigned count = 0, kept = 2 + (unsigned)draw(6);
-        for (; count < BLOCKS_MOST && bytes < GIB(4); count++) {
-            size_t size = 65536 + draw(most);
-            bytes += size;
-            blocks[count] = fixture_malloc(pool, size, a);
-        }
-        for (unsigned i = 0; i < count; i++)
-            if (i % (count / kept + 1) != 0)
-                fixture_free(blocks[i], a);
-        fixture_synchronize(a);
-        fixture_trim(pool, 0);
-        uint64_t bound = fixture_used(pool) + kept * 4 * sp_refine_size(most);
-        if (fixture_reserved(pool) > bound)
-            fail_msg("seed %llu: %llu MiB, at most %llu", (unsigned long long)seed,
-                     (unsigned long long)fixture_reserved(pool) >> 20,
-                     (unsigned long long)bound >> 20);
-        fixture_check(pool);
-        assert_int_equal(poolMemPoolDestroy(pool), poolSuccess);
-        drawn = seed;
+        leave_few(seed, GIB(4));
     }
+}
+
+// The host waits for the peak by a call of the driver, of which the library isn't told, where it
+// was one block.
+static void leave_peak(size_t bytes) {
+    void *parts[8];
+    size_t count = draw(2) ? 1 : 2 + draw(7);
+    for (size_t i = 0; i < count; i++) {
+        size_t left = count - i, size = left > 1 ? MIB(1 + draw(2 * (bytes >> 20) / left)) : bytes;
+        parts[i] = fixture_malloc(pool, sp_min(size, bytes - MIB(left - 1)), a);
+        bytes -= sp_min(size, bytes - MIB(left - 1));
+    }
+    for (size_t i = 0; i < count; i++)
+        fixture_free(parts[i], a);
+    if (count == 1)
+        assert_int_equal(sp_driver->cuStreamSynchronize(a), CUDA_SUCCESS);
+    else
+        fixture_synchronize(a);
+}
+
+// Others have some of the device, and the peak has nearly all of the rest.
+static void few_survivors_on_a_device_that_was_full_keep_little(void **state) {
+    (void)state;
+    for (uint64_t seed = 1; seed <= DRAWN; seed++) {
+        CUdeviceptr others;
+        drawn = seed;
+        pool = fixture_pool();
+        size_t room = MIB(256) << draw(6);
+        room += MIB(draw(room >> 20));
+        assert_int_equal(sp_driver->cuMemAlloc(&others, GIB(16) - room), CUDA_SUCCESS);
+        leave_peak(room - MIB(16 + draw(room >> 24)));
+        leave_few(seed, room);
+        sp_driver->cuMemFree(others);
+    }
+}
+
+// The pages of slabs are cut from free memory of large blocks once the device has no more.
+static void slabs_in_a_device_that_was_full_keep_little(void **state) {
+    (void)state;
+    CUdeviceptr others;
+    enum { COUNT = 4096 };
+    static void *blocks[COUNT];
+    leave_free(GIB(2));
+    assert_int_equal(sp_driver->cuMemAlloc(&others, GIB(14)), CUDA_SUCCESS);
+    for (int i = 0; i < COUNT; i++)
+        blocks[i] = fixture_malloc(pool, 32768, a);
+    for (int i = 1; i < COUNT; i++)
+        fixture_free(blocks[i], a);
+    fixture_synchronize(a);
+    fixture_trim(pool, 0);
+    assert_in_range(fixture_reserved(pool), 1, 2 * SP_REFINE_MIN);
+    sp_driver->cuMemFree(others);
 }
 
 static void the_large_block_is_served_again_behind_scattered_survivors(void **state) {
@@ -322,10 +382,12 @@ int main(void) {
         TEST(what_is_freed_while_a_request_comes_to_grow_serves_it_once),
         TEST(primed_memory_is_not_refined),
         TEST(nor_is_that_of_a_pool_which_may_not_grow_now),
-        TEST(a_full_device_has_no_extent_refined),
+        TEST(a_pool_that_lost_an_extent_lets_many_requests_go_by),
         TEST(whatever_fails_the_request_is_served),
         TEST(a_driver_that_maps_only_some_pieces_leaves_a_pool_that_is_whole),
         TEST(few_survivors_of_any_peak_keep_little),
+        TEST(few_survivors_on_a_device_that_was_full_keep_little),
+        TEST(slabs_in_a_device_that_was_full_keep_little),
         TEST(the_large_block_is_served_again_behind_scattered_survivors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
