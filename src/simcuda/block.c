@@ -298,6 +298,7 @@ void sim_block_behind(uint64_t address, const struct sim_block_order *order) {
     sim_clock_merge(&block->freed.clock, order->clock);
     if (order->has_slot)
         sim_clock_raise(&block->freed.clock, order->slot, order->sequence);
+    block->freed.is_open |= order->is_open;
 }
 
 bool sim_block_end(uint64_t address, const struct sim_block_order *order) {
@@ -306,14 +307,17 @@ bool sim_block_end(uint64_t address, const struct sim_block_order *order) {
     if (!block)
         return false;
     struct sim_clock *behind = block->freed.clock;
+    bool is_open = block->freed.is_open || order->is_open;
     sp_tree_remove(&live, &block->node);
     block->freed = *order;
+    block->freed.is_open = is_open;
     block->freed.clock = sim_clock_share(order->clock);
     sim_clock_merge(&block->freed.clock, behind);
     sim_clock_drop(behind);
     enter_freed(block);
     forget_oldest();
-    bool is_early = is_pending_work_early(block, &touch) || is_past_work_early(block, &touch);
+    bool is_early =
+        !is_open && (is_pending_work_early(block, &touch) || is_past_work_early(block, &touch));
     if (is_early)
         report_early(block, &touch);
     return is_early;
@@ -386,6 +390,8 @@ static bool check_access(const struct sim_item *item, const simcudaAccess *acces
         return end > block->end;
     }
     block = overlapping(&freed, access->address, end);
+    if (block && block->freed.is_open && !is_after_free(item, &block->freed))
+        return false;
     if (block)
         report_late(&touch, item, block);
     else if (is_of_pool(access->address))

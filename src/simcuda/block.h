@@ -30,6 +30,7 @@ struct sim_block_order {
     size_t slot;
     uint64_t sequence;
     struct sim_clock *clock;
+    bool is_open; // it will run after more than that, which nobody knows yet
     struct sim_who who;
     const char *call;
 };
