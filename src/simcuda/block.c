@@ -1,6 +1,8 @@
 #include "simcuda/block.h"
 
 #include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -401,7 +403,22 @@ static bool check_access(const struct sim_item *item, const simcudaAccess *acces
     return true;
 }
 
+static pthread_t ender; // written before the flag
+static _Atomic bool has_ender;
+
+void sim_block_process_ends(void) {
+    ender = pthread_self();
+    atomic_store_explicit(&has_ender, true, memory_order_release);
+}
+
+static bool ends_elsewhere(void) {
+    return atomic_load_explicit(&has_ender, memory_order_acquire) &&
+           !pthread_equal(ender, pthread_self());
+}
+
 bool sim_block_check(const struct sim_item *item) {
+    if (ends_elsewhere())
+        return false;
     for (size_t i = 0; i < item->job.count; i++) {
         if (check_access(item, &item->job.accesses[i]))
             return true;
