@@ -382,10 +382,18 @@ static bool is_of_pool(uint64_t address) {
            mapping->extent->kind == SIM_EXTENT_OF_HANDLE;
 }
 
+// Rows of one copy, of which those of a side follow each other, lie in the block of the first one.
+static const struct block *live_of(const struct sim_item *item, const simcudaAccess *access) {
+    bool is_next_row =
+        item->job.copy_count == 1 && access > item->job.accesses && access[-1].kind == access->kind;
+    const struct block *block = is_next_row ? live_at(access[-1].address) : NULL;
+    return block ? block : live_at(access->address);
+}
+
 static bool check_access(const struct sim_item *item, const simcudaAccess *access) {
     struct sim_touch touch = sim_item_touch(item, access);
     uint64_t end = access->address + access->size;
-    const struct block *block = live_at(access->address);
+    const struct block *block = live_of(item, access);
     if (block) {
         if (end > block->end)
             report_past_end(&touch, block);

@@ -86,6 +86,39 @@ static void a_block_of_cuMemAlloc_ends_where_the_program_said(void **state) {
     OK(cuMemFree_v2(block));
 }
 
+static void a_row_past_the_end_is_no_row_of_the_next_block(void **state) {
+    CUdeviceptr block = begin_block();
+    (void)state;
+    simcudaBlockBegin(block + SIZE, SIZE);
+    OK(cuMemsetD2D8Async(block, SIZE / 4, 0, 8, 4, a));
+    expect_no_report();
+    OK(cuMemsetD2D8Async(block, SIZE / 4, 0, 8, 5, a));
+    expect_text("8 bytes past the end of the block of 4096 bytes from a pool, allocation #1");
+    expect_report("out-of-bounds");
+}
+
+static void each_side_of_a_copy_has_a_block_of_its_own(void **state) {
+    CUdeviceptr block = begin_block();
+    CUDA_MEMCPY2D copy = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                          .srcDevice = block,
+                          .srcPitch = SIZE / 4,
+                          .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                          .dstDevice = block + SIZE,
+                          .dstPitch = SIZE / 8,
+                          .WidthInBytes = 8,
+                          .Height = 4};
+    (void)state;
+    simcudaBlockBegin(block + SIZE, SIZE / 2);
+    OK(cuMemcpy2DAsync_v2(&copy, a));
+    expect_no_report();
+    simcudaBlockEnd(block + SIZE, a);
+    simcudaBlockBegin(block + SIZE, SIZE / 4);
+    OK(cuMemcpy2DAsync_v2(&copy, a));
+    expect_text("\"copy on device\" on stream 1 (thread 1) writes ");
+    expect_text("8 bytes past the end of the block of 1024 bytes from a pool, allocation #3");
+    expect_report("out-of-bounds");
+}
+
 static void memory_of_the_program_that_is_no_blocks_is_its_own(void **state) {
     begin_block();
     (void)state;
@@ -560,6 +593,8 @@ int main(void) {
         CHECK_TEST(work_inside_of_its_block_is_right),
         CHECK_TEST(a_byte_past_the_end_is_out_of_bounds),
         CHECK_TEST(a_block_of_cuMemAlloc_ends_where_the_program_said),
+        CHECK_TEST(a_row_past_the_end_is_no_row_of_the_next_block),
+        CHECK_TEST(each_side_of_a_copy_has_a_block_of_its_own),
         CHECK_TEST(memory_of_the_program_that_is_no_blocks_is_its_own),
         CHECK_TEST(memory_of_a_pool_that_is_no_blocks_is_out_of_bounds),
         CHECK_TEST(a_call_refused_behind_the_end_says_where_the_block_ends),
