@@ -297,7 +297,8 @@ typedef enum simcudaReportKind {
     simcudaReport_leak = 18,
     /// A copy read bytes of the host that the host had changed after the call that asked for the
     /// copy. Looked for while reports are printed, in copies whose source only the host can have
-    /// changed: no host function and no wait for a word of memory was pending at the call.
+    /// changed: no host function, no wait for a word of memory and no write of one was pending at
+    /// the call.
     simcudaReport_sourceChanged = 19,
     /// cuMemFreeHost or cuMemHostUnregister was called for memory that pending work names, or work
     /// that the host does not know to be complete.

@@ -1,6 +1,8 @@
 #include "simcuda/block.h"
 
 #include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -298,6 +300,7 @@ void sim_block_behind(uint64_t address, const struct sim_block_order *order) {
     sim_clock_merge(&block->freed.clock, order->clock);
     if (order->has_slot)
         sim_clock_raise(&block->freed.clock, order->slot, order->sequence);
+    block->freed.is_open |= order->is_open;
 }
 
 bool sim_block_end(uint64_t address, const struct sim_block_order *order) {
@@ -306,14 +309,17 @@ bool sim_block_end(uint64_t address, const struct sim_block_order *order) {
     if (!block)
         return false;
     struct sim_clock *behind = block->freed.clock;
+    bool is_open = block->freed.is_open || order->is_open;
     sp_tree_remove(&live, &block->node);
     block->freed = *order;
+    block->freed.is_open = is_open;
     block->freed.clock = sim_clock_share(order->clock);
     sim_clock_merge(&block->freed.clock, behind);
     sim_clock_drop(behind);
     enter_freed(block);
     forget_oldest();
-    bool is_early = is_pending_work_early(block, &touch) || is_past_work_early(block, &touch);
+    bool is_early =
+        !is_open && (is_pending_work_early(block, &touch) || is_past_work_early(block, &touch));
     if (is_early)
         report_early(block, &touch);
     return is_early;
@@ -376,16 +382,26 @@ static bool is_of_pool(uint64_t address) {
            mapping->extent->kind == SIM_EXTENT_OF_HANDLE;
 }
 
+// Rows of one copy, of which those of a side follow each other, lie in the block of the first one.
+static const struct block *live_of(const struct sim_item *item, const simcudaAccess *access) {
+    bool is_next_row =
+        item->job.copy_count == 1 && access > item->job.accesses && access[-1].kind == access->kind;
+    const struct block *block = is_next_row ? live_at(access[-1].address) : NULL;
+    return block ? block : live_at(access->address);
+}
+
 static bool check_access(const struct sim_item *item, const simcudaAccess *access) {
     struct sim_touch touch = sim_item_touch(item, access);
     uint64_t end = access->address + access->size;
-    const struct block *block = live_at(access->address);
+    const struct block *block = live_of(item, access);
     if (block) {
         if (end > block->end)
             report_past_end(&touch, block);
         return end > block->end;
     }
     block = overlapping(&freed, access->address, end);
+    if (block && block->freed.is_open && !is_after_free(item, &block->freed))
+        return false;
     if (block)
         report_late(&touch, item, block);
     else if (is_of_pool(access->address))
@@ -395,7 +411,22 @@ static bool check_access(const struct sim_item *item, const simcudaAccess *acces
     return true;
 }
 
+static pthread_t ender; // written before the flag
+static _Atomic bool has_ender;
+
+void sim_block_process_ends(void) {
+    ender = pthread_self();
+    atomic_store_explicit(&has_ender, true, memory_order_release);
+}
+
+static bool ends_elsewhere(void) {
+    return atomic_load_explicit(&has_ender, memory_order_acquire) &&
+           !pthread_equal(ender, pthread_self());
+}
+
 bool sim_block_check(const struct sim_item *item) {
+    if (ends_elsewhere())
+        return false;
     for (size_t i = 0; i < item->job.count; i++) {
         if (check_access(item, &item->job.accesses[i]))
             return true;

@@ -30,6 +30,7 @@ struct sim_block_order {
     size_t slot;
     uint64_t sequence;
     struct sim_clock *clock;
+    bool is_open; // it will run after more than that, which nobody knows yet
     struct sim_who who;
     const char *call;
 };
@@ -49,6 +50,9 @@ bool sim_block_end(uint64_t address, const struct sim_block_order *order);
 
 // Reports an item that leaves its block, or touches one that was freed; then it returns true.
 bool sim_block_check(const struct sim_item *item);
+// The calling thread ends the process. Allocators end, too, and tell no more of blocks that other
+// threads still use, so those threads' work isn't looked at from now on.
+void sim_block_process_ends(void);
 
 // Nothing is known any more of memory that got another use, and of that of a context that ended.
 void sim_block_forget(uint64_t address, uint64_t size);

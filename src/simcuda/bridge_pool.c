@@ -45,6 +45,7 @@ static CUresult free_in_order(CUdeviceptr address, CUstream stream) {
                                           .slot = queue->slot,
                                           .sequence = queue->sequence,
                                           .clock = sim_work_clock(queue),
+                                          .is_open = sim_work_awaits_word(queue),
                                           .who = sim_queue_who(queue),
                                           .call = "cuMemFreeAsync"};
     job.is_told = sim_block_end(address, &order);

@@ -189,6 +189,7 @@ static struct sim_block_order order_of(struct sim_queue *queue, const char *call
     order.slot = queue->slot;
     order.sequence = queue->sequence;
     order.clock = sim_work_clock(queue);
+    order.is_open = sim_work_awaits_word(queue);
     order.who = sim_queue_who(queue);
     return order;
 }

@@ -195,9 +195,10 @@ static void forget(void) {
 // The status with which the program ends, as far as exit() was told one.
 static int exit_status;
 
-static void note_status(int status, void *nothing) {
+static void note_exit(int status, void *nothing) {
     (void)nothing;
     exit_status = status;
+    sim_block_process_ends();
 }
 
 CUresult sim_engine_start(void) {
@@ -208,7 +209,7 @@ CUresult sim_engine_start(void) {
     if (!atfork_is_set && pthread_atfork(NULL, NULL, note_fork) != 0)
         return CUDA_ERROR_OPERATING_SYSTEM;
     if (!atfork_is_set)
-        on_exit(note_status, NULL);
+        on_exit(note_exit, NULL);
     atfork_is_set = true;
     atomic_store_explicit(&sim_life, SIM_READY, memory_order_release);
     return CUDA_SUCCESS;

@@ -58,6 +58,7 @@ struct sim_job {
     struct sim_condition condition;
     size_t pageable_count; // so many of the accesses, the last ones, are to pageable host memory
     bool is_copy;          // the owner's access to memory is enough
+    bool writes_word;
     // The bytes of the host that it reads had this sum at the call, and nothing that was pending
     // then may change them.
     bool watches_source;
@@ -92,6 +93,7 @@ struct sim_item {
     struct sim_item **dependencies; // those that were not done when it was added
     size_t dependency_count;
     size_t dependency_capacity;
+    bool awaits_word; // it is, or runs after, a wait for a word: then its clock may still grow
     struct sp_list waiters;       // queues whose first item depends on this one
     struct sp_list link;          // in its queue
     struct sp_list touching_link; // among the pending pieces that name bytes

@@ -43,6 +43,7 @@ CUresult sim_word_write(const char *call, CUstream stream, CUdeviceptr address, 
     struct sim_job job = {.name = "write of a word",
                           .duration = DURATION,
                           .effect = write_word,
+                          .writes_word = true,
                           .address = address,
                           .size = size,
                           .value = value};

@@ -17,7 +17,7 @@ static struct sp_list watching = {&watching, &watching};
 static struct sp_list held = {&held, &held};          // in the order in which their turns came
 static struct sp_list started = {&started, &started}; // host functions, in order
 static uint64_t pending;
-static uint64_t pending_for_words; // of those, that wait for a word of memory
+static uint64_t pending_with_words; // of those, that wait for a word of memory or write one
 static uint64_t full_count;
 static uint64_t engines[SIMCUDA_MAX_DEVICES][SIM_ENGINES]; // the end of what each does
 static bool has_acquired;                                  // whether any queue has
@@ -27,8 +27,8 @@ static struct sim_item *first_of(const struct sim_queue *queue) {
     return link ? SP_CONTAINER_OF(link, struct sim_item, link) : NULL;
 }
 
-static bool waits_for_word(const struct sim_job *job) {
-    return job->condition.size > 0 || job->flag_address != 0;
+static bool has_word(const struct sim_job *job) {
+    return job->condition.size > 0 || job->flag_address != 0 || job->writes_word;
 }
 
 // ------------------------------------------------------------------------------------ becoming due
@@ -186,7 +186,7 @@ static void leave_queue(struct sim_item *item) {
     queue->free_at = item->end;
     pending--;
     sim_pending_host_functions -= item->job.host_function != NULL;
-    pending_for_words -= waits_for_word(&item->job);
+    pending_with_words -= has_word(&item->job);
     item->state = SIM_DONE;
     item->queue = NULL;
     sim_free(item->job.owned);
@@ -221,8 +221,6 @@ void sim_work_look_at_flags(void) {
 
 static void perform(struct sim_item *item) {
     struct sim_context *context = item->queue->context;
-    if (item->queue->acquired)
-        sim_clock_merge(&item->clock, item->queue->acquired);
     if (sim_context_error(context) != CUDA_SUCCESS)
         return;
     CUresult result = sim_bytes_touch(item, context->device);
@@ -238,6 +236,8 @@ static void complete(struct sim_item *item) {
     sim_now = later(sim_now, item->end);
     if (sim_config.completion == simcudaCompletionLatest)
         item->end = sim_now;
+    if (item->queue->acquired)
+        sim_clock_merge(&item->clock, item->queue->acquired);
     if (item->job.host_function) {
         item->state = SIM_RUNNING;
         sim_host_learn(item->slot, item->sequence - 1, item->clock);
@@ -377,13 +377,18 @@ bool sim_work_poll(struct sim_item *item) {
 
 // ------------------------------------------------------------------------------------------ adding
 
-// Orders the queue's clock after the item. The piece to be added, null for none, depends on it
-// while it is pending.
+static bool awaits_word(const struct sim_item *item) {
+    return item && item->state != SIM_DONE && item->awaits_word;
+}
+
+// Orders the queue's clock after the item, whose own may have grown since the queue's was raised.
+// The piece to be added, null for none, depends on it while it is pending.
 static void depend(struct sim_queue *queue, struct sim_item *item, struct sim_item *dependency) {
-    if (sim_clock_raise(&queue->clock, dependency->slot, dependency->sequence))
+    if (sim_clock_raise(&queue->clock, dependency->slot, dependency->sequence) || has_acquired)
         sim_clock_merge(&queue->clock, dependency->clock);
     if (!item || dependency->state == SIM_DONE || dependency->queue == queue)
         return;
+    item->awaits_word |= dependency->awaits_word;
     SIM_RESERVE_ONE(item->dependencies, item->dependency_count, item->dependency_capacity);
     item->dependencies[item->dependency_count++] = dependency;
     sim_item_hold(dependency);
@@ -416,6 +421,23 @@ struct sim_clock *sim_work_clock(struct sim_queue *queue) {
     order_after_host(queue);
     order_by_legacy(queue, NULL);
     return queue->clock;
+}
+
+static bool is_before(const struct sim_queue *other, const struct sim_queue *queue) {
+    if (queue->kind == SIM_QUEUE_LEGACY && sim_queue_is_blocking(other))
+        return true;
+    return other == queue || (other->kind == SIM_QUEUE_LEGACY && sim_queue_is_blocking(queue));
+}
+
+bool sim_work_awaits_word(const struct sim_queue *queue) {
+    if (pending_with_words == 0)
+        return false;
+    SP_LIST_FOR_EACH(link, &queue->context->queues) {
+        const struct sim_queue *other = SP_CONTAINER_OF(link, struct sim_queue, link);
+        if (is_before(other, queue) && awaits_word(other->last))
+            return true;
+    }
+    return false;
 }
 
 static void wait_for_place(struct sim_queue *queue) {
@@ -455,6 +477,7 @@ static void enter(struct sim_queue *queue, struct sim_item *item) {
     item->slot = queue->slot;
     item->sequence = ++queue->sequence;
     item->clock = sim_clock_share(queue->clock);
+    item->awaits_word |= item->job.condition.size > 0 || awaits_word(queue->last);
     sim_item_drop(queue->last);
     queue->last = item;
     sim_item_hold(item);
@@ -464,7 +487,7 @@ static void enter(struct sim_queue *queue, struct sim_item *item) {
     queue->count++;
     pending++;
     sim_pending_host_functions += item->job.host_function != NULL;
-    pending_for_words += waits_for_word(&item->job);
+    pending_with_words += has_word(&item->job);
 }
 
 static void see(struct sim_queue *queue, struct sim_item *item) {
@@ -540,7 +563,7 @@ uint64_t sim_work_pending(void) {
 }
 
 bool sim_work_waits_outside(void) {
-    return sim_pending_host_functions > 0 || pending_for_words > 0;
+    return sim_pending_host_functions > 0 || pending_with_words > 0;
 }
 
 void sim_work_finish_touching(uint64_t address, uint64_t size) {

@@ -42,6 +42,9 @@ CUresult sim_work_order_after(struct sim_queue *queue, struct sim_item *item);
 // Returns what the queue's next piece of work would run after, if it was added now, except for the
 // queue's own order.
 struct sim_clock *sim_work_clock(struct sim_queue *queue);
+// Returns whether that piece would run after a wait for a word that is pending: then it will run
+// after whoever writes the word, too, which the clock doesn't say yet.
+bool sim_work_awaits_word(const struct sim_queue *queue);
 
 // Lets complete what the virtual clock has passed.
 void sim_work_progress(void);
@@ -69,8 +72,8 @@ void sim_work_finish_first(struct sim_queue *queue, uint64_t n);
 // Makes what names bytes of the range complete in that way.
 void sim_work_finish_touching(uint64_t address, uint64_t size);
 
-// Returns whether a pending piece waits for the host to do something: to run a function, or to
-// write a word.
+// Returns whether a pending piece can change memory that it doesn't name, or let the host do so: a
+// host function, a wait for a word, or a write of one.
 bool sim_work_waits_outside(void);
 
 // Bytes were written from outside: spinning kernels look at their flags.

@@ -1,8 +1,8 @@
 // right: a program with no mistake. Three threads, "reader", "worker" and "writer", hand data to
 // each other through device memory, in all the ways that order work: in one stream, by events
-// between streams, by the default stream, by the host's waits, and by host functions. They use
-// memory of cuMemAlloc, of cuMemFreeAsync's order, of streampool's pools and of the virtual memory
-// calls, and one of them captures a stream meanwhile.
+// between streams, by words, by the default stream, by the host's waits, and by host functions.
+// They use memory of cuMemAlloc, of cuMemFreeAsync's order, of streampool's pools and of the
+// virtual memory calls, and copy from and to pinned and pageable memory.
 //
 // It checks what it computes, ends with status 0, and prints nothing itself.
 #include <pthread.h>
@@ -12,7 +12,7 @@
 
 #include "check/driver.h"
 
-enum { ROUNDS = 40, WORDS = 1024, SIZE = WORDS * 4, STREAMS = 3 };
+enum { ROUNDS = 40, WORDS = 1024, SIZE = WORDS * 4, STREAMS = 3, ROWS = 16, ROW = SIZE / ROWS };
 
 static CUcontext context;
 static CUmodule module;
@@ -32,7 +32,7 @@ static CUevent make_event(void) {
     return event;
 }
 
-// What comes in the second stream runs after what is in the first one.
+// Makes what comes in the second stream run after what is in the first one.
 static void order(CUevent event, CUstream first, CUstream second) {
     OK(cuEventRecord(event, first));
     OK(cuStreamWaitEvent(second, event, 0));
@@ -46,6 +46,19 @@ static void *pool_allocate(size_t size, CUstream stream) {
 
 static CUdeviceptr address_of(void *memory) {
     return (CUdeviceptr)memory;
+}
+
+// Words that follow each other, as sp_fill writes them.
+static void write_words(uint32_t *words, uint32_t seed) {
+    for (uint32_t i = 0; i < WORDS; i++)
+        words[i] = seed + i;
+}
+
+static bool are_words(const uint32_t *words, uint32_t count, uint32_t seed) {
+    uint32_t i = 0;
+    while (i < count && words[i] == seed + i)
+        i++;
+    return i == count;
 }
 
 // ------------------------------------------------------------------------------------------------
@@ -97,18 +110,29 @@ static void begin_thread(const char *name) {
 
 // -------------------------------------------------------------------------------------- the reader
 
-// Makes data of its own in memory of a pool, and hands it on without waiting for it.
+// Copies data of its own to memory of a pool, and hands that on without waiting for it. The host
+// writes one half of its words while the other one is copied.
 static void *read_data(void *argument) {
+    static uint32_t halves[2][WORDS];
     (void)argument;
     begin_thread("reader");
     CUstream stream = make_stream();
+    CUevent copied[] = {make_event(), make_event()};
+    OK(cuMemHostRegister_v2(halves, sizeof halves, 0));
     for (uint32_t i = 0; i < ROUNDS; i++) {
         struct parcel parcel = {
             .memory = pool_allocate(SIZE, stream), .seed = i, .ready = make_event(), stream};
-        fill(module, stream, address_of(parcel.memory), SIZE, i);
+        OK(cuEventSynchronize(copied[i % 2]));
+        write_words(halves[i % 2], i);
+        OK(cuMemcpyHtoDAsync_v2(address_of(parcel.memory), halves[i % 2], SIZE, stream));
+        OK(cuEventRecord(copied[i % 2], stream));
         OK(cuEventRecord(parcel.ready, stream));
         put(&to_worker, parcel);
     }
+    OK(cuStreamSynchronize(stream));
+    OK(cuEventDestroy_v2(copied[0]));
+    OK(cuEventDestroy_v2(copied[1]));
+    OK(cuMemHostUnregister(halves));
     return stream;
 }
 
@@ -118,7 +142,6 @@ struct worker {
     CUstream streams[STREAMS];
     CUevent events[STREAMS];
     CUdeviceptr errors; // of the kernel sp_check
-    CUevent done;
 };
 
 static void begin_worker(struct worker *worker) {
@@ -127,7 +150,6 @@ static void begin_worker(struct worker *worker) {
         worker->events[i] = make_event();
     }
     worker->errors = allocate(8);
-    worker->done = make_event();
     OK(cuMemsetD8Async(worker->errors, 0, 8, worker->streams[0]));
     for (int i = 1; i < STREAMS; i++)
         order(worker->events[0], worker->streams[0], worker->streams[i]);
@@ -155,6 +177,16 @@ static void change(struct worker *worker, struct parcel *parcel) {
     parcel->stream = last;
 }
 
+// The data goes to other memory, and the old is freed in a stream that only knows of the copy.
+static void move(const struct worker *worker, struct parcel *parcel) {
+    CUstream next = worker->streams[(parcel->seed + 1) % STREAMS];
+    void *old = parcel->memory;
+    parcel->memory = pool_allocate(SIZE, parcel->stream);
+    OK(cuMemcpyDtoDAsync_v2(address_of(parcel->memory), address_of(old), SIZE, parcel->stream));
+    order(parcel->ready, parcel->stream, next);
+    OK(poolFreeAsync(old, next));
+}
+
 // Memory that is freed in the order of a stream, and got again there, in its parts and whole.
 static void use_scratch(const struct worker *worker, uint32_t round) {
     CUstream stream = worker->streams[round % STREAMS];
@@ -179,7 +211,6 @@ static void end_worker(struct worker *worker) {
     }
     OK(cuMemcpyDtoH_v2(&errors, worker->errors, sizeof errors));
     CHECK(errors == 0);
-    OK(cuEventDestroy_v2(worker->done));
     OK(cuMemFree_v2(worker->errors));
 }
 
@@ -192,6 +223,7 @@ static void *work(void *argument) {
         struct parcel parcel = get(&to_worker);
         look_at(&worker, &parcel);
         change(&worker, &parcel);
+        move(&worker, &parcel);
         use_scratch(&worker, i);
         put(&to_writer, parcel);
     }
@@ -201,68 +233,105 @@ static void *work(void *argument) {
 
 // -------------------------------------------------------------------------------------- the writer
 
-// Each round fetches the data in another way.
-static void fetch_in_own_stream(const struct parcel *parcel, CUstream stream, uint32_t *words) {
-    OK(cuStreamWaitEvent(stream, parcel->ready, 0));
-    OK(cuMemcpyDtoHAsync_v2(words, address_of(parcel->memory), SIZE, stream));
-    OK(cuStreamSynchronize(stream));
-    OK(poolFreeAsync(parcel->memory, stream));
+struct writer {
+    CUstream stream, other;
+    CUdeviceptr word; // the stream writes it, and the other one waits for it
+    uint32_t *words;  // what is fetched, in memory of either kind
+};
+
+struct question {
+    const uint32_t *words;
+    uint32_t seed;
+    bool is_so;
+};
+
+static void answer(void *argument) {
+    struct question *question = argument;
+    question->is_so = are_words(question->words, WORDS, question->seed);
 }
 
-static void fetch_by_the_hosts_wait(const struct parcel *parcel, uint32_t *words) {
+// A host function looks at the words behind the copy that brings them.
+static void fetch_in_own_stream(const struct writer *writer, const struct parcel *parcel) {
+    struct question question = {.words = writer->words, .seed = parcel->seed};
+    OK(cuStreamWaitEvent(writer->stream, parcel->ready, 0));
+    OK(cuMemcpyDtoHAsync_v2(writer->words, address_of(parcel->memory), SIZE, writer->stream));
+    OK(cuLaunchHostFunc(writer->stream, answer, &question));
+    OK(poolFreeAsync(parcel->memory, writer->stream));
+    OK(cuStreamSynchronize(writer->stream));
+    CHECK(question.is_so);
+}
+
+static void fetch_by_the_hosts_wait(const struct writer *writer, const struct parcel *parcel) {
     OK(cuEventSynchronize(parcel->ready));
-    OK(cuMemcpyDtoH_v2(words, address_of(parcel->memory), SIZE));
+    OK(cuMemcpyDtoH_v2(writer->words, address_of(parcel->memory), SIZE));
     OK(poolFree(parcel->memory));
 }
 
-static void fetch_by_asking(const struct parcel *parcel, uint32_t *words) {
+static void fetch_by_asking(const struct writer *writer, const struct parcel *parcel) {
     while (cuEventQuery(parcel->ready) == CUDA_ERROR_NOT_READY)
         continue;
-    OK(cuMemcpyDtoH_v2(words, address_of(parcel->memory), SIZE));
+    OK(cuMemcpyDtoH_v2(writer->words, address_of(parcel->memory), SIZE));
     OK(poolFree(parcel->memory));
 }
 
-// Two streams read the memory, and it is freed behind both.
-static void fetch_by_two_streams(const struct parcel *parcel, CUstream stream, CUstream other,
-                                 uint32_t *words) {
-    const CUstream both[] = {stream, other};
-    for (int i = 0; i < 2; i++) {
+// Copies columns of rows that follow each other in host memory.
+static void fetch_rows(void *to, CUdeviceptr from, size_t pitch, size_t width, CUstream stream) {
+    const CUDA_MEMCPY2D copy = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                                .srcDevice = from,
+                                .srcPitch = pitch,
+                                .dstMemoryType = CU_MEMORYTYPE_HOST,
+                                .dstHost = to,
+                                .dstPitch = ROW,
+                                .WidthInBytes = width,
+                                .Height = ROWS};
+    OK(cuMemcpy2DAsync_v2(&copy, stream));
+}
+
+// Each of two streams reads a half of every row, and the memory is freed behind both.
+static void fetch_by_two_streams(const struct writer *writer, const struct parcel *parcel) {
+    const CUstream both[] = {writer->stream, writer->other};
+    for (uint32_t i = 0; i < 2; i++) {
         OK(cuStreamWaitEvent(both[i], parcel->ready, 0));
-        OK(cuMemcpyDtoHAsync_v2(words + i * WORDS / 2,
-                                address_of(parcel->memory) + (CUdeviceptr)i * SIZE / 2, SIZE / 2,
-                                both[i]));
+        fetch_rows((char *)writer->words + i * ROW / 2, address_of(parcel->memory) + i * ROW / 2,
+                   ROW, ROW / 2, both[i]);
     }
     OK(poolFreeAsyncAfter(parcel->memory, both, 2));
-    OK(cuStreamSynchronize(stream));
-    OK(cuStreamSynchronize(other));
+    OK(cuStreamSynchronize(writer->stream));
+    OK(cuStreamSynchronize(writer->other));
 }
 
-static void fetch(const struct parcel *parcel, CUstream stream, CUstream other, uint32_t *words) {
-    if (parcel->seed % 4 == 0)
-        fetch_in_own_stream(parcel, stream, words);
-    else if (parcel->seed % 4 == 1)
-        fetch_by_the_hosts_wait(parcel, words);
-    else if (parcel->seed % 4 == 2)
-        fetch_by_asking(parcel, words);
-    else
-        fetch_by_two_streams(parcel, stream, other, words);
+// The other stream, in which the memory is freed, and the host know of the copy by the word alone.
+static void fetch_behind_a_word(const struct writer *writer, const struct parcel *parcel) {
+    OK(cuStreamWaitEvent(writer->stream, parcel->ready, 0));
+    OK(cuMemcpyDtoHAsync_v2(writer->words, address_of(parcel->memory), SIZE, writer->stream));
+    OK(cuStreamWriteValue32(writer->stream, writer->word, parcel->seed, 0));
+    OK(cuStreamWaitValue32(writer->other, writer->word, parcel->seed, CU_STREAM_WAIT_VALUE_EQ));
+    OK(poolFreeAsync(parcel->memory, writer->other));
+    OK(cuStreamSynchronize(writer->other));
 }
 
+// Rounds fetch the data in different ways, to pinned and to pageable memory in turn.
 static void *write_data(void *argument) {
-    static uint32_t words[WORDS];
+    static void (*const ways[])(const struct writer *writer, const struct parcel *parcel) = {
+        fetch_in_own_stream, fetch_by_the_hosts_wait, fetch_by_asking, fetch_by_two_streams,
+        fetch_behind_a_word};
+    static uint32_t pageable[WORDS];
+    void *pinned;
     (void)argument;
     begin_thread("writer");
-    CUstream stream = make_stream(), other = make_stream();
+    OK(cuMemHostAlloc(&pinned, SIZE + sizeof pageable[0], 0));
+    memset(pinned, 0, SIZE + sizeof pageable[0]);
+    struct writer writer = {make_stream(), make_stream(), address_of(pinned) + SIZE, NULL};
     for (uint32_t i = 0; i < ROUNDS; i++) {
         struct parcel parcel = get(&to_writer);
-        fetch(&parcel, stream, other, words);
-        for (uint32_t j = 0; j < WORDS; j++)
-            CHECK(words[j] == parcel.seed + j);
+        writer.words = i % 2 ? pinned : pageable;
+        ways[i / 2 % 5](&writer, &parcel);
+        CHECK(are_words(writer.words, WORDS, parcel.seed));
         OK(cuEventDestroy_v2(parcel.ready));
     }
-    OK(cuStreamSynchronize(stream));
-    OK(cuStreamDestroy_v2(stream));
-    OK(cuStreamDestroy_v2(other));
+    OK(cuStreamDestroy_v2(writer.stream));
+    OK(cuStreamDestroy_v2(writer.other));
+    OK(cuMemFreeHost(pinned));
     return NULL;
 }
 
@@ -303,23 +372,6 @@ static void use_the_default_stream(void) {
     CHECK(words[0] == 3 && words[1] == 4);
     OK(cuStreamDestroy_v2(a));
     OK(cuStreamDestroy_v2(b));
-    OK(cuMemFree_v2(memory));
-}
-
-static void note(void *argument) {
-    *(int *)argument += 1;
-}
-
-static void use_a_host_function(void) {
-    CUstream stream = make_stream();
-    CUdeviceptr memory = allocate(SIZE);
-    int count = 0;
-    fill(module, stream, memory, SIZE, 1);
-    OK(cuLaunchHostFunc(stream, note, &count));
-    fill(module, stream, memory, SIZE, 2);
-    OK(cuStreamSynchronize(stream));
-    CHECK(count == 1);
-    OK(cuStreamDestroy_v2(stream));
     OK(cuMemFree_v2(memory));
 }
 
@@ -386,26 +438,99 @@ static void use_a_pool_of_ones_own(void) {
     OK(cuStreamDestroy_v2(stream));
 }
 
-// Host memory that copies read and write is left alone until they are complete.
-static void copy_there_and_back(void) {
+// Rows go to memory with a pitch of its own, and come back.
+static void copy_rows(void) {
+    static uint32_t words[WORDS];
     CUstream stream = make_stream();
-    CUdeviceptr memory = allocate(SIZE);
-    void *host;
-    OK(cuMemHostAlloc(&host, SIZE, 0));
-    uint32_t *words = host;
-    for (uint32_t round = 0; round < 3; round++) {
-        for (uint32_t i = 0; i < WORDS; i++)
-            words[i] = round * i;
-        OK(cuMemcpyHtoDAsync_v2(memory, words, SIZE, stream));
-        OK(cuStreamSynchronize(stream));
-        memset(words, 0, SIZE);
-        OK(cuMemcpyDtoHAsync_v2(words, memory, SIZE, stream));
-        OK(cuStreamSynchronize(stream));
-        CHECK(words[WORDS - 1] == round * (WORDS - 1));
-    }
-    OK(cuMemFreeHost(host));
-    OK(cuMemFree_v2(memory));
+    CUdeviceptr memory;
+    size_t pitch;
+    OK(cuMemAllocPitch_v2(&memory, &pitch, ROW, ROWS, 4));
+    const CUDA_MEMCPY2D copy = {.srcMemoryType = CU_MEMORYTYPE_HOST,
+                                .srcHost = words,
+                                .srcPitch = ROW,
+                                .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                                .dstDevice = memory,
+                                .dstPitch = pitch,
+                                .WidthInBytes = ROW,
+                                .Height = ROWS};
+    write_words(words, 1);
+    OK(cuMemcpy2DAsync_v2(&copy, stream));
+    memset(words, 0, SIZE); // the call has taken what it copies from pageable memory
+    fetch_rows(words, memory, pitch, ROW, stream);
+    CHECK(are_words(words, WORDS, 1));
     OK(cuStreamDestroy_v2(stream));
+    OK(cuMemFree_v2(memory));
+}
+
+// Two streams use one piece of memory in turn, and a word says whose turn it is.
+static void take_turns(void) {
+    static uint32_t words[1 + ROUNDS];
+    CUstream a = make_stream(), b = make_stream();
+    CUdeviceptr memory = allocate(SIZE), turn = address_of(words);
+    OK(cuMemHostRegister_v2(words, sizeof words, 0));
+    for (uint32_t i = 0; i < ROUNDS; i++) {
+        OK(cuStreamWaitValue32(a, turn, 2 * i, CU_STREAM_WAIT_VALUE_EQ));
+        fill(module, a, memory, SIZE, i);
+        OK(cuStreamWriteValue32(a, turn, 2 * i + 1, 0));
+        OK(cuStreamWaitValue32(b, turn, 2 * i + 1, CU_STREAM_WAIT_VALUE_EQ));
+        OK(cuMemcpyDtoHAsync_v2(&words[1 + i], memory, sizeof words[0], b));
+        OK(cuStreamWriteValue32(b, turn, 2 * i + 2, 0));
+    }
+    OK(cuMemFreeAsync(memory, b));
+    OK(cuStreamSynchronize(b));
+    CHECK(are_words(&words[1], ROUNDS, 0));
+    OK(cuMemHostUnregister(words));
+    OK(cuStreamDestroy_v2(a));
+    OK(cuStreamDestroy_v2(b));
+}
+
+// A pipeline with two buffers: while one is computed, the other one is filled or fetched.
+struct pipeline {
+    CUstream up, compute, down;
+    CUevent events[2];
+    uint32_t *words; // of both on their way up, then on their way down
+    void *memory;
+};
+
+// The kernel writes a half of the words.
+static void add_work(const struct pipeline *pipeline, uint32_t seed, uint32_t buffer) {
+    uint32_t *in = pipeline->words + buffer * WORDS, *out = in + 2 * WORDS;
+    CUdeviceptr memory = address_of(pipeline->memory) + (CUdeviceptr)buffer * SIZE;
+    write_words(in, seed);
+    OK(cuMemcpyHtoDAsync_v2(memory, in, SIZE, pipeline->up));
+    order(pipeline->events[buffer], pipeline->up, pipeline->compute);
+    fill(module, pipeline->compute, memory, SIZE / 2, 2 * seed);
+    order(pipeline->events[buffer], pipeline->compute, pipeline->down);
+    OK(cuMemcpyDtoHAsync_v2(out, memory, SIZE, pipeline->down));
+    OK(cuEventRecord(pipeline->events[buffer], pipeline->down));
+}
+
+static void await_work(const struct pipeline *pipeline, uint32_t seed, uint32_t buffer) {
+    const uint32_t *out = pipeline->words + (2 + buffer) * WORDS, half = WORDS / 2;
+    OK(cuEventSynchronize(pipeline->events[buffer]));
+    CHECK(are_words(out, half, 2 * seed) && are_words(out + half, half, seed + half));
+}
+
+static void run_pipeline(void) {
+    CUstream up = make_stream();
+    void *words, *memory = pool_allocate(2 * (size_t)SIZE, up);
+    OK(cuMemAllocHost_v2(&words, 4 * (size_t)SIZE));
+    const struct pipeline pipeline = {
+        up, make_stream(), make_stream(), {make_event(), make_event()}, words, memory};
+    for (uint32_t i = 0; i < ROUNDS; i++) {
+        if (i >= 2)
+            await_work(&pipeline, i - 2, i % 2);
+        add_work(&pipeline, i, i % 2);
+    }
+    OK(poolFreeAsync(memory, pipeline.down));
+    await_work(&pipeline, ROUNDS - 2, 0);
+    await_work(&pipeline, ROUNDS - 1, 1);
+    OK(cuMemFreeHost(words));
+    OK(cuEventDestroy_v2(pipeline.events[0]));
+    OK(cuEventDestroy_v2(pipeline.events[1]));
+    OK(cuStreamDestroy_v2(up));
+    OK(cuStreamDestroy_v2(pipeline.compute));
+    OK(cuStreamDestroy_v2(pipeline.down));
 }
 
 int main(void) {
@@ -417,11 +542,12 @@ int main(void) {
     for (size_t i = 0; i < 3; i++)
         OK(pthread_create(&threads[i], NULL, functions[i], NULL));
     capture();
-    use_a_host_function();
     free_in_order();
     map_and_unmap();
     use_a_pool_of_ones_own();
-    copy_there_and_back();
+    copy_rows();
+    take_turns();
+    run_pipeline();
     for (size_t i = 0; i < 3; i++) {
         OK(pthread_join(threads[i], &last));
         if (last)

@@ -86,6 +86,39 @@ static void a_block_of_cuMemAlloc_ends_where_the_program_said(void **state) {
     OK(cuMemFree_v2(block));
 }
 
+static void a_row_past_the_end_is_no_row_of_the_next_block(void **state) {
+    CUdeviceptr block = begin_block();
+    (void)state;
+    simcudaBlockBegin(block + SIZE, SIZE);
+    OK(cuMemsetD2D8Async(block, SIZE / 4, 0, 8, 4, a));
+    expect_no_report();
+    OK(cuMemsetD2D8Async(block, SIZE / 4, 0, 8, 5, a));
+    expect_text("8 bytes past the end of the block of 4096 bytes from a pool, allocation #1");
+    expect_report("out-of-bounds");
+}
+
+static void each_side_of_a_copy_has_a_block_of_its_own(void **state) {
+    CUdeviceptr block = begin_block();
+    CUDA_MEMCPY2D copy = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                          .srcDevice = block,
+                          .srcPitch = SIZE / 4,
+                          .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                          .dstDevice = block + SIZE,
+                          .dstPitch = SIZE / 8,
+                          .WidthInBytes = 8,
+                          .Height = 4};
+    (void)state;
+    simcudaBlockBegin(block + SIZE, SIZE / 2);
+    OK(cuMemcpy2DAsync_v2(&copy, a));
+    expect_no_report();
+    simcudaBlockEnd(block + SIZE, a);
+    simcudaBlockBegin(block + SIZE, SIZE / 4);
+    OK(cuMemcpy2DAsync_v2(&copy, a));
+    expect_text("\"copy on device\" on stream 1 (thread 1) writes ");
+    expect_text("8 bytes past the end of the block of 1024 bytes from a pool, allocation #3");
+    expect_report("out-of-bounds");
+}
+
 static void memory_of_the_program_that_is_no_blocks_is_its_own(void **state) {
     begin_block();
     (void)state;
@@ -352,6 +385,134 @@ static void a_free_in_a_stream_that_never_existed_is_behind_all(void **state) {
     expect_report("use-after-free");
 }
 
+// ----------------------------------------------------------------------------- frees behind a word
+
+static CUdeviceptr make_word(void) {
+    CUdeviceptr word;
+    OK(cuMemAlloc_v2(&word, 4));
+    OK(cuMemsetD32_v2(word, 0, 1));
+    OK(cuCtxSynchronize());
+    return word;
+}
+
+static void write_word(CUstream stream, CUdeviceptr word) {
+    OK(cuStreamWriteValue32_v2(stream, word, 1, 0));
+}
+
+static void wait_for_word(CUstream stream, CUdeviceptr word) {
+    OK(cuStreamWaitValue32_v2(stream, word, 1, CU_STREAM_WAIT_VALUE_EQ));
+}
+
+static void end_words(CUdeviceptr word) {
+    OK(cuCtxSynchronize());
+    OK(cuMemFree_v2(word));
+}
+
+static void a_free_behind_a_wait_for_a_word_is_behind_who_writes_it(void **state) {
+    CUdeviceptr block = begin_block(), word = make_word();
+    (void)state;
+    spin(a, MS);
+    write_on(a, block, SIZE);
+    write_word(a, word);
+    wait_for_word(b, word);
+    simcudaBlockEnd(block, b);
+    end_words(word);
+}
+
+static void also_in_a_stream_that_waits_for_the_one_that_waits(void **state) {
+    CUdeviceptr block, word = make_word();
+    CUstream c = make_non_blocking_stream();
+    (void)state;
+    OK(cuMemAlloc_v2(&block, SIZE));
+    spin(a, MS);
+    write_on(a, block, SIZE);
+    write_word(a, word);
+    wait_for_word(b, word);
+    order(b, c);
+    OK(cuMemFreeAsync(block, c));
+    end_words(word);
+}
+
+static void also_among_the_streams_that_a_free_is_behind(void **state) {
+    CUdeviceptr block = begin_block(), word = make_word();
+    (void)state;
+    spin(a, MS);
+    write_on(a, block, SIZE);
+    write_word(a, word);
+    wait_for_word(b, word);
+    simcudaBlockBehind(block, b);
+    simcudaBlockEnd(block, make_non_blocking_stream());
+    end_words(word);
+}
+
+static void also_in_the_default_stream_and_in_blocking_ones(void **state) {
+    CUdeviceptr block = begin_block(), word = make_word();
+    CUstream blocking = make_stream();
+    (void)state;
+    spin(a, MS);
+    write_on(a, block, SIZE);
+    write_word(a, word);
+    wait_for_word(blocking, word);
+    simcudaBlockEnd(block, NULL);
+    begin_block();
+    write_on(a, block, SIZE);
+    write_word(a, word);
+    wait_for_word(NULL, word);
+    simcudaBlockEnd(block, blocking);
+    end_words(word);
+}
+
+static void work_of_who_writes_the_word_may_come_to_its_stream_after_the_free(void **state) {
+    CUdeviceptr block = begin_block(), word = make_word();
+    (void)state;
+    wait_for_word(b, word);
+    simcudaBlockEnd(block, b);
+    write_on(a, block, SIZE);
+    write_word(a, word);
+    end_words(word);
+    write_on(b, block, SIZE);
+    expect_report("use-after-free");
+}
+
+static void a_free_behind_a_wait_that_is_over_is_early_for_others(void **state) {
+    CUdeviceptr block = begin_block(), word = make_word();
+    (void)state;
+    write_word(a, word);
+    wait_for_word(b, word);
+    settle();
+    write_on(a, block, SIZE);
+    simcudaBlockEnd(block, b);
+    expect_report("early-free");
+    end_words(word);
+}
+
+static void a_free_beside_a_wait_for_a_word_is_early(void **state) {
+    CUdeviceptr block = begin_block(), word = make_word();
+    CUstream c = make_non_blocking_stream();
+    (void)state;
+    wait_for_word(b, word);
+    write_on(a, block, SIZE);
+    simcudaBlockEnd(block, c);
+    expect_report("early-free");
+    write_word(a, word);
+    end_words(word);
+}
+
+// The free asks what the default stream runs after while that isn't all known yet.
+static void work_behind_the_free_is_behind_who_writes_the_word_too(void **state) {
+    CUdeviceptr block = begin_block(), word = make_word();
+    CUstream blocking = make_stream();
+    (void)state;
+    wait_for_word(blocking, word);
+    simcudaBlockEnd(block, NULL);
+    write_on(a, memory.address + SIZE, SIZE);
+    write_word(a, word);
+    simcudaAdvance(MS); // the write is done, and the wait goes on
+    settle();
+    write_on(NULL, memory.address + SIZE, SIZE);
+    end_words(word);
+}
+
 // ----------------------------------------------------------------------------- bad frees and leaks
 
 static void a_second_free_says_who_made_the_first(void **state) {
@@ -432,6 +593,8 @@ int main(void) {
         CHECK_TEST(work_inside_of_its_block_is_right),
         CHECK_TEST(a_byte_past_the_end_is_out_of_bounds),
         CHECK_TEST(a_block_of_cuMemAlloc_ends_where_the_program_said),
+        CHECK_TEST(a_row_past_the_end_is_no_row_of_the_next_block),
+        CHECK_TEST(each_side_of_a_copy_has_a_block_of_its_own),
         CHECK_TEST(memory_of_the_program_that_is_no_blocks_is_its_own),
         CHECK_TEST(memory_of_a_pool_that_is_no_blocks_is_out_of_bounds),
         CHECK_TEST(a_call_refused_behind_the_end_says_where_the_block_ends),
@@ -456,6 +619,14 @@ int main(void) {
         CHECK_TEST(a_use_by_who_had_the_bytes_before_is_not_the_new_blocks),
         CHECK_TEST(work_that_ran_before_an_early_free_is_no_race_besides),
         CHECK_TEST(a_free_in_a_stream_that_never_existed_is_behind_all),
+        CHECK_TEST(a_free_behind_a_wait_for_a_word_is_behind_who_writes_it),
+        CHECK_TEST(also_in_a_stream_that_waits_for_the_one_that_waits),
+        CHECK_TEST(also_among_the_streams_that_a_free_is_behind),
+        CHECK_TEST(also_in_the_default_stream_and_in_blocking_ones),
+        CHECK_TEST(work_of_who_writes_the_word_may_come_to_its_stream_after_the_free),
+        CHECK_TEST(a_free_behind_a_wait_that_is_over_is_early_for_others),
+        CHECK_TEST(a_free_beside_a_wait_for_a_word_is_early),
+        CHECK_TEST(work_behind_the_free_is_behind_who_writes_the_word_too),
         CHECK_TEST(a_second_free_says_who_made_the_first),
         CHECK_TEST(a_free_of_the_middle_says_where_it_lies),
         CHECK_TEST(a_free_of_what_no_allocator_has_is_not_its_mistake),

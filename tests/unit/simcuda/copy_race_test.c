@@ -272,6 +272,14 @@ static void an_earlier_copy_may_fill_the_source(void **state) {
     OK(cuStreamSynchronize(scene.first));
 }
 
+static void a_write_of_a_word_may_change_the_source(void **state) {
+    (void)state;
+    spin(scene.first, 5 * MS);
+    OK(cuStreamWriteValue32_v2(scene.first, at(scene.pinned), 1, 0));
+    OK(cuMemcpyHtoDAsync_v2(scene.device, scene.pinned, SIZE, scene.first));
+    OK(cuStreamSynchronize(scene.first));
+}
+
 static void
 the_host_may_fill_the_source_before_it_writes_the_word_that_the_stream_waits_for(void **state) {
     (void)state;
@@ -359,6 +367,7 @@ int main(void) {
         SOURCE_TEST(bytes_beside_the_source_may_change),
         SOURCE_TEST(a_host_function_may_fill_the_source),
         SOURCE_TEST(an_earlier_copy_may_fill_the_source),
+        SOURCE_TEST(a_write_of_a_word_may_change_the_source),
         SOURCE_TEST(
             the_host_may_fill_the_source_before_it_writes_the_word_that_the_stream_waits_for),
         SOURCE_TEST(nobody_looks_while_reports_are_only_kept),

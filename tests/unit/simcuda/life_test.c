@@ -1,5 +1,6 @@
 // The life of the driver: before cuInit, by environment, at older API levels, in a forked child, at
 // exit. Each case is a process of its own, since a process initialises the driver once.
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -202,6 +203,51 @@ static void a_leak_at_exit_is_told_where_reports_abort(void **state) {
     assert_int_equal(status_of(leave_memory_behind, ""), 0);
 }
 
+static CUcontext context_of_worker;
+
+// Uses a block of an allocator that no longer tells of its blocks.
+static void *work_on(void *nothing) {
+    CUdeviceptr block;
+    (void)nothing;
+    EXPECT(cuCtxSetCurrent(context_of_worker), CUDA_SUCCESS);
+    EXPECT(cuMemAlloc_v2(&block, GRANULE), CUDA_SUCCESS);
+    simcudaBlockBegin(block, 8);
+    simcudaBlockEnd(block, NULL);
+    EXPECT(cuMemsetD8Async(block, 0, 8, NULL), CUDA_SUCCESS);
+    EXPECT(cuMemFree_v2(block), CUDA_SUCCESS);
+    return NULL;
+}
+
+static void run_worker(void) {
+    pthread_t worker;
+    EXPECT(pthread_create(&worker, NULL, work_on, NULL), 0);
+    EXPECT(pthread_join(worker, NULL), 0);
+}
+
+static void retain_context(void) {
+    EXPECT(cuInit(0), CUDA_SUCCESS);
+    EXPECT(cuDevicePrimaryCtxRetain(&context_of_worker, 0), CUDA_SUCCESS);
+}
+
+// What is registered before cuInit runs after what cuInit registers.
+static void run_worker_at_exit(void) {
+    EXPECT(atexit(run_worker), 0);
+    retain_context();
+}
+
+static void run_worker_before_exit(void) {
+    if (!freopen("/dev/null", "w", stderr))
+        _exit(2);
+    retain_context();
+    run_worker();
+}
+
+static void blocks_of_other_threads_are_not_looked_at_while_the_process_ends(void **state) {
+    (void)state;
+    assert_int_equal(status_of(run_worker_before_exit, "reports=check"), 5);
+    assert_int_equal(status_of(run_worker_at_exit, "reports=check"), 0);
+}
+
 static void misuse_a_handle(void) {
     if (!freopen("/dev/null", "w", stderr))
         _exit(2);
@@ -225,6 +271,7 @@ int main(void) {
         cmocka_unit_test(an_older_level_hides_newer_entry_points),
         cmocka_unit_test(a_forked_child_can_not_use_its_parents_driver),
         cmocka_unit_test(a_leak_at_exit_is_told_where_reports_abort),
+        cmocka_unit_test(blocks_of_other_threads_are_not_looked_at_while_the_process_ends),
         cmocka_unit_test(a_report_aborts_where_it_is_told_to),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -172,6 +172,20 @@ static void also_for_streams_that_wait_for_the_one_that_waited(void **state) {
     OK(cuCtxSynchronize());
 }
 
+static void do_nothing(void *nothing) {
+    (void)nothing;
+}
+
+static void also_for_the_host_that_waits_for_a_host_function_behind_it(void **state) {
+    (void)state;
+    OK(cuStreamWaitValue32_v2(scene.stream, scene.word, 1, CU_STREAM_WAIT_VALUE_EQ));
+    OK(cuLaunchHostFunc(scene.stream, do_nothing, NULL));
+    OK(cuMemcpyDtoHAsync_v2((void *)(uintptr_t)scene.host_word, scene.memory, 8, scene.other));
+    OK(cuStreamWriteValue32_v2(scene.other, scene.word, 1, 0));
+    OK(cuStreamSynchronize(scene.stream));
+    OK(cuMemFreeHost((void *)(uintptr_t)scene.host_word));
+}
+
 static void but_not_what_the_writer_does_afterwards(void **state) {
     (void)state;
     OK(cuStreamWaitValue32_v2(scene.stream, scene.word, 1, CU_STREAM_WAIT_VALUE_EQ));
@@ -345,6 +359,7 @@ int main(void) {
         WORD_TEST(a_wait_orders_what_two_streams_do),
         WORD_TEST(also_when_the_write_came_first),
         WORD_TEST(also_for_streams_that_wait_for_the_one_that_waited),
+        WORD_TEST(also_for_the_host_that_waits_for_a_host_function_behind_it),
         WORD_TEST(but_not_what_the_writer_does_afterwards),
         WORD_TEST(nor_what_a_third_stream_does),
         WORD_TEST(what_waits_for_a_word_that_nobody_writes_stays_pending),
