@@ -66,12 +66,19 @@ void reserved_prime(struct thread *thread, struct pool *pool, uint64_t bytes) {
     thread_require_order(thread);
 }
 
+// A trim that a fault ended was noted by then, or not.
+static void note_trim(struct pool *pool, uint64_t keep, bool trimmed) {
+    const struct sp_retain *known = &sp_handle_pool(pool->handle)->retain;
+    if (trimmed || known->primed <= keep)
+        keeping_trimmed(&pool->keeping, keep);
+}
+
 void reserved_trim(struct thread *thread, struct pool *pool, uint64_t keep) {
     uint64_t before = test_reserved(pool->handle), kept = round_up(pool, keep);
-    if (keeps_account(thread))
-        keeping_trimmed(&pool->keeping, keep);
     thread_trace(thread, "trim to %" PRIu64 " bytes", keep);
     bool trimmed = SUCCEEDED(thread, poolMemPoolTrimTo(pool->handle, keep));
+    if (keeps_account(thread))
+        note_trim(pool, keep, trimmed);
     if (!trimmed || thread->faulty || !keeps_account(thread))
         return;
     if (test_reserved(pool->handle) < (before < kept ? before : kept))
