@@ -298,6 +298,7 @@ void sim_block_behind(uint64_t address, const struct sim_block_order *order) {
     sim_clock_merge(&block->freed.clock, order->clock);
     if (order->has_slot)
         sim_clock_raise(&block->freed.clock, order->slot, order->sequence);
+    block->freed.is_open |= order->is_open;
 }
 
 bool sim_block_end(uint64_t address, const struct sim_block_order *order) {
@@ -306,14 +307,17 @@ bool sim_block_end(uint64_t address, const struct sim_block_order *order) {
     if (!block)
         return false;
     struct sim_clock *behind = block->freed.clock;
+    bool is_open = order->is_open || block->freed.is_open;
     sp_tree_remove(&live, &block->node);
     block->freed = *order;
+    block->freed.is_open = is_open;
     block->freed.clock = sim_clock_share(order->clock);
     sim_clock_merge(&block->freed.clock, behind);
     sim_clock_drop(behind);
     enter_freed(block);
     forget_oldest();
-    bool is_early = is_pending_work_early(block, &touch) || is_past_work_early(block, &touch);
+    bool is_early = !block->freed.is_open &&
+                    (is_pending_work_early(block, &touch) || is_past_work_early(block, &touch));
     if (is_early)
         report_early(block, &touch);
     return is_early;
@@ -326,10 +330,8 @@ static bool is_after_free(const struct sim_item *item, const struct sim_block_or
            sim_clock_at(item->clock, order->slot) > order->sequence;
 }
 
-static void report_late(const struct sim_touch *touch, const struct sim_item *item,
-                        const struct block *block) {
+static void report_late(const struct sim_touch *touch, bool is_after, const struct block *block) {
     char using[SIM_WHO_LENGTH], freeing[SIM_WHO_LENGTH], text[DESCRIPTION];
-    bool is_after = is_after_free(item, &block->freed);
     const struct sim_side sides[] = {
         {touch->who, touch->name, verb(touch->writes), touch->address, touch->size},
         freed_side(block),
@@ -386,8 +388,11 @@ static bool check_access(const struct sim_item *item, const simcudaAccess *acces
         return end > block->end;
     }
     block = overlapping(&freed, access->address, end);
+    bool is_after = block && is_after_free(item, &block->freed);
+    if (block && block->freed.is_open && !is_after)
+        return false;
     if (block)
-        report_late(&touch, item, block);
+        report_late(&touch, is_after, block);
     else if (is_of_pool(access->address))
         report_between(&touch);
     else

@@ -30,6 +30,9 @@ struct sim_block_order {
     size_t slot;
     uint64_t sequence;
     struct sim_clock *clock;
+    // It runs behind a wait for a word of memory that is pending, so after more than is known yet:
+    // work that the clock lacks is no mistake.
+    bool is_open;
     struct sim_who who;
     const char *call;
 };

@@ -412,10 +412,43 @@ static void order_by_legacy(struct sim_queue *queue, struct sim_item *item) {
     }
 }
 
-struct sim_clock *sim_work_clock(struct sim_queue *queue) {
+// What has been acquired in another queue since pieces were added that run after it is brought in.
+// Returns whether the next piece runs behind one there that still waits for a word.
+static bool is_behind_word(struct sim_queue *queue, const struct sim_queue *other) {
+    SP_LIST_FOR_EACH(link, &other->items) {
+        const struct sim_item *item = SP_CONTAINER_OF(link, struct sim_item, link);
+        if (other != queue && sim_clock_at(queue->clock, item->slot) < item->sequence)
+            return false;
+        sim_clock_merge(&queue->clock, other->acquired);
+        if (item->job.condition.size > 0)
+            return true;
+    }
+    return false;
+}
+
+static bool is_order_open(struct sim_queue *queue) {
+    bool is_open = false;
+    if (!has_acquired && pending_for_words == 0)
+        return false;
+    for (struct sim_context *context = sim_context_next(NULL); context;
+         context = sim_context_next(context)) {
+        SP_LIST_FOR_EACH(link, &context->queues)
+            is_open |= is_behind_word(queue, SP_CONTAINER_OF(link, struct sim_queue, link));
+    }
+    return is_open;
+}
+
+struct sim_block_order sim_work_free_order(struct sim_queue *queue, const char *call) {
     order_after_host(queue);
     order_by_legacy(queue, NULL);
-    return queue->clock;
+    bool is_open = is_order_open(queue);
+    return (struct sim_block_order){.has_slot = true,
+                                    .slot = queue->slot,
+                                    .sequence = queue->sequence,
+                                    .is_open = is_open,
+                                    .clock = queue->clock,
+                                    .who = sim_queue_who(queue),
+                                    .call = call};
 }
 
 static void wait_for_place(struct sim_queue *queue) {

@@ -320,6 +320,72 @@ static void a_free_can_be_behind_several_streams(void **state) {
     expect_report("early-free");
 }
 
+// The word is memory that is no block's.
+static void write_word(CUstream stream, uint32_t value) {
+    OK(cuStreamWriteValue32_v2(stream, memory.address + SIZE, value, 0));
+}
+
+static void wait_for_word(CUstream stream, uint32_t value) {
+    OK(cuStreamWaitValue32_v2(stream, memory.address + SIZE, value, CU_STREAM_WAIT_VALUE_EQ));
+}
+
+static void a_free_behind_a_wait_for_a_word_that_is_pending_is_right(void **state) {
+    CUdeviceptr block = begin_block();
+    (void)state;
+    spin(a, MS);
+    write_on(a, block, SIZE);
+    write_word(a, 1);
+    wait_for_word(b, 1);
+    simcudaBlockEnd(block, b);
+    begin_block();
+    write_on(b, block, SIZE);
+    CUstream c = make_non_blocking_stream();
+    order(b, c);
+    simcudaBlockEnd(block, c);
+    OK(cuCtxSynchronize());
+}
+
+static void a_free_behind_an_event_behind_a_wait_for_a_word_is_right(void **state) {
+    CUdeviceptr block = begin_block();
+    CUstream c = make_non_blocking_stream();
+    (void)state;
+    spin(a, MS);
+    write_on(a, block, SIZE);
+    write_word(a, 1);
+    wait_for_word(b, 1);
+    spin(b, 10 * MS);
+    order(b, c);
+    simcudaAdvance(5 * MS);
+    simcudaBlockEnd(block, c);
+    OK(cuCtxSynchronize());
+}
+
+static void a_free_that_waits_by_a_word_for_work_that_comes_is_right(void **state) {
+    CUdeviceptr block = begin_block();
+    (void)state;
+    wait_for_word(b, 1);
+    simcudaBlockEnd(block, b);
+    write_on(a, block, SIZE);
+    write_word(a, 1);
+    expect_no_report();
+    write_on(b, block, 8);
+    expect_report("use-after-free");
+    OK(cuCtxSynchronize());
+}
+
+static void a_free_before_a_wait_for_a_word_is_early(void **state) {
+    CUdeviceptr block = begin_block();
+    CUstream c = make_non_blocking_stream();
+    (void)state;
+    write_on(a, block, SIZE);
+    order(b, c);
+    wait_for_word(b, 1);
+    simcudaBlockEnd(block, c);
+    expect_report("early-free");
+    write_word(a, 1);
+    OK(cuCtxSynchronize());
+}
+
 static void a_use_by_who_had_the_bytes_before_is_not_the_new_blocks(void **state) {
     CUdeviceptr block = begin_block();
     (void)state;
@@ -453,6 +519,10 @@ int main(void) {
         CHECK_TEST(a_free_in_the_default_stream_is_behind_blocking_streams),
         CHECK_TEST(a_free_in_a_blocking_stream_is_behind_the_default_stream),
         CHECK_TEST(a_free_can_be_behind_several_streams),
+        CHECK_TEST(a_free_behind_a_wait_for_a_word_that_is_pending_is_right),
+        CHECK_TEST(a_free_behind_an_event_behind_a_wait_for_a_word_is_right),
+        CHECK_TEST(a_free_that_waits_by_a_word_for_work_that_comes_is_right),
+        CHECK_TEST(a_free_before_a_wait_for_a_word_is_early),
         CHECK_TEST(a_use_by_who_had_the_bytes_before_is_not_the_new_blocks),
         CHECK_TEST(work_that_ran_before_an_early_free_is_no_race_besides),
         CHECK_TEST(a_free_in_a_stream_that_never_existed_is_behind_all),
