@@ -94,11 +94,11 @@ static void describe(const struct block *block, char text[DESCRIPTION]) {
              block->context ? "cuMemAlloc" : "a pool, allocation", block->number);
 }
 
-const char *sim_block_text(uint64_t address, char text[SIM_BLOCK_TEXT]) {
+const char *sim_block_text(uint64_t address, uint64_t serial, char text[SIM_BLOCK_TEXT]) {
     char description[DESCRIPTION];
     const struct block *block = live_or_freed_at(address);
     text[0] = '\0';
-    if (!block)
+    if (!block || block->serial >= serial)
         return text;
     describe(block, description);
     snprintf(text, SIM_BLOCK_TEXT, " of %s", description);

@@ -60,8 +60,9 @@ void sim_block_reset(void);
 
 #define SIM_BLOCK_TEXT 110
 // Writes which block the bytes at an address are of, live or freed, as " of the block ..." for
-// after a range of bytes, and returns the text. It is empty where no block is.
-const char *sim_block_text(uint64_t address, char text[SIM_BLOCK_TEXT]);
+// after a range of bytes, and returns the text. It is empty where no block is, or only one that
+// began behind the piece of work with this serial.
+const char *sim_block_text(uint64_t address, uint64_t serial, char text[SIM_BLOCK_TEXT]);
 #define SIM_BLOCK_FATE (SIM_BLOCK_TEXT + SIM_WHO_LENGTH + 20)
 // Writes where the block at an address ends, or who freed it, for behind a sentence, and returns
 // the text. It is empty where no block is.

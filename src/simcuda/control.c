@@ -235,11 +235,11 @@ static uint64_t count_of(CUstream stream) {
 
 int simcudaEnqueue(CUstream stream, const simcudaWork *work) {
     struct sim_job job = {.duration = work->duration};
+    sim_lock();
     sim_job_name(&job, work->name);
     for (size_t i = 0; i < work->count; i++)
         sim_job_touches(&job, work->accesses[i].address, work->accesses[i].size,
                         work->accesses[i].kind);
-    sim_lock();
     CUresult result = sim_launch(stream, "simcudaEnqueue", &job);
     sim_unlock();
     return (int)result;

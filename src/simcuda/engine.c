@@ -21,6 +21,7 @@
 #include "simcuda/fault.h"
 #include "simcuda/finding.h"
 #include "simcuda/host_function.h"
+#include "simcuda/item.h"
 #include "simcuda/live.h"
 #include "simcuda/mapping.h"
 #include "simcuda/module.h"
@@ -188,6 +189,7 @@ static void forget(void) {
     sim_block_reset();
     sim_report_clear();
     sim_stack_reset();
+    sim_item_reset();
     sim_schedule_reset();
     sim_thread_reset();
 }

@@ -18,8 +18,6 @@
 #include "simcuda/clock.h"
 #include "simcuda/who.h"
 
-#define SIM_NAME_LENGTH 24
-
 // A touch says that a piece of work touched bytes, as far as a report about it needs to know.
 struct sim_touch {
     size_t slot;
@@ -29,8 +27,8 @@ struct sim_touch {
     uint64_t size;
     struct sim_who who; // enqueued it
     bool writes;
-    bool is_told; // a report tells of the piece of work already
-    char name[SIM_NAME_LENGTH];
+    bool is_told;     // a report tells of the piece of work already
+    const char *name; // of the work (item.h)
 };
 
 struct sim_segment {

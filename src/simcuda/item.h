@@ -37,7 +37,7 @@ typedef CUresult (*sim_effect)(const struct sim_job *job, int device);
 
 // A job says what a piece of work is to do.
 struct sim_job {
-    char name[SIM_NAME_LENGTH];
+    const char *name; // kept until the reset
     uint64_t duration;
     struct simcudaAccess *accesses; // owned by the job; null when count is 0
     size_t count;
@@ -71,6 +71,7 @@ struct sim_job {
     bool is_quiet;
 };
 
+// Keeps the name. One that is very long is cut, and ends with three dots.
 void sim_job_name(struct sim_job *job, const char *name);
 void sim_job_touches(struct sim_job *job, uint64_t address, uint64_t size, simcudaAccessKind kind);
 // Returns how many bytes a job touches, those that it touches twice counted twice.
@@ -134,5 +135,8 @@ extern struct sp_list sim_touching;
 struct sim_item *sim_item_naming(uint64_t address, uint64_t size);
 // Returns one that writes a byte of the range, or one that names it at all if `writes`.
 struct sim_item *sim_item_conflicting(uint64_t address, uint64_t size, bool writes);
+
+// Forgets all names.
+void sim_item_reset(void);
 
 #endif

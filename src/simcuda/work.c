@@ -412,8 +412,7 @@ static void order_by_legacy(struct sim_queue *queue, struct sim_item *item) {
     }
 }
 
-// What has been acquired in another queue since pieces were added that run after it is brought in.
-// Returns whether the next piece runs behind one there that still waits for a word.
+// Brings in what another queue has acquired since pieces were added that run after it. Returns whether the next piece runs behind one there that still waits for a word.
 static bool is_behind_word(struct sim_queue *queue, const struct sim_queue *other) {
     SP_LIST_FOR_EACH(link, &other->items) {
         const struct sim_item *item = SP_CONTAINER_OF(link, struct sim_item, link);

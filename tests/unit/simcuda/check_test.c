@@ -461,6 +461,56 @@ static void a_block_over_a_live_one_takes_its_place(void **state) {
     simcudaBlockEnd(block + 1024, a);
 }
 
+// ---------------------------------------------------------------------------------------- texts
+
+static void a_long_name_of_a_kernel_is_told_whole(void **state) {
+    const char *first = "_ZN7company7library6detail12first_kernelEPfi";
+    const char *second = "_ZN7company7library6detail13second_kernelEPfi";
+    char text[200];
+    (void)state;
+    touch(a, first, memory.address, SIZE, simcudaAccessWrite);
+    touch(b, second, memory.address, SIZE, simcudaAccessWrite);
+    settle();
+    snprintf(text, sizeof text, "\"%s\" on stream 2 (thread 1) writes bytes that \"%s\"", second,
+             first);
+    expect_text(text);
+    expect_report("race");
+}
+
+static void a_name_that_is_very_long_is_cut_between_characters(void **state) {
+    char name[1000], text[300];
+    (void)state;
+    for (size_t i = 0; i < sizeof name - 1; i++)
+        name[i] = (char)(i % 2 ? 0xC3 : 0xA4);
+    name[0] = 'x';
+    name[sizeof name - 1] = '\0';
+    touch(a, name, memory.address, SIZE, simcudaAccessWrite);
+    touch(b, name, memory.address, SIZE, simcudaAccessWrite);
+    settle();
+    snprintf(text, sizeof text, "\"%.199s...\" on stream 1", name);
+    expect_text(text);
+    expect_text(", and nothing orders the two: [");
+    expect_report("race");
+}
+
+static void a_race_of_what_had_the_bytes_before_does_not_name_the_block(void **state) {
+    CUdeviceptr block = begin_block();
+    (void)state;
+    spin(a, MS);
+    write_on(a, block, SIZE);
+    write_on(b, block, SIZE);
+    order(b, a);
+    simcudaBlockEnd(block, a);
+    begin_block();
+    settle();
+    assert_null(strstr(simcudaReportText(0), "allocation #2"));
+    expect_report("race");
+    write_on(b, block, SIZE);
+    settle();
+    expect_text("of the block of 4096 bytes from a pool, allocation #2");
+    expect_report("race");
+}
+
 // ------------------------------------------------------------------------------------- not checked
 
 static void nothing_is_watched_where_the_program_is_not_checked(void **state) {
@@ -531,6 +581,9 @@ int main(void) {
         CHECK_TEST(a_free_of_what_no_allocator_has_is_not_its_mistake),
         CHECK_TEST(a_block_that_lives_is_a_leak_of_its_allocator),
         CHECK_TEST(a_block_over_a_live_one_takes_its_place),
+        CHECK_TEST(a_long_name_of_a_kernel_is_told_whole),
+        CHECK_TEST(a_name_that_is_very_long_is_cut_between_characters),
+        CHECK_TEST(a_race_of_what_had_the_bytes_before_does_not_name_the_block),
         CHECK_TEST(nothing_is_watched_where_the_program_is_not_checked),
         CHECK_TEST(a_destroyed_stream_has_the_programs_number),
     };
