@@ -10,6 +10,7 @@
 #include "simcuda/host.h"
 #include "simcuda/item.h"
 #include "simcuda/mapping.h"
+#include "simcuda/queue.h"
 #include "simcuda/report.h"
 
 #define MOST_FREED 65536
@@ -253,18 +254,20 @@ static bool touches(const struct sim_item *item, const struct block *block,
     return false;
 }
 
-// All such pieces are told of by the one report: what comes of them is the same mistake.
+// All such pieces are told of by the one report: what comes of them is the same mistake. They are
+// in the order of their serials, and most blocks are young.
 static bool is_pending_work_early(struct block *block, struct sim_touch *first) {
     bool is_early = false;
-    SP_LIST_FOR_EACH(link, &sim_touching) {
+    for (struct sp_list *link = sim_touching.prev; link != &sim_touching; link = link->prev) {
         struct sim_item *item = SP_CONTAINER_OF(link, struct sim_item, touching_link);
         struct sim_touch touch;
-        if (item->serial <= block->serial || item->job.is_told || !touches(item, block, &touch) ||
+        if (item->serial <= block->serial)
+            break;
+        if (item->job.is_told || !touches(item, block, &touch) ||
             runs_before(&block->freed, item->slot, item->sequence))
             continue;
         item->job.is_told = true;
-        if (!is_early)
-            *first = touch;
+        *first = touch;
         is_early = true;
     }
     return is_early;
@@ -325,9 +328,12 @@ bool sim_block_end(uint64_t address, const struct sim_block_order *order) {
 
 // --------------------------------------------------------------------------- work that is enqueued
 
+// A free that waits for nothing which the host doesn't know to be complete is over.
 static bool is_after_free(const struct sim_item *item, const struct sim_block_order *order) {
     return !order->has_slot || item->slot == order->slot ||
-           sim_clock_at(item->clock, order->slot) > order->sequence;
+           sim_clock_at(item->clock, order->slot) > order->sequence ||
+           (sim_clock_at(sim_host_clock, order->slot) >= order->sequence &&
+            sim_clock_covers(sim_host_clock, order->clock));
 }
 
 static void report_late(const struct sim_touch *touch, bool is_after, const struct block *block) {

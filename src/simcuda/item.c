@@ -61,6 +61,8 @@ void sim_item_reset(void) {
 }
 
 void sim_job_touches(struct sim_job *job, uint64_t address, uint64_t size, simcudaAccessKind kind) {
+    if (size > UINT64_MAX - address)
+        size = UINT64_MAX - address;
     if (size == 0)
         return;
     job->accesses = sim_reallocate(job->accesses, job->count + 1, sizeof(*job->accesses));

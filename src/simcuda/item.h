@@ -73,6 +73,7 @@ struct sim_job {
 
 // Keeps the name. One that is very long is cut, and ends with three dots.
 void sim_job_name(struct sim_job *job, const char *name);
+// A range that reaches past the last address ends there.
 void sim_job_touches(struct sim_job *job, uint64_t address, uint64_t size, simcudaAccessKind kind);
 // Returns how many bytes a job touches, those that it touches twice counted twice.
 uint64_t sim_job_bytes(const struct sim_job *job);

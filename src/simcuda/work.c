@@ -412,7 +412,8 @@ static void order_by_legacy(struct sim_queue *queue, struct sim_item *item) {
     }
 }
 
-// Brings in what another queue has acquired since pieces were added that run after it. Returns whether the next piece runs behind one there that still waits for a word.
+// Brings in what another queue has acquired since pieces were added that run after it. Returns
+// whether the next piece runs behind one there that still waits for a word.
 static bool is_behind_word(struct sim_queue *queue, const struct sim_queue *other) {
     SP_LIST_FOR_EACH(link, &other->items) {
         const struct sim_item *item = SP_CONTAINER_OF(link, struct sim_item, link);
@@ -627,10 +628,12 @@ void sim_work_touch_pending(void) {
     struct sim_item *item;
     for_each_queue(drop_effects);
     while ((item = sim_heap_top(&due)) != NULL) {
-        if (item->job.host_function)
-            sim_heap_remove(&due, item); // nobody runs it any more
-        else
+        if (!item->job.host_function) {
             complete(item);
+            continue;
+        }
+        sim_heap_remove(&due, item);
+        item->state = SIM_RUNNING; // for good: nobody runs it any more, and threads may wait for it
     }
 }
 

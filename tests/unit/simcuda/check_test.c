@@ -73,6 +73,14 @@ static void a_byte_past_the_end_is_out_of_bounds(void **state) {
     expect_report("out-of-bounds");
 }
 
+static void a_range_past_the_last_address_is_out_of_bounds(void **state) {
+    CUdeviceptr block = begin_block();
+    (void)state;
+    write_on(a, block + 8, UINT64_MAX);
+    expect_text(", 0xffffffffffffffff), which is ");
+    expect_report("out-of-bounds");
+}
+
 static void a_block_of_cuMemAlloc_ends_where_the_program_said(void **state) {
     CUdeviceptr block;
     (void)state;
@@ -169,6 +177,32 @@ static void an_event_from_before_the_free_does_not_order_work_behind_it(void **s
     write_on(b, block, 8);
     expect_text("which was freed on stream 1 (thread 1) with no order to that");
     expect_report("early-free");
+}
+
+static void work_is_behind_a_free_that_the_host_has_waited_for(void **state) {
+    CUdeviceptr block = begin_block();
+    (void)state;
+    write_on(a, block, 8);
+    simcudaBlockEnd(block, a);
+    OK(cuStreamSynchronize(a));
+    write_on(b, block, 8);
+    expect_text("which was freed on stream 1 (thread 1) before");
+    expect_report("use-after-free");
+}
+
+static void a_free_behind_another_stream_is_over_when_that_is(void **state) {
+    CUdeviceptr block = begin_block();
+    CUstream c = make_non_blocking_stream();
+    (void)state;
+    spin(b, MS);
+    simcudaBlockBehind(block, b);
+    simcudaBlockEnd(block, a);
+    write_on(c, block, 8);
+    expect_text("with no order to that");
+    expect_report("early-free");
+    OK(cuStreamSynchronize(b));
+    write_on(c, block, 8);
+    expect_report("use-after-free");
 }
 
 static void any_work_behind_a_free_at_once_is_a_use_after_it(void **state) {
@@ -547,6 +581,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         CHECK_TEST(work_inside_of_its_block_is_right),
         CHECK_TEST(a_byte_past_the_end_is_out_of_bounds),
+        CHECK_TEST(a_range_past_the_last_address_is_out_of_bounds),
         CHECK_TEST(a_block_of_cuMemAlloc_ends_where_the_program_said),
         CHECK_TEST(memory_of_the_program_that_is_no_blocks_is_its_own),
         CHECK_TEST(memory_of_a_pool_that_is_no_blocks_is_out_of_bounds),
@@ -555,6 +590,8 @@ int main(void) {
         CHECK_TEST(work_behind_a_free_in_its_stream_is_a_use_after_it),
         CHECK_TEST(work_behind_the_free_by_an_event_is_a_use_after_it),
         CHECK_TEST(an_event_from_before_the_free_does_not_order_work_behind_it),
+        CHECK_TEST(work_is_behind_a_free_that_the_host_has_waited_for),
+        CHECK_TEST(a_free_behind_another_stream_is_over_when_that_is),
         CHECK_TEST(any_work_behind_a_free_at_once_is_a_use_after_it),
         CHECK_TEST(a_use_after_free_that_also_faults_is_one_report),
         CHECK_TEST(bytes_that_are_a_blocks_again_may_be_used),
