@@ -184,11 +184,15 @@ static void forget_live(struct block *block) {
     sim_free(block);
 }
 
+void sim_block_forget_live(uint64_t address, uint64_t size) {
+    struct block *block;
+    while ((block = overlapping(&live, address, address + size)) != NULL)
+        forget_live(block);
+}
+
 void sim_block_begin(uint64_t address, uint64_t size, const struct sim_context *context,
                      struct sim_who who) {
-    struct block *old;
-    while ((old = overlapping(&live, address, address + size)) != NULL)
-        forget_live(old);
+    sim_block_forget_live(address, size);
     sim_block_forget(address, size);
     struct block *block = sim_allocate(sizeof *block);
     *block = (struct block){
@@ -202,15 +206,6 @@ void sim_block_begin(uint64_t address, uint64_t size, const struct sim_context *
         .made = who,
     };
     sp_tree_insert(&live, &block->node);
-}
-
-void sim_block_forget_context(const struct sim_context *context) {
-    struct sp_tree_node *next;
-    for (struct sp_tree_node *node = sp_tree_first(&live); node; node = next) {
-        next = sp_tree_next(node);
-        if (block_of(node)->context == context)
-            forget_live(block_of(node));
-    }
 }
 
 void sim_block_reset(void) {

@@ -53,9 +53,10 @@ bool sim_block_end(uint64_t address, const struct sim_block_order *order);
 // Reports an item that leaves its block, or touches one that was freed; then it returns true.
 bool sim_block_check(const struct sim_item *item);
 
-// Nothing is known any more of memory that got another use, and of that of a context that ended.
+// Nothing is known any more of freed blocks in memory that got another use, and of live ones in
+// memory that was given back.
 void sim_block_forget(uint64_t address, uint64_t size);
-void sim_block_forget_context(const struct sim_context *context);
+void sim_block_forget_live(uint64_t address, uint64_t size);
 void sim_block_reset(void);
 
 #define SIM_BLOCK_TEXT 110

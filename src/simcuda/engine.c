@@ -88,6 +88,7 @@ static void start(const struct simcudaConfig *config) {
     sim_device_start();
     sim_mapping_start();
     sim_context_start();
+    sim_stream_start();
 }
 
 // Configures the engine from the environment at the first call, unless it has been configured by

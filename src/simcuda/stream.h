@@ -26,6 +26,7 @@ struct sim_stream {
     uint64_t number; // stays while the element is free
 };
 
+void sim_stream_start(void);
 void sim_stream_reset(void);
 
 // Says whether a null stream is the thread's own default stream, and not the legacy one, in the

@@ -487,6 +487,26 @@ static void a_block_that_lives_is_a_leak_of_its_allocator(void **state) {
     simcudaReportClear();
 }
 
+static void blocks_go_with_the_memory_that_they_are_parts_of(void **state) {
+    CUcontext context;
+    CUdeviceptr arena;
+    (void)state;
+    OK(cuMemAlloc_v2(&arena, GRANULE));
+    uint64_t with = simcudaLeakCheck();
+    simcudaReportClear();
+    simcudaBlockBegin(arena, SIZE);
+    simcudaBlockBegin(arena + SIZE, SIZE);
+    begin_block();
+    OK(cuMemFree_v2(arena));
+    OK(cuMemUnmap(memory.address, GRANULE));
+    OK(cuCtxCreate_v2(&context, 0, 0));
+    OK(cuMemAlloc_v2(&arena, GRANULE));
+    simcudaBlockBegin(arena + SIZE, SIZE);
+    OK(cuCtxDestroy_v2(context));
+    assert_int_equal(simcudaLeakCheck(), with - 2); // the arena, and the mapping
+    simcudaReportClear();
+}
+
 static void a_block_over_a_live_one_takes_its_place(void **state) {
     CUdeviceptr block = begin_block();
     (void)state;
@@ -509,6 +529,18 @@ static void a_long_name_of_a_kernel_is_told_whole(void **state) {
              first);
     expect_text(text);
     expect_report("race");
+}
+
+static void a_call_has_its_own_name(void **state) {
+    CUdeviceptr address;
+    CUgraph graph;
+    size_t pitch;
+    (void)state;
+    OK(cuStreamBeginCapture_v2(a, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    FAILS(cuMemAllocPitch_v2(&address, &pitch, 100, 10, 4), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    FAILS(cuStreamEndCapture(a, &graph), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    expect_text("cuMemAllocPitch is not allowed while stream 1 captures");
+    expect_report("capture-unsafe-call");
 }
 
 static void a_name_that_is_very_long_is_cut_between_characters(void **state) {
@@ -617,8 +649,10 @@ int main(void) {
         CHECK_TEST(a_free_of_the_middle_says_where_it_lies),
         CHECK_TEST(a_free_of_what_no_allocator_has_is_not_its_mistake),
         CHECK_TEST(a_block_that_lives_is_a_leak_of_its_allocator),
+        CHECK_TEST(blocks_go_with_the_memory_that_they_are_parts_of),
         CHECK_TEST(a_block_over_a_live_one_takes_its_place),
         CHECK_TEST(a_long_name_of_a_kernel_is_told_whole),
+        CHECK_TEST(a_call_has_its_own_name),
         CHECK_TEST(a_name_that_is_very_long_is_cut_between_characters),
         CHECK_TEST(a_race_of_what_had_the_bytes_before_does_not_name_the_block),
         CHECK_TEST(nothing_is_watched_where_the_program_is_not_checked),

@@ -1,6 +1,8 @@
 // When work completes: by the virtual clock, as late as it can, by a seed, by hand; what waits for
 // what; full queues and host functions.
+#include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
 
 #include "unit/simcuda/fixture.h"
 
@@ -263,6 +265,21 @@ static void a_host_function_holds_its_stream_until_it_returns(void **state) {
     assert_int_equal(gate.driver_said, CUDA_ERROR_NOT_PERMITTED);
 }
 
+static void look_at_signals(void *mask) {
+    pthread_sigmask(SIG_BLOCK, NULL, mask);
+}
+
+static void a_host_function_takes_no_signals_of_the_program(void **state) {
+    CUstream stream = make_stream();
+    sigset_t mask;
+    (void)state;
+    sigemptyset(&mask);
+    OK(cuLaunchHostFunc(stream, look_at_signals, &mask));
+    OK(cuStreamSynchronize(stream));
+    assert_true(sigismember(&mask, SIGTERM));
+    assert_true(sigismember(&mask, SIGALRM));
+}
+
 static void a_host_function_runs_though_the_host_makes_no_call(void **state) {
     CUstream stream = make_stream();
     struct gate gate;
@@ -308,6 +325,7 @@ int main(void) {
         COMPLETION_TEST(a_seed_chooses_when_work_completes),
         COMPLETION_TEST(a_full_queue_makes_the_next_call_wait_for_a_place),
         COMPLETION_TEST(a_host_function_holds_its_stream_until_it_returns),
+        COMPLETION_TEST(a_host_function_takes_no_signals_of_the_program),
         COMPLETION_TEST(a_host_function_runs_though_the_host_makes_no_call),
         COMPLETION_TEST(a_reset_waits_for_a_host_function),
     };
