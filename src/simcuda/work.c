@@ -221,8 +221,6 @@ void sim_work_look_at_flags(void) {
 
 static void perform(struct sim_item *item) {
     struct sim_context *context = item->queue->context;
-    if (item->queue->acquired)
-        sim_clock_merge(&item->clock, item->queue->acquired);
     if (sim_context_error(context) != CUDA_SUCCESS)
         return;
     CUresult result = sim_bytes_touch(item, context->device);
@@ -235,6 +233,7 @@ static void perform(struct sim_item *item) {
 
 static void complete(struct sim_item *item) {
     sim_heap_remove(&due, item);
+    sim_clock_merge(&item->clock, item->queue->acquired);
     sim_now = later(sim_now, item->end);
     if (sim_config.completion == simcudaCompletionLatest)
         item->end = sim_now;
