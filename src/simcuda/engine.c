@@ -268,14 +268,27 @@ static uint64_t mistakes_at_exit(void) {
     return mistakes;
 }
 
-// Ends a program that was checked. What it wrote must not be lost, for exit() writes it only later.
+// What the program wrote must not be lost, for exit() writes it only later.
+static void end_now(int status, void *ending) {
+    (void)status;
+    fflush(NULL);
+    _exit(*(const int *)ending);
+}
+
+// Other libraries' destructors may have something to write, too. A handler that is registered in
+// one runs behind them all.
+static void end_with(int status) {
+    static int ending;
+    ending = status;
+    if (on_exit(end_now, &ending) != 0)
+        end_now(0, &ending);
+}
+
 static void end_checked(void) {
     uint64_t mistakes = mistakes_at_exit();
     atomic_store(&sim_life, SIM_GONE);
-    if (mistakes == 0 || exit_status != 0)
-        return;
-    fflush(NULL);
-    _exit(5);
+    if (mistakes > 0 && exit_status == 0)
+        end_with(5);
 }
 
 // The process ends, or the library is unloaded: memory and streams may be alive, and other threads
@@ -290,5 +303,5 @@ static __attribute__((destructor)) void leave(void) {
     bool leaks = leaks_at_exit();
     atomic_store(&sim_life, SIM_GONE);
     if (leaks && sim_config.onReport == simcudaOnReportAbort)
-        _exit(86);
+        end_with(86);
 }
