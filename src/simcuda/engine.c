@@ -268,7 +268,7 @@ static uint64_t mistakes_at_exit(void) {
     return mistakes;
 }
 
-// What the program wrote must not be lost, for exit() writes it only later.
+// Saves what the program wrote, for exit() writes it only later.
 static void end_now(int status, void *ending) {
     (void)status;
     fflush(NULL);
