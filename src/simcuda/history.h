@@ -7,7 +7,7 @@
 // all known orders (work executes after what it depends on), so an old touch can never be ordered
 // after a new one, and this one test is enough.
 //
-//   segments are sorted, disjoint, and not empty; bytes in no segment were never touched
+//   segments are disjoint, and not empty; bytes in no segment were never touched
 #ifndef STREAMPOOL_SIMCUDA_HISTORY_H
 #define STREAMPOOL_SIMCUDA_HISTORY_H
 
@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/tree.h"
 #include "simcuda/clock.h"
 #include "simcuda/who.h"
 
@@ -32,7 +33,8 @@ struct sim_touch {
 };
 
 struct sim_segment {
-    uint64_t begin; // offsets in the extent
+    struct sp_tree_node node; // by `begin`
+    uint64_t begin;           // offsets in the extent
     uint64_t end;
     bool written;
     struct sim_touch write;
@@ -41,10 +43,10 @@ struct sim_segment {
     size_t read_capacity;
 };
 
+// All zeros is one without touches.
 struct sim_history {
-    struct sim_segment *segments;
+    struct sp_tree segments;
     size_t count;
-    size_t capacity;
 };
 
 void sim_history_destroy(struct sim_history *history);
