@@ -64,13 +64,12 @@ void sim_stream_end_thread(const struct sim_thread *thread) {
         sim_stream_retire(thread->default_streams[i]);
 }
 
-struct sim_stream *sim_stream_at(uint64_t index) {
-    for (size_t i = 0; i < slab.used; i++) {
-        struct sim_stream *stream = sim_slab_at(&slab, i);
-        if (stream && index-- == 0)
-            return stream;
-    }
-    return NULL;
+struct sim_stream *sim_stream_next(const struct sim_stream *stream) {
+    size_t i = stream ? (size_t)((const char *)stream - slab.base) / slab.stride + 1 : 0;
+    struct sim_stream *next = NULL;
+    for (; !next && i < slab.used; i++)
+        next = sim_slab_at(&slab, i);
+    return next;
 }
 
 void sim_stream_destroy_all(struct sim_context *context) {

@@ -60,7 +60,8 @@ struct sim_queue *sim_stream_look(CUstream handle);
 
 uint64_t sim_stream_count(void);
 
-// The streams that live, for those who walk them: null at the end.
-struct sim_stream *sim_stream_at(uint64_t index);
+// Returns the live stream that comes after another one: for null the first, after the last one
+// null.
+struct sim_stream *sim_stream_next(const struct sim_stream *stream);
 
 #endif
