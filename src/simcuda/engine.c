@@ -213,6 +213,7 @@ CUresult sim_engine_start(void) {
     if (!atfork_is_set)
         on_exit(note_status, NULL);
     atfork_is_set = true;
+    sim_stack_here(); // the first one loads a library: before another thread loads one that calls
     atomic_store_explicit(&sim_life, SIM_READY, memory_order_release);
     return CUDA_SUCCESS;
 }

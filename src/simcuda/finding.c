@@ -85,10 +85,11 @@ static struct sim_finding *find(const char *kind, const char *key) {
 
 static void keep_frames(struct sim_finding_side *kept, const struct sim_stack *stack) {
     char text[LINE_LENGTH];
-    kept->frame_count = sim_stack_count(stack);
+    size_t first = sim_stack_first(stack);
+    kept->frame_count = sim_stack_count(stack) - first;
     kept->frames = sim_allocate(kept->frame_count * sizeof *kept->frames);
     for (size_t i = 0; i < kept->frame_count; i++) {
-        sim_stack_frame(stack, i, text, sizeof text);
+        sim_stack_frame(stack, first + i, text, sizeof text);
         kept->frames[i] = copy(text);
     }
 }
