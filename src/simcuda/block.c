@@ -206,6 +206,7 @@ void sim_block_begin(uint64_t address, uint64_t size, const struct sim_context *
         .made = who,
     };
     sp_tree_insert(&live, &block->node);
+    forget_oldest(); // the rest of a freed one may be one more
 }
 
 void sim_block_reset(void) {

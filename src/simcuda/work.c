@@ -12,6 +12,8 @@
 #include "simcuda/shared.h"
 #include "simcuda/thread.h"
 
+#define LONGEST ((uint64_t)1 << 60) // ns, 36 years: so that the clock doesn't overflow
+
 static struct sim_heap due;
 static struct sp_list watching = {&watching, &watching};
 static struct sp_list held = {&held, &held};          // in the order in which their turns came
@@ -57,11 +59,12 @@ static uint64_t *engine_of(const struct sim_item *item) {
 }
 
 static void make_due(struct sim_item *item) {
+    uint64_t duration = item->job.duration < LONGEST ? item->job.duration : LONGEST;
     uint64_t start = later(item->end, item->queue->free_at);
     uint64_t *engine = engine_of(item);
     if (engine)
         start = later(start, *engine);
-    item->end = start + (flag_is_set(item) ? 0 : item->job.duration) + delay();
+    item->end = start + (flag_is_set(item) ? 0 : duration) + delay();
     if (engine)
         *engine = item->end;
     item->state = SIM_DUE;

@@ -52,6 +52,20 @@ static void work_of_one_stream_runs_in_turn(void **state) {
     assert_in_range(simcudaNow() - before, 20 * MS, 21 * MS);
 }
 
+static void work_that_takes_for_ever_does_not_end_at_once(void **state) {
+    CUstream stream = make_stream(), other = make_stream();
+    (void)state;
+    spin(stream, UINT64_MAX);
+    spin(other, MS);
+    simcudaAdvance(1000 * MS);
+    FAILS(cuStreamQuery(stream), CUDA_ERROR_NOT_READY);
+    OK(cuStreamQuery(other));
+    OK(cuStreamSynchronize(stream));
+    spin(stream, MS);
+    FAILS(cuStreamQuery(stream), CUDA_ERROR_NOT_READY);
+    OK(cuStreamSynchronize(stream));
+}
+
 static uint64_t cost_of_mapping(uint64_t size, unsigned extents) {
     CUdeviceptr address = reserve(size);
     uint64_t before = simcudaNow(), piece = size / extents;
@@ -313,6 +327,7 @@ int main(void) {
         COMPLETION_TEST(a_poller_sees_work_complete),
         COMPLETION_TEST(work_of_two_streams_runs_side_by_side),
         COMPLETION_TEST(work_of_one_stream_runs_in_turn),
+        COMPLETION_TEST(work_that_takes_for_ever_does_not_end_at_once),
         COMPLETION_TEST(mapping_costs_the_host_by_the_extent_more_than_by_the_byte),
         COMPLETION_TEST(queries_cost_the_host_time_too),
         COMPLETION_TEST(a_spinning_kernel_ends_when_its_flag_is_set),
