@@ -210,10 +210,13 @@ CUresult sim_engine_start(void) {
         return CUDA_ERROR_NO_DEVICE;
     if (!atfork_is_set && pthread_atfork(NULL, NULL, note_fork) != 0)
         return CUDA_ERROR_OPERATING_SYSTEM;
-    if (!atfork_is_set)
+    if (!atfork_is_set) {
         on_exit(note_status, NULL);
+        sim_finding_begin();
+        // The first stack loads a library: before another thread loads one that calls the driver.
+        sim_stack_here();
+    }
     atfork_is_set = true;
-    sim_stack_here(); // the first one loads a library: before another thread loads one that calls
     atomic_store_explicit(&sim_life, SIM_READY, memory_order_release);
     return CUDA_SUCCESS;
 }

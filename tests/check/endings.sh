@@ -74,6 +74,9 @@ STREAMPOOL_SIMCUDA_JSON=$work/none/found.json run 5 "" leak
 told "streampool check: $work/none/found.json can't be written: No such file or directory"
 STREAMPOOL_SIMCUDA_JSON=found.json run 5 "" leak
 told 'streampool check: STREAMPOOL_SIMCUDA_JSON=found.json is ignored: it names a file by its whole path'
+rm "$work/found.json"
+run 5 "" leak_and_clear_the_environment
+[ -s "$work/found.json" ] || complain "the file is written though the program clears its environment"
 mkdir "$work/folder"
 STREAMPOOL_SIMCUDA_JSON=$work/folder/ run 5 "" leak
 STREAMPOOL_SIMCUDA_JSON=$work/folder/ run 5 "" leak

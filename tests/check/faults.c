@@ -312,6 +312,11 @@ static void strange_name(void) {
     cuMemFree_v2(memory);
 }
 
+static void leak_and_clear_the_environment(void) {
+    leak();
+    OK(clearenv());
+}
+
 static void leak_and_die(void) {
     leak();
     OK(raise(SIGTERM));
@@ -356,6 +361,7 @@ static void leak_of_a_parent(void) {
     X(leaks_of_many_sizes)                                                                         \
     X(leak_by_name)                                                                                \
     X(strange_name)                                                                                \
+    X(leak_and_clear_the_environment)                                                              \
     X(leak_and_die)                                                                                \
     X(leak_of_a_parent)
 
