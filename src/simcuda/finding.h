@@ -50,8 +50,8 @@ void sim_finding_begin(void);
 void sim_finding_add(const char *kind, const char *text, const struct sim_side *sides,
                      size_t count);
 
-// Says what was found in all, and writes the file that the environment asked for. Returns the number
-// of mistakes.
+// Says what was found in all, and writes the file that the environment asked for. Returns the
+// number of mistakes.
 uint64_t sim_finding_sum_up(void);
 
 void sim_finding_clear(void);
