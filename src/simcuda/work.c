@@ -422,8 +422,8 @@ static bool is_behind_word(struct sim_queue *queue, const struct sim_queue *othe
         if (other != queue && sim_clock_at(queue->clock, item->slot) < item->sequence)
             return false;
         sim_clock_merge(&queue->clock, other->acquired);
-        if (item->job.condition.size > 0)
-            return true;
+        if (pending_for_words == 0 || item->job.condition.size > 0)
+            return pending_for_words > 0;
     }
     return false;
 }
