@@ -193,14 +193,6 @@ static void forget(void) {
     sim_thread_reset();
 }
 
-// The status with which the program ends, as far as exit() was told one.
-static int exit_status;
-
-static void note_status(int status, void *nothing) {
-    (void)nothing;
-    exit_status = status;
-}
-
 CUresult sim_engine_start(void) {
     if (environment_is_bad)
         return CUDA_ERROR_INVALID_VALUE;
@@ -209,7 +201,6 @@ CUresult sim_engine_start(void) {
     if (!atfork_is_set && pthread_atfork(NULL, NULL, note_fork) != 0)
         return CUDA_ERROR_OPERATING_SYSTEM;
     if (!atfork_is_set) {
-        on_exit(note_status, NULL);
         sim_finding_begin();
         // The first stack loads a library: before another thread loads one that calls the driver.
         sim_stack_here();
@@ -270,11 +261,12 @@ static uint64_t mistakes_at_exit(void) {
     return mistakes;
 }
 
-// The exit() that runs goes on in this one. It writes what the program has left to be written, and
-// unlike fflush() it waits for no thread that reads.
+// A status that the program chose itself stays. Else the exit() that runs goes on in this one: it
+// writes what the program has left to be written, and unlike fflush() waits for no thread that
+// reads.
 static void end_now(int status, void *ending) {
-    (void)status;
-    exit(*(const int *)ending);
+    if (status == 0)
+        exit(*(const int *)ending);
 }
 
 // Other libraries' destructors may have something to write, too. A handler that is registered in
@@ -289,7 +281,7 @@ static void end_with(int status) {
 static void end_checked(void) {
     uint64_t mistakes = mistakes_at_exit();
     atomic_store(&sim_life, SIM_GONE);
-    if (mistakes > 0 && exit_status == 0)
+    if (mistakes > 0)
         end_with(5);
 }
 
