@@ -91,7 +91,8 @@ typedef enum simcudaOnReport {
     /// A line is printed on standard error; leaks are looked for, and printed, at exit. What the
     /// library's pools keep for themselves until then is none.
     simcudaOnReportPrint = 1,
-    /// The line is printed, then abort() is called; leaks at exit end the process with status 86.
+    /// The line is printed, then abort() is called; leaks at exit end the process with status 86,
+    /// unless it fails with a status of its own.
     simcudaOnReportAbort = 2,
     /// Each finding is printed once, as it happens, in words for whoever wrote the program, and
     /// what

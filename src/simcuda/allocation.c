@@ -200,6 +200,7 @@ static void destroy(struct sim_mapping *mapping) {
     uint64_t room = mapping->size;
     sim_now += sim_cost_extent(SIM_ENTRY_cuMemFree, mapping->valid);
     allocation_count--;
+    sim_block_forget_live(address, room);
     sim_mapping_remove(mapping);
     give_span(address, room);
 }

@@ -12,6 +12,7 @@
 #include "simcuda/host.h"
 #include "simcuda/item.h"
 #include "simcuda/mapping.h"
+#include "simcuda/queue.h"
 #include "simcuda/report.h"
 
 #define MOST_FREED 65536
@@ -96,11 +97,11 @@ static void describe(const struct block *block, char text[DESCRIPTION]) {
              block->context ? "cuMemAlloc" : "a pool, allocation", block->number);
 }
 
-const char *sim_block_text(uint64_t address, char text[SIM_BLOCK_TEXT]) {
+const char *sim_block_text(uint64_t address, uint64_t serial, char text[SIM_BLOCK_TEXT]) {
     char description[DESCRIPTION];
     const struct block *block = live_or_freed_at(address);
     text[0] = '\0';
-    if (!block)
+    if (!block || block->serial >= serial)
         return text;
     describe(block, description);
     snprintf(text, SIM_BLOCK_TEXT, " of %s", description);
@@ -185,11 +186,15 @@ static void forget_live(struct block *block) {
     sim_free(block);
 }
 
+void sim_block_forget_live(uint64_t address, uint64_t size) {
+    struct block *block;
+    while ((block = overlapping(&live, address, address + size)) != NULL)
+        forget_live(block);
+}
+
 void sim_block_begin(uint64_t address, uint64_t size, const struct sim_context *context,
                      struct sim_who who) {
-    struct block *old;
-    while ((old = overlapping(&live, address, address + size)) != NULL)
-        forget_live(old);
+    sim_block_forget_live(address, size);
     sim_block_forget(address, size);
     struct block *block = sim_allocate(sizeof *block);
     *block = (struct block){
@@ -203,15 +208,7 @@ void sim_block_begin(uint64_t address, uint64_t size, const struct sim_context *
         .made = who,
     };
     sp_tree_insert(&live, &block->node);
-}
-
-void sim_block_forget_context(const struct sim_context *context) {
-    struct sp_tree_node *next;
-    for (struct sp_tree_node *node = sp_tree_first(&live); node; node = next) {
-        next = sp_tree_next(node);
-        if (block_of(node)->context == context)
-            forget_live(block_of(node));
-    }
+    forget_oldest(); // the rest of a freed one may be one more
 }
 
 void sim_block_reset(void) {
@@ -255,18 +252,20 @@ static bool touches(const struct sim_item *item, const struct block *block,
     return false;
 }
 
-// All such pieces are told of by the one report: what comes of them is the same mistake.
+// All such pieces are told of by the one report: what comes of them is the same mistake. They are
+// in the order of their serials, and most blocks are young.
 static bool is_pending_work_early(struct block *block, struct sim_touch *first) {
     bool is_early = false;
-    SP_LIST_FOR_EACH(link, &sim_touching) {
+    for (struct sp_list *link = sim_touching.prev; link != &sim_touching; link = link->prev) {
         struct sim_item *item = SP_CONTAINER_OF(link, struct sim_item, touching_link);
         struct sim_touch touch;
-        if (item->serial <= block->serial || item->job.is_told || !touches(item, block, &touch) ||
+        if (item->serial <= block->serial)
+            break;
+        if (item->job.is_told || !touches(item, block, &touch) ||
             runs_before(&block->freed, item->slot, item->sequence))
             continue;
         item->job.is_told = true;
-        if (!is_early)
-            *first = touch;
+        *first = touch;
         is_early = true;
     }
     return is_early;
@@ -309,7 +308,7 @@ bool sim_block_end(uint64_t address, const struct sim_block_order *order) {
     if (!block)
         return false;
     struct sim_clock *behind = block->freed.clock;
-    bool is_open = block->freed.is_open || order->is_open;
+    bool is_open = order->is_open || block->freed.is_open;
     sp_tree_remove(&live, &block->node);
     block->freed = *order;
     block->freed.is_open = is_open;
@@ -318,8 +317,8 @@ bool sim_block_end(uint64_t address, const struct sim_block_order *order) {
     sim_clock_drop(behind);
     enter_freed(block);
     forget_oldest();
-    bool is_early =
-        !is_open && (is_pending_work_early(block, &touch) || is_past_work_early(block, &touch));
+    bool is_early = !block->freed.is_open &&
+                    (is_pending_work_early(block, &touch) || is_past_work_early(block, &touch));
     if (is_early)
         report_early(block, &touch);
     return is_early;
@@ -327,15 +326,16 @@ bool sim_block_end(uint64_t address, const struct sim_block_order *order) {
 
 // --------------------------------------------------------------------------- work that is enqueued
 
+// A free that waits for nothing which the host doesn't know to be complete is over.
 static bool is_after_free(const struct sim_item *item, const struct sim_block_order *order) {
     return !order->has_slot || item->slot == order->slot ||
-           sim_clock_at(item->clock, order->slot) > order->sequence;
+           sim_clock_at(item->clock, order->slot) > order->sequence ||
+           (sim_clock_at(sim_host_clock, order->slot) >= order->sequence &&
+            sim_clock_covers(sim_host_clock, order->clock));
 }
 
-static void report_late(const struct sim_touch *touch, const struct sim_item *item,
-                        const struct block *block) {
+static void report_late(const struct sim_touch *touch, bool is_after, const struct block *block) {
     char using[SIM_WHO_LENGTH], freeing[SIM_WHO_LENGTH], text[DESCRIPTION];
-    bool is_after = is_after_free(item, &block->freed);
     const struct sim_side sides[] = {
         {touch->who, touch->name, verb(touch->writes), touch->address, touch->size},
         freed_side(block),
@@ -400,10 +400,11 @@ static bool check_access(const struct sim_item *item, const simcudaAccess *acces
         return end > block->end;
     }
     block = overlapping(&freed, access->address, end);
-    if (block && block->freed.is_open && !is_after_free(item, &block->freed))
+    bool is_after = block && is_after_free(item, &block->freed);
+    if (block && block->freed.is_open && !is_after)
         return false;
     if (block)
-        report_late(&touch, item, block);
+        report_late(&touch, is_after, block);
     else if (is_of_pool(access->address))
         report_between(&touch);
     else

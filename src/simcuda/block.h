@@ -30,7 +30,9 @@ struct sim_block_order {
     size_t slot;
     uint64_t sequence;
     struct sim_clock *clock;
-    bool is_open; // it will run after more than that, which nobody knows yet
+    // It runs behind a wait for a word of memory that is pending, so after more than is known yet:
+    // work that the clock lacks is no mistake.
+    bool is_open;
     struct sim_who who;
     const char *call;
 };
@@ -54,15 +56,17 @@ bool sim_block_check(const struct sim_item *item);
 // threads still use, so those threads' work isn't looked at from now on.
 void sim_block_process_ends(void);
 
-// Nothing is known any more of memory that got another use, and of that of a context that ended.
+// Nothing is known any more of freed blocks in memory that got another use, and of live ones in
+// memory that was given back.
 void sim_block_forget(uint64_t address, uint64_t size);
-void sim_block_forget_context(const struct sim_context *context);
+void sim_block_forget_live(uint64_t address, uint64_t size);
 void sim_block_reset(void);
 
 #define SIM_BLOCK_TEXT 110
 // Writes which block the bytes at an address are of, live or freed, as " of the block ..." for
-// after a range of bytes, and returns the text. It is empty where no block is.
-const char *sim_block_text(uint64_t address, char text[SIM_BLOCK_TEXT]);
+// after a range of bytes, and returns the text. It is empty where no block is, or only one that
+// began behind the piece of work with this serial.
+const char *sim_block_text(uint64_t address, uint64_t serial, char text[SIM_BLOCK_TEXT]);
 #define SIM_BLOCK_FATE (SIM_BLOCK_TEXT + SIM_WHO_LENGTH + 20)
 // Writes where the block at an address ends, or who freed it, for behind a sentence, and returns
 // the text. It is empty where no block is.

@@ -9,6 +9,7 @@
 #include "simcuda/mapping.h"
 #include "simcuda/question.h"
 #include "simcuda/queue.h"
+#include "simcuda/report.h"
 #include "simcuda/thread.h"
 #include "simcuda/virtual.h"
 
@@ -56,7 +57,12 @@ CUresult cuMemMap(CUdeviceptr address, size_t size, size_t offset,
 
 CUresult cuMemUnmap(CUdeviceptr address, size_t size) {
     SIM_BEGIN(cuMemUnmap);
-    SIM_END(cuMemUnmap, sim_mapping_unmap(address, size));
+    const struct sim_mapping *mapping = sim_mapping_at(address);
+    bool is_of_library = mapping && mapping->extent->is_of_library;
+    CUresult result = sim_mapping_unmap(address, size);
+    if (result == CUDA_SUCCESS && !is_of_library)
+        sim_block_forget_live(address, size);
+    SIM_END(cuMemUnmap, result);
 }
 
 CUresult cuMemSetAccess(CUdeviceptr address, size_t size, const CUmemAccessDesc *descriptors,
@@ -101,7 +107,7 @@ static CUresult allocate(CUdeviceptr *address, size_t size) {
         return CUDA_ERROR_INVALID_VALUE;
     CUresult result = current_healthy_context(&context);
     if (result == CUDA_SUCCESS)
-        result = sim_capture_check_unsafe("cuMemAlloc");
+        result = sim_capture_check_unsafe(sim_report_call());
     if (result == CUDA_SUCCESS)
         result = sim_allocation_create(context, size, address);
     if (result == CUDA_SUCCESS && sim_checks() && !sim_is_for_library())

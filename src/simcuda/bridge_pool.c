@@ -41,13 +41,7 @@ static CUresult free_in_order(CUdeviceptr address, CUstream stream) {
     result = sim_allocation_free_job(&job, address);
     if (result != CUDA_SUCCESS)
         return result;
-    const struct sim_block_order order = {.has_slot = true,
-                                          .slot = queue->slot,
-                                          .sequence = queue->sequence,
-                                          .clock = sim_work_clock(queue),
-                                          .is_open = sim_work_awaits_word(queue),
-                                          .who = sim_queue_who(queue),
-                                          .call = "cuMemFreeAsync"};
+    const struct sim_block_order order = sim_work_free_order(queue, "cuMemFreeAsync");
     job.is_told = sim_block_end(address, &order);
     job.is_free = true;
     sim_allocation_set_being_freed(address, true); // adding the work may let other threads run

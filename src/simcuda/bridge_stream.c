@@ -10,10 +10,14 @@
 
 // ----------------------------------------------------------------------------------------- queries
 
-// The slow way, for per-thread default streams and for handles that are wrong.
-static CUresult find_queue(CUstream handle, struct sim_queue **queue) {
+// The slow way, for per-thread default streams and for handles that are wrong: a copy, as other
+// threads may end the stream's capture.
+static CUresult look_at_queue(CUstream handle, struct sim_queue *copy) {
+    struct sim_queue *queue;
     sim_lock();
-    CUresult result = sim_stream_queue(handle, queue);
+    CUresult result = sim_stream_queue(handle, &queue);
+    if (result == CUDA_SUCCESS)
+        *copy = *queue;
     sim_unlock();
     return result;
 }
@@ -50,14 +54,14 @@ static CUresult find_current(struct sim_context **context) {
 }
 
 CUresult cuStreamGetCtx(CUstream handle, CUcontext *result) {
-    struct sim_queue *queue;
+    struct sim_queue queue;
     struct sim_context *context;
     SIM_QUERY(cuStreamGetCtx);
     if (!result)
         return CUDA_ERROR_INVALID_VALUE;
     struct sim_stream *stream = sim_stream_find(handle);
     if (!stream && !sim_stream_is_default(handle))
-        return find_queue(handle, &queue);
+        return look_at_queue(handle, &queue);
     CUresult failure = stream ? error_of(stream) : find_current(&context);
     if (stream)
         context = atomic_load_explicit(&stream->context, memory_order_relaxed);
@@ -67,12 +71,12 @@ CUresult cuStreamGetCtx(CUstream handle, CUcontext *result) {
 }
 
 CUresult cuStreamGetFlags(CUstream handle, unsigned int *flags) {
-    struct sim_queue *queue;
+    struct sim_queue queue;
     SIM_QUERY(cuStreamGetFlags);
     if (!flags)
         return CUDA_ERROR_INVALID_VALUE;
     struct sim_stream *stream = sim_stream_find(handle);
-    CUresult failure = stream ? error_of(stream) : find_queue(handle, &queue);
+    CUresult failure = stream ? error_of(stream) : look_at_queue(handle, &queue);
     if (failure == CUDA_SUCCESS && stream && captures(stream))
         failure = refuse_if_capturing(handle, "cuStreamGetFlags");
     if (failure == CUDA_SUCCESS)
@@ -82,7 +86,7 @@ CUresult cuStreamGetFlags(CUstream handle, unsigned int *flags) {
 }
 
 CUresult cuStreamGetId(CUstream handle, unsigned long long *id) {
-    struct sim_queue *queue;
+    struct sim_queue queue;
     struct sim_context *context;
     SIM_QUERY(cuStreamGetId);
     if (!id)
@@ -96,9 +100,9 @@ CUresult cuStreamGetId(CUstream handle, unsigned long long *id) {
         return failure;
     }
     if (!is_legacy(handle)) {
-        CUresult failure = find_queue(handle, &queue);
+        CUresult failure = look_at_queue(handle, &queue);
         if (failure == CUDA_SUCCESS)
-            *id = queue->stream_id;
+            *id = queue.stream_id;
         return failure;
     }
     CUresult failure = find_current(&context);
@@ -122,7 +126,7 @@ static CUresult legacy_status(CUstreamCaptureStatus *status) {
 }
 
 CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus *status) {
-    struct sim_queue *queue;
+    struct sim_queue queue;
     SIM_QUERY(cuStreamIsCapturing);
     if (!status)
         return CUDA_ERROR_INVALID_VALUE;
@@ -134,9 +138,9 @@ CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus *status) {
     }
     if (is_legacy(handle))
         return legacy_status(status);
-    CUresult failure = find_queue(handle, &queue);
+    CUresult failure = look_at_queue(handle, &queue);
     if (failure == CUDA_SUCCESS)
-        *status = queue->capture_status;
+        *status = queue.capture_status;
     return failure;
 }
 

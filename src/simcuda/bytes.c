@@ -155,7 +155,7 @@ static CUresult report_unmapped(const struct sim_touch *touch, uint64_t address)
         sim_report_sides(simcudaReport_fault, &side, 1,
                          "\"%s\" %s %s 0x%" PRIx64 "%s, where no memory is mapped", touch->name,
                          sim_who_text(&touch->who, who), sim_touch_verb(touch), address,
-                         sim_block_text(address, block));
+                         sim_block_text(address, touch->serial, block));
     return CUDA_ERROR_ILLEGAL_ADDRESS;
 }
 
@@ -194,6 +194,7 @@ static void report_race(const struct sim_touch *old, const struct sim_touch *tou
     const struct sim_side sides[] = {sim_touch_side(touch), sim_touch_side(old)};
     uint64_t begin = touch->address > old->address ? touch->address : old->address;
     uint64_t end = touch->address + touch->size, old_end = old->address + old->size;
+    uint64_t serial = touch->serial > old->serial ? touch->serial : old->serial;
     end = end < old_end ? end : old_end;
     if (begin >= end) { // the same bytes at two addresses
         begin = touch->address;
@@ -204,7 +205,7 @@ static void report_race(const struct sim_touch *old, const struct sim_touch *tou
                      ", 0x%" PRIx64 ")%s",
                      touch->name, sim_who_text(&touch->who, first), sim_touch_verb(touch),
                      old->name, sim_who_text(&old->who, second), sim_touch_verb(old), begin, end,
-                     sim_block_text(begin, block));
+                     sim_block_text(begin, serial, block));
 }
 
 // A touch that the host knows to be complete races with nothing that comes.

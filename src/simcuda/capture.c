@@ -14,7 +14,7 @@ struct sim_capture {
     bool is_open; // the origin has not ended it
     bool is_invalid;
     CUstreamCaptureMode mode;
-    const struct sim_thread *thread; // that began it; compared, never read
+    unsigned thread; // that began it, by its ordinal: it may have ended
     struct sim_queue *origin;
     struct sim_queue **participants; // null: left
     uint64_t *sequences;             // of each, the number of its nodes
@@ -138,7 +138,7 @@ CUresult sim_capture_begin(struct sim_queue *queue, CUstreamCaptureMode mode) {
     capture->identity = sim_next_identity();
     capture->is_open = true;
     capture->mode = mode;
-    capture->thread = sim_thread_self();
+    capture->thread = sim_thread_self()->ordinal;
     capture->origin = queue;
     sp_list_push_back(&open_captures, &capture->link);
     join(queue, capture);
@@ -167,7 +167,8 @@ CUresult sim_capture_end(struct sim_queue *queue, CUgraph *graph) {
         return CUDA_ERROR_ILLEGAL_STATE;
     if (capture->origin != queue)
         return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
-    if (capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED && capture->thread != sim_thread_self())
+    if (capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED &&
+        capture->thread != sim_thread_self()->ordinal)
         return CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
     CUresult result = CUDA_SUCCESS;
     if (capture->is_invalid)
@@ -282,7 +283,7 @@ CUresult sim_capture_wait(struct sim_queue *queue, const struct sim_capture_poin
 static bool forbids(const struct sim_capture *capture, const struct sim_thread *thread) {
     if (thread->capture_mode == CU_STREAM_CAPTURE_MODE_RELAXED)
         return false;
-    if (capture->thread == thread)
+    if (capture->thread == thread->ordinal)
         return capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED;
     return thread->capture_mode == CU_STREAM_CAPTURE_MODE_GLOBAL &&
            capture->mode == CU_STREAM_CAPTURE_MODE_GLOBAL;

@@ -40,7 +40,7 @@ bool sim_clock_raise(struct sim_clock **clock, size_t slot, uint64_t sequence) {
     return true;
 }
 
-static bool covers(const struct sim_clock *clock, const struct sim_clock *other) {
+bool sim_clock_covers(const struct sim_clock *clock, const struct sim_clock *other) {
     if (clock == other || !other)
         return true;
     for (size_t slot = 0; slot < other->width; slot++) {
@@ -51,9 +51,9 @@ static bool covers(const struct sim_clock *clock, const struct sim_clock *other)
 }
 
 bool sim_clock_merge(struct sim_clock **clock, struct sim_clock *other) {
-    if (covers(*clock, other))
+    if (sim_clock_covers(*clock, other))
         return false;
-    if (covers(other, *clock)) {
+    if (sim_clock_covers(other, *clock)) {
         sim_clock_drop(*clock);
         *clock = sim_clock_share(other);
         return true;

@@ -27,6 +27,9 @@ static inline uint64_t sim_clock_at(const struct sim_clock *clock, size_t slot) 
 struct sim_clock *sim_clock_share(struct sim_clock *clock);
 void sim_clock_drop(struct sim_clock *clock);
 
+// Returns whether a clock is in no slot behind another one.
+bool sim_clock_covers(const struct sim_clock *clock, const struct sim_clock *other);
+
 // clock[slot] = max(clock[slot], sequence). True when that changed it.
 bool sim_clock_raise(struct sim_clock **clock, size_t slot, uint64_t sequence);
 // The larger of both in every slot. True when that changed *clock.

@@ -1,7 +1,6 @@
 #include "simcuda/context_end.h"
 
 #include "simcuda/allocation.h"
-#include "simcuda/block.h"
 #include "simcuda/capture.h"
 #include "simcuda/context.h"
 #include "simcuda/event.h"
@@ -22,7 +21,6 @@ static void end(struct sim_context *context) {
     sim_event_destroy_all(context);
     sim_module_unload_all(context);
     sim_peer_forget(context);
-    sim_block_forget_context(context);
     sim_allocation_free_all(context);
     sim_pinned_free_all(context);
     SP_LIST_FOR_EACH(link, &context->queues)
@@ -38,13 +36,17 @@ static bool has_work(const struct sim_context *context) {
     return false;
 }
 
-// While this waits another thread may add work, or be quicker to destroy it.
-void sim_context_destroy(struct sim_context *context) {
+// While this waits another thread may add work, or be quicker to destroy it: then it returns false.
+static bool wait(struct sim_context *context) {
     uint64_t identity = sim_context_identity(context);
     do {
         sim_question_wait_context(context);
     } while (sim_context_identity(context) == identity && has_work(context));
-    if (sim_context_identity(context) == identity)
+    return sim_context_identity(context) == identity;
+}
+
+void sim_context_destroy(struct sim_context *context) {
+    if (wait(context))
         end(context);
 }
 
@@ -52,8 +54,10 @@ CUresult sim_context_release_primary(int device) {
     struct sim_context *context = sim_context_primary(device);
     if (!context)
         return CUDA_ERROR_INVALID_CONTEXT;
-    if (--context->retained == 0)
-        sim_context_destroy(context);
+    // While the last one waits another thread may retain it.
+    bool is_alive = context->retained > 1 || wait(context);
+    if (is_alive && --context->retained == 0)
+        end(context);
     return CUDA_SUCCESS;
 }
 

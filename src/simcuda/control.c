@@ -182,16 +182,9 @@ int simcudaIsChecking(void) {
 // Nothing is known of the order of a stream that does not exist, or whose context isn't current: a
 // free there is taken to be the host's, and to be behind everything.
 static struct sim_block_order order_of(struct sim_queue *queue, const char *call) {
-    struct sim_block_order order = {.clock = sim_host_clock, .who = sim_who_calls(), .call = call};
-    if (!queue)
-        return order;
-    order.has_slot = true;
-    order.slot = queue->slot;
-    order.sequence = queue->sequence;
-    order.clock = sim_work_clock(queue);
-    order.is_open = sim_work_awaits_word(queue);
-    order.who = sim_queue_who(queue);
-    return order;
+    return queue ? sim_work_free_order(queue, call)
+                 : (struct sim_block_order){
+                       .clock = sim_host_clock, .who = sim_who_calls(), .call = call};
 }
 
 void simcudaBlockBegin(uint64_t address, uint64_t size) {
@@ -242,11 +235,11 @@ static uint64_t count_of(CUstream stream) {
 
 int simcudaEnqueue(CUstream stream, const simcudaWork *work) {
     struct sim_job job = {.duration = work->duration};
+    sim_lock();
     sim_job_name(&job, work->name);
     for (size_t i = 0; i < work->count; i++)
         sim_job_touches(&job, work->accesses[i].address, work->accesses[i].size,
                         work->accesses[i].kind);
-    sim_lock();
     CUresult result = sim_launch(stream, "simcudaEnqueue", &job);
     sim_unlock();
     return (int)result;

@@ -1,10 +1,8 @@
 #include "simcuda/engine.h"
 
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/thread.h"
 #include "simcuda/address.h"
@@ -21,6 +19,7 @@
 #include "simcuda/fault.h"
 #include "simcuda/finding.h"
 #include "simcuda/host_function.h"
+#include "simcuda/item.h"
 #include "simcuda/live.h"
 #include "simcuda/mapping.h"
 #include "simcuda/module.h"
@@ -87,6 +86,7 @@ static void start(const struct simcudaConfig *config) {
     sim_device_start();
     sim_mapping_start();
     sim_context_start();
+    sim_stream_start();
 }
 
 // Configures the engine from the environment at the first call, unless it has been configured by
@@ -188,17 +188,9 @@ static void forget(void) {
     sim_block_reset();
     sim_report_clear();
     sim_stack_reset();
+    sim_item_reset();
     sim_schedule_reset();
     sim_thread_reset();
-}
-
-// The status with which the program ends, as far as exit() was told one.
-static int exit_status;
-
-static void note_exit(int status, void *nothing) {
-    (void)nothing;
-    exit_status = status;
-    sim_block_process_ends();
 }
 
 CUresult sim_engine_start(void) {
@@ -208,8 +200,12 @@ CUresult sim_engine_start(void) {
         return CUDA_ERROR_NO_DEVICE;
     if (!atfork_is_set && pthread_atfork(NULL, NULL, note_fork) != 0)
         return CUDA_ERROR_OPERATING_SYSTEM;
-    if (!atfork_is_set)
-        on_exit(note_exit, NULL);
+    if (!atfork_is_set) {
+        sim_finding_begin();
+        // The first stack loads a library: before another thread loads one that calls the driver.
+        sim_stack_here();
+        atexit(sim_block_process_ends);
+    }
     atfork_is_set = true;
     atomic_store_explicit(&sim_life, SIM_READY, memory_order_release);
     return CUDA_SUCCESS;
@@ -266,14 +262,28 @@ static uint64_t mistakes_at_exit(void) {
     return mistakes;
 }
 
-// Ends a program that was checked. What it wrote must not be lost, for exit() writes it only later.
+// A status that the program chose itself stays. Else the exit() that runs goes on in this one: it
+// writes what the program has left to be written, and unlike fflush() waits for no thread that
+// reads.
+static void end_now(int status, void *ending) {
+    if (status == 0)
+        exit(*(const int *)ending);
+}
+
+// Other libraries' destructors may have something to write, too. A handler that is registered in
+// one runs behind them all.
+static void end_with(int status) {
+    static int ending;
+    ending = status;
+    if (on_exit(end_now, &ending) != 0)
+        end_now(0, &ending);
+}
+
 static void end_checked(void) {
     uint64_t mistakes = mistakes_at_exit();
     atomic_store(&sim_life, SIM_GONE);
-    if (mistakes == 0 || exit_status != 0)
-        return;
-    fflush(NULL);
-    _exit(5);
+    if (mistakes > 0)
+        end_with(5);
 }
 
 // The process ends, or the library is unloaded: memory and streams may be alive, and other threads
@@ -288,5 +298,5 @@ static __attribute__((destructor)) void leave(void) {
     bool leaks = leaks_at_exit();
     atomic_store(&sim_life, SIM_GONE);
     if (leaks && sim_config.onReport == simcudaOnReportAbort)
-        _exit(86);
+        end_with(86);
 }

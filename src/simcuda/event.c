@@ -185,22 +185,12 @@ void sim_event_destroy(struct sim_event *event) {
     sim_slab_give(&slab, event);
 }
 
-static void destroy_if(bool (*concerns)(const struct sim_event *event,
-                                        const struct sim_context *context),
-                       const struct sim_context *context) {
+void sim_event_destroy_all(const struct sim_context *context) {
     for (size_t i = 0; i < slab.used; i++) {
         struct sim_event *event = sim_slab_at(&slab, i);
-        if (event && concerns(event, context))
+        if (event && (!context || event->context == context))
             sim_event_destroy(event);
     }
-}
-
-static bool belongs_to(const struct sim_event *event, const struct sim_context *context) {
-    return event->context == context;
-}
-
-void sim_event_destroy_all(struct sim_context *context) {
-    destroy_if(belongs_to, context);
 }
 
 uint64_t sim_event_count(void) {
@@ -211,15 +201,9 @@ uint64_t sim_event_count_of_library(void) {
     return count_of_library;
 }
 
-static bool is_any(const struct sim_event *event, const struct sim_context *context) {
-    (void)event;
-    (void)context;
-    return true;
-}
-
 void sim_event_reset(void) {
     if (!slab.base)
         return;
-    destroy_if(is_any, NULL);
+    sim_event_destroy_all(NULL);
     sim_slab_clear(&slab);
 }

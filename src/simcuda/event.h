@@ -42,7 +42,8 @@ CUresult sim_event_stream_wait(struct sim_event *event, struct sim_queue *queue)
 CUresult sim_event_query(struct sim_event *event);
 CUresult sim_event_synchronize(struct sim_event *event);
 void sim_event_destroy(struct sim_event *event);
-void sim_event_destroy_all(struct sim_context *context);
+// Destroys those of a context, for null all.
+void sim_event_destroy_all(const struct sim_context *context);
 
 uint64_t sim_event_count(void);
 uint64_t sim_event_count_of_library(void);

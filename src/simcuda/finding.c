@@ -23,6 +23,7 @@ static struct sim_finding *findings;
 static size_t finding_count;
 static size_t finding_capacity;
 static uint64_t beyond; // were not kept
+static char *file;      // null: none is asked for
 
 // A name that the program chose may hold anything, and a finding is one line.
 static void make_printable(char *line) {
@@ -48,6 +49,11 @@ __attribute__((format(printf, 1, 2))) static void say(const char *format, ...) {
 static char *copy(const char *text) {
     size_t size = strlen(text) + 1;
     return memcpy(sim_allocate(size), text, size);
+}
+
+void sim_finding_begin(void) {
+    const char *asked = getenv("STREAMPOOL_SIMCUDA_JSON");
+    file = asked && *asked ? copy(asked) : NULL;
 }
 
 // ------------------------------------------------------------------------------------- being known
@@ -85,10 +91,11 @@ static struct sim_finding *find(const char *kind, const char *key) {
 
 static void keep_frames(struct sim_finding_side *kept, const struct sim_stack *stack) {
     char text[LINE_LENGTH];
-    kept->frame_count = sim_stack_count(stack);
+    size_t first = sim_stack_first(stack);
+    kept->frame_count = sim_stack_count(stack) - first;
     kept->frames = sim_allocate(kept->frame_count * sizeof *kept->frames);
     for (size_t i = 0; i < kept->frame_count; i++) {
-        sim_stack_frame(stack, i, text, sizeof text);
+        sim_stack_frame(stack, first + i, text, sizeof text);
         kept->frames[i] = copy(text);
     }
 }
@@ -208,9 +215,8 @@ static const char *name_file(const char *given, char path[PATH_MAX]) {
 }
 
 static void write_file(void) {
-    const char *file = getenv("STREAMPOOL_SIMCUDA_JSON");
     char path[PATH_MAX];
-    if (!file || !*file)
+    if (!file)
         return;
     if (*file != '/')
         say("STREAMPOOL_SIMCUDA_JSON=%s is ignored: it names a file by its whole path", file);

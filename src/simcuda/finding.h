@@ -44,11 +44,14 @@ struct sim_finding {
     } sides[SIM_SIDES];
 };
 
+// Takes the name of the file from the environment, which the program may change later.
+void sim_finding_begin(void);
+
 void sim_finding_add(const char *kind, const char *text, const struct sim_side *sides,
                      size_t count);
 
-// Says what was found in all, and writes the file that the environment asks for. Returns the number
-// of mistakes.
+// Says what was found in all, and writes the file that the environment asked for. Returns the
+// number of mistakes.
 uint64_t sim_finding_sum_up(void);
 
 void sim_finding_clear(void);

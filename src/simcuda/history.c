@@ -2,36 +2,52 @@
 
 #include <string.h>
 
+#include "base/list.h"
 #include "simcuda/host.h"
 
-void sim_history_destroy(struct sim_history *history) {
-    for (size_t i = 0; i < history->count; i++)
-        sim_free(history->segments[i].reads);
-    sim_free(history->segments);
-    *history = (struct sim_history){0};
+static struct sim_segment *segment_of(struct sp_tree_node *node) {
+    return node ? SP_CONTAINER_OF(node, struct sim_segment, node) : NULL;
+}
+
+static int compare(const struct sp_tree_node *a, const struct sp_tree_node *b) {
+    uint64_t left = SP_CONTAINER_OF(a, const struct sim_segment, node)->begin;
+    uint64_t right = SP_CONTAINER_OF(b, const struct sim_segment, node)->begin;
+    return (left > right) - (left < right);
+}
+
+static int compare_end(const void *key, const struct sp_tree_node *node) {
+    const uint64_t *offset = key;
+    return SP_CONTAINER_OF(node, const struct sim_segment, node)->end > *offset ? -1 : 1;
 }
 
 // The first segment that ends after `offset`.
-static size_t find(const struct sim_history *history, uint64_t offset) {
-    size_t low = 0;
-    size_t high = history->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (history->segments[middle].end > offset)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
+static struct sim_segment *find(const struct sim_history *history, uint64_t offset) {
+    return segment_of(sp_tree_lower_bound(&history->segments, &offset, compare_end));
 }
 
-static struct sim_segment *insert(struct sim_history *history, size_t index) {
-    SIM_RESERVE_ONE(history->segments, history->count, history->capacity);
-    struct sim_segment *at = &history->segments[index];
-    memmove(at + 1, at, (history->count - index) * sizeof(*at));
+static struct sim_segment *next_of(const struct sim_segment *segment) {
+    return segment_of(sp_tree_next(&segment->node));
+}
+
+static struct sim_segment *add(struct sim_history *history, struct sim_segment contents) {
+    struct sim_segment *segment = sim_allocate(sizeof *segment);
+    *segment = contents;
+    history->segments.compare = compare;
+    sp_tree_insert(&history->segments, &segment->node);
     history->count++;
-    *at = (struct sim_segment){0};
-    return at;
+    return segment;
+}
+
+static void drop(struct sim_history *history, struct sim_segment *segment) {
+    sp_tree_remove(&history->segments, &segment->node);
+    sim_free(segment->reads);
+    sim_free(segment);
+    history->count--;
+}
+
+void sim_history_destroy(struct sim_history *history) {
+    while (!sp_tree_empty(&history->segments))
+        drop(history, segment_of(sp_tree_first(&history->segments)));
 }
 
 static void copy_reads(struct sim_segment *to, const struct sim_segment *from) {
@@ -43,33 +59,28 @@ static void copy_reads(struct sim_segment *to, const struct sim_segment *from) {
     memcpy(to->reads, from->reads, from->read_count * sizeof(*to->reads));
 }
 
-// Cuts the segment at `offset`, which lies inside it, in two.
-static void split(struct sim_history *history, size_t index, uint64_t offset) {
-    struct sim_segment *right = insert(history, index + 1);
-    struct sim_segment *left = &history->segments[index];
-    *right = *left;
-    copy_reads(right, left);
-    left->end = right->begin = offset;
+// Cuts the segment at `offset`, which lies inside it, in two; returns the second one.
+static struct sim_segment *split(struct sim_history *history, struct sim_segment *left,
+                                 uint64_t offset) {
+    struct sim_segment right = *left;
+    copy_reads(&right, left);
+    left->end = right.begin = offset;
+    return add(history, right);
 }
 
-// Makes [begin, end) consist of whole segments; returns the first one's index.
-static size_t isolate(struct sim_history *history, uint64_t begin, uint64_t end) {
-    size_t first = find(history, begin);
-    if (first < history->count && history->segments[first].begin < begin)
-        split(history, first++, begin);
-    uint64_t at = begin;
-    size_t index = first;
-    for (; at < end; index++) {
-        bool is_gap = index == history->count || history->segments[index].begin > at;
-        if (is_gap) {
-            uint64_t gap_end = index == history->count ? end : history->segments[index].begin;
-            struct sim_segment *gap = insert(history, index);
-            gap->begin = at;
-            gap->end = gap_end < end ? gap_end : end;
-        } else if (history->segments[index].end > end) {
-            split(history, index, end);
-        }
-        at = history->segments[index].end;
+// Makes [begin, end) consist of whole segments; returns the first one.
+static struct sim_segment *isolate(struct sim_history *history, uint64_t begin, uint64_t end) {
+    struct sim_segment *segment = find(history, begin), *first = NULL;
+    if (segment && segment->begin < begin)
+        segment = split(history, segment, begin);
+    for (uint64_t at = begin; at < end; at = segment->end, segment = next_of(segment)) {
+        bool is_gap = !segment || segment->begin > at;
+        uint64_t gap_end = segment && segment->begin < end ? segment->begin : end;
+        if (is_gap)
+            segment = add(history, (struct sim_segment){.begin = at, .end = gap_end});
+        else if (segment->end > end)
+            split(history, segment, end);
+        first = first ? first : segment;
     }
     return first;
 }
@@ -99,10 +110,9 @@ static bool races(const struct sim_segment *segment, const struct sim_touch *tou
 bool sim_history_conflicts(const struct sim_history *history, uint64_t begin, uint64_t end,
                            bool writes, const struct sim_clock *clock, struct sim_touch *other) {
     const struct sim_touch touch = {.slot = SIZE_MAX, .writes = writes};
-    for (size_t i = find(history, begin); i < history->count; i++) {
-        if (history->segments[i].begin >= end)
-            return false;
-        if (races(&history->segments[i], &touch, clock, other))
+    const struct sim_segment *segment = find(history, begin);
+    for (; segment && segment->begin < end; segment = next_of(segment)) {
+        if (races(segment, &touch, clock, other))
             return true;
     }
     return false;
@@ -119,44 +129,45 @@ static void enter_read(struct sim_segment *segment, const struct sim_touch *touc
     segment->reads[i] = *touch;
 }
 
-// Replaces the segments [first, end) by one that `touch` wrote.
-static void enter_write(struct sim_history *history, size_t first, uint64_t begin, uint64_t end,
+// Makes one of the segments from `first` to `end`, which `touch` wrote.
+static void enter_write(struct sim_history *history, struct sim_segment *first, uint64_t end,
                         const struct sim_touch *touch) {
-    size_t last = first;
-    while (last < history->count && history->segments[last].begin < end)
-        sim_free(history->segments[last++].reads);
-    struct sim_segment *segment = &history->segments[first];
-    memmove(segment + 1, &history->segments[last], (history->count - last) * sizeof(*segment));
-    history->count -= last - first - 1;
-    *segment = (struct sim_segment){.begin = begin, .end = end, .written = true, .write = *touch};
+    struct sim_segment *next;
+    while ((next = next_of(first)) != NULL && next->begin < end)
+        drop(history, next);
+    sim_free(first->reads);
+    first->reads = NULL;
+    first->read_count = first->read_capacity = 0;
+    first->end = end;
+    first->written = true;
+    first->write = *touch;
 }
 
 bool sim_history_touch(struct sim_history *history, uint64_t begin, uint64_t end,
                        const struct sim_touch *touch, const struct sim_clock *clock,
                        struct sim_touch *other) {
     bool raced = false;
-    size_t first = isolate(history, begin, end);
-    for (size_t i = first; i < history->count && history->segments[i].begin < end; i++) {
-        raced = raced || races(&history->segments[i], touch, clock, other);
+    struct sim_segment *first = isolate(history, begin, end);
+    for (struct sim_segment *segment = first; segment && segment->begin < end;
+         segment = next_of(segment)) {
+        raced = raced || races(segment, touch, clock, other);
         if (!touch->writes)
-            enter_read(&history->segments[i], touch);
+            enter_read(segment, touch);
     }
     if (touch->writes)
-        enter_write(history, first, begin, end, touch);
+        enter_write(history, first, end, touch);
     return !raced;
 }
 
 void sim_history_forget_known(struct sim_history *history, const struct sim_clock *clock) {
     const struct sim_touch all = {.slot = SIZE_MAX, .writes = true};
     struct sim_touch other;
-    size_t kept = 0;
-    for (size_t i = 0; i < history->count; i++) {
-        if (races(&history->segments[i], &all, clock, &other))
-            history->segments[kept++] = history->segments[i];
-        else
-            sim_free(history->segments[i].reads);
+    struct sim_segment *segment = find(history, 0), *next;
+    for (; segment; segment = next) {
+        next = next_of(segment);
+        if (!races(segment, &all, clock, &other))
+            drop(history, segment);
     }
-    history->count = kept;
 }
 
 static const struct sim_touch *
@@ -174,9 +185,9 @@ find_in(const struct sim_segment *segment,
 bool sim_history_find(const struct sim_history *history, uint64_t begin, uint64_t end,
                       bool (*is_one)(const struct sim_touch *touch, const void *data),
                       const void *data, struct sim_touch *found) {
-    for (size_t i = find(history, begin); i < history->count && history->segments[i].begin < end;
-         i++) {
-        const struct sim_touch *touch = find_in(&history->segments[i], is_one, data);
+    const struct sim_segment *segment = find(history, begin);
+    for (; segment && segment->begin < end; segment = next_of(segment)) {
+        const struct sim_touch *touch = find_in(segment, is_one, data);
         if (!touch)
             continue;
         *found = *touch;

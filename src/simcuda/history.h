@@ -7,7 +7,7 @@
 // all known orders (work executes after what it depends on), so an old touch can never be ordered
 // after a new one, and this one test is enough.
 //
-//   segments are sorted, disjoint, and not empty; bytes in no segment were never touched
+//   segments are disjoint, and not empty; bytes in no segment were never touched
 #ifndef STREAMPOOL_SIMCUDA_HISTORY_H
 #define STREAMPOOL_SIMCUDA_HISTORY_H
 
@@ -15,10 +15,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/tree.h"
 #include "simcuda/clock.h"
 #include "simcuda/who.h"
-
-#define SIM_NAME_LENGTH 24
 
 // A touch says that a piece of work touched bytes, as far as a report about it needs to know.
 struct sim_touch {
@@ -29,12 +28,13 @@ struct sim_touch {
     uint64_t size;
     struct sim_who who; // enqueued it
     bool writes;
-    bool is_told; // a report tells of the piece of work already
-    char name[SIM_NAME_LENGTH];
+    bool is_told;     // a report tells of the piece of work already
+    const char *name; // of the work (item.h)
 };
 
 struct sim_segment {
-    uint64_t begin; // offsets in the extent
+    struct sp_tree_node node; // by `begin`
+    uint64_t begin;           // offsets in the extent
     uint64_t end;
     bool written;
     struct sim_touch write;
@@ -43,10 +43,10 @@ struct sim_segment {
     size_t read_capacity;
 };
 
+// All zeros is one without touches.
 struct sim_history {
-    struct sim_segment *segments;
+    struct sp_tree segments;
     size_t count;
-    size_t capacity;
 };
 
 void sim_history_destroy(struct sim_history *history);

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include "base/thread.h"
 #include "simcuda/abi.h"
 #include "simcuda/context.h"
 #include "simcuda/queue.h"
@@ -87,7 +88,7 @@ CUresult sim_host_function_prepare(void) {
     struct sim_thread *self = sim_thread_make();
     self->serves = true;
     must_end = false;
-    if (pthread_create(&thread, NULL, serve, self) != 0) {
+    if (!sp_thread_start(&thread, serve, self)) {
         sim_thread_discard(self);
         return CUDA_ERROR_OPERATING_SYSTEM;
     }

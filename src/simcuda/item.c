@@ -2,19 +2,67 @@
 
 #include <string.h>
 
+#include "base/number.h"
 #include "simcuda/clock.h"
 #include "simcuda/host.h"
+
+#define LONGEST_NAME 200 // bytes: a report has two names
 
 uint64_t sim_item_last_serial;
 struct sp_list sim_touching = {&sim_touching, &sim_touching};
 
+// Names of work outlive the module and the registration that they are of: touches are told of
+// later.
+static struct name {
+    struct name *next;
+    size_t length;
+    char text[];
+} * names[1 << 8];
+
+static struct name *keep_name(struct name *next, const char *name, size_t length) {
+    static const char dots[] = "...";
+    struct name *kept = sim_allocate(sizeof *kept + length + sizeof dots);
+    kept->next = next;
+    kept->length = length;
+    memcpy(kept->text, name, length);
+    if (name[length])
+        memcpy(kept->text + length, dots, sizeof dots);
+    return kept;
+}
+
+static bool is_that(const struct name *known, const char *name, size_t length) {
+    return known->length == length && !known->text[length] == !name[length] &&
+           memcmp(known->text, name, length) == 0;
+}
+
 void sim_job_name(struct sim_job *job, const char *name) {
-    size_t length = strnlen(name, sizeof(job->name) - 1);
-    memcpy(job->name, name, length);
-    job->name[length] = '\0';
+    size_t length = strnlen(name, LONGEST_NAME);
+    while (length > 0 && ((unsigned char)name[length] & 0xC0) == 0x80)
+        length--; // not within a character
+    uint64_t hash = length;
+    for (size_t i = 0; i < length; i++)
+        hash = sp_hash_bits(hash ^ (unsigned char)name[i], 64);
+    struct name **bucket = &names[hash % (sizeof names / sizeof names[0])], *known = *bucket;
+    while (known && !is_that(known, name, length))
+        known = known->next;
+    if (!known)
+        known = *bucket = keep_name(*bucket, name, length);
+    job->name = known->text;
+}
+
+void sim_item_reset(void) {
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        while (names[i]) {
+            struct name *name = names[i];
+            names[i] = name->next;
+            sim_free(name);
+        }
+    }
 }
 
 void sim_job_touches(struct sim_job *job, uint64_t address, uint64_t size, simcudaAccessKind kind) {
+    if (size > UINT64_MAX - address)
+        size = UINT64_MAX - address;
     if (size == 0)
         return;
     job->accesses = sim_reallocate(job->accesses, job->count + 1, sizeof(*job->accesses));
@@ -81,8 +129,8 @@ struct sim_touch sim_item_touch(const struct sim_item *item, const simcudaAccess
         .who = item->who,
         .writes = access->kind == simcudaAccessWrite,
         .is_told = item->job.is_told,
+        .name = item->job.name,
     };
-    memcpy(touch.name, item->job.name, sizeof(touch.name));
     return touch;
 }
 

@@ -37,7 +37,7 @@ typedef CUresult (*sim_effect)(const struct sim_job *job, int device);
 
 // A job says what a piece of work is to do.
 struct sim_job {
-    char name[SIM_NAME_LENGTH];
+    const char *name; // kept until the reset
     uint64_t duration;
     struct simcudaAccess *accesses; // owned by the job; null when count is 0
     size_t count;
@@ -72,7 +72,9 @@ struct sim_job {
     bool is_quiet;
 };
 
+// Keeps the name. One that is very long is cut, and ends with three dots.
 void sim_job_name(struct sim_job *job, const char *name);
+// A range that reaches past the last address ends there.
 void sim_job_touches(struct sim_job *job, uint64_t address, uint64_t size, simcudaAccessKind kind);
 // Returns how many bytes a job touches, those that it touches twice counted twice.
 uint64_t sim_job_bytes(const struct sim_job *job);
@@ -93,7 +95,6 @@ struct sim_item {
     struct sim_item **dependencies; // those that were not done when it was added
     size_t dependency_count;
     size_t dependency_capacity;
-    bool awaits_word; // it is, or runs after, a wait for a word: then its clock may still grow
     struct sp_list waiters;       // queues whose first item depends on this one
     struct sp_list link;          // in its queue
     struct sp_list touching_link; // among the pending pieces that name bytes
@@ -136,5 +137,8 @@ extern struct sp_list sim_touching;
 struct sim_item *sim_item_naming(uint64_t address, uint64_t size);
 // Returns one that writes a byte of the range, or one that names it at all if `writes`.
 struct sim_item *sim_item_conflicting(uint64_t address, uint64_t size, bool writes);
+
+// Forgets all names.
+void sim_item_reset(void);
 
 #endif

@@ -92,11 +92,11 @@ static uint64_t report_ranges(enum sim_live_whose whose) {
 }
 
 static uint64_t report_streams(void) {
-    uint64_t count = 0;
-    for (const struct sim_stream *stream; (stream = sim_stream_at(count)) != NULL; count++)
+    for (const struct sim_stream *stream = sim_stream_next(NULL); stream;
+         stream = sim_stream_next(stream))
         sim_report_state(simcudaReport_leak, "stream %" PRIu64 " was never destroyed",
                          stream->number);
-    return count;
+    return sim_stream_count();
 }
 
 static uint64_t report_count(const char *what, const char *ended, uint64_t count) {

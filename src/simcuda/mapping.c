@@ -64,12 +64,11 @@ void sim_mapping_note_use(struct sim_mapping *mapping, const struct sim_touch *t
         SIM_RESERVE_ONE(mapping->uses, mapping->use_count, mapping->use_capacity);
         mapping->use_count++;
     }
-    struct sim_use *use = &mapping->uses[i];
-    *use = (struct sim_use){.slot = touch->slot,
-                            .sequence = touch->sequence,
-                            .who = touch->who,
-                            .is_told = touch->is_told};
-    memcpy(use->name, touch->name, sizeof(use->name));
+    mapping->uses[i] = (struct sim_use){.slot = touch->slot,
+                                        .sequence = touch->sequence,
+                                        .who = touch->who,
+                                        .is_told = touch->is_told,
+                                        .name = touch->name};
 }
 
 static void report_in_use(const struct sim_mapping *mapping, const char *call,

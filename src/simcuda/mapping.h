@@ -21,7 +21,7 @@ struct sim_use {
     uint64_t sequence;
     struct sim_who who;
     bool is_told; // a report tells of it
-    char name[SIM_NAME_LENGTH];
+    const char *name;
 };
 
 struct sim_mapping {

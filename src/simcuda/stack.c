@@ -17,7 +17,6 @@ struct sim_stack {
     struct sim_stack *next; // in its bucket
     uint64_t hash;
     size_t count;
-    size_t ours; // of them, at the top
     void *frames[];
 };
 
@@ -45,15 +44,6 @@ static bool is_ours(const void *frame) {
     return is_own || strncmp(file_name(info.dli_fname), prefix, sizeof prefix - 1) == 0;
 }
 
-// Returns how many frames at the top are no program's. A sanitizer, which is the program's, may
-// stand before them.
-static size_t count_ours(void *const *frames, size_t count) {
-    size_t first = count > 1 && !is_ours(frames[0]) && is_ours(frames[1]) ? 1 : 0;
-    while (first < count && is_ours(frames[first]))
-        first++;
-    return first < count ? first : 0;
-}
-
 static struct sim_stack *keep(void *const *frames, size_t count) {
     uint64_t hash = count;
     for (size_t i = 0; i < count; i++)
@@ -65,8 +55,7 @@ static struct sim_stack *keep(void *const *frames, size_t count) {
             return stack;
     }
     struct sim_stack *stack = sim_allocate(sizeof *stack + count * sizeof *frames);
-    *stack = (struct sim_stack){
-        .next = *bucket, .hash = hash, .count = count, .ours = count_ours(frames, count)};
+    *stack = (struct sim_stack){.next = *bucket, .hash = hash, .count = count};
     memcpy(stack->frames, frames, count * sizeof *frames);
     return *bucket = stack;
 }
@@ -79,11 +68,20 @@ const struct sim_stack *sim_stack_here(void) {
 }
 
 size_t sim_stack_count(const struct sim_stack *stack) {
-    return stack ? stack->count - stack->ours : 0;
+    return stack ? stack->count : 0;
+}
+
+// A sanitizer, which is the program's, may stand before our frames.
+size_t sim_stack_first(const struct sim_stack *stack) {
+    size_t count = sim_stack_count(stack);
+    size_t first = count > 1 && !is_ours(stack->frames[0]) && is_ours(stack->frames[1]) ? 1 : 0;
+    while (first < count && is_ours(stack->frames[first]))
+        first++;
+    return first < count ? first : 0;
 }
 
 void sim_stack_frame(const struct sim_stack *stack, size_t index, char *text, size_t size) {
-    const void *frame = stack->frames[stack->ours + index];
+    const void *frame = stack->frames[index];
     const char *at = (const char *)frame - 1;
     Dl_info info;
     if (!look_up(frame, &info))

@@ -7,13 +7,14 @@
 
 struct sim_stack;
 
-// Returns the calling thread's stack from the program's own call on; null where the configuration
-// doesn't ask for stacks. Frames of this driver and of streampool's libraries are left out above
-// it.
+// Returns the calling thread's stack; null where the configuration doesn't ask for stacks.
 const struct sim_stack *sim_stack_here(void);
 
-// Returns the number of frames; 0 for null.
+// Returns the number of frames, and the first one that is the program's: those above it are of this
+// driver and of streampool's libraries. 0 for null. Frames are looked up here and below only: a
+// look-up waits for a dlopen() of another thread, which may wait in a call of the driver.
 size_t sim_stack_count(const struct sim_stack *stack);
+size_t sim_stack_first(const struct sim_stack *stack);
 
 // Writes where a frame is: "function+0x2a (file)", or "file+0x2a" where the function has no
 // exported name, as addr2line takes it.

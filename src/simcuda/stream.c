@@ -18,14 +18,18 @@ _Thread_local bool sim_null_stream_is_own;
 static struct sim_slab slab;
 static uint64_t last_number; // of the streams that the program created
 
+// Threads look into the slab with no lock, so it is there before any can.
+void sim_stream_start(void) {
+    if (!slab.base &&
+        !sim_slab_init(&slab, SIM_SLAB_OF_STREAMS, sizeof(struct sim_stream), MAX_STREAMS))
+        abort();
+}
+
 struct sim_stream *sim_stream_find(CUstream handle) {
-    return slab.base ? sim_slab_find(&slab, (uintptr_t)handle) : NULL;
+    return sim_slab_find(&slab, (uintptr_t)handle);
 }
 
 CUresult sim_stream_create(struct sim_context *context, unsigned flags, CUstream *handle) {
-    if (!slab.base &&
-        !sim_slab_init(&slab, SIM_SLAB_OF_STREAMS, sizeof(struct sim_stream), MAX_STREAMS))
-        return CUDA_ERROR_OUT_OF_MEMORY;
     struct sim_stream *stream = sim_slab_take(&slab);
     if (!stream)
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -60,13 +64,12 @@ void sim_stream_end_thread(const struct sim_thread *thread) {
         sim_stream_retire(thread->default_streams[i]);
 }
 
-struct sim_stream *sim_stream_at(uint64_t index) {
-    for (size_t i = 0; i < slab.used; i++) {
-        struct sim_stream *stream = sim_slab_at(&slab, i);
-        if (stream && index-- == 0)
-            return stream;
-    }
-    return NULL;
+struct sim_stream *sim_stream_next(const struct sim_stream *stream) {
+    size_t i = stream ? (size_t)((const char *)stream - slab.base) / slab.stride + 1 : 0;
+    struct sim_stream *next = NULL;
+    for (; !next && i < slab.used; i++)
+        next = sim_slab_at(&slab, i);
+    return next;
 }
 
 void sim_stream_destroy_all(struct sim_context *context) {
@@ -81,25 +84,25 @@ uint64_t sim_stream_count(void) {
     return slab.live;
 }
 
-static struct sim_queue *default_stream_of(const struct sim_thread *thread,
-                                           const struct sim_context *context) {
-    for (size_t i = 0; i < thread->default_stream_count; i++) {
-        if (thread->default_streams[i]->context == context)
-            return thread->default_streams[i];
-    }
-    return NULL;
-}
-
 static struct sim_queue *per_thread(struct sim_thread *thread, struct sim_context *context) {
-    struct sim_queue *queue = default_stream_of(thread, context);
-    if (queue)
-        return queue;
-    queue = sim_queue_create(context, SIM_QUEUE_PER_THREAD, sim_next_identity());
-    queue->number = thread->ordinal;
-    SIM_RESERVE_ONE(thread->default_streams, thread->default_stream_count,
-                    thread->default_stream_capacity);
-    thread->default_streams[thread->default_stream_count++] = queue;
-    return queue;
+    struct sim_queue **place = NULL;
+    for (size_t i = 0; i < thread->default_stream_count; i++) {
+        struct sim_queue *queue = thread->default_streams[i];
+        if (queue->context == context)
+            return queue;
+        if (!queue->context)
+            place = &thread->default_streams[i];
+    }
+    if (place) {
+        sim_stream_retire(*place); // of a context that is gone
+    } else {
+        SIM_RESERVE_ONE(thread->default_streams, thread->default_stream_count,
+                        thread->default_stream_capacity);
+        place = &thread->default_streams[thread->default_stream_count++];
+    }
+    *place = sim_queue_create(context, SIM_QUEUE_PER_THREAD, sim_next_identity());
+    (*place)->number = thread->ordinal;
+    return *place;
 }
 
 static bool is_own(CUstream handle) {
@@ -117,7 +120,7 @@ static CUresult default_queue(CUstream handle, struct sim_queue **queue) {
 
 // The handle may be that of a stream which was destroyed, whose element has not been taken again.
 static void report_destroyed(CUstream handle) {
-    if (slab.base && sim_slab_knows(&slab, (uintptr_t)handle)) {
+    if (sim_slab_knows(&slab, (uintptr_t)handle)) {
         const struct sim_stream *stream =
             (const void *)(slab.base + ((uintptr_t)handle - slab.first_handle));
         sim_report(simcudaReport_useOfDestroyedStream,
@@ -153,6 +156,5 @@ struct sim_queue *sim_stream_look(CUstream handle) {
 
 void sim_stream_reset(void) {
     last_number = 0;
-    if (slab.base)
-        sim_slab_clear(&slab);
+    sim_slab_clear(&slab);
 }

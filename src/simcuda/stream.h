@@ -26,6 +26,7 @@ struct sim_stream {
     uint64_t number; // stays while the element is free
 };
 
+void sim_stream_start(void);
 void sim_stream_reset(void);
 
 // Says whether a null stream is the thread's own default stream, and not the legacy one, in the
@@ -59,7 +60,8 @@ struct sim_queue *sim_stream_look(CUstream handle);
 
 uint64_t sim_stream_count(void);
 
-// The streams that live, for those who walk them: null at the end.
-struct sim_stream *sim_stream_at(uint64_t index);
+// Returns the live stream that comes after another one: for null the first, after the last one
+// null.
+struct sim_stream *sim_stream_next(const struct sim_stream *stream);
 
 #endif

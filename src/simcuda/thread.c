@@ -100,7 +100,10 @@ bool sim_thread_name(unsigned ordinal, char name[SIM_THREAD_NAME]) {
 
 static void give_back(void *argument) {
     struct sim_thread *thread = argument;
-    if (atomic_load_explicit(&sim_life, memory_order_relaxed) == SIM_READY) {
+    int life = atomic_load_explicit(&sim_life, memory_order_relaxed);
+    if (life == SIM_FORKED)
+        return; // a thread that the child doesn't have may hold the locks
+    if (life == SIM_READY) {
         sim_lock();
         if (thread->generation == atomic_load_explicit(&current_generation, memory_order_relaxed)) {
             keep_name(thread);

@@ -12,6 +12,8 @@
 #include "simcuda/shared.h"
 #include "simcuda/thread.h"
 
+#define LONGEST ((uint64_t)1 << 60) // ns, 36 years: so that the clock doesn't overflow
+
 static struct sim_heap due;
 static struct sp_list watching = {&watching, &watching};
 static struct sp_list held = {&held, &held};          // in the order in which their turns came
@@ -57,11 +59,12 @@ static uint64_t *engine_of(const struct sim_item *item) {
 }
 
 static void make_due(struct sim_item *item) {
+    uint64_t duration = item->job.duration < LONGEST ? item->job.duration : LONGEST;
     uint64_t start = later(item->end, item->queue->free_at);
     uint64_t *engine = engine_of(item);
     if (engine)
         start = later(start, *engine);
-    item->end = start + (flag_is_set(item) ? 0 : item->job.duration) + delay();
+    item->end = start + (flag_is_set(item) ? 0 : duration) + delay();
     if (engine)
         *engine = item->end;
     item->state = SIM_DUE;
@@ -233,11 +236,10 @@ static void perform(struct sim_item *item) {
 
 static void complete(struct sim_item *item) {
     sim_heap_remove(&due, item);
+    sim_clock_merge(&item->clock, item->queue->acquired);
     sim_now = later(sim_now, item->end);
     if (sim_config.completion == simcudaCompletionLatest)
         item->end = sim_now;
-    if (item->queue->acquired)
-        sim_clock_merge(&item->clock, item->queue->acquired);
     if (item->job.host_function) {
         item->state = SIM_RUNNING;
         sim_host_learn(item->slot, item->sequence - 1, item->clock);
@@ -377,10 +379,6 @@ bool sim_work_poll(struct sim_item *item) {
 
 // ------------------------------------------------------------------------------------------ adding
 
-static bool awaits_word(const struct sim_item *item) {
-    return item && item->state != SIM_DONE && item->awaits_word;
-}
-
 // Orders the queue's clock after the item, whose own may have grown since the queue's was raised.
 // The piece to be added, null for none, depends on it while it is pending.
 static void depend(struct sim_queue *queue, struct sim_item *item, struct sim_item *dependency) {
@@ -388,7 +386,6 @@ static void depend(struct sim_queue *queue, struct sim_item *item, struct sim_it
         sim_clock_merge(&queue->clock, dependency->clock);
     if (!item || dependency->state == SIM_DONE || dependency->queue == queue)
         return;
-    item->awaits_word |= dependency->awaits_word;
     SIM_RESERVE_ONE(item->dependencies, item->dependency_count, item->dependency_capacity);
     item->dependencies[item->dependency_count++] = dependency;
     sim_item_hold(dependency);
@@ -417,27 +414,43 @@ static void order_by_legacy(struct sim_queue *queue, struct sim_item *item) {
     }
 }
 
-struct sim_clock *sim_work_clock(struct sim_queue *queue) {
-    order_after_host(queue);
-    order_by_legacy(queue, NULL);
-    return queue->clock;
-}
-
-static bool is_before(const struct sim_queue *other, const struct sim_queue *queue) {
-    if (queue->kind == SIM_QUEUE_LEGACY && sim_queue_is_blocking(other))
-        return true;
-    return other == queue || (other->kind == SIM_QUEUE_LEGACY && sim_queue_is_blocking(queue));
-}
-
-bool sim_work_awaits_word(const struct sim_queue *queue) {
-    if (pending_with_words == 0)
-        return false;
-    SP_LIST_FOR_EACH(link, &queue->context->queues) {
-        const struct sim_queue *other = SP_CONTAINER_OF(link, struct sim_queue, link);
-        if (is_before(other, queue) && awaits_word(other->last))
-            return true;
+// Brings in what another queue has acquired since pieces were added that run after it. Returns
+// whether the next piece runs behind one there that still waits for a word.
+static bool is_behind_word(struct sim_queue *queue, const struct sim_queue *other) {
+    SP_LIST_FOR_EACH(link, &other->items) {
+        const struct sim_item *item = SP_CONTAINER_OF(link, struct sim_item, link);
+        if (other != queue && sim_clock_at(queue->clock, item->slot) < item->sequence)
+            return false;
+        sim_clock_merge(&queue->clock, other->acquired);
+        if (pending_with_words == 0 || item->job.condition.size > 0)
+            return pending_with_words > 0;
     }
     return false;
+}
+
+static bool is_order_open(struct sim_queue *queue) {
+    bool is_open = false;
+    if (!has_acquired && pending_with_words == 0)
+        return false;
+    for (struct sim_context *context = sim_context_next(NULL); context;
+         context = sim_context_next(context)) {
+        SP_LIST_FOR_EACH(link, &context->queues)
+            is_open |= is_behind_word(queue, SP_CONTAINER_OF(link, struct sim_queue, link));
+    }
+    return is_open;
+}
+
+struct sim_block_order sim_work_free_order(struct sim_queue *queue, const char *call) {
+    order_after_host(queue);
+    order_by_legacy(queue, NULL);
+    bool is_open = is_order_open(queue);
+    return (struct sim_block_order){.has_slot = true,
+                                    .slot = queue->slot,
+                                    .sequence = queue->sequence,
+                                    .is_open = is_open,
+                                    .clock = queue->clock,
+                                    .who = sim_queue_who(queue),
+                                    .call = call};
 }
 
 static void wait_for_place(struct sim_queue *queue) {
@@ -477,7 +490,6 @@ static void enter(struct sim_queue *queue, struct sim_item *item) {
     item->slot = queue->slot;
     item->sequence = ++queue->sequence;
     item->clock = sim_clock_share(queue->clock);
-    item->awaits_word |= item->job.condition.size > 0 || awaits_word(queue->last);
     sim_item_drop(queue->last);
     queue->last = item;
     sim_item_hold(item);
@@ -618,10 +630,12 @@ void sim_work_touch_pending(void) {
     struct sim_item *item;
     for_each_queue(drop_effects);
     while ((item = sim_heap_top(&due)) != NULL) {
-        if (item->job.host_function)
-            sim_heap_remove(&due, item); // nobody runs it any more
-        else
+        if (!item->job.host_function) {
             complete(item);
+            continue;
+        }
+        sim_heap_remove(&due, item);
+        item->state = SIM_RUNNING; // for good: nobody runs it any more, and threads may wait for it
     }
 }
 

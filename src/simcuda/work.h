@@ -24,6 +24,7 @@
 #include <stdint.h>
 
 #include "driver/abi.h"
+#include "simcuda/block.h"
 #include "simcuda/item.h"
 #include "simcuda/queue.h"
 
@@ -39,12 +40,8 @@ CUresult sim_work_add(struct sim_queue *queue, struct sim_job *job,
 // sim_work_add.
 CUresult sim_work_order_after(struct sim_queue *queue, struct sim_item *item);
 
-// Returns what the queue's next piece of work would run after, if it was added now, except for the
-// queue's own order.
-struct sim_clock *sim_work_clock(struct sim_queue *queue);
-// Returns whether that piece would run after a wait for a word that is pending: then it will run
-// after whoever writes the word, too, which the clock doesn't say yet.
-bool sim_work_awaits_word(const struct sim_queue *queue);
+// Returns what a free would run after that a call made in the queue's order now.
+struct sim_block_order sim_work_free_order(struct sim_queue *queue, const char *call);
 
 // Lets complete what the virtual clock has passed.
 void sim_work_progress(void);

@@ -33,6 +33,8 @@ run 5 "" leaks_of_many_sizes
 told 'streampool check: 1002 mistakes found: leak 1000, not printed 2'
 run 143 "" leak_and_die
 [ ! -s "$work/errors" ] || complain "a program that a signal ends says nothing"
+run 5 "" leak_while_a_thread_reads
+grep -qx done "$work/output" || complain "what the program wrote is not lost"
 run 5 "" leak_of_a_parent
 [ "$(grep -c ' found: ' "$work/errors")" = 1 ] || complain "a child that does not use the driver says nothing"
 
@@ -74,6 +76,9 @@ STREAMPOOL_SIMCUDA_JSON=$work/none/found.json run 5 "" leak
 told "streampool check: $work/none/found.json can't be written: No such file or directory"
 STREAMPOOL_SIMCUDA_JSON=found.json run 5 "" leak
 told 'streampool check: STREAMPOOL_SIMCUDA_JSON=found.json is ignored: it names a file by its whole path'
+rm "$work/found.json"
+run 5 "" leak_and_clear_the_environment
+[ -s "$work/found.json" ] || complain "the file is written though the program clears its environment"
 mkdir "$work/folder"
 STREAMPOOL_SIMCUDA_JSON=$work/folder/ run 5 "" leak
 STREAMPOOL_SIMCUDA_JSON=$work/folder/ run 5 "" leak

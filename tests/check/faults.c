@@ -4,6 +4,7 @@
 // A program that makes no call of a pool doesn't start streampool. What the checker must say of
 // each is in faults.sh.
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <streampool/simcuda.h>
 #include <streampool/streampool.h>
@@ -312,6 +313,29 @@ static void strange_name(void) {
     cuMemFree_v2(memory);
 }
 
+static void *hold_input(void *held) {
+    flockfile(stdin);
+    sem_post(held);
+    pause();
+    return NULL;
+}
+
+// The thread that has the lock of the stream may as well wait for a line.
+static void leak_while_a_thread_reads(void) {
+    static sem_t held;
+    pthread_t thread;
+    leak();
+    OK(sem_init(&held, 0, 0));
+    OK(pthread_create(&thread, NULL, hold_input, &held));
+    while (sem_wait(&held) != 0)
+        ;
+}
+
+static void leak_and_clear_the_environment(void) {
+    leak();
+    OK(clearenv());
+}
+
 static void leak_and_die(void) {
     leak();
     OK(raise(SIGTERM));
@@ -356,6 +380,8 @@ static void leak_of_a_parent(void) {
     X(leaks_of_many_sizes)                                                                         \
     X(leak_by_name)                                                                                \
     X(strange_name)                                                                                \
+    X(leak_while_a_thread_reads)                                                                   \
+    X(leak_and_clear_the_environment)                                                              \
     X(leak_and_die)                                                                                \
     X(leak_of_a_parent)
 

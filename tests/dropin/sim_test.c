@@ -301,6 +301,20 @@ static void mistakes_of_all_processes_are_put_together(void **state) {
     program_forget(&outcome);
 }
 
+// Its stream is a leak.
+static void what_is_recorded_of_a_program_with_a_mistake_is_whole(void **state) {
+    (void)state;
+    struct outcome outcome;
+    char option[600];
+    const char *file = file_path("trace.csv");
+    snprintf(option, sizeof option, "--record=%s", file);
+    program_run(&outcome, NO_SETTINGS, ARGUMENTS("run", "--check", option, LINKED, "now"));
+    assert_int_equal(outcome.status, 5);
+    assert_says(outcome.errors, "streampool check: 1 mistake found: leak 1\n");
+    assert_found(file, ",allocate,");
+    program_forget(&outcome);
+}
+
 static void a_file_that_can_not_be_written_is_refused(void **state) {
     (void)state;
     struct outcome outcome;
@@ -388,6 +402,7 @@ int main(void) {
         cmocka_unit_test(settings_and_files_may_have_any_characters),
         cmocka_unit_test(the_file_of_what_is_found_is_where_it_was_asked_for),
         cmocka_unit_test(mistakes_of_all_processes_are_put_together),
+        cmocka_unit_test(what_is_recorded_of_a_program_with_a_mistake_is_whole),
         cmocka_unit_test(a_file_that_can_not_be_written_is_refused),
         cmocka_unit_test(the_status_is_the_programs),
         cmocka_unit_test(a_simulated_driver_that_is_not_there_is_named),

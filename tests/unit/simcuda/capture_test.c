@@ -354,6 +354,20 @@ static void another_thread_is_bound_by_a_global_capture_only(void **state) {
     end_broken(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
 }
 
+static void *begin_and_leave(void *context) {
+    cuCtxSetCurrent(context);
+    start(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+    return NULL;
+}
+
+static void a_capture_is_not_a_later_threads_that_has_the_place_of_the_first(void **state) {
+    (void)state;
+    in_thread(begin_and_leave, current_context());
+    struct asker asker = ask_from_another_thread(CU_STREAM_CAPTURE_MODE_GLOBAL);
+    assert_int_equal(asker.query, CUDA_SUCCESS);
+    assert_int_equal(asker.end, CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
+}
+
 int main(void) {
 #define CAPTURE_TEST(test) cmocka_unit_test_setup_teardown(test, begin_capture, end_without_reports)
     const struct CMUnitTest tests[] = {
@@ -376,6 +390,7 @@ int main(void) {
         CAPTURE_TEST(only_the_origin_ends_a_capture),
         CAPTURE_TEST(destroying_the_origin_ends_the_capture),
         CAPTURE_TEST(another_thread_is_bound_by_a_global_capture_only),
+        CAPTURE_TEST(a_capture_is_not_a_later_threads_that_has_the_place_of_the_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -73,6 +73,14 @@ static void a_byte_past_the_end_is_out_of_bounds(void **state) {
     expect_report("out-of-bounds");
 }
 
+static void a_range_past_the_last_address_is_out_of_bounds(void **state) {
+    CUdeviceptr block = begin_block();
+    (void)state;
+    write_on(a, block + 8, UINT64_MAX);
+    expect_text(", 0xffffffffffffffff), which is ");
+    expect_report("out-of-bounds");
+}
+
 static void a_block_of_cuMemAlloc_ends_where_the_program_said(void **state) {
     CUdeviceptr block;
     (void)state;
@@ -202,6 +210,32 @@ static void an_event_from_before_the_free_does_not_order_work_behind_it(void **s
     write_on(b, block, 8);
     expect_text("which was freed on stream 1 (thread 1) with no order to that");
     expect_report("early-free");
+}
+
+static void work_is_behind_a_free_that_the_host_has_waited_for(void **state) {
+    CUdeviceptr block = begin_block();
+    (void)state;
+    write_on(a, block, 8);
+    simcudaBlockEnd(block, a);
+    OK(cuStreamSynchronize(a));
+    write_on(b, block, 8);
+    expect_text("which was freed on stream 1 (thread 1) before");
+    expect_report("use-after-free");
+}
+
+static void a_free_behind_another_stream_is_over_when_that_is(void **state) {
+    CUdeviceptr block = begin_block();
+    CUstream c = make_non_blocking_stream();
+    (void)state;
+    spin(b, MS);
+    simcudaBlockBehind(block, b);
+    simcudaBlockEnd(block, a);
+    write_on(c, block, 8);
+    expect_text("with no order to that");
+    expect_report("early-free");
+    OK(cuStreamSynchronize(b));
+    write_on(c, block, 8);
+    expect_report("use-after-free");
 }
 
 static void any_work_behind_a_free_at_once_is_a_use_after_it(void **state) {
@@ -351,6 +385,72 @@ static void a_free_can_be_behind_several_streams(void **state) {
     write_on(b, block + 8, 8);
     simcudaBlockEnd(block, a);
     expect_report("early-free");
+}
+
+// The word is memory that is no block's.
+static void write_value(CUstream stream, uint32_t value) {
+    OK(cuStreamWriteValue32_v2(stream, memory.address + SIZE, value, 0));
+}
+
+static void wait_for_value(CUstream stream, uint32_t value) {
+    OK(cuStreamWaitValue32_v2(stream, memory.address + SIZE, value, CU_STREAM_WAIT_VALUE_EQ));
+}
+
+static void a_free_behind_a_wait_for_a_word_that_is_pending_is_right(void **state) {
+    CUdeviceptr block = begin_block();
+    (void)state;
+    spin(a, MS);
+    write_on(a, block, SIZE);
+    write_value(a, 1);
+    wait_for_value(b, 1);
+    simcudaBlockEnd(block, b);
+    begin_block();
+    write_on(b, block, SIZE);
+    CUstream c = make_non_blocking_stream();
+    order(b, c);
+    simcudaBlockEnd(block, c);
+    OK(cuCtxSynchronize());
+}
+
+static void a_free_behind_an_event_behind_a_wait_for_a_word_is_right(void **state) {
+    CUdeviceptr block = begin_block();
+    CUstream c = make_non_blocking_stream();
+    (void)state;
+    spin(a, MS);
+    write_on(a, block, SIZE);
+    write_value(a, 1);
+    wait_for_value(b, 1);
+    spin(b, 10 * MS);
+    order(b, c);
+    simcudaAdvance(5 * MS);
+    simcudaBlockEnd(block, c);
+    OK(cuCtxSynchronize());
+}
+
+static void a_free_that_waits_by_a_word_for_work_that_comes_is_right(void **state) {
+    CUdeviceptr block = begin_block();
+    (void)state;
+    wait_for_value(b, 1);
+    simcudaBlockEnd(block, b);
+    write_on(a, block, SIZE);
+    write_value(a, 1);
+    expect_no_report();
+    write_on(b, block, 8);
+    expect_report("use-after-free");
+    OK(cuCtxSynchronize());
+}
+
+static void a_free_before_a_wait_for_a_word_is_early(void **state) {
+    CUdeviceptr block = begin_block();
+    CUstream c = make_non_blocking_stream();
+    (void)state;
+    write_on(a, block, SIZE);
+    order(b, c);
+    wait_for_value(b, 1);
+    simcudaBlockEnd(block, c);
+    expect_report("early-free");
+    write_value(a, 1);
+    OK(cuCtxSynchronize());
 }
 
 static void a_use_by_who_had_the_bytes_before_is_not_the_new_blocks(void **state) {
@@ -548,12 +648,94 @@ static void a_block_that_lives_is_a_leak_of_its_allocator(void **state) {
     simcudaReportClear();
 }
 
+static void blocks_go_with_the_memory_that_they_are_parts_of(void **state) {
+    CUcontext context;
+    CUdeviceptr arena;
+    (void)state;
+    OK(cuMemAlloc_v2(&arena, GRANULE));
+    uint64_t with = simcudaLeakCheck();
+    simcudaReportClear();
+    simcudaBlockBegin(arena, SIZE);
+    simcudaBlockBegin(arena + SIZE, SIZE);
+    begin_block();
+    OK(cuMemFree_v2(arena));
+    OK(cuMemUnmap(memory.address, GRANULE));
+    OK(cuCtxCreate_v2(&context, 0, 0));
+    OK(cuMemAlloc_v2(&arena, GRANULE));
+    simcudaBlockBegin(arena + SIZE, SIZE);
+    OK(cuCtxDestroy_v2(context));
+    assert_int_equal(simcudaLeakCheck(), with - 2); // the arena, and the mapping
+    simcudaReportClear();
+}
+
 static void a_block_over_a_live_one_takes_its_place(void **state) {
     CUdeviceptr block = begin_block();
     (void)state;
     simcudaBlockBegin(block + 1024, SIZE);
     write_on(a, block + 1024, SIZE);
     simcudaBlockEnd(block + 1024, a);
+}
+
+// ---------------------------------------------------------------------------------------- texts
+
+static void a_long_name_of_a_kernel_is_told_whole(void **state) {
+    const char *first = "_ZN7company7library6detail12first_kernelEPfi";
+    const char *second = "_ZN7company7library6detail13second_kernelEPfi";
+    char text[200];
+    (void)state;
+    touch(a, first, memory.address, SIZE, simcudaAccessWrite);
+    touch(b, second, memory.address, SIZE, simcudaAccessWrite);
+    settle();
+    snprintf(text, sizeof text, "\"%s\" on stream 2 (thread 1) writes bytes that \"%s\"", second,
+             first);
+    expect_text(text);
+    expect_report("race");
+}
+
+static void a_call_has_its_own_name(void **state) {
+    CUdeviceptr address;
+    CUgraph graph;
+    size_t pitch;
+    (void)state;
+    OK(cuStreamBeginCapture_v2(a, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    FAILS(cuMemAllocPitch_v2(&address, &pitch, 100, 10, 4), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    FAILS(cuStreamEndCapture(a, &graph), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    expect_text("cuMemAllocPitch is not allowed while stream 1 captures");
+    expect_report("capture-unsafe-call");
+}
+
+static void a_name_that_is_very_long_is_cut_between_characters(void **state) {
+    char name[1000], text[300];
+    (void)state;
+    for (size_t i = 0; i < sizeof name - 1; i++)
+        name[i] = (char)(i % 2 ? 0xC3 : 0xA4);
+    name[0] = 'x';
+    name[sizeof name - 1] = '\0';
+    touch(a, name, memory.address, SIZE, simcudaAccessWrite);
+    touch(b, name, memory.address, SIZE, simcudaAccessWrite);
+    settle();
+    snprintf(text, sizeof text, "\"%.199s...\" on stream 1", name);
+    expect_text(text);
+    expect_text(", and nothing orders the two: [");
+    expect_report("race");
+}
+
+static void a_race_of_what_had_the_bytes_before_does_not_name_the_block(void **state) {
+    CUdeviceptr block = begin_block();
+    (void)state;
+    spin(a, MS);
+    write_on(a, block, SIZE);
+    write_on(b, block, SIZE);
+    order(b, a);
+    simcudaBlockEnd(block, a);
+    begin_block();
+    settle();
+    assert_null(strstr(simcudaReportText(0), "allocation #2"));
+    expect_report("race");
+    write_on(b, block, SIZE);
+    settle();
+    expect_text("of the block of 4096 bytes from a pool, allocation #2");
+    expect_report("race");
 }
 
 // ------------------------------------------------------------------------------------- not checked
@@ -592,6 +774,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         CHECK_TEST(work_inside_of_its_block_is_right),
         CHECK_TEST(a_byte_past_the_end_is_out_of_bounds),
+        CHECK_TEST(a_range_past_the_last_address_is_out_of_bounds),
         CHECK_TEST(a_block_of_cuMemAlloc_ends_where_the_program_said),
         CHECK_TEST(a_row_past_the_end_is_no_row_of_the_next_block),
         CHECK_TEST(each_side_of_a_copy_has_a_block_of_its_own),
@@ -602,6 +785,8 @@ int main(void) {
         CHECK_TEST(work_behind_a_free_in_its_stream_is_a_use_after_it),
         CHECK_TEST(work_behind_the_free_by_an_event_is_a_use_after_it),
         CHECK_TEST(an_event_from_before_the_free_does_not_order_work_behind_it),
+        CHECK_TEST(work_is_behind_a_free_that_the_host_has_waited_for),
+        CHECK_TEST(a_free_behind_another_stream_is_over_when_that_is),
         CHECK_TEST(any_work_behind_a_free_at_once_is_a_use_after_it),
         CHECK_TEST(a_use_after_free_that_also_faults_is_one_report),
         CHECK_TEST(bytes_that_are_a_blocks_again_may_be_used),
@@ -616,6 +801,10 @@ int main(void) {
         CHECK_TEST(a_free_in_the_default_stream_is_behind_blocking_streams),
         CHECK_TEST(a_free_in_a_blocking_stream_is_behind_the_default_stream),
         CHECK_TEST(a_free_can_be_behind_several_streams),
+        CHECK_TEST(a_free_behind_a_wait_for_a_word_that_is_pending_is_right),
+        CHECK_TEST(a_free_behind_an_event_behind_a_wait_for_a_word_is_right),
+        CHECK_TEST(a_free_that_waits_by_a_word_for_work_that_comes_is_right),
+        CHECK_TEST(a_free_before_a_wait_for_a_word_is_early),
         CHECK_TEST(a_use_by_who_had_the_bytes_before_is_not_the_new_blocks),
         CHECK_TEST(work_that_ran_before_an_early_free_is_no_race_besides),
         CHECK_TEST(a_free_in_a_stream_that_never_existed_is_behind_all),
@@ -631,7 +820,12 @@ int main(void) {
         CHECK_TEST(a_free_of_the_middle_says_where_it_lies),
         CHECK_TEST(a_free_of_what_no_allocator_has_is_not_its_mistake),
         CHECK_TEST(a_block_that_lives_is_a_leak_of_its_allocator),
+        CHECK_TEST(blocks_go_with_the_memory_that_they_are_parts_of),
         CHECK_TEST(a_block_over_a_live_one_takes_its_place),
+        CHECK_TEST(a_long_name_of_a_kernel_is_told_whole),
+        CHECK_TEST(a_call_has_its_own_name),
+        CHECK_TEST(a_name_that_is_very_long_is_cut_between_characters),
+        CHECK_TEST(a_race_of_what_had_the_bytes_before_does_not_name_the_block),
         CHECK_TEST(nothing_is_watched_where_the_program_is_not_checked),
         CHECK_TEST(a_destroyed_stream_has_the_programs_number),
     };

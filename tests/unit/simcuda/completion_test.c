@@ -1,6 +1,8 @@
 // When work completes: by the virtual clock, as late as it can, by a seed, by hand; what waits for
 // what; full queues and host functions.
+#include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
 
 #include "unit/simcuda/fixture.h"
 
@@ -48,6 +50,20 @@ static void work_of_one_stream_runs_in_turn(void **state) {
     spin(stream, 10 * MS);
     OK(cuStreamSynchronize(stream));
     assert_in_range(simcudaNow() - before, 20 * MS, 21 * MS);
+}
+
+static void work_that_takes_for_ever_does_not_end_at_once(void **state) {
+    CUstream stream = make_stream(), other = make_stream();
+    (void)state;
+    spin(stream, UINT64_MAX);
+    spin(other, MS);
+    simcudaAdvance(1000 * MS);
+    FAILS(cuStreamQuery(stream), CUDA_ERROR_NOT_READY);
+    OK(cuStreamQuery(other));
+    OK(cuStreamSynchronize(stream));
+    spin(stream, MS);
+    FAILS(cuStreamQuery(stream), CUDA_ERROR_NOT_READY);
+    OK(cuStreamSynchronize(stream));
 }
 
 static uint64_t cost_of_mapping(uint64_t size, unsigned extents) {
@@ -263,6 +279,21 @@ static void a_host_function_holds_its_stream_until_it_returns(void **state) {
     assert_int_equal(gate.driver_said, CUDA_ERROR_NOT_PERMITTED);
 }
 
+static void look_at_signals(void *mask) {
+    pthread_sigmask(SIG_BLOCK, NULL, mask);
+}
+
+static void a_host_function_takes_no_signals_of_the_program(void **state) {
+    CUstream stream = make_stream();
+    sigset_t mask;
+    (void)state;
+    sigemptyset(&mask);
+    OK(cuLaunchHostFunc(stream, look_at_signals, &mask));
+    OK(cuStreamSynchronize(stream));
+    assert_true(sigismember(&mask, SIGTERM));
+    assert_true(sigismember(&mask, SIGALRM));
+}
+
 static void a_host_function_runs_though_the_host_makes_no_call(void **state) {
     CUstream stream = make_stream();
     struct gate gate;
@@ -296,6 +327,7 @@ int main(void) {
         COMPLETION_TEST(a_poller_sees_work_complete),
         COMPLETION_TEST(work_of_two_streams_runs_side_by_side),
         COMPLETION_TEST(work_of_one_stream_runs_in_turn),
+        COMPLETION_TEST(work_that_takes_for_ever_does_not_end_at_once),
         COMPLETION_TEST(mapping_costs_the_host_by_the_extent_more_than_by_the_byte),
         COMPLETION_TEST(queries_cost_the_host_time_too),
         COMPLETION_TEST(a_spinning_kernel_ends_when_its_flag_is_set),
@@ -308,6 +340,7 @@ int main(void) {
         COMPLETION_TEST(a_seed_chooses_when_work_completes),
         COMPLETION_TEST(a_full_queue_makes_the_next_call_wait_for_a_place),
         COMPLETION_TEST(a_host_function_holds_its_stream_until_it_returns),
+        COMPLETION_TEST(a_host_function_takes_no_signals_of_the_program),
         COMPLETION_TEST(a_host_function_runs_though_the_host_makes_no_call),
         COMPLETION_TEST(a_reset_waits_for_a_host_function),
     };

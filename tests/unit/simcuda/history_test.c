@@ -5,6 +5,7 @@
 
 #include <cmocka.h>
 
+#include "base/list.h"
 #include "simcuda/history.h"
 
 static struct sim_history history;
@@ -38,11 +39,20 @@ static bool read_bytes(size_t slot, uint64_t sequence, uint64_t first, uint64_t 
     return sim_history_touch(&history, first, last, &touch, clock, &other);
 }
 
+static const struct sim_segment *segment_of(const struct sp_tree_node *node) {
+    return node ? SP_CONTAINER_OF(node, const struct sim_segment, node) : NULL;
+}
+
 static void require_sound(void) {
-    for (size_t i = 0; i < history.count; i++) {
-        assert_true(history.segments[i].begin < history.segments[i].end);
-        assert_true(i == 0 || history.segments[i - 1].end <= history.segments[i].begin);
+    size_t count = 0;
+    uint64_t last_end = 0;
+    for (const struct sim_segment *segment = segment_of(sp_tree_first(&history.segments)); segment;
+         segment = segment_of(sp_tree_next(&segment->node))) {
+        assert_true(segment->begin < segment->end && segment->begin >= last_end);
+        last_end = segment->end;
+        count++;
     }
+    assert_int_equal(count, history.count);
 }
 
 static void two_writes_of_a_byte_with_no_order_race(void **state) {
@@ -131,9 +141,39 @@ static void a_write_over_many_pieces_leaves_one(void **state) {
     }
     assert_true(write_bytes(20, 1, 0, 100, clock));
     assert_int_equal(history.count, 1);
-    assert_int_equal(history.segments[0].begin, 0);
-    assert_int_equal(history.segments[0].end, 100);
+    const struct sim_segment *all = segment_of(sp_tree_first(&history.segments));
+    assert_true(all->begin == 0 && all->end == 100);
     sim_clock_drop(clock);
+}
+
+// The same as if each byte had a history of its own.
+static void pieces_race_as_their_bytes_do(void **state) {
+    enum { BYTES = 40, SLOTS = 3 };
+    uint64_t random = 1, write[BYTES][2] = {{0}}, reads[BYTES][SLOTS] = {{0}};
+    (void)state;
+    for (uint64_t sequence = 1; sequence < 3000; sequence++) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        size_t slot = (random >> 60) % SLOTS, known = (slot + 1) % SLOTS;
+        uint64_t first = (random >> 33) % BYTES,
+                 last = first + 1 + (random >> 40) % (BYTES - first);
+        bool writes = random >> 63, races = false;
+        struct sim_clock *clock = NULL;
+        sim_clock_raise(&clock, known, sequence - (random >> 50) % 8 % sequence);
+        for (uint64_t at = first; at < last; at++) {
+            races |= write[at][1] > 0 && write[at][0] != slot &&
+                     sim_clock_at(clock, write[at][0]) < write[at][1];
+            for (size_t i = 0; i < SLOTS; i++) {
+                races |= writes && i != slot && sim_clock_at(clock, i) < reads[at][i];
+                reads[at][i] = writes ? 0 : i == slot ? sequence : reads[at][i];
+            }
+            write[at][0] = writes ? slot : write[at][0];
+            write[at][1] = writes ? sequence : write[at][1];
+        }
+        struct sim_touch touch = by(slot, sequence, writes);
+        assert_true(sim_history_touch(&history, first, last, &touch, clock, &other) == !races);
+        sim_clock_drop(clock);
+        require_sound();
+    }
 }
 
 static void a_question_enters_nothing(void **state) {
@@ -183,6 +223,7 @@ int main(void) {
         HISTORY_TEST(a_read_races_with_a_write_that_it_does_not_know),
         HISTORY_TEST(only_the_bytes_in_common_count),
         HISTORY_TEST(a_write_over_many_pieces_leaves_one),
+        HISTORY_TEST(pieces_race_as_their_bytes_do),
         HISTORY_TEST(a_question_enters_nothing),
         HISTORY_TEST(what_a_clock_holds_can_be_forgotten),
     };

@@ -1,5 +1,7 @@
 // Streams, events and contexts: handles, identities, order, and what dies with what.
 #include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
 
 #include "unit/simcuda/fixture.h"
 
@@ -351,6 +353,75 @@ static void the_last_release_ends_the_primary_context(void **state) {
     FAILS(cuDevicePrimaryCtxRelease(0), CUDA_ERROR_INVALID_CONTEXT);
 }
 
+static sem_t is_retained;
+
+static void await_retain(void *unused) {
+    (void)unused;
+    while (sem_wait(&is_retained) != 0)
+        ;
+}
+
+// The release counts as a call while it has the lock, and gives that up where it waits.
+static void *retain_during_a_release(void *unused) {
+    CUcontext context;
+    (void)unused;
+    while (simcudaCallCount("cuDevicePrimaryCtxRelease") == 0)
+        sched_yield();
+    CUresult result = cuDevicePrimaryCtxRetain(&context, 0);
+    sem_post(&is_retained);
+    return result == CUDA_SUCCESS ? context : NULL;
+}
+
+static void a_primary_context_that_is_retained_while_the_last_release_waits_stays(void **state) {
+    CUstream stream = make_stream();
+    pthread_t thread;
+    void *context;
+    (void)state;
+    OK(sem_init(&is_retained, 0, 0));
+    OK(cuLaunchHostFunc(stream, await_retain, NULL));
+    OK(pthread_create(&thread, NULL, retain_during_a_release, NULL));
+    OK(cuDevicePrimaryCtxRelease(0));
+    OK(pthread_join(thread, &context));
+    assert_ptr_equal(context, current_context());
+    OK(cuStreamQuery(stream));
+    OK(cuDevicePrimaryCtxRelease(0));
+    FAILS(cuCtxSynchronize(), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    sem_destroy(&is_retained);
+}
+
+static void a_thread_has_a_default_stream_of_its_own_in_each_context(void **state) {
+    (void)state;
+    unsigned long long first = id_of(CU_STREAM_PER_THREAD), last = first;
+    for (int i = 0; i < 20; i++) {
+        CUcontext context;
+        OK(cuCtxCreate_v2(&context, 0, 0));
+        assert_true(id_of(CU_STREAM_PER_THREAD) > last);
+        last = id_of(CU_STREAM_PER_THREAD);
+        touch(CU_STREAM_PER_THREAD, "work", 0, 0, simcudaAccessRead);
+        OK(cuCtxDestroy_v2(context));
+        assert_true(id_of(CU_STREAM_PER_THREAD) == first);
+    }
+}
+
+static void *ask_for_a_stream(void *context) {
+    CUstreamCaptureStatus status;
+    CUresult result = cuCtxSetCurrent(context);
+    for (int i = 0; i < 100 && result == CUDA_SUCCESS; i++)
+        result = cuStreamIsCapturing(i % 2 ? CU_STREAM_PER_THREAD : NULL, &status);
+    return result == CUDA_SUCCESS ? context : NULL;
+}
+
+// For the thread sanitizer.
+static void streams_are_asked_for_while_another_thread_makes_the_first(void **state) {
+    pthread_t thread;
+    void *context;
+    (void)state;
+    OK(pthread_create(&thread, NULL, ask_for_a_stream, current_context()));
+    OK(cuStreamDestroy_v2(make_stream()));
+    OK(pthread_join(thread, &context));
+    assert_ptr_equal(context, current_context());
+}
+
 static void a_failed_context_fails_all_of_its_device_and_nothing_of_others(void **state) {
     CUcontext contexts[3]; // the last one is another device's
     CUstream streams[3];
@@ -454,6 +525,9 @@ int main(void) {
         STREAM_TEST(a_reset_primary_context_keeps_its_handle_and_gets_a_new_id),
         STREAM_TEST(a_destroyed_context_has_no_id_and_may_be_asked_for_it),
         STREAM_TEST(the_last_release_ends_the_primary_context),
+        STREAM_TEST(a_primary_context_that_is_retained_while_the_last_release_waits_stays),
+        STREAM_TEST(a_thread_has_a_default_stream_of_its_own_in_each_context),
+        STREAM_TEST(streams_are_asked_for_while_another_thread_makes_the_first),
         STREAM_TEST(a_failed_context_fails_all_of_its_device_and_nothing_of_others),
         STREAM_TEST(a_failed_device_makes_no_context_any_more),
         STREAM_TEST(a_failed_contexts_streams_tell_of_nothing_else),

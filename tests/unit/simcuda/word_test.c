@@ -172,11 +172,24 @@ static void also_for_streams_that_wait_for_the_one_that_waited(void **state) {
     OK(cuCtxSynchronize());
 }
 
-static void do_nothing(void *nothing) {
-    (void)nothing;
+static void do_nothing(void *unused) {
+    (void)unused;
 }
 
 static void also_for_the_host_that_waits_for_a_host_function_behind_it(void **state) {
+    (void)state;
+    CUstream third = make_non_blocking_stream();
+    spin(scene.other, MS);
+    fill(scene.other, scene.memory, SIZE, 1);
+    OK(cuStreamWriteValue32_v2(scene.other, scene.word, 1, 0));
+    OK(cuStreamWaitValue32_v2(scene.stream, scene.word, 1, CU_STREAM_WAIT_VALUE_EQ));
+    OK(cuLaunchHostFunc(scene.stream, do_nothing, NULL));
+    OK(cuStreamSynchronize(scene.stream));
+    fill(third, scene.memory, SIZE, 2);
+    OK(cuStreamSynchronize(third));
+}
+
+static void and_its_host_memory_may_be_freed_then(void **state) {
     (void)state;
     OK(cuStreamWaitValue32_v2(scene.stream, scene.word, 1, CU_STREAM_WAIT_VALUE_EQ));
     OK(cuLaunchHostFunc(scene.stream, do_nothing, NULL));
@@ -360,6 +373,7 @@ int main(void) {
         WORD_TEST(also_when_the_write_came_first),
         WORD_TEST(also_for_streams_that_wait_for_the_one_that_waited),
         WORD_TEST(also_for_the_host_that_waits_for_a_host_function_behind_it),
+        WORD_TEST(and_its_host_memory_may_be_freed_then),
         WORD_TEST(but_not_what_the_writer_does_afterwards),
         WORD_TEST(nor_what_a_third_stream_does),
         WORD_TEST(what_waits_for_a_word_that_nobody_writes_stays_pending),
