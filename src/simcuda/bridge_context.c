@@ -6,20 +6,6 @@
 #include "simcuda/device.h"
 #include "simcuda/event.h"
 #include "simcuda/question.h"
-#include "simcuda/report.h"
-
-// The live context behind a handle; a handle of none is reported.
-static CUresult find(CUcontext handle, struct sim_context **context) {
-    *context = sim_context_find(handle);
-    if (*context)
-        return CUDA_SUCCESS;
-    if (handle)
-        sim_report(simcudaReport_useOfDestroyedContext, "%s names a context that %s: %p",
-                   sim_report_call(),
-                   sim_context_is_known(handle) ? "was destroyed" : "never existed",
-                   (void *)handle);
-    return CUDA_ERROR_INVALID_CONTEXT;
-}
 
 CUresult cuCtxGetCurrent(CUcontext *context) {
     SIM_QUERY(cuCtxGetCurrent);
@@ -43,7 +29,7 @@ CUresult cuCtxGetDevice(CUdevice *device) {
 CUresult cuCtxPushCurrent_v2(CUcontext handle) {
     struct sim_context *context;
     SIM_BEGIN(cuCtxPushCurrent);
-    CUresult result = find(handle, &context);
+    CUresult result = sim_context_named(handle, &context);
     if (result == CUDA_SUCCESS)
         result = sim_context_push(sim_thread_self(), context);
     SIM_END(cuCtxPushCurrent, result);
@@ -57,7 +43,7 @@ CUresult cuCtxPopCurrent_v2(CUcontext *context) {
 CUresult cuCtxSetCurrent(CUcontext handle) {
     struct sim_context *context = NULL;
     SIM_BEGIN(cuCtxSetCurrent);
-    CUresult result = handle ? find(handle, &context) : CUDA_SUCCESS;
+    CUresult result = handle ? sim_context_named(handle, &context) : CUDA_SUCCESS;
     if (result == CUDA_SUCCESS)
         result = sim_context_set_current(sim_thread_self(), context);
     SIM_END(cuCtxSetCurrent, result);
@@ -65,7 +51,8 @@ CUresult cuCtxSetCurrent(CUcontext handle) {
 
 // Null stands for the current context.
 static CUresult find_or_current(CUcontext handle, struct sim_context **context) {
-    return handle ? find(handle, context) : sim_context_current(sim_thread_self(), context);
+    return handle ? sim_context_named(handle, context)
+                  : sim_context_current(sim_thread_self(), context);
 }
 
 CUresult cuCtxGetDevice_v2(CUdevice *device, CUcontext handle) {
@@ -226,7 +213,7 @@ CUresult cuCtxCreate_v4(CUcontext *handle, CUctxCreateParams *limits, unsigned i
 static CUresult destroy(CUcontext handle) {
     struct sim_thread *thread = sim_thread_self();
     struct sim_context *context;
-    CUresult result = find(handle, &context);
+    CUresult result = sim_context_named(handle, &context);
     if (result == CUDA_SUCCESS && atomic_load(&context->is_primary))
         result = CUDA_ERROR_INVALID_CONTEXT;
     if (result != CUDA_SUCCESS)

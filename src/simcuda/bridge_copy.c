@@ -4,7 +4,6 @@
 #include "simcuda/context.h"
 #include "simcuda/copy.h"
 #include "simcuda/host.h"
-#include "simcuda/report.h"
 #include "simcuda/stream.h"
 #include "simcuda/thread.h"
 #include "simcuda/word.h"
@@ -77,11 +76,8 @@ CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t size, CUs
 static CUresult find_context(CUcontext handle, struct sim_context **context) {
     if (!handle)
         return sim_context_current(sim_thread_self(), context);
-    *context = sim_context_find(handle);
-    if (*context)
-        return sim_context_error(*context);
-    sim_report(simcudaReport_useOfDestroyedContext, "context %p", (void *)handle);
-    return CUDA_ERROR_INVALID_CONTEXT;
+    CUresult result = sim_context_named(handle, context);
+    return result == CUDA_SUCCESS ? sim_context_error(*context) : result;
 }
 
 static CUresult find_contexts(CUcontext one, CUcontext other, struct sim_context *contexts[2]) {

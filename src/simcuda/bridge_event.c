@@ -4,15 +4,12 @@
 #include "simcuda/event.h"
 #include "simcuda/queue.h"
 #include "simcuda/stream.h"
-#include "simcuda/thread.h"
 
 static CUresult create(CUevent *event, unsigned flags) {
     struct sim_context *context;
     if (!event)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = sim_context_current(sim_thread_self(), &context);
-    if (result == CUDA_SUCCESS)
-        result = sim_context_error(context);
+    CUresult result = sim_context_current_healthy(&context);
     return result == CUDA_SUCCESS ? sim_event_create(context, flags, event) : result;
 }
 

@@ -11,7 +11,6 @@
 #include "simcuda/module.h"
 #include "simcuda/queue.h"
 #include "simcuda/stream.h"
-#include "simcuda/thread.h"
 
 // A kernel of a library is its function (module.h), and the library is its module.
 static CUfunction function_of(CUkernel kernel) {
@@ -43,7 +42,7 @@ static CUresult load_module(CUmodule *module, loader load, const void *source) {
     struct sim_image image;
     if (!module || !source)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = sim_context_current(sim_thread_self(), &context);
+    CUresult result = sim_context_current_healthy(&context);
     if (result == CUDA_SUCCESS)
         result = load(&image, source);
     return result == CUDA_SUCCESS ? sim_module_create(context, &image, result, module) : result;
@@ -65,6 +64,36 @@ static CUresult load_library(CUlibrary *library, loader load, const void *source
     return result;
 }
 
+static bool is_log(CUjit_option option) {
+    return option == CU_JIT_INFO_LOG_BUFFER || option == CU_JIT_ERROR_LOG_BUFFER;
+}
+
+// The option behind that of a buffer has its size, in the bytes of an unsigned int.
+static unsigned size_of(CUjit_option log, const CUjit_option *options, void *const *values,
+                        unsigned count) {
+    unsigned size = 0;
+    for (unsigned i = 0; i < count; i++) {
+        if (options[i] == log + 1)
+            memcpy(&size, &values[i], sizeof size);
+    }
+    return size;
+}
+
+// Nothing is compiled, so it takes no time, and logs are empty.
+static CUresult tell_of_compiling(const CUjit_option *options, void **values, unsigned count) {
+    if (count > 0 && (!options || !values))
+        return CUDA_ERROR_INVALID_VALUE;
+    for (unsigned i = 0; i < count; i++) {
+        if (is_log(options[i]) && values[i] && size_of(options[i], options, values, count) > 0)
+            *(char *)values[i] = '\0';
+    }
+    for (unsigned i = 0; i < count; i++) {
+        if (options[i] == CU_JIT_WALL_TIME || is_log((CUjit_option)(options[i] - 1)))
+            values[i] = NULL;
+    }
+    return CUDA_SUCCESS;
+}
+
 CUresult cuModuleLoadData(CUmodule *module, const void *image) {
     SIM_BEGIN(cuModuleLoadData);
     SIM_END(cuModuleLoadData, load_module(module, load_memory, image));
@@ -72,9 +101,10 @@ CUresult cuModuleLoadData(CUmodule *module, const void *image) {
 
 CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int count,
                             CUjit_option *options, void **values) {
-    (void)count, (void)options, (void)values;
     SIM_BEGIN(cuModuleLoadDataEx);
-    SIM_END(cuModuleLoadDataEx, load_module(module, load_memory, image));
+    CUresult result = tell_of_compiling(options, values, count);
+    SIM_END(cuModuleLoadDataEx,
+            result == CUDA_SUCCESS ? load_module(module, load_memory, image) : result);
 }
 
 CUresult cuModuleLoadFatBinary(CUmodule *module, const void *image) {
@@ -96,19 +126,21 @@ CUresult cuModuleUnload(CUmodule module) {
 CUresult cuLibraryLoadData(CUlibrary *library, const void *image, CUjit_option *options,
                            void **values, unsigned int count, CUlibraryOption *libraryOptions,
                            void **libraryValues, unsigned int libraryCount) {
-    (void)options, (void)values, (void)count;
     (void)libraryOptions, (void)libraryValues, (void)libraryCount;
     SIM_BEGIN(cuLibraryLoadData);
-    SIM_END(cuLibraryLoadData, load_library(library, load_memory, image));
+    CUresult result = tell_of_compiling(options, values, count);
+    SIM_END(cuLibraryLoadData,
+            result == CUDA_SUCCESS ? load_library(library, load_memory, image) : result);
 }
 
 CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *path, CUjit_option *options,
                                void **values, unsigned int count, CUlibraryOption *libraryOptions,
                                void **libraryValues, unsigned int libraryCount) {
-    (void)options, (void)values, (void)count;
     (void)libraryOptions, (void)libraryValues, (void)libraryCount;
     SIM_BEGIN(cuLibraryLoadFromFile);
-    SIM_END(cuLibraryLoadFromFile, load_library(library, load_file, path));
+    CUresult result = tell_of_compiling(options, values, count);
+    SIM_END(cuLibraryLoadFromFile,
+            result == CUDA_SUCCESS ? load_library(library, load_file, path) : result);
 }
 
 CUresult cuLibraryUnload(CUlibrary library) {
@@ -226,7 +258,7 @@ CUresult cuLibraryGetGlobal(CUdeviceptr *address, size_t *size, CUlibrary librar
 
 static CUresult check_context(void) {
     struct sim_context *context;
-    return sim_context_current(sim_thread_self(), &context);
+    return sim_context_current_healthy(&context);
 }
 
 CUresult cuLibraryGetModule(CUmodule *module, CUlibrary library) {
@@ -535,7 +567,7 @@ static CUresult find_limits(const int *blocks, const int *threads, CUfunction ha
         return CUDA_ERROR_INVALID_VALUE;
     if (!function)
         return CUDA_ERROR_INVALID_HANDLE;
-    CUresult result = sim_context_current(sim_thread_self(), &context);
+    CUresult result = sim_context_current_healthy(&context);
     if (result != CUDA_SUCCESS)
         return result;
     sim_device_attribute(&multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,

@@ -9,7 +9,6 @@
 #include "simcuda/mapping.h"
 #include "simcuda/question.h"
 #include "simcuda/queue.h"
-#include "simcuda/thread.h"
 #include "simcuda/virtual.h"
 
 #define ROW 512 // bytes
@@ -73,16 +72,11 @@ CUresult cuMemGetAccess(unsigned long long *flags, const CUmemLocation *location
 
 // -------------------------------------------------------------------------------------- cuMemAlloc
 
-static CUresult current_healthy_context(struct sim_context **context) {
-    CUresult result = sim_context_current(sim_thread_self(), context);
-    return result == CUDA_SUCCESS ? sim_context_error(*context) : result;
-}
-
 static CUresult get_info(size_t *free, size_t *total) {
     struct sim_context *context;
     if (!free || !total)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = current_healthy_context(&context);
+    CUresult result = sim_context_current_healthy(&context);
     if (result != CUDA_SUCCESS)
         return result;
     *total = sim_config.device[context->device].memory;
@@ -99,7 +93,7 @@ static CUresult allocate(CUdeviceptr *address, size_t size) {
     struct sim_context *context;
     if (!address)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = current_healthy_context(&context);
+    CUresult result = sim_context_current_healthy(&context);
     if (result == CUDA_SUCCESS)
         result = sim_capture_check_unsafe("cuMemAlloc");
     if (result == CUDA_SUCCESS)
@@ -138,7 +132,7 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr *address, size_t *pitch, size_t width, s
 // A free needs no current context, but a current one must be of use: seen on an H200.
 static CUresult check_if_current(void) {
     struct sim_context *context;
-    CUresult result = current_healthy_context(&context);
+    CUresult result = sim_context_current_healthy(&context);
     return result == CUDA_ERROR_INVALID_CONTEXT ? CUDA_SUCCESS : result;
 }
 

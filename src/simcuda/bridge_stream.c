@@ -10,10 +10,19 @@
 
 // ----------------------------------------------------------------------------------------- queries
 
+// What is told of a queue, which may end once the lock is given back.
+struct told {
+    uint64_t id;
+    CUstreamCaptureStatus status;
+};
+
 // The slow way, for per-thread default streams and for handles that are wrong.
-static CUresult find_queue(CUstream handle, struct sim_queue **queue) {
+static CUresult ask_queue(CUstream handle, struct told *told) {
+    struct sim_queue *queue;
     sim_lock();
-    CUresult result = sim_stream_queue(handle, queue);
+    CUresult result = sim_stream_queue(handle, &queue);
+    if (result == CUDA_SUCCESS)
+        *told = (struct told){queue->stream_id, queue->capture_status};
     sim_unlock();
     return result;
 }
@@ -44,21 +53,13 @@ static CUresult error_of(const struct sim_stream *stream) {
     return sim_context_error(atomic_load_explicit(&stream->context, memory_order_relaxed));
 }
 
-static CUresult find_current(struct sim_context **context) {
-    CUresult failure = sim_context_current(sim_thread_self(), context);
-    return failure == CUDA_SUCCESS ? sim_context_error(*context) : failure;
-}
-
-CUresult cuStreamGetCtx(CUstream handle, CUcontext *result) {
-    struct sim_queue *queue;
+static CUresult context_of(CUstream handle, CUcontext *result) {
+    struct told told;
     struct sim_context *context;
-    SIM_QUERY(cuStreamGetCtx);
-    if (!result)
-        return CUDA_ERROR_INVALID_VALUE;
     struct sim_stream *stream = sim_stream_find(handle);
     if (!stream && !sim_stream_is_default(handle))
-        return find_queue(handle, &queue);
-    CUresult failure = stream ? error_of(stream) : find_current(&context);
+        return ask_queue(handle, &told);
+    CUresult failure = stream ? error_of(stream) : sim_context_current_healthy(&context);
     if (stream)
         context = atomic_load_explicit(&stream->context, memory_order_relaxed);
     if (failure == CUDA_SUCCESS)
@@ -66,13 +67,27 @@ CUresult cuStreamGetCtx(CUstream handle, CUcontext *result) {
     return failure;
 }
 
+CUresult cuStreamGetCtx(CUstream handle, CUcontext *context) {
+    SIM_QUERY(cuStreamGetCtx);
+    return context ? context_of(handle, context) : CUDA_ERROR_INVALID_VALUE;
+}
+
+// No stream is of a green context.
+CUresult cuStreamGetCtx_v2(CUstream handle, CUcontext *context, CUgreenCtx *green) {
+    SIM_QUERY(cuStreamGetCtx_v2);
+    if (!context || !green)
+        return CUDA_ERROR_INVALID_VALUE;
+    *green = NULL;
+    return context_of(handle, context);
+}
+
 CUresult cuStreamGetFlags(CUstream handle, unsigned int *flags) {
-    struct sim_queue *queue;
+    struct told told;
     SIM_QUERY(cuStreamGetFlags);
     if (!flags)
         return CUDA_ERROR_INVALID_VALUE;
     struct sim_stream *stream = sim_stream_find(handle);
-    CUresult failure = stream ? error_of(stream) : find_queue(handle, &queue);
+    CUresult failure = stream ? error_of(stream) : ask_queue(handle, &told);
     if (failure == CUDA_SUCCESS && stream && captures(stream))
         failure = refuse_if_capturing(handle, "cuStreamGetFlags");
     if (failure == CUDA_SUCCESS)
@@ -82,7 +97,7 @@ CUresult cuStreamGetFlags(CUstream handle, unsigned int *flags) {
 }
 
 CUresult cuStreamGetId(CUstream handle, unsigned long long *id) {
-    struct sim_queue *queue;
+    struct told told;
     struct sim_context *context;
     SIM_QUERY(cuStreamGetId);
     if (!id)
@@ -96,12 +111,12 @@ CUresult cuStreamGetId(CUstream handle, unsigned long long *id) {
         return failure;
     }
     if (!is_legacy(handle)) {
-        CUresult failure = find_queue(handle, &queue);
+        CUresult failure = ask_queue(handle, &told);
         if (failure == CUDA_SUCCESS)
-            *id = queue->stream_id;
+            *id = told.id;
         return failure;
     }
-    CUresult failure = find_current(&context);
+    CUresult failure = sim_context_current_healthy(&context);
     if (failure == CUDA_SUCCESS &&
         atomic_load_explicit(&context->blocking_captures, memory_order_relaxed) > 0)
         failure = refuse_if_capturing(handle, "cuStreamGetId");
@@ -112,7 +127,7 @@ CUresult cuStreamGetId(CUstream handle, unsigned long long *id) {
 
 static CUresult legacy_status(CUstreamCaptureStatus *status) {
     struct sim_context *context;
-    CUresult failure = find_current(&context);
+    CUresult failure = sim_context_current_healthy(&context);
     if (failure != CUDA_SUCCESS)
         return failure;
     if (atomic_load_explicit(&context->blocking_captures, memory_order_relaxed) > 0)
@@ -122,7 +137,7 @@ static CUresult legacy_status(CUstreamCaptureStatus *status) {
 }
 
 CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus *status) {
-    struct sim_queue *queue;
+    struct told told;
     SIM_QUERY(cuStreamIsCapturing);
     if (!status)
         return CUDA_ERROR_INVALID_VALUE;
@@ -134,9 +149,9 @@ CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus *status) {
     }
     if (is_legacy(handle))
         return legacy_status(status);
-    CUresult failure = find_queue(handle, &queue);
+    CUresult failure = ask_queue(handle, &told);
     if (failure == CUDA_SUCCESS)
-        *status = queue->capture_status;
+        *status = told.status;
     return failure;
 }
 
@@ -247,9 +262,7 @@ static CUresult create(CUstream *handle, unsigned flags, int priority) {
     struct sim_context *context;
     if (!handle || flags & ~(unsigned)CU_STREAM_NON_BLOCKING)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = sim_context_current(sim_thread_self(), &context);
-    if (result == CUDA_SUCCESS)
-        result = sim_context_error(context);
+    CUresult result = sim_context_current_healthy(&context);
     if (result == CUDA_SUCCESS)
         result = sim_stream_create(context, flags, handle);
     if (result == CUDA_SUCCESS)

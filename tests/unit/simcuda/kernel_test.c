@@ -838,6 +838,37 @@ static void a_library_reads_its_image_when_it_is_asked(void **state) {
     what_is_in_no_image_of_a_library_is_refused(".version 8.0 .entry k(", CUDA_ERROR_INVALID_PTX);
 }
 
+static void a_context_that_failed_loads_no_module(void **state) {
+    (void)state;
+    CUmodule loaded;
+    CUlibrary library;
+    OK(cuLibraryLoadData(&library, image, NULL, NULL, 0, NULL, NULL, 0));
+    OK(simcudaContextFail(current_context(), CUDA_ERROR_ILLEGAL_ADDRESS));
+    FAILS(cuModuleLoadData(&loaded, image), CUDA_ERROR_ILLEGAL_ADDRESS);
+    FAILS(cuLibraryGetModule(&loaded, library), CUDA_ERROR_ILLEGAL_ADDRESS);
+    OK(cuLibraryUnload(library));
+}
+
+static void the_logs_of_a_compiler_are_empty(void **state) {
+    (void)state;
+    CUmodule loaded;
+    CUlibrary library;
+    char info[] = "no", error[] = "no", none[] = "no";
+    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, CU_JIT_INFO_LOG_BUFFER,
+                              CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, CU_JIT_ERROR_LOG_BUFFER,
+                              CU_JIT_WALL_TIME};
+    void *values[] = {(void *)3, info, (void *)3, error, (void *)-1};
+    OK(cuModuleLoadDataEx(&loaded, image, 5, options, values));
+    assert_string_equal(info, "");
+    assert_string_equal(error, "");
+    assert_true(!values[0] && !values[2] && !values[4]);
+    values[1] = none;
+    OK(cuLibraryLoadData(&library, image, options, values, 5, NULL, NULL, 0));
+    assert_string_equal(none, "no");
+    FAILS(cuModuleLoadDataEx(&loaded, image, 1, NULL, values), CUDA_ERROR_INVALID_VALUE);
+    FAILS(cuModuleLoadDataEx(&loaded, image, 1, options, NULL), CUDA_ERROR_INVALID_VALUE);
+}
+
 static void a_module_loads_from_a_file(void **state) {
     char path[] = "/tmp/kernel_test_XXXXXX";
     int file = mkstemp(path);
@@ -1251,6 +1282,8 @@ int main(void) {
         TEST(what_is_no_image_does_not_load),
         TEST(a_library_reads_its_image_when_it_is_asked),
         TEST(a_module_loads_from_a_file),
+        TEST(a_context_that_failed_loads_no_module),
+        TEST(the_logs_of_a_compiler_are_empty),
         TEST(a_module_lists_its_functions),
         TEST(what_a_module_does_not_have_is_not_found),
         TEST(modules_are_loaded_whole),
