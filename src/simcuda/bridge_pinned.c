@@ -1,4 +1,5 @@
 // These are the calls for pinned host memory, and those that tell what an address is.
+#include "simcuda/allocation.h"
 #include "simcuda/bridge.h"
 #include "simcuda/capture.h"
 #include "simcuda/context.h"
@@ -15,9 +16,7 @@
 
 // Finds the current context for a call that a capture may forbid.
 static CUresult begin(const char *call, struct sim_context **context) {
-    CUresult result = sim_context_current(sim_thread_self(), context);
-    if (result == CUDA_SUCCESS)
-        result = sim_context_error(*context);
+    CUresult result = sim_context_current_healthy(context);
     return result == CUDA_SUCCESS ? sim_capture_check_unsafe(call) : result;
 }
 
@@ -69,7 +68,8 @@ CUresult cuMemFreeHost(void *memory) {
 
 static CUresult register_memory(void *memory, size_t size, unsigned flags) {
     struct sim_context *context;
-    if (flags & ~(unsigned)REGISTRATION_FLAGS)
+    if (flags & ~(unsigned)REGISTRATION_FLAGS ||
+        sim_allocation_is_device_address((uintptr_t)memory))
         return CUDA_ERROR_INVALID_VALUE;
     if (flags & CU_MEMHOSTREGISTER_IOMEMORY)
         return CUDA_ERROR_NOT_SUPPORTED;
@@ -100,16 +100,11 @@ CUresult cuMemHostUnregister(void *memory) {
 
 // ------------------------------------------------------------------------------ what an address is
 
-static CUresult find_current(struct sim_context **context) {
-    CUresult result = sim_context_current(sim_thread_self(), context);
-    return result == CUDA_SUCCESS ? sim_context_error(*context) : result;
-}
-
 static CUresult device_address(CUdeviceptr *address, void *memory, unsigned flags) {
     struct sim_context *context;
     if (!address || flags != 0)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = find_current(&context);
+    CUresult result = sim_context_current_healthy(&context);
     if (result == CUDA_SUCCESS && !sim_pinned_at((uintptr_t)memory))
         result = CUDA_ERROR_INVALID_VALUE;
     if (result == CUDA_SUCCESS)
@@ -127,7 +122,7 @@ static CUresult flags_of(unsigned *flags, const void *memory) {
     const struct sim_pinned *piece = sim_pinned_at((uintptr_t)memory);
     if (!flags)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = find_current(&context);
+    CUresult result = sim_context_current_healthy(&context);
     if (result == CUDA_SUCCESS && !piece)
         result = CUDA_ERROR_INVALID_VALUE;
     if (result == CUDA_SUCCESS)
@@ -142,7 +137,7 @@ CUresult cuMemHostGetFlags(unsigned int *flags, void *memory) {
 
 static CUresult range_of(CUdeviceptr *base, size_t *size, CUdeviceptr address) {
     struct sim_context *context;
-    CUresult result = find_current(&context);
+    CUresult result = sim_context_current_healthy(&context);
     return result == CUDA_SUCCESS ? sim_pointer_range(address, base, size) : result;
 }
 

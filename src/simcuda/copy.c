@@ -99,7 +99,7 @@ static CUresult refuse(const char *call, const struct sim_place *place,
                        const struct sim_copy *copy) {
     char fate[SIM_BLOCK_FATE];
     sim_report(simcudaReport_fault,
-               "%s: no device memory in all of [0x%" PRIx64 ", 0x%" PRIx64 ")%s", call,
+               "%s: a device reaches no memory in all of [0x%" PRIx64 ", 0x%" PRIx64 ")%s", call,
                place->address, row_of(place, copy->height - 1, copy->depth - 1) + copy->width,
                sim_block_fate(place->address, fate));
     return CUDA_ERROR_INVALID_VALUE;
@@ -109,17 +109,14 @@ static CUresult find_place(const char *call, struct sim_place *place, const stru
     if (!ends_somewhere(place, copy))
         return CUDA_ERROR_INVALID_VALUE;
     place->kind = kind_of(place);
-    bool is_pageable = place->kind == SIM_PLACE_PAGEABLE;
-    if (place->operand == SIM_OPERAND_HOST)
-        return place->address == 0 || !is_host(place) ||
-                       sim_allocation_is_device_address(place->address)
-                   ? CUDA_ERROR_INVALID_VALUE
-                   : CUDA_SUCCESS;
-    bool must_exist = place->operand == SIM_OPERAND_DEVICE || !is_pageable || place->address == 0 ||
-                      sim_allocation_is_device_address(place->address);
-    if (must_exist && (is_pageable || !exists(place, copy)))
-        return refuse(call, place, copy);
-    return CUDA_SUCCESS;
+    bool is_nobodys = place->kind == SIM_PLACE_PAGEABLE &&
+                      (place->address == 0 || sim_allocation_is_device_address(place->address));
+    if (place->operand == SIM_OPERAND_HOST && (is_nobodys || place->kind == SIM_PLACE_DEVICE))
+        return CUDA_ERROR_INVALID_VALUE;
+    bool is_there = place->kind == SIM_PLACE_PAGEABLE
+                        ? place->operand != SIM_OPERAND_DEVICE && !is_nobodys
+                        : exists(place, copy);
+    return is_there ? CUDA_SUCCESS : refuse(call, place, copy);
 }
 
 static CUresult find_places(const char *call, struct sim_copy *copy) {

@@ -38,6 +38,10 @@ void *sim_allocate(size_t size) {
     return take(NULL, size ? size : 1);
 }
 
+void *sim_try_allocate(size_t size) {
+    return try(NULL, size);
+}
+
 void *sim_reallocate(void *memory, size_t count, size_t size) {
     size_t bytes;
     return take(memory, sp_checked_mul(count, size, &bytes) ? bytes : SIZE_MAX);

@@ -407,6 +407,8 @@ static void a_copy_of_layers_between_devices_checks_their_contexts(void **state)
     assert_true(device_is_all(to, 8, SIZE));
     copy.dstContext = (CUcontext)(void *)&copy;
     FAILS(cuMemcpy3DPeer(&copy), CUDA_ERROR_INVALID_CONTEXT);
+    assert_non_null(
+        strstr(simcudaReportText(0), "cuMemcpy3DPeer names a context that never existed"));
     expect_report("use-of-destroyed-context");
     FAILS(cuMemcpy3DPeer(NULL), CUDA_ERROR_INVALID_VALUE);
 }
@@ -583,6 +585,28 @@ static void host_addresses_that_are_none_are_refused(void **state) {
     OK(cuMemcpyDtoH_v2(NULL, 0, 0));
 }
 
+// The driver does not take it apart. A program registers a part of a buffer, and copies all of it.
+static void memory_that_is_pinned_in_part_is_refused_and_told(void **state) {
+    (void)state;
+    static char memory[4 * SIZE];
+    CUdeviceptr device = device_memory(4 * SIZE);
+    OK(cuMemHostRegister_v2(memory, SIZE, 0));
+    FAILS(cuMemcpyHtoD_v2(device, memory, SIZE + 1), CUDA_ERROR_INVALID_VALUE);
+    expect_report("fault");
+    FAILS(cuMemcpyHtoDAsync_v2(device, memory, 4 * SIZE, NULL), CUDA_ERROR_INVALID_VALUE);
+    expect_report("fault");
+    FAILS(cuMemcpyDtoH_v2(memory + SIZE - 1, device, 2), CUDA_ERROR_INVALID_VALUE);
+    expect_report("fault");
+    FAILS(cuMemcpy(device, (uintptr_t)memory, 4 * SIZE), CUDA_ERROR_INVALID_VALUE);
+    expect_report("fault");
+    OK(cuMemcpyHtoD_v2(device, memory, SIZE));
+    OK(cuMemcpyHtoD_v2(device, memory + SIZE, 3 * SIZE));
+    OK(cuMemHostRegister_v2(memory + SIZE, SIZE, 0));
+    OK(cuMemcpyHtoD_v2(device, memory, 2 * SIZE));
+    OK(cuMemHostUnregister(memory));
+    OK(cuMemHostUnregister(memory + SIZE));
+}
+
 static void wrong_shapes_are_refused(void **state) {
     (void)state;
     unsigned char bytes[64] = {0};
@@ -718,6 +742,7 @@ int main(void) {
         COPY_TEST(memory_that_goes_before_the_copy_runs_fails_the_context),
         COPY_TEST(a_copy_needs_access_to_memory_that_has_some),
         COPY_TEST(host_addresses_that_are_none_are_refused),
+        COPY_TEST(memory_that_is_pinned_in_part_is_refused_and_told),
         COPY_TEST(wrong_shapes_are_refused),
         COPY_TEST(wrong_layers_are_refused),
         COPY_TEST(sets_that_do_not_fit_their_elements_are_refused),
