@@ -77,13 +77,11 @@ static CUresult synchronize(CUcontext handle) {
 }
 
 CUresult cuCtxSynchronize(void) {
-    SIM_BEGIN(cuCtxSynchronize);
-    SIM_END(cuCtxSynchronize, synchronize(NULL));
+    SIM_CALL(cuCtxSynchronize, synchronize(NULL));
 }
 
 CUresult cuCtxSynchronize_v2(CUcontext handle) {
-    SIM_BEGIN(cuCtxSynchronize_v2);
-    SIM_END(cuCtxSynchronize_v2, synchronize(handle));
+    SIM_CALL(cuCtxSynchronize_v2, synchronize(handle));
 }
 
 // The driver can be asked for the id of a context that is gone: seen on an H200.
@@ -98,8 +96,7 @@ static CUresult identify(CUcontext handle, unsigned long long *id) {
 }
 
 CUresult cuCtxGetId(CUcontext handle, unsigned long long *id) {
-    SIM_BEGIN(cuCtxGetId);
-    SIM_END(cuCtxGetId, id ? identify(handle, id) : CUDA_ERROR_INVALID_VALUE);
+    SIM_CALL(cuCtxGetId, id ? identify(handle, id) : CUDA_ERROR_INVALID_VALUE);
 }
 
 static CUresult record_event(CUcontext handle, CUevent event_handle) {
@@ -112,8 +109,7 @@ static CUresult record_event(CUcontext handle, CUevent event_handle) {
 }
 
 CUresult cuCtxRecordEvent(CUcontext handle, CUevent event) {
-    SIM_BEGIN(cuCtxRecordEvent);
-    SIM_END(cuCtxRecordEvent, record_event(handle, event));
+    SIM_CALL(cuCtxRecordEvent, record_event(handle, event));
 }
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext *handle, CUdevice device) {
@@ -130,10 +126,9 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *handle, CUdevice device) {
 }
 
 CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
-    SIM_BEGIN(cuDevicePrimaryCtxRelease);
-    SIM_END(cuDevicePrimaryCtxRelease, sim_device_exists(device)
-                                           ? sim_context_release_primary(device)
-                                           : CUDA_ERROR_INVALID_DEVICE);
+    SIM_CALL(cuDevicePrimaryCtxRelease, sim_device_exists(device)
+                                            ? sim_context_release_primary(device)
+                                            : CUDA_ERROR_INVALID_DEVICE);
 }
 
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
@@ -183,8 +178,7 @@ static CUresult create(CUcontext *handle, unsigned flags, int device) {
 }
 
 CUresult cuCtxCreate_v2(CUcontext *handle, unsigned int flags, CUdevice device) {
-    SIM_BEGIN(cuCtxCreate);
-    SIM_END(cuCtxCreate, create(handle, flags, device));
+    SIM_CALL(cuCtxCreate, create(handle, flags, device));
 }
 
 // No context can be limited to some multiprocessors, or share itself with a graphics API.
@@ -225,6 +219,5 @@ static CUresult destroy(CUcontext handle) {
 }
 
 CUresult cuCtxDestroy_v2(CUcontext handle) {
-    SIM_BEGIN(cuCtxDestroy);
-    SIM_END(cuCtxDestroy, destroy(handle));
+    SIM_CALL(cuCtxDestroy, destroy(handle));
 }

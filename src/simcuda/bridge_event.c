@@ -14,8 +14,7 @@ static CUresult create(CUevent *event, unsigned flags) {
 }
 
 CUresult cuEventCreate(CUevent *event, unsigned int flags) {
-    SIM_BEGIN(cuEventCreate);
-    SIM_END(cuEventCreate, create(event, flags));
+    SIM_CALL(cuEventCreate, create(event, flags));
 }
 
 static CUresult record(CUevent handle, CUstream stream) {
@@ -28,8 +27,7 @@ static CUresult record(CUevent handle, CUstream stream) {
 }
 
 CUresult cuEventRecord(CUevent event, CUstream stream) {
-    SIM_BEGIN(cuEventRecord);
-    SIM_END(cuEventRecord, record(event, stream));
+    SIM_CALL(cuEventRecord, record(event, stream));
 }
 
 // An external record is a node of a graph, and no graph is launched here.
@@ -48,8 +46,7 @@ static CUresult record_with(CUevent event, CUstream stream, unsigned flags) {
 }
 
 CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned int flags) {
-    SIM_BEGIN(cuEventRecordWithFlags);
-    SIM_END(cuEventRecordWithFlags, record_with(event, stream, flags));
+    SIM_CALL(cuEventRecordWithFlags, record_with(event, stream, flags));
 }
 
 static CUresult elapsed(float *milliseconds, CUevent start_handle, CUevent end_handle) {
@@ -63,13 +60,11 @@ static CUresult elapsed(float *milliseconds, CUevent start_handle, CUevent end_h
 }
 
 CUresult cuEventElapsedTime(float *milliseconds, CUevent start, CUevent end) {
-    SIM_BEGIN(cuEventElapsedTime);
-    SIM_END(cuEventElapsedTime, elapsed(milliseconds, start, end));
+    SIM_CALL(cuEventElapsedTime, elapsed(milliseconds, start, end));
 }
 
 CUresult cuEventElapsedTime_v2(float *milliseconds, CUevent start, CUevent end) {
-    SIM_BEGIN(cuEventElapsedTime_v2);
-    SIM_END(cuEventElapsedTime_v2, elapsed(milliseconds, start, end));
+    SIM_CALL(cuEventElapsedTime_v2, elapsed(milliseconds, start, end));
 }
 
 static CUresult with_event(CUevent handle, CUresult (*act)(struct sim_event *event)) {
@@ -79,13 +74,11 @@ static CUresult with_event(CUevent handle, CUresult (*act)(struct sim_event *eve
 }
 
 CUresult cuEventQuery(CUevent event) {
-    SIM_BEGIN(cuEventQuery);
-    SIM_END(cuEventQuery, with_event(event, sim_event_query));
+    SIM_CALL(cuEventQuery, with_event(event, sim_event_query));
 }
 
 CUresult cuEventSynchronize(CUevent event) {
-    SIM_BEGIN(cuEventSynchronize);
-    SIM_END(cuEventSynchronize, with_event(event, sim_event_synchronize));
+    SIM_CALL(cuEventSynchronize, with_event(event, sim_event_synchronize));
 }
 
 // A sticky error is no reason to keep the event, and is told.
@@ -99,6 +92,5 @@ static CUresult destroy(CUevent handle) {
 }
 
 CUresult cuEventDestroy_v2(CUevent event) {
-    SIM_BEGIN(cuEventDestroy);
-    SIM_END(cuEventDestroy, destroy(event));
+    SIM_CALL(cuEventDestroy, destroy(event));
 }

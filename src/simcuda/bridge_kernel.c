@@ -10,6 +10,7 @@
 #include "simcuda/launch.h"
 #include "simcuda/module.h"
 #include "simcuda/queue.h"
+#include "simcuda/report.h"
 #include "simcuda/stream.h"
 
 // A kernel of a library is its function (module.h), and the library is its module.
@@ -95,8 +96,7 @@ static CUresult tell_of_compiling(const CUjit_option *options, void **values, un
 }
 
 CUresult cuModuleLoadData(CUmodule *module, const void *image) {
-    SIM_BEGIN(cuModuleLoadData);
-    SIM_END(cuModuleLoadData, load_module(module, load_memory, image));
+    SIM_CALL(cuModuleLoadData, load_module(module, load_memory, image));
 }
 
 CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int count,
@@ -108,18 +108,15 @@ CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int co
 }
 
 CUresult cuModuleLoadFatBinary(CUmodule *module, const void *image) {
-    SIM_BEGIN(cuModuleLoadFatBinary);
-    SIM_END(cuModuleLoadFatBinary, load_module(module, load_memory, image));
+    SIM_CALL(cuModuleLoadFatBinary, load_module(module, load_memory, image));
 }
 
 CUresult cuModuleLoad(CUmodule *module, const char *path) {
-    SIM_BEGIN(cuModuleLoad);
-    SIM_END(cuModuleLoad, load_module(module, load_file, path));
+    SIM_CALL(cuModuleLoad, load_module(module, load_file, path));
 }
 
 CUresult cuModuleUnload(CUmodule module) {
-    SIM_BEGIN(cuModuleUnload);
-    SIM_END(cuModuleUnload, sim_module_unload(module));
+    SIM_CALL(cuModuleUnload, sim_module_unload(module));
 }
 
 // No option of a library changes what is done here.
@@ -144,8 +141,7 @@ CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *path, CUjit_optio
 }
 
 CUresult cuLibraryUnload(CUlibrary library) {
-    SIM_BEGIN(cuLibraryUnload);
-    SIM_END(cuLibraryUnload, sim_module_unload_library(library));
+    SIM_CALL(cuLibraryUnload, sim_module_unload_library(library));
 }
 
 // ------------------------------------------------------------------------ what modules hold
@@ -209,24 +205,20 @@ static CUresult find_global(const CUdeviceptr *address, const size_t *size,
 }
 
 CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name) {
-    SIM_BEGIN(cuModuleGetFunction);
-    SIM_END(cuModuleGetFunction, find_function(function, sim_module_of(module), name));
+    SIM_CALL(cuModuleGetFunction, find_function(function, sim_module_of(module), name));
 }
 
 CUresult cuModuleGetFunctionCount(unsigned int *count, CUmodule module) {
-    SIM_BEGIN(cuModuleGetFunctionCount);
-    SIM_END(cuModuleGetFunctionCount, count_functions(count, sim_module_of(module)));
+    SIM_CALL(cuModuleGetFunctionCount, count_functions(count, sim_module_of(module)));
 }
 
 CUresult cuModuleEnumerateFunctions(CUfunction *functions, unsigned int count, CUmodule module) {
-    SIM_BEGIN(cuModuleEnumerateFunctions);
-    SIM_END(cuModuleEnumerateFunctions, list_functions(functions, count, sim_module_of(module)));
+    SIM_CALL(cuModuleEnumerateFunctions, list_functions(functions, count, sim_module_of(module)));
 }
 
 CUresult cuModuleGetGlobal_v2(CUdeviceptr *address, size_t *size, CUmodule module,
                               const char *name) {
-    SIM_BEGIN(cuModuleGetGlobal_v2);
-    SIM_END(cuModuleGetGlobal_v2, find_global(address, size, sim_module_of(module), name));
+    SIM_CALL(cuModuleGetGlobal_v2, find_global(address, size, sim_module_of(module), name));
 }
 
 CUresult cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char *name) {
@@ -240,20 +232,17 @@ CUresult cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char *nam
 }
 
 CUresult cuLibraryGetKernelCount(unsigned int *count, CUlibrary library) {
-    SIM_BEGIN(cuLibraryGetKernelCount);
-    SIM_END(cuLibraryGetKernelCount, count_functions(count, sim_module_of_library(library)));
+    SIM_CALL(cuLibraryGetKernelCount, count_functions(count, sim_module_of_library(library)));
 }
 
 CUresult cuLibraryEnumerateKernels(CUkernel *kernels, unsigned int count, CUlibrary library) {
-    SIM_BEGIN(cuLibraryEnumerateKernels);
-    SIM_END(cuLibraryEnumerateKernels,
-            list_functions((CUfunction *)(void *)kernels, count, sim_module_of_library(library)));
+    SIM_CALL(cuLibraryEnumerateKernels,
+             list_functions((CUfunction *)(void *)kernels, count, sim_module_of_library(library)));
 }
 
 CUresult cuLibraryGetGlobal(CUdeviceptr *address, size_t *size, CUlibrary library,
                             const char *name) {
-    SIM_BEGIN(cuLibraryGetGlobal);
-    SIM_END(cuLibraryGetGlobal, find_global(address, size, sim_module_of_library(library), name));
+    SIM_CALL(cuLibraryGetGlobal, find_global(address, size, sim_module_of_library(library), name));
 }
 
 static CUresult check_context(void) {
@@ -321,13 +310,11 @@ static CUresult get_name(const char **name, const struct sim_function *function)
 }
 
 CUresult cuKernelGetName(const char **name, CUkernel kernel) {
-    SIM_BEGIN(cuKernelGetName);
-    SIM_END(cuKernelGetName, get_name(name, find_kernel(kernel)));
+    SIM_CALL(cuKernelGetName, get_name(name, find_kernel(kernel)));
 }
 
 CUresult cuFuncGetName(const char **name, CUfunction function) {
-    SIM_BEGIN(cuFuncGetName);
-    SIM_END(cuFuncGetName, get_name(name, sim_function_find(function)));
+    SIM_CALL(cuFuncGetName, get_name(name, sim_function_find(function)));
 }
 
 static CUresult get_parameter(const struct sim_function *function, size_t index, size_t *offset,
@@ -344,13 +331,11 @@ static CUresult get_parameter(const struct sim_function *function, size_t index,
 }
 
 CUresult cuKernelGetParamInfo(CUkernel kernel, size_t index, size_t *offset, size_t *size) {
-    SIM_BEGIN(cuKernelGetParamInfo);
-    SIM_END(cuKernelGetParamInfo, get_parameter(find_kernel(kernel), index, offset, size));
+    SIM_CALL(cuKernelGetParamInfo, get_parameter(find_kernel(kernel), index, offset, size));
 }
 
 CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t *offset, size_t *size) {
-    SIM_BEGIN(cuFuncGetParamInfo);
-    SIM_END(cuFuncGetParamInfo, get_parameter(sim_function_find(function), index, offset, size));
+    SIM_CALL(cuFuncGetParamInfo, get_parameter(sim_function_find(function), index, offset, size));
 }
 
 CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction function) {
@@ -409,13 +394,11 @@ CUresult cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache cache, CUdevice de
 }
 
 CUresult cuFuncSetCacheConfig(CUfunction function, CUfunc_cache cache) {
-    SIM_BEGIN(cuFuncSetCacheConfig);
-    SIM_END(cuFuncSetCacheConfig, check_cache(sim_function_find(function), cache));
+    SIM_CALL(cuFuncSetCacheConfig, check_cache(sim_function_find(function), cache));
 }
 
 CUresult cuFuncLoad(CUfunction function) {
-    SIM_BEGIN(cuFuncLoad);
-    SIM_END(cuFuncLoad, sim_function_find(function) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE);
+    SIM_CALL(cuFuncLoad, sim_function_find(function) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE);
 }
 
 CUresult cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction function) {
@@ -429,7 +412,7 @@ CUresult cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction function) {
 // --------------------------------------------------------------------------------------- launches
 
 static CUresult launch(CUfunction handle, const struct sim_grid *grid, CUstream stream,
-                       void *const *parameters, void *const *extra, const char *call) {
+                       void *const *parameters, void *const *extra) {
     struct sim_job job = {0};
     struct sim_queue *queue;
     struct sim_function *function = sim_function_find(handle);
@@ -438,7 +421,7 @@ static CUresult launch(CUfunction handle, const struct sim_grid *grid, CUstream 
     CUresult result = sim_stream_queue(stream, &queue);
     if (result == CUDA_SUCCESS)
         result = sim_function_job(function, grid, queue->context->device, parameters, extra, &job);
-    return result == CUDA_SUCCESS ? sim_launch(stream, call, &job) : result;
+    return result == CUDA_SUCCESS ? sim_launch(stream, sim_report_call(), &job) : result;
 }
 
 CUresult cuLaunchKernel(CUfunction function, unsigned int gridX, unsigned int gridY,
@@ -447,8 +430,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned int gridX, unsigned int gr
                         void **parameters, void **extra) {
     const struct sim_grid grid = {
         .grid = {gridX, gridY, gridZ}, .block = {blockX, blockY, blockZ}, .shared = sharedBytes};
-    SIM_BEGIN(cuLaunchKernel);
-    SIM_END(cuLaunchKernel, launch(function, &grid, stream, parameters, extra, "cuLaunchKernel"));
+    SIM_CALL(cuLaunchKernel, launch(function, &grid, stream, parameters, extra));
 }
 
 CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int gridX, unsigned int gridY,
@@ -459,9 +441,7 @@ CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int gridX, unsi
                                   .block = {blockX, blockY, blockZ},
                                   .shared = sharedBytes,
                                   .is_cooperative = true};
-    SIM_BEGIN(cuLaunchCooperativeKernel);
-    SIM_END(cuLaunchCooperativeKernel,
-            launch(function, &grid, stream, parameters, NULL, "cuLaunchCooperativeKernel"));
+    SIM_CALL(cuLaunchCooperativeKernel, launch(function, &grid, stream, parameters, NULL));
 }
 
 // Those that only hint at how to run the kernel change nothing. Those that would record an event,
@@ -503,7 +483,7 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, voi
     SIM_BEGIN(cuLaunchKernelEx);
     CUresult result = read_config(config, &grid);
     if (result == CUDA_SUCCESS)
-        result = launch(function, &grid, config->hStream, parameters, extra, "cuLaunchKernelEx");
+        result = launch(function, &grid, config->hStream, parameters, extra);
     SIM_END(cuLaunchKernelEx, result);
 }
 
@@ -525,17 +505,15 @@ static CUresult count_blocks(int *blocks, CUfunction handle, int threads, size_t
 
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction function, int threads,
                                                      size_t shared) {
-    SIM_BEGIN(cuOccupancyMaxActiveBlocksPerMultiprocessor);
-    SIM_END(cuOccupancyMaxActiveBlocksPerMultiprocessor,
-            count_blocks(blocks, function, threads, shared, 0));
+    SIM_CALL(cuOccupancyMaxActiveBlocksPerMultiprocessor,
+             count_blocks(blocks, function, threads, shared, 0));
 }
 
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, CUfunction function,
                                                               int threads, size_t shared,
                                                               unsigned int flags) {
-    SIM_BEGIN(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags);
-    SIM_END(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
-            count_blocks(blocks, function, threads, shared, flags));
+    SIM_CALL(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
+             count_blocks(blocks, function, threads, shared, flags));
 }
 
 // The block size that keeps the most threads of a multiprocessor busy; of several the largest.

@@ -137,21 +137,18 @@ CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest) {
 // There is no cache.
 CUresult cuCtxResetPersistingL2Cache(void) {
     struct sim_context *context;
-    SIM_BEGIN(cuCtxResetPersistingL2Cache);
-    SIM_END(cuCtxResetPersistingL2Cache, sim_context_current_healthy(&context));
+    SIM_CALL(cuCtxResetPersistingL2Cache, sim_context_current_healthy(&context));
 }
 
 // No profiler listens.
 CUresult cuProfilerStart(void) {
     struct sim_context *context;
-    SIM_BEGIN(cuProfilerStart);
-    SIM_END(cuProfilerStart, sim_context_current_healthy(&context));
+    SIM_CALL(cuProfilerStart, sim_context_current_healthy(&context));
 }
 
 CUresult cuProfilerStop(void) {
     struct sim_context *context;
-    SIM_BEGIN(cuProfilerStop);
-    SIM_END(cuProfilerStop, sim_context_current_healthy(&context));
+    SIM_CALL(cuProfilerStop, sim_context_current_healthy(&context));
 }
 
 // ------------------------------------------------------------------------------------------- peers

@@ -10,7 +10,7 @@
 
 // ----------------------------------------------------------------------------------------- queries
 
-// What is told of a queue, which may end once the lock is given back.
+// This is told of a queue, which may end once the lock is given back.
 struct told {
     uint64_t id;
     CUstreamCaptureStatus status;
@@ -174,24 +174,21 @@ static CUresult describe_capture(CUstream handle, CUstreamCaptureStatus *status,
 }
 
 CUresult cuStreamGetCaptureInfo(CUstream handle, CUstreamCaptureStatus *status, uint64_t *id) {
-    SIM_BEGIN(cuStreamGetCaptureInfo);
-    SIM_END(cuStreamGetCaptureInfo, describe_capture(handle, status, id, false));
+    SIM_CALL(cuStreamGetCaptureInfo, describe_capture(handle, status, id, false));
 }
 
 CUresult cuStreamGetCaptureInfo_v2(CUstream handle, CUstreamCaptureStatus *status, uint64_t *id,
                                    CUgraph *graph, const CUgraphNode **dependencies,
                                    size_t *count) {
-    SIM_BEGIN(cuStreamGetCaptureInfo_v2);
-    SIM_END(cuStreamGetCaptureInfo_v2,
-            describe_capture(handle, status, id, graph || dependencies || count));
+    SIM_CALL(cuStreamGetCaptureInfo_v2,
+             describe_capture(handle, status, id, graph || dependencies || count));
 }
 
 CUresult cuStreamGetCaptureInfo_v3(CUstream handle, CUstreamCaptureStatus *status, uint64_t *id,
                                    CUgraph *graph, const CUgraphNode **dependencies,
                                    const CUgraphEdgeData **edges, size_t *count) {
-    SIM_BEGIN(cuStreamGetCaptureInfo_v3);
-    SIM_END(cuStreamGetCaptureInfo_v3,
-            describe_capture(handle, status, id, graph || dependencies || edges || count));
+    SIM_CALL(cuStreamGetCaptureInfo_v3,
+             describe_capture(handle, status, id, graph || dependencies || edges || count));
 }
 
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode) {
@@ -219,8 +216,7 @@ static CUresult query(CUstream handle) {
 }
 
 CUresult cuStreamQuery(CUstream handle) {
-    SIM_BEGIN(cuStreamQuery);
-    SIM_END(cuStreamQuery, query(handle));
+    SIM_CALL(cuStreamQuery, query(handle));
 }
 
 static CUresult synchronize(CUstream handle) {
@@ -236,8 +232,7 @@ static CUresult synchronize(CUstream handle) {
 }
 
 CUresult cuStreamSynchronize(CUstream handle) {
-    SIM_BEGIN(cuStreamSynchronize);
-    SIM_END(cuStreamSynchronize, synchronize(handle));
+    SIM_CALL(cuStreamSynchronize, synchronize(handle));
 }
 
 static CUresult wait_event(CUstream handle, CUevent event_handle, unsigned flags) {
@@ -252,8 +247,7 @@ static CUresult wait_event(CUstream handle, CUevent event_handle, unsigned flags
 }
 
 CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned int flags) {
-    SIM_BEGIN(cuStreamWaitEvent);
-    SIM_END(cuStreamWaitEvent, wait_event(handle, event, flags));
+    SIM_CALL(cuStreamWaitEvent, wait_event(handle, event, flags));
 }
 
 // ------------------------------------------------------------------------------- life and captures
@@ -271,13 +265,11 @@ static CUresult create(CUstream *handle, unsigned flags, int priority) {
 }
 
 CUresult cuStreamCreate(CUstream *handle, unsigned int flags) {
-    SIM_BEGIN(cuStreamCreate);
-    SIM_END(cuStreamCreate, create(handle, flags, SIM_LEAST_PRIORITY));
+    SIM_CALL(cuStreamCreate, create(handle, flags, SIM_LEAST_PRIORITY));
 }
 
 CUresult cuStreamCreateWithPriority(CUstream *handle, unsigned int flags, int priority) {
-    SIM_BEGIN(cuStreamCreateWithPriority);
-    SIM_END(cuStreamCreateWithPriority, create(handle, flags, priority));
+    SIM_CALL(cuStreamCreateWithPriority, create(handle, flags, priority));
 }
 
 // A sticky error is no reason to keep the stream, and is told.
@@ -294,8 +286,7 @@ static CUresult destroy(CUstream handle) {
 }
 
 CUresult cuStreamDestroy_v2(CUstream handle) {
-    SIM_BEGIN(cuStreamDestroy);
-    SIM_END(cuStreamDestroy, destroy(handle));
+    SIM_CALL(cuStreamDestroy, destroy(handle));
 }
 
 static CUresult begin_capture(CUstream handle, CUstreamCaptureMode mode) {
@@ -305,8 +296,7 @@ static CUresult begin_capture(CUstream handle, CUstreamCaptureMode mode) {
 }
 
 CUresult cuStreamBeginCapture_v2(CUstream handle, CUstreamCaptureMode mode) {
-    SIM_BEGIN(cuStreamBeginCapture);
-    SIM_END(cuStreamBeginCapture, begin_capture(handle, mode));
+    SIM_CALL(cuStreamBeginCapture, begin_capture(handle, mode));
 }
 
 static CUresult end_capture(CUstream handle, CUgraph *graph) {
@@ -318,11 +308,9 @@ static CUresult end_capture(CUstream handle, CUgraph *graph) {
 }
 
 CUresult cuStreamEndCapture(CUstream handle, CUgraph *graph) {
-    SIM_BEGIN(cuStreamEndCapture);
-    SIM_END(cuStreamEndCapture, end_capture(handle, graph));
+    SIM_CALL(cuStreamEndCapture, end_capture(handle, graph));
 }
 
 CUresult cuGraphDestroy(CUgraph graph) {
-    SIM_BEGIN(cuGraphDestroy);
-    SIM_END(cuGraphDestroy, sim_graph_destroy(graph));
+    SIM_CALL(cuGraphDestroy, sim_graph_destroy(graph));
 }

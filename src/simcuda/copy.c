@@ -95,17 +95,17 @@ static enum sim_place_kind kind_of(struct sim_place *place) {
     return sim_pinned_at(place->address) ? SIM_PLACE_PINNED : SIM_PLACE_PAGEABLE;
 }
 
-static CUresult refuse(const char *call, const struct sim_place *place,
-                       const struct sim_copy *copy) {
+static CUresult refuse(const struct sim_place *place, const struct sim_copy *copy) {
     char fate[SIM_BLOCK_FATE];
     sim_report(simcudaReport_fault,
-               "%s: a device reaches no memory in all of [0x%" PRIx64 ", 0x%" PRIx64 ")%s", call,
-               place->address, row_of(place, copy->height - 1, copy->depth - 1) + copy->width,
+               "%s: a device reaches no memory in all of [0x%" PRIx64 ", 0x%" PRIx64 ")%s",
+               sim_report_call(), place->address,
+               row_of(place, copy->height - 1, copy->depth - 1) + copy->width,
                sim_block_fate(place->address, fate));
     return CUDA_ERROR_INVALID_VALUE;
 }
 
-static CUresult find_place(const char *call, struct sim_place *place, const struct sim_copy *copy) {
+static CUresult find_place(struct sim_place *place, const struct sim_copy *copy) {
     if (!ends_somewhere(place, copy))
         return CUDA_ERROR_INVALID_VALUE;
     place->kind = kind_of(place);
@@ -116,15 +116,15 @@ static CUresult find_place(const char *call, struct sim_place *place, const stru
     bool is_there = place->kind == SIM_PLACE_PAGEABLE
                         ? place->operand != SIM_OPERAND_DEVICE && !is_nobodys
                         : exists(place, copy);
-    return is_there ? CUDA_SUCCESS : refuse(call, place, copy);
+    return is_there ? CUDA_SUCCESS : refuse(place, copy);
 }
 
-static CUresult find_places(const char *call, struct sim_copy *copy) {
+static CUresult find_places(struct sim_copy *copy) {
     if (is_empty(copy))
         return CUDA_SUCCESS;
-    CUresult result = find_place(call, &copy->to, copy);
+    CUresult result = find_place(&copy->to, copy);
     if (result == CUDA_SUCCESS && copy->from.kind != SIM_PLACE_VALUE)
-        result = find_place(call, &copy->from, copy);
+        result = find_place(&copy->from, copy);
     return result;
 }
 
@@ -370,13 +370,13 @@ static CUresult wait(struct sim_context *context, struct sim_item *item) {
     return sim_context_error(context);
 }
 
-static CUresult launch_async(const char *call, CUstream stream, struct sim_context *context,
-                             struct sim_copy *copies, size_t count) {
+static CUresult launch_async(CUstream stream, struct sim_context *context, struct sim_copy *copies,
+                             size_t count) {
     struct sim_item *item;
     struct sim_job job;
     bool waits = any(copies, count, waits_async);
     make_job(&job, copies, count);
-    CUresult result = sim_launch_item(stream, call, &job, &item);
+    CUresult result = sim_launch_item(stream, sim_report_call(), &job, &item);
     if (item && waits)
         result = wait(context, item);
     sim_item_drop(item);
@@ -389,17 +389,16 @@ static struct sim_copy *duplicate(const struct sim_copy *copies, size_t count) {
     return own;
 }
 
-CUresult sim_copy_async(const char *call, CUstream stream, const struct sim_copy *copies,
-                        size_t count) {
+CUresult sim_copy_async(CUstream stream, const struct sim_copy *copies, size_t count) {
     struct sim_queue *queue;
     CUresult result = sim_stream_queue(stream, &queue);
     if (result != CUDA_SUCCESS)
         return result;
     struct sim_copy *own = duplicate(copies, count);
     for (size_t i = 0; i < count && result == CUDA_SUCCESS; i++)
-        result = find_places(call, &own[i]);
+        result = find_places(&own[i]);
     if (result == CUDA_SUCCESS)
-        return launch_async(call, stream, queue->context, own, count);
+        return launch_async(stream, queue->context, own, count);
     sim_free(own);
     return result;
 }
@@ -415,31 +414,31 @@ static bool is_under_way(const struct sim_copy *copy, const struct sim_item *ite
     return is_taken(copy) && item->state != SIM_QUEUED;
 }
 
-static CUresult launch_sync(const char *call, struct sim_queue *queue, struct sim_copy *copy,
+static CUresult launch_sync(struct sim_queue *queue, struct sim_copy *copy,
                             struct sim_item **item) {
     struct sim_job job;
     *item = NULL;
-    CUresult result = queue->context ? find_places(call, copy) : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    CUresult result = queue->context ? find_places(copy) : CUDA_ERROR_CONTEXT_IS_DESTROYED;
     if (result == CUDA_SUCCESS)
-        result = sim_capture_check_queue(queue, call);
+        result = sim_capture_check_queue(queue, sim_report_call());
     if (result != CUDA_SUCCESS)
         return result;
     struct sim_context *context = queue->context;
     await_stream(queue, copy);
     make_job(&job, duplicate(copy, 1), 1);
-    result = sim_launch_synchronous(call, &job, item);
+    result = sim_launch_synchronous(&job, item);
     if (*item && (any(copy, 1, waits_sync) || is_under_way(copy, *item)))
         result = wait(context, *item);
     return result;
 }
 
-CUresult sim_copy_sync(const char *call, const struct sim_copy *copy) {
+CUresult sim_copy_sync(const struct sim_copy *copy) {
     struct sim_queue *queue;
     struct sim_item *item = NULL;
     struct sim_copy found = *copy;
     CUresult result = sim_stream_queue(NULL, &queue);
     if (result == CUDA_SUCCESS)
-        result = launch_sync(call, queue, &found, &item);
+        result = launch_sync(queue, &found, &item);
     sim_item_drop(item);
     return result;
 }
@@ -495,7 +494,7 @@ static void order_context_after(struct sim_context *context, uint64_t identity,
     sim_queue_drop(legacy);
 }
 
-CUresult sim_copy_peer(const char *call, const struct sim_copy *copy, struct sim_context *first,
+CUresult sim_copy_peer(const struct sim_copy *copy, struct sim_context *first,
                        struct sim_context *second) {
     struct sim_queue *queue;
     struct sim_item *item = NULL;
@@ -503,13 +502,13 @@ CUresult sim_copy_peer(const char *call, const struct sim_copy *copy, struct sim
     uint64_t identities[] = {sim_context_identity(first), sim_context_identity(second)};
     CUresult result = sim_stream_queue(NULL, &queue);
     if (result == CUDA_SUCCESS)
-        result = sim_capture_check_queue(queue, call);
+        result = sim_capture_check_queue(queue, sim_report_call());
     if (result != CUDA_SUCCESS)
         return result;
     sim_queue_hold(queue);
     result = order_after_contexts(queue, first, second);
     if (result == CUDA_SUCCESS)
-        result = launch_sync(call, queue, &found, &item);
+        result = launch_sync(queue, &found, &item);
     sim_queue_drop(queue);
     if (item) {
         order_context_after(first, identities[0], item);

@@ -426,8 +426,7 @@ static void a_copy_between_contexts_means_the_current_one_by_null(void **state) 
     OK(cuCtxSetCurrent(current));
 }
 
-// ------------------------------------------------------------------------------------------
-// batches
+// ----------------------------------------------------------------------------------------- batches
 
 #define PIECES ((size_t)4)
 
@@ -519,8 +518,7 @@ static void a_batch_that_is_wrong_copies_nothing(void **state) {
                           &failed, stream));
 }
 
-// -------------------------------------------------------------------------------------------
-// misuse
+// ------------------------------------------------------------------------------------------ misuse
 
 static void a_copy_past_the_end_of_memory_is_refused_and_told(void **state) {
     (void)state;
