@@ -327,7 +327,7 @@ static void watch_sources(struct sim_job *job) {
 // Makes a job that owns the copies.
 static void make_job(struct sim_job *job, struct sim_copy *copies, size_t count) {
     uint64_t taken = taken_size(copies, count);
-    char *staged = taken > 0 ? sim_allocate(taken) : NULL;
+    char *staged = taken > 0 ? sim_reallocate(NULL, taken, 1) : NULL;
     *job = (struct sim_job){
         .effect = run, .is_copy = true, .copies = copies, .copy_count = count, .owned = staged};
     job->duration = sim_cost_copy_start() + (count - 1) * NEXT_PIECE;
