@@ -181,15 +181,15 @@ CUresult sim_pinned_free(void *memory) {
 // ------------------------------------------------------------------------------------ registration
 
 // Asks the system, which fails to look at pages that are not there.
-static bool is_mapped(char *memory, size_t size) {
-    size_t before = (uintptr_t)memory % HOST_PAGE;
-    return msync(memory - before, before + size, MS_ASYNC) == 0;
+static bool is_mapped(uint64_t address, size_t size) {
+    uint64_t page = sp_round_down(address, HOST_PAGE);
+    return msync((void *)(uintptr_t)page, address - page + size, MS_ASYNC) == 0;
 }
 
 CUresult sim_pinned_register(const struct sim_context *context, void *memory, size_t size,
                              unsigned flags) {
     uint64_t address = (uintptr_t)memory;
-    if (!memory || size == 0 || size > UINT64_MAX - address || !is_mapped(memory, size))
+    if (!memory || size == 0 || size > UINT64_MAX - address || !is_mapped(address, size))
         return CUDA_ERROR_INVALID_VALUE;
     size_t next = find_after(address);
     if (next < piece_count && pieces[next]->address < address + size)
