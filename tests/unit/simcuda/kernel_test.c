@@ -370,6 +370,25 @@ static void without_a_touches_function_it_may_touch_what_its_parameters_point_to
     simcudaReportClear();
 }
 
+static void pinned_memory_that_its_parameters_point_to_counts_too(void **state) {
+    struct arrays arrays = make_arrays();
+    void *memory;
+    float value = 1;
+    (void)state;
+    OK(simcudaRegisterKernel("add", add, NULL, NULL));
+    OK(cuMemHostAlloc(&memory, 4 * N, 0));
+    OK(cuMemcpyDtoH_v2(memory, arrays.from, 4 * N));
+    arrays.from = (uintptr_t)memory;
+    launch_add(arrays, NULL);
+    OK(cuCtxSynchronize());
+    assert_true(value_at(arrays.to, 7) == 7 + 14);
+    launch_add(arrays, make_non_blocking_stream());
+    OK(cuMemcpyHtoD_v2((uintptr_t)memory, &value, sizeof value));
+    simcudaCompleteAll();
+    assert_true(simcudaReportCount("race") > 0);
+    simcudaReportClear();
+}
+
 static simcudaLaunch kept;
 
 static int calls_the_driver(const simcudaLaunch *made) {
@@ -498,6 +517,24 @@ static void its_blocks_are_raced_for(void **state) {
     touch(make_non_blocking_stream(), "reader", arrays.to + 4 * N - 4, 4, simcudaAccessRead);
     simcudaCompleteAll();
     expect_report("race");
+}
+
+static void pinned_memory_that_it_uses_is_not_to_be_freed(void **state) {
+    struct arrays arrays = make_arrays();
+    static float registered[N];
+    void *memory;
+    (void)state;
+    OK(cuMemHostAlloc(&memory, 4 * N, 0));
+    arrays.from = (uintptr_t)memory;
+    launch_add(arrays, make_non_blocking_stream());
+    OK(cuMemFreeHost(memory));
+    expect_report("host-memory-in-use");
+    OK(cuCtxSynchronize());
+    OK(cuMemHostRegister_v2(registered, sizeof registered, CU_MEMHOSTREGISTER_READ_ONLY));
+    arrays.from = (uintptr_t)registered;
+    launch_add(arrays, NULL);
+    OK(cuCtxSynchronize());
+    OK(cuMemHostUnregister(registered));
 }
 
 static void bytes_that_it_reads_and_writes_are_raced_for_once(void **state) {
@@ -1250,6 +1287,7 @@ int main(void) {
         TEST(accesses_may_join_in_any_order),
         TEST(a_touches_function_may_follow_pointers_in_memory),
         TEST(without_a_touches_function_it_may_touch_what_its_parameters_point_to),
+        TEST(pinned_memory_that_its_parameters_point_to_counts_too),
         TEST(a_kernel_may_not_call_the_driver_and_may_ask_the_time),
         TEST(a_kernel_that_is_registered_anew_is_replaced),
         TEST(a_kernel_that_is_unregistered_does_nothing_from_then_on),
@@ -1258,6 +1296,7 @@ int main(void) {
         TEST(a_kernel_of_the_project_can_be_replaced_too),
         TEST(an_unregistered_kernel_does_nothing_and_is_named_once),
         TEST(its_blocks_are_raced_for),
+        TEST(pinned_memory_that_it_uses_is_not_to_be_freed),
         TEST(bytes_that_it_reads_and_writes_are_raced_for_once),
         TEST(of_an_allocation_of_an_odd_size_it_touches_what_the_program_asked_for),
         TEST(of_an_allocators_memory_it_touches_the_block_that_is_pointed_into),
