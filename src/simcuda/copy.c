@@ -25,10 +25,6 @@
 #define SMALL      ((uint64_t)64 << 10) // a synchronous copy of this size waits for nothing
 #define NEXT_PIECE ((uint64_t)1000)     // ns that a further copy of a batch begins later
 
-static uint64_t smaller(uint64_t a, uint64_t b) {
-    return a < b ? a : b;
-}
-
 struct sim_copy sim_copy_row(enum sim_operand to_operand, uint64_t to,
                              enum sim_operand from_operand, uint64_t from, uint64_t size) {
     return (struct sim_copy){.to = {.operand = to_operand, .address = to},
@@ -97,8 +93,7 @@ static enum sim_place_kind kind_of(struct sim_place *place) {
 
 static CUresult refuse(const struct sim_place *place, const struct sim_copy *copy) {
     char fate[SIM_BLOCK_FATE];
-    sim_report(simcudaReport_fault,
-               "%s: a device reaches no memory in all of [0x%" PRIx64 ", 0x%" PRIx64 ")%s",
+    sim_report(simcudaReport_fault, "%s: no device reaches all of [0x%" PRIx64 ", 0x%" PRIx64 ")%s",
                sim_report_call(), place->address,
                row_of(place, copy->height - 1, copy->depth - 1) + copy->width,
                sim_block_fate(place->address, fate));
@@ -139,19 +134,19 @@ static void *host_bytes(uint64_t address) {
 
 // Fills bytes with an element, each time with as many as are there.
 static void repeat(unsigned char *bytes, uint64_t size, uint64_t value, uint64_t element) {
-    uint64_t done = smaller(element, size);
+    uint64_t done = sp_min(element, size);
     memcpy(bytes, &value, done);
     for (uint64_t part; done < size; done += part) {
-        part = smaller(done, size - done);
+        part = sp_min(done, size - done);
         memcpy(bytes + done, bytes, part);
     }
 }
 
 static bool set_row(const struct sim_copy *copy, uint64_t to) {
     unsigned char bytes[CHUNK];
-    repeat(bytes, smaller(CHUNK, copy->width), copy->from.address, copy->from.pitch);
+    repeat(bytes, sp_min(CHUNK, copy->width), copy->from.address, copy->from.pitch);
     for (uint64_t done = 0; done < copy->width; done += CHUNK) {
-        if (!sim_bytes_write(to + done, bytes, smaller(copy->width - done, CHUNK)))
+        if (!sim_bytes_write(to + done, bytes, sp_min(copy->width - done, CHUNK)))
             return false;
     }
     return true;
@@ -160,7 +155,7 @@ static bool set_row(const struct sim_copy *copy, uint64_t to) {
 static bool move_in_chunks(uint64_t to, uint64_t from, uint64_t size) {
     unsigned char bytes[CHUNK];
     for (uint64_t done = 0; done < size; done += CHUNK) {
-        uint64_t part = smaller(size - done, CHUNK);
+        uint64_t part = sp_min(size - done, CHUNK);
         if (!sim_bytes_read(from + done, bytes, part) || !sim_bytes_write(to + done, bytes, part))
             return false;
     }
@@ -283,7 +278,7 @@ static uint64_t duration_of(const struct sim_copy *copy, bool is_staged) {
     if (copy->from.kind == SIM_PLACE_VALUE)
         return sim_cost_bytes(size_of(copy)) - sim_cost_bytes(0);
     if (is_staged)
-        return sim_cost_copy(SIM_COST_BUS, smaller(size_of(copy), SMALL));
+        return sim_cost_copy(SIM_COST_BUS, sp_min(size_of(copy), SMALL));
     return sim_cost_copy(way_of(copy, false), size_of(copy));
 }
 
