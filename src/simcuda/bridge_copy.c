@@ -356,6 +356,7 @@ static CUresult describe_set(CUdeviceptr address, size_t pitch, uint32_t value, 
                : CUDA_ERROR_INVALID_VALUE;
 }
 
+// For each size of an element: in one row and in several, synchronous and not.
 #define SETS(bits, type)                                                                           \
     CUresult cuMemsetD##bits##_v2(CUdeviceptr address, type value, size_t count) {                 \
         struct sim_copy copy;                                                                      \
@@ -390,6 +391,7 @@ SETS(32, unsigned int)
 
 // --------------------------------------------------------------------------------- words of memory
 
+// Both forms of these calls do the same.
 #define WORDS(bits, form)                                                                          \
     CUresult cuStreamWaitValue##bits##form(CUstream stream, CUdeviceptr address,                   \
                                            uint##bits##_t value, unsigned int flags) {             \

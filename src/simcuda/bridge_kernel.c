@@ -419,6 +419,8 @@ static CUresult launch(CUfunction handle, const struct sim_grid *grid, CUstream 
     if (!function)
         return CUDA_ERROR_INVALID_HANDLE;
     CUresult result = sim_stream_queue(stream, &queue);
+    if (result == CUDA_SUCCESS && !sim_module_serves(function->module, queue->context))
+        result = CUDA_ERROR_INVALID_HANDLE;
     if (result == CUDA_SUCCESS)
         result = sim_function_job(function, grid, queue->context->device, parameters, extra, &job);
     return result == CUDA_SUCCESS ? sim_launch(stream, sim_report_call(), &job) : result;

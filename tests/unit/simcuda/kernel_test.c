@@ -1017,6 +1017,25 @@ static void a_library_tells_what_it_holds(void **state) {
     FAILS(cuLibraryGetGlobal(&memory, NULL, library, "no"), CUDA_ERROR_NOT_FOUND);
 }
 
+static void a_function_of_a_module_is_launched_in_its_context_alone(void **state) {
+    CUlibrary library;
+    CUkernel kernel;
+    CUcontext context;
+    (void)state;
+    OK(cuLibraryLoadData(&library, image, NULL, NULL, 0, NULL, NULL, 0));
+    OK(cuLibraryGetKernel(&kernel, library, "none"));
+    CUstream here = make_stream();
+    OK(cuCtxCreate_v2(&context, 0, 0));
+    CUstream there = make_stream();
+    FAILS(launch(function("none"), there, NULL), CUDA_ERROR_INVALID_HANDLE);
+    FAILS(launch(function("none"), NULL, NULL), CUDA_ERROR_INVALID_HANDLE);
+    OK(launch(function("none"), here, NULL));
+    OK(launch((CUfunction)(void *)kernel, there, NULL));
+    OK(launch((CUfunction)(void *)kernel, here, NULL));
+    OK(cuCtxDestroy_v2(context));
+    OK(cuLibraryUnload(library));
+}
+
 static void a_library_belongs_to_no_context(void **state) {
     CUlibrary library = load_the_library();
     CUkernel kernel = kernel_of(library, "none");
@@ -1328,6 +1347,7 @@ int main(void) {
         TEST(modules_are_loaded_whole),
         TEST(a_kernel_of_a_library_launches_as_a_function_does),
         TEST(a_library_tells_what_it_holds),
+        TEST(a_function_of_a_module_is_launched_in_its_context_alone),
         TEST(a_library_belongs_to_no_context),
         TEST(a_module_is_no_library_and_its_function_no_kernel),
         TEST(modules_and_libraries_count_as_alive_until_they_are_unloaded),
