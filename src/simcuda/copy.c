@@ -14,6 +14,7 @@
 #include "simcuda/host.h"
 #include "simcuda/item.h"
 #include "simcuda/launch.h"
+#include "simcuda/mapping.h"
 #include "simcuda/pinned.h"
 #include "simcuda/question.h"
 #include "simcuda/report.h"
@@ -75,7 +76,16 @@ static bool ends_somewhere(const struct sim_place *place, const struct sim_copy 
            sp_checked_mul(size, copy->depth, &size);
 }
 
+static uint64_t end_of(const struct sim_place *place, const struct sim_copy *copy) {
+    return row_of(place, copy->height - 1, copy->depth - 1) + copy->width;
+}
+
+// An allocation may have another one behind it, which a copy doesn't reach from there. Mappings may
+// be side by side.
 static bool exists(const struct sim_place *place, const struct sim_copy *copy) {
+    const struct sim_mapping *mapping = sim_mapping_at(place->address);
+    if (mapping && mapping->extent->kind == SIM_EXTENT_OF_ALLOCATION)
+        return end_of(place, copy) - mapping->address <= mapping->valid;
     for (uint64_t z = 0; z < copy->depth; z++) {
         for (uint64_t y = 0; y < copy->height; y++) {
             if (!sim_bytes_exist(row_of(place, y, z), copy->width))
@@ -94,8 +104,7 @@ static enum sim_place_kind kind_of(struct sim_place *place) {
 static CUresult refuse(const struct sim_place *place, const struct sim_copy *copy) {
     char fate[SIM_BLOCK_FATE];
     sim_report(simcudaReport_fault, "%s: no device reaches all of [0x%" PRIx64 ", 0x%" PRIx64 ")%s",
-               sim_report_call(), place->address,
-               row_of(place, copy->height - 1, copy->depth - 1) + copy->width,
+               sim_report_call(), place->address, end_of(place, copy),
                sim_block_fate(place->address, fate));
     return CUDA_ERROR_INVALID_VALUE;
 }

@@ -535,6 +535,25 @@ static void a_copy_past_the_end_of_memory_is_refused_and_told(void **state) {
     OK(cuMemcpyHtoD_v2(device, bytes, 512));
 }
 
+static void a_copy_does_not_go_on_in_the_next_allocation(void **state) {
+    (void)state;
+    CUdeviceptr first = device_memory(GRANULE), second = device_memory(GRANULE), to;
+    struct memory mapped = map_memory(GRANULE);
+    assert_int_equal(second, first + GRANULE);
+    OK(cuMemAlloc_v2(&to, 2 * GRANULE));
+    FAILS(cuMemcpyDtoD_v2(to, second - 1, 2), CUDA_ERROR_INVALID_VALUE);
+    expect_report("fault");
+    FAILS(cuMemsetD8_v2(first, 0, GRANULE + 1), CUDA_ERROR_INVALID_VALUE);
+    expect_report("fault");
+    FAILS(cuMemsetD2D8_v2(first, GRANULE, 0, 1, 2), CUDA_ERROR_INVALID_VALUE);
+    expect_report("fault");
+    OK(cuMemsetD2D8_v2(first, GRANULE / 2, 0, GRANULE / 2, 2));
+    OK(cuMemcpyDtoD_v2(to, first, GRANULE));
+    OK(cuMemcpyDtoD_v2(to, mapped.address, GRANULE));
+    OK(cuCtxSynchronize());
+    unmap_memory(mapped);
+}
+
 static void freed_memory_is_no_place_to_copy_to(void **state) {
     (void)state;
     CUdeviceptr device = device_memory(SIZE);
@@ -736,6 +755,7 @@ int main(void) {
         COPY_TEST(a_batch_is_one_piece_of_work),
         COPY_TEST(a_batch_that_is_wrong_copies_nothing),
         COPY_TEST(a_copy_past_the_end_of_memory_is_refused_and_told),
+        COPY_TEST(a_copy_does_not_go_on_in_the_next_allocation),
         COPY_TEST(freed_memory_is_no_place_to_copy_to),
         COPY_TEST(memory_that_goes_before_the_copy_runs_fails_the_context),
         COPY_TEST(a_copy_needs_access_to_memory_that_has_some),
