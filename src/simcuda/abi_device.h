@@ -99,6 +99,9 @@ typedef struct CUgraphEdgeData_st {
     unsigned char reserved[5];
 } CUgraphEdgeData;
 
+// CUevent_flags has one more value there than driver/abi.h needs.
+#define CU_EVENT_INTERPROCESS ((CUevent_flags)4)
+
 typedef enum CUevent_record_flags_enum {
     CU_EVENT_RECORD_DEFAULT = 0,
     CU_EVENT_RECORD_EXTERNAL = 1

@@ -5,9 +5,14 @@
 #include "simcuda/queue.h"
 #include "simcuda/stream.h"
 
+// An event that other processes see has no times.
+static bool are_flags(unsigned flags) {
+    return !(flags & CU_EVENT_INTERPROCESS) || flags & CU_EVENT_DISABLE_TIMING;
+}
+
 static CUresult create(CUevent *event, unsigned flags) {
     struct sim_context *context;
-    if (!event)
+    if (!event || !are_flags(flags))
         return CUDA_ERROR_INVALID_VALUE;
     CUresult result = sim_context_current_healthy(&context);
     return result == CUDA_SUCCESS ? sim_event_create(context, flags, event) : result;

@@ -131,6 +131,16 @@ static void an_event_that_was_never_recorded_is_complete(void **state) {
     assert_int_equal(simcudaPendingAll(), 0);
 }
 
+static void an_event_for_other_processes_has_no_times(void **state) {
+    CUevent event;
+    (void)state;
+    FAILS(cuEventCreate(&event, CU_EVENT_INTERPROCESS), CUDA_ERROR_INVALID_VALUE);
+    FAILS(cuEventCreate(&event, CU_EVENT_INTERPROCESS | CU_EVENT_BLOCKING_SYNC),
+          CUDA_ERROR_INVALID_VALUE);
+    OK(cuEventCreate(&event, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING));
+    OK(cuEventDestroy_v2(event));
+}
+
 static void an_event_is_complete_when_the_work_before_it_is(void **state) {
     CUstream stream = make_stream();
     CUevent event = make_event();
@@ -451,6 +461,7 @@ int main(void) {
         STREAM_TEST(flags_and_context_of_a_stream_are_told),
         STREAM_TEST(a_stream_tells_that_its_context_is_not_green),
         STREAM_TEST(an_event_that_was_never_recorded_is_complete),
+        STREAM_TEST(an_event_for_other_processes_has_no_times),
         STREAM_TEST(an_event_is_complete_when_the_work_before_it_is),
         STREAM_TEST(a_second_record_stands_for_the_later_point),
         STREAM_TEST(a_wait_takes_the_record_of_the_call_not_a_later_one),
