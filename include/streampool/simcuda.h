@@ -647,9 +647,9 @@ typedef struct simcudaKernelOptions {
 ///
 /// A launch does its work at once when it completes, after what it touches was looked at as that of
 /// any work is: races, faults and missing access are reported. Without a function it touches and
-/// does nothing. Without a touches function it touches each allocation and mapping that its
-/// parameters point to, whole. By its accesses simcudaRead and simcudaWrite are checked: a report
-/// of kind "undeclared-access" names the first of a launch that lies outside.
+/// does nothing. Without a touches function it touches each allocation, pinned or on a device, and
+/// mapping that its parameters point to, whole. By its accesses simcudaRead and simcudaWrite are
+/// checked: a report of kind "undeclared-access" names the first of a launch that lies outside.
 ///
 /// Both functions run in whichever thread's call makes the launch or lets it complete, one at a
 /// time, and no other thread gets into the driver meanwhile; so they may not wait for another

@@ -10,6 +10,8 @@ typedef struct CUuuid_st {
     char bytes[16];
 } CUuuid;
 
+typedef struct CUgreenCtx_st *CUgreenCtx;
+
 typedef struct CUdevprop_st {
     int maxThreadsPerBlock;
     int maxThreadsDim[3];
@@ -96,6 +98,9 @@ typedef struct CUgraphEdgeData_st {
     unsigned char type;
     unsigned char reserved[5];
 } CUgraphEdgeData;
+
+// CUevent_flags has one more value there than driver/abi.h needs.
+#define CU_EVENT_INTERPROCESS ((CUevent_flags)4)
 
 typedef enum CUevent_record_flags_enum {
     CU_EVENT_RECORD_DEFAULT = 0,

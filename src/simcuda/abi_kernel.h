@@ -4,7 +4,14 @@
 
 #include "simcuda/abi_device.h"
 
-typedef int CUjit_option; // an enumeration there; no option changes what is done here
+// It has more values there. None changes what is done here; by these a program is told something.
+typedef enum CUjit_option_enum {
+    CU_JIT_WALL_TIME = 2,
+    CU_JIT_INFO_LOG_BUFFER = 3,
+    CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES = 4,
+    CU_JIT_ERROR_LOG_BUFFER = 5,
+    CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6
+} CUjit_option;
 
 // ----------------------------------------------------------------------------------------- kernels
 

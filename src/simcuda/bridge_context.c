@@ -6,20 +6,6 @@
 #include "simcuda/device.h"
 #include "simcuda/event.h"
 #include "simcuda/question.h"
-#include "simcuda/report.h"
-
-// The live context behind a handle; a handle of none is reported.
-static CUresult find(CUcontext handle, struct sim_context **context) {
-    *context = sim_context_find(handle);
-    if (*context)
-        return CUDA_SUCCESS;
-    if (handle)
-        sim_report(simcudaReport_useOfDestroyedContext, "%s names a context that %s: %p",
-                   sim_report_call(),
-                   sim_context_is_known(handle) ? "was destroyed" : "never existed",
-                   (void *)handle);
-    return CUDA_ERROR_INVALID_CONTEXT;
-}
 
 CUresult cuCtxGetCurrent(CUcontext *context) {
     SIM_QUERY(cuCtxGetCurrent);
@@ -43,7 +29,7 @@ CUresult cuCtxGetDevice(CUdevice *device) {
 CUresult cuCtxPushCurrent_v2(CUcontext handle) {
     struct sim_context *context;
     SIM_BEGIN(cuCtxPushCurrent);
-    CUresult result = find(handle, &context);
+    CUresult result = sim_context_named(handle, &context);
     if (result == CUDA_SUCCESS)
         result = sim_context_push(sim_thread_self(), context);
     SIM_END(cuCtxPushCurrent, result);
@@ -57,7 +43,7 @@ CUresult cuCtxPopCurrent_v2(CUcontext *context) {
 CUresult cuCtxSetCurrent(CUcontext handle) {
     struct sim_context *context = NULL;
     SIM_BEGIN(cuCtxSetCurrent);
-    CUresult result = handle ? find(handle, &context) : CUDA_SUCCESS;
+    CUresult result = handle ? sim_context_named(handle, &context) : CUDA_SUCCESS;
     if (result == CUDA_SUCCESS)
         result = sim_context_set_current(sim_thread_self(), context);
     SIM_END(cuCtxSetCurrent, result);
@@ -65,7 +51,8 @@ CUresult cuCtxSetCurrent(CUcontext handle) {
 
 // Null stands for the current context.
 static CUresult find_or_current(CUcontext handle, struct sim_context **context) {
-    return handle ? find(handle, context) : sim_context_current(sim_thread_self(), context);
+    return handle ? sim_context_named(handle, context)
+                  : sim_context_current(sim_thread_self(), context);
 }
 
 CUresult cuCtxGetDevice_v2(CUdevice *device, CUcontext handle) {
@@ -90,13 +77,11 @@ static CUresult synchronize(CUcontext handle) {
 }
 
 CUresult cuCtxSynchronize(void) {
-    SIM_BEGIN(cuCtxSynchronize);
-    SIM_END(cuCtxSynchronize, synchronize(NULL));
+    SIM_CALL(cuCtxSynchronize, synchronize(NULL));
 }
 
 CUresult cuCtxSynchronize_v2(CUcontext handle) {
-    SIM_BEGIN(cuCtxSynchronize_v2);
-    SIM_END(cuCtxSynchronize_v2, synchronize(handle));
+    SIM_CALL(cuCtxSynchronize_v2, synchronize(handle));
 }
 
 // The driver can be asked for the id of a context that is gone: seen on an H200.
@@ -111,8 +96,7 @@ static CUresult identify(CUcontext handle, unsigned long long *id) {
 }
 
 CUresult cuCtxGetId(CUcontext handle, unsigned long long *id) {
-    SIM_BEGIN(cuCtxGetId);
-    SIM_END(cuCtxGetId, id ? identify(handle, id) : CUDA_ERROR_INVALID_VALUE);
+    SIM_CALL(cuCtxGetId, id ? identify(handle, id) : CUDA_ERROR_INVALID_VALUE);
 }
 
 static CUresult record_event(CUcontext handle, CUevent event_handle) {
@@ -125,8 +109,7 @@ static CUresult record_event(CUcontext handle, CUevent event_handle) {
 }
 
 CUresult cuCtxRecordEvent(CUcontext handle, CUevent event) {
-    SIM_BEGIN(cuCtxRecordEvent);
-    SIM_END(cuCtxRecordEvent, record_event(handle, event));
+    SIM_CALL(cuCtxRecordEvent, record_event(handle, event));
 }
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext *handle, CUdevice device) {
@@ -143,10 +126,9 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *handle, CUdevice device) {
 }
 
 CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
-    SIM_BEGIN(cuDevicePrimaryCtxRelease);
-    SIM_END(cuDevicePrimaryCtxRelease, sim_device_exists(device)
-                                           ? sim_context_release_primary(device)
-                                           : CUDA_ERROR_INVALID_DEVICE);
+    SIM_CALL(cuDevicePrimaryCtxRelease, sim_device_exists(device)
+                                            ? sim_context_release_primary(device)
+                                            : CUDA_ERROR_INVALID_DEVICE);
 }
 
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
@@ -196,8 +178,7 @@ static CUresult create(CUcontext *handle, unsigned flags, int device) {
 }
 
 CUresult cuCtxCreate_v2(CUcontext *handle, unsigned int flags, CUdevice device) {
-    SIM_BEGIN(cuCtxCreate);
-    SIM_END(cuCtxCreate, create(handle, flags, device));
+    SIM_CALL(cuCtxCreate, create(handle, flags, device));
 }
 
 // No context can be limited to some multiprocessors, or share itself with a graphics API.
@@ -226,7 +207,7 @@ CUresult cuCtxCreate_v4(CUcontext *handle, CUctxCreateParams *limits, unsigned i
 static CUresult destroy(CUcontext handle) {
     struct sim_thread *thread = sim_thread_self();
     struct sim_context *context;
-    CUresult result = find(handle, &context);
+    CUresult result = sim_context_named(handle, &context);
     if (result == CUDA_SUCCESS && atomic_load(&context->is_primary))
         result = CUDA_ERROR_INVALID_CONTEXT;
     if (result != CUDA_SUCCESS)
@@ -238,6 +219,5 @@ static CUresult destroy(CUcontext handle) {
 }
 
 CUresult cuCtxDestroy_v2(CUcontext handle) {
-    SIM_BEGIN(cuCtxDestroy);
-    SIM_END(cuCtxDestroy, destroy(handle));
+    SIM_CALL(cuCtxDestroy, destroy(handle));
 }

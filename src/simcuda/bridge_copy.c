@@ -4,7 +4,6 @@
 #include "simcuda/context.h"
 #include "simcuda/copy.h"
 #include "simcuda/host.h"
-#include "simcuda/report.h"
 #include "simcuda/stream.h"
 #include "simcuda/thread.h"
 #include "simcuda/word.h"
@@ -17,58 +16,54 @@ static uint64_t address_of(const void *memory) {
     return (uintptr_t)memory;
 }
 
+static CUresult copy_row(enum sim_operand to_operand, uint64_t to, enum sim_operand from_operand,
+                         uint64_t from, size_t size) {
+    const struct sim_copy copy = sim_copy_row(to_operand, to, from_operand, from, size);
+    return sim_copy_sync(&copy);
+}
+
+static CUresult copy_row_async(CUstream stream, enum sim_operand to_operand, uint64_t to,
+                               enum sim_operand from_operand, uint64_t from, size_t size) {
+    const struct sim_copy copy = sim_copy_row(to_operand, to, from_operand, from, size);
+    return sim_copy_async(stream, &copy, 1);
+}
+
 CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t size) {
-    SIM_BEGIN(cuMemcpy);
-    const struct sim_copy copy = sim_copy_row(SIM_OPERAND_ANY, to, SIM_OPERAND_ANY, from, size);
-    SIM_END(cuMemcpy, sim_copy_sync("cuMemcpy", &copy));
+    SIM_CALL(cuMemcpy, copy_row(SIM_OPERAND_ANY, to, SIM_OPERAND_ANY, from, size));
 }
 
 CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream) {
-    SIM_BEGIN(cuMemcpyAsync);
-    const struct sim_copy copy = sim_copy_row(SIM_OPERAND_ANY, to, SIM_OPERAND_ANY, from, size);
-    SIM_END(cuMemcpyAsync, sim_copy_async("cuMemcpyAsync", stream, &copy, 1));
+    SIM_CALL(cuMemcpyAsync,
+             copy_row_async(stream, SIM_OPERAND_ANY, to, SIM_OPERAND_ANY, from, size));
 }
 
 CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t size) {
-    SIM_BEGIN(cuMemcpyHtoD);
-    const struct sim_copy copy =
-        sim_copy_row(SIM_OPERAND_DEVICE, to, SIM_OPERAND_HOST, address_of(from), size);
-    SIM_END(cuMemcpyHtoD, sim_copy_sync("cuMemcpyHtoD", &copy));
+    SIM_CALL(cuMemcpyHtoD,
+             copy_row(SIM_OPERAND_DEVICE, to, SIM_OPERAND_HOST, address_of(from), size));
 }
 
 CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t size, CUstream stream) {
-    SIM_BEGIN(cuMemcpyHtoDAsync_v2);
-    const struct sim_copy copy =
-        sim_copy_row(SIM_OPERAND_DEVICE, to, SIM_OPERAND_HOST, address_of(from), size);
-    SIM_END(cuMemcpyHtoDAsync_v2, sim_copy_async("cuMemcpyHtoDAsync", stream, &copy, 1));
+    SIM_CALL(cuMemcpyHtoDAsync_v2, copy_row_async(stream, SIM_OPERAND_DEVICE, to, SIM_OPERAND_HOST,
+                                                  address_of(from), size));
 }
 
 CUresult cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t size) {
-    SIM_BEGIN(cuMemcpyDtoH);
-    const struct sim_copy copy =
-        sim_copy_row(SIM_OPERAND_HOST, address_of(to), SIM_OPERAND_DEVICE, from, size);
-    SIM_END(cuMemcpyDtoH, sim_copy_sync("cuMemcpyDtoH", &copy));
+    SIM_CALL(cuMemcpyDtoH,
+             copy_row(SIM_OPERAND_HOST, address_of(to), SIM_OPERAND_DEVICE, from, size));
 }
 
 CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t size, CUstream stream) {
-    SIM_BEGIN(cuMemcpyDtoHAsync_v2);
-    const struct sim_copy copy =
-        sim_copy_row(SIM_OPERAND_HOST, address_of(to), SIM_OPERAND_DEVICE, from, size);
-    SIM_END(cuMemcpyDtoHAsync_v2, sim_copy_async("cuMemcpyDtoHAsync", stream, &copy, 1));
+    SIM_CALL(cuMemcpyDtoHAsync_v2, copy_row_async(stream, SIM_OPERAND_HOST, address_of(to),
+                                                  SIM_OPERAND_DEVICE, from, size));
 }
 
 CUresult cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, size_t size) {
-    SIM_BEGIN(cuMemcpyDtoD_v2);
-    const struct sim_copy copy =
-        sim_copy_row(SIM_OPERAND_DEVICE, to, SIM_OPERAND_DEVICE, from, size);
-    SIM_END(cuMemcpyDtoD_v2, sim_copy_sync("cuMemcpyDtoD", &copy));
+    SIM_CALL(cuMemcpyDtoD_v2, copy_row(SIM_OPERAND_DEVICE, to, SIM_OPERAND_DEVICE, from, size));
 }
 
 CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream) {
-    SIM_BEGIN(cuMemcpyDtoDAsync_v2);
-    const struct sim_copy copy =
-        sim_copy_row(SIM_OPERAND_DEVICE, to, SIM_OPERAND_DEVICE, from, size);
-    SIM_END(cuMemcpyDtoDAsync_v2, sim_copy_async("cuMemcpyDtoDAsync", stream, &copy, 1));
+    SIM_CALL(cuMemcpyDtoDAsync_v2,
+             copy_row_async(stream, SIM_OPERAND_DEVICE, to, SIM_OPERAND_DEVICE, from, size));
 }
 
 // -------------------------------------------------------------------------------- between contexts
@@ -77,11 +72,8 @@ CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t size, CUs
 static CUresult find_context(CUcontext handle, struct sim_context **context) {
     if (!handle)
         return sim_context_current(sim_thread_self(), context);
-    *context = sim_context_find(handle);
-    if (*context)
-        return sim_context_error(*context);
-    sim_report(simcudaReport_useOfDestroyedContext, "context %p", (void *)handle);
-    return CUDA_ERROR_INVALID_CONTEXT;
+    CUresult result = sim_context_named(handle, context);
+    return result == CUDA_SUCCESS ? sim_context_error(*context) : result;
 }
 
 static CUresult find_contexts(CUcontext one, CUcontext other, struct sim_context *contexts[2]) {
@@ -97,7 +89,7 @@ CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext toContext, CUdeviceptr from, CUc
         sim_copy_row(SIM_OPERAND_DEVICE, to, SIM_OPERAND_DEVICE, from, size);
     CUresult result = find_contexts(toContext, fromContext, contexts);
     if (result == CUDA_SUCCESS)
-        result = sim_copy_peer("cuMemcpyPeer", &copy, contexts[0], contexts[1]);
+        result = sim_copy_peer(&copy, contexts[0], contexts[1]);
     SIM_END(cuMemcpyPeer, result);
 }
 
@@ -109,7 +101,7 @@ CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext toContext, CUdeviceptr from
         sim_copy_row(SIM_OPERAND_DEVICE, to, SIM_OPERAND_DEVICE, from, size);
     CUresult result = find_contexts(toContext, fromContext, contexts);
     if (result == CUDA_SUCCESS)
-        result = sim_copy_async("cuMemcpyPeerAsync", stream, &copy, 1);
+        result = sim_copy_async(stream, &copy, 1);
     SIM_END(cuMemcpyPeerAsync, result);
 }
 
@@ -226,83 +218,57 @@ static CUresult describe_peer(const CUDA_MEMCPY3D_PEER *given, struct sim_copy *
     return result == CUDA_SUCCESS ? find_peers(given, contexts) : result;
 }
 
-static CUresult copy_2d(const char *call, const CUDA_MEMCPY2D *given) {
+// These make a copy that was described, or return why it can't be.
+static CUresult make(CUresult described, const struct sim_copy *copy) {
+    return described == CUDA_SUCCESS ? sim_copy_sync(copy) : described;
+}
+
+static CUresult make_async(CUresult described, const struct sim_copy *copy, CUstream stream) {
+    return described == CUDA_SUCCESS ? sim_copy_async(stream, copy, 1) : described;
+}
+
+CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D *given) {
     struct sim_copy copy;
-    CUresult result = describe_2d(given, &copy);
-    return result == CUDA_SUCCESS ? sim_copy_sync(call, &copy) : result;
+    SIM_CALL(cuMemcpy2D_v2, make(describe_2d(given, &copy), &copy));
 }
 
-CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D *copy) {
-    SIM_BEGIN(cuMemcpy2D_v2);
-    SIM_END(cuMemcpy2D_v2, copy_2d("cuMemcpy2D", copy));
-}
-
-CUresult cuMemcpy2DUnaligned_v2(const CUDA_MEMCPY2D *copy) {
-    SIM_BEGIN(cuMemcpy2DUnaligned_v2);
-    SIM_END(cuMemcpy2DUnaligned_v2, copy_2d("cuMemcpy2DUnaligned", copy));
-}
-
-static CUresult copy_2d_async(const CUDA_MEMCPY2D *given, CUstream stream) {
+CUresult cuMemcpy2DUnaligned_v2(const CUDA_MEMCPY2D *given) {
     struct sim_copy copy;
-    CUresult result = describe_2d(given, &copy);
-    return result == CUDA_SUCCESS ? sim_copy_async("cuMemcpy2DAsync", stream, &copy, 1) : result;
+    SIM_CALL(cuMemcpy2DUnaligned_v2, make(describe_2d(given, &copy), &copy));
 }
 
-CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *copy, CUstream stream) {
-    SIM_BEGIN(cuMemcpy2DAsync_v2);
-    SIM_END(cuMemcpy2DAsync_v2, copy_2d_async(copy, stream));
-}
-
-static CUresult copy_3d(const CUDA_MEMCPY3D *given) {
+CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *given, CUstream stream) {
     struct sim_copy copy;
-    CUresult result = describe_3d(given, &copy);
-    return result == CUDA_SUCCESS ? sim_copy_sync("cuMemcpy3D", &copy) : result;
+    SIM_CALL(cuMemcpy2DAsync_v2, make_async(describe_2d(given, &copy), &copy, stream));
 }
 
-CUresult cuMemcpy3D_v2(const CUDA_MEMCPY3D *copy) {
-    SIM_BEGIN(cuMemcpy3D_v2);
-    SIM_END(cuMemcpy3D_v2, copy_3d(copy));
-}
-
-static CUresult copy_3d_async(const CUDA_MEMCPY3D *given, CUstream stream) {
+CUresult cuMemcpy3D_v2(const CUDA_MEMCPY3D *given) {
     struct sim_copy copy;
-    CUresult result = describe_3d(given, &copy);
-    return result == CUDA_SUCCESS ? sim_copy_async("cuMemcpy3DAsync", stream, &copy, 1) : result;
+    SIM_CALL(cuMemcpy3D_v2, make(describe_3d(given, &copy), &copy));
 }
 
-CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D *copy, CUstream stream) {
-    SIM_BEGIN(cuMemcpy3DAsync_v2);
-    SIM_END(cuMemcpy3DAsync_v2, copy_3d_async(copy, stream));
+CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D *given, CUstream stream) {
+    struct sim_copy copy;
+    SIM_CALL(cuMemcpy3DAsync_v2, make_async(describe_3d(given, &copy), &copy, stream));
 }
 
-static CUresult copy_peer(const CUDA_MEMCPY3D_PEER *given) {
+CUresult cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER *given) {
     struct sim_context *contexts[2];
     struct sim_copy copy;
-    CUresult result = describe_peer(given, &copy, contexts);
-    return result == CUDA_SUCCESS ? sim_copy_peer("cuMemcpy3DPeer", &copy, contexts[0], contexts[1])
-                                  : result;
-}
-
-CUresult cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER *copy) {
     SIM_BEGIN(cuMemcpy3DPeer);
-    SIM_END(cuMemcpy3DPeer, copy_peer(copy));
+    CUresult result = describe_peer(given, &copy, contexts);
+    if (result == CUDA_SUCCESS)
+        result = sim_copy_peer(&copy, contexts[0], contexts[1]);
+    SIM_END(cuMemcpy3DPeer, result);
 }
 
-static CUresult copy_peer_async(const CUDA_MEMCPY3D_PEER *given, CUstream stream) {
+CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *given, CUstream stream) {
     struct sim_context *contexts[2];
     struct sim_copy copy;
-    CUresult result = describe_peer(given, &copy, contexts);
-    return result == CUDA_SUCCESS ? sim_copy_async("cuMemcpy3DPeerAsync", stream, &copy, 1)
-                                  : result;
+    SIM_CALL(cuMemcpy3DPeerAsync, make_async(describe_peer(given, &copy, contexts), &copy, stream));
 }
 
-CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *copy, CUstream stream) {
-    SIM_BEGIN(cuMemcpy3DPeerAsync);
-    SIM_END(cuMemcpy3DPeerAsync, copy_peer_async(copy, stream));
-}
-
-// ------------------------------------------------------------------------------------------
-// batches
+// ----------------------------------------------------------------------------------------- batches
 
 struct batch {
     const CUdeviceptr *to;
@@ -354,7 +320,7 @@ static CUresult copy_batch(const struct batch *batch, CUstream stream) {
             attributes++;
         copies[i] = copy_of(batch, i, attributes);
     }
-    CUresult result = sim_copy_async("cuMemcpyBatchAsync", stream, copies, batch->count);
+    CUresult result = sim_copy_async(stream, copies, batch->count);
     sim_free(copies);
     return result;
 }
@@ -379,8 +345,7 @@ CUresult cuMemcpyBatchAsync_v2(CUdeviceptr *to, CUdeviceptr *from, size_t *sizes
     SIM_END(cuMemcpyBatchAsync_v2, copy_batch(&batch, stream));
 }
 
-// ---------------------------------------------------------------------------------------------
-// sets
+// -------------------------------------------------------------------------------------------- sets
 
 static CUresult describe_set(CUdeviceptr address, size_t pitch, uint32_t value, unsigned size,
                              size_t width, size_t height, struct sim_copy *copy) {
@@ -391,160 +356,72 @@ static CUresult describe_set(CUdeviceptr address, size_t pitch, uint32_t value, 
                : CUDA_ERROR_INVALID_VALUE;
 }
 
-static CUresult set(const char *call, CUdeviceptr address, size_t pitch, uint32_t value,
-                    unsigned size, size_t width, size_t height) {
-    struct sim_copy copy;
-    CUresult result = describe_set(address, pitch, value, size, width, height, &copy);
-    return result == CUDA_SUCCESS ? sim_copy_sync(call, &copy) : result;
-}
-
-static CUresult set_async(const char *call, CUstream stream, CUdeviceptr address, size_t pitch,
-                          uint32_t value, unsigned size, size_t width, size_t height) {
-    struct sim_copy copy;
-    CUresult result = describe_set(address, pitch, value, size, width, height, &copy);
-    return result == CUDA_SUCCESS ? sim_copy_async(call, stream, &copy, 1) : result;
-}
-
-CUresult cuMemsetD8_v2(CUdeviceptr address, unsigned char value, size_t count) {
-    SIM_BEGIN(cuMemsetD8_v2);
-    SIM_END(cuMemsetD8_v2, set("cuMemsetD8", address, 0, value, 1, count, 1));
-}
-
-CUresult cuMemsetD8Async(CUdeviceptr address, unsigned char value, size_t count, CUstream stream) {
-    SIM_BEGIN(cuMemsetD8Async);
-    SIM_END(cuMemsetD8Async, set_async("cuMemsetD8Async", stream, address, 0, value, 1, count, 1));
-}
-
-CUresult cuMemsetD2D8_v2(CUdeviceptr address, size_t pitch, unsigned char value, size_t width,
-                         size_t height) {
-    SIM_BEGIN(cuMemsetD2D8_v2);
-    SIM_END(cuMemsetD2D8_v2, set("cuMemsetD2D8", address, pitch, value, 1, width, height));
-}
-
-CUresult cuMemsetD2D8Async(CUdeviceptr address, size_t pitch, unsigned char value, size_t width,
-                           size_t height, CUstream stream) {
-    SIM_BEGIN(cuMemsetD2D8Async);
-    SIM_END(cuMemsetD2D8Async,
-            set_async("cuMemsetD2D8Async", stream, address, pitch, value, 1, width, height));
-}
-
-CUresult cuMemsetD16_v2(CUdeviceptr address, unsigned short value, size_t count) {
-    SIM_BEGIN(cuMemsetD16_v2);
-    SIM_END(cuMemsetD16_v2, set("cuMemsetD16", address, 0, value, 2, count, 1));
-}
-
-CUresult cuMemsetD16Async(CUdeviceptr address, unsigned short value, size_t count,
-                          CUstream stream) {
-    SIM_BEGIN(cuMemsetD16Async);
-    SIM_END(cuMemsetD16Async,
-            set_async("cuMemsetD16Async", stream, address, 0, value, 2, count, 1));
-}
-
-CUresult cuMemsetD2D16_v2(CUdeviceptr address, size_t pitch, unsigned short value, size_t width,
-                          size_t height) {
-    SIM_BEGIN(cuMemsetD2D16_v2);
-    SIM_END(cuMemsetD2D16_v2, set("cuMemsetD2D16", address, pitch, value, 2, width, height));
-}
-
-CUresult cuMemsetD2D16Async(CUdeviceptr address, size_t pitch, unsigned short value, size_t width,
-                            size_t height, CUstream stream) {
-    SIM_BEGIN(cuMemsetD2D16Async);
-    SIM_END(cuMemsetD2D16Async,
-            set_async("cuMemsetD2D16Async", stream, address, pitch, value, 2, width, height));
-}
-
-CUresult cuMemsetD32_v2(CUdeviceptr address, unsigned int value, size_t count) {
-    SIM_BEGIN(cuMemsetD32_v2);
-    SIM_END(cuMemsetD32_v2, set("cuMemsetD32", address, 0, value, 4, count, 1));
-}
-
-CUresult cuMemsetD32Async(CUdeviceptr address, unsigned int value, size_t count, CUstream stream) {
-    SIM_BEGIN(cuMemsetD32Async);
-    SIM_END(cuMemsetD32Async,
-            set_async("cuMemsetD32Async", stream, address, 0, value, 4, count, 1));
-}
-
-CUresult cuMemsetD2D32_v2(CUdeviceptr address, size_t pitch, unsigned int value, size_t width,
-                          size_t height) {
-    SIM_BEGIN(cuMemsetD2D32_v2);
-    SIM_END(cuMemsetD2D32_v2, set("cuMemsetD2D32", address, pitch, value, 4, width, height));
-}
-
-CUresult cuMemsetD2D32Async(CUdeviceptr address, size_t pitch, unsigned int value, size_t width,
-                            size_t height, CUstream stream) {
-    SIM_BEGIN(cuMemsetD2D32Async);
-    SIM_END(cuMemsetD2D32Async,
-            set_async("cuMemsetD2D32Async", stream, address, pitch, value, 4, width, height));
-}
+// For each size of an element: in one row and in several, synchronous and not.
+#define SETS(bits, type)                                                                           \
+    CUresult cuMemsetD##bits##_v2(CUdeviceptr address, type value, size_t count) {                 \
+        struct sim_copy copy;                                                                      \
+        SIM_CALL(cuMemsetD##bits##_v2,                                                             \
+                 make(describe_set(address, 0, value, sizeof value, count, 1, &copy), &copy));     \
+    }                                                                                              \
+    CUresult cuMemsetD##bits##Async(CUdeviceptr address, type value, size_t count,                 \
+                                    CUstream stream) {                                             \
+        struct sim_copy copy;                                                                      \
+        SIM_CALL(cuMemsetD##bits##Async,                                                           \
+                 make_async(describe_set(address, 0, value, sizeof value, count, 1, &copy), &copy, \
+                            stream));                                                              \
+    }                                                                                              \
+    CUresult cuMemsetD2D##bits##_v2(CUdeviceptr address, size_t pitch, type value, size_t width,   \
+                                    size_t height) {                                               \
+        struct sim_copy copy;                                                                      \
+        SIM_CALL(                                                                                  \
+            cuMemsetD2D##bits##_v2,                                                                \
+            make(describe_set(address, pitch, value, sizeof value, width, height, &copy), &copy)); \
+    }                                                                                              \
+    CUresult cuMemsetD2D##bits##Async(CUdeviceptr address, size_t pitch, type value, size_t width, \
+                                      size_t height, CUstream stream) {                            \
+        struct sim_copy copy;                                                                      \
+        SIM_CALL(                                                                                  \
+            cuMemsetD2D##bits##Async,                                                              \
+            make_async(describe_set(address, pitch, value, sizeof value, width, height, &copy),    \
+                       &copy, stream));                                                            \
+    }
+SETS(8, unsigned char)
+SETS(16, unsigned short)
+SETS(32, unsigned int)
 
 // --------------------------------------------------------------------------------- words of memory
 
-CUresult cuStreamWaitValue32(CUstream stream, CUdeviceptr address, uint32_t value,
-                             unsigned int flags) {
-    SIM_BEGIN(cuStreamWaitValue32);
-    SIM_END(cuStreamWaitValue32,
-            sim_word_wait("cuStreamWaitValue32", stream, address, value, 4, flags));
-}
+// Both forms of these calls do the same.
+#define WORDS(bits, form)                                                                          \
+    CUresult cuStreamWaitValue##bits##form(CUstream stream, CUdeviceptr address,                   \
+                                           uint##bits##_t value, unsigned int flags) {             \
+        SIM_CALL(cuStreamWaitValue##bits##form,                                                    \
+                 sim_word_wait("cuStreamWaitValue" #bits, stream, address, value, sizeof value,    \
+                               flags));                                                            \
+    }                                                                                              \
+    CUresult cuStreamWriteValue##bits##form(CUstream stream, CUdeviceptr address,                  \
+                                            uint##bits##_t value, unsigned int flags) {            \
+        SIM_CALL(cuStreamWriteValue##bits##form,                                                   \
+                 sim_word_write("cuStreamWriteValue" #bits, stream, address, value, sizeof value,  \
+                                flags));                                                           \
+    }
+WORDS(32, )
+WORDS(64, )
+WORDS(32, _v2)
+WORDS(64, _v2)
 
-CUresult cuStreamWriteValue32(CUstream stream, CUdeviceptr address, uint32_t value,
-                              unsigned int flags) {
-    SIM_BEGIN(cuStreamWriteValue32);
-    SIM_END(cuStreamWriteValue32,
-            sim_word_write("cuStreamWriteValue32", stream, address, value, 4, flags));
-}
-
-CUresult cuStreamWaitValue64(CUstream stream, CUdeviceptr address, uint64_t value,
-                             unsigned int flags) {
-    SIM_BEGIN(cuStreamWaitValue64);
-    SIM_END(cuStreamWaitValue64,
-            sim_word_wait("cuStreamWaitValue64", stream, address, value, 8, flags));
-}
-
-CUresult cuStreamWriteValue64(CUstream stream, CUdeviceptr address, uint64_t value,
-                              unsigned int flags) {
-    SIM_BEGIN(cuStreamWriteValue64);
-    SIM_END(cuStreamWriteValue64,
-            sim_word_write("cuStreamWriteValue64", stream, address, value, 8, flags));
+static CUresult do_batch(CUstream stream, const CUstreamBatchMemOpParams *operations,
+                         unsigned count, unsigned flags, int version) {
+    return flags == 0 ? sim_word_batch(stream, operations, count, version)
+                      : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuStreamBatchMemOp(CUstream stream, unsigned int count,
                             CUstreamBatchMemOpParams *operations, unsigned int flags) {
-    SIM_BEGIN(cuStreamBatchMemOp);
-    SIM_END(cuStreamBatchMemOp,
-            flags == 0 ? sim_word_batch(stream, operations, count, 1) : CUDA_ERROR_INVALID_VALUE);
-}
-
-CUresult cuStreamWaitValue32_v2(CUstream stream, CUdeviceptr address, uint32_t value,
-                                unsigned int flags) {
-    SIM_BEGIN(cuStreamWaitValue32_v2);
-    SIM_END(cuStreamWaitValue32_v2,
-            sim_word_wait("cuStreamWaitValue32", stream, address, value, 4, flags));
-}
-
-CUresult cuStreamWriteValue32_v2(CUstream stream, CUdeviceptr address, uint32_t value,
-                                 unsigned int flags) {
-    SIM_BEGIN(cuStreamWriteValue32_v2);
-    SIM_END(cuStreamWriteValue32_v2,
-            sim_word_write("cuStreamWriteValue32", stream, address, value, 4, flags));
-}
-
-CUresult cuStreamWaitValue64_v2(CUstream stream, CUdeviceptr address, uint64_t value,
-                                unsigned int flags) {
-    SIM_BEGIN(cuStreamWaitValue64_v2);
-    SIM_END(cuStreamWaitValue64_v2,
-            sim_word_wait("cuStreamWaitValue64", stream, address, value, 8, flags));
-}
-
-CUresult cuStreamWriteValue64_v2(CUstream stream, CUdeviceptr address, uint64_t value,
-                                 unsigned int flags) {
-    SIM_BEGIN(cuStreamWriteValue64_v2);
-    SIM_END(cuStreamWriteValue64_v2,
-            sim_word_write("cuStreamWriteValue64", stream, address, value, 8, flags));
+    SIM_CALL(cuStreamBatchMemOp, do_batch(stream, operations, count, flags, 1));
 }
 
 CUresult cuStreamBatchMemOp_v2(CUstream stream, unsigned int count,
                                CUstreamBatchMemOpParams *operations, unsigned int flags) {
-    SIM_BEGIN(cuStreamBatchMemOp_v2);
-    SIM_END(cuStreamBatchMemOp_v2,
-            flags == 0 ? sim_word_batch(stream, operations, count, 2) : CUDA_ERROR_INVALID_VALUE);
+    SIM_CALL(cuStreamBatchMemOp_v2, do_batch(stream, operations, count, flags, 2));
 }

@@ -11,8 +11,7 @@
 #define BUS_ID_LENGTH 13
 
 CUresult cuInit(unsigned int flags) {
-    SIM_BEGIN(cuInit);
-    SIM_END(cuInit, flags == 0 ? sim_engine_start() : CUDA_ERROR_INVALID_VALUE);
+    SIM_CALL(cuInit, flags == 0 ? sim_engine_start() : CUDA_ERROR_INVALID_VALUE);
 }
 
 CUresult cuDriverGetVersion(int *version) {
@@ -124,8 +123,7 @@ CUresult cuDeviceGetProperties(CUdevprop *properties, CUdevice device) {
     SIM_END(cuDeviceGetProperties, result);
 }
 
-// ---------------------------------------------------------------------------------- which one it
-// is
+// --------------------------------------------------------------------------------- which one it is
 
 // The identity is the same in every process, as a real device's is.
 CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice device) {
@@ -196,13 +194,11 @@ static CUresult device_at(const char *text, CUdevice *device) {
 }
 
 CUresult cuDeviceGetByPCIBusId(CUdevice *device, const char *text) {
-    SIM_BEGIN(cuDeviceGetByPCIBusId);
-    SIM_END(cuDeviceGetByPCIBusId,
-            device && text ? device_at(text, device) : CUDA_ERROR_INVALID_VALUE);
+    SIM_CALL(cuDeviceGetByPCIBusId,
+             device && text ? device_at(text, device) : CUDA_ERROR_INVALID_VALUE);
 }
 
-// --------------------------------------------------------------------------------------------
-// peers
+// ------------------------------------------------------------------------------------------- peers
 
 // All links are the same.
 static CUresult describe_link(int *value, CUdevice_P2PAttribute attribute, CUdevice from,
@@ -227,6 +223,5 @@ static CUresult describe_link(int *value, CUdevice_P2PAttribute attribute, CUdev
 
 CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attribute, CUdevice from,
                                  CUdevice to) {
-    SIM_BEGIN(cuDeviceGetP2PAttribute);
-    SIM_END(cuDeviceGetP2PAttribute, describe_link(value, attribute, from, to));
+    SIM_CALL(cuDeviceGetP2PAttribute, describe_link(value, attribute, from, to));
 }

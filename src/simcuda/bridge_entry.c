@@ -88,9 +88,8 @@ CUresult cuGetProcAddress(const char *name, void **function, int version, uint64
 CUresult cuGetProcAddress_v2(const char *name, void **function, int version, uint64_t flags,
                              CUdriverProcAddressQueryResult *status) {
     CUdriverProcAddressQueryResult unwanted;
-    SIM_BEGIN(cuGetProcAddress_v2);
-    SIM_END(cuGetProcAddress_v2,
-            find_function(name, function, version, flags, status ? status : &unwanted));
+    SIM_CALL(cuGetProcAddress_v2,
+             find_function(name, function, version, flags, status ? status : &unwanted));
 }
 
 // --------------------------------------------------------------------------------- private tables

@@ -4,21 +4,22 @@
 #include "simcuda/event.h"
 #include "simcuda/queue.h"
 #include "simcuda/stream.h"
-#include "simcuda/thread.h"
+
+// An event that other processes see has no times.
+static bool are_flags(unsigned flags) {
+    return !(flags & CU_EVENT_INTERPROCESS) || flags & CU_EVENT_DISABLE_TIMING;
+}
 
 static CUresult create(CUevent *event, unsigned flags) {
     struct sim_context *context;
-    if (!event)
+    if (!event || !are_flags(flags))
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = sim_context_current(sim_thread_self(), &context);
-    if (result == CUDA_SUCCESS)
-        result = sim_context_error(context);
+    CUresult result = sim_context_current_healthy(&context);
     return result == CUDA_SUCCESS ? sim_event_create(context, flags, event) : result;
 }
 
 CUresult cuEventCreate(CUevent *event, unsigned int flags) {
-    SIM_BEGIN(cuEventCreate);
-    SIM_END(cuEventCreate, create(event, flags));
+    SIM_CALL(cuEventCreate, create(event, flags));
 }
 
 static CUresult record(CUevent handle, CUstream stream) {
@@ -31,8 +32,7 @@ static CUresult record(CUevent handle, CUstream stream) {
 }
 
 CUresult cuEventRecord(CUevent event, CUstream stream) {
-    SIM_BEGIN(cuEventRecord);
-    SIM_END(cuEventRecord, record(event, stream));
+    SIM_CALL(cuEventRecord, record(event, stream));
 }
 
 // An external record is a node of a graph, and no graph is launched here.
@@ -51,8 +51,7 @@ static CUresult record_with(CUevent event, CUstream stream, unsigned flags) {
 }
 
 CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned int flags) {
-    SIM_BEGIN(cuEventRecordWithFlags);
-    SIM_END(cuEventRecordWithFlags, record_with(event, stream, flags));
+    SIM_CALL(cuEventRecordWithFlags, record_with(event, stream, flags));
 }
 
 static CUresult elapsed(float *milliseconds, CUevent start_handle, CUevent end_handle) {
@@ -66,13 +65,11 @@ static CUresult elapsed(float *milliseconds, CUevent start_handle, CUevent end_h
 }
 
 CUresult cuEventElapsedTime(float *milliseconds, CUevent start, CUevent end) {
-    SIM_BEGIN(cuEventElapsedTime);
-    SIM_END(cuEventElapsedTime, elapsed(milliseconds, start, end));
+    SIM_CALL(cuEventElapsedTime, elapsed(milliseconds, start, end));
 }
 
 CUresult cuEventElapsedTime_v2(float *milliseconds, CUevent start, CUevent end) {
-    SIM_BEGIN(cuEventElapsedTime_v2);
-    SIM_END(cuEventElapsedTime_v2, elapsed(milliseconds, start, end));
+    SIM_CALL(cuEventElapsedTime_v2, elapsed(milliseconds, start, end));
 }
 
 static CUresult with_event(CUevent handle, CUresult (*act)(struct sim_event *event)) {
@@ -82,13 +79,11 @@ static CUresult with_event(CUevent handle, CUresult (*act)(struct sim_event *eve
 }
 
 CUresult cuEventQuery(CUevent event) {
-    SIM_BEGIN(cuEventQuery);
-    SIM_END(cuEventQuery, with_event(event, sim_event_query));
+    SIM_CALL(cuEventQuery, with_event(event, sim_event_query));
 }
 
 CUresult cuEventSynchronize(CUevent event) {
-    SIM_BEGIN(cuEventSynchronize);
-    SIM_END(cuEventSynchronize, with_event(event, sim_event_synchronize));
+    SIM_CALL(cuEventSynchronize, with_event(event, sim_event_synchronize));
 }
 
 // A sticky error is no reason to keep the event, and is told.
@@ -102,6 +97,5 @@ static CUresult destroy(CUevent handle) {
 }
 
 CUresult cuEventDestroy_v2(CUevent event) {
-    SIM_BEGIN(cuEventDestroy);
-    SIM_END(cuEventDestroy, destroy(event));
+    SIM_CALL(cuEventDestroy, destroy(event));
 }

@@ -10,8 +10,8 @@
 #include "simcuda/launch.h"
 #include "simcuda/module.h"
 #include "simcuda/queue.h"
+#include "simcuda/report.h"
 #include "simcuda/stream.h"
-#include "simcuda/thread.h"
 
 // A kernel of a library is its function (module.h), and the library is its module.
 static CUfunction function_of(CUkernel kernel) {
@@ -43,7 +43,7 @@ static CUresult load_module(CUmodule *module, loader load, const void *source) {
     struct sim_image image;
     if (!module || !source)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = sim_context_current(sim_thread_self(), &context);
+    CUresult result = sim_context_current_healthy(&context);
     if (result == CUDA_SUCCESS)
         result = load(&image, source);
     return result == CUDA_SUCCESS ? sim_module_create(context, &image, result, module) : result;
@@ -65,55 +65,83 @@ static CUresult load_library(CUlibrary *library, loader load, const void *source
     return result;
 }
 
+static bool is_log(CUjit_option option) {
+    return option == CU_JIT_INFO_LOG_BUFFER || option == CU_JIT_ERROR_LOG_BUFFER;
+}
+
+// The option behind that of a buffer has its size, in the bytes of an unsigned int.
+static unsigned size_of(CUjit_option log, const CUjit_option *options, void *const *values,
+                        unsigned count) {
+    unsigned size = 0;
+    for (unsigned i = 0; i < count; i++) {
+        if (options[i] == log + 1)
+            memcpy(&size, &values[i], sizeof size);
+    }
+    return size;
+}
+
+// Nothing is compiled, so it takes no time, and logs are empty.
+static CUresult tell_of_compiling(const CUjit_option *options, void **values, unsigned count) {
+    if (count > 0 && (!options || !values))
+        return CUDA_ERROR_INVALID_VALUE;
+    for (unsigned i = 0; i < count; i++) {
+        if (is_log(options[i]) && values[i] && size_of(options[i], options, values, count) > 0)
+            *(char *)values[i] = '\0';
+    }
+    for (unsigned i = 0; i < count; i++) {
+        if (options[i] == CU_JIT_WALL_TIME || is_log((CUjit_option)(options[i] - 1)))
+            values[i] = NULL;
+    }
+    return CUDA_SUCCESS;
+}
+
 CUresult cuModuleLoadData(CUmodule *module, const void *image) {
-    SIM_BEGIN(cuModuleLoadData);
-    SIM_END(cuModuleLoadData, load_module(module, load_memory, image));
+    SIM_CALL(cuModuleLoadData, load_module(module, load_memory, image));
 }
 
 CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int count,
                             CUjit_option *options, void **values) {
-    (void)count, (void)options, (void)values;
     SIM_BEGIN(cuModuleLoadDataEx);
-    SIM_END(cuModuleLoadDataEx, load_module(module, load_memory, image));
+    CUresult result = tell_of_compiling(options, values, count);
+    SIM_END(cuModuleLoadDataEx,
+            result == CUDA_SUCCESS ? load_module(module, load_memory, image) : result);
 }
 
 CUresult cuModuleLoadFatBinary(CUmodule *module, const void *image) {
-    SIM_BEGIN(cuModuleLoadFatBinary);
-    SIM_END(cuModuleLoadFatBinary, load_module(module, load_memory, image));
+    SIM_CALL(cuModuleLoadFatBinary, load_module(module, load_memory, image));
 }
 
 CUresult cuModuleLoad(CUmodule *module, const char *path) {
-    SIM_BEGIN(cuModuleLoad);
-    SIM_END(cuModuleLoad, load_module(module, load_file, path));
+    SIM_CALL(cuModuleLoad, load_module(module, load_file, path));
 }
 
 CUresult cuModuleUnload(CUmodule module) {
-    SIM_BEGIN(cuModuleUnload);
-    SIM_END(cuModuleUnload, sim_module_unload(module));
+    SIM_CALL(cuModuleUnload, sim_module_unload(module));
 }
 
 // No option of a library changes what is done here.
 CUresult cuLibraryLoadData(CUlibrary *library, const void *image, CUjit_option *options,
                            void **values, unsigned int count, CUlibraryOption *libraryOptions,
                            void **libraryValues, unsigned int libraryCount) {
-    (void)options, (void)values, (void)count;
     (void)libraryOptions, (void)libraryValues, (void)libraryCount;
     SIM_BEGIN(cuLibraryLoadData);
-    SIM_END(cuLibraryLoadData, load_library(library, load_memory, image));
+    CUresult result = tell_of_compiling(options, values, count);
+    SIM_END(cuLibraryLoadData,
+            result == CUDA_SUCCESS ? load_library(library, load_memory, image) : result);
 }
 
 CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *path, CUjit_option *options,
                                void **values, unsigned int count, CUlibraryOption *libraryOptions,
                                void **libraryValues, unsigned int libraryCount) {
-    (void)options, (void)values, (void)count;
     (void)libraryOptions, (void)libraryValues, (void)libraryCount;
     SIM_BEGIN(cuLibraryLoadFromFile);
-    SIM_END(cuLibraryLoadFromFile, load_library(library, load_file, path));
+    CUresult result = tell_of_compiling(options, values, count);
+    SIM_END(cuLibraryLoadFromFile,
+            result == CUDA_SUCCESS ? load_library(library, load_file, path) : result);
 }
 
 CUresult cuLibraryUnload(CUlibrary library) {
-    SIM_BEGIN(cuLibraryUnload);
-    SIM_END(cuLibraryUnload, sim_module_unload_library(library));
+    SIM_CALL(cuLibraryUnload, sim_module_unload_library(library));
 }
 
 // ------------------------------------------------------------------------ what modules hold
@@ -177,24 +205,20 @@ static CUresult find_global(const CUdeviceptr *address, const size_t *size,
 }
 
 CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name) {
-    SIM_BEGIN(cuModuleGetFunction);
-    SIM_END(cuModuleGetFunction, find_function(function, sim_module_of(module), name));
+    SIM_CALL(cuModuleGetFunction, find_function(function, sim_module_of(module), name));
 }
 
 CUresult cuModuleGetFunctionCount(unsigned int *count, CUmodule module) {
-    SIM_BEGIN(cuModuleGetFunctionCount);
-    SIM_END(cuModuleGetFunctionCount, count_functions(count, sim_module_of(module)));
+    SIM_CALL(cuModuleGetFunctionCount, count_functions(count, sim_module_of(module)));
 }
 
 CUresult cuModuleEnumerateFunctions(CUfunction *functions, unsigned int count, CUmodule module) {
-    SIM_BEGIN(cuModuleEnumerateFunctions);
-    SIM_END(cuModuleEnumerateFunctions, list_functions(functions, count, sim_module_of(module)));
+    SIM_CALL(cuModuleEnumerateFunctions, list_functions(functions, count, sim_module_of(module)));
 }
 
 CUresult cuModuleGetGlobal_v2(CUdeviceptr *address, size_t *size, CUmodule module,
                               const char *name) {
-    SIM_BEGIN(cuModuleGetGlobal_v2);
-    SIM_END(cuModuleGetGlobal_v2, find_global(address, size, sim_module_of(module), name));
+    SIM_CALL(cuModuleGetGlobal_v2, find_global(address, size, sim_module_of(module), name));
 }
 
 CUresult cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char *name) {
@@ -208,25 +232,22 @@ CUresult cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char *nam
 }
 
 CUresult cuLibraryGetKernelCount(unsigned int *count, CUlibrary library) {
-    SIM_BEGIN(cuLibraryGetKernelCount);
-    SIM_END(cuLibraryGetKernelCount, count_functions(count, sim_module_of_library(library)));
+    SIM_CALL(cuLibraryGetKernelCount, count_functions(count, sim_module_of_library(library)));
 }
 
 CUresult cuLibraryEnumerateKernels(CUkernel *kernels, unsigned int count, CUlibrary library) {
-    SIM_BEGIN(cuLibraryEnumerateKernels);
-    SIM_END(cuLibraryEnumerateKernels,
-            list_functions((CUfunction *)(void *)kernels, count, sim_module_of_library(library)));
+    SIM_CALL(cuLibraryEnumerateKernels,
+             list_functions((CUfunction *)(void *)kernels, count, sim_module_of_library(library)));
 }
 
 CUresult cuLibraryGetGlobal(CUdeviceptr *address, size_t *size, CUlibrary library,
                             const char *name) {
-    SIM_BEGIN(cuLibraryGetGlobal);
-    SIM_END(cuLibraryGetGlobal, find_global(address, size, sim_module_of_library(library), name));
+    SIM_CALL(cuLibraryGetGlobal, find_global(address, size, sim_module_of_library(library), name));
 }
 
 static CUresult check_context(void) {
     struct sim_context *context;
-    return sim_context_current(sim_thread_self(), &context);
+    return sim_context_current_healthy(&context);
 }
 
 CUresult cuLibraryGetModule(CUmodule *module, CUlibrary library) {
@@ -289,13 +310,11 @@ static CUresult get_name(const char **name, const struct sim_function *function)
 }
 
 CUresult cuKernelGetName(const char **name, CUkernel kernel) {
-    SIM_BEGIN(cuKernelGetName);
-    SIM_END(cuKernelGetName, get_name(name, find_kernel(kernel)));
+    SIM_CALL(cuKernelGetName, get_name(name, find_kernel(kernel)));
 }
 
 CUresult cuFuncGetName(const char **name, CUfunction function) {
-    SIM_BEGIN(cuFuncGetName);
-    SIM_END(cuFuncGetName, get_name(name, sim_function_find(function)));
+    SIM_CALL(cuFuncGetName, get_name(name, sim_function_find(function)));
 }
 
 static CUresult get_parameter(const struct sim_function *function, size_t index, size_t *offset,
@@ -312,13 +331,11 @@ static CUresult get_parameter(const struct sim_function *function, size_t index,
 }
 
 CUresult cuKernelGetParamInfo(CUkernel kernel, size_t index, size_t *offset, size_t *size) {
-    SIM_BEGIN(cuKernelGetParamInfo);
-    SIM_END(cuKernelGetParamInfo, get_parameter(find_kernel(kernel), index, offset, size));
+    SIM_CALL(cuKernelGetParamInfo, get_parameter(find_kernel(kernel), index, offset, size));
 }
 
 CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t *offset, size_t *size) {
-    SIM_BEGIN(cuFuncGetParamInfo);
-    SIM_END(cuFuncGetParamInfo, get_parameter(sim_function_find(function), index, offset, size));
+    SIM_CALL(cuFuncGetParamInfo, get_parameter(sim_function_find(function), index, offset, size));
 }
 
 CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction function) {
@@ -377,13 +394,11 @@ CUresult cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache cache, CUdevice de
 }
 
 CUresult cuFuncSetCacheConfig(CUfunction function, CUfunc_cache cache) {
-    SIM_BEGIN(cuFuncSetCacheConfig);
-    SIM_END(cuFuncSetCacheConfig, check_cache(sim_function_find(function), cache));
+    SIM_CALL(cuFuncSetCacheConfig, check_cache(sim_function_find(function), cache));
 }
 
 CUresult cuFuncLoad(CUfunction function) {
-    SIM_BEGIN(cuFuncLoad);
-    SIM_END(cuFuncLoad, sim_function_find(function) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE);
+    SIM_CALL(cuFuncLoad, sim_function_find(function) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE);
 }
 
 CUresult cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction function) {
@@ -397,16 +412,18 @@ CUresult cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction function) {
 // --------------------------------------------------------------------------------------- launches
 
 static CUresult launch(CUfunction handle, const struct sim_grid *grid, CUstream stream,
-                       void *const *parameters, void *const *extra, const char *call) {
+                       void *const *parameters, void *const *extra) {
     struct sim_job job = {0};
     struct sim_queue *queue;
     struct sim_function *function = sim_function_find(handle);
     if (!function)
         return CUDA_ERROR_INVALID_HANDLE;
     CUresult result = sim_stream_queue(stream, &queue);
+    if (result == CUDA_SUCCESS && !sim_module_serves(function->module, queue->context))
+        result = CUDA_ERROR_INVALID_HANDLE;
     if (result == CUDA_SUCCESS)
         result = sim_function_job(function, grid, queue->context->device, parameters, extra, &job);
-    return result == CUDA_SUCCESS ? sim_launch(stream, call, &job) : result;
+    return result == CUDA_SUCCESS ? sim_launch(stream, sim_report_call(), &job) : result;
 }
 
 CUresult cuLaunchKernel(CUfunction function, unsigned int gridX, unsigned int gridY,
@@ -415,8 +432,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned int gridX, unsigned int gr
                         void **parameters, void **extra) {
     const struct sim_grid grid = {
         .grid = {gridX, gridY, gridZ}, .block = {blockX, blockY, blockZ}, .shared = sharedBytes};
-    SIM_BEGIN(cuLaunchKernel);
-    SIM_END(cuLaunchKernel, launch(function, &grid, stream, parameters, extra, "cuLaunchKernel"));
+    SIM_CALL(cuLaunchKernel, launch(function, &grid, stream, parameters, extra));
 }
 
 CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int gridX, unsigned int gridY,
@@ -427,9 +443,7 @@ CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int gridX, unsi
                                   .block = {blockX, blockY, blockZ},
                                   .shared = sharedBytes,
                                   .is_cooperative = true};
-    SIM_BEGIN(cuLaunchCooperativeKernel);
-    SIM_END(cuLaunchCooperativeKernel,
-            launch(function, &grid, stream, parameters, NULL, "cuLaunchCooperativeKernel"));
+    SIM_CALL(cuLaunchCooperativeKernel, launch(function, &grid, stream, parameters, NULL));
 }
 
 // Those that only hint at how to run the kernel change nothing. Those that would record an event,
@@ -471,7 +485,7 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, voi
     SIM_BEGIN(cuLaunchKernelEx);
     CUresult result = read_config(config, &grid);
     if (result == CUDA_SUCCESS)
-        result = launch(function, &grid, config->hStream, parameters, extra, "cuLaunchKernelEx");
+        result = launch(function, &grid, config->hStream, parameters, extra);
     SIM_END(cuLaunchKernelEx, result);
 }
 
@@ -493,17 +507,15 @@ static CUresult count_blocks(int *blocks, CUfunction handle, int threads, size_t
 
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction function, int threads,
                                                      size_t shared) {
-    SIM_BEGIN(cuOccupancyMaxActiveBlocksPerMultiprocessor);
-    SIM_END(cuOccupancyMaxActiveBlocksPerMultiprocessor,
-            count_blocks(blocks, function, threads, shared, 0));
+    SIM_CALL(cuOccupancyMaxActiveBlocksPerMultiprocessor,
+             count_blocks(blocks, function, threads, shared, 0));
 }
 
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, CUfunction function,
                                                               int threads, size_t shared,
                                                               unsigned int flags) {
-    SIM_BEGIN(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags);
-    SIM_END(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
-            count_blocks(blocks, function, threads, shared, flags));
+    SIM_CALL(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
+             count_blocks(blocks, function, threads, shared, flags));
 }
 
 // The block size that keeps the most threads of a multiprocessor busy; of several the largest.
@@ -535,7 +547,7 @@ static CUresult find_limits(const int *blocks, const int *threads, CUfunction ha
         return CUDA_ERROR_INVALID_VALUE;
     if (!function)
         return CUDA_ERROR_INVALID_HANDLE;
-    CUresult result = sim_context_current(sim_thread_self(), &context);
+    CUresult result = sim_context_current_healthy(&context);
     if (result != CUDA_SUCCESS)
         return result;
     sim_device_attribute(&multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,

@@ -10,7 +10,6 @@
 #include "simcuda/question.h"
 #include "simcuda/queue.h"
 #include "simcuda/report.h"
-#include "simcuda/thread.h"
 #include "simcuda/virtual.h"
 
 #define ROW 512 // bytes
@@ -25,24 +24,20 @@ CUresult cuMemGetAllocationGranularity(size_t *granularity, const CUmemAllocatio
 
 CUresult cuMemAddressReserve(CUdeviceptr *address, size_t size, size_t alignment, CUdeviceptr hint,
                              unsigned long long flags) {
-    SIM_BEGIN(cuMemAddressReserve);
-    SIM_END(cuMemAddressReserve, sim_virtual_reserve(address, size, alignment, hint, flags));
+    SIM_CALL(cuMemAddressReserve, sim_virtual_reserve(address, size, alignment, hint, flags));
 }
 
 CUresult cuMemAddressFree(CUdeviceptr address, size_t size) {
-    SIM_BEGIN(cuMemAddressFree);
-    SIM_END(cuMemAddressFree, sim_virtual_free(address, size));
+    SIM_CALL(cuMemAddressFree, sim_virtual_free(address, size));
 }
 
 CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
                      const CUmemAllocationProp *prop, unsigned long long flags) {
-    SIM_BEGIN(cuMemCreate);
-    SIM_END(cuMemCreate, sim_virtual_create(handle, size, prop, flags));
+    SIM_CALL(cuMemCreate, sim_virtual_create(handle, size, prop, flags));
 }
 
 CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
-    SIM_BEGIN(cuMemRelease);
-    SIM_END(cuMemRelease, sim_virtual_release(handle));
+    SIM_CALL(cuMemRelease, sim_virtual_release(handle));
 }
 
 CUresult cuMemMap(CUdeviceptr address, size_t size, size_t offset,
@@ -55,40 +50,36 @@ CUresult cuMemMap(CUdeviceptr address, size_t size, size_t offset,
     SIM_END(cuMemMap, result);
 }
 
-CUresult cuMemUnmap(CUdeviceptr address, size_t size) {
-    SIM_BEGIN(cuMemUnmap);
+static CUresult unmap(CUdeviceptr address, size_t size) {
     const struct sim_mapping *mapping = sim_mapping_at(address);
     bool is_of_library = mapping && mapping->extent->is_of_library;
     CUresult result = sim_mapping_unmap(address, size);
     if (result == CUDA_SUCCESS && !is_of_library)
         sim_block_forget_live(address, size);
-    SIM_END(cuMemUnmap, result);
+    return result;
+}
+
+CUresult cuMemUnmap(CUdeviceptr address, size_t size) {
+    SIM_CALL(cuMemUnmap, unmap(address, size));
 }
 
 CUresult cuMemSetAccess(CUdeviceptr address, size_t size, const CUmemAccessDesc *descriptors,
                         size_t count) {
-    SIM_BEGIN(cuMemSetAccess);
-    SIM_END(cuMemSetAccess, sim_mapping_set_access(address, size, descriptors, count));
+    SIM_CALL(cuMemSetAccess, sim_mapping_set_access(address, size, descriptors, count));
 }
 
 CUresult cuMemGetAccess(unsigned long long *flags, const CUmemLocation *location,
                         CUdeviceptr address) {
-    SIM_BEGIN(cuMemGetAccess);
-    SIM_END(cuMemGetAccess, sim_virtual_access(flags, location, address));
+    SIM_CALL(cuMemGetAccess, sim_virtual_access(flags, location, address));
 }
 
 // -------------------------------------------------------------------------------------- cuMemAlloc
-
-static CUresult current_healthy_context(struct sim_context **context) {
-    CUresult result = sim_context_current(sim_thread_self(), context);
-    return result == CUDA_SUCCESS ? sim_context_error(*context) : result;
-}
 
 static CUresult get_info(size_t *free, size_t *total) {
     struct sim_context *context;
     if (!free || !total)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = current_healthy_context(&context);
+    CUresult result = sim_context_current_healthy(&context);
     if (result != CUDA_SUCCESS)
         return result;
     *total = sim_config.device[context->device].memory;
@@ -97,15 +88,14 @@ static CUresult get_info(size_t *free, size_t *total) {
 }
 
 CUresult cuMemGetInfo_v2(size_t *free, size_t *total) {
-    SIM_BEGIN(cuMemGetInfo);
-    SIM_END(cuMemGetInfo, get_info(free, total));
+    SIM_CALL(cuMemGetInfo, get_info(free, total));
 }
 
 static CUresult allocate(CUdeviceptr *address, size_t size) {
     struct sim_context *context;
     if (!address)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = current_healthy_context(&context);
+    CUresult result = sim_context_current_healthy(&context);
     if (result == CUDA_SUCCESS)
         result = sim_capture_check_unsafe(sim_report_call());
     if (result == CUDA_SUCCESS)
@@ -116,8 +106,7 @@ static CUresult allocate(CUdeviceptr *address, size_t size) {
 }
 
 CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t size) {
-    SIM_BEGIN(cuMemAlloc);
-    SIM_END(cuMemAlloc, allocate(address, size));
+    SIM_CALL(cuMemAlloc, allocate(address, size));
 }
 
 // Rows begin at multiples of the alignment that textures need.
@@ -137,14 +126,13 @@ static CUresult allocate_rows(CUdeviceptr *address, size_t *pitch, size_t width,
 
 CUresult cuMemAllocPitch_v2(CUdeviceptr *address, size_t *pitch, size_t width, size_t height,
                             unsigned int elementSize) {
-    SIM_BEGIN(cuMemAllocPitch_v2);
-    SIM_END(cuMemAllocPitch_v2, allocate_rows(address, pitch, width, height, elementSize));
+    SIM_CALL(cuMemAllocPitch_v2, allocate_rows(address, pitch, width, height, elementSize));
 }
 
 // A free needs no current context, but a current one must be of use: seen on an H200.
 static CUresult check_if_current(void) {
     struct sim_context *context;
-    CUresult result = current_healthy_context(&context);
+    CUresult result = sim_context_current_healthy(&context);
     return result == CUDA_ERROR_INVALID_CONTEXT ? CUDA_SUCCESS : result;
 }
 
@@ -168,6 +156,5 @@ static CUresult free_allocation(CUdeviceptr address) {
 }
 
 CUresult cuMemFree_v2(CUdeviceptr address) {
-    SIM_BEGIN(cuMemFree);
-    SIM_END(cuMemFree, free_allocation(address));
+    SIM_CALL(cuMemFree, free_allocation(address));
 }

@@ -1,9 +1,11 @@
 // These are the calls for pinned host memory, and those that tell what an address is.
+#include "simcuda/allocation.h"
 #include "simcuda/bridge.h"
 #include "simcuda/capture.h"
 #include "simcuda/context.h"
 #include "simcuda/pinned.h"
 #include "simcuda/pointer.h"
+#include "simcuda/report.h"
 #include "simcuda/thread.h"
 #include "simcuda/work.h"
 
@@ -14,18 +16,16 @@
      CU_MEMHOSTREGISTER_READ_ONLY)
 
 // Finds the current context for a call that a capture may forbid.
-static CUresult begin(const char *call, struct sim_context **context) {
-    CUresult result = sim_context_current(sim_thread_self(), context);
-    if (result == CUDA_SUCCESS)
-        result = sim_context_error(*context);
-    return result == CUDA_SUCCESS ? sim_capture_check_unsafe(call) : result;
+static CUresult begin(struct sim_context **context) {
+    CUresult result = sim_context_current_healthy(context);
+    return result == CUDA_SUCCESS ? sim_capture_check_unsafe(sim_report_call()) : result;
 }
 
-static CUresult allocate(const char *call, void **memory, size_t size, unsigned flags) {
+static CUresult allocate(void **memory, size_t size, unsigned flags) {
     struct sim_context *context;
     if (!memory || flags & ~(unsigned)ALLOCATION_FLAGS)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = begin(call, &context);
+    CUresult result = begin(&context);
     if (result != CUDA_SUCCESS || size > 0)
         return result == CUDA_SUCCESS ? sim_pinned_create(context, size, flags, memory) : result;
     *memory = NULL;
@@ -33,13 +33,11 @@ static CUresult allocate(const char *call, void **memory, size_t size, unsigned 
 }
 
 CUresult cuMemHostAlloc(void **memory, size_t size, unsigned int flags) {
-    SIM_BEGIN(cuMemHostAlloc);
-    SIM_END(cuMemHostAlloc, allocate("cuMemHostAlloc", memory, size, flags));
+    SIM_CALL(cuMemHostAlloc, allocate(memory, size, flags));
 }
 
 CUresult cuMemAllocHost_v2(void **memory, size_t size) {
-    SIM_BEGIN(cuMemAllocHost_v2);
-    SIM_END(cuMemAllocHost_v2, allocate("cuMemAllocHost", memory, size, 0));
+    SIM_CALL(cuMemAllocHost_v2, allocate(memory, size, 0));
 }
 
 // As the driver takes the memory away from the devices, it waits for what uses it. The program may
@@ -58,58 +56,50 @@ static CUresult free_memory(void *memory) {
     struct sim_context *context;
     CUresult result = sim_context_current(sim_thread_self(), &context);
     if (result == CUDA_SUCCESS)
-        result = sim_capture_check_unsafe("cuMemFreeHost");
+        result = sim_capture_check_unsafe(sim_report_call());
     return result == CUDA_SUCCESS && memory ? end(memory, sim_pinned_free) : result;
 }
 
 CUresult cuMemFreeHost(void *memory) {
-    SIM_BEGIN(cuMemFreeHost);
-    SIM_END(cuMemFreeHost, free_memory(memory));
+    SIM_CALL(cuMemFreeHost, free_memory(memory));
 }
 
 static CUresult register_memory(void *memory, size_t size, unsigned flags) {
     struct sim_context *context;
-    if (flags & ~(unsigned)REGISTRATION_FLAGS)
+    if (flags & ~(unsigned)REGISTRATION_FLAGS ||
+        sim_allocation_is_device_address((uintptr_t)memory))
         return CUDA_ERROR_INVALID_VALUE;
     if (flags & CU_MEMHOSTREGISTER_IOMEMORY)
         return CUDA_ERROR_NOT_SUPPORTED;
-    CUresult result = begin("cuMemHostRegister", &context);
+    CUresult result = begin(&context);
     return result == CUDA_SUCCESS ? sim_pinned_register(context, memory, size, flags) : result;
 }
 
 CUresult cuMemHostRegister(void *memory, size_t size, unsigned int flags) {
-    SIM_BEGIN(cuMemHostRegister);
-    SIM_END(cuMemHostRegister, register_memory(memory, size, flags));
+    SIM_CALL(cuMemHostRegister, register_memory(memory, size, flags));
 }
 
 CUresult cuMemHostRegister_v2(void *memory, size_t size, unsigned int flags) {
-    SIM_BEGIN(cuMemHostRegister_v2);
-    SIM_END(cuMemHostRegister_v2, register_memory(memory, size, flags));
+    SIM_CALL(cuMemHostRegister_v2, register_memory(memory, size, flags));
 }
 
 static CUresult unregister_memory(void *memory) {
     struct sim_context *context;
-    CUresult result = begin("cuMemHostUnregister", &context);
+    CUresult result = begin(&context);
     return result == CUDA_SUCCESS ? end(memory, sim_pinned_unregister) : result;
 }
 
 CUresult cuMemHostUnregister(void *memory) {
-    SIM_BEGIN(cuMemHostUnregister);
-    SIM_END(cuMemHostUnregister, unregister_memory(memory));
+    SIM_CALL(cuMemHostUnregister, unregister_memory(memory));
 }
 
 // ------------------------------------------------------------------------------ what an address is
-
-static CUresult find_current(struct sim_context **context) {
-    CUresult result = sim_context_current(sim_thread_self(), context);
-    return result == CUDA_SUCCESS ? sim_context_error(*context) : result;
-}
 
 static CUresult device_address(CUdeviceptr *address, void *memory, unsigned flags) {
     struct sim_context *context;
     if (!address || flags != 0)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = find_current(&context);
+    CUresult result = sim_context_current_healthy(&context);
     if (result == CUDA_SUCCESS && !sim_pinned_at((uintptr_t)memory))
         result = CUDA_ERROR_INVALID_VALUE;
     if (result == CUDA_SUCCESS)
@@ -118,8 +108,7 @@ static CUresult device_address(CUdeviceptr *address, void *memory, unsigned flag
 }
 
 CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *address, void *memory, unsigned int flags) {
-    SIM_BEGIN(cuMemHostGetDevicePointer_v2);
-    SIM_END(cuMemHostGetDevicePointer_v2, device_address(address, memory, flags));
+    SIM_CALL(cuMemHostGetDevicePointer_v2, device_address(address, memory, flags));
 }
 
 static CUresult flags_of(unsigned *flags, const void *memory) {
@@ -127,7 +116,7 @@ static CUresult flags_of(unsigned *flags, const void *memory) {
     const struct sim_pinned *piece = sim_pinned_at((uintptr_t)memory);
     if (!flags)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = find_current(&context);
+    CUresult result = sim_context_current_healthy(&context);
     if (result == CUDA_SUCCESS && !piece)
         result = CUDA_ERROR_INVALID_VALUE;
     if (result == CUDA_SUCCESS)
@@ -136,19 +125,17 @@ static CUresult flags_of(unsigned *flags, const void *memory) {
 }
 
 CUresult cuMemHostGetFlags(unsigned int *flags, void *memory) {
-    SIM_BEGIN(cuMemHostGetFlags);
-    SIM_END(cuMemHostGetFlags, flags_of(flags, memory));
+    SIM_CALL(cuMemHostGetFlags, flags_of(flags, memory));
 }
 
 static CUresult range_of(CUdeviceptr *base, size_t *size, CUdeviceptr address) {
     struct sim_context *context;
-    CUresult result = find_current(&context);
+    CUresult result = sim_context_current_healthy(&context);
     return result == CUDA_SUCCESS ? sim_pointer_range(address, base, size) : result;
 }
 
 CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *size, CUdeviceptr address) {
-    SIM_BEGIN(cuMemGetAddressRange_v2);
-    SIM_END(cuMemGetAddressRange_v2, range_of(base, size, address));
+    SIM_CALL(cuMemGetAddressRange_v2, range_of(base, size, address));
 }
 
 // It needs no current context, as seen on an H200.
@@ -170,6 +157,5 @@ static CUresult attributes_of(unsigned count, const CUpointer_attribute *attribu
 
 CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute *attributes, void **values,
                                 CUdeviceptr address) {
-    SIM_BEGIN(cuPointerGetAttributes);
-    SIM_END(cuPointerGetAttributes, attributes_of(count, attributes, values, address));
+    SIM_CALL(cuPointerGetAttributes, attributes_of(count, attributes, values, address));
 }

@@ -11,19 +11,15 @@
 #include "simcuda/stream.h"
 #include "simcuda/work.h"
 
-#define SIM_NOT_SUPPORTED(name)                                                                    \
-    SIM_BEGIN(name);                                                                               \
-    SIM_END(name, CUDA_ERROR_NOT_SUPPORTED)
-
 CUresult cuMemAllocAsync(CUdeviceptr *address, size_t size, CUstream stream) {
     (void)address, (void)size, (void)stream;
-    SIM_NOT_SUPPORTED(cuMemAllocAsync);
+    SIM_CALL(cuMemAllocAsync, CUDA_ERROR_NOT_SUPPORTED);
 }
 
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr *address, size_t size, CUmemoryPool pool,
                                  CUstream stream) {
     (void)address, (void)size, (void)pool, (void)stream;
-    SIM_NOT_SUPPORTED(cuMemAllocFromPoolAsync);
+    SIM_CALL(cuMemAllocFromPoolAsync, CUDA_ERROR_NOT_SUPPORTED);
 }
 
 // A capture can hold the free of its own memory alone, and none is.
@@ -52,36 +48,35 @@ static CUresult free_in_order(CUdeviceptr address, CUstream stream) {
 }
 
 CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
-    SIM_BEGIN(cuMemFreeAsync);
-    SIM_END(cuMemFreeAsync, free_in_order(address, stream));
+    SIM_CALL(cuMemFreeAsync, free_in_order(address, stream));
 }
 
 CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool, CUdevice device) {
     (void)pool, (void)device;
-    SIM_NOT_SUPPORTED(cuDeviceGetDefaultMemPool);
+    SIM_CALL(cuDeviceGetDefaultMemPool, CUDA_ERROR_NOT_SUPPORTED);
 }
 
 CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *props) {
     (void)pool, (void)props;
-    SIM_NOT_SUPPORTED(cuMemPoolCreate);
+    SIM_CALL(cuMemPoolCreate, CUDA_ERROR_NOT_SUPPORTED);
 }
 
 CUresult cuMemPoolDestroy(CUmemoryPool pool) {
     (void)pool;
-    SIM_NOT_SUPPORTED(cuMemPoolDestroy);
+    SIM_CALL(cuMemPoolDestroy, CUDA_ERROR_NOT_SUPPORTED);
 }
 
 CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void *value) {
     (void)pool, (void)attribute, (void)value;
-    SIM_NOT_SUPPORTED(cuMemPoolSetAttribute);
+    SIM_CALL(cuMemPoolSetAttribute, CUDA_ERROR_NOT_SUPPORTED);
 }
 
 CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void *value) {
     (void)pool, (void)attribute, (void)value;
-    SIM_NOT_SUPPORTED(cuMemPoolGetAttribute);
+    SIM_CALL(cuMemPoolGetAttribute, CUDA_ERROR_NOT_SUPPORTED);
 }
 
 CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t keep) {
     (void)pool, (void)keep;
-    SIM_NOT_SUPPORTED(cuMemPoolTrimTo);
+    SIM_CALL(cuMemPoolTrimTo, CUDA_ERROR_NOT_SUPPORTED);
 }

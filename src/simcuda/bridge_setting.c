@@ -9,14 +9,9 @@
 // Version 3.20 of the driver was the last that changed what a context is.
 #define CONTEXT_VERSION 3020
 
-static CUresult current(struct sim_context **context) {
-    CUresult result = sim_context_current(sim_thread_self(), context);
-    return result == CUDA_SUCCESS ? sim_context_error(*context) : result;
-}
-
 // Finds the current context for a call that returns something in `answer`.
 static CUresult current_for(const void *answer, struct sim_context **context) {
-    return answer ? current(context) : CUDA_ERROR_INVALID_VALUE;
+    return answer ? sim_context_current_healthy(context) : CUDA_ERROR_INVALID_VALUE;
 }
 
 // ------------------------------------------------------------------------------------------- flags
@@ -50,7 +45,7 @@ CUresult cuCtxSetFlags(unsigned int flags) {
     SIM_BEGIN(cuCtxSetFlags);
     if (!sim_settings_flags_are_valid(flags))
         SIM_END(cuCtxSetFlags, CUDA_ERROR_INVALID_VALUE);
-    CUresult result = current(&context);
+    CUresult result = sim_context_current_healthy(&context);
     if (result == CUDA_SUCCESS && context->is_primary)
         sim_context_set_primary_flags(context->device, flags);
     else if (result == CUDA_SUCCESS)
@@ -61,10 +56,8 @@ CUresult cuCtxSetFlags(unsigned int flags) {
 CUresult cuCtxGetApiVersion(CUcontext handle, unsigned int *version) {
     struct sim_context *context;
     SIM_BEGIN(cuCtxGetApiVersion);
-    CUresult result = handle ? CUDA_SUCCESS : current_for(version, &context);
-    if (handle && !sim_context_find(handle))
-        result = CUDA_ERROR_INVALID_CONTEXT;
-    else if (!version)
+    CUresult result = handle ? sim_context_named(handle, &context) : current_for(version, &context);
+    if (result == CUDA_SUCCESS && !version)
         result = CUDA_ERROR_INVALID_VALUE;
     if (result == CUDA_SUCCESS)
         *version = CONTEXT_VERSION;
@@ -85,7 +78,7 @@ CUresult cuCtxGetLimit(size_t *value, CUlimit limit) {
 CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
     struct sim_context *context;
     SIM_BEGIN(cuCtxSetLimit);
-    CUresult result = current(&context);
+    CUresult result = sim_context_current_healthy(&context);
     SIM_END(cuCtxSetLimit, result == CUDA_SUCCESS
                                ? sim_settings_set_limit(&context->settings, limit, value)
                                : result);
@@ -105,7 +98,7 @@ CUresult cuCtxSetCacheConfig(CUfunc_cache config) {
     SIM_BEGIN(cuCtxSetCacheConfig);
     if ((unsigned)config > CU_FUNC_CACHE_PREFER_EQUAL)
         SIM_END(cuCtxSetCacheConfig, CUDA_ERROR_INVALID_VALUE);
-    CUresult result = current(&context);
+    CUresult result = sim_context_current_healthy(&context);
     if (result == CUDA_SUCCESS)
         context->settings.cache = config;
     SIM_END(cuCtxSetCacheConfig, result);
@@ -126,14 +119,14 @@ CUresult cuCtxSetSharedMemConfig(CUsharedconfig config) {
     SIM_BEGIN(cuCtxSetSharedMemConfig);
     if ((unsigned)config > CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE)
         SIM_END(cuCtxSetSharedMemConfig, CUDA_ERROR_INVALID_VALUE);
-    SIM_END(cuCtxSetSharedMemConfig, current(&context));
+    SIM_END(cuCtxSetSharedMemConfig, sim_context_current_healthy(&context));
 }
 
 // Either may be left out.
 CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest) {
     struct sim_context *context;
     SIM_BEGIN(cuCtxGetStreamPriorityRange);
-    CUresult result = current(&context);
+    CUresult result = sim_context_current_healthy(&context);
     if (result == CUDA_SUCCESS && least)
         *least = SIM_LEAST_PRIORITY;
     if (result == CUDA_SUCCESS && greatest)
@@ -144,29 +137,26 @@ CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest) {
 // There is no cache.
 CUresult cuCtxResetPersistingL2Cache(void) {
     struct sim_context *context;
-    SIM_BEGIN(cuCtxResetPersistingL2Cache);
-    SIM_END(cuCtxResetPersistingL2Cache, current(&context));
+    SIM_CALL(cuCtxResetPersistingL2Cache, sim_context_current_healthy(&context));
 }
 
 // No profiler listens.
 CUresult cuProfilerStart(void) {
     struct sim_context *context;
-    SIM_BEGIN(cuProfilerStart);
-    SIM_END(cuProfilerStart, current(&context));
+    SIM_CALL(cuProfilerStart, sim_context_current_healthy(&context));
 }
 
 CUresult cuProfilerStop(void) {
     struct sim_context *context;
-    SIM_BEGIN(cuProfilerStop);
-    SIM_END(cuProfilerStop, current(&context));
+    SIM_CALL(cuProfilerStop, sim_context_current_healthy(&context));
 }
 
 // ------------------------------------------------------------------------------------------- peers
 
 static CUresult current_and(CUcontext handle, struct sim_context **context,
                             struct sim_context **peer) {
-    *peer = sim_context_find(handle);
-    return *peer ? current(context) : CUDA_ERROR_INVALID_CONTEXT;
+    CUresult result = sim_context_named(handle, peer);
+    return result == CUDA_SUCCESS ? sim_context_current_healthy(context) : result;
 }
 
 CUresult cuCtxEnablePeerAccess(CUcontext handle, unsigned int flags) {

@@ -10,14 +10,19 @@
 
 // ----------------------------------------------------------------------------------------- queries
 
-// The slow way, for per-thread default streams and for handles that are wrong: a copy, as other
-// threads may end the stream's capture.
-static CUresult look_at_queue(CUstream handle, struct sim_queue *copy) {
+// This is told of a queue, which may end once the lock is given back.
+struct told {
+    uint64_t id;
+    CUstreamCaptureStatus status;
+};
+
+// The slow way, for per-thread default streams and for handles that are wrong.
+static CUresult ask_queue(CUstream handle, struct told *told) {
     struct sim_queue *queue;
     sim_lock();
     CUresult result = sim_stream_queue(handle, &queue);
     if (result == CUDA_SUCCESS)
-        *copy = *queue;
+        *told = (struct told){queue->stream_id, queue->capture_status};
     sim_unlock();
     return result;
 }
@@ -48,21 +53,13 @@ static CUresult error_of(const struct sim_stream *stream) {
     return sim_context_error(atomic_load_explicit(&stream->context, memory_order_relaxed));
 }
 
-static CUresult find_current(struct sim_context **context) {
-    CUresult failure = sim_context_current(sim_thread_self(), context);
-    return failure == CUDA_SUCCESS ? sim_context_error(*context) : failure;
-}
-
-CUresult cuStreamGetCtx(CUstream handle, CUcontext *result) {
-    struct sim_queue queue;
+static CUresult context_of(CUstream handle, CUcontext *result) {
+    struct told told;
     struct sim_context *context;
-    SIM_QUERY(cuStreamGetCtx);
-    if (!result)
-        return CUDA_ERROR_INVALID_VALUE;
     struct sim_stream *stream = sim_stream_find(handle);
     if (!stream && !sim_stream_is_default(handle))
-        return look_at_queue(handle, &queue);
-    CUresult failure = stream ? error_of(stream) : find_current(&context);
+        return ask_queue(handle, &told);
+    CUresult failure = stream ? error_of(stream) : sim_context_current_healthy(&context);
     if (stream)
         context = atomic_load_explicit(&stream->context, memory_order_relaxed);
     if (failure == CUDA_SUCCESS)
@@ -70,13 +67,27 @@ CUresult cuStreamGetCtx(CUstream handle, CUcontext *result) {
     return failure;
 }
 
+CUresult cuStreamGetCtx(CUstream handle, CUcontext *context) {
+    SIM_QUERY(cuStreamGetCtx);
+    return context ? context_of(handle, context) : CUDA_ERROR_INVALID_VALUE;
+}
+
+// No stream is of a green context.
+CUresult cuStreamGetCtx_v2(CUstream handle, CUcontext *context, CUgreenCtx *green) {
+    SIM_QUERY(cuStreamGetCtx_v2);
+    if (!context || !green)
+        return CUDA_ERROR_INVALID_VALUE;
+    *green = NULL;
+    return context_of(handle, context);
+}
+
 CUresult cuStreamGetFlags(CUstream handle, unsigned int *flags) {
-    struct sim_queue queue;
+    struct told told;
     SIM_QUERY(cuStreamGetFlags);
     if (!flags)
         return CUDA_ERROR_INVALID_VALUE;
     struct sim_stream *stream = sim_stream_find(handle);
-    CUresult failure = stream ? error_of(stream) : look_at_queue(handle, &queue);
+    CUresult failure = stream ? error_of(stream) : ask_queue(handle, &told);
     if (failure == CUDA_SUCCESS && stream && captures(stream))
         failure = refuse_if_capturing(handle, "cuStreamGetFlags");
     if (failure == CUDA_SUCCESS)
@@ -86,7 +97,7 @@ CUresult cuStreamGetFlags(CUstream handle, unsigned int *flags) {
 }
 
 CUresult cuStreamGetId(CUstream handle, unsigned long long *id) {
-    struct sim_queue queue;
+    struct told told;
     struct sim_context *context;
     SIM_QUERY(cuStreamGetId);
     if (!id)
@@ -100,12 +111,12 @@ CUresult cuStreamGetId(CUstream handle, unsigned long long *id) {
         return failure;
     }
     if (!is_legacy(handle)) {
-        CUresult failure = look_at_queue(handle, &queue);
+        CUresult failure = ask_queue(handle, &told);
         if (failure == CUDA_SUCCESS)
-            *id = queue.stream_id;
+            *id = told.id;
         return failure;
     }
-    CUresult failure = find_current(&context);
+    CUresult failure = sim_context_current_healthy(&context);
     if (failure == CUDA_SUCCESS &&
         atomic_load_explicit(&context->blocking_captures, memory_order_relaxed) > 0)
         failure = refuse_if_capturing(handle, "cuStreamGetId");
@@ -116,7 +127,7 @@ CUresult cuStreamGetId(CUstream handle, unsigned long long *id) {
 
 static CUresult legacy_status(CUstreamCaptureStatus *status) {
     struct sim_context *context;
-    CUresult failure = find_current(&context);
+    CUresult failure = sim_context_current_healthy(&context);
     if (failure != CUDA_SUCCESS)
         return failure;
     if (atomic_load_explicit(&context->blocking_captures, memory_order_relaxed) > 0)
@@ -126,7 +137,7 @@ static CUresult legacy_status(CUstreamCaptureStatus *status) {
 }
 
 CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus *status) {
-    struct sim_queue queue;
+    struct told told;
     SIM_QUERY(cuStreamIsCapturing);
     if (!status)
         return CUDA_ERROR_INVALID_VALUE;
@@ -138,9 +149,9 @@ CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus *status) {
     }
     if (is_legacy(handle))
         return legacy_status(status);
-    CUresult failure = look_at_queue(handle, &queue);
+    CUresult failure = ask_queue(handle, &told);
     if (failure == CUDA_SUCCESS)
-        *status = queue.capture_status;
+        *status = told.status;
     return failure;
 }
 
@@ -163,24 +174,21 @@ static CUresult describe_capture(CUstream handle, CUstreamCaptureStatus *status,
 }
 
 CUresult cuStreamGetCaptureInfo(CUstream handle, CUstreamCaptureStatus *status, uint64_t *id) {
-    SIM_BEGIN(cuStreamGetCaptureInfo);
-    SIM_END(cuStreamGetCaptureInfo, describe_capture(handle, status, id, false));
+    SIM_CALL(cuStreamGetCaptureInfo, describe_capture(handle, status, id, false));
 }
 
 CUresult cuStreamGetCaptureInfo_v2(CUstream handle, CUstreamCaptureStatus *status, uint64_t *id,
                                    CUgraph *graph, const CUgraphNode **dependencies,
                                    size_t *count) {
-    SIM_BEGIN(cuStreamGetCaptureInfo_v2);
-    SIM_END(cuStreamGetCaptureInfo_v2,
-            describe_capture(handle, status, id, graph || dependencies || count));
+    SIM_CALL(cuStreamGetCaptureInfo_v2,
+             describe_capture(handle, status, id, graph || dependencies || count));
 }
 
 CUresult cuStreamGetCaptureInfo_v3(CUstream handle, CUstreamCaptureStatus *status, uint64_t *id,
                                    CUgraph *graph, const CUgraphNode **dependencies,
                                    const CUgraphEdgeData **edges, size_t *count) {
-    SIM_BEGIN(cuStreamGetCaptureInfo_v3);
-    SIM_END(cuStreamGetCaptureInfo_v3,
-            describe_capture(handle, status, id, graph || dependencies || edges || count));
+    SIM_CALL(cuStreamGetCaptureInfo_v3,
+             describe_capture(handle, status, id, graph || dependencies || edges || count));
 }
 
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode) {
@@ -208,8 +216,7 @@ static CUresult query(CUstream handle) {
 }
 
 CUresult cuStreamQuery(CUstream handle) {
-    SIM_BEGIN(cuStreamQuery);
-    SIM_END(cuStreamQuery, query(handle));
+    SIM_CALL(cuStreamQuery, query(handle));
 }
 
 static CUresult synchronize(CUstream handle) {
@@ -225,8 +232,7 @@ static CUresult synchronize(CUstream handle) {
 }
 
 CUresult cuStreamSynchronize(CUstream handle) {
-    SIM_BEGIN(cuStreamSynchronize);
-    SIM_END(cuStreamSynchronize, synchronize(handle));
+    SIM_CALL(cuStreamSynchronize, synchronize(handle));
 }
 
 static CUresult wait_event(CUstream handle, CUevent event_handle, unsigned flags) {
@@ -241,8 +247,7 @@ static CUresult wait_event(CUstream handle, CUevent event_handle, unsigned flags
 }
 
 CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned int flags) {
-    SIM_BEGIN(cuStreamWaitEvent);
-    SIM_END(cuStreamWaitEvent, wait_event(handle, event, flags));
+    SIM_CALL(cuStreamWaitEvent, wait_event(handle, event, flags));
 }
 
 // ------------------------------------------------------------------------------- life and captures
@@ -251,9 +256,7 @@ static CUresult create(CUstream *handle, unsigned flags, int priority) {
     struct sim_context *context;
     if (!handle || flags & ~(unsigned)CU_STREAM_NON_BLOCKING)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = sim_context_current(sim_thread_self(), &context);
-    if (result == CUDA_SUCCESS)
-        result = sim_context_error(context);
+    CUresult result = sim_context_current_healthy(&context);
     if (result == CUDA_SUCCESS)
         result = sim_stream_create(context, flags, handle);
     if (result == CUDA_SUCCESS)
@@ -262,13 +265,11 @@ static CUresult create(CUstream *handle, unsigned flags, int priority) {
 }
 
 CUresult cuStreamCreate(CUstream *handle, unsigned int flags) {
-    SIM_BEGIN(cuStreamCreate);
-    SIM_END(cuStreamCreate, create(handle, flags, SIM_LEAST_PRIORITY));
+    SIM_CALL(cuStreamCreate, create(handle, flags, SIM_LEAST_PRIORITY));
 }
 
 CUresult cuStreamCreateWithPriority(CUstream *handle, unsigned int flags, int priority) {
-    SIM_BEGIN(cuStreamCreateWithPriority);
-    SIM_END(cuStreamCreateWithPriority, create(handle, flags, priority));
+    SIM_CALL(cuStreamCreateWithPriority, create(handle, flags, priority));
 }
 
 // A sticky error is no reason to keep the stream, and is told.
@@ -285,8 +286,7 @@ static CUresult destroy(CUstream handle) {
 }
 
 CUresult cuStreamDestroy_v2(CUstream handle) {
-    SIM_BEGIN(cuStreamDestroy);
-    SIM_END(cuStreamDestroy, destroy(handle));
+    SIM_CALL(cuStreamDestroy, destroy(handle));
 }
 
 static CUresult begin_capture(CUstream handle, CUstreamCaptureMode mode) {
@@ -296,8 +296,7 @@ static CUresult begin_capture(CUstream handle, CUstreamCaptureMode mode) {
 }
 
 CUresult cuStreamBeginCapture_v2(CUstream handle, CUstreamCaptureMode mode) {
-    SIM_BEGIN(cuStreamBeginCapture);
-    SIM_END(cuStreamBeginCapture, begin_capture(handle, mode));
+    SIM_CALL(cuStreamBeginCapture, begin_capture(handle, mode));
 }
 
 static CUresult end_capture(CUstream handle, CUgraph *graph) {
@@ -309,11 +308,9 @@ static CUresult end_capture(CUstream handle, CUgraph *graph) {
 }
 
 CUresult cuStreamEndCapture(CUstream handle, CUgraph *graph) {
-    SIM_BEGIN(cuStreamEndCapture);
-    SIM_END(cuStreamEndCapture, end_capture(handle, graph));
+    SIM_CALL(cuStreamEndCapture, end_capture(handle, graph));
 }
 
 CUresult cuGraphDestroy(CUgraph graph) {
-    SIM_BEGIN(cuGraphDestroy);
-    SIM_END(cuGraphDestroy, sim_graph_destroy(graph));
+    SIM_CALL(cuGraphDestroy, sim_graph_destroy(graph));
 }

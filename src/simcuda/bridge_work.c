@@ -35,7 +35,6 @@ CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback callback, void *u
                           .user_data = userData,
                           .is_callback = true,
                           .stream = stream};
-    SIM_BEGIN(cuStreamAddCallback);
-    SIM_END(cuStreamAddCallback,
-            callback && flags == 0 ? add_callback(stream, &job) : CUDA_ERROR_INVALID_VALUE);
+    SIM_CALL(cuStreamAddCallback,
+             callback && flags == 0 ? add_callback(stream, &job) : CUDA_ERROR_INVALID_VALUE);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "simcuda/queue.h"
+#include "simcuda/report.h"
 #include "simcuda/shared.h"
 
 #define MAX_CONTEXTS 4096
@@ -28,6 +29,18 @@ struct sim_context *sim_context_find(CUcontext handle) {
 
 bool sim_context_is_known(CUcontext handle) {
     return sim_slab_knows(&slab, (uintptr_t)handle);
+}
+
+CUresult sim_context_named(CUcontext handle, struct sim_context **context) {
+    *context = sim_context_find(handle);
+    if (*context)
+        return CUDA_SUCCESS;
+    if (handle)
+        sim_report(simcudaReport_useOfDestroyedContext, "%s names a context that %s: %p",
+                   sim_report_call(),
+                   sim_context_is_known(handle) ? "was destroyed" : "never existed",
+                   (void *)handle);
+    return CUDA_ERROR_INVALID_CONTEXT;
 }
 
 CUcontext sim_context_handle(const struct sim_context *context) {
@@ -181,6 +194,11 @@ CUresult sim_context_current(const struct sim_thread *thread, struct sim_context
         return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     *context = top->context;
     return CUDA_SUCCESS;
+}
+
+CUresult sim_context_current_healthy(struct sim_context **context) {
+    CUresult result = sim_context_current(sim_thread_self(), context);
+    return result == CUDA_SUCCESS ? sim_context_error(*context) : result;
 }
 
 void sim_context_reset(void) {

@@ -54,6 +54,9 @@ struct sim_context *sim_context_find(CUcontext handle);
 
 // Returns whether the handle is or was that of a context.
 bool sim_context_is_known(CUcontext handle);
+// Finds the live context that a call names. INVALID_CONTEXT when there is none; a handle of one
+// that was destroyed, or of none, is reported.
+CUresult sim_context_named(CUcontext handle, struct sim_context **context);
 
 CUcontext sim_context_handle(const struct sim_context *context);
 
@@ -81,6 +84,8 @@ CUcontext sim_context_current_handle(const struct sim_thread *thread);
 // Finds the current context. INVALID_CONTEXT when none is current, CONTEXT_IS_DESTROYED when it is
 // gone.
 CUresult sim_context_current(const struct sim_thread *thread, struct sim_context **context);
+// Finds the calling thread's current context for a call that a fault's error forbids.
+CUresult sim_context_current_healthy(struct sim_context **context);
 
 // A fault's error, CUDA_SUCCESS while all is well. As seen on an H200: every context of the device
 // has it, none can be made any more, and a reset mends nothing. Neither call needs a lock.

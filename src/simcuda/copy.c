@@ -14,6 +14,7 @@
 #include "simcuda/host.h"
 #include "simcuda/item.h"
 #include "simcuda/launch.h"
+#include "simcuda/mapping.h"
 #include "simcuda/pinned.h"
 #include "simcuda/question.h"
 #include "simcuda/report.h"
@@ -24,10 +25,6 @@
 #define CHUNK      ((uint64_t)8 << 10)
 #define SMALL      ((uint64_t)64 << 10) // a synchronous copy of this size waits for nothing
 #define NEXT_PIECE ((uint64_t)1000)     // ns that a further copy of a batch begins later
-
-static uint64_t smaller(uint64_t a, uint64_t b) {
-    return a < b ? a : b;
-}
 
 struct sim_copy sim_copy_row(enum sim_operand to_operand, uint64_t to,
                              enum sim_operand from_operand, uint64_t from, uint64_t size) {
@@ -79,7 +76,16 @@ static bool ends_somewhere(const struct sim_place *place, const struct sim_copy 
            sp_checked_mul(size, copy->depth, &size);
 }
 
+static uint64_t end_of(const struct sim_place *place, const struct sim_copy *copy) {
+    return row_of(place, copy->height - 1, copy->depth - 1) + copy->width;
+}
+
+// An allocation may have another one behind it, which a copy doesn't reach from there. Mappings may
+// be side by side.
 static bool exists(const struct sim_place *place, const struct sim_copy *copy) {
+    const struct sim_mapping *mapping = sim_mapping_at(place->address);
+    if (mapping && mapping->extent->kind == SIM_EXTENT_OF_ALLOCATION)
+        return end_of(place, copy) - mapping->address <= mapping->valid;
     for (uint64_t z = 0; z < copy->depth; z++) {
         for (uint64_t y = 0; y < copy->height; y++) {
             if (!sim_bytes_exist(row_of(place, y, z), copy->width))
@@ -95,39 +101,34 @@ static enum sim_place_kind kind_of(struct sim_place *place) {
     return sim_pinned_at(place->address) ? SIM_PLACE_PINNED : SIM_PLACE_PAGEABLE;
 }
 
-static CUresult refuse(const char *call, const struct sim_place *place,
-                       const struct sim_copy *copy) {
+static CUresult refuse(const struct sim_place *place, const struct sim_copy *copy) {
     char fate[SIM_BLOCK_FATE];
-    sim_report(simcudaReport_fault,
-               "%s: no device memory in all of [0x%" PRIx64 ", 0x%" PRIx64 ")%s", call,
-               place->address, row_of(place, copy->height - 1, copy->depth - 1) + copy->width,
+    sim_report(simcudaReport_fault, "%s: no device reaches all of [0x%" PRIx64 ", 0x%" PRIx64 ")%s",
+               sim_report_call(), place->address, end_of(place, copy),
                sim_block_fate(place->address, fate));
     return CUDA_ERROR_INVALID_VALUE;
 }
 
-static CUresult find_place(const char *call, struct sim_place *place, const struct sim_copy *copy) {
+static CUresult find_place(struct sim_place *place, const struct sim_copy *copy) {
     if (!ends_somewhere(place, copy))
         return CUDA_ERROR_INVALID_VALUE;
     place->kind = kind_of(place);
-    bool is_pageable = place->kind == SIM_PLACE_PAGEABLE;
-    if (place->operand == SIM_OPERAND_HOST)
-        return place->address == 0 || !is_host(place) ||
-                       sim_allocation_is_device_address(place->address)
-                   ? CUDA_ERROR_INVALID_VALUE
-                   : CUDA_SUCCESS;
-    bool must_exist = place->operand == SIM_OPERAND_DEVICE || !is_pageable || place->address == 0 ||
-                      sim_allocation_is_device_address(place->address);
-    if (must_exist && (is_pageable || !exists(place, copy)))
-        return refuse(call, place, copy);
-    return CUDA_SUCCESS;
+    bool is_nobodys = place->kind == SIM_PLACE_PAGEABLE &&
+                      (place->address == 0 || sim_allocation_is_device_address(place->address));
+    if (place->operand == SIM_OPERAND_HOST && (is_nobodys || place->kind == SIM_PLACE_DEVICE))
+        return CUDA_ERROR_INVALID_VALUE;
+    bool is_there = place->kind == SIM_PLACE_PAGEABLE
+                        ? place->operand != SIM_OPERAND_DEVICE && !is_nobodys
+                        : exists(place, copy);
+    return is_there ? CUDA_SUCCESS : refuse(place, copy);
 }
 
-static CUresult find_places(const char *call, struct sim_copy *copy) {
+static CUresult find_places(struct sim_copy *copy) {
     if (is_empty(copy))
         return CUDA_SUCCESS;
-    CUresult result = find_place(call, &copy->to, copy);
+    CUresult result = find_place(&copy->to, copy);
     if (result == CUDA_SUCCESS && copy->from.kind != SIM_PLACE_VALUE)
-        result = find_place(call, &copy->from, copy);
+        result = find_place(&copy->from, copy);
     return result;
 }
 
@@ -142,19 +143,19 @@ static void *host_bytes(uint64_t address) {
 
 // Fills bytes with an element, each time with as many as are there.
 static void repeat(unsigned char *bytes, uint64_t size, uint64_t value, uint64_t element) {
-    uint64_t done = smaller(element, size);
+    uint64_t done = sp_min(element, size);
     memcpy(bytes, &value, done);
     for (uint64_t part; done < size; done += part) {
-        part = smaller(done, size - done);
+        part = sp_min(done, size - done);
         memcpy(bytes + done, bytes, part);
     }
 }
 
 static bool set_row(const struct sim_copy *copy, uint64_t to) {
     unsigned char bytes[CHUNK];
-    repeat(bytes, smaller(CHUNK, copy->width), copy->from.address, copy->from.pitch);
+    repeat(bytes, sp_min(CHUNK, copy->width), copy->from.address, copy->from.pitch);
     for (uint64_t done = 0; done < copy->width; done += CHUNK) {
-        if (!sim_bytes_write(to + done, bytes, smaller(copy->width - done, CHUNK)))
+        if (!sim_bytes_write(to + done, bytes, sp_min(copy->width - done, CHUNK)))
             return false;
     }
     return true;
@@ -163,7 +164,7 @@ static bool set_row(const struct sim_copy *copy, uint64_t to) {
 static bool move_in_chunks(uint64_t to, uint64_t from, uint64_t size) {
     unsigned char bytes[CHUNK];
     for (uint64_t done = 0; done < size; done += CHUNK) {
-        uint64_t part = smaller(size - done, CHUNK);
+        uint64_t part = sp_min(size - done, CHUNK);
         if (!sim_bytes_read(from + done, bytes, part) || !sim_bytes_write(to + done, bytes, part))
             return false;
     }
@@ -286,7 +287,7 @@ static uint64_t duration_of(const struct sim_copy *copy, bool is_staged) {
     if (copy->from.kind == SIM_PLACE_VALUE)
         return sim_cost_bytes(size_of(copy)) - sim_cost_bytes(0);
     if (is_staged)
-        return sim_cost_copy(SIM_COST_BUS, smaller(size_of(copy), SMALL));
+        return sim_cost_copy(SIM_COST_BUS, sp_min(size_of(copy), SMALL));
     return sim_cost_copy(way_of(copy, false), size_of(copy));
 }
 
@@ -330,7 +331,7 @@ static void watch_sources(struct sim_job *job) {
 // Makes a job that owns the copies.
 static void make_job(struct sim_job *job, struct sim_copy *copies, size_t count) {
     uint64_t taken = taken_size(copies, count);
-    char *staged = taken > 0 ? sim_allocate(taken) : NULL;
+    char *staged = taken > 0 ? sim_reallocate(NULL, taken, 1) : NULL;
     *job = (struct sim_job){
         .effect = run, .is_copy = true, .copies = copies, .copy_count = count, .owned = staged};
     job->duration = sim_cost_copy_start() + (count - 1) * NEXT_PIECE;
@@ -373,13 +374,13 @@ static CUresult wait(struct sim_context *context, struct sim_item *item) {
     return sim_context_error(context);
 }
 
-static CUresult launch_async(const char *call, CUstream stream, struct sim_context *context,
-                             struct sim_copy *copies, size_t count) {
+static CUresult launch_async(CUstream stream, struct sim_context *context, struct sim_copy *copies,
+                             size_t count) {
     struct sim_item *item;
     struct sim_job job;
     bool waits = any(copies, count, waits_async);
     make_job(&job, copies, count);
-    CUresult result = sim_launch_item(stream, call, &job, &item);
+    CUresult result = sim_launch_item(stream, sim_report_call(), &job, &item);
     if (item && waits)
         result = wait(context, item);
     sim_item_drop(item);
@@ -392,17 +393,16 @@ static struct sim_copy *duplicate(const struct sim_copy *copies, size_t count) {
     return own;
 }
 
-CUresult sim_copy_async(const char *call, CUstream stream, const struct sim_copy *copies,
-                        size_t count) {
+CUresult sim_copy_async(CUstream stream, const struct sim_copy *copies, size_t count) {
     struct sim_queue *queue;
     CUresult result = sim_stream_queue(stream, &queue);
     if (result != CUDA_SUCCESS)
         return result;
     struct sim_copy *own = duplicate(copies, count);
     for (size_t i = 0; i < count && result == CUDA_SUCCESS; i++)
-        result = find_places(call, &own[i]);
+        result = find_places(&own[i]);
     if (result == CUDA_SUCCESS)
-        return launch_async(call, stream, queue->context, own, count);
+        return launch_async(stream, queue->context, own, count);
     sim_free(own);
     return result;
 }
@@ -418,31 +418,31 @@ static bool is_under_way(const struct sim_copy *copy, const struct sim_item *ite
     return is_taken(copy) && item->state != SIM_QUEUED;
 }
 
-static CUresult launch_sync(const char *call, struct sim_queue *queue, struct sim_copy *copy,
+static CUresult launch_sync(struct sim_queue *queue, struct sim_copy *copy,
                             struct sim_item **item) {
     struct sim_job job;
     *item = NULL;
-    CUresult result = queue->context ? find_places(call, copy) : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    CUresult result = queue->context ? find_places(copy) : CUDA_ERROR_CONTEXT_IS_DESTROYED;
     if (result == CUDA_SUCCESS)
-        result = sim_capture_check_queue(queue, call);
+        result = sim_capture_check_queue(queue, sim_report_call());
     if (result != CUDA_SUCCESS)
         return result;
     struct sim_context *context = queue->context;
     await_stream(queue, copy);
     make_job(&job, duplicate(copy, 1), 1);
-    result = sim_launch_synchronous(call, &job, item);
+    result = sim_launch_synchronous(&job, item);
     if (*item && (any(copy, 1, waits_sync) || is_under_way(copy, *item)))
         result = wait(context, *item);
     return result;
 }
 
-CUresult sim_copy_sync(const char *call, const struct sim_copy *copy) {
+CUresult sim_copy_sync(const struct sim_copy *copy) {
     struct sim_queue *queue;
     struct sim_item *item = NULL;
     struct sim_copy found = *copy;
     CUresult result = sim_stream_queue(NULL, &queue);
     if (result == CUDA_SUCCESS)
-        result = launch_sync(call, queue, &found, &item);
+        result = launch_sync(queue, &found, &item);
     sim_item_drop(item);
     return result;
 }
@@ -498,7 +498,7 @@ static void order_context_after(struct sim_context *context, uint64_t identity,
     sim_queue_drop(legacy);
 }
 
-CUresult sim_copy_peer(const char *call, const struct sim_copy *copy, struct sim_context *first,
+CUresult sim_copy_peer(const struct sim_copy *copy, struct sim_context *first,
                        struct sim_context *second) {
     struct sim_queue *queue;
     struct sim_item *item = NULL;
@@ -506,13 +506,13 @@ CUresult sim_copy_peer(const char *call, const struct sim_copy *copy, struct sim
     uint64_t identities[] = {sim_context_identity(first), sim_context_identity(second)};
     CUresult result = sim_stream_queue(NULL, &queue);
     if (result == CUDA_SUCCESS)
-        result = sim_capture_check_queue(queue, call);
+        result = sim_capture_check_queue(queue, sim_report_call());
     if (result != CUDA_SUCCESS)
         return result;
     sim_queue_hold(queue);
     result = order_after_contexts(queue, first, second);
     if (result == CUDA_SUCCESS)
-        result = launch_sync(call, queue, &found, &item);
+        result = launch_sync(queue, &found, &item);
     sim_queue_drop(queue);
     if (item) {
         order_context_after(first, identities[0], item);

@@ -66,14 +66,13 @@ struct sim_copy sim_copy_row(enum sim_operand to_operand, uint64_t to,
 // These add copies, one or more, to a stream as one piece of work, and wait as the table says.
 // INVALID_VALUE for a device address where nothing is, which is reported, and for a host address
 // that is null or a device's.
-CUresult sim_copy_async(const char *call, CUstream stream, const struct sim_copy *copies,
-                        size_t count);
+CUresult sim_copy_async(CUstream stream, const struct sim_copy *copies, size_t count);
 // In the legacy stream of the current context.
-CUresult sim_copy_sync(const char *call, const struct sim_copy *copy);
+CUresult sim_copy_sync(const struct sim_copy *copy);
 
 // A copy between the memory of two contexts, serialised with all work of theirs as well. Else as
 // sim_copy_sync.
-CUresult sim_copy_peer(const char *call, const struct sim_copy *copy, struct sim_context *first,
+CUresult sim_copy_peer(const struct sim_copy *copy, struct sim_context *first,
                        struct sim_context *second);
 
 // Sets: `elements` in a row, of 1, 2 or 4 bytes each. INVALID_VALUE where the address or pitch is

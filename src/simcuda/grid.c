@@ -23,17 +23,13 @@ static uint64_t threads_of(const struct sim_grid *grid) {
     return (uint64_t)grid->block[0] * grid->block[1] * grid->block[2];
 }
 
-static uint64_t smaller(uint64_t a, uint64_t b) {
-    return a < b ? a : b;
-}
-
 int sim_grid_blocks(uint64_t threads, uint64_t shared) {
     if (threads == 0 || threads > SIM_GRID_BLOCK_THREADS || shared > SIM_GRID_SHARED_MOST)
         return 0;
     uint64_t by_threads = MULTIPROCESSOR_THREADS / sp_round_up(threads, SIM_GRID_WARP);
     uint64_t by_shared =
         MULTIPROCESSOR_SHARED / (sp_round_up(shared, SHARED_UNIT) + BLOCK_OVERHEAD);
-    return (int)smaller(smaller(by_threads, by_shared), MULTIPROCESSOR_BLOCKS);
+    return (int)sp_min(sp_min(by_threads, by_shared), MULTIPROCESSOR_BLOCKS);
 }
 
 // Each of the three is below 2^31, so the product of two has room.
@@ -77,6 +73,6 @@ CUresult sim_grid_shared_for(int blocks, uint64_t threads, size_t *shared) {
     if (blocks <= 0 || blocks > sim_grid_blocks(threads, 0))
         return CUDA_ERROR_INVALID_VALUE;
     uint64_t each = MULTIPROCESSOR_SHARED / (uint64_t)blocks - BLOCK_OVERHEAD;
-    *shared = (size_t)smaller(sp_round_down(each, SHARED_UNIT), SIM_GRID_SHARED_MOST);
+    *shared = (size_t)sp_min(sp_round_down(each, SHARED_UNIT), SIM_GRID_SHARED_MOST);
     return CUDA_SUCCESS;
 }

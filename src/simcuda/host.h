@@ -8,6 +8,8 @@
 
 // Zeroed.
 void *sim_allocate(size_t size);
+// Likewise, for what a program asks for: null where the host has no more.
+void *sim_try_allocate(size_t size);
 // Room for `count` elements of `size` bytes; what is new is not zeroed.
 void *sim_reallocate(void *memory, size_t count, size_t size);
 void sim_free(void *memory);

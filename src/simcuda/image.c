@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "simcuda/host.h"
 
 bool sim_image_has_magic(const void *bytes, size_t size, uint32_t magic) {
@@ -43,7 +44,7 @@ bool sim_image_set_parameter(struct sim_image_kernel *kernel, size_t index, uint
 static int compare(const void *one, const void *other) {
     const struct sim_image_kernel *a = one, *b = other;
     int names = strcmp(a->name, b->name);
-    return names ? names : (a->order > b->order) - (a->order < b->order);
+    return names ? names : sp_compare(a->order, b->order);
 }
 
 static void destroy_kernel(struct sim_image_kernel *kernel) {

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "simcuda/bytes.h"
 #include "simcuda/cost.h"
 #include "simcuda/item.h"
@@ -22,10 +23,6 @@ static uint32_t parameter_u32(void *const *parameters, size_t index) {
     return value;
 }
 
-static uint64_t smaller(uint64_t a, uint64_t b) {
-    return a < b ? a : b;
-}
-
 // ----------------------------------------------------------------------------------------- sp_fill
 
 static void pattern(uint32_t *words, uint64_t count, uint32_t first) {
@@ -37,7 +34,7 @@ static CUresult run_fill(const struct sim_job *job, int device) {
     uint32_t words[CHUNK / 4];
     (void)device;
     for (uint64_t done = 0; done < job->size;) {
-        uint64_t part = smaller(job->size - done, CHUNK);
+        uint64_t part = sp_min(job->size - done, CHUNK);
         pattern(words, part / 4, (uint32_t)(job->value + done / 4));
         if (!sim_bytes_write(job->address + done, words, part))
             return CUDA_ERROR_ILLEGAL_ADDRESS;
@@ -85,7 +82,7 @@ static CUresult run_check(const struct sim_job *job, int device) {
     uint64_t wrong = 0;
     (void)device;
     for (uint64_t done = 0; done < job->size;) {
-        uint64_t part = smaller(job->size - done, CHUNK);
+        uint64_t part = sp_min(job->size - done, CHUNK);
         if (!sim_bytes_read(job->address + done, words, part))
             return CUDA_ERROR_ILLEGAL_ADDRESS;
         wrong += count_wrong(words, part / 4, (uint32_t)(job->value + done / 4));

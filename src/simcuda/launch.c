@@ -3,6 +3,7 @@
 #include "simcuda/capture.h"
 #include "simcuda/item.h"
 #include "simcuda/queue.h"
+#include "simcuda/report.h"
 #include "simcuda/stream.h"
 #include "simcuda/work.h"
 
@@ -39,12 +40,12 @@ CUresult sim_launch(CUstream stream, const char *call, struct sim_job *job) {
     return result;
 }
 
-CUresult sim_launch_synchronous(const char *call, struct sim_job *job, struct sim_item **item) {
+CUresult sim_launch_synchronous(struct sim_job *job, struct sim_item **item) {
     struct sim_queue *queue;
     *item = NULL;
     CUresult result = sim_stream_queue(NULL, &queue);
     if (result == CUDA_SUCCESS)
-        result = sim_capture_check_queue(queue, call);
+        result = sim_capture_check_queue(queue, sim_report_call());
     if (result != CUDA_SUCCESS)
         return drop_job(job, result);
     return add(queue, job, item);

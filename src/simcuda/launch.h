@@ -16,6 +16,6 @@ CUresult sim_launch_item(CUstream stream, const char *call, struct sim_job *job,
                          struct sim_item **item);
 
 // Adds the job of a synchronous call to the current context's legacy stream. No capture takes it.
-CUresult sim_launch_synchronous(const char *call, struct sim_job *job, struct sim_item **item);
+CUresult sim_launch_synchronous(struct sim_job *job, struct sim_item **item);
 
 #endif

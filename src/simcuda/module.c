@@ -95,6 +95,10 @@ bool sim_module_is_library(const struct CUmod_st *module) {
     return !module->context;
 }
 
+bool sim_module_serves(const struct CUmod_st *module, const struct sim_context *context) {
+    return !module->context || module->context == context;
+}
+
 CUresult sim_module_unload(CUmodule handle) {
     struct CUmod_st *module = find(handle);
     if (!module)

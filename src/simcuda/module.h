@@ -37,6 +37,8 @@ size_t sim_module_function_count(const struct CUmod_st *module);
 // Returns what was the matter with its image.
 CUresult sim_module_failure(const struct CUmod_st *module);
 bool sim_module_is_library(const struct CUmod_st *module);
+// Returns whether its functions can be launched in a context: in its own, or it is a library.
+bool sim_module_serves(const struct CUmod_st *module, const struct sim_context *context);
 
 // Counts modules and libraries.
 uint64_t sim_module_count(void);

@@ -10,9 +10,8 @@
 
 struct sim_context;
 
-// Work of one context gets access to the memory of the other. INVALID_CONTEXT when they are the
-// same, PEER_ACCESS_UNSUPPORTED where the devices have no access to each other or are the same one,
-// PEER_ACCESS_ALREADY_ENABLED.
+// Work of one context gets access to the memory of the other. PEER_ACCESS_UNSUPPORTED where the
+// devices have no access to each other or are the same one, PEER_ACCESS_ALREADY_ENABLED.
 CUresult sim_peer_enable(struct sim_context *context, struct sim_context *peer);
 // PEER_ACCESS_NOT_ENABLED when it has none.
 CUresult sim_peer_disable(const struct sim_context *context, struct sim_context *peer);

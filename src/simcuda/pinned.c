@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/number.h"
 #include "simcuda/cost.h"
@@ -12,13 +13,15 @@
 #include "simcuda/shared.h"
 #include "simcuda/thread.h"
 
-#define HOST_PAGE ((uint64_t)4096)
+#define HOST_PAGE  ((uint64_t)4096)
+#define MOST_FREED 64 // whose addresses are kept for the next allocation
 
 static struct sim_pinned **pieces;
 static size_t piece_count;
 static size_t piece_capacity;
-static struct sp_list freed = {&freed, &freed}; // the latest first
-static uint64_t count_of_library;               // of the live ones
+static struct sp_list freed = {&freed, &freed}; // the latest first, without their pages
+static size_t freed_count;
+static uint64_t count_of_library; // of the live ones
 static uint64_t count_of_registered;
 
 // ------------------------------------------------------------------------------------- where it is
@@ -42,6 +45,10 @@ struct sim_pinned *sim_pinned_at(uint64_t address) {
     return index < piece_count && pieces[index]->address <= address ? pieces[index] : NULL;
 }
 
+static void *bytes_of(const struct sim_pinned *piece) {
+    return (char *)piece->block + (piece->address - (uintptr_t)piece->block);
+}
+
 static void enter(struct sim_pinned *piece, const struct sim_context *context, unsigned flags) {
     size_t index = find_after(piece->address);
     SIM_RESERVE_ONE(pieces, piece_count, piece_capacity);
@@ -56,12 +63,27 @@ static void enter(struct sim_pinned *piece, const struct sim_context *context, u
     count_of_registered += piece->is_registered;
 }
 
+static struct sim_pinned *take_away(struct sp_list *link) {
+    sp_list_remove(link);
+    freed_count--;
+    return SP_CONTAINER_OF(link, struct sim_pinned, link);
+}
+
+static void destroy(struct sim_pinned *piece) {
+    sim_free(piece->block);
+    sim_free(piece);
+}
+
 static void put_away(struct sim_pinned *piece) {
     sim_history_destroy(&piece->history);
-    if (piece->is_registered)
-        sim_free(piece);
-    else
-        sp_list_push_front(&freed, &piece->link);
+    if (piece->is_registered) {
+        destroy(piece);
+        return;
+    }
+    madvise(bytes_of(piece), sp_round_down(piece->size, HOST_PAGE), MADV_DONTNEED);
+    sp_list_push_front(&freed, &piece->link);
+    if (++freed_count > MOST_FREED)
+        destroy(take_away(freed.prev));
 }
 
 static void leave(struct sim_pinned *piece) {
@@ -78,19 +100,20 @@ static void leave(struct sim_pinned *piece) {
 static struct sim_pinned *take_freed(size_t size) {
     SP_LIST_FOR_EACH(link, &freed) {
         struct sim_pinned *piece = SP_CONTAINER_OF(link, struct sim_pinned, link);
-        if (piece->size != size)
-            continue;
-        sp_list_remove(&piece->link);
-        return piece;
+        if (piece->size == size)
+            return take_away(link);
     }
     return NULL;
 }
 
-// It begins at a page, as the system pins whole ones.
+// It begins at a page, as the system pins whole ones. Null where the host has no memory for it.
 static struct sim_pinned *make(size_t size) {
+    void *block = sim_try_allocate(size + HOST_PAGE - 1);
+    if (!block)
+        return NULL;
     struct sim_pinned *piece = sim_allocate(sizeof *piece);
-    piece->block = sim_allocate(size + HOST_PAGE - 1);
-    piece->address = sp_round_up((uintptr_t)piece->block, HOST_PAGE);
+    piece->block = block;
+    piece->address = sp_round_up((uintptr_t)block, HOST_PAGE);
     piece->size = size;
     sp_list_init(&piece->link);
     return piece;
@@ -105,9 +128,11 @@ CUresult sim_pinned_create(const struct sim_context *context, size_t size, unsig
     struct sim_pinned *piece = take_freed(size);
     if (!piece)
         piece = make(size);
+    if (!piece)
+        return CUDA_ERROR_OUT_OF_MEMORY;
     enter(piece, context, flags);
     sim_now += sim_cost_pinned(SIM_ENTRY_cuMemHostAlloc, size);
-    *memory = (char *)piece->block + (piece->address - (uintptr_t)piece->block);
+    *memory = bytes_of(piece);
     return CUDA_SUCCESS;
 }
 
@@ -155,10 +180,16 @@ CUresult sim_pinned_free(void *memory) {
 
 // ------------------------------------------------------------------------------------ registration
 
+// Asks the system, which fails to look at pages that are not there.
+static bool is_mapped(uint64_t address, size_t size) {
+    uint64_t page = sp_round_down(address, HOST_PAGE);
+    return msync((void *)(uintptr_t)page, address - page + size, MS_ASYNC) == 0;
+}
+
 CUresult sim_pinned_register(const struct sim_context *context, void *memory, size_t size,
                              unsigned flags) {
     uint64_t address = (uintptr_t)memory;
-    if (!memory || size == 0 || size > UINT64_MAX - address)
+    if (!memory || size == 0 || size > UINT64_MAX - address || !is_mapped(address, size))
         return CUDA_ERROR_INVALID_VALUE;
     size_t next = find_after(address);
     if (next < piece_count && pieces[next]->address < address + size)
@@ -210,10 +241,7 @@ void sim_pinned_reset(void) {
     while (piece_count > 0)
         leave(pieces[piece_count - 1]);
     SP_LIST_FOR_EACH_SAFE(link, &freed) {
-        struct sim_pinned *piece = SP_CONTAINER_OF(link, struct sim_pinned, link);
-        sp_list_remove(&piece->link);
-        sim_free(piece->block);
-        sim_free(piece);
+        destroy(take_away(link));
     }
     sim_free(pieces);
     pieces = NULL;

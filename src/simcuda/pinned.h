@@ -33,11 +33,13 @@ struct sim_pinned {
     struct sp_list link;
 };
 
+// OUT_OF_MEMORY when the host has no more.
 CUresult sim_pinned_create(const struct sim_context *context, size_t size, unsigned flags,
                            void **memory);
 // Frees an allocation. Reports an address that is none of an allocation.
 CUresult sim_pinned_free(void *memory);
-// HOST_MEMORY_ALREADY_REGISTERED where a byte is pinned already.
+// HOST_MEMORY_ALREADY_REGISTERED where a byte is pinned already, INVALID_VALUE where the process
+// has no memory in all of it.
 CUresult sim_pinned_register(const struct sim_context *context, void *memory, size_t size,
                              unsigned flags);
 // HOST_MEMORY_NOT_REGISTERED where no registered memory begins.

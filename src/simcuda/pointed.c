@@ -2,13 +2,26 @@
 
 #include <string.h>
 
+#include "simcuda/abi.h"
 #include "simcuda/block.h"
 #include "simcuda/item.h"
 #include "simcuda/mapping.h"
+#include "simcuda/pinned.h"
+
+static bool find_pinned(uint64_t address, struct sim_pointed *pointed) {
+    const struct sim_pinned *piece = sim_pinned_at(address);
+    if (!piece || piece->is_of_library)
+        return false;
+    bool is_read_only = piece->is_registered && piece->flags & CU_MEMHOSTREGISTER_READ_ONLY;
+    *pointed = (struct sim_pointed){piece->address, piece->size, !is_read_only};
+    return true;
+}
 
 bool sim_pointed_find(uint64_t address, int device, struct sim_pointed *pointed) {
     const struct sim_mapping *mapping = sim_mapping_at(address);
-    if (!mapping || address - mapping->address >= mapping->valid)
+    if (!mapping)
+        return find_pinned(address, pointed);
+    if (address - mapping->address >= mapping->valid)
         return false;
     unsigned access = mapping->access[device];
     if (!(access & CU_MEM_ACCESS_FLAGS_PROT_READ))

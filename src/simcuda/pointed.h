@@ -16,9 +16,9 @@ struct sim_pointed {
 };
 
 // Finds the block that an address lies in: one that is watched (block.h), live or freed, or else an
-// allocation or a mapping of the program, if the device can read it. Where blocks are not watched
-// memory of the library's pools is none: to take a whole extent for one would make others' blocks
-// touched.
+// allocation or a mapping of the program, if the device can read it, or pinned memory. Where blocks
+// are not watched memory of the library's pools is none: to take a whole extent for one would make
+// others' blocks touched.
 bool sim_pointed_find(uint64_t address, int device, struct sim_pointed *pointed);
 
 // Adds the blocks that the words of some bytes point into to what the job touches, each one once:

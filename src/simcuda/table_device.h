@@ -38,6 +38,7 @@
     X(cuCtxDisablePeerAccess, cuCtxDisablePeerAccess, 4000, (CUcontext peer)) \
     X(cuStreamCreateWithPriority, cuStreamCreateWithPriority, 5050, (CUstream *stream, unsigned int flags, int priority)) \
     X(cuStreamGetPriority, cuStreamGetPriority, 5050, (CUstream stream, int *priority)) \
+    X(cuStreamGetCtx, cuStreamGetCtx_v2, 12050, (CUstream stream, CUcontext *context, CUgreenCtx *green)) \
     X(cuStreamGetDevice, cuStreamGetDevice, 12080, (CUstream stream, CUdevice *device)) \
     X(cuStreamGetAttribute, cuStreamGetAttribute, 11000, (CUstream stream, CUstreamAttrID attribute, CUstreamAttrValue *value)) \
     X(cuStreamSetAttribute, cuStreamSetAttribute, 11000, (CUstream stream, CUstreamAttrID attribute, const CUstreamAttrValue *value)) \

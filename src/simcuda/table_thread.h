@@ -15,6 +15,7 @@
     X(cuStreamGetFlags, cuStreamGetFlags, ptsz, 7000, (CUstream stream, unsigned int *flags), (stream, flags)) \
     X(cuStreamGetPriority, cuStreamGetPriority, ptsz, 7000, (CUstream stream, int *priority), (stream, priority)) \
     X(cuStreamGetCtx, cuStreamGetCtx, ptsz, 9020, (CUstream stream, CUcontext *context), (stream, context)) \
+    X(cuStreamGetCtx, cuStreamGetCtx_v2, ptsz, 12050, (CUstream stream, CUcontext *context, CUgreenCtx *green), (stream, context, green)) \
     X(cuStreamGetId, cuStreamGetId, ptsz, 12000, (CUstream stream, unsigned long long *id), (stream, id)) \
     X(cuStreamGetDevice, cuStreamGetDevice, ptsz, 12080, (CUstream stream, CUdevice *device), (stream, device)) \
     X(cuStreamGetAttribute, cuStreamGetAttribute, ptsz, 11000, (CUstream stream, CUstreamAttrID attribute, CUstreamAttrValue *value), (stream, attribute, value)) \

@@ -64,8 +64,7 @@ void row_an_event_without_time_or_record_tells_none(void) {
     ANSWERS(wider()->cuEventElapsedTime(NULL, timed, timed), CUDA_ERROR_INVALID_HANDLE);
 }
 
-// ------------------------------------------------------------------------------ streams and
-// contexts
+// ---------------------------------------------------------------------------- streams and contexts
 
 void row_a_streams_priority_is_brought_into_the_range(void) {
     int least = 1, greatest = 1, priority = 1;
@@ -141,8 +140,7 @@ void row_a_device_is_named_by_its_place_on_the_bus(void) {
     ANSWERS(wider()->cuDeviceGetByPCIBusId(&device, "0000:ff:1f.7"), CUDA_ERROR_INVALID_DEVICE);
 }
 
-// -------------------------------------------------------------------------------- modules,
-// launches
+// ------------------------------------------------------------------------------- modules, launches
 
 static CUfunction fill_of(CUmodule module) {
     CUfunction function = NULL;

@@ -39,8 +39,7 @@ static bool is_pending(CUstream stream) {
     return test_driver()->cuStreamQuery(stream) == CUDA_ERROR_NOT_READY;
 }
 
-// ---------------------------------------------------------------------------- when a source is
-// read
+// --------------------------------------------------------------------------- when a source is read
 
 void row_a_small_copy_from_pageable_memory_has_taken_its_source(void) {
     unsigned char source[SMALL];
@@ -97,8 +96,7 @@ void row_a_copy_to_pinned_memory_is_pending_behind_its_stream(void) {
     REQUIRE(all_are(to, 4, SMALL));
 }
 
-// -------------------------------------------------------------------------------- what is waited
-// for
+// ------------------------------------------------------------------------------ what is waited for
 
 void row_a_copy_on_the_device_does_not_wait_on_the_host(void) {
     struct test_hold hold;
@@ -141,8 +139,7 @@ void row_a_copy_between_streams_is_ordered_by_an_event(void) {
     REQUIRE(holds(to, 7, MIB(4)));
 }
 
-// ------------------------------------------------------------------------------------ kinds of
-// memory
+// --------------------------------------------------------------------------------- kinds of memory
 
 void row_a_copy_finds_out_where_its_memory_is(void) {
     CUdeviceptr on_device = memory(SMALL);
@@ -197,8 +194,7 @@ void row_a_copy_past_the_end_of_an_allocation_is_invalid(void) {
     test_forgive_complaints();
 }
 
-// ---------------------------------------------------------------------------------- rows and
-// planes
+// --------------------------------------------------------------------------------- rows and planes
 
 void row_a_copy_of_rows_takes_the_pitch_of_both_sides(void) {
     enum { WIDTH = 48, ROWS = 5, FROM_PITCH = 64, TO_PITCH = 96 };
@@ -272,8 +268,7 @@ void row_a_copy_of_planes_takes_pitch_and_height_of_both_sides(void) {
                            source + (plane * HEIGHT + row) * PITCH, WIDTH) == 0);
 }
 
-// ---------------------------------------------------------------------------------------------
-// sets
+// -------------------------------------------------------------------------------------------- sets
 
 void row_a_set_of_words_writes_whole_words(void) {
     uint32_t words[8];
@@ -310,8 +305,7 @@ void row_a_set_of_rows_leaves_what_is_between_them(void) {
     }
 }
 
-// -------------------------------------------------------------------------------- words of a
-// stream
+// ------------------------------------------------------------------------------- words of a stream
 
 void row_a_stream_waits_for_a_value(void) {
     CUstream waits = test_stream(), writes = test_stream();

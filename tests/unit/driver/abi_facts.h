@@ -5,13 +5,14 @@
 //   ABI_TYPES(X)   X(type): its size counts
 //   ABI_FIELDS(X)  X(type, field): offset and size count
 //
-// The enumerators come from abi_enumerators.inc and the types of simcuda/abi.h from abi_types.inc,
-// which the build extracts from the headers; the error codes from SP_DRIVER_ERRORS, and the
-// attributes of devices from SIM_DEVICE_ATTRIBUTES.
+// The enumerators and other constants come from abi_constants.inc and the types of simcuda/abi.h
+// from abi_types.inc, which the build extracts from the headers; the error codes from
+// SP_DRIVER_ERRORS, and the attributes of devices from SIM_DEVICE_ATTRIBUTES.
 #ifndef STREAMPOOL_TESTS_ABI_FACTS_H
 #define STREAMPOOL_TESTS_ABI_FACTS_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #define ABI_TYPES(X)                                                                               \
     X(CUdevice)                                                                                    \
@@ -44,6 +45,27 @@
     X(CUstreamCaptureStatus)                                                                       \
     X(CUstreamCaptureMode)                                                                         \
     X(CUdriverProcAddressQueryResult)
+
+#define ABI_SIDE(X, type, side)                                                                    \
+    X(type, side##XInBytes)                                                                        \
+    X(type, side##Y)                                                                               \
+    X(type, side##MemoryType)                                                                      \
+    X(type, side##Host)                                                                            \
+    X(type, side##Device)                                                                          \
+    X(type, side##Array)                                                                           \
+    X(type, side##Pitch)
+
+#define ABI_SIDE_OF_LAYERS(X, type, side)                                                          \
+    ABI_SIDE(X, type, side)                                                                        \
+    X(type, side##Z)                                                                               \
+    X(type, side##LOD)                                                                             \
+    X(type, side##Height)
+
+#define ABI_COPY(X, type, SIDE)                                                                    \
+    SIDE(X, type, src)                                                                             \
+    SIDE(X, type, dst)                                                                             \
+    X(type, WidthInBytes)                                                                          \
+    X(type, Height)
 
 #define ABI_FIELDS(X)                                                                              \
     X(CUmemLocation, type)                                                                         \
@@ -93,14 +115,37 @@
     X(CUlaunchAttributeValue, syncPolicy)                                                          \
     X(CUlaunchAttributeValue, priority)                                                            \
     X(CUlaunchAttributeValue, memSyncDomainMap)                                                    \
-    X(CUlaunchAttributeValue, memSyncDomain)
+    X(CUlaunchAttributeValue, memSyncDomain)                                                       \
+    ABI_COPY(X, CUDA_MEMCPY2D, ABI_SIDE)                                                           \
+    ABI_COPY(X, CUDA_MEMCPY3D, ABI_SIDE_OF_LAYERS)                                                 \
+    X(CUDA_MEMCPY3D, reserved0)                                                                    \
+    X(CUDA_MEMCPY3D, reserved1)                                                                    \
+    X(CUDA_MEMCPY3D, Depth)                                                                        \
+    ABI_COPY(X, CUDA_MEMCPY3D_PEER, ABI_SIDE_OF_LAYERS)                                            \
+    X(CUDA_MEMCPY3D_PEER, srcContext)                                                              \
+    X(CUDA_MEMCPY3D_PEER, dstContext)                                                              \
+    X(CUDA_MEMCPY3D_PEER, Depth)                                                                   \
+    X(CUmemcpyAttributes, srcAccessOrder)                                                          \
+    X(CUmemcpyAttributes, srcLocHint)                                                              \
+    X(CUmemcpyAttributes, dstLocHint)                                                              \
+    X(CUmemcpyAttributes, flags)                                                                   \
+    X(CUstreamBatchMemOpParams, waitValue.address)                                                 \
+    X(CUstreamBatchMemOpParams, waitValue.value)                                                   \
+    X(CUstreamBatchMemOpParams, waitValue.value64)                                                 \
+    X(CUstreamBatchMemOpParams, waitValue.flags)                                                   \
+    X(CUstreamBatchMemOpParams, writeValue.address)                                                \
+    X(CUstreamBatchMemOpParams, writeValue.value)                                                  \
+    X(CUstreamBatchMemOpParams, writeValue.value64)                                                \
+    X(CUstreamBatchMemOpParams, writeValue.flags)                                                  \
+    X(CUstreamBatchMemOpParams, flushRemoteWrites.flags)                                           \
+    X(CUstreamBatchMemOpParams, memoryBarrier.flags)
 
 struct abi_fact {
     const char *name;
     long long value;
 };
 
-#define ABI_FACT_VALUE(name)         {#name, (long long)(name)},
+#define ABI_FACT_VALUE(name)         {#name, (long long)(intptr_t)(name)},
 #define ABI_FACT_ERROR(name, number) {#name, (long long)(name)},
 #define ABI_FACT_SIZE(type)          {"sizeof(" #type ")", (long long)sizeof(type)},
 #define ABI_FACT_FIELD(type, field)                                                                \

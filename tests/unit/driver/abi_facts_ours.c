@@ -5,15 +5,13 @@
 
 const struct abi_fact abi_facts_ours[] = {
 // clang-format off
-#include "abi_enumerators.inc"
+#include "abi_constants.inc"
 #include "abi_types.inc"
 #define ATTRIBUTE(name, number, since, value) {"CU_DEVICE_ATTRIBUTE_" #name, number},
     SIM_DEVICE_ATTRIBUTES(ATTRIBUTE)
     SP_DRIVER_ERRORS(ABI_FACT_ERROR)
     ABI_TYPES(ABI_FACT_SIZE)
     ABI_FIELDS(ABI_FACT_FIELD)
-    {"CU_STREAM_LEGACY", (long long)(intptr_t)CU_STREAM_LEGACY},
-    {"CU_STREAM_PER_THREAD", (long long)(intptr_t)CU_STREAM_PER_THREAD},
     {NULL, 0},
     // clang-format on
 };

@@ -1,5 +1,6 @@
 // Stream capture: what belongs to one, which calls break one, and how it ends.
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "unit/simcuda/fixture.h"
 
@@ -368,6 +369,40 @@ static void a_capture_is_not_a_later_threads_that_has_the_place_of_the_first(voi
     assert_int_equal(asker.end, CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
 }
 
+// Nothing but the driver's lock orders what the two threads do: ThreadSanitizer sees where it is
+// not held.
+static atomic_bool has_asked, is_broken;
+
+static void *capture_by_default_stream(void *context) {
+    static CUstreamCaptureStatus status;
+    CUgraph graph;
+    cuCtxSetCurrent(context);
+    cuStreamBeginCapture_v2(CU_STREAM_PER_THREAD, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    cuStreamIsCapturing(CU_STREAM_PER_THREAD, &status);
+    atomic_store_explicit(&has_asked, true, memory_order_relaxed);
+    while (!atomic_load_explicit(&is_broken, memory_order_relaxed))
+        ;
+    cuStreamIsCapturing(CU_STREAM_PER_THREAD, &status);
+    cuStreamEndCapture(CU_STREAM_PER_THREAD, &graph);
+    return &status;
+}
+
+static void a_threads_own_stream_tells_of_a_capture_that_another_thread_breaks(void **state) {
+    pthread_t thread;
+    CUdeviceptr memory;
+    void *status;
+    (void)state;
+    assert_int_equal(pthread_create(&thread, NULL, capture_by_default_stream, current_context()),
+                     0);
+    while (!atomic_load_explicit(&has_asked, memory_order_relaxed))
+        ;
+    FAILS(cuMemAlloc_v2(&memory, 64), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    atomic_store_explicit(&is_broken, true, memory_order_relaxed);
+    pthread_join(thread, &status);
+    assert_int_equal(*(CUstreamCaptureStatus *)status, CU_STREAM_CAPTURE_STATUS_INVALIDATED);
+    expect_report("capture-unsafe-call");
+}
+
 int main(void) {
 #define CAPTURE_TEST(test) cmocka_unit_test_setup_teardown(test, begin_capture, end_without_reports)
     const struct CMUnitTest tests[] = {
@@ -391,6 +426,7 @@ int main(void) {
         CAPTURE_TEST(destroying_the_origin_ends_the_capture),
         CAPTURE_TEST(another_thread_is_bound_by_a_global_capture_only),
         CAPTURE_TEST(a_capture_is_not_a_later_threads_that_has_the_place_of_the_first),
+        CAPTURE_TEST(a_threads_own_stream_tells_of_a_capture_that_another_thread_breaks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

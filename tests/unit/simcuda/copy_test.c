@@ -407,6 +407,8 @@ static void a_copy_of_layers_between_devices_checks_their_contexts(void **state)
     assert_true(device_is_all(to, 8, SIZE));
     copy.dstContext = (CUcontext)(void *)&copy;
     FAILS(cuMemcpy3DPeer(&copy), CUDA_ERROR_INVALID_CONTEXT);
+    assert_non_null(
+        strstr(simcudaReportText(0), "cuMemcpy3DPeer names a context that never existed"));
     expect_report("use-of-destroyed-context");
     FAILS(cuMemcpy3DPeer(NULL), CUDA_ERROR_INVALID_VALUE);
 }
@@ -424,8 +426,7 @@ static void a_copy_between_contexts_means_the_current_one_by_null(void **state) 
     OK(cuCtxSetCurrent(current));
 }
 
-// ------------------------------------------------------------------------------------------
-// batches
+// ----------------------------------------------------------------------------------------- batches
 
 #define PIECES ((size_t)4)
 
@@ -517,8 +518,7 @@ static void a_batch_that_is_wrong_copies_nothing(void **state) {
                           &failed, stream));
 }
 
-// -------------------------------------------------------------------------------------------
-// misuse
+// ------------------------------------------------------------------------------------------ misuse
 
 static void a_copy_past_the_end_of_memory_is_refused_and_told(void **state) {
     (void)state;
@@ -533,6 +533,25 @@ static void a_copy_past_the_end_of_memory_is_refused_and_told(void **state) {
     FAILS(cuMemsetD32_v2(device, 1, 129), CUDA_ERROR_INVALID_VALUE);
     expect_report("fault");
     OK(cuMemcpyHtoD_v2(device, bytes, 512));
+}
+
+static void a_copy_does_not_go_on_in_the_next_allocation(void **state) {
+    (void)state;
+    CUdeviceptr first = device_memory(GRANULE), second = device_memory(GRANULE), to;
+    struct memory mapped = map_memory(GRANULE);
+    assert_int_equal(second, first + GRANULE);
+    OK(cuMemAlloc_v2(&to, 2 * GRANULE));
+    FAILS(cuMemcpyDtoD_v2(to, second - 1, 2), CUDA_ERROR_INVALID_VALUE);
+    expect_report("fault");
+    FAILS(cuMemsetD8_v2(first, 0, GRANULE + 1), CUDA_ERROR_INVALID_VALUE);
+    expect_report("fault");
+    FAILS(cuMemsetD2D8_v2(first, GRANULE, 0, 1, 2), CUDA_ERROR_INVALID_VALUE);
+    expect_report("fault");
+    OK(cuMemsetD2D8_v2(first, GRANULE / 2, 0, GRANULE / 2, 2));
+    OK(cuMemcpyDtoD_v2(to, first, GRANULE));
+    OK(cuMemcpyDtoD_v2(to, mapped.address, GRANULE));
+    OK(cuCtxSynchronize());
+    unmap_memory(mapped);
 }
 
 static void freed_memory_is_no_place_to_copy_to(void **state) {
@@ -581,6 +600,28 @@ static void host_addresses_that_are_none_are_refused(void **state) {
     expect_report("fault");
     OK(cuMemcpyHtoD_v2(device, NULL, 0));
     OK(cuMemcpyDtoH_v2(NULL, 0, 0));
+}
+
+// The driver does not take it apart. A program registers a part of a buffer, and copies all of it.
+static void memory_that_is_pinned_in_part_is_refused_and_told(void **state) {
+    (void)state;
+    static char memory[4 * SIZE];
+    CUdeviceptr device = device_memory(4 * SIZE);
+    OK(cuMemHostRegister_v2(memory, SIZE, 0));
+    FAILS(cuMemcpyHtoD_v2(device, memory, SIZE + 1), CUDA_ERROR_INVALID_VALUE);
+    expect_report("fault");
+    FAILS(cuMemcpyHtoDAsync_v2(device, memory, 4 * SIZE, NULL), CUDA_ERROR_INVALID_VALUE);
+    expect_report("fault");
+    FAILS(cuMemcpyDtoH_v2(memory + SIZE - 1, device, 2), CUDA_ERROR_INVALID_VALUE);
+    expect_report("fault");
+    FAILS(cuMemcpy(device, (uintptr_t)memory, 4 * SIZE), CUDA_ERROR_INVALID_VALUE);
+    expect_report("fault");
+    OK(cuMemcpyHtoD_v2(device, memory, SIZE));
+    OK(cuMemcpyHtoD_v2(device, memory + SIZE, 3 * SIZE));
+    OK(cuMemHostRegister_v2(memory + SIZE, SIZE, 0));
+    OK(cuMemcpyHtoD_v2(device, memory, 2 * SIZE));
+    OK(cuMemHostUnregister(memory));
+    OK(cuMemHostUnregister(memory + SIZE));
 }
 
 static void wrong_shapes_are_refused(void **state) {
@@ -714,10 +755,12 @@ int main(void) {
         COPY_TEST(a_batch_is_one_piece_of_work),
         COPY_TEST(a_batch_that_is_wrong_copies_nothing),
         COPY_TEST(a_copy_past_the_end_of_memory_is_refused_and_told),
+        COPY_TEST(a_copy_does_not_go_on_in_the_next_allocation),
         COPY_TEST(freed_memory_is_no_place_to_copy_to),
         COPY_TEST(memory_that_goes_before_the_copy_runs_fails_the_context),
         COPY_TEST(a_copy_needs_access_to_memory_that_has_some),
         COPY_TEST(host_addresses_that_are_none_are_refused),
+        COPY_TEST(memory_that_is_pinned_in_part_is_refused_and_told),
         COPY_TEST(wrong_shapes_are_refused),
         COPY_TEST(wrong_layers_are_refused),
         COPY_TEST(sets_that_do_not_fit_their_elements_are_refused),

@@ -238,8 +238,25 @@ static void forms_that_take_a_context_mean_the_current_one_by_null(void **state)
     assert_int_equal(version, 3020);
     OK(cuCtxDestroy_v2(other));
     FAILS(cuCtxGetApiVersion(other, &version), CUDA_ERROR_INVALID_CONTEXT);
+    expect_report("use-of-destroyed-context");
     FAILS(cuCtxGetApiVersion(context, NULL), CUDA_ERROR_INVALID_VALUE);
     FAILS(cuCtxGetDevice_v2(&device, other), CUDA_ERROR_INVALID_CONTEXT);
+    expect_report("use-of-destroyed-context");
+}
+
+static void a_call_that_names_a_destroyed_context_is_told_by_its_name(void **state) {
+    CUcontext gone;
+    unsigned version;
+    (void)state;
+    OK(cuCtxCreate_v2(&gone, 0, 0));
+    OK(cuCtxDestroy_v2(gone));
+    FAILS(cuCtxEnablePeerAccess(gone, 0), CUDA_ERROR_INVALID_CONTEXT);
+    assert_non_null(
+        strstr(simcudaReportText(0), "cuCtxEnablePeerAccess names a context that was destroyed"));
+    expect_report("use-of-destroyed-context");
+    FAILS(cuCtxDisablePeerAccess(gone), CUDA_ERROR_INVALID_CONTEXT);
+    expect_report("use-of-destroyed-context");
+    FAILS(cuCtxGetApiVersion(gone, &version), CUDA_ERROR_INVALID_CONTEXT);
     expect_report("use-of-destroyed-context");
 }
 
@@ -391,6 +408,7 @@ static void access_ends_with_the_peer(void **state) {
     OK(cuCtxEnablePeerAccess(second, 0));
     OK(cuDevicePrimaryCtxReset_v2(1));
     FAILS(cuCtxDisablePeerAccess(second), CUDA_ERROR_INVALID_CONTEXT);
+    expect_report("use-of-destroyed-context");
     OK(cuDevicePrimaryCtxRetain(&second, 1));
     FAILS(cuCtxDisablePeerAccess(second), CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
 }
@@ -435,6 +453,7 @@ int main(void) {
         TEST(a_reset_drops_the_flags_of_the_primary_context),
         TEST(newer_forms_make_contexts_without_limits_alone),
         TEST(forms_that_take_a_context_mean_the_current_one_by_null),
+        TEST(a_call_that_names_a_destroyed_context_is_told_by_its_name),
         TEST(synchronizing_another_context_waits_for_its_work),
         TEST(a_limit_is_what_was_set),
         TEST(a_limit_that_the_device_lacks_is_unsupported),

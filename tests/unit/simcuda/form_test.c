@@ -26,6 +26,9 @@ static void a_name_gives_the_newest_form_that_is_not_newer_than_asked(void **sta
     IS(find("cuCtxCreate", 13000, 0), cuCtxCreate_v4);
     IS(find("cuEventElapsedTime", 12070, 0), cuEventElapsedTime);
     IS(find("cuEventElapsedTime", 12080, 0), cuEventElapsedTime_v2);
+    IS(find("cuStreamGetCtx", 12040, 0), cuStreamGetCtx);
+    IS(find("cuStreamGetCtx", 12050, 0), cuStreamGetCtx_v2);
+    IS(find("cuStreamGetCtx", 12050, PER_THREAD), cuStreamGetCtx_v2_ptsz);
     IS(find("cuCtxSynchronize", 12090, 0), cuCtxSynchronize);
     IS(find("cuCtxSynchronize", 13000, 0), cuCtxSynchronize_v2);
 }

@@ -370,6 +370,25 @@ static void without_a_touches_function_it_may_touch_what_its_parameters_point_to
     simcudaReportClear();
 }
 
+static void pinned_memory_that_its_parameters_point_to_counts_too(void **state) {
+    struct arrays arrays = make_arrays();
+    void *memory;
+    float value = 1;
+    (void)state;
+    OK(simcudaRegisterKernel("add", add, NULL, NULL));
+    OK(cuMemHostAlloc(&memory, 4 * N, 0));
+    OK(cuMemcpyDtoH_v2(memory, arrays.from, 4 * N));
+    arrays.from = (uintptr_t)memory;
+    launch_add(arrays, NULL);
+    OK(cuCtxSynchronize());
+    assert_true(value_at(arrays.to, 7) == 7 + 14);
+    launch_add(arrays, make_non_blocking_stream());
+    OK(cuMemcpyHtoD_v2((uintptr_t)memory, &value, sizeof value));
+    simcudaCompleteAll();
+    assert_true(simcudaReportCount("race") > 0);
+    simcudaReportClear();
+}
+
 static simcudaLaunch kept;
 
 static int calls_the_driver(const simcudaLaunch *made) {
@@ -498,6 +517,24 @@ static void its_blocks_are_raced_for(void **state) {
     touch(make_non_blocking_stream(), "reader", arrays.to + 4 * N - 4, 4, simcudaAccessRead);
     simcudaCompleteAll();
     expect_report("race");
+}
+
+static void pinned_memory_that_it_uses_is_not_to_be_freed(void **state) {
+    struct arrays arrays = make_arrays();
+    static float registered[N];
+    void *memory;
+    (void)state;
+    OK(cuMemHostAlloc(&memory, 4 * N, 0));
+    arrays.from = (uintptr_t)memory;
+    launch_add(arrays, make_non_blocking_stream());
+    OK(cuMemFreeHost(memory));
+    expect_report("host-memory-in-use");
+    OK(cuCtxSynchronize());
+    OK(cuMemHostRegister_v2(registered, sizeof registered, CU_MEMHOSTREGISTER_READ_ONLY));
+    arrays.from = (uintptr_t)registered;
+    launch_add(arrays, NULL);
+    OK(cuCtxSynchronize());
+    OK(cuMemHostUnregister(registered));
 }
 
 static void bytes_that_it_reads_and_writes_are_raced_for_once(void **state) {
@@ -838,6 +875,37 @@ static void a_library_reads_its_image_when_it_is_asked(void **state) {
     what_is_in_no_image_of_a_library_is_refused(".version 8.0 .entry k(", CUDA_ERROR_INVALID_PTX);
 }
 
+static void a_context_that_failed_loads_no_module(void **state) {
+    (void)state;
+    CUmodule loaded;
+    CUlibrary library;
+    OK(cuLibraryLoadData(&library, image, NULL, NULL, 0, NULL, NULL, 0));
+    OK(simcudaContextFail(current_context(), CUDA_ERROR_ILLEGAL_ADDRESS));
+    FAILS(cuModuleLoadData(&loaded, image), CUDA_ERROR_ILLEGAL_ADDRESS);
+    FAILS(cuLibraryGetModule(&loaded, library), CUDA_ERROR_ILLEGAL_ADDRESS);
+    OK(cuLibraryUnload(library));
+}
+
+static void the_logs_of_a_compiler_are_empty(void **state) {
+    (void)state;
+    CUmodule loaded;
+    CUlibrary library;
+    char info[] = "no", error[] = "no", none[] = "no";
+    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, CU_JIT_INFO_LOG_BUFFER,
+                              CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, CU_JIT_ERROR_LOG_BUFFER,
+                              CU_JIT_WALL_TIME};
+    void *values[] = {(void *)3, info, (void *)3, error, (void *)-1};
+    OK(cuModuleLoadDataEx(&loaded, image, 5, options, values));
+    assert_string_equal(info, "");
+    assert_string_equal(error, "");
+    assert_true(!values[0] && !values[2] && !values[4]);
+    values[1] = none;
+    OK(cuLibraryLoadData(&library, image, options, values, 5, NULL, NULL, 0));
+    assert_string_equal(none, "no");
+    FAILS(cuModuleLoadDataEx(&loaded, image, 1, NULL, values), CUDA_ERROR_INVALID_VALUE);
+    FAILS(cuModuleLoadDataEx(&loaded, image, 1, options, NULL), CUDA_ERROR_INVALID_VALUE);
+}
+
 static void a_module_loads_from_a_file(void **state) {
     char path[] = "/tmp/kernel_test_XXXXXX";
     int file = mkstemp(path);
@@ -947,6 +1015,25 @@ static void a_library_tells_what_it_holds(void **state) {
     FAILS(cuModuleUnload(of_library), CUDA_ERROR_NOT_PERMITTED);
     FAILS(cuLibraryGetKernel(kernels, library, "no"), CUDA_ERROR_NOT_FOUND);
     FAILS(cuLibraryGetGlobal(&memory, NULL, library, "no"), CUDA_ERROR_NOT_FOUND);
+}
+
+static void a_function_of_a_module_is_launched_in_its_context_alone(void **state) {
+    CUlibrary library;
+    CUkernel kernel;
+    CUcontext context;
+    (void)state;
+    OK(cuLibraryLoadData(&library, image, NULL, NULL, 0, NULL, NULL, 0));
+    OK(cuLibraryGetKernel(&kernel, library, "none"));
+    CUstream here = make_stream();
+    OK(cuCtxCreate_v2(&context, 0, 0));
+    CUstream there = make_stream();
+    FAILS(launch(function("none"), there, NULL), CUDA_ERROR_INVALID_HANDLE);
+    FAILS(launch(function("none"), NULL, NULL), CUDA_ERROR_INVALID_HANDLE);
+    OK(launch(function("none"), here, NULL));
+    OK(launch((CUfunction)(void *)kernel, there, NULL));
+    OK(launch((CUfunction)(void *)kernel, here, NULL));
+    OK(cuCtxDestroy_v2(context));
+    OK(cuLibraryUnload(library));
 }
 
 static void a_library_belongs_to_no_context(void **state) {
@@ -1219,6 +1306,7 @@ int main(void) {
         TEST(accesses_may_join_in_any_order),
         TEST(a_touches_function_may_follow_pointers_in_memory),
         TEST(without_a_touches_function_it_may_touch_what_its_parameters_point_to),
+        TEST(pinned_memory_that_its_parameters_point_to_counts_too),
         TEST(a_kernel_may_not_call_the_driver_and_may_ask_the_time),
         TEST(a_kernel_that_is_registered_anew_is_replaced),
         TEST(a_kernel_that_is_unregistered_does_nothing_from_then_on),
@@ -1227,6 +1315,7 @@ int main(void) {
         TEST(a_kernel_of_the_project_can_be_replaced_too),
         TEST(an_unregistered_kernel_does_nothing_and_is_named_once),
         TEST(its_blocks_are_raced_for),
+        TEST(pinned_memory_that_it_uses_is_not_to_be_freed),
         TEST(bytes_that_it_reads_and_writes_are_raced_for_once),
         TEST(of_an_allocation_of_an_odd_size_it_touches_what_the_program_asked_for),
         TEST(of_an_allocators_memory_it_touches_the_block_that_is_pointed_into),
@@ -1251,11 +1340,14 @@ int main(void) {
         TEST(what_is_no_image_does_not_load),
         TEST(a_library_reads_its_image_when_it_is_asked),
         TEST(a_module_loads_from_a_file),
+        TEST(a_context_that_failed_loads_no_module),
+        TEST(the_logs_of_a_compiler_are_empty),
         TEST(a_module_lists_its_functions),
         TEST(what_a_module_does_not_have_is_not_found),
         TEST(modules_are_loaded_whole),
         TEST(a_kernel_of_a_library_launches_as_a_function_does),
         TEST(a_library_tells_what_it_holds),
+        TEST(a_function_of_a_module_is_launched_in_its_context_alone),
         TEST(a_library_belongs_to_no_context),
         TEST(a_module_is_no_library_and_its_function_no_kernel),
         TEST(modules_and_libraries_count_as_alive_until_they_are_unloaded),

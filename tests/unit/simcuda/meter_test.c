@@ -31,8 +31,7 @@ static simcudaCost cost_now(void) {
     return cost;
 }
 
-// --------------------------------------------------------------------------------- the virtual
-// time
+// -------------------------------------------------------------------------------- the virtual time
 
 static void calls_cost_what_the_model_says(void **state) {
     (void)state;

@@ -1,7 +1,12 @@
 // Host memory that devices reach, and what the driver tells of an address.
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include "simcuda/attributes.h"
 #include "unit/simcuda/fixture.h"
 
 #define SIZE ((size_t)4096)
@@ -45,6 +50,52 @@ static void pinned_memory_begins_at_a_page(void **state) {
     OK(cuMemAllocHost_v2(&memory[0], 0));
     assert_null(memory[0]);
     FAILS(cuMemAllocHost_v2(&memory[0], SIZE_MAX), CUDA_ERROR_OUT_OF_MEMORY);
+}
+
+// Under a limit of address space, as the host would else have to be short of memory.
+static void a_host_that_has_no_more_memory_refuses_an_allocation(void **state) {
+    (void)state;
+#ifdef WITH_SANITIZER
+    skip(); // it ends a process for which it has no memory
+#endif
+    struct rlimit limit;
+    void *memory = NULL;
+    OK(cuMemHostAlloc(&memory, SIZE, 0));
+    assert_int_equal(getrlimit(RLIMIT_AS, &limit), 0);
+    const struct rlimit low = {(rlim_t)1 << 40, limit.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_AS, &low), 0);
+    CUresult result = cuMemHostAlloc(&memory, (size_t)1 << 41, 0);
+    CUresult other = cuMemAllocHost_v2(&memory, (size_t)1 << 41);
+    assert_int_equal(setrlimit(RLIMIT_AS, &limit), 0);
+    assert_int_equal(result, CUDA_ERROR_OUT_OF_MEMORY);
+    assert_int_equal(other, CUDA_ERROR_OUT_OF_MEMORY);
+    OK(cuMemFreeHost(memory));
+}
+
+// In pages of the host.
+static long resident(void) {
+    long all = 0, pages = 0;
+    FILE *file = fopen("/proc/self/statm", "re");
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%ld %ld", &all, &pages), 2);
+    fclose(file);
+    return pages;
+}
+
+static void memory_that_is_freed_goes_back_to_the_host(void **state) {
+    enum { PIECES = 100, PIECE = 1 << 20 };
+    (void)state;
+#ifdef WITH_SANITIZER
+    skip(); // it has pages of its own for each byte
+#endif
+    void *memory;
+    long before = resident();
+    for (size_t i = 0; i < PIECES; i++) {
+        OK(cuMemHostAlloc(&memory, PIECE + i, 0));
+        memset(memory, 1, PIECE);
+        OK(cuMemFreeHost(memory));
+    }
+    assert_true(resident() - before < PIECES * PIECE / sysconf(_SC_PAGESIZE) / 4);
 }
 
 static void the_flags_of_an_allocation_are_told(void **state) {
@@ -146,6 +197,36 @@ static void misuse_of_registration_is_refused(void **state) {
     FAILS(cuMemHostUnregister(memory + 1), CUDA_ERROR_INVALID_VALUE);
     FAILS(cuMemFreeHost(memory), CUDA_ERROR_INVALID_VALUE);
     expect_report("bad-free");
+    OK(cuMemHostUnregister(memory));
+}
+
+static void what_is_no_memory_of_the_host_is_not_registered(void **state) {
+    (void)state;
+    char *memory = mmap(NULL, 2 * SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CUdeviceptr device;
+    assert_true(memory != MAP_FAILED);
+    OK(cuMemAlloc_v2(&device, SIZE));
+    FAILS(cuMemHostRegister_v2((void *)(uintptr_t)device, SIZE, 0), CUDA_ERROR_INVALID_VALUE);
+    FAILS(cuMemHostRegister_v2((void *)16, SIZE, 0), CUDA_ERROR_INVALID_VALUE);
+    OK(cuMemHostRegister_v2(memory + SIZE - 1, 2, 0));
+    OK(cuMemHostUnregister(memory + SIZE - 1));
+    munmap(memory + SIZE, SIZE);
+    FAILS(cuMemHostRegister_v2(memory, SIZE + 1, 0), CUDA_ERROR_INVALID_VALUE);
+    FAILS(cuMemHostRegister(memory + SIZE - 1, 2, 0), CUDA_ERROR_INVALID_VALUE);
+    OK(cuMemHostRegister_v2(memory + 8, SIZE - 8, 0));
+    OK(cuMemHostUnregister(memory + 8));
+    munmap(memory, SIZE);
+    OK(cuMemFree_v2(device));
+}
+
+static void a_device_says_that_it_registers_memory_to_be_read(void **state) {
+    (void)state;
+    static char memory[SIZE];
+    int can = 0;
+    OK(cuDeviceGetAttribute(
+        &can, (CUdevice_attribute)SIM_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED, 0));
+    assert_int_equal(can, 1);
+    OK(cuMemHostRegister_v2(memory, SIZE, CU_MEMHOSTREGISTER_READ_ONLY));
     OK(cuMemHostUnregister(memory));
 }
 
@@ -377,11 +458,15 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         PINNED_TEST(kernels_read_and_write_pinned_memory),
         PINNED_TEST(pinned_memory_begins_at_a_page),
+        PINNED_TEST(a_host_that_has_no_more_memory_refuses_an_allocation),
+        PINNED_TEST(memory_that_is_freed_goes_back_to_the_host),
         PINNED_TEST(the_flags_of_an_allocation_are_told),
         PINNED_TEST(many_allocations_are_each_found),
         PINNED_TEST(the_address_for_the_device_is_the_hosts),
         PINNED_TEST(memory_is_registered_once),
         PINNED_TEST(misuse_of_registration_is_refused),
+        PINNED_TEST(what_is_no_memory_of_the_host_is_not_registered),
+        PINNED_TEST(a_device_says_that_it_registers_memory_to_be_read),
         PINNED_TEST(the_flags_of_a_registration_are_told),
         PINNED_TEST(freeing_nothing_is_no_mistake),
         PINNED_TEST(a_device_may_not_write_what_was_registered_to_be_read),

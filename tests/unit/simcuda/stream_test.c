@@ -110,6 +110,18 @@ static void flags_and_context_of_a_stream_are_told(void **state) {
     assert_ptr_equal(context, current_context());
 }
 
+static void a_stream_tells_that_its_context_is_not_green(void **state) {
+    CUstream stream = make_stream();
+    CUcontext context = NULL;
+    CUgreenCtx green = (CUgreenCtx)(void *)&context;
+    (void)state;
+    OK(cuStreamGetCtx_v2(stream, &context, &green));
+    assert_ptr_equal(context, current_context());
+    assert_null(green);
+    FAILS(cuStreamGetCtx_v2(stream, &context, NULL), CUDA_ERROR_INVALID_VALUE);
+    FAILS(cuStreamGetCtx_v2(stream, NULL, &green), CUDA_ERROR_INVALID_VALUE);
+}
+
 // ------------------------------------------------------------------------------------------ events
 
 static void an_event_that_was_never_recorded_is_complete(void **state) {
@@ -119,6 +131,16 @@ static void an_event_that_was_never_recorded_is_complete(void **state) {
     OK(cuEventSynchronize(event));
     OK(cuStreamWaitEvent(make_stream(), event, 0));
     assert_int_equal(simcudaPendingAll(), 0);
+}
+
+static void an_event_for_other_processes_has_no_times(void **state) {
+    CUevent event;
+    (void)state;
+    FAILS(cuEventCreate(&event, CU_EVENT_INTERPROCESS), CUDA_ERROR_INVALID_VALUE);
+    FAILS(cuEventCreate(&event, CU_EVENT_INTERPROCESS | CU_EVENT_BLOCKING_SYNC),
+          CUDA_ERROR_INVALID_VALUE);
+    OK(cuEventCreate(&event, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING));
+    OK(cuEventDestroy_v2(event));
 }
 
 static void an_event_is_complete_when_the_work_before_it_is(void **state) {
@@ -508,7 +530,9 @@ int main(void) {
         STREAM_TEST(a_destroyed_event_is_an_error_with_a_name),
         STREAM_TEST(destroying_a_stream_with_work_returns_at_once_and_the_work_completes),
         STREAM_TEST(flags_and_context_of_a_stream_are_told),
+        STREAM_TEST(a_stream_tells_that_its_context_is_not_green),
         STREAM_TEST(an_event_that_was_never_recorded_is_complete),
+        STREAM_TEST(an_event_for_other_processes_has_no_times),
         STREAM_TEST(an_event_is_complete_when_the_work_before_it_is),
         STREAM_TEST(a_second_record_stands_for_the_later_point),
         STREAM_TEST(a_wait_takes_the_record_of_the_call_not_a_later_one),
