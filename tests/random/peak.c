@@ -100,9 +100,6 @@ void peak_renew_pool(struct thread *thread) {
     if (world->plan.threads > 1 || thread->faulty || thread->lacks_space)
         return;
     thread_trace(thread, "destroy pool %u", (unsigned)(pool - world->pools));
-    EXPECT(poolMemPoolDestroy(pool->handle), poolSuccess);
-    for (unsigned i = 0; i < world->block_count; i++)
-        if (world->blocks[i].pool == pool)
-            world->blocks[i].pool = &world->given_up;
+    world_give_up_pool(thread, pool);
     world_make_pool(thread, pool);
 }

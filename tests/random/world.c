@@ -211,12 +211,18 @@ static bool promises_one_context(const struct world *world) {
     return atomic_load(&world->pools[0].promises) & poolPromiseOneContext;
 }
 
+// The promises of a destroyed pool hold until the last of its memory has gone back.
+static bool is_promised(const struct world *world, int promise) {
+    return (atomic_load(&world->pools[0].promises) | atomic_load(&world->given_up.promises)) &
+           promise;
+}
+
 bool world_promises_destroy(const struct world *world) {
-    return atomic_load(&world->pools[0].promises) & poolPromiseStreamDestroy;
+    return is_promised(world, poolPromiseStreamDestroy);
 }
 
 bool world_promises_never_to_capture(const struct world *world) {
-    return atomic_load(&world->pools[0].promises) & poolPromiseNeverCapture;
+    return is_promised(world, poolPromiseNeverCapture);
 }
 
 void world_promise(struct thread *thread, int promises) {
@@ -346,6 +352,18 @@ static void make_pool(const struct world *world, struct pool *pool, struct numbe
                        beyond_use[numbers_below(numbers, 3)]);
 }
 
+// No call could end the promise of a destroyed pool that there is one context.
+void world_give_up_pool(struct thread *thread, struct pool *pool) {
+    struct world *world = thread->world;
+    if (pool == world->pools && world->context_count > 1)
+        end_one_context(thread);
+    EXPECT(poolMemPoolDestroy(pool->handle), poolSuccess);
+    atomic_fetch_or(&world->given_up.promises, atomic_load(&pool->promises));
+    for (unsigned i = 0; i < world->block_count; i++)
+        if (world->blocks[i].pool == pool)
+            world->blocks[i].pool = &world->given_up;
+}
+
 // The first one is the current pool, and the one to which something is promised.
 void world_make_pool(struct thread *thread, struct pool *pool) {
     struct world *world = thread->world;
@@ -370,7 +388,7 @@ void world_open(struct world *world, const struct plan *plan) {
     world->plan = *plan;
     observing_begin(plan);
     world->simulated = test_simulated();
-    world->given_up.promises = ALL_PROMISES;
+    world->given_up.promises = poolPromiseNothing;
     world->block_count = plan->peaks ? MAX_BLOCKS : BLOCKS;
     if (world->plan.bytes == 0)
         world->plan.bytes = world->simulated ? MIB(32) : MIB(256);

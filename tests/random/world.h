@@ -117,7 +117,7 @@ struct world {
     struct plan plan;
     const struct test_simulated *simulated; // null on a real driver
     struct pool pools[POOLS]; // all used with the same streams; the first one is the current pool
-    struct pool given_up;     // in the place of those that were destroyed, whatever was promised
+    struct pool given_up;     // in the place of those that were destroyed, with all that was promised
     // Shared by who destroys a stream as it is promised, had alone by who promises.
     struct claim promises;
     // Whose default streams were passed since it was promised that it is one; or CONTEXTS.
@@ -207,6 +207,8 @@ void world_make_stream(struct thread *thread, struct stream *stream);
 void world_make_event(struct thread *thread, struct event *event);
 void world_make_context(struct thread *thread, unsigned index);
 void world_make_pool(struct thread *thread, struct pool *pool);
+// Destroys it. Its blocks live on, and are freed as any other.
+void world_give_up_pool(struct thread *thread, struct pool *pool);
 
 // A stream that the thread may use, shared; null when the one that was chosen isn't to be had. And
 // the handle to call it by: the legacy stream has two; the second function is for calls of the
