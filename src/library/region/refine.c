@@ -1,6 +1,7 @@
 #include "region/refine.h"
 
 #include "region/device.h"
+#include "region/figures.h"
 #include "region/retain.h"
 
 // The block is free, and all of it is known to be complete.
@@ -23,6 +24,12 @@ static bool is_of(const struct sp_pool *pool, const struct sp_block *block,
            sp_block_end(last) >= extent->address + extent->size;
 }
 
+bool sp_refine_asks(struct sp_pool *pool, uint64_t size) {
+    uint64_t reserved = sp_load_relaxed(&pool->reserved);
+    return size >= SP_REFINE_PENDING || size >= reserved / 2 ||
+           (size >= SP_REFINE_PENDING_SHARED && sp_figures_used_lately(pool) < reserved / 256);
+}
+
 // Primed memory is to be had with no call of the driver, and a plain device has no extents.
 uint64_t sp_refine_due_in(struct sp_pool *pool, const struct sp_block *block, uint64_t size) {
     struct sp_space *space = &pool->device->space;
@@ -31,10 +38,11 @@ uint64_t sp_refine_due_in(struct sp_pool *pool, const struct sp_block *block, ui
         !sp_vmm_provider(&pool->device->vmm)->divides)
         return 0;
     sp_lock_acquire(&space->finding);
-    const struct sp_space_extent *extent =
-        sp_space_extent_at_locked(space, block->address + size - 1);
-    if (extent && extent->size >= least && is_of(pool, block, extent))
-        found = extent->size;
+    for (uint64_t at = 0; at < size && found == 0; at += size - 1) { // where it begins, and ends
+        const struct sp_space_extent *one = sp_space_extent_at_locked(space, block->address + at);
+        if (one && one->size >= least && is_of(pool, block, one))
+            found = one->size;
+    }
     sp_lock_release(&space->finding);
     bool is_large = sp_refine_asks(pool, found) ||
                     (sp_pool_is_shared(pool) && found >= SP_REFINE_PENDING_SHARED);

@@ -12,9 +12,8 @@
 #include "region/pool.h"
 
 // The least size of the pieces, up to which size they hold two blocks, and how many pieces there
-// are at least. And from which size on a stream is asked about extents in which something may be
-// pending; and from which they are looked at in pools that several streams share. It is asked about
-// the large ones alone: what is known to be complete joins the stream's other memory no more.
+// are at least. From which size on a stream is asked about extents in which something may be
+// pending, as that joins its other memory no more; and from which if little is in use, or shared.
 #define SP_REFINE_MIN            ((uint64_t)16 << 20)
 #define SP_REFINE_PAIRED_MAX     ((uint64_t)32 << 20)
 #define SP_REFINE_COUNT          2
@@ -35,17 +34,15 @@ static inline uint64_t sp_refine_size(uint64_t size) {
 }
 
 // Tells whether the stream of an extent of this size, that is to be refined, is asked if it has
-// completed: not about less than half of the pool unless it is large.
-static inline bool sp_refine_asks(const struct sp_pool *pool, uint64_t size) {
-    return size >= SP_REFINE_PENDING || size >= sp_load_relaxed(&pool->reserved) / 2;
-}
+// completed: if it is large, or half of the pool, or next to nothing of the pool is in use now.
+bool sp_refine_asks(struct sp_pool *pool, uint64_t size);
 
 uint64_t sp_refine_due_in(struct sp_pool *pool, const struct sp_block *block, uint64_t size);
 
 // Returns the size of the extent that is to be refined before a request of `size` bytes is served
-// from the front of this free block: that in which the request would end; or 0. Of memory in which
-// something may be pending only large ones are. Each call of those after a loss lets a request go
-// by. The pool's lock is held.
+// from the front of this free block: that in which the request would begin, or end; or 0. Of memory
+// in which something may be pending only large ones are. Each call of those after a loss lets a
+// request go by. The pool's lock is held.
 static inline uint64_t sp_refine_due(struct sp_pool *pool, const struct sp_block *block,
                                      uint64_t size) {
     bool is_large = block->size >= SP_REFINE_COUNT * SP_REFINE_MIN;

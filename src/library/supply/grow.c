@@ -8,6 +8,7 @@
 #include "region/figures.h"
 #include "region/find.h"
 #include "region/owner.h"
+#include "region/refine.h"
 #include "region/retain.h"
 #include "region/row.h"
 #include "region/segment.h"
@@ -284,9 +285,12 @@ static struct sp_outcome map(struct sp_pool *pool, CUcontext context, struct pla
             sp_growth_extent(pool, segment->kind, plan->amount, plan->need, plan->ahead);
         if (context && extent == SP_EXTENT_MAX && sp_context_free_memory(context) < plan->amount)
             extent = plan->amount;
+        // Small blocks take what this one leaves of its last granule, and hold no large extent so.
+        bool parts = extent >= SP_REFINE_PENDING && plan->rest &&
+                     segment->kind == SP_REGION_LARGE && segment->view.provider->divides;
         uint64_t begin = sp_time_now();
-        outcome =
-            sp_view_map_pieces(&segment->view, plan->hole->address, plan->amount, extent, &mapped);
+        outcome = sp_view_map_pieces(&segment->view, plan->hole->address, plan->amount, extent,
+                                     parts ? pool->device->vmm.granule : 0, &mapped);
         sp_pool_add(pool, SP_STATISTIC_GrowthTime, sp_time_now() - begin);
     } while (mapped == 0 && sp_outcome_lacks_memory(outcome) && reduce(pool, plan));
     if (!sp_is_done(outcome) && mapped > 0)

@@ -178,7 +178,7 @@ static void put_locked(struct sp_pool *pool, struct sp_block *block, bool is_map
 static size_t map_back(struct sp_segment *segment, const struct victim *victim) {
     size_t mapped;
     struct sp_block *front = victim->block;
-    sp_view_map_pieces(&segment->view, front->address, front->size, victim->piece, &mapped);
+    sp_view_map_pieces(&segment->view, front->address, front->size, victim->piece, 0, &mapped);
     if (mapped == 0 || mapped == front->size)
         return mapped;
     sp_lock_acquire(&segment->pool->lock);
@@ -232,11 +232,12 @@ bool sp_trim_refine(struct sp_request *request) {
     sp_lock_acquire(&pool->lock);
     sp_settle_all(pool); // what has completed of the request's own stream
     struct sp_block *block = sp_find_to_refine(request, &size);
-    if (block && block->tier == &pool->regions[request->kind].ready)
-        set_aside(
-            pool,
-            sp_view_extent_at(&sp_segment_of(block)->view, block->address + request->size - 1),
-            size, &victims);
+    if (block && block->tier == &pool->regions[request->kind].ready) {
+        const struct sp_view *view = &sp_segment_of(block)->view;
+        struct sp_extent *last = sp_view_extent_at(view, block->address + request->size - 1);
+        if (last->address >= block->address && sp_block_end(block) - last->address >= last->size)
+            set_aside(pool, last, last->size, &victims);
+    }
     bool refines = victims.count > 0;
     if (refines)
         sp_in_flight_take(&pool->in_flight);

@@ -272,10 +272,10 @@ void sp_view_unmap_back(struct sp_view *view, CUdeviceptr address, size_t *mappe
 }
 
 struct sp_outcome sp_view_map_pieces(struct sp_view *view, CUdeviceptr address, size_t size,
-                                     size_t piece, size_t *mapped) {
+                                     size_t piece, size_t last, size_t *mapped) {
     *mapped = 0;
     while (*mapped < size) {
-        size_t next = sp_min(size - *mapped, piece);
+        size_t left = size - *mapped, next = sp_min(left > last ? left - last : left, piece);
         struct sp_outcome outcome = sp_view_map(view, address + *mapped, next);
         if (!sp_is_done(outcome)) {
             sp_view_unmap_back(view, address, mapped);

@@ -102,10 +102,10 @@ void sp_view_close(struct sp_view *view);
 struct sp_outcome sp_view_map(struct sp_view *view, CUdeviceptr address, size_t size);
 
 // Maps `size` new bytes as several extents of `piece` bytes (a multiple of the granule), of which
-// the last may be smaller. It is all or nothing, unless the driver also fails to unmap: then the
-// first `*mapped` bytes stay mapped.
+// the last may be smaller; and the `last` of them, if any, as one more. It is all or nothing,
+// unless the driver also fails to unmap: then the first `*mapped` bytes stay mapped.
 struct sp_outcome sp_view_map_pieces(struct sp_view *view, CUdeviceptr address, size_t size,
-                                     size_t piece, size_t *mapped);
+                                     size_t piece, size_t last, size_t *mapped);
 
 // Gives the memory of a plain view back, which waits for the device. This thread alone unmaps the
 // view's extent, and does so next where this succeeds; others may walk its extents meanwhile.

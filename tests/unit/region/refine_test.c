@@ -350,6 +350,55 @@ static void slabs_in_a_device_that_was_full_keep_little(void **state) {
     sp_driver->cuMemFree(others);
 }
 
+// A block leaves a part of its last granule, which small ones take: while it lives, and while it is
+// pending as far as is known.
+static void what_a_large_block_leaves_of_its_last_granule_holds_no_more(void **state) {
+    (void)state;
+    for (int lives = 0; lives < 2; lives++) {
+        pool = fixture_pool();
+        void *large = fixture_malloc(pool, GIB(2) - MIB(1), a);
+        void *small = lives ? fixture_malloc(pool, 131072, a) : NULL;
+        simulated_work(a);
+        fixture_free(large, a);
+        small = lives ? small : fixture_malloc(pool, 131072, a);
+        fixture_synchronize(a);
+        fixture_trim(pool, 0);
+        assert_in_range(fixture_reserved(pool), MIB(1), SP_REFINE_MIN);
+        fixture_free(small, a);
+        assert_int_equal(poolMemPoolDestroy(pool), poolSuccess);
+    }
+}
+
+// The peak lay in extents of which none is large, nor half of the pool. Its end is seen by the
+// library, or by the driver alone.
+static void a_small_block_keeps_little_of_a_peak_of_several_blocks(void **state) {
+    (void)state;
+    for (uint64_t seed = 1; seed <= DRAWN; seed++) {
+        size_t sizes[] = {MIB(200), MIB(100), MIB(800)};
+        void *blocks[3];
+        drawn = seed;
+        pool = fixture_pool();
+        for (int i = 0; i < 3; i++)
+            blocks[i] = fixture_malloc(pool, sizes[i] + draw(MIB(100)), a);
+        simulated_work(a);
+        for (int i = 0; i < 3; i++)
+            fixture_free(blocks[((size_t)i + seed) % 3], a);
+        if (seed % 2)
+            assert_int_equal(sp_driver->cuStreamSynchronize(a), CUDA_SUCCESS);
+        else
+            fixture_synchronize(a);
+        size_t size = MIB(1 + draw(20));
+        void *small = fixture_malloc(pool, size, a);
+        fixture_synchronize(a);
+        fixture_trim(pool, 0);
+        if (fixture_reserved(pool) > 2 * sp_refine_size(size))
+            fail_msg("seed %llu: %llu MiB", (unsigned long long)seed,
+                     (unsigned long long)fixture_reserved(pool) >> 20);
+        fixture_free(small, a);
+        assert_int_equal(poolMemPoolDestroy(pool), poolSuccess);
+    }
+}
+
 static void the_large_block_is_served_again_behind_scattered_survivors(void **state) {
     (void)state;
     enum { COUNT = 640 };
@@ -388,6 +437,8 @@ int main(void) {
         TEST(few_survivors_of_any_peak_keep_little),
         TEST(few_survivors_on_a_device_that_was_full_keep_little),
         TEST(slabs_in_a_device_that_was_full_keep_little),
+        TEST(what_a_large_block_leaves_of_its_last_granule_holds_no_more),
+        TEST(a_small_block_keeps_little_of_a_peak_of_several_blocks),
         TEST(the_large_block_is_served_again_behind_scattered_survivors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

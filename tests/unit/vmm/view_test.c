@@ -224,7 +224,7 @@ static void the_span_of_a_closed_view_can_be_taken_again(void **state) {
 static void the_pieces_that_are_mapped_are_counted(void **state) {
     (void)state;
     size_t mapped = 0;
-    assert_done(sp_view_map_pieces(&view, view.address, 7 * GRANULE, 2 * GRANULE, &mapped));
+    assert_done(sp_view_map_pieces(&view, view.address, 7 * GRANULE, 2 * GRANULE, 0, &mapped));
     assert_int_equal(sp_page_map_count_pieces(view.address, 7 * GRANULE), 4);
     sp_view_unmap_back(&view, view.address, &mapped);
     assert_done(sp_view_map(&view, view.address, 7 * GRANULE));
