@@ -6,14 +6,16 @@
 #include "support/device.h"
 
 // Memory of a pool that was promised no captures must not be named in one, and where a pool was
-// promised that there are none, there are none. A live block that may be named, or null.
+// promised that there are none, there are none. A live block that may be named, or null; of a pool
+// that allocates.
 static struct block *claim_capturable(struct thread *thread) {
     struct block *block = blocks_claim(thread, LIVE);
-    int promises = block ? atomic_load(&block->pool->promises) : poolPromiseNothing;
-    if (!(promises & poolPromiseNoCapture) && !world_promises_never_to_capture(thread->world))
-        return block;
     if (!block)
         return NULL;
+    bool is_promised = (atomic_load(&block->pool->promises) & poolPromiseNoCapture) ||
+                       world_promises_never_to_capture(thread->world);
+    if (!is_promised && block->pool != &thread->world->given_up)
+        return block;
     claim_return(&block->claim);
     return NULL;
 }
