@@ -1,6 +1,6 @@
 #include "kernel.h"
 
-#include "simcuda/kernels.h"
+#include "simcuda/kernel/kernels.h"
 
 #include <stdint.h>
 

@@ -1,15 +1,15 @@
 #include "simcuda/context_end.h"
 
-#include "simcuda/allocation.h"
-#include "simcuda/capture.h"
-#include "simcuda/context.h"
-#include "simcuda/event.h"
-#include "simcuda/module.h"
-#include "simcuda/peer.h"
-#include "simcuda/pinned.h"
-#include "simcuda/question.h"
-#include "simcuda/queue.h"
-#include "simcuda/stream.h"
+#include "simcuda/kernel/module.h"
+#include "simcuda/memory/allocation.h"
+#include "simcuda/memory/peer.h"
+#include "simcuda/memory/pinned.h"
+#include "simcuda/queue/capture.h"
+#include "simcuda/queue/context.h"
+#include "simcuda/queue/queue.h"
+#include "simcuda/queue/stream.h"
+#include "simcuda/work/event.h"
+#include "simcuda/work/question.h"
 
 static struct sim_queue *queue_of(struct sp_list *link) {
     return SP_CONTAINER_OF(link, struct sim_queue, link);

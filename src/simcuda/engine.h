@@ -22,7 +22,7 @@
 #include <stdint.h>
 #include <streampool/simcuda.h>
 
-#include "simcuda/entry.h"
+#include "simcuda/entry/entry.h"
 
 // The beginning of a driver call. CUDA_SUCCESS: the lock is held, go on and end with sim_call_end.
 // Anything else: return it. Refuses the call where the life, the API level, a host function or an

@@ -2,17 +2,17 @@
 
 #include <inttypes.h>
 
-#include "simcuda/address.h"
-#include "simcuda/allocation.h"
-#include "simcuda/block.h"
-#include "simcuda/capture.h"
-#include "simcuda/context.h"
-#include "simcuda/event.h"
-#include "simcuda/mapping.h"
-#include "simcuda/module.h"
-#include "simcuda/pinned.h"
-#include "simcuda/report.h"
-#include "simcuda/stream.h"
+#include "simcuda/kernel/module.h"
+#include "simcuda/memory/address.h"
+#include "simcuda/memory/allocation.h"
+#include "simcuda/memory/block.h"
+#include "simcuda/memory/mapping.h"
+#include "simcuda/memory/pinned.h"
+#include "simcuda/queue/capture.h"
+#include "simcuda/queue/context.h"
+#include "simcuda/queue/stream.h"
+#include "simcuda/report/report.h"
+#include "simcuda/work/event.h"
 
 static void count_extents(simcudaLive *live) {
     SP_LIST_FOR_EACH(link, &sim_extents) {

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "simcuda/entry.h"
-#include "simcuda/kernels.h"
+#include "simcuda/entry/entry.h"
+#include "simcuda/kernel/kernels.h"
 
 #define OK(call)                                                                                   \
     do {                                                                                           \

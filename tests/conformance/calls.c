@@ -5,7 +5,7 @@
 
 #include "conformance/rows.h"
 #include "conformance/wider.h"
-#include "simcuda/kernels.h"
+#include "simcuda/kernel/kernels.h"
 #include "support/check.h"
 #include "support/device.h"
 

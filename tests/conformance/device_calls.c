@@ -5,7 +5,7 @@
 
 #include "conformance/rows.h"
 #include "conformance/wider.h"
-#include "simcuda/attributes.h"
+#include "simcuda/entry/attributes.h"
 #include "support/check.h"
 #include "support/device.h"
 #include "support/simulated.h"

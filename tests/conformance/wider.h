@@ -3,9 +3,9 @@
 #ifndef STREAMPOOL_TESTS_CONFORMANCE_WIDER_H
 #define STREAMPOOL_TESTS_CONFORMANCE_WIDER_H
 
-#include "simcuda/abi.h"
-#include "simcuda/table.h"
-#include "simcuda/table_thread.h"
+#include "simcuda/entry/abi.h"
+#include "simcuda/entry/table.h"
+#include "simcuda/entry/table_thread.h"
 
 struct wider {
 #define WIDER_DECLARE(name, symbol, version, parameters) CUresult(*symbol) parameters;

@@ -5,12 +5,12 @@
 #include "dropin/newer.h"
 #include "dropin/ways.h"
 
-#include "simcuda/bridge.h"
-#include "simcuda/context.h"
-#include "simcuda/device.h"
-#include "simcuda/mapping.h"
-#include "simcuda/pointer.h"
-#include "simcuda/thread.h"
+#include "simcuda/bridge/bridge.h"
+#include "simcuda/common/thread.h"
+#include "simcuda/memory/device.h"
+#include "simcuda/memory/mapping.h"
+#include "simcuda/memory/pointer.h"
+#include "simcuda/queue/context.h"
 
 #include <streampool/simcuda.h>
 #include <string.h>

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "driver/abi.h"
-#include "simcuda/bridge.h"
-#include "simcuda/pointer.h"
+#include "simcuda/bridge/bridge.h"
+#include "simcuda/memory/pointer.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

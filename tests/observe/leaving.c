@@ -3,7 +3,7 @@
 // how many are its own.
 #include "driver/abi.h"
 #include "random/numbers.h"
-#include "simcuda/entry.h"
+#include "simcuda/entry/entry.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "simcuda/kernels.h"
+#include "simcuda/kernel/kernels.h"
 #include "support/check.h"
 #include "support/device.h"
 

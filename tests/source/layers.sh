@@ -2,8 +2,8 @@
 # layers.sh CHECKOUT: each file of src/ includes what layers.txt, beside this script, allows its folder to include, and calls
 # the driver if its folder may.
 #
-# A layer is a folder of src/library/, a product beside it in src/, or a folder of the program in src/cli/, which is called
-# "cli/FOLDER". An include in quotes names a path from src/ or src/library/. The system's headers are free to all, but not those of a CUDA
+# A layer is a folder of src/library/, a product beside it in src/, or a folder of the program in src/cli/ or of the simulated
+# driver, which is called "cli/FOLDER" or "simcuda/FOLDER". An include in quotes names a path from src/ or src/library/. The system's headers are free to all, but not those of a CUDA
 # toolkit. A public header includes no file by quotes, but for device code, whose files lie side by side.
 set -eu
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -12,8 +12,8 @@ cd "$1"
 # For awk: the layer of a path from src/ or src/library/.
 layer_of='
     function layer_of(path) {
-        if (path ~ /^cli\/[a-z]+$/) return path
-        if (path ~ /^cli\/[a-z]+\//) { match(path, /^cli\/[a-z]+/); return substr(path, 1, RLENGTH) }
+        if (path ~ /^(cli|simcuda)\/[a-z]+$/) return path
+        if (path ~ /^(cli|simcuda)\/[a-z]+\//) { match(path, /^[a-z]+\/[a-z]+/); return substr(path, 1, RLENGTH) }
         sub(/\/.*/, "", path)
         return path
     }'
@@ -28,7 +28,7 @@ rows() {
 }
 
 folders() {
-    find src src/library src/cli -mindepth 1 -maxdepth 1 -type d ! -path src/library |
+    find src src/library src/cli src/simcuda -mindepth 1 -maxdepth 1 -type d ! -path src/library |
         sed 's|^src/library/||; s|^src/||' | sort -u
 }
 

@@ -1,7 +1,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "simcuda/kernels.h"
+#include "simcuda/kernel/kernels.h"
 #include "support/check.h"
 #include "support/device.h"
 

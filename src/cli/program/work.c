@@ -3,7 +3,7 @@
 #include "cli/program/complain.h"
 #include "cli/program/times.h"
 
-#include "simcuda/kernels.h"
+#include "simcuda/kernel/kernels.h"
 
 #include <dlfcn.h>
 #include <string.h>

@@ -1,13 +1,13 @@
-// The facts about the driver's ABI that driver/abi.h and simcuda/abi.h state: one list, which
+// The facts about the driver's ABI that driver/abi.h and simcuda/entry/abi.h state: one list, which
 // abi_facts_ours.c evaluates with our declarations and abi_facts_toolkit.c with the toolkit's.
 // Include it after the one or the other.
 //
 //   ABI_TYPES(X)   X(type): its size counts
 //   ABI_FIELDS(X)  X(type, field): offset and size count
 //
-// The enumerators and other constants come from abi_constants.inc and the types of simcuda/abi.h
-// from abi_types.inc, which the build extracts from the headers; the error codes from
-// SP_DRIVER_ERRORS, and the attributes of devices from SIM_DEVICE_ATTRIBUTES.
+// The enumerators and other constants come from abi_constants.inc and the types of
+// simcuda/entry/abi.h from abi_types.inc, which the build extracts from the headers; the error
+// codes from SP_DRIVER_ERRORS, and the attributes of devices from SIM_DEVICE_ATTRIBUTES.
 #ifndef STREAMPOOL_TESTS_ABI_FACTS_H
 #define STREAMPOOL_TESTS_ABI_FACTS_H
 

@@ -1,5 +1,5 @@
-#include "simcuda/abi.h"
-#include "simcuda/attributes.h"
+#include "simcuda/entry/abi.h"
+#include "simcuda/entry/attributes.h"
 
 #include "abi_facts.h"
 

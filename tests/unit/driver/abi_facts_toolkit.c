@@ -9,9 +9,9 @@
 
 #include "abi_facts.h"
 #include "driver/table.h"
-#include "simcuda/attributes.h"
-#include "simcuda/table.h"
-#include "simcuda/table_thread.h"
+#include "simcuda/entry/attributes.h"
+#include "simcuda/entry/table.h"
+#include "simcuda/entry/table_thread.h"
 
 const struct abi_fact abi_facts_toolkit[] = {
 // clang-format off

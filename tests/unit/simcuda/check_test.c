@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "simcuda/library_entry.h"
+#include "simcuda/entry/library_entry.h"
 #include "unit/simcuda/fixture.h"
 
 enum { SIZE = 4096 };

@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "simcuda/clock.h"
+#include "simcuda/common/clock.h"
 
 static void the_null_clock_reads_zero_everywhere(void **state) {
     (void)state;

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "simcuda/cost.h"
+#include "simcuda/queue/cost.h"
 
 #define MIB ((uint64_t)1 << 20)
 #define GIB ((uint64_t)1 << 30)

@@ -1,7 +1,7 @@
 // Devices and what a program sets of a context: properties, names, flags, limits, peers.
 #include <string.h>
 
-#include "simcuda/attributes.h"
+#include "simcuda/entry/attributes.h"
 #include "unit/simcuda/fixture.h"
 
 static int attribute(int number, CUdevice device) {

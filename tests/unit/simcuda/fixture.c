@@ -1,6 +1,6 @@
 #include "unit/simcuda/fixture.h"
 
-#include "simcuda/kernels.h"
+#include "simcuda/kernel/kernels.h"
 
 static CUmodule module;
 static CUfunction kernel_fill, kernel_check, kernel_spin;

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 #include <streampool/simcuda.h>
 
-#include "simcuda/entry.h"
+#include "simcuda/entry/entry.h"
 
 #define GRANULE ((uint64_t)2 << 20)
 #define US      ((uint64_t)1000)
@@ -52,7 +52,7 @@ void allow(CUdeviceptr address, uint64_t size);
 struct memory map_memory(uint64_t size);
 void unmap_memory(struct memory memory);
 
-// The kernels of simcuda/kernels.h.
+// The kernels of simcuda/kernel/kernels.h.
 void fill(CUstream stream, CUdeviceptr address, uint64_t bytes, uint32_t seed);
 void check(CUstream stream, CUdeviceptr address, uint64_t bytes, uint32_t seed, CUdeviceptr errors);
 void spin(CUstream stream, uint64_t nanoseconds);

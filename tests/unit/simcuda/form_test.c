@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "simcuda/thread_form.h"
+#include "simcuda/bridge/thread_form.h"
 #include "unit/simcuda/fixture.h"
 
 #define PER_THREAD CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM

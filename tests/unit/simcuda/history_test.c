@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "base/list.h"
-#include "simcuda/history.h"
+#include "simcuda/queue/history.h"
 
 static struct sim_history history;
 static struct sim_touch other;

@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
-#include "simcuda/image_load.h"
-#include "simcuda/image_packed.h"
-#include "simcuda/random.h"
+#include "simcuda/common/random.h"
+#include "simcuda/image/load.h"
+#include "simcuda/image/packed.h"
 #include "unit/simcuda/images.h"
 
 #define PTX "// made by hand\n.version 8.0\n.target sm_90\n.address_size 64\n"

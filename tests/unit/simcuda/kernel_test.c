@@ -7,8 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "simcuda/kernels.h"
-#include "simcuda/library_entry.h"
+#include "simcuda/entry/library_entry.h"
+#include "simcuda/kernel/kernels.h"
 #include "unit/simcuda/fixture.h"
 #include "unit/simcuda/images.h"
 

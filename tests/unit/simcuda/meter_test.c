@@ -4,8 +4,8 @@
 
 #include <pthread.h>
 
-#include "simcuda/cost.h"
-#include "simcuda/meter.h"
+#include "simcuda/common/meter.h"
+#include "simcuda/queue/cost.h"
 
 enum { STEP = 1000 };
 

@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "simcuda/page_table.h"
+#include "simcuda/common/page_table.h"
 
 #define GRANULE ((uint64_t)65536)
 #define BASE    ((uint64_t)0x110000000000)

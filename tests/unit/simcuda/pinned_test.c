@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "simcuda/attributes.h"
+#include "simcuda/entry/attributes.h"
 #include "unit/simcuda/fixture.h"
 
 #define SIZE ((size_t)4096)

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "simcuda/slab.h"
+#include "simcuda/common/slab.h"
 
 struct thing {
     struct sim_slab_element element;

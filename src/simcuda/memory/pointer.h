@@ -1,0 +1,24 @@
+// These functions tell what an address is: the attributes of cuPointerGetAttribute, for device
+// memory and for pinned host memory.
+#ifndef STREAMPOOL_SIMCUDA_MEMORY_POINTER_H
+#define STREAMPOOL_SIMCUDA_MEMORY_POINTER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "driver/abi.h"
+
+// Gives one attribute. INVALID_VALUE for an address of neither kind, and for an attribute that it
+// doesn't have; NOT_SUPPORTED for P2P tokens; the sticky error of the memory's context when that
+// has one.
+CUresult sim_pointer_attribute(CUpointer_attribute attribute, uint64_t address, void *value);
+
+// Gives an attribute as cuPointerGetAttributes does: what the address doesn't have is 0, and a
+// device is CU_DEVICE_INVALID. INVALID_VALUE for an unknown attribute.
+CUresult sim_pointer_attribute_or_none(CUpointer_attribute attribute, uint64_t address,
+                                       void *value);
+
+// Gives the memory that an address lies in. NOT_FOUND when it lies in none.
+CUresult sim_pointer_range(uint64_t address, CUdeviceptr *base, size_t *size);
+
+#endif
