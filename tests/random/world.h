@@ -117,7 +117,7 @@ struct world {
     struct plan plan;
     const struct test_simulated *simulated; // null on a real driver
     struct pool pools[POOLS]; // all used with the same streams; the first one is the current pool
-    struct pool given_up;     // in the place of those that were destroyed, with all that was promised
+    struct pool given_up; // in the place of those that were destroyed, with all that was promised
     // Shared by who destroys a stream as it is promised, had alone by who promises.
     struct claim promises;
     // Whose default streams were passed since it was promised that it is one; or CONTEXTS.
