@@ -156,6 +156,8 @@ static struct sp_outcome prepare_locked(const struct sp_request *request, struct
     if (plan->need == UINT64_MAX)
         return sp_outcome_of(SP_NO_HOLE);
     plan->amount = sp_growth_amount(pool, request->kind, plan->need);
+    if (request->refine == SP_REFINE_AVOID) // no more than was counted
+        plan->amount = sp_min(plan->amount, sp_max(plan->need, sp_refine_size(request->size)));
     if (plan->amount < plan->need)
         return sp_outcome_of(SP_BEYOND_LIMIT);
     if (!plan->behind && !plan->hole->next && plan->amount > plan->hole->size) {

@@ -135,6 +135,8 @@ static void but_the_pool_grows_for_them_by_little(void **state) {
     void *large = fixture_malloc(pool, GIB(4), a);
     simulated_work(a);
     fixture_free(large, a);
+    fixture_malloc(pool, MIB(2), a);
+    assert_int_equal(fixture_reserved(pool), GIB(4) + SP_REFINE_MIN);
     for (int i = 0; i < 128; i++)
         fixture_malloc(pool, MIB(8), a);
     assert_in_range(fixture_reserved(pool), GIB(4) + sp_refine_size(MIB(8)),
