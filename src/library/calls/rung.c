@@ -88,22 +88,15 @@ struct sp_outcome sp_rung_refined(struct sp_request *request, struct sp_block **
     return sp_outcome_done();
 }
 
-// Looks in another region than the request's own. False when there is none. Pages are no larger
-// than a piece, so what they are cut from is refined, too.
+// Looks in another region than the request's own. False when there is none.
 static bool find_in_other(struct sp_request *request, int i, struct sp_block **block) {
     struct sp_request other;
-    if (!sp_find_other_region(request, i, &other))
-        return false;
-    if (other.kind == SP_REGION_LARGE && sp_rung_may_grow(request))
-        other.refine = SP_REFINE_MAY;
-    *block = sp_find(&other);
-    if (other.refine == SP_REFINE_DUE) {
-        sp_trim_refine(&other);
-        other.refine = SP_REFINE_NEVER;
+    bool is_one = sp_find_other_region(request, i, &other);
+    if (is_one) {
         *block = sp_find(&other);
+        request->took = other.took;
     }
-    request->took = other.took;
-    return true;
+    return is_one;
 }
 
 // Memory that was mapped ahead serves small blocks too: pages are cut from it, with nothing asked

@@ -379,7 +379,7 @@ struct sp_block *sp_find(struct sp_request *request) {
 }
 
 struct sp_block *sp_find_to_refine(const struct sp_request *request, uint64_t *extent_size) {
-    struct sp_block *block = choose_here(request);
+    struct sp_block *block = choose_own_or_ready(request->lane, request->kind, request->size);
     *extent_size = block ? sp_refine_due(request->pool, block, request->size) : 0;
     return *extent_size > 0 ? block : NULL;
 }

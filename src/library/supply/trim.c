@@ -227,7 +227,7 @@ bool sp_trim_refine(struct sp_request *request) {
     struct sp_pool *pool = request->pool;
     struct victim victim = {0};
     struct victims victims = {.list = &victim};
-    uint64_t size;
+    uint64_t size, piece = sp_refine_size(request->size);
     sp_pool_begin_mapping(pool);
     sp_lock_acquire(&pool->lock);
     sp_settle_all(pool); // what has completed of the request's own stream
@@ -235,7 +235,9 @@ bool sp_trim_refine(struct sp_request *request) {
     if (block && block->tier == &pool->regions[request->kind].ready) {
         const struct sp_view *view = &sp_segment_of(block)->view;
         struct sp_extent *last = sp_view_extent_at(view, block->address + request->size - 1);
-        if (last->address >= block->address && sp_block_end(block) - last->address >= last->size)
+        bool is_whole =
+            last->address >= block->address && sp_block_end(block) - last->address >= last->size;
+        if (is_whole && last->size >= SP_REFINE_COUNT * piece)
             set_aside(pool, last, last->size, &victims);
     }
     bool refines = victims.count > 0;
@@ -244,7 +246,7 @@ bool sp_trim_refine(struct sp_request *request) {
     sp_lock_release(&pool->lock);
     if (refines) {
         uint64_t begin = sp_time_now();
-        victim.piece = sp_refine_size(request->size);
+        victim.piece = piece;
         release(pool, &victim);
         sp_pool_add(pool, SP_STATISTIC_RemapTime, sp_time_now() - begin);
         sp_in_flight_put(&pool->in_flight);

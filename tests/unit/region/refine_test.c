@@ -285,6 +285,9 @@ static void leave_few(uint64_t seed, size_t bytes) {
     fixture_check(pool);
     for (unsigned i = 0; i < count; i += step)
         fixture_free(blocks[i], a);
+}
+
+static void end_pool(void) {
     fixture_synchronize(a);
     assert_int_equal(poolMemPoolDestroy(pool), poolSuccess);
 }
@@ -297,6 +300,7 @@ static void few_survivors_of_any_peak_keep_little(void **state) {
         pool = fixture_pool();
         leave_free(GIB(1) + MIB(draw(7000)));
         leave_few(seed, GIB(4));
+        end_pool();
     }
 }
 
@@ -318,7 +322,8 @@ static void leave_peak(size_t bytes) {
         fixture_synchronize(a);
 }
 
-// Others have some of the device, and the peak has nearly all of the rest.
+// Others have some of the device, and the peak has nearly all of the rest, but for what lives
+// beside it.
 static void few_survivors_on_a_device_that_was_full_keep_little(void **state) {
     (void)state;
     for (uint64_t seed = 1; seed <= DRAWN; seed++) {
@@ -328,13 +333,17 @@ static void few_survivors_on_a_device_that_was_full_keep_little(void **state) {
         size_t room = MIB(256) << draw(6);
         room += MIB(draw(room >> 20));
         assert_int_equal(sp_driver->cuMemAlloc(&others, GIB(16) - room), CUDA_SUCCESS);
-        leave_peak(room - MIB(16 + draw(room >> 24)));
-        leave_few(seed, room);
+        size_t lives = draw(2) ? room >> 5 : 65536;
+        void *live = fixture_malloc(pool, lives, a);
+        leave_peak(room - lives - MIB(16 + draw(room >> 24)));
+        leave_few(seed, room - lives);
+        fixture_free(live, a);
+        end_pool();
         sp_driver->cuMemFree(others);
     }
 }
 
-// The pages of slabs are cut from free memory of large blocks once the device has no more.
+// The large block gives memory back for the pages of slabs once the device has no more.
 static void slabs_in_a_device_that_was_full_keep_little(void **state) {
     (void)state;
     CUdeviceptr others;
