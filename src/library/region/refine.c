@@ -27,7 +27,7 @@ static bool is_of(const struct sp_pool *pool, const struct sp_block *block,
 bool sp_refine_asks(struct sp_pool *pool, uint64_t size) {
     uint64_t reserved = sp_load_relaxed(&pool->reserved);
     return size >= SP_REFINE_PENDING || size >= reserved / 2 ||
-           (size >= SP_REFINE_PENDING_SHARED && sp_figures_used_lately(pool) < reserved / 256);
+           (size >= SP_REFINE_PENDING_MIN && sp_figures_used_lately(pool) < reserved / 256);
 }
 
 // Primed memory is to be had with no call of the driver, and a plain device has no extents.
@@ -44,8 +44,8 @@ uint64_t sp_refine_due_in(struct sp_pool *pool, const struct sp_block *block, ui
             found = one->size;
     }
     sp_lock_release(&space->finding);
-    bool is_large = sp_refine_asks(pool, found) ||
-                    (sp_pool_is_shared(pool) && found >= SP_REFINE_PENDING_SHARED);
+    bool is_large =
+        sp_refine_asks(pool, found) || (sp_pool_is_shared(pool) && found >= SP_REFINE_PENDING_MIN);
     if (!is_large && !is_complete(pool, block))
         found = 0;
     if (found > 0 && pool->refine_rests > 0) {

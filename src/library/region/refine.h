@@ -11,14 +11,13 @@
 
 #include "region/pool.h"
 
-// The least size of the pieces, up to which size they hold two blocks, and how many pieces there
-// are at least. From which size on a stream is asked about extents in which something may be
-// pending, as that joins its other memory no more; and from which if little is in use, or shared.
-#define SP_REFINE_MIN            ((uint64_t)16 << 20)
-#define SP_REFINE_PAIRED_MAX     ((uint64_t)32 << 20)
-#define SP_REFINE_COUNT          2
-#define SP_REFINE_PENDING        ((uint64_t)384 << 20)
-#define SP_REFINE_PENDING_SHARED ((uint64_t)64 << 20)
+// Memory that is known to be complete joins its stream's other memory no more, so a stream is asked
+// about much of it alone.
+#define SP_REFINE_MIN         ((uint64_t)16 << 20)  // the least size of a piece
+#define SP_REFINE_PAIRED_MAX  ((uint64_t)32 << 20)  // pieces of up to this size hold two blocks
+#define SP_REFINE_COUNT       2                     // an extent has so many pieces at least
+#define SP_REFINE_PENDING     ((uint64_t)384 << 20) // from here on the extent's stream is asked
+#define SP_REFINE_PENDING_MIN ((uint64_t)64 << 20)  // in shared pools, or if little is in use
 
 // So many requests that would have an extent refined go by after one whose memory somebody else
 // took meanwhile.

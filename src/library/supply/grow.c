@@ -288,7 +288,7 @@ static struct sp_outcome map(struct sp_pool *pool, CUcontext context, struct pla
         if (context && extent == SP_EXTENT_MAX && sp_context_free_memory(context) < plan->amount)
             extent = plan->amount;
         // Small blocks take what this one leaves of its last granule, and hold no large extent so.
-        bool parts = extent >= SP_REFINE_PENDING && plan->rest &&
+        bool parts = extent >= SP_EXTENT_PARTED_MIN && plan->rest &&
                      segment->kind == SP_REGION_LARGE && segment->view.provider->divides;
         uint64_t begin = sp_time_now();
         outcome = sp_view_map_pieces(&segment->view, plan->hole->address, plan->amount, extent,

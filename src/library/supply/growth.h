@@ -24,7 +24,8 @@
 // share the pool), but never less than that part of what the growth maps.
 #define SP_EXTENT_MIN         ((uint64_t)4 << 20)
 #define SP_EXTENT_MAX         ((uint64_t)768 << 20)
-#define SP_EXTENT_AHEAD_MAX   ((uint64_t)32 << 20) // of what is primed, which is never refined
+#define SP_EXTENT_PARTED_MIN  ((uint64_t)384 << 20) // the last granule is one of its own
+#define SP_EXTENT_AHEAD_MAX   ((uint64_t)32 << 20)  // of what is primed, which is never refined
 #define SP_EXTENTS_OF_POOL    64
 #define SP_EXTENTS_OF_REQUEST 16
 

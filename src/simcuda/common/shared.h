@@ -1,7 +1,7 @@
 // All modules of the engine share these: its one lock, its life, its configuration, the virtual
 // clock, chance, and identities.
 //
-// One lock guards all state of the simulation: a driver call takes it in sim_call_begin and gives
+// The lock guards all state of the simulation: a driver call takes it in sim_call_begin and gives
 // it back in sim_call_end (engine.h). Each module keeps its own state; every function of every
 // module needs the lock held unless it says otherwise. What may be read without it is atomic: the
 // life, the handles (slab.h), the mirrors of a stream's state (stream.h) and the counters.
