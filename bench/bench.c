@@ -35,6 +35,7 @@ struct request {
     int rounds; // 0: as many as the case would like
     int seconds;
     uint64_t device_memory;
+    uint64_t host_memory;
     uint64_t divisor;
     const char *json;
     bool wide;
@@ -68,6 +69,9 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     case 'm':
         request->device_memory = sp_number_of("--device-memory", argument, 1, 1 << 24, state) << 20;
         return 0;
+    case 'H':
+        request->host_memory = sp_number_of("--host-memory", argument, 1, 1 << 14, state) << 30;
+        return 0;
     case 'D':
         request->divisor = sp_number_of("--divide", argument, 1, BOUNDED_DIVISOR_MAX, state);
         return 0;
@@ -97,6 +101,10 @@ static const struct argp_option options[] = {
      "Measure each form of `stall` for N seconds (default: 10; 1 on the simulated driver)", 0},
     {"device-memory", 'm', "MIB", 0,
      "Leave MIB mebibytes of the device's memory to `full` (default: all)", 0},
+    {"host-memory", 'H', "GIB", 0,
+     "Get GIB gibibytes of the host's memory in `host` (default: 4, or an eighth of what it has if "
+     "that is less)",
+     0},
     {"divide", 'D', "N", 0,
      "Divide the amounts of the cases from `ended_threads` to `many_holes` by N (default: 100; "
      "with 1 a case takes minutes to hours)",
@@ -212,6 +220,7 @@ int main(int argc, char **argv) {
     struct bench bench = {.rounds = request.rounds ? request.rounds : 21,
                           .rounds_given = request.rounds != 0,
                           .device_memory = request.device_memory,
+                          .host_memory = request.host_memory,
                           .divisor = request.divisor,
                           .peers = request.peers,
                           .wide = request.wide,

@@ -34,6 +34,10 @@
     X(cold_lanes, "calls beside many streams that used the pool before, and their host memory")    \
     X(stall, "other threads' calls, and a kernel, while one thread remaps")                        \
     X(kinds, "a malloc and a free on one stream, by the stream's kind")                            \
+    X(host, "memory of the host: pairs, copies, kernels, and getting gibibytes of it")             \
+    X(copy,                                                                                        \
+      "pageable memory to the device and back: by size, settings, small, behind a held stream; "   \
+      "batches and files")                                                                         \
     X(heap, "malloc and free inside kernels, by size and threads; built where there is nvcc")      \
     X(ended_threads, "threads that use their default stream once and end: time and memory")        \
     X(ended_streams, "streams that are used once and destroyed: time and memory")                  \
@@ -60,6 +64,7 @@ struct bench {
     bool rounds_given;      // by --rounds
     int seconds;            // that a case measured by time takes for each of its forms
     uint64_t device_memory; // that is left free for `full`; UINT64_MAX: all
+    uint64_t host_memory;   // that `host` gets at once; 0: what a machine can spare
     uint64_t divisor;       // of the amounts of cases of what must not grow (bounded.h)
     int round;              // the one that is measured; -1 warms up and doesn't count
     int repeat;             // of it
@@ -121,6 +126,10 @@ void bench_close_streams(CUstream *streams, size_t count);
 
 // `count` times a malloc and a free.
 int bench_pairs(const struct subject *subject, size_t size, CUstream stream, int count);
+
+// The same, and how many nanoseconds one of them took on average. The stream is idle then.
+int bench_mean_pair(const struct subject *subject, size_t size, CUstream stream, int count,
+                    double *mean);
 
 // Whether the device has so many bytes free, and some to spare. If not, a line says that `what` is
 // left out.

@@ -137,8 +137,7 @@ static int measure_drawn(struct bench *bench, struct lineup *lineup) {
     return error;
 }
 
-// ------------------------------------------------------------------------------------- many
-// streams
+// ------------------------------------------------------------------------------------ many streams
 
 static const size_t small_sizes[] = {64, 600, 1100, 2500, 5000, 9000, 3000, 17000, 33000, 50000};
 enum { SMALL = sizeof small_sizes / sizeof small_sizes[0], CROWD_MAX = 10000 };

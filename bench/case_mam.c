@@ -43,14 +43,8 @@ static void line_up(struct bench *bench, struct lineup *lineup, size_t blocks) {
 
 static int measure_size(struct bench *bench, struct subject *subject, const void *setting,
                         double *values) {
-    const size_t *size = setting;
-    CUstream stream = bench->streams[0];
-    int pairs = subject->slow ? PAIRS_SLOW : PAIRS;
-    double begin = samples_clock();
-    int error = bench_pairs(subject, *size, stream, pairs);
-    values[0] = (samples_clock() - begin) / pairs;
-    int synchronized = subject->synchronize(subject, stream);
-    return error ? error : synchronized;
+    return bench_mean_pair(subject, *(const size_t *)setting, bench->streams[0],
+                           subject->slow ? PAIRS_SLOW : PAIRS, values);
 }
 
 static int measure_sizes(struct bench *bench, struct lineup *lineup) {
@@ -75,8 +69,7 @@ static int by_size(struct bench *bench) {
     return error ? error : closed;
 }
 
-// ------------------------------------------------------------------------- by number of live
-// blocks
+// ------------------------------------------------------------------------ by number of live blocks
 
 struct crowd {
     struct lineup lineup;
@@ -144,8 +137,7 @@ static int by_live(struct bench *bench) {
     return error;
 }
 
-// ------------------------------------------------------------------------------------- what to
-// read
+// ------------------------------------------------------------------------------------ what to read
 
 // The median of a row, or 0 when it was left out.
 static double median_of(const struct bench *bench, const char *subject, const char *label) {

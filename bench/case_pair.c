@@ -5,14 +5,8 @@ enum { PAIRS = 2000, PAIRS_SLOW = 50 };
 
 static int measure(struct bench *bench, struct subject *subject, const void *setting,
                    double *values) {
-    const size_t *size = setting;
-    CUstream stream = bench->streams[0];
-    int pairs = subject->slow ? PAIRS_SLOW : PAIRS;
-    double begin = samples_clock();
-    int error = bench_pairs(subject, *size, stream, pairs);
-    values[0] = (samples_clock() - begin) / pairs;
-    int synchronized = subject->synchronize(subject, stream);
-    return error ? error : synchronized;
+    return bench_mean_pair(subject, *(const size_t *)setting, bench->streams[0],
+                           subject->slow ? PAIRS_SLOW : PAIRS, values);
 }
 
 static int measure_all(struct bench *bench, struct lineup *lineup) {

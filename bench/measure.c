@@ -100,6 +100,15 @@ int bench_pairs(const struct subject *subject, size_t size, CUstream stream, int
     return 0;
 }
 
+int bench_mean_pair(const struct subject *subject, size_t size, CUstream stream, int count,
+                    double *mean) {
+    double begin = samples_clock();
+    int error = bench_pairs(subject, size, stream, count);
+    *mean = (samples_clock() - begin) / count;
+    int synchronized = subject->synchronize(subject, stream);
+    return error ? error : synchronized;
+}
+
 bool bench_fits(const struct bench *bench, uint64_t bytes, const char *what) {
     size_t available = 0, total = 0;
     bench->device.driver->cuMemGetInfo(&available, &total);

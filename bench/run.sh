@@ -27,7 +27,7 @@ cd "$root"
 . bench/build.sh
 
 programs=build/bench/bin
-cases="pair live mam sizes growth loop alternate handoff ahead streams threads unfenced kinds stall fragments full after cold_lanes"
+cases="pair live mam sizes growth loop alternate handoff ahead streams threads unfenced kinds stall fragments full after cold_lanes host copy"
 growing="ended_threads ended_streams ended_contexts ended_slots user_events queries pending many_pools given_up
     fixed_sizes many_holes"
 divide=10

@@ -15,6 +15,10 @@ static const struct {
 #undef KIND
 };
 
+static bool is_of_cuda(enum subject_kind kind) {
+    return kind == SUBJECT_CUDAS || kind == SUBJECT_CUDAS_DEFAULT || kind == SUBJECT_CUDAS_HOST;
+}
+
 static bool has_pools(const struct sp_driver *driver) {
     int supported = 0;
     driver->cuDeviceGetAttribute(&supported, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, 0);
@@ -29,7 +33,7 @@ bool subject_init(struct subject *subject, enum subject_kind kind, const struct 
     *subject = *table[kind].subject;
     subject->name = table[kind].name;
     subject->driver = driver;
-    return (kind != SUBJECT_CUDAS && kind != SUBJECT_CUDAS_DEFAULT) || has_pools(driver);
+    return !is_of_cuda(kind) || has_pools(driver);
 }
 
 void lineup_init(struct lineup *lineup, const struct sp_driver *driver,
@@ -37,6 +41,22 @@ void lineup_init(struct lineup *lineup, const struct sp_driver *driver,
     lineup->count = 0;
     for (size_t i = 0; i < count; i++)
         lineup->count += subject_init(&lineup->subjects[lineup->count], kinds[i], driver);
+}
+
+int lineup_try(struct lineup *lineup) {
+    size_t count = 0;
+    int error = 0;
+    for (size_t i = 0; i < lineup->count && !error; i++) {
+        struct subject subject = lineup->subjects[i];
+        int opened = subject.open(&subject, 0);
+        error = subject.close(&subject);
+        if (!opened)
+            lineup->subjects[count++] = lineup->subjects[i];
+        else if (opened != CUDA_ERROR_NOT_SUPPORTED && !error)
+            error = opened;
+    }
+    lineup->count = count;
+    return error;
 }
 
 void lineup_add_peers(struct lineup *lineup, const struct sp_driver *driver,

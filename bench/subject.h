@@ -89,10 +89,21 @@ struct subject {
     X(cudas_default, CUDAS_DEFAULT, "CUDA's default pool")                                         \
     X(mam, MAM, "streampool mam")                                                                  \
     X(direct, DIRECT, "cuMemAlloc")                                                                \
+    X(device, DEVICE, "streampool, device")                                                        \
+    X(host, HOST, "streampool, host")                                                              \
+    X(at_once, AT_ONCE, "streampool, host, at once")                                               \
+    X(node, NODE, "streampool, NUMA node 0")                                                       \
+    X(staging, STAGING, "streampool, staging")                                                     \
+    X(managed, MANAGED, "streampool, managed")                                                     \
+    X(cudas_host, CUDAS_HOST, "CUDA's host pool")                                                  \
+    X(pinned, PINNED, "cuMemHostAlloc")                                                            \
     X(list, LIST, "floor: lock and list")                                                          \
     X(extent, EXTENT, "floor: one extent")                                                         \
+    X(node_extent, NODE_EXTENT, "floor: extent at node 0")                                         \
     X(block, BLOCK, "floor: one block kept")
 
+//   device  ours by another name, beside pools of other memory
+//   at_once  a pool of the host's memory, by poolMallocFromPool and poolFree
 //   mam     a manager of mam.h: its chunk is fixed at the limit, or has 2 GiB at most and may grow
 //   list    a lock and a list for each thread, of pieces of host memory
 //   extent  the driver's calls for one extent: create, map and set access at a malloc; unmap and
@@ -143,6 +154,9 @@ void lineup_init(struct lineup *lineup, const struct sp_driver *driver,
 #define LINE_UP(lineup, driver, ...)                                                               \
     lineup_init(lineup, driver, (const enum subject_kind[]){__VA_ARGS__},                          \
                 sizeof((const enum subject_kind[]){__VA_ARGS__}) / sizeof(enum subject_kind))
+
+// Leaves out those that the driver doesn't support: it says so when they are opened.
+int lineup_try(struct lineup *lineup);
 
 // Adds all peers behind them.
 void lineup_add_peers(struct lineup *lineup, const struct sp_driver *driver,

@@ -1,5 +1,9 @@
-// CUDA's pool, made for the purpose or the default one of the device.
+// CUDA's pool, made for the purpose or the default one of the device; and its pool of the host's
+// memory, which the device may use, too.
 #include "subject.h"
+
+#include <dlfcn.h>
+#include <string.h>
 
 static int set_up(struct subject *subject, CUmemoryPool pool, uint64_t threshold) {
     subject->pool = pool;
@@ -15,6 +19,32 @@ static int open_cudas(struct subject *subject, uint64_t threshold) {
     CUmemoryPool pool;
     CUresult error = subject->driver->cuMemPoolCreate(&pool, &props);
     return error == CUDA_SUCCESS ? set_up(subject, pool, threshold) : (int)error;
+}
+
+// The library has no need of this entry point.
+static CUresult let_device_use(const struct sp_driver *driver, CUmemoryPool pool) {
+    const CUmemAccessDesc device = {{CU_MEM_LOCATION_TYPE_DEVICE, 0},
+                                    CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    CUresult (*set_access)(CUmemoryPool pool, const CUmemAccessDesc *list, size_t count);
+    void *library = dlopen(driver->path, RTLD_LAZY | RTLD_NOLOAD);
+    void *found = library ? dlsym(library, "cuMemPoolSetAccess") : NULL;
+    memcpy(&set_access, &found, sizeof found);
+    CUresult error = found ? set_access(pool, &device, 1) : CUDA_ERROR_NOT_SUPPORTED;
+    if (library)
+        dlclose(library);
+    return error;
+}
+
+// Drivers that know no such pools call the location invalid.
+static int open_cudas_host(struct subject *subject, uint64_t threshold) {
+    CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                            .location = {CU_MEM_LOCATION_TYPE_HOST, 0}};
+    CUmemoryPool pool;
+    CUresult error = subject->driver->cuMemPoolCreate(&pool, &props);
+    if (error != CUDA_SUCCESS)
+        return error == CUDA_ERROR_INVALID_VALUE ? CUDA_ERROR_NOT_SUPPORTED : (int)error;
+    int unset = set_up(subject, pool, threshold);
+    return unset ? unset : (int)let_device_use(subject->driver, pool);
 }
 
 static int close_cudas(struct subject *subject) {
@@ -132,3 +162,6 @@ const struct subject subject_cudas_default = {.role = SUBJECT_IS_REFERENCE,
                                               .close = close_default,
                                               .allocate = allocate_default,
                                               FUNCTIONS};
+
+const struct subject subject_cudas_host = {
+    .open = open_cudas_host, .close = close_cudas, .allocate = allocate_cudas, FUNCTIONS};

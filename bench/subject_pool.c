@@ -1,4 +1,5 @@
-// Our pool, made for the purpose or the default one of the device.
+// Our pool, made for the purpose or the default one of the device; and pools of the host's memory,
+// which the device may use, too.
 #include "subject.h"
 
 #include <streampool/streampool.h>
@@ -16,13 +17,46 @@ static int set_up(struct subject *subject, poolMemPool_t pool, uint64_t threshol
     return error || !subject->attribute ? error : set(subject, subject->attribute, subject->value);
 }
 
+static int open_with(struct subject *subject, uint64_t threshold,
+                     const struct poolMemPoolProps *props) {
+    poolMemPool_t pool = NULL;
+    poolError_t error = poolMemPoolCreate(&pool, props);
+    return error == poolSuccess ? set_up(subject, pool, threshold) : (int)error;
+}
+
 static int open_ours(struct subject *subject, uint64_t threshold) {
     struct poolMemPoolProps props = {.allocType = poolMemAllocationTypePinned,
                                      .location = {poolMemLocationTypeDevice, 0},
                                      .maxSize = subject->limit};
-    poolMemPool_t pool = NULL;
-    poolError_t error = poolMemPoolCreate(&pool, &props);
-    return error == poolSuccess ? set_up(subject, pool, threshold) : (int)error;
+    return open_with(subject, threshold, &props);
+}
+
+static int open_on_host(struct subject *subject, uint64_t threshold, enum poolMemLocationType place,
+                        unsigned short usage) {
+    const struct poolMemPoolProps props = {
+        .allocType = poolMemAllocationTypePinned, .location = {place, 0}, .usage = usage};
+    const struct poolMemAccessDesc device = {{poolMemLocationTypeDevice, 0},
+                                             poolMemAccessFlagsProtReadWrite};
+    int error = open_with(subject, threshold, &props);
+    return error ? error : (int)poolMemPoolSetAccess(subject->pool, &device, 1);
+}
+
+static int open_host(struct subject *subject, uint64_t threshold) {
+    return open_on_host(subject, threshold, poolMemLocationTypeHost, 0);
+}
+
+static int open_node(struct subject *subject, uint64_t threshold) {
+    return open_on_host(subject, threshold, poolMemLocationTypeHostNuma, 0);
+}
+
+static int open_staging(struct subject *subject, uint64_t threshold) {
+    return open_on_host(subject, threshold, poolMemLocationTypeHost, poolMemPoolUsageStaging);
+}
+
+static int open_managed(struct subject *subject, uint64_t threshold) {
+    const struct poolMemPoolProps props = {.allocType = poolMemAllocationTypeManaged,
+                                           .location = {poolMemLocationTypeDevice, 0}};
+    return open_with(subject, threshold, &props);
 }
 
 static int prime_ours(const struct subject *subject, uint64_t bytes) {
@@ -68,6 +102,17 @@ static int allocate_default(const struct subject *subject, void **pointer, size_
                             CUstream stream) {
     (void)subject;
     return (int)poolMallocAsync(pointer, size, stream);
+}
+
+static int allocate_at_once(const struct subject *subject, void **pointer, size_t size,
+                            CUstream stream) {
+    (void)stream;
+    return (int)poolMallocFromPool(pointer, size, subject->pool);
+}
+
+static int release_at_once(const struct subject *subject, void *pointer, CUstream stream) {
+    (void)subject, (void)stream;
+    return (int)poolFree(pointer);
 }
 
 static int release_ours(const struct subject *subject, void *pointer, CUstream stream) {
@@ -151,11 +196,13 @@ static struct held held_ours(const struct subject *subject) {
 
 // ------------------------------------------------------------------------------------ the subjects
 
-#define FUNCTIONS                                                                                  \
-    .release = release_ours, .synchronize = synchronize_ours, .record = record_ours,               \
-    .wait = wait_ours, .set_policy = set_policy_ours, .reserved = reserved_ours,                   \
-    .reserved_high = reserved_high_ours, .trim = trim_ours, .set_again = set_again_ours,           \
-    .synchronize_all = synchronize_all_ours, .remapped = remapped_ours, .held = held_ours
+#define FUNCTIONS .release = release_ours, REMAINING_FUNCTIONS
+
+#define REMAINING_FUNCTIONS                                                                        \
+    .synchronize = synchronize_ours, .record = record_ours, .wait = wait_ours,                     \
+    .set_policy = set_policy_ours, .reserved = reserved_ours, .reserved_high = reserved_high_ours, \
+    .trim = trim_ours, .set_again = set_again_ours, .synchronize_all = synchronize_all_ours,       \
+    .remapped = remapped_ours, .held = held_ours
 
 const struct subject subject_ours = {
     .open = open_ours, .close = close_ours, .allocate = allocate_ours, FUNCTIONS};
@@ -208,3 +255,28 @@ const struct subject subject_primed = {.open = open_ours,
                                        .close = close_ours,
                                        .allocate = allocate_ours,
                                        FUNCTIONS};
+
+// ---------------------------------------------------------------------------- of the host's memory
+
+const struct subject subject_device = {
+    .open = open_ours, .close = close_ours, .allocate = allocate_ours, FUNCTIONS};
+
+#define ON_HOST .prime = prime_ours, .close = close_ours
+
+const struct subject subject_host = {
+    .open = open_host, ON_HOST, .allocate = allocate_ours, FUNCTIONS};
+
+const struct subject subject_at_once = {.open = open_host,
+                                        ON_HOST,
+                                        .allocate = allocate_at_once,
+                                        .release = release_at_once,
+                                        REMAINING_FUNCTIONS};
+
+const struct subject subject_node = {
+    .open = open_node, ON_HOST, .allocate = allocate_ours, FUNCTIONS};
+
+const struct subject subject_staging = {
+    .open = open_staging, ON_HOST, .allocate = allocate_ours, FUNCTIONS};
+
+const struct subject subject_managed = {
+    .open = open_managed, ON_HOST, .allocate = allocate_ours, FUNCTIONS};

@@ -157,8 +157,7 @@ static void print_narrow(const struct bench *bench, const struct bench_field *fi
     }
 }
 
-// ------------------------------------------------------------------- wide: a line for each
-// quantity
+// ------------------------------------------------------------------ wide: a line for each quantity
 
 // The ratio of the first subject stands at the end of the line.
 static void print_median(const struct bench *bench, const struct bench_field *field,
@@ -217,8 +216,7 @@ void bench_print_rows(struct bench *bench, const struct bench_field *field,
     }
 }
 
-// -------------------------------------------------------------------- wide: a line for each
-// subject
+// ------------------------------------------------------------------- wide: a line for each subject
 
 static void print_cell(const struct bench *bench, const struct bench_field *field,
                        struct samples *samples, size_t subject) {

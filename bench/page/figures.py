@@ -10,6 +10,8 @@ whole. A column is of one of these kinds:
   floor     what can't be avoided, with no pool around it
   fact      what tells of the row
 
+A section whose "where" is empty, but for "others", has no figures yet: it isn't on the page, and results fill all of it.
+
 A column with "divide" has no cells: it is one column divided by another. "means" are rows that are made, too: geometric means of
 other rows, "over" a column if it is named. A row's "of" says which results fill it (results.py); "{}" in it stands for the
 column's "fill".
@@ -74,6 +76,15 @@ def anchor(title):
 
 
 # --------------------------------------------------------------------------------------------------------------- sections
+
+def is_measured(section):
+    return bool(set(section['where']) - {'others'})
+
+
+def measured(page):
+    """The page without the sections that have no figures yet."""
+    return {**page, 'sections': [section for section in page['sections'] if is_measured(section)]}
+
 
 def kept(section):
     """The columns that have cells."""
@@ -191,7 +202,8 @@ def complaints(section):
         found.append(f'its title leads to #{anchor(section["title"])}')
     if section.get('best') not in (None, 'least', 'most'):
         found.append(f'"best" is "least" or "most", and not "{section["best"]}"')
-    for some in complaints_about_where(section['where']), complaints_about_columns(section), complaints_about_rows(section):
+    about_where = complaints_about_where(section['where']) if is_measured(section) else []
+    for some in about_where, complaints_about_columns(section), complaints_about_rows(section):
         found += some
     return found
 

@@ -10,7 +10,7 @@ Plots are drawn by FILE, a built `streampool` (build/release/bin/streampool). Wi
 
 RESULTS are what `streampool-bench --json` and `streampool replay --perturb N --json` write, so the results of bench/run.sh or of
 bench/peers/run.sh. What they cover is replaced, section by section; a section of whose cells some are lacking is left as it is,
-unless --gaps. What no result says is given: --driver, --cuda and --date, where no replay is among them, and the versions of the
+unless --gaps. A section without figures is on the page once results have filled it. What no result says is given: --driver, --cuda and --date, where no replay is among them, and the versions of the
 others (--others "librmm 26.10, PyTorch 2.11"). Results that no section has a place for are an error, and nothing is changed.
 """
 
@@ -147,6 +147,7 @@ def plot_of(section, program):
 
 def files_of(page, program):
     """What is made of the figures: the text of each file."""
+    page = figures.measured(page)
     sections = [section for section in page['sections'] if 'plot' in section and os.path.exists(program)]
     return {PAGE: page_text(page), **{f'docs/{section["plot"]["file"]}': plot_of(section, program) for section in sections}}
 
@@ -158,7 +159,7 @@ def write_page(page, program):
 
 def check(program):
     page = figures.read(CHECKOUT / FIGURES)
-    found = claims.complaints(text_of(README), page)
+    found = claims.complaints(text_of(README), figures.measured(page))
     found += [f'{file} is not what {FIGURES} makes: python3 bench/page/page.py page'
               for file, text in files_of(page, program).items() if text_of(file) != text]
     print('\n'.join(found) or f'{PAGE} is what {FIGURES} makes, and the figures of {README} are among them')

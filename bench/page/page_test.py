@@ -124,6 +124,32 @@ class Page(unittest.TestCase):
         self.assertEqual([one['allocator'] for one in page.results_of(HELD)], ['streampool', 'Peer, other form'])
 
 
+def unmeasured(others):
+    """PAIR before anybody measured it."""
+    return {**PAIR, 'where': {'others': ''} if others else {}, 'rows': [{**row, 'cells': [None] * 3} for row in PAIR['rows']]}
+
+
+class Unmeasured(unittest.TestCase):
+    def test_a_section_without_figures_is_not_on_the_page(self):
+        self.assertEqual(figures.complaints(unmeasured(others=True)), [])
+        text = page.files_of({**PAGE, 'sections': [unmeasured(others=False), HELD]}, 'no program')[page.PAGE]
+        self.assertIn('## Memory held', text)
+        self.assertNotIn('A pair', text)
+
+    def test_a_section_without_figures_is_filled_as_a_whole(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with open(f'{folder}/0.json', 'w', encoding='utf-8') as out:
+                json.dump([one for one in all_pairs() if one['setting'] == '1 KiB'], out)
+            runs = [results.Results(f'{folder}/0.json')]
+        given, empty = {'driver': '6.2', 'cuda': '13.1', 'date': '2026-12-01'}, {**PAGE, 'sections': [unmeasured(others=False)]}
+        made, told = results.take(empty, runs, given, False)
+        self.assertEqual((made, len(told)), (empty, 1))
+        self.assertIn('left as it is', told[0])
+        made, _ = results.take(empty, runs, given, True)
+        self.assertTrue(figures.is_measured(made['sections'][0]))
+        self.assertNotIn('others', made['sections'][0]['where'])
+
+
 class Take(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

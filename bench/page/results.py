@@ -110,7 +110,7 @@ def fill(section, first, runs):
             if not is_filled(column):
                 continue
             cell = cell_of(row, column, first, runs)
-            if cell is None and row['cells'][i] is not None:
+            if cell is None and (row['cells'][i] is not None or not figures.is_measured(section)):
                 lacks.append(f'{row["name"]}: {column["name"]}')
             row['cells'][i] = None if cell is None else rounded(cell, figures.decimals(section, column))
     return lacks
@@ -154,7 +154,7 @@ def where_of(section, run, runs, given):
 
 def is_of(section, run):
     """Whether both are of the simulated driver, or neither."""
-    return run.simulated == (section['where']['driver'] == 'simulated')
+    return run.simulated == (section['where'].get('driver') == 'simulated')
 
 
 def check_used(page, runs):

@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# Measures streampool beside what people use today: CUDA's pool, RMM's resources and PyTorch's allocator, in one run.
+# Measures streampool beside what people use today: CUDA's pool, RMM's resources and PyTorch's allocator, in one run;
+# pools of the host's memory, CuPy's and PyTorch's; and copies, PyTorch's and KvikIO's.
 #
 #   bash bench/peers/run.sh [--no-install] [--programs FOLDER] [RESULTS]
 #
 # Needs a GPU, a C++17 compiler and the CUDA toolkit (CUDA_HOME, or nvcc on the PATH), and measures those peers that are
 # installed: RMM where RMM_ROOT and RAPIDS_LOGGER_ROOT name their folders or python3 has the packages librmm and
-# rapids_logger, PyTorch where python3 has it. A peer that is missing is named. Builds a release, or takes the programs
-# streampool and streampool-bench from FOLDER. Writes what they print, the same as JSON, and plots of it into RESULTS
-# (build/peers-results), from where `python3 bench/page/page.py take` puts it into docs/benchmarks.md. RMM's arena is in
-# no plot, for it takes a size of its own at its start.
+# rapids_logger, PyTorch, CuPy and KvikIO where python3 has them. A peer that is missing is named. Builds a release, or
+# takes the programs streampool and streampool-bench from FOLDER. Writes what they print, the same as JSON, and plots of
+# it into RESULTS (build/peers-results), from where `python3 bench/page/page.py take` puts it into docs/benchmarks.md.
+# RMM's arena is in no plot, for it takes a size of its own at its start.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../../tests/help.sh"
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -123,6 +124,18 @@ measure_beside peers "${peers[@]}"
 # PyTorch has one allocator in a process, so the other one has a run of its own.
 if [[ " ${peers[*]} " == *" torch "* ]]; then
     PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True measure_beside expandable torch
+fi
+measure host "$programs/streampool-bench" --wide --device gpu host
+if [ -n "$(folder_of cupy)$(folder_of torch)" ]; then
+    measure host-peers python3 bench/peers/host_peers.py
+else
+    echo "Others' pinned memory is left out: python3 has neither CuPy nor torch."
+fi
+measure copy "$programs/streampool-bench" --wide --device gpu copy
+if [ -n "$(folder_of torch)$(folder_of kvikio)" ]; then
+    measure copy-peers python3 bench/peers/copy_peers.py
+else
+    echo "Others' copies are left out: python3 has neither torch nor KvikIO."
 fi
 "$programs/streampool" plot --output "$results" --without "RMM arena" "$results"/*.json || failed+=(plots)
 

@@ -6,6 +6,8 @@
 ///     streampool::device_resource resource(pool);
 ///     cuda::mr::resource_ref<cuda::mr::device_accessible> ref(resource);
 ///
+/// pinned_resource is for a pool of memory of the host, which both the host and devices use.
+///
 /// CCCL has given new names to the calls of a resource in 3.1. device_resource has those of the
 /// CCCL that it is compiled with:
 ///
@@ -174,7 +176,7 @@ class device_resource {
         return left.resource_ != right.resource_;
     }
 
-    /// Says that devices can use the memory. The host can't.
+    /// Says that devices can use the memory. Whether the host can isn't known here.
     friend constexpr void get_property(const device_resource &,
                                        cuda::mr::device_accessible) noexcept {
     }
@@ -192,6 +194,29 @@ class device_resource {
     }
 
     resource resource_;
+};
+
+/// Satisfies cuda::mr::resource_with<cuda::mr::host_accessible, cuda::mr::device_accessible> by a
+/// pool of memory of the host or of managed memory, with the calls of device_resource. Each device
+/// that shall use the memory of a pool of the host needs access to it, by poolMemPoolSetAccess.
+///
+/// Memory that was allocated in a stream's order may be written to by the host when that stream has
+/// been waited for, or at once with the flag poolMallocCompleteOnly; memory for any stream may be
+/// written to at once.
+class pinned_resource : public device_resource {
+  public:
+    /// Allocates from `pool` by flags of poolMallocFlags.
+    ///
+    /// @param pool Is the pool to allocate from, which the host has access to.
+    /// @param flags Is a combination of poolMallocFlags.
+    explicit pinned_resource(pool_ref pool, unsigned int flags = poolMallocDefault) noexcept
+        : device_resource(pool, flags) {
+    }
+
+    /// Says that the host, too, can use the memory.
+    friend constexpr void get_property(const pinned_resource &,
+                                       cuda::mr::host_accessible) noexcept {
+    }
 };
 
 #if defined(CUDA_API_PER_THREAD_DEFAULT_STREAM)

@@ -21,9 +21,13 @@
 /// runtime has beside one of this library is always the later one, a kernel's launch for example.
 /// A function of streampool.h that the program calls itself doesn't clear the runtime's.
 ///
-/// **What is not there yet.** Sharing a pool with other processes and pools of host or managed
-/// memory are refused: the call returns cudaErrorNotSupported, poolGetLastErrorDetail says why, and
-/// no handle gets as far as the driver. cudaDeviceGetAttribute tells the same beforehand.
+/// **Pools of the host.** cudaMemPoolCreate takes the places of the host and managed memory from
+/// the CUDA version on that has names for them, 12.2 and 13.0. cudaMemGetDefaultMemPool,
+/// cudaMemGetMemPool and cudaMemSetMemPool came with 13.0. docs/host-memory.md has what differs.
+///
+/// **What is not there yet.** Sharing a pool with other processes is refused: the call returns
+/// cudaErrorNotSupported, poolGetLastErrorDetail says why, and no handle gets as far as the driver.
+/// cudaDeviceGetAttribute tells the same beforehand.
 #ifndef STREAMPOOL_CUDA_COMPAT_H
 #define STREAMPOOL_CUDA_COMPAT_H
 
@@ -248,11 +252,43 @@ STREAMPOOL_COMPAT cudaError_t streampool_compat_DeviceSetMemPool(int device, cud
     return streampool_compat_result(poolDeviceSetMemPool(device, streampool_compat_pool(pool)));
 }
 
-// A question about a device's pools is no failure of the program's, so it leaves the last error.
-STREAMPOOL_COMPAT int streampool_compat_has_pools(int device) {
+#if CUDART_VERSION >= 13000
+STREAMPOOL_COMPAT cudaError_t streampool_compat_MemGetDefaultMemPool(
+    cudaMemPool_t *pool, struct cudaMemLocation *location, enum cudaMemAllocationType type) {
+    poolMemPool_t found = NULL;
+    poolError_t error = poolMemGetDefaultMemPool(
+        pool ? &found : NULL, STREAMPOOL_COMPAT_POINTER(const struct poolMemLocation *, location),
+        STREAMPOOL_COMPAT_NUMBER(enum poolMemAllocationType, type));
+    return streampool_compat_hand_out(error, found, pool);
+}
+
+STREAMPOOL_COMPAT cudaError_t streampool_compat_MemGetMemPool(cudaMemPool_t *pool,
+                                                              struct cudaMemLocation *location,
+                                                              enum cudaMemAllocationType type) {
+    poolMemPool_t found = NULL;
+    poolError_t error = poolMemGetMemPool(
+        pool ? &found : NULL, STREAMPOOL_COMPAT_POINTER(const struct poolMemLocation *, location),
+        STREAMPOOL_COMPAT_NUMBER(enum poolMemAllocationType, type));
+    return streampool_compat_hand_out(error, found, pool);
+}
+
+STREAMPOOL_COMPAT cudaError_t streampool_compat_MemSetMemPool(struct cudaMemLocation *location,
+                                                              enum cudaMemAllocationType type,
+                                                              cudaMemPool_t pool) {
+    return streampool_compat_result(poolMemSetMemPool(
+        STREAMPOOL_COMPAT_POINTER(const struct poolMemLocation *, location),
+        STREAMPOOL_COMPAT_NUMBER(enum poolMemAllocationType, type), streampool_compat_pool(pool)));
+}
+#endif
+
+// A question about pools is no failure of the program's, so it leaves the last error.
+STREAMPOOL_COMPAT int streampool_compat_has_pools(enum poolMemLocationType type, int id) {
     poolMemPool_t pool = NULL;
     poolError_t before = poolPeekAtLastError();
-    if (poolDeviceGetMemPool(&pool, device) == poolSuccess)
+    struct poolMemLocation location;
+    location.type = type;
+    location.id = id;
+    if (poolMemGetMemPool(&pool, &location, poolMemAllocationTypePinned) == poolSuccess)
         return 1;
     (void)poolGetLastError();
     (void)poolSetLastError(before, NULL);
@@ -269,11 +305,15 @@ STREAMPOOL_COMPAT_BOTH cudaError_t streampool_compat_DeviceGetAttribute(int *val
         return error;
     switch (STREAMPOOL_COMPAT_NUMBER(int, attr)) {
     case 115: // cudaDevAttrMemoryPoolsSupported
-        *value = streampool_compat_has_pools(device);
+        *value = streampool_compat_has_pools(poolMemLocationTypeDevice, device);
+        break;
+    case 142: // cudaDevAttrHostNumaMemoryPoolsSupported
+        *value = streampool_compat_has_pools(poolMemLocationTypeHostNuma, 0);
+        break;
+    case 144: // cudaDevAttrHostMemoryPoolsSupported
+        *value = streampool_compat_has_pools(poolMemLocationTypeHost, 0);
         break;
     case 119: // cudaDevAttrMemoryPoolSupportedHandleTypes
-    case 142: // cudaDevAttrHostNumaMemoryPoolsSupported
-    case 144: // cudaDevAttrHostMemoryPoolsSupported
         *value = 0;
         break;
     default:
@@ -313,45 +353,6 @@ STREAMPOOL_COMPAT cudaError_t streampool_compat_MemPoolImportPointer(
     (void)ptr, (void)pool, (void)data;
     return streampool_compat_refuse_sharing();
 }
-
-#if CUDART_VERSION >= 13000
-STREAMPOOL_COMPAT int streampool_compat_is_device(const struct cudaMemLocation *location,
-                                                  enum cudaMemAllocationType type) {
-    return location && location->type == cudaMemLocationTypeDevice &&
-           type == cudaMemAllocationTypePinned;
-}
-
-STREAMPOOL_COMPAT cudaError_t
-streampool_compat_refuse_place(const struct cudaMemLocation *location) {
-    if (!location)
-        return streampool_compat_refuse(poolErrorInvalidValue, "location is null");
-    return streampool_compat_refuse(poolErrorNotSupported,
-                                    "streampool has no pools of host or managed memory yet");
-}
-
-STREAMPOOL_COMPAT cudaError_t streampool_compat_MemGetDefaultMemPool(
-    cudaMemPool_t *pool, struct cudaMemLocation *location, enum cudaMemAllocationType type) {
-    return streampool_compat_is_device(location, type)
-               ? streampool_compat_DeviceGetDefaultMemPool(pool, location->id)
-               : streampool_compat_refuse_place(location);
-}
-
-STREAMPOOL_COMPAT cudaError_t streampool_compat_MemGetMemPool(cudaMemPool_t *pool,
-                                                              struct cudaMemLocation *location,
-                                                              enum cudaMemAllocationType type) {
-    return streampool_compat_is_device(location, type)
-               ? streampool_compat_DeviceGetMemPool(pool, location->id)
-               : streampool_compat_refuse_place(location);
-}
-
-STREAMPOOL_COMPAT cudaError_t streampool_compat_MemSetMemPool(struct cudaMemLocation *location,
-                                                              enum cudaMemAllocationType type,
-                                                              cudaMemPool_t pool) {
-    return streampool_compat_is_device(location, type)
-               ? streampool_compat_DeviceSetMemPool(location->id, pool)
-               : streampool_compat_refuse_place(location);
-}
-#endif
 
 // ---------------------------------------------------- synchronise, query, record, wait and destroy
 

@@ -130,6 +130,22 @@ inline poolError_t poolMallocAsyncWithFlags(T **ptr, size_t size, poolMemPool_t 
         *ptr = reinterpret_cast<T *>(memory);
     return error;
 }
+
+/// Allocates `size` bytes, not objects, in no stream's order, as poolMallocFromPool does.
+///
+/// @param[out] ptr Receives the address.
+/// @param size Is the number of bytes.
+/// @param pool Names the pool that the memory comes from.
+///
+/// - Errors are those of poolMallocFromPool.
+template <typename T>
+inline poolError_t poolMallocFromPool(T **ptr, size_t size, poolMemPool_t pool) {
+    void *memory = nullptr;
+    const poolError_t error = poolMallocFromPool(ptr ? &memory : nullptr, size, pool);
+    if (error == poolSuccess)
+        *ptr = reinterpret_cast<T *>(memory);
+    return error;
+}
 }
 
 #endif

@@ -10,6 +10,9 @@
 /// RMM 26.6 and newer have no such class, and take what satisfies CCCL's concepts. `&resource` is
 /// what rmm::mr::set_current_device_resource takes of the one kind, and `resource` of the other.
 ///
+/// Where RMM asks for memory that the host can use, too (rmm::host_device_async_resource_ref), it
+/// takes pinned_resource of streampool/cccl.hpp, with a pool of memory of the host.
+///
 /// What fails throws rmm::out_of_memory or rmm::bad_alloc, as RMM's own resources do and its
 /// adaptors expect; these exceptions are also a streampool::failure.
 #ifndef STREAMPOOL_RMM_HPP
@@ -201,7 +204,7 @@ class rmm_resource final {
         return left.resource_ != right.resource_;
     }
 
-    /// Says that devices can use the memory. The host can't.
+    /// Says that devices can use the memory. Whether the host can isn't known here.
     friend constexpr void get_property(const rmm_resource &, cuda::mr::device_accessible) noexcept {
     }
 

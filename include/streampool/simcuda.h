@@ -151,10 +151,19 @@ typedef struct simcudaConfig {
     /// Says, if it is not 0, that a report which simcudaOnReportCheck prints has the call stacks of
     /// those that it names.
     uint64_t stacks;
+    /// Holds the number of NUMA nodes that the host has: 1 to 64, numbered from 0.
+    uint64_t nodes;
+    /// Limits the bytes of host memory that the driver pins or manages at a time; 0: what the
+    /// system gives. cuMemCreate at the host, cuMemHostAlloc, cuMemHostRegister and
+    /// cuMemAllocManaged count.
+    uint64_t hostMemory;
+    /// Says what cuMemCreate does with memory of the host: simcudaVmmSupported, or
+    /// simcudaVmmMissing, with which the attributes say no and the call returns NOT_SUPPORTED.
+    simcudaVmm hostVmm;
 } simcudaConfig;
 
 /// Gives one simulated device of 16 GiB, that could access others' memory, granule 2 MiB, api
-/// 13000, free mode, earliest completion, queues of 1024.
+/// 13000, free mode, earliest completion, queues of 1024, and a host of one node.
 ///
 /// @param[out] config Receives the configuration.
 SIMCUDA_API void simcudaConfigDefault(simcudaConfig *config);
@@ -164,15 +173,15 @@ SIMCUDA_API void simcudaConfigDefault(simcudaConfig *config);
 ///     devices=2,memory=141G,memory.1=8G,vmm.1=refused,granule=64K,api=10020,
 ///     address_space=1T,mappings=1000,queue=64,mode=scheduled,seed=7,burst=16,
 ///     completion=latest,delay=1000000,patience=0,reports=print,peers=0,
-///     scatter=5,stacks=1
+///     scatter=5,stacks=1,nodes=2,host_memory=64G,host_vmm=missing
 ///
 /// `memory` and `vmm` (supported, missing, refused) set every device, `memory.N` and `vmm.N` one.
 /// `mode` is free or scheduled, `completion` is earliest, latest or seeded, `reports` is keep,
-/// print, abort or check. Sizes take a suffix K, M, G or T. The environment variable
-/// STREAMPOOL_SIMCUDA holds such a text; cuInit fails with CUDA_ERROR_INVALID_VALUE and a line on
-/// standard error when it can't be read. Errors: INVALID_VALUE for an unknown setting, a bad value
-/// or a configuration that makes no sense; then `problem` (of `size` bytes, may be null) says
-/// which, and `config` is unchanged.
+/// print, abort or check, `host_vmm` is supported or missing. Sizes take a suffix K, M, G or T. The
+/// environment variable STREAMPOOL_SIMCUDA holds such a text; cuInit fails with
+/// CUDA_ERROR_INVALID_VALUE and a line on standard error when it can't be read. Errors:
+/// INVALID_VALUE for an unknown setting, a bad value or a configuration that makes no sense; then
+/// `problem` (of `size` bytes, may be null) says which, and `config` is unchanged.
 ///
 /// @param text Holds the settings.
 /// @param[in,out] config Is the configuration to change.
@@ -395,6 +404,8 @@ typedef struct simcudaLive {
     uint64_t pinned;
     /// Tells the number of pieces of host memory that cuMemHostRegister pinned.
     uint64_t registered;
+    /// Tells the number of allocations of cuMemAllocManaged.
+    uint64_t managed;
 } simcudaLive;
 
 /// Gives what is alive.
@@ -405,20 +416,20 @@ SIMCUDA_API void simcudaGetLive(simcudaLive *live);
 /// Makes one report of kind "leak" for each live thing except contexts. Returns how many there are.
 SIMCUDA_API uint64_t simcudaLeakCheck(void);
 
-/// Returns the physical bytes of cuMemCreate that are in use on a device (released but still
-/// mapped ones too); 0 for a bad device. Memory of cuMemAlloc is left out here, and counts in
-/// cuMemGetInfo.
+/// Returns the physical bytes of cuMemCreate that are in use on a device, or of the host (released
+/// but still mapped ones too); 0 for a bad device. Memory of cuMemAlloc is left out here, and
+/// counts in cuMemGetInfo.
 ///
-/// @param device Is the ordinal of the device.
+/// @param device Is the ordinal of the device, or -1 for the host.
 SIMCUDA_API uint64_t simcudaMemoryInUse(int device);
 
 /// Returns the most bytes that simcudaMemoryInUse has been at any time since the last reset of the
 /// peak; 0 for a bad device.
 ///
-/// @param device Is the ordinal of the device.
+/// @param device Is the ordinal of the device, or -1 for the host.
 SIMCUDA_API uint64_t simcudaMemoryPeak(int device);
 
-/// Sets each device's peak to the bytes in use.
+/// Sets each device's peak, and the host's, to the bytes in use.
 SIMCUDA_API void simcudaMemoryPeakReset(void);
 
 /// Reads bytes of device memory at once, in no order with any work and with no check for races.
@@ -512,9 +523,11 @@ typedef struct simcudaWork {
     size_t count;
 } simcudaWork;
 
-/// Tells that the calling thread touches bytes of host memory now. Reports a race, if work that the
-/// host doesn't know to be complete touches them, too, and one of both writes. No report is made
-/// for bytes that no copy and no kernel touches.
+/// Tells that the calling thread touches bytes of host memory now: pageable, pinned, registered,
+/// mapped or managed. Reports a race, if work that the host doesn't know to be complete touches
+/// them, too, at this address or another one where they are mapped, and one of both writes. The
+/// host knows of work by a synchronise or a query that finds it complete, of its stream, its device
+/// or an event behind it. No report is made for bytes that no copy and no kernel touches.
 ///
 /// A driver can't see what a host does with its memory, so a test says it: before it reads what a
 /// copy wrote, or writes what a copy reads. Waits for nothing and lets no time pass.

@@ -269,8 +269,10 @@ typedef struct poolMemPool_st *poolMemPool_t;
 enum poolMemAllocationType {
     /// No pool has this kind.
     poolMemAllocationTypeInvalid = 0,
-    /// The memory stays where it is. Every pool has this kind.
+    /// The memory stays where it is.
     poolMemAllocationTypePinned = 1,
+    /// The driver moves the memory to who uses it, a device or the host (docs/host-memory.md).
+    poolMemAllocationTypeManaged = 2,
     /// No pool has this kind; it makes the type as wide as an int.
     poolMemAllocationTypeMax = 0x7FFFFFFF
 };
@@ -290,58 +292,79 @@ enum poolMemAllocationHandleType {
 enum poolMemLocationType {
     /// Memory is in no such place.
     poolMemLocationTypeInvalid = 0,
-    /// The memory is on a device. Every pool's is.
+    /// Managed memory prefers no place.
+    poolMemLocationTypeNone = 0,
+    /// The memory is on a device.
     poolMemLocationTypeDevice = 1,
-    /// The memory is on the host. There are no such pools yet.
+    /// The memory is on the host, on any of its NUMA nodes.
     poolMemLocationTypeHost = 2,
-    /// The memory is on a NUMA node of the host. There are no such pools yet.
+    /// The memory is on one NUMA node of the host.
     poolMemLocationTypeHostNuma = 3,
-    /// The memory is on the NUMA node next to the calling thread. There are no such pools.
-    poolMemLocationTypeHostNumaCurrent = 4
+    /// Managed memory prefers the NUMA node on which the calling thread runs.
+    poolMemLocationTypeHostNumaCurrent = 4,
+    /// The memory is where only devices see it (CUDA 13.2). No pool is there.
+    poolMemLocationTypeInvisible = 5,
+    /// The memory is in one part of a device (CUDA 13.4). No pool is there yet.
+    poolMemLocationTypeDeviceLocalityDomain = 6
 };
 
 /// Names a place where memory is, laid out as cudaMemLocation.
 struct poolMemLocation {
     /// Names the kind of place.
     enum poolMemLocationType type;
-    /// Holds the device's ordinal.
+    /// Holds the device's ordinal, or the number of the NUMA node. Other places ignore it.
     int id;
 };
 
-/// Says what a device may do with memory, with the numbers of cudaMemAccessFlags.
+/// Says what a device or the host may do with memory, with the numbers of cudaMemAccessFlags.
 enum poolMemAccessFlags {
-    /// The device has no access.
+    /// It has no access.
     poolMemAccessFlagsProtNone = 0,
-    /// The device may read.
+    /// It may read.
     poolMemAccessFlagsProtRead = 1,
-    /// The device may read and write.
+    /// It may read and write.
     poolMemAccessFlagsProtReadWrite = 3
 };
 
-/// Says what one device may do with a pool's memory, laid out as cudaMemAccessDesc.
+/// Says what one device, or the host, may do with a pool's memory, laid out as cudaMemAccessDesc.
 struct poolMemAccessDesc {
-    /// Is poolMemLocationTypeDevice and the device's ordinal.
+    /// Is a device, or the host; any NUMA node stands for all of the host.
     struct poolMemLocation location;
-    /// Says what that device may do.
+    /// Says what it may do.
     enum poolMemAccessFlags flags;
+};
+
+/// Says what a pool's memory is for. The bits of poolMemPoolProps::usage that have no name here
+/// have no effect. CUDA takes hints there, such as 2 for hardware decompression.
+enum poolMemPoolUsage {
+    /// The pool has no special use.
+    poolMemPoolUsageNone = 0,
+    /// The memory of a host pool is for copies from and to devices. It is made several times as
+    /// fast: threads touch huge pages, which are then registered with the driver. In return it
+    /// can't be put together from pieces, as on a device without virtual memory management
+    /// (docs/host-memory.md, "Memory for staging"). Pools of other memory ignore it, and so does
+    /// CUDA.
+    poolMemPoolUsageStaging = 0x4000
 };
 
 /// Says what a pool is made with, laid out as cudaMemPoolProps.
 struct poolMemPoolProps {
-    /// Is poolMemAllocationTypePinned.
+    /// Says whether the memory stays where it is, or is managed.
     enum poolMemAllocationType allocType;
-    /// Is poolMemHandleTypeNone or poolMemHandleTypePosixFileDescriptor.
+    /// Is poolMemHandleTypeNone or poolMemHandleTypePosixFileDescriptor; of memory of the whole
+    /// host and managed memory the former.
     enum poolMemAllocationHandleType handleTypes;
-    /// Is poolMemLocationTypeDevice and the device's ordinal.
+    /// Is where the memory is, or, of managed memory, prefers to be.
     struct poolMemLocation location;
     /// Is ignored, as on any Linux.
     void *win32SecurityAttributes;
-    /// Limits the bytes that the pool may reserve, rounded up to 32 MiB; 0 means no limit.
+    /// Limits the bytes that the pool may reserve, rounded up to 32 MiB; 0 means no limit. Of
+    /// managed memory it is 0.
     size_t maxSize;
-    /// May be any number, and has no effect. CUDA takes hints here, such as 2 for hardware
-    /// decompression.
+    /// Combines values of poolMemPoolUsage by |. Of managed memory it is 0.
     unsigned short usage;
-    /// Is all 0.
+    /// Is all 0. Where the driver supports CUDA 13.4, the first byte may be 1: then other devices
+    /// can access the memory directly, where the device can.
     unsigned char reserved[54];
 };
 
@@ -387,7 +410,8 @@ enum poolMemPoolAttr {
     poolMemPoolAttrAllocationType = 9,
     /// An int, read only: the poolMemAllocationHandleType that the pool was made with.
     poolMemPoolAttrExportHandleTypes = 10,
-    /// An int, read only: the ordinal of the pool's device.
+    /// An int, read only: the number that the location was given with: of a device its ordinal, of
+    /// a NUMA node its number.
     poolMemPoolAttrLocationId = 11,
     /// An int, read only: the poolMemLocationType that the pool was made with.
     poolMemPoolAttrLocationType = 12,
@@ -906,18 +930,25 @@ STREAMPOOL_API poolError_t poolMemPoolPrintGrowth(const struct poolMemPoolGrowth
 // These calls make and destroy pools, choose the pool of a device, let other devices use a pool's
 // memory, and prime and trim pools.
 
-/// Makes a pool. It reserves no memory yet, and calls the driver only to look at the device. The
-/// new pool is not the current pool of its device. (cudaMemPoolCreate)
+/// Makes a pool. It reserves no memory yet, and calls the driver only to look at the place. The
+/// new pool is not the current pool of its place. (cudaMemPoolCreate)
+///
+/// Pools are of memory of a device; of the host; or of managed memory, whose location is only where
+/// it prefers to be. docs/host-memory.md says when to take which. They differ in nothing that is
+/// said of pools and calls, but for these: memory of the host is at first accessible to the host
+/// alone, and poolMemPoolSetAccess lets devices in; managed memory is accessible to all, has no
+/// limit, no handles and no use.
 ///
 /// @param[out] pool Receives the handle of the pool.
-/// @param props Says on which device the pool is, and its limit in bytes. It is read during the
-///     call only.
+/// @param props Says where the pool's memory is, and its limit in bytes. It is read during the call
+///     only.
 ///
-/// - poolErrorInvalidValue: a parameter is null; the allocation type is not pinned; the handle
-///   type is neither none nor file descriptor, or is given for host memory; the location is
-///   neither a device nor on the host, or there is no such device; reserved bytes are not 0.
-/// - poolErrorNotSupported: the device can't export handles of this type; the location is the host
-///   or a NUMA node of it, where there are no pools yet. The detail names what is missing.
+/// - poolErrorInvalidValue: a parameter is null; the allocation type is neither pinned nor managed;
+///   the handle type is neither none nor file descriptor, or is given for memory of the whole host
+///   or managed memory; there is no such location, device or NUMA node, or none of that allocation
+///   type; managed memory has a limit or a use; reserved bytes are not 0.
+/// - poolErrorNotSupported: the device can't export handles of this type; the driver has no memory
+///   of NUMA nodes, or no managed memory. The detail names what is missing.
 /// - poolErrorMemoryAllocation: there is no host memory, no address space for maxSize, or 1048575
 ///   pools exist already.
 STREAMPOOL_API poolError_t poolMemPoolCreate(poolMemPool_t *pool,
@@ -929,7 +960,7 @@ STREAMPOOL_API poolError_t poolMemPoolCreate(poolMemPool_t *pool,
 /// call that can learn that: a synchronise by this library's calls, the creation of a pool with the
 /// work's context current, or an allocation for which the device has no room. That of a
 /// Deterministic pool goes back once such a synchronise has seen it. The handle is
-/// invalid from now on. If it was the device's current pool, the default pool becomes current.
+/// invalid from now on. If it was the current pool of its place, the default pool becomes current.
 /// (cudaMemPoolDestroy)
 ///
 /// @param pool Names the pool, which is no default pool.
@@ -937,11 +968,14 @@ STREAMPOOL_API poolError_t poolMemPoolCreate(poolMemPool_t *pool,
 /// - poolErrorInvalidValue: `pool` is null, is not a pool (any more), or is a default pool.
 STREAMPOOL_API poolError_t poolMemPoolDestroy(poolMemPool_t pool);
 
-/// Allows or forbids other devices to use the pool's memory directly: all that is allocated, and
-/// all that will be, wherever it is mapped. `descList` has `count` entries. A device that none
-/// names keeps the access it has; of several entries for one device the last one counts; a count
-/// of 0 succeeds. A program that takes access away must see to it that no work of that device uses
-/// the memory. (cudaMemPoolSetAccess)
+/// Allows or forbids devices to use the pool's memory directly: all that is allocated, and all that
+/// will be, wherever it is mapped. `descList` has `count` entries. A device that none names keeps
+/// the access it has; of several entries for one device the last one counts; a count of 0 succeeds.
+/// A program that takes access away must see to it that no work of that device uses the memory.
+/// (cudaMemPoolSetAccess)
+///
+/// Memory of the host is the host's to read and write, always, and at first of no device. What is
+/// noted of managed memory has no effect: all can use it.
 ///
 /// Any number of threads may allocate and free meanwhile. Each mapping of the pool takes a driver
 /// call, and the call waits for threads that map memory of the pool. When it fails it has changed
@@ -952,24 +986,27 @@ STREAMPOOL_API poolError_t poolMemPoolDestroy(poolMemPool_t pool);
 /// @param count Is the number of entries of the list.
 ///
 /// - poolErrorInvalidValue: `pool` is not a pool; the list is null, and the count is not 0; a
-///   location type is not device; flags are none of poolMemAccessFlags.
+///   location is neither a device nor the host; flags are none of poolMemAccessFlags.
 /// - poolErrorInvalidDevice: there is no such device; the list takes all access from the pool's
 ///   own device; a device can't access memory of the pool's device (cuDeviceCanAccessPeer).
 /// - poolErrorNotSupported: the list gives the pool's own device access to read only, or another
-///   device access to memory of cuMemAlloc (docs/plain-memory.md, "What differs").
+///   device access to memory of cuMemAlloc (docs/plain-memory.md, "What differs"); the host access
+///   to memory of a device; anybody access to read only to memory of the host or managed memory; or
+///   takes memory of the host from the host.
 STREAMPOOL_API poolError_t poolMemPoolSetAccess(poolMemPool_t pool,
                                                 const struct poolMemAccessDesc *descList,
                                                 size_t count);
 
-/// Tells what a device may do with the pool's memory: at first the pool's own device may do all,
-/// and others nothing. Doesn't block. (cudaMemPoolGetAccess)
+/// Tells what a device or the host may do with the pool's memory: at first the pool's own device,
+/// or the host, may do all, and others nothing. Of managed memory it tells only what was set.
+/// Doesn't block. (cudaMemPoolGetAccess)
 ///
-/// @param[out] flags Receives what the device may do.
+/// @param[out] flags Receives what the device or the host may do.
 /// @param pool Names the pool.
-/// @param location Names the device.
+/// @param location Names the device, or the host, for which any NUMA node stands.
 ///
-/// - poolErrorInvalidValue: a parameter is null; `pool` is not a pool; the location is no device
-///   of this system.
+/// - poolErrorInvalidValue: a parameter is null; `pool` is not a pool; the location is neither a
+///   device of this system nor the host.
 STREAMPOOL_API poolError_t poolMemPoolGetAccess(enum poolMemAccessFlags *flags, poolMemPool_t pool,
                                                 const struct poolMemLocation *location);
 
@@ -1028,9 +1065,51 @@ STREAMPOOL_API poolError_t poolDeviceGetMemPool(poolMemPool_t *pool, int device)
 /// @param device Is the ordinal of the device.
 /// @param pool Names the pool, which is on this device.
 ///
-/// - poolErrorInvalidValue: `pool` is not a pool; there is no such device.
+/// - poolErrorInvalidValue: `pool` is not a pool, or not of memory of a device; there is no such
+///   device.
 /// - poolErrorInvalidDevice: the pool belongs to another device.
 STREAMPOOL_API poolError_t poolDeviceSetMemPool(int device, poolMemPool_t pool);
+
+/// Gives the default pool of a location and allocation type, which is there always, and can't be
+/// destroyed. That of pinned memory of a device is the one from which the device allocates at
+/// first; from others nothing is allocated unless they are named. (cudaMemGetDefaultMemPool)
+///
+/// @param[out] pool Receives the handle of the pool.
+/// @param location Names a device, the host or one of its NUMA nodes; of managed memory it may be
+///     poolMemLocationTypeNone.
+/// @param type Is pinned or managed.
+///
+/// - poolErrorInvalidValue: a parameter is null; there is no such location, or none of that type.
+/// - poolErrorNotSupported: pools have no default at a location of this type, whatever the
+///   allocation type is; or the driver has no such memory.
+STREAMPOOL_API poolError_t poolMemGetDefaultMemPool(poolMemPool_t *pool,
+                                                    const struct poolMemLocation *location,
+                                                    enum poolMemAllocationType type);
+
+/// Gives the current pool of a location and allocation type: the default pool, unless
+/// poolMemSetMemPool has named another one. (cudaMemGetMemPool)
+///
+/// @param[out] pool Receives the handle of the pool.
+/// @param location Names the location, as for poolMemGetDefaultMemPool.
+/// @param type Is pinned or managed.
+///
+/// - Errors are those of poolMemGetDefaultMemPool.
+STREAMPOOL_API poolError_t poolMemGetMemPool(poolMemPool_t *pool,
+                                             const struct poolMemLocation *location,
+                                             enum poolMemAllocationType type);
+
+/// Makes a pool the current one of its location and allocation type. Of pinned memory of a device
+/// it is poolDeviceSetMemPool. (cudaMemSetMemPool)
+///
+/// @param location Names the location, as for poolMemGetDefaultMemPool.
+/// @param type Is pinned or managed.
+/// @param pool Names the pool, which is of this location and type.
+///
+/// - poolErrorInvalidValue: `location` is null, or there is no such location, or none of that type;
+///   `pool` is not a pool, or one of another location or type.
+/// - poolErrorNotSupported: as for poolMemGetDefaultMemPool.
+STREAMPOOL_API poolError_t poolMemSetMemPool(const struct poolMemLocation *location,
+                                             enum poolMemAllocationType type, poolMemPool_t pool);
 
 // ------------------------------------------------------------------------------- allocate and free
 
@@ -1094,7 +1173,14 @@ enum poolMallocFlags {
     poolMallocNoGrowth = 4,
     /// The block lies in one extent, which other devices can access directly where this one can.
     /// It is for NCCL and RDMA registrations, which see only the first extent of a block.
-    poolMallocFixed = 8
+    poolMallocFixed = 8,
+    /// Only memory is taken whose last use the library knows to be complete, so that the host, and
+    /// whoever knows of no stream, may write to it at once. What has completed is asked for; so
+    /// from the first such call on each free of the pool records an event. Memory whose use is
+    /// pending is waited for as HostWaitMax allows, and never in the stream's order. Without this
+    /// flag the host must first wait for the stream that it allocated on, else it writes over what
+    /// earlier work of that stream still reads.
+    poolMallocCompleteOnly = 16
 };
 
 /// Allocates as poolMallocFromPoolAsync does, under flags of poolMallocFlags. A null pool is the
@@ -1110,6 +1196,19 @@ enum poolMallocFlags {
 /// - The other errors are those of poolMallocAsync.
 STREAMPOOL_API poolError_t poolMallocAsyncWithFlags(void **ptr, size_t size, poolMemPool_t pool,
                                                     CUstream stream, unsigned int flags);
+
+/// Allocates from the given pool in no stream's order, with poolMallocCompleteOnly: the memory may
+/// be used at once, by the host where it has access to the pool, and by any stream. It counts as
+/// allocated on the legacy default stream of the current context, and makes a context current where
+/// there is none, as a call on a default stream does. (CUDA has no such call; to programs it is
+/// what cudaMallocHost is.)
+///
+/// @param[out] ptr Receives the address, which is that of the host, too.
+/// @param size Is the number of bytes.
+/// @param pool Names the pool that the memory comes from.
+///
+/// - Errors are those of poolMallocFromPoolAsync on the legacy default stream.
+STREAMPOOL_API poolError_t poolMallocFromPool(void **ptr, size_t size, poolMemPool_t pool);
 
 /// Frees an allocation in the order of `stream`: every use of it must be ordered before this
 /// point. Any stream will do. The pool may hand the memory to later work of the same stream at

@@ -13,9 +13,9 @@
 /// error for any other code. Destructors and what is noexcept can't throw. When a free in them is
 /// refused, the memory stays live, and poolGetLastErrorDetail says why.
 ///
-/// **Host.** The memory is the device's: the host can't write to it. So nothing here constructs
-/// objects, copies, or derives from std::pmr::memory_resource, through which the standard library
-/// would write to it.
+/// **Host.** Memory of a device can't be written to by the host. So a buffer constructs and copies
+/// nothing, and a resource doesn't derive from std::pmr::memory_resource, through which the
+/// standard library would write. host_resource does, and is for pools of memory of the host alone.
 ///
 /// **Threads.** An object is used by one thread at a time, or by many that only read it. A resource
 /// can be used by any number of threads.
@@ -39,6 +39,9 @@
 #include <cstdint>
 #include <cstdio>
 #include <memory>
+#if __has_include(<memory_resource>)
+#include <memory_resource>
+#endif
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -196,6 +199,34 @@ STREAMPOOL_POOL_GAUGES(STREAMPOOL_STATISTIC)
 template <poolMemPoolAttr attribute>
 using attribute_t = typename detail::attribute_value<attribute>::type;
 
+// ------------------------------------------------------------------------------------------ places
+
+// A pool of these, or of managed memory that prefers one of them, is made, and is asked for by it.
+
+/// Returns the place of a device's memory.
+///
+/// @param device Is the ordinal of the device.
+constexpr poolMemLocation on_device(int device) noexcept {
+    return {poolMemLocationTypeDevice, device};
+}
+
+/// Returns the place of memory of the host, on any of its NUMA nodes.
+constexpr poolMemLocation on_host() noexcept {
+    return {poolMemLocationTypeHost, 0};
+}
+
+/// Returns the place of memory of one NUMA node of the host.
+///
+/// @param node Is the number of the node.
+constexpr poolMemLocation on_node(int node) noexcept {
+    return {poolMemLocationTypeHostNuma, node};
+}
+
+/// Returns what managed memory prefers that prefers no place.
+constexpr poolMemLocation nowhere() noexcept {
+    return {poolMemLocationTypeNone, 0};
+}
+
 // ------------------------------------------------------------------------------------------- pools
 
 // A pool is owned by one object, and named by others.
@@ -252,7 +283,15 @@ class pool_calls {
     ///
     /// - Throws as poolMemPoolGetAccess fails.
     poolMemAccessFlags get_access(int device) const {
-        const poolMemLocation location{poolMemLocationTypeDevice, device};
+        return get_access(on_device(device));
+    }
+
+    /// Returns what a device or the host may do with the pool's memory.
+    ///
+    /// @param location Is the place of a device or of the host.
+    ///
+    /// - Throws as poolMemPoolGetAccess fails.
+    poolMemAccessFlags get_access(const poolMemLocation &location) const {
         poolMemAccessFlags flags = poolMemAccessFlagsProtNone;
         check(poolMemPoolGetAccess(&flags, handle_, &location), "poolMemPoolGetAccess");
         return flags;
@@ -265,7 +304,17 @@ class pool_calls {
     ///
     /// - Throws as poolMemPoolSetAccess fails.
     void set_access(int device, poolMemAccessFlags flags) const {
-        const poolMemAccessDesc entry{{poolMemLocationTypeDevice, device}, flags};
+        set_access(on_device(device), flags);
+    }
+
+    /// Says what a device or the host may do with the pool's memory.
+    ///
+    /// @param location Is the place of a device or of the host.
+    /// @param flags Says what it may do.
+    ///
+    /// - Throws as poolMemPoolSetAccess fails.
+    void set_access(const poolMemLocation &location, poolMemAccessFlags flags) const {
+        const poolMemAccessDesc entry{location, flags};
         check(poolMemPoolSetAccess(handle_, &entry, 1), "poolMemPoolSetAccess");
     }
 
@@ -340,9 +389,9 @@ inline void print_growth(const poolMemPoolGrowth &growth, std::FILE *out) {
     check(poolMemPoolPrintGrowth(&growth, out), "poolMemPoolPrintGrowth");
 }
 
-/// Names a pool that someone else owns, such as a device's default pool. An empty one stands for
-/// the current pool of whatever device an allocation's stream belongs to; calls about the pool
-/// itself fail on it with poolErrorInvalidValue.
+/// Names a pool that someone else owns, such as the default pool of a device or of the host. An
+/// empty one stands for the current pool of whatever device an allocation's stream belongs to;
+/// calls about the pool itself fail on it with poolErrorInvalidValue.
 class pool_ref : public pool_calls {
   public:
     /// Names no pool.
@@ -377,6 +426,32 @@ class pool_ref : public pool_calls {
         return handle;
     }
 
+    /// Returns the pool that a place starts with for a type of memory.
+    ///
+    /// @param location Is the place.
+    /// @param type Is pinned or managed.
+    ///
+    /// - Throws as poolMemGetDefaultMemPool fails.
+    static pool_ref default_of(const poolMemLocation &location,
+                               poolMemAllocationType type = poolMemAllocationTypePinned) {
+        poolMemPool_t handle = nullptr;
+        check(poolMemGetDefaultMemPool(&handle, &location, type), "poolMemGetDefaultMemPool");
+        return handle;
+    }
+
+    /// Returns the pool that is the current one of a place and a type of memory now.
+    ///
+    /// @param location Is the place.
+    /// @param type Is pinned or managed.
+    ///
+    /// - Throws as poolMemGetMemPool fails.
+    static pool_ref current_of(const poolMemLocation &location,
+                               poolMemAllocationType type = poolMemAllocationTypePinned) {
+        poolMemPool_t handle = nullptr;
+        check(poolMemGetMemPool(&handle, &location, type), "poolMemGetMemPool");
+        return handle;
+    }
+
     /// Returns true when both name one pool.
     ///
     /// @param left Is one pool.
@@ -406,9 +481,21 @@ class pool : public pool_calls {
     explicit pool(int device) : pool(properties_of(device)) {
     }
 
-    /// Makes a pool with other properties, such as a maxSize.
+    /// Makes a pool of memory of a place, such as `pool(on_host())`, or of managed memory that
+    /// prefers it.
     ///
-    /// @param properties Says on which device the pool is, and its limit in bytes.
+    /// @param location Is the place.
+    /// @param type Is pinned or managed.
+    ///
+    /// - Throws as poolMemPoolCreate fails.
+    explicit pool(const poolMemLocation &location,
+                  poolMemAllocationType type = poolMemAllocationTypePinned)
+        : pool(properties_of(location, type)) {
+    }
+
+    /// Makes a pool with other properties, such as a maxSize or a use.
+    ///
+    /// @param properties Says where the pool's memory is, its limit in bytes, and its use.
     ///
     /// - Throws as poolMemPoolCreate fails.
     explicit pool(const poolMemPoolProps &properties) : pool_calls(nullptr) {
@@ -451,9 +538,26 @@ class pool : public pool_calls {
     ///
     /// @param device Is the ordinal of the device.
     static poolMemPoolProps properties_of(int device) noexcept {
+        return properties_of(on_device(device));
+    }
+
+    /// Returns what a pool of pinned memory of a place is made with, to be changed and passed to
+    /// the constructor: usage = poolMemPoolUsageStaging makes a pool of the host one for staging.
+    ///
+    /// @param location Is the place.
+    static poolMemPoolProps properties_of(const poolMemLocation &location) noexcept {
+        return properties_of(location, poolMemAllocationTypePinned);
+    }
+
+    /// Returns what a pool of memory of a place is made with, or of managed memory that prefers it.
+    ///
+    /// @param location Is the place.
+    /// @param type Is pinned or managed.
+    static poolMemPoolProps properties_of(const poolMemLocation &location,
+                                          poolMemAllocationType type) noexcept {
         poolMemPoolProps properties{};
-        properties.allocType = poolMemAllocationTypePinned;
-        properties.location = {poolMemLocationTypeDevice, device};
+        properties.allocType = type;
+        properties.location = location;
         return properties;
     }
 };
@@ -467,7 +571,9 @@ inline namespace per_thread_default_stream {
 #endif
 
 /// Owns memory for `size()` objects of type T, which was allocated in the order of a stream and is
-/// freed in it. The contents are those of the device: no constructor and no destructor runs.
+/// freed in it. No constructor and no destructor runs. With memory of the host or managed memory
+/// the host may write at once if the flags have poolMallocCompleteOnly; else it first waits for the
+/// stream.
 template <typename T> class buffer {
     static_assert(std::is_object_v<T> && !std::is_const_v<T> && !std::is_volatile_v<T>,
                   "a buffer holds objects that can be written");
@@ -522,7 +628,7 @@ template <typename T> class buffer {
             poolFreeAsync(data_, stream_);
     }
 
-    /// Returns the address on the device; null when there are no objects.
+    /// Returns the address, on the device or the host; null when there are no objects.
     T *data() const noexcept {
         return data_;
     }
@@ -655,6 +761,70 @@ class resource {
     pool_ref pool_;
     unsigned int flags_;
 };
+
+#if defined(__cpp_lib_memory_resource)
+
+/// Allocates from a pool of memory of the host, or of managed memory, for containers of the
+/// standard library, such as std::pmr::vector: their memory is written to at once, and devices that
+/// have access copy from it and to it by themselves. It owns nothing, so the pool must live as long
+/// as it allocates. It can be used by any number of threads.
+class host_resource final : public std::pmr::memory_resource {
+  public:
+    /// The largest alignment that can be asked for.
+    static constexpr std::size_t max_alignment = resource::max_alignment;
+
+    /// Allocates from `pool` by poolMallocFromPool and frees by poolFree: work that uses a
+    /// container's memory must be complete when the container gives it back.
+    ///
+    /// @param pool Is the pool to allocate from, which the host has access to.
+    explicit host_resource(pool_ref pool) noexcept : pool_(pool) {
+    }
+
+    /// Allocates likewise, and frees in the order of `stream`: work that uses a container's memory
+    /// must be ordered before that when the container gives it back, and may still run.
+    ///
+    /// @param pool Is the pool to allocate from, which the host has access to.
+    /// @param stream Is the stream in whose order the memory is freed.
+    host_resource(pool_ref pool, CUstream stream) noexcept
+        : pool_(pool), stream_(stream), has_stream_(true) {
+    }
+
+    /// Returns the pool that it allocates from.
+    pool_ref upstream() const noexcept {
+        return pool_;
+    }
+
+  private:
+    void *do_allocate(std::size_t bytes, std::size_t alignment) override {
+        if (alignment > max_alignment)
+            throw error(poolErrorInvalidValue, "streampool::host_resource::allocate",
+                        "alignment " + std::to_string(alignment) + " is more than " +
+                            std::to_string(max_alignment));
+        void *memory = nullptr;
+        check(poolMallocFromPool(&memory, bytes > 0 ? bytes : 1, pool_.get()),
+              "poolMallocFromPool");
+        return memory;
+    }
+
+    void do_deallocate(void *memory, std::size_t /*bytes*/, std::size_t /*alignment*/) override {
+        if (has_stream_)
+            poolFreeAsync(memory, stream_);
+        else
+            poolFree(memory);
+    }
+
+    bool do_is_equal(const std::pmr::memory_resource &other) const noexcept override {
+        const auto *same_kind = dynamic_cast<const host_resource *>(&other);
+        return same_kind && pool_ == same_kind->pool_ && stream_ == same_kind->stream_ &&
+               has_stream_ == same_kind->has_stream_;
+    }
+
+    pool_ref pool_;
+    CUstream stream_ = nullptr;
+    bool has_stream_ = false;
+};
+
+#endif
 
 #if defined(CUDA_API_PER_THREAD_DEFAULT_STREAM)
 } // namespace per_thread_default_stream

@@ -6,6 +6,9 @@
 // pool and its number, and what memory of a pool is not. Everything else stays as the driver says,
 // for it is true of this memory: access, mappings, and what other devices can do with it.
 //
+// Memory of the host and managed memory are to the driver what they are to the program, too. Only
+// the access of devices to them is told otherwise: CUDA's pools say that there is one.
+//
 // An address of ours at which nothing is allocated is nothing to the program. The driver is asked
 // about the lowest page in its place, where nobody has memory.
 #include "dropin/notes.h"
@@ -32,6 +35,10 @@ static enum whose look(CUdeviceptr address, struct poolPointerAttributes *is) {
     return lies_in ? OURS : NOBODYS;
 }
 
+static bool is_of_device(const struct poolPointerAttributes *is) {
+    return is->device >= 0;
+}
+
 // The driver's words for what virtual memory hasn't got. Any other failure is none of the memory's.
 static bool may_be_of_virtual_memory(CUresult result) {
     return result == CUDA_SUCCESS || result == CUDA_ERROR_INVALID_VALUE ||
@@ -51,6 +58,27 @@ static CUresult put_noted(void *value, CUpointer_attribute attribute,
                                                        : PUT(unsigned int, note.synchronizes);
 }
 
+static CUresult put_of_device(void *value, CUpointer_attribute attribute,
+                              const struct poolPointerAttributes *is, CUresult answer) {
+    switch (attribute) {
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+        return PUT(unsigned int, CU_MEMORYTYPE_DEVICE);
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+        return PUT(unsigned int, 0);
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+        return PUT(int, is->device);
+    default:
+        return answer;
+    }
+}
+
+// This is memory of the host, or managed memory.
+static CUresult put_of_host(void *value, CUpointer_attribute attribute, CUresult answer) {
+    if (attribute == CU_POINTER_ATTRIBUTE_ACCESS_FLAGS)
+        return PUT(unsigned int, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    return answer;
+}
+
 // Puts in what the driver doesn't know. `answer` is what it says, and stays for all else. Memory of
 // a pool is of no context, and what can be exported isn't ours.
 static CUresult put(void *value, CUpointer_attribute attribute,
@@ -58,14 +86,9 @@ static CUresult put(void *value, CUpointer_attribute attribute,
     switch (attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
         return PUT(CUcontext, NULL);
-    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-        return PUT(unsigned int, CU_MEMORYTYPE_DEVICE);
-    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
         return PUT(unsigned int, 0);
-    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-        return PUT(int, is->device);
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
         return PUT(CUdeviceptr, base_of(is));
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
@@ -78,7 +101,8 @@ static CUresult put(void *value, CUpointer_attribute attribute,
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
         return put_noted(value, attribute, is);
     default:
-        return answer;
+        return is_of_device(is) ? put_of_device(value, attribute, is, answer)
+                                : put_of_host(value, attribute, answer);
     }
 }
 
@@ -139,12 +163,14 @@ CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute,
 
 // ------------------------------------------------------------------------------------------ ranges
 
+// Memory of the host is no range before the device has access to it.
 CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *size, CUdeviceptr address) {
     struct poolPointerAttributes is;
     enum whose whose = look(address, &is);
     CUresult result =
         sp_real_call(cuMemGetAddressRange_v2, (base, size, whose == NOBODYS ? NOWHERE : address));
-    if (whose != OURS || !may_be_of_virtual_memory(result))
+    if (whose != OURS || !may_be_of_virtual_memory(result) ||
+        (result == CUDA_ERROR_NOT_FOUND && !is_of_device(&is)))
         return result;
     if (base)
         *base = base_of(&is);
@@ -175,15 +201,32 @@ CUresult cuMemGetHandleForAddressRange(void *handle, CUdeviceptr address, size_t
 
 // ---------------------------------------------------------------- what memory of a pool hasn't got
 
+// The address, or one where nobody has memory in place of one of ours.
+static void *not_ours(void *address) {
+    bool is_ours = sp_interpose_has_address((CUdeviceptr)(uintptr_t)address);
+    return is_ours ? (void *)NOWHERE : address; // NOLINT(performance-no-int-to-ptr)
+}
+
 // Its pieces are ours, and no allocation has one to itself.
-CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, void *pointer) {
-    CUdeviceptr address = (CUdeviceptr)(uintptr_t)pointer;
-    CUdeviceptr asked = sp_interpose_has_address(address) ? NOWHERE : address;
-    return sp_real_call(cuMemRetainAllocationHandle,
-                        (handle, (void *)(uintptr_t)asked)); // NOLINT(performance-no-int-to-ptr)
+CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, void *address) {
+    return sp_real_call(cuMemRetainAllocationHandle, (handle, not_ours(address)));
 }
 
 CUresult cuIpcGetMemHandle(struct CUipcMemHandle_st *handle, CUdeviceptr address) {
     return sp_real_call(cuIpcGetMemHandle,
                         (handle, sp_interpose_has_address(address) ? NOWHERE : address));
+}
+
+// Nobody frees a piece of ours in which blocks of the program lie.
+CUresult cuMemFreeHost(void *memory) {
+    return sp_real_call(cuMemFreeHost, (not_ours(memory)));
+}
+
+// A pool's memory is none of cuMemHostAlloc.
+CUresult cuMemHostGetFlags(unsigned int *flags, void *memory) {
+    return sp_real_call(cuMemHostGetFlags, (flags, not_ours(memory)));
+}
+
+CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *address, void *memory, unsigned int flags) {
+    return sp_real_call(cuMemHostGetDevicePointer_v2, (address, not_ours(memory), flags));
 }

@@ -20,18 +20,38 @@ static bool can_have_ours(CUdevice device) {
            ask(CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, device, &value) == CUDA_SUCCESS && value;
 }
 
+// These came with CUDA 13.0.
+enum { HOST_NUMA_MEMORY_POOLS_SUPPORTED = 142, HOST_MEMORY_POOLS_SUPPORTED = 144 };
+
+static bool is_about_host(CUdevice_attribute attribute) {
+    return (int)attribute == HOST_MEMORY_POOLS_SUPPORTED ||
+           (int)attribute == HOST_NUMA_MEMORY_POOLS_SUPPORTED;
+}
+
 static bool is_about_pools(CUdevice_attribute attribute) {
-    return attribute == CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED ||
+    return is_about_host(attribute) || attribute == CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED ||
            attribute == CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES;
 }
 
-// Pools that can be exported are the driver's: where it has none, there is no type of handle.
+// Pools that can be exported are the driver's: where it has none, there is no type of handle. Those
+// of a node need memory that the driver maps.
+static int ours(CUdevice_attribute attribute, CUdevice device) {
+    int maps_nodes = 0;
+    if ((int)attribute == HOST_NUMA_MEMORY_POOLS_SUPPORTED)
+        return ask(CU_DEVICE_ATTRIBUTE_HOST_NUMA_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, device,
+                   &maps_nodes) == CUDA_SUCCESS &&
+               maps_nodes;
+    return attribute != CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES;
+}
+
 CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device) {
     CUresult result = ask(attribute, device, value);
     bool is_known = result == CUDA_SUCCESS || result == CUDA_ERROR_INVALID_VALUE;
-    if (!value || !is_known || !is_about_pools(attribute) || has_pools(device) ||
-        !can_have_ours(device))
+    if (!value || !is_known || !is_about_pools(attribute))
         return result;
-    *value = attribute == CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED;
+    bool has = is_about_host(attribute) ? result == CUDA_SUCCESS && *value : has_pools(device);
+    if (has || !can_have_ours(device))
+        return result;
+    *value = ours(attribute, device);
     return CUDA_SUCCESS;
 }

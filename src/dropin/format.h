@@ -13,8 +13,9 @@
 //   "started"     "served", "refused" or "no"
 //   "error"       the code with which the library refused
 //   "counts"      an object with SP_REPORT_COUNTS
-//   "pools"       a list of "device", "kind", "name", "count", "used_high", "reserved_high"; null
-//                 where the process ended inside a call
+//   "pools"       a list of "device" (if it has memory of one), "place" (but for destroyed ones),
+//                 "kind", "name", "count", "used_high", "reserved_high"; null where the process
+//                 ended inside a call
 //   "statistics"  an object with the sums of STREAMPOOL_POOL_STATISTICS; null likewise
 //   "cuda"        the driver's own default pools: a list of "device", "used_high",
 //                 "reserved_high"
@@ -35,8 +36,7 @@
     X(allocations, OURS, "allocations") \
     X(frees, OURS, "frees") \
     X(cuda_captured, CUDAS, "in streams that capture") \
-    X(cuda_pool, CUDAS, \
-      "from pools that stay CUDA's: of host or managed memory, exportable, or imported") \
+    X(cuda_pool, CUDAS, "from pools that stay CUDA's, such as exportable and imported ones") \
     X(cuda_unsupported, CUDAS, "on a device without virtual memory management") \
     X(cuda_unserved, CUDAS, "because streampool couldn't start") \
     X(cuda_frees, OTHER, "frees of CUDA's memory") \

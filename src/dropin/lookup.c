@@ -57,11 +57,19 @@ static const struct sp_lookup *by_key(const char *name, int version, unsigned in
     return best;
 }
 
+// A driver tells its version before it is initialised.
+bool sp_lookup_is_ours_alone(const struct sp_lookup *row) {
+    int version = 0;
+    if (row->kind != SP_POOL_CALL || row->version <= SP_POOLS_SINCE)
+        return row->kind == SP_POOL_CALL;
+    return sp_real_call(cuDriverGetVersion, (&version)) == CUDA_SUCCESS && version >= row->version;
+}
+
 const struct sp_lookup *sp_lookup_answer(const char *name, int version, uint64_t flags,
                                          const void *found) {
     const struct sp_lookup *asked = by_key(name, version, (unsigned int)flags & SP_PER_THREAD);
     if (!found)
-        return asked && asked->kind == SP_POOL_CALL ? asked : NULL;
+        return asked && sp_lookup_is_ours_alone(asked) ? asked : NULL;
     const struct sp_lookup *answered = by_address(name, found);
     return answered || !asked || sp_real_exports(found) ? answered : asked;
 }

@@ -4,6 +4,7 @@
 
 #include "dropin/table.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 // A row of the table.
@@ -22,6 +23,10 @@ extern const size_t sp_lookup_count;
 
 // The row of an exported name, or null.
 const struct sp_lookup *sp_lookup_symbol(const char *symbol);
+
+// True when a call is ours though the driver has none: a runtime tells the driver's age by the
+// calls that came after the first ones about pools.
+bool sp_lookup_is_ours_alone(const struct sp_lookup *row);
 
 // The row that stands in for what cuGetProcAddress was asked for, which answered with `found` or,
 // where that is null, had none. Null: leave the answer as it is.

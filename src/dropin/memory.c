@@ -34,7 +34,8 @@ static void *pointer_of(CUdeviceptr address) {
 
 // The driver's own pools find the device full, too. An allocation in a stream waits for no work.
 static struct sp_room room_for(size_t size, CUstream stream) {
-    return (struct sp_room){SP_ROOM_OF_STREAM, stream, size, .never_waits = true};
+    return (struct sp_room){SP_ROOM_OF_DEVICE(SP_ROOM_OF_STREAM), stream, size,
+                            .never_waits = true};
 }
 
 static CUresult allocate_theirs(CUdeviceptr *address, size_t size, CUstream stream) {
@@ -56,6 +57,13 @@ static CUresult allocate_from_theirs(CUdeviceptr *address, size_t size, CUmemory
     return result;
 }
 
+// The end of an allocation that failed. CUDA's own leave a null pointer where they find no memory.
+static CUresult failed(CUresult result, CUdeviceptr *address, CUstream stream) {
+    if (result == CUDA_ERROR_OUT_OF_MEMORY)
+        *address = 0;
+    return result == CUDA_ERROR_INVALID_VALUE ? context_first(result, stream) : result;
+}
+
 // Ends a call that was left to the driver, and counts it under a reason.
 #define leave(result, reason) sp_tally_result(result, SP_TALLY_cuda_##reason)
 
@@ -72,18 +80,34 @@ CUresult cuMemAllocAsync(CUdeviceptr *address, size_t size, CUstream stream) {
     SERVE(result, stream,
           sp_interpose_malloc(address ? &pointer : NULL, size, stream, sp_seen_promises(stream)),
           SP_TALLY_allocations);
-    if (SP_LIKELY(result == CUDA_SUCCESS))
+    if (SP_LIKELY(result == CUDA_SUCCESS)) {
         *address = (CUdeviceptr)(uintptr_t)pointer;
-    else if (sp_served_is_capture(result))
+        return result;
+    }
+    if (sp_served_is_capture(result))
         return leave(allocate_theirs(address, size, stream), captured);
-    else if (result == CUDA_ERROR_NOT_SUPPORTED)
+    if (result == CUDA_ERROR_NOT_SUPPORTED)
         return leave(allocate_theirs(address, size, stream), unsupported);
-    else if (result == CUDA_ERROR_INVALID_VALUE)
-        return context_first(result, stream);
-    return result;
+    return failed(result, address, stream);
 }
 
-// A capture takes memory of the graph for the pool's, and for that any pool of the device will do.
+// A capture takes memory of the graph for the pool's. That is the driver's: of the stream's device,
+// or of the place of a pool of the host or of managed memory.
+static CUresult allocate_in_graph(CUdeviceptr *address, size_t size, poolMemPool_t pool,
+                                  CUstream stream) {
+    int kind = poolMemLocationTypeDevice, id = 0, type = poolMemAllocationTypePinned;
+    CUmemoryPool theirs;
+    poolMemPoolGetAttribute(pool, poolMemPoolAttrLocationType, &kind);
+    poolMemPoolGetAttribute(pool, poolMemPoolAttrLocationId, &id);
+    poolMemPoolGetAttribute(pool, poolMemPoolAttrAllocationType, &type);
+    if (kind == poolMemLocationTypeDevice && type == poolMemAllocationTypePinned)
+        return allocate_theirs(address, size, stream);
+    CUmemLocation location = {(CUmemLocationType)kind, id};
+    CUresult result =
+        sp_real_call(cuMemGetDefaultMemPool, (&theirs, &location, (CUmemAllocationType)type));
+    return result == CUDA_SUCCESS ? allocate_from_theirs(address, size, theirs, stream) : result;
+}
+
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr *address, size_t size, CUmemoryPool pool,
                                  CUstream stream) {
     void *pointer = NULL;
@@ -99,13 +123,13 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr *address, size_t size, CUmemoryPool
           sp_interpose_malloc_from_pool(address ? &pointer : NULL, size, (poolMemPool_t)pool,
                                         stream, sp_seen_promises(stream)),
           SP_TALLY_allocations);
-    if (SP_LIKELY(result == CUDA_SUCCESS))
+    if (SP_LIKELY(result == CUDA_SUCCESS)) {
         *address = (CUdeviceptr)(uintptr_t)pointer;
-    else if (sp_served_is_capture(result))
-        return leave(allocate_theirs(address, size, stream), captured);
-    else if (result == CUDA_ERROR_INVALID_VALUE)
-        return context_first(result, stream);
-    return result;
+        return result;
+    }
+    if (sp_served_is_capture(result))
+        return leave(allocate_in_graph(address, size, (poolMemPool_t)pool, stream), captured);
+    return failed(result, address, stream);
 }
 
 // The end of a free. The note was taken before, as another allocation may have the address by now.

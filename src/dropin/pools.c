@@ -1,6 +1,7 @@
 // The driver's calls that take or give a pool.
 //
-// Our pools have pinned memory of a device, and can't be exported. All others are the driver's.
+// Our pools have pinned or managed memory of a device or of the host, and can't be exported. All
+// others are the driver's: also those that the library hasn't got with this driver.
 #include "dropin/real.h"
 #include "dropin/served.h"
 #include "dropin/theirs.h"
@@ -14,21 +15,40 @@ static_assert(sizeof(CUmemAccessDesc) == sizeof(struct poolMemAccessDesc) &&
                   sizeof(CUmemLocation) == sizeof(struct poolMemLocation),
               "the library's structs have the driver's layout");
 
-static bool is_device(const CUmemLocation *location, CUmemAllocationType type) {
-    return location && location->type == CU_MEM_LOCATION_TYPE_DEVICE &&
-           type == CU_MEM_ALLOCATION_TYPE_PINNED;
+// The library refuses by itself what is wrong with a kind that it knows.
+static bool is_known_kind(const CUmemPoolProps *props) {
+    return ((int)props->allocType == poolMemAllocationTypePinned ||
+            (int)props->allocType == poolMemAllocationTypeManaged) &&
+           (int)props->location.type <= poolMemLocationTypeHostNumaCurrent;
 }
 
-// Null is for the library to refuse. The first of the reserved bytes has a meaning from CUDA 13.4
-// on (gpuDirectRDMACapable).
+// Nothing else is exported by any driver.
+static bool can_be_exported(const CUmemPoolProps *props) {
+    return props->handleTypes != CU_MEM_HANDLE_TYPE_NONE &&
+           props->allocType == CU_MEM_ALLOCATION_TYPE_PINNED &&
+           (props->location.type == CU_MEM_LOCATION_TYPE_DEVICE ||
+            props->location.type == CU_MEM_LOCATION_TYPE_HOST_NUMA);
+}
+
+// The first of the reserved bytes has a meaning from CUDA 13.4 on (gpuDirectRDMACapable).
 static bool can_serve(const CUmemPoolProps *props) {
-    return !props || (props->handleTypes == CU_MEM_HANDLE_TYPE_NONE && !props->reserved[0] &&
-                      is_device(&props->location, props->allocType));
+    return !props || (is_known_kind(props) && !can_be_exported(props) && props->reserved[0] == 0);
 }
 
 // The end of a call by which the driver has given out a pool.
 static CUresult note(CUresult result, CUmemoryPool *pool) {
     return result != CUDA_SUCCESS || sp_theirs_note(*pool) ? result : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+// The end of a call by which the library may have given out a pool.
+static CUresult give(CUresult result, CUmemoryPool *pool, poolMemPool_t given) {
+    if (result == CUDA_SUCCESS)
+        *pool = (CUmemoryPool)given;
+    return result;
+}
+
+static const struct poolMemLocation *our_location(const CUmemLocation *location) {
+    return (const struct poolMemLocation *)location;
 }
 
 // Begins a pool call. True: the driver is to make it.
@@ -42,24 +62,23 @@ static bool is_drivers(bool theirs, CUresult *refused) {
 
 // ------------------------------------------------------------------------------ create and destroy
 
+static CUresult create_theirs(CUmemoryPool *pool, const CUmemPoolProps *props) {
+    CUresult result = sp_real_call(cuMemPoolCreate, (pool, props));
+    if (result != CUDA_SUCCESS || sp_theirs_note(*pool))
+        return result;
+    sp_real_call(cuMemPoolDestroy, (*pool));
+    return CUDA_ERROR_OUT_OF_MEMORY;
+}
+
 CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *props) {
     poolMemPool_t made = NULL;
     CUresult result;
-    if (is_drivers(!can_serve(props), &result)) {
-        result = HAND_OVER(result, cuMemPoolCreate, (pool, props));
-        CUmemoryPool given = result == CUDA_SUCCESS ? *pool : NULL;
-        result = note(result, pool);
-        if (given && result != CUDA_SUCCESS)
-            sp_real_call(cuMemPoolDestroy, (given));
-        return result;
-    }
+    if (is_drivers(!can_serve(props), &result))
+        return result != CUDA_SUCCESS ? result : create_theirs(pool, props);
     SP_SERVE(result,
              poolMemPoolCreate(pool ? &made : NULL, (const struct poolMemPoolProps *)props));
-    if (result == CUDA_ERROR_NOT_SUPPORTED) // the library has no such pools
-        return note(sp_real_call(cuMemPoolCreate, (pool, props)), pool);
-    if (result == CUDA_SUCCESS)
-        *pool = (CUmemoryPool)made;
-    return result;
+    return result == CUDA_ERROR_NOT_SUPPORTED ? create_theirs(pool, props)
+                                              : give(result, pool, made);
 }
 
 // The handle is forgotten first: once the pool is destroyed, another one may have it.
@@ -137,7 +156,7 @@ CUresult cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool pool, CUmemLo
     if (is_drivers(sp_theirs_has(pool), &result))
         return HAND_OVER(result, cuMemPoolGetAccess, (flags, pool, location));
     SP_SERVE(result, poolMemPoolGetAccess(flags ? &access : NULL, (poolMemPool_t)pool,
-                                          (const struct poolMemLocation *)location));
+                                          our_location(location)));
     if (result == CUDA_SUCCESS)
         *flags = (CUmemAccess_flags)access;
     return result;
@@ -184,19 +203,31 @@ CUresult cuMemPoolImportPointer(CUdeviceptr *address, CUmemoryPool pool,
                : CUDA_ERROR_INVALID_VALUE;
 }
 
-// ------------------------------------------------------------------------------- pools of a device
+// -------------------------------------------------------------------------------- pools of a place
 
+// Where the library has no pools of a place, the driver may have.
 CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool, CUdevice device) {
     poolMemPool_t found = NULL;
     CUresult result;
     if (is_drivers(false, &result))
         return note(HAND_OVER(result, cuDeviceGetDefaultMemPool, (pool, device)), pool);
     SP_SERVE(result, poolDeviceGetDefaultMemPool(pool ? &found : NULL, device));
-    if (result == CUDA_ERROR_NOT_SUPPORTED)
-        return note(sp_real_call(cuDeviceGetDefaultMemPool, (pool, device)), pool);
-    if (result == CUDA_SUCCESS)
-        *pool = (CUmemoryPool)found;
-    return result;
+    return result == CUDA_ERROR_NOT_SUPPORTED
+               ? note(sp_real_call(cuDeviceGetDefaultMemPool, (pool, device)), pool)
+               : give(result, pool, found);
+}
+
+CUresult cuMemGetDefaultMemPool(CUmemoryPool *pool, CUmemLocation *location,
+                                CUmemAllocationType type) {
+    poolMemPool_t found = NULL;
+    CUresult result;
+    if (is_drivers(false, &result))
+        return note(HAND_OVER(result, cuMemGetDefaultMemPool, (pool, location, type)), pool);
+    SP_SERVE(result, poolMemGetDefaultMemPool(pool ? &found : NULL, our_location(location),
+                                              (enum poolMemAllocationType)type));
+    return result == CUDA_ERROR_NOT_SUPPORTED
+               ? note(sp_real_call(cuMemGetDefaultMemPool, (pool, location, type)), pool)
+               : give(result, pool, found);
 }
 
 static CUresult give_current(CUmemoryPool *pool, CUmemoryPool current) {
@@ -211,15 +242,40 @@ CUresult cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice device) {
     CUresult result;
     if (is_drivers(false, &result))
         return note(HAND_OVER(result, cuDeviceGetMemPool, (pool, device)), pool);
-    CUmemoryPool theirs = sp_theirs_current(device);
+    CUmemoryPool theirs = sp_theirs_current_of(device);
     if (theirs)
         return give_current(pool, theirs);
     SP_SERVE(result, poolDeviceGetMemPool(pool ? &found : NULL, device));
-    if (result == CUDA_ERROR_NOT_SUPPORTED)
-        return note(sp_real_call(cuDeviceGetMemPool, (pool, device)), pool);
-    if (result == CUDA_SUCCESS)
-        *pool = (CUmemoryPool)found;
-    return result;
+    return result == CUDA_ERROR_NOT_SUPPORTED
+               ? note(sp_real_call(cuDeviceGetMemPool, (pool, device)), pool)
+               : give(result, pool, found);
+}
+
+CUresult cuMemGetMemPool(CUmemoryPool *pool, CUmemLocation *location, CUmemAllocationType type) {
+    poolMemPool_t found = NULL;
+    CUresult result;
+    if (is_drivers(false, &result))
+        return note(HAND_OVER(result, cuMemGetMemPool, (pool, location, type)), pool);
+    CUmemoryPool theirs = location ? sp_theirs_current(*location, type) : NULL;
+    if (theirs)
+        return give_current(pool, theirs);
+    SP_SERVE(result, poolMemGetMemPool(pool ? &found : NULL, our_location(location),
+                                       (enum poolMemAllocationType)type));
+    return result == CUDA_ERROR_NOT_SUPPORTED
+               ? note(sp_real_call(cuMemGetMemPool, (pool, location, type)), pool)
+               : give(result, pool, found);
+}
+
+// A pool of managed memory that prefers the device becomes the current one of such memory there.
+// The driver has just been given its own.
+static CUmemAllocationType type_of_current(CUdevice device, CUmemoryPool pool, bool theirs) {
+    int type = poolMemAllocationTypePinned;
+    CUmemoryPool pinned = pool;
+    if (!theirs)
+        poolMemPoolGetAttribute((poolMemPool_t)pool, poolMemPoolAttrAllocationType, &type);
+    else if (sp_real_call(cuDeviceGetMemPool, (&pinned, device)) == CUDA_SUCCESS && pinned != pool)
+        type = poolMemAllocationTypeManaged;
+    return (CUmemAllocationType)type;
 }
 
 CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool) {
@@ -230,32 +286,20 @@ CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool) {
     else
         SP_SERVE(result, poolDeviceSetMemPool(device, (poolMemPool_t)pool));
     if (result == CUDA_SUCCESS && sp_served_is_on())
-        sp_theirs_make_current(device, theirs ? pool : NULL);
+        sp_theirs_make_current((CUmemLocation){CU_MEM_LOCATION_TYPE_DEVICE, device},
+                               type_of_current(device, pool, theirs), theirs ? pool : NULL);
     return result;
-}
-
-// CUDA 13 names a device by its location. Other places have pools of the driver's alone.
-CUresult cuMemGetDefaultMemPool(CUmemoryPool *pool, CUmemLocation *location,
-                                CUmemAllocationType type) {
-    CUresult result;
-    if (is_drivers(!is_device(location, type), &result))
-        return note(HAND_OVER(result, cuMemGetDefaultMemPool, (pool, location, type)), pool);
-    return cuDeviceGetDefaultMemPool(pool, location->id);
-}
-
-CUresult cuMemGetMemPool(CUmemoryPool *pool, CUmemLocation *location, CUmemAllocationType type) {
-    CUresult result;
-    if (is_drivers(!is_device(location, type), &result))
-        return note(HAND_OVER(result, cuMemGetMemPool, (pool, location, type)), pool);
-    return cuDeviceGetMemPool(pool, location->id);
 }
 
 CUresult cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, CUmemoryPool pool) {
     CUresult result;
-    if (is_drivers(!is_device(location, type), &result)) {
-        bool foreign = sp_served_is_on() && !sp_theirs_has(pool);
-        return foreign ? CUDA_ERROR_INVALID_VALUE
-                       : HAND_OVER(result, cuMemSetMemPool, (location, type, pool));
-    }
-    return cuDeviceSetMemPool(location->id, pool);
+    bool theirs = sp_theirs_has(pool);
+    if (is_drivers(theirs, &result))
+        result = HAND_OVER(result, cuMemSetMemPool, (location, type, pool));
+    else
+        SP_SERVE(result, poolMemSetMemPool(our_location(location), (enum poolMemAllocationType)type,
+                                           (poolMemPool_t)pool));
+    if (result == CUDA_SUCCESS && sp_served_is_on())
+        sp_theirs_make_current(*location, type, theirs ? pool : NULL);
+    return result;
 }

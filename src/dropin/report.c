@@ -216,6 +216,8 @@ static void tell_pool(struct sp_line *line, const struct sp_tell_pool *pool) {
     sp_line_open(line, NULL, '{');
     if (pool->device >= 0)
         sp_line_number(line, "device", (uint64_t)pool->device);
+    if (pool->kind != SP_TELL_DESTROYED)
+        sp_line_text(line, "place", pool->place.text);
     sp_line_text(line, "kind", kinds[pool->kind]);
     sp_line_text(line, "name", pool->name.text);
     sp_line_number(line, "count", pool->count);

@@ -6,21 +6,31 @@
 // The pools are asked for one share after the other. For the last one they wait.
 enum { STEPS = SP_INTERPOSE_SHARES };
 
+static const CUmemLocation host = {CU_MEM_LOCATION_TYPE_HOST, 0};
+
 static bool find_device(struct sp_room *room) {
-    if (room->device >= 0)
+    if (room->place.type != CU_MEM_LOCATION_TYPE_DEVICE || room->place.id >= 0)
         return true;
-    return room->device == SP_ROOM_OF_STREAM
-               ? sp_theirs_find_device(room->stream, &room->device)
-               : sp_real_call(cuCtxGetDevice, (&room->device)) == CUDA_SUCCESS;
+    return room->place.id == SP_ROOM_OF_STREAM
+               ? sp_theirs_find_device(room->stream, &room->place.id)
+               : sp_real_call(cuCtxGetDevice, (&room->place.id)) == CUDA_SUCCESS;
+}
+
+static bool give(struct sp_room *room) {
+    bool gave = false;
+    while (!gave && room->step < STEPS - room->never_waits)
+        gave = sp_interpose_give(room->place, room->bytes, (enum sp_interpose_share)room->step++);
+    return gave;
 }
 
 bool sp_room_made(struct sp_room *room, CUresult result) {
     if (result != CUDA_ERROR_OUT_OF_MEMORY || !sp_served_is_on() || !find_device(room))
         return false;
-    bool gave = false;
-    while (!gave && room->step < STEPS - room->never_waits)
-        gave = sp_interpose_give(room->device, room->bytes, (enum sp_interpose_share)room->step++);
-    return gave;
+    bool gave = give(room);
+    if (gave || !room->or_host)
+        return gave;
+    *room = (struct sp_room){.place = host, .bytes = room->bytes};
+    return give(room);
 }
 
 // Defines a call: the driver's, made again as long as there is room to be had for it.
@@ -35,7 +45,7 @@ bool sp_room_made(struct sp_room *room, CUresult result) {
     }
 
 static struct sp_room of_size(size_t bytes) {
-    return (struct sp_room){.device = SP_ROOM_HERE, .bytes = bytes};
+    return (struct sp_room){.place = SP_ROOM_OF_DEVICE(SP_ROOM_HERE), .bytes = bytes};
 }
 
 // The driver adds to each row what its layout takes.
@@ -49,18 +59,37 @@ static struct sp_room of_unknown_size(void) {
     return of_size(0);
 }
 
-// Memory of the host has nothing to do with our pools. The call waits for no work.
+// The call waits for no work.
 static struct sp_room of_handle(const CUmemAllocationProp *prop, size_t bytes) {
-    bool is_of_device = prop && prop->location.type == CU_MEM_LOCATION_TYPE_DEVICE;
-    return (struct sp_room){.device = is_of_device ? prop->location.id : SP_ROOM_HERE,
-                            .bytes = bytes,
-                            .step = is_of_device ? 0 : STEPS,
-                            .never_waits = true};
+    struct sp_room room = of_size(bytes);
+    room.place = prop ? prop->location : room.place;
+    room.never_waits = true;
+    return room;
+}
+
+static struct sp_room of_managed(size_t bytes) {
+    struct sp_room room = of_size(bytes);
+    room.or_host = true;
+    return room;
+}
+
+static struct sp_room of_host(size_t bytes) {
+    return (struct sp_room){.place = host, .bytes = bytes};
+}
+
+// Nobody says that to register memory waits for work, as to allocate pinned memory may.
+static struct sp_room of_registered(size_t bytes) {
+    return (struct sp_room){.place = host, .bytes = bytes, .never_waits = true};
 }
 
 MAKE_ROOM(cuMemAlloc_v2, (CUdeviceptr * address, size_t size), (address, size), of_size(size))
 MAKE_ROOM(cuMemAllocManaged, (CUdeviceptr * address, size_t size, unsigned int flags),
-          (address, size, flags), of_size(size))
+          (address, size, flags), of_managed(size))
+MAKE_ROOM(cuMemHostAlloc, (void **memory, size_t size, unsigned int flags), (memory, size, flags),
+          of_host(size))
+MAKE_ROOM(cuMemAllocHost_v2, (void **memory, size_t size), (memory, size), of_host(size))
+MAKE_ROOM(cuMemHostRegister_v2, (void *memory, size_t size, unsigned int flags),
+          (memory, size, flags), of_registered(size))
 MAKE_ROOM(cuMemAllocPitch_v2,
           (CUdeviceptr * address, size_t *pitch, size_t width, size_t height, unsigned int element),
           (address, pitch, width, height, element), of_rows(width, height))

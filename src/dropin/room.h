@@ -1,7 +1,7 @@
-// Room on a full device: an allocation of the driver's that finds none has our pools give up what
-// they have free, as the driver's own pools do, and is made again:
+// Room on a full device, or a full host: an allocation of the driver's that finds none has our
+// pools there give up what they have free, as the driver's own pools do, and is made again:
 //
-//     struct sp_room room = {SP_ROOM_HERE, .bytes = size};
+//     struct sp_room room = {SP_ROOM_OF_DEVICE(SP_ROOM_HERE), .bytes = size};
 //     do
 //         result = sp_real_call(cuMemAlloc_v2, (address, size));
 //     while (sp_room_made(&room, result));
@@ -16,15 +16,19 @@
 // request's stream.
 enum { SP_ROOM_HERE = -1, SP_ROOM_OF_STREAM = -2 };
 
+#define SP_ROOM_OF_DEVICE(number)                                                                  \
+    { CU_MEM_LOCATION_TYPE_DEVICE, number }
+
 struct sp_room {
-    CUdevice device;
+    CUmemLocation place;
     CUstream stream;
     size_t bytes;     // that the request needs; 0: unknown
     bool never_waits; // the request is one that doesn't wait for work
+    bool or_host;     // the host may be what is full, too
     int step;         // of what can be done for it
 };
 
-// To be called after each attempt. True when that has found the device full, and our pools have
+// To be called after each attempt. True when that has found the place full, and our pools have
 // given something back: then it is to be made again.
 bool sp_room_made(struct sp_room *room, CUresult result);
 

@@ -46,7 +46,7 @@ static struct answer answer_handle(const struct sp_lookup *row, void *handle, vo
                                    void *next) {
     if (found && sp_real_is_found(handle, row->symbol, found))
         return result(row->function);
-    if (!found && row->kind == SP_POOL_CALL && sp_real_is_handle(handle)) {
+    if (!found && sp_real_is_handle(handle) && sp_lookup_is_ours_alone(row)) {
         dlerror(); // the failure that nobody shall hear of
         return result(row->function);
     }

@@ -6,8 +6,9 @@
 //     symbol      is the name that the driver exports, and so do we;
 //     version     is the CUDA version that introduced this ABI (1000 * major + 10 * minor);
 //     flags       is SP_PER_THREAD for the form in which stream 0 is the thread's own, else 0;
-//     kind        is SP_POOL_CALL (we have it whatever the driver has) or SP_OTHER_CALL (it is
-//                 given only where the driver has it);
+//     kind        is SP_POOL_CALL (we have it whatever the driver has; one that is newer than
+//                 SP_POOLS_SINCE only on drivers of its version) or SP_OTHER_CALL (it is given only
+//                 where the driver has it);
 //     parameters  is the parenthesised parameter list. Every call returns a CUresult.
 //
 // Name, version and flags are the key: one name has several forms, with different parameters. The
@@ -22,6 +23,9 @@
 enum { SP_PER_THREAD = 2 };
 
 enum sp_call_kind { SP_OTHER_CALL, SP_POOL_CALL };
+
+// The CUDA version that introduced pools.
+enum { SP_POOLS_SINCE = 11020 };
 
 // A driver's own words about an address, for another process. We only hand them on.
 struct CUmemPoolPtrExportData_st;
@@ -54,6 +58,12 @@ struct CUgraphEdgeData_st;
     X(cuMemFreeAsync, cuMemFreeAsync_ptsz, 11020, SP_PER_THREAD, SP_POOL_CALL, \
       (CUdeviceptr address, CUstream stream)) \
     X(cuMemFree, cuMemFree_v2, 3020, 0, SP_OTHER_CALL, (CUdeviceptr address)) \
+    X(cuMemFreeHost, cuMemFreeHost, 2000, 0, SP_OTHER_CALL, (void *memory)) \
+    X(cuMemHostAlloc, cuMemHostAlloc, 2020, 0, SP_OTHER_CALL, \
+      (void **memory, size_t size, unsigned int flags)) \
+    X(cuMemAllocHost, cuMemAllocHost_v2, 3020, 0, SP_OTHER_CALL, (void **memory, size_t size)) \
+    X(cuMemHostRegister, cuMemHostRegister_v2, 6050, 0, SP_OTHER_CALL, \
+      (void *memory, size_t size, unsigned int flags)) \
     X(cuMemAlloc, cuMemAlloc_v2, 3020, 0, SP_OTHER_CALL, (CUdeviceptr *address, size_t size)) \
     X(cuMemAllocPitch, cuMemAllocPitch_v2, 3020, 0, SP_OTHER_CALL, \
       (CUdeviceptr *address, size_t *pitch, size_t width, size_t height, unsigned int element)) \
@@ -77,6 +87,10 @@ struct CUgraphEdgeData_st;
       (const void *value, CUpointer_attribute attribute, CUdeviceptr address)) \
     X(cuMemGetAddressRange, cuMemGetAddressRange_v2, 3020, 0, SP_OTHER_CALL, \
       (CUdeviceptr *base, size_t *size, CUdeviceptr address)) \
+    X(cuMemHostGetFlags, cuMemHostGetFlags, 2030, 0, SP_OTHER_CALL, \
+      (unsigned int *flags, void *memory)) \
+    X(cuMemHostGetDevicePointer, cuMemHostGetDevicePointer_v2, 3020, 0, SP_OTHER_CALL, \
+      (CUdeviceptr *address, void *memory, unsigned int flags)) \
     X(cuMemGetHandleForAddressRange, cuMemGetHandleForAddressRange, 11070, 0, SP_OTHER_CALL, \
       (void *handle, CUdeviceptr address, size_t size, CUmemRangeHandleType type, \
        unsigned long long flags)) \

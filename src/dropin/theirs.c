@@ -7,15 +7,16 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { DEVICES = 64 };
+// Places by the type of their memory, the kind of location, and the number of the device or node.
+enum { TYPES = 2, KINDS = CU_MEM_LOCATION_TYPE_HOST_NUMA + 1, NUMBERS = 64 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static CUmemoryPool *list;
 static size_t room;
 static _Atomic size_t count;
-static CUmemoryPool _Atomic current[DEVICES];
-_Atomic int sp_theirs_current_count;
+static CUmemoryPool _Atomic current[TYPES][KINDS][NUMBERS];
+_Atomic int sp_theirs_current_count; // of devices
 
 static void take_lock(void) {
     pthread_mutex_lock(&lock);
@@ -69,41 +70,57 @@ bool sp_theirs_has(CUmemoryPool pool) {
     return has;
 }
 
-static bool exists(CUdevice device) {
-    return device >= 0 && device < DEVICES;
+static bool has_number(CUmemLocationType kind) {
+    return kind == CU_MEM_LOCATION_TYPE_DEVICE || kind == CU_MEM_LOCATION_TYPE_HOST_NUMA;
 }
 
-CUmemoryPool sp_theirs_current(CUdevice device) {
-    return exists(device) ? sp_load_acquire(&current[device]) : NULL;
+// Null where no pool is current.
+static CUmemoryPool _Atomic *find_current(CUmemLocation location, CUmemAllocationType type) {
+    unsigned int row = (unsigned int)type - CU_MEM_ALLOCATION_TYPE_PINNED;
+    unsigned int kind = (unsigned int)location.type;
+    unsigned int number = has_number(location.type) ? (unsigned int)location.id : 0;
+    bool exists = row < TYPES && kind < KINDS && number < NUMBERS;
+    return exists ? &current[row][kind][number] : NULL;
 }
 
-static void set_current_locked(CUdevice device, CUmemoryPool pool) {
-    sp_add_relaxed(&sp_theirs_current_count, (pool != NULL) - (current[device] != NULL));
-    sp_store_release(&current[device], pool);
+CUmemoryPool sp_theirs_current(CUmemLocation location, CUmemAllocationType type) {
+    CUmemoryPool _Atomic *place = find_current(location, type);
+    return place ? sp_load_acquire(place) : NULL;
 }
 
-bool sp_theirs_make_current(CUdevice device, CUmemoryPool pool) {
-    if (!exists(device))
-        return false;
+// Streams allocate from pinned memory of their device.
+void sp_theirs_make_current(CUmemLocation location, CUmemAllocationType type, CUmemoryPool pool) {
+    CUmemoryPool _Atomic *place = find_current(location, type);
+    bool serves =
+        type == CU_MEM_ALLOCATION_TYPE_PINNED && location.type == CU_MEM_LOCATION_TYPE_DEVICE;
+    if (!place)
+        return;
     pthread_mutex_lock(&lock);
-    set_current_locked(device, pool);
+    if (serves)
+        sp_add_relaxed(&sp_theirs_current_count, (pool != NULL) - (*place != NULL));
+    sp_store_release(place, pool);
     pthread_mutex_unlock(&lock);
-    return true;
-}
-
-static void make_default_current(CUdevice device) {
-    poolMemPool_t pool;
-    if (poolDeviceGetDefaultMemPool(&pool, device) == poolSuccess)
-        poolDeviceSetMemPool(device, pool);
 }
 
 // The library's current pool comes first, as other threads allocate from it at once.
+static void end_current_at(CUmemLocation location, CUmemAllocationType type, CUmemoryPool pool) {
+    const struct poolMemLocation place = {(enum poolMemLocationType)location.type, location.id};
+    poolMemPool_t standard;
+    if (sp_theirs_current(location, type) != pool)
+        return;
+    if (poolMemGetDefaultMemPool(&standard, &place, (enum poolMemAllocationType)type) ==
+        poolSuccess)
+        poolMemSetMemPool(&place, (enum poolMemAllocationType)type, standard);
+    sp_theirs_make_current(location, type, NULL);
+}
+
 void sp_theirs_end_current(CUmemoryPool pool) {
-    for (CUdevice device = 0; device < DEVICES; device++) {
-        if (sp_theirs_current(device) != pool)
-            continue;
-        make_default_current(device);
-        sp_theirs_make_current(device, NULL);
+    for (int type = 0; type < TYPES; type++) {
+        for (int kind = 0; kind < KINDS; kind++) {
+            for (int number = 0; number < NUMBERS; number++)
+                end_current_at((CUmemLocation){(CUmemLocationType)kind, number},
+                               (CUmemAllocationType)(CU_MEM_ALLOCATION_TYPE_PINNED + type), pool);
+        }
     }
 }
 
@@ -129,5 +146,5 @@ bool sp_theirs_find_device(CUstream stream, CUdevice *device) {
 
 bool sp_theirs_serves_device_of(CUstream stream) {
     CUdevice device;
-    return sp_theirs_find_device(stream, &device) && sp_theirs_current(device) != NULL;
+    return sp_theirs_find_device(stream, &device) && sp_theirs_current_of(device) != NULL;
 }

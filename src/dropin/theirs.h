@@ -1,5 +1,5 @@
-// The driver's own pools: those that the program has got from it through us, because they are of
-// host or managed memory, can be exported, or were imported.
+// The driver's own pools: those that the program has got from it through us, because they can be
+// exported, were imported, or are of memory that the library has no pools of.
 //
 // A handle that isn't here goes to the library, which knows its own and refuses all else. So the
 // driver, which trusts any handle, never gets one that it hasn't given out.
@@ -19,18 +19,26 @@ bool sp_theirs_note(CUmemoryPool pool);
 // Forgets a pool that the driver is about to destroy.
 void sp_theirs_forget(CUmemoryPool pool);
 
-// Has devices whose current pool it was allocate from our default pool, after the driver has
-// destroyed it.
+// Has places whose current pool it was use our default pool, after the driver has destroyed it.
 void sp_theirs_end_current(CUmemoryPool pool);
 
 // Takes no lock as long as there are none.
 bool sp_theirs_has(CUmemoryPool pool);
 
-// The pool of the driver's that is a device's current one, or null: then that is one of ours.
-CUmemoryPool sp_theirs_current(CUdevice device);
+// A place has a current pool for each type of memory: a device, the host, a node of it, and for
+// managed memory also no place.
+//
+// The pool of the driver's that is a place's current one, or null: then that is one of ours.
+CUmemoryPool sp_theirs_current(CUmemLocation location, CUmemAllocationType type);
 
-// Makes one current, or none (null). False where there is no such device.
-bool sp_theirs_make_current(CUdevice device, CUmemoryPool pool);
+// That of a device's pinned memory.
+static inline CUmemoryPool sp_theirs_current_of(CUdevice device) {
+    return sp_theirs_current((CUmemLocation){CU_MEM_LOCATION_TYPE_DEVICE, device},
+                             CU_MEM_ALLOCATION_TYPE_PINNED);
+}
+
+// Makes one current, or none (null).
+void sp_theirs_make_current(CUmemLocation location, CUmemAllocationType type, CUmemoryPool pool);
 
 // The device of a stream.
 bool sp_theirs_find_device(CUstream stream, CUdevice *device);

@@ -1,7 +1,7 @@
 #include "mam/chunk.h"
 
+#include "beside/refuse.h"
 #include "mam/home.h"
-#include "mam/refuse.h"
 
 // ---------------------------------------------------------------------------------------- its size
 

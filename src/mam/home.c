@@ -1,5 +1,7 @@
 #include "mam/home.h"
 
+#include "beside/capture.h"
+
 #include <streampool/streampool.h>
 
 enum { HOMES = 256 }; // devices that a process can have
@@ -38,27 +40,16 @@ static struct sp_outcome retain_locked(struct sp_home *home) {
 
 // -------------------------------------------------------------------------------------- the stream
 
-// Calls that follow may be made though the thread captures; the other one ends that.
-static CUstreamCaptureMode relax(void) {
-    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-    sp_driver->cuThreadExchangeStreamCaptureMode(&mode);
-    return mode;
-}
-
-static void restore(CUstreamCaptureMode mode) {
-    sp_driver->cuThreadExchangeStreamCaptureMode(&mode);
-}
-
 static struct sp_outcome in_context(CUcontext context, struct sp_outcome (*act)(void *data),
                                     void *data) {
-    CUstreamCaptureMode mode = relax();
+    CUstreamCaptureMode mode = sp_capture_relax();
     struct sp_outcome outcome =
         sp_outcome_of_driver(sp_driver->cuCtxPushCurrent(context), "cuCtxPushCurrent");
     if (sp_is_done(outcome)) {
         outcome = act(data);
         sp_driver->cuCtxPopCurrent(&context);
     }
-    restore(mode);
+    sp_capture_restore(mode);
     return outcome;
 }
 
@@ -107,11 +98,11 @@ struct sp_outcome sp_home_open(int ordinal, struct sp_home **home) {
 }
 
 void sp_home_settle(struct sp_home *home) {
-    CUstreamCaptureMode mode = relax();
+    CUstreamCaptureMode mode = sp_capture_relax();
     sp_lock_acquire(&home->lock);
     poolStreamSynchronize(sp_load_relaxed(&home->stream));
     sp_lock_release(&home->lock);
-    restore(mode);
+    sp_capture_restore(mode);
 }
 
 static void close_locked(struct sp_home *home) {
@@ -122,12 +113,12 @@ static void close_locked(struct sp_home *home) {
 }
 
 void sp_home_close(struct sp_home *home) {
-    CUstreamCaptureMode mode = relax();
+    CUstreamCaptureMode mode = sp_capture_relax();
     sp_lock_acquire(&home->lock);
     if (--home->managers == 0)
         close_locked(home);
     sp_lock_release(&home->lock);
-    restore(mode);
+    sp_capture_restore(mode);
 }
 
 bool sp_home_is_gone(struct sp_home *home) {

@@ -1,9 +1,9 @@
 // The public calls. A malloc and a free enter the manager, call the pool on the home's stream, and
 // leave; all else is aside of that path.
+#include "beside/refuse.h"
 #include "mam/chunk.h"
 #include "mam/home.h"
 #include "mam/manager.h"
-#include "mam/refuse.h"
 
 #include <stddef.h>
 

@@ -47,35 +47,36 @@ static void write_out(void) {
         give_up();
 }
 
-static void write_words_locked(const char *action, uint64_t pointer, uint64_t size,
-                               uint64_t stream) {
+static void write_words_locked(const char *action, const char *place, uint64_t pointer,
+                               uint64_t size, uint64_t stream) {
     uint64_t microseconds = (sp_time_now() - began) / 1000;
     if (!sp_load_relaxed(&sp_recorder_on))
         return;
-    int length = snprintf(buffer + filled, LINE,
-                          "%" PRIu64 ",%" PRIu64 ",%s,0x%" PRIx64 ",%" PRIu64 ",%" PRIu64 "\n",
-                          sp_host->thread_number(), microseconds, action, pointer, size, stream);
+    int length =
+        snprintf(buffer + filled, LINE,
+                 "%" PRIu64 ",%" PRIu64 ",%s%s,0x%" PRIx64 ",%" PRIu64 ",%" PRIu64 "\n",
+                 sp_host->thread_number(), microseconds, action, place, pointer, size, stream);
     filled += (size_t)length;
     if (filled > BUFFER - LINE)
         write_out();
 }
 
-static void write_locked(enum sp_observe_action action, uint64_t pointer, uint64_t size,
-                         uint64_t stream) {
+static void write_locked(enum sp_observe_action action, const char *place, uint64_t pointer,
+                         uint64_t size, uint64_t stream) {
     static const char *const words[] = {
 #define WORDS(name, text) text,
         SP_OBSERVE_ACTIONS(WORDS)
 #undef WORDS
     };
-    write_words_locked(words[action], pointer, size, stream);
+    write_words_locked(words[action], place, pointer, size, stream);
 }
 
-void sp_recorder_write(enum sp_observe_action action, uint64_t pointer, uint64_t size,
-                       uint64_t stream) {
+void sp_recorder_write(enum sp_observe_action action, const char *place, uint64_t pointer,
+                       uint64_t size, uint64_t stream) {
     if (!sp_recorder_is_on())
         return;
     sp_lock_acquire(&lock);
-    write_locked(action, pointer, size, stream);
+    write_locked(action, place, pointer, size, stream);
     if (action == SP_RECORD_FAILURE && sp_load_relaxed(&sp_recorder_on))
         write_out();
     sp_lock_release(&lock);
@@ -127,7 +128,7 @@ static bool is_of(const struct numbered *entry, const struct sp_observe_stream *
 // The slot's last stream has ended, by a call of the driver that nobody heard.
 static void end_locked(struct numbered *entry) {
     if (entry->number != 0 && entry->ends)
-        write_locked(SP_RECORD_DESTROY_STREAM, 0, 0, entry->number);
+        write_locked(SP_RECORD_DESTROY_STREAM, "", 0, 0, entry->number);
     entry->number = 0;
 }
 
@@ -142,7 +143,7 @@ static uint64_t number_locked(const struct sp_observe_stream *stream) {
             .number = stream->has_id ? stream->id : ++numbers_given,
             .ends = !stream->is_default,
         };
-        write_words_locked(kind_locked(stream), 0, 0, entry->number);
+        write_words_locked(kind_locked(stream), "", 0, 0, entry->number);
     }
     return entry->number;
 }

@@ -30,8 +30,8 @@ uint64_t sp_recorder_number(const struct sp_observe_stream *stream);
 // gets a number of its own.
 void sp_recorder_end_stream(uint32_t slot, uint64_t number);
 
-// Writes a line of the calling thread.
-void sp_recorder_write(enum sp_observe_action action, uint64_t pointer, uint64_t size,
-                       uint64_t stream);
+// Writes a line of the calling thread. `place` is that of observe_table.h.
+void sp_recorder_write(enum sp_observe_action action, const char *place, uint64_t pointer,
+                       uint64_t size, uint64_t stream);
 
 #endif

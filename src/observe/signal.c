@@ -10,6 +10,7 @@
 #include <string.h>
 
 static sem_t asked;         // counts the signals, and the end
+static _Atomic bool wanted; // by a signal whose figures aren't written yet
 static pthread_t thread;    // which waits for them
 static _Atomic bool begins; // and is there
 static _Atomic bool ends;
@@ -18,19 +19,21 @@ static struct sigaction before;
 static void ask(int number) {
     int error = errno;
     (void)number;
+    atomic_store(&wanted, true);
     sem_post(&asked);
     errno = error;
 }
 
+// A signal that came before the end has its figures, too.
 static void *serve(void *nothing) {
-    while (!sp_load_relaxed(&ends)) {
+    do {
         while (sem_wait(&asked) != 0) {
         }
         while (sem_trywait(&asked) == 0) {
         }
-        if (!sp_load_relaxed(&ends))
+        if (atomic_exchange(&wanted, false))
             sp_summary_write(SP_SUMMARY_AT_SIGNAL);
-    }
+    } while (!sp_load_relaxed(&ends));
     return nothing;
 }
 

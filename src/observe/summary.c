@@ -66,8 +66,10 @@ static void add_pool(const struct sp_tell_pool *told, void *to) {
     sp_json_open(json, NULL, '{');
     sp_json_text(json, "name", told->name.text);
     sp_json_text(json, "kind", kinds[told->kind]);
-    if (is_there)
+    if (told->device >= 0)
         sp_json_number(json, "device", (uint64_t)told->device);
+    if (is_there)
+        sp_json_text(json, "place", told->place.text);
     sp_json_number(json, "count", told->count);
     if (is_there) {
         sp_json_number(json, "used_bytes", told->used);

@@ -4,8 +4,9 @@
 //   {"process", "when": "end" or "signal",
 //    "pools": a list, or null where a call holds on to a pool, as one does inside of which the
 //    process ends:
-//        {"name", "kind": "default", "other" or "destroyed", "device", "count", "used_bytes",
-//         "used_high_bytes", "reserved_bytes", "reserved_high_bytes", "statistics", "gauges"},
+//        {"name", "kind": "default", "other" or "destroyed", "device" (if it has memory of one),
+//         "place", "count", "used_bytes", "used_high_bytes", "reserved_bytes",
+//         "reserved_high_bytes", "statistics", "gauges"},
 //    "not_freed": {"blocks", "bytes", "bytes_high", "unnoted_blocks"}}
 #ifndef STREAMPOOL_OBSERVE_SUMMARY_H
 #define STREAMPOOL_OBSERVE_SUMMARY_H

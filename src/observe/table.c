@@ -73,7 +73,8 @@ static const char *default_stream(const struct sp_observe_stream *stream) {
 }
 
 static void note_allocated(const void *pointer, uint64_t size,
-                           const struct sp_observe_stream *stream, const void *caller) {
+                           const struct sp_observe_stream *stream, const char *place,
+                           const void *caller) {
     struct sp_live_block block = {
         .address = (uint64_t)(uintptr_t)pointer,
         .size = size,
@@ -84,11 +85,11 @@ static void note_allocated(const void *pointer, uint64_t size,
     };
     sp_live_add(&block);
     sp_check_allocated(pointer, size);
-    sp_recorder_write(SP_RECORD_ALLOCATE, block.address, size, block.stream);
+    sp_recorder_write(SP_RECORD_ALLOCATE, place, block.address, size, block.stream);
 }
 
-static void note_refused(uint64_t size, const struct sp_observe_stream *stream) {
-    sp_recorder_write(SP_RECORD_FAILURE, 0, size, number_of(stream));
+static void note_refused(uint64_t size, const struct sp_observe_stream *stream, const char *place) {
+    sp_recorder_write(SP_RECORD_FAILURE, place, 0, size, number_of(stream));
 }
 
 static struct sp_live_block *note_freeing(const void *pointer) {
@@ -100,7 +101,7 @@ static void note_freed(struct sp_live_block *block, const struct sp_observe_stre
     if (!block)
         return;
     sp_check_freed(stream);
-    sp_recorder_write(stream ? SP_RECORD_FREE : SP_RECORD_FREE_UNORDERED, block->address,
+    sp_recorder_write(stream ? SP_RECORD_FREE : SP_RECORD_FREE_UNORDERED, "", block->address,
                       block->size, number_of(stream));
     sp_live_end(block);
 }
@@ -111,11 +112,15 @@ static void note_not_freed(struct sp_live_block *block) {
         sp_live_put_back(block);
 }
 
-static void note_act(enum sp_observe_action action, const void *event, uint64_t bytes,
+static void note_act(enum sp_observe_action action, const void *event,
                      const struct sp_observe_stream *stream) {
     if (action == SP_RECORD_RECORD)
         sp_check_behind(event, stream);
-    sp_recorder_write(action, (uint64_t)(uintptr_t)event, bytes, number_of(stream));
+    sp_recorder_write(action, "", (uint64_t)(uintptr_t)event, 0, number_of(stream));
+}
+
+static void note_trimmed(uint64_t keep, const char *place) {
+    sp_recorder_write(SP_RECORD_TRIM, place, 0, keep, 0);
 }
 
 // --------------------------------------------------------------------------------------- the table
@@ -135,6 +140,7 @@ const struct sp_observe_table *sp_observe_table(const struct sp_observe_host *ho
         .freed = note_freed,
         .not_freed = note_not_freed,
         .act = note_act,
+        .trimmed = note_trimmed,
         .number = sp_recorder_number,
         .destroyed = sp_recorder_end_stream,
     };

@@ -4,10 +4,12 @@ set(development_pages
     README.md
     CHANGELOG.md
     docs/benchmarks.md
+    docs/copies.md
     docs/cpp.md
     docs/defragmentation.md
     docs/design.md
     docs/heap.md
+    docs/host-memory.md
     docs/install.md
     docs/mam.md
     docs/plain-memory.md

@@ -84,6 +84,7 @@ set(CPACK_DEBIAN_TOOLS_PACKAGE_RECOMMENDS python3)  # for `streampool import`
 set(control "${CMAKE_CURRENT_BINARY_DIR}/control")
 file(WRITE "${control}/shlibs"
     "libstreampool ${soversion} ${library_package} (>= ${PROJECT_VERSION})\n"
+    "libstreampool_copy ${soversion} ${library_package} (>= ${PROJECT_VERSION})\n"
     "libstreampool_mam ${soversion} ${library_package} (>= ${PROJECT_VERSION})\n"
     "libstreampool_observe ${soversion} ${library_package} (>= ${PROJECT_VERSION})\n")
 file(WRITE "${control}/triggers" "activate-noawait ldconfig\n")

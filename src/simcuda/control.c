@@ -129,16 +129,22 @@ uint64_t simcudaLeakCheck(void) {
     return count;
 }
 
+static uint64_t count_at(int device, uint64_t (*count)(int place)) {
+    if (device == -1)
+        return count(SIM_HOST);
+    return sim_device_exists(device) ? count(device) : 0;
+}
+
 uint64_t simcudaMemoryInUse(int device) {
     sim_lock();
-    uint64_t bytes = sim_device_exists(device) ? sim_device_created(device) : 0;
+    uint64_t bytes = count_at(device, sim_device_created);
     sim_unlock();
     return bytes;
 }
 
 uint64_t simcudaMemoryPeak(int device) {
     sim_lock();
-    uint64_t bytes = sim_device_exists(device) ? sim_device_peak(device) : 0;
+    uint64_t bytes = count_at(device, sim_device_peak);
     sim_unlock();
     return bytes;
 }

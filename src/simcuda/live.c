@@ -1,6 +1,7 @@
 #include "simcuda/live.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "simcuda/kernel/module.h"
 #include "simcuda/memory/address.h"
@@ -29,7 +30,8 @@ void sim_live_count(simcudaLive *live) {
         .events = sim_event_count(),
         .modules = sim_module_count(),
         .graphs = sim_graph_count(),
-        .allocations = sim_allocation_count(),
+        .allocations = sim_allocation_count() - sim_allocation_count_of_managed(),
+        .managed = sim_allocation_count_of_managed(),
         .pinned = sim_pinned_count(),
         .registered = sim_pinned_count_of_registered(),
         .ranges = sim_range_count(),
@@ -42,7 +44,19 @@ static bool counts(enum sim_live_whose whose, bool is_of_library) {
     return whose == SIM_LIVE_ALL || !is_of_library;
 }
 
+#define PLACE_TEXT 40
+
+// Says where memory is.
+static const char *place_text(const struct sim_extent *extent, char text[PLACE_TEXT]) {
+    if (sim_extent_is_of_host(extent))
+        snprintf(text, PLACE_TEXT, "of the host, node %d,", extent->node);
+    else
+        snprintf(text, PLACE_TEXT, "of device %d", extent->device);
+    return text;
+}
+
 static uint64_t report_extents(enum sim_live_whose whose) {
+    char place[PLACE_TEXT];
     uint64_t count = 0;
     SP_LIST_FOR_EACH(link, &sim_extents) {
         const struct sim_extent *extent = SP_CONTAINER_OF(link, struct sim_extent, link);
@@ -50,15 +64,22 @@ static uint64_t report_extents(enum sim_live_whose whose) {
             continue;
         sim_report_state(simcudaReport_leak,
                          "memory of %" PRIu64
-                         " bytes on device %d from cuMemCreate, handle 0x%llx, "
+                         " bytes %s from cuMemCreate, handle 0x%llx, "
                          "was never released; it has %" PRIu64 " mappings",
-                         extent->size, extent->device, extent->handle, extent->mappings);
+                         extent->size, place_text(extent, place), extent->handle, extent->mappings);
         count++;
     }
     return count;
 }
 
+static const char *call_text(const struct sim_extent *extent) {
+    if (extent->kind == SIM_EXTENT_OF_HANDLE)
+        return "cuMemMap";
+    return sim_extent_is_managed(extent) ? "cuMemAllocManaged" : "cuMemAlloc";
+}
+
 static uint64_t report_mappings(enum sim_live_whose whose) {
+    char place[PLACE_TEXT];
     uint64_t count = 0;
     SP_LIST_FOR_EACH(link, &sim_mappings) {
         const struct sim_mapping *mapping = SP_CONTAINER_OF(link, struct sim_mapping, link);
@@ -66,11 +87,10 @@ static uint64_t report_mappings(enum sim_live_whose whose) {
         bool is_block = !is_mapped && sim_block_begins_at(mapping->address);
         if (!counts(whose, mapping->extent->is_of_library) || is_block)
             continue;
-        sim_report_state(simcudaReport_leak,
-                         "memory [0x%" PRIx64 ", 0x%" PRIx64 ") of device %d from %s was never %s",
-                         mapping->address, mapping->address + mapping->valid,
-                         mapping->extent->device, is_mapped ? "cuMemMap" : "cuMemAlloc",
-                         is_mapped ? "unmapped" : "freed");
+        sim_report_state(
+            simcudaReport_leak, "memory [0x%" PRIx64 ", 0x%" PRIx64 ") %s from %s was never %s",
+            mapping->address, mapping->address + mapping->valid, place_text(mapping->extent, place),
+            call_text(mapping->extent), is_mapped ? "unmapped" : "freed");
         count++;
     }
     return count;
@@ -126,11 +146,13 @@ uint64_t sim_live_check(enum sim_live_whose whose) {
     count += report_streams();
     count += report_count("an event", "destroyed",
                           sim_event_count() - (all ? 0 : sim_event_count_of_library()));
-    count += report_count("a module", "unloaded", sim_module_count());
+    count += report_count("a module", "unloaded",
+                          sim_module_count() - (all ? 0 : sim_module_count_for_pools()));
     count += report_count("a graph", "destroyed", sim_graph_count());
     count += report_count("pinned host memory from cuMemHostAlloc", "freed",
                           sim_pinned_count() - (all ? 0 : sim_pinned_count_of_library()));
-    count +=
-        report_count("registered host memory", "unregistered", sim_pinned_count_of_registered());
+    count += report_count("registered host memory", "unregistered",
+                          sim_pinned_count_of_registered() -
+                              (all ? 0 : sim_pinned_count_of_librarys_registered()));
     return count;
 }

@@ -50,7 +50,7 @@ expect use_after_free use-after-free \
 expect use_after_free_of_a_pool use-after-free \
     "\"sp_fill\" on stream 2 \(thread 1\) writes $bytes of $(pool_block 4096 1), which was freed on stream 1 \(thread 1\) before"
 expect out_of_bounds out-of-bounds \
-    "\"memset\" on stream 1 \(thread 1\) writes $bytes, which is 96 bytes past the end of $(block 4000 1)"
+    "\"sp_fill\" on stream 1 \(thread 1\) writes $bytes, which is 96 bytes past the end of $(block 4000 1)"
 expect out_of_bounds_of_a_pool out-of-bounds \
     "\"memset\" on stream 1 \(thread 1\) writes $bytes, which is 100 bytes past the end of $(pool_block 1000 '[12]')"
 expect early_free early-free \

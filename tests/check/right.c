@@ -438,6 +438,37 @@ static void use_a_pool_of_ones_own(void) {
     OK(cuStreamDestroy_v2(stream));
 }
 
+// What these pools keep until the end is the library's.
+static void use_pools_of_the_host(void) {
+    const struct poolMemPoolProps props[] = {
+        {.allocType = poolMemAllocationTypePinned, .location = {poolMemLocationTypeHost, 0}},
+        {.allocType = poolMemAllocationTypePinned,
+         .location = {poolMemLocationTypeHost, 0},
+         .usage = poolMemPoolUsageStaging},
+        {.allocType = poolMemAllocationTypeManaged},
+    };
+    enum { BYTES = 1 << 20 };
+    CUstream stream = make_stream();
+    CUdeviceptr device;
+    OK(cuMemAlloc_v2(&device, BYTES));
+    for (size_t i = 0; i < sizeof props / sizeof props[0]; i++) {
+        poolMemPool_t pool;
+        void *buffer;
+        uint64_t keep = UINT64_MAX;
+        OK(poolMemPoolCreate(&pool, &props[i]));
+        OK(poolMemPoolSetAttribute(pool, poolMemPoolAttrReleaseThreshold, &keep));
+        for (int round = 0; round < 3; round++) {
+            OK(poolMallocFromPool(&buffer, BYTES, pool));
+            memset(buffer, round, BYTES);
+            OK(cuMemcpyHtoDAsync_v2(device, buffer, BYTES, stream));
+            OK(poolFreeAsync(buffer, stream));
+        }
+        OK(cuStreamSynchronize(stream));
+    }
+    OK(cuMemFree_v2(device));
+    OK(cuStreamDestroy_v2(stream));
+}
+
 // Rows go to memory with a pitch of its own, and come back.
 static void copy_rows(void) {
     static uint32_t words[WORDS];
@@ -545,6 +576,7 @@ int main(void) {
     free_in_order();
     map_and_unmap();
     use_a_pool_of_ones_own();
+    use_pools_of_the_host();
     copy_rows();
     take_turns();
     run_pipeline();

@@ -37,7 +37,7 @@ static void run_case(struct outcome *outcome, const char *name) {
 
 struct expectation {
     const char *name;
-    const char *lines[16]; // what some lines begin with
+    const char *lines[24]; // what some lines begin with
 };
 
 static const struct expectation expectations[] = {
@@ -114,6 +114,34 @@ static const struct expectation expectations[] = {
     {"kinds",
      {"\nkinds: ", " floor: lock and list ", "\nnon-blocking, 1 KiB ", "\nlegacy, 1 MiB ",
       "\nblocking, 64 MiB ", "\nper-thread, 1 KiB ", "\nlegacy, beside blocking, 1 MiB "}},
+    {"host",
+     {"\nhost: malloc + free", " streampool, host, at once ", " streampool, managed ",
+      " cuMemHostAlloc ", "\npair of 64 KiB ", "\npair of 16 MiB ", "\nhost: copies of 4 MiB",
+      "\ncopy to the host ", "\nkernel writes ", "\nkernel reads ", "\nhost: much memory at once",
+      " streampool, NUMA node 0 ", " floor: extent at node 0 ", "\n64 MiB, get ",
+      "\n64 MiB, give back "}},
+    {"copy",
+     {"\ncopy: the host has ",
+      "\ncopy: pageable memory in and out, ",
+      " streampool, completion ",
+      " CUDA, pageable ",
+      " floor: memcpy ",
+      "\n1 MiB, in ",
+      "\n4 MiB, out ",
+      "\n1 GiB: left out, ",
+      "\n4 MiB, out, fresh ",
+      "\n8 threads, out ",
+      "\nby depth, in ",
+      " cuStreamWriteValue32 ",
+      "\n8 B, in, issue ",
+      "\n256 KiB, out, issue ",
+      "\n1 MiB, out: our copy ",
+      "\ncopy: batches of 8 pinned pieces, ",
+      " CUDA, batch ",
+      "\n4 KiB pageable pieces, in ",
+      "\n4 KiB pieces, in, beside ",
+      "\ncopy: a file of 4 MiB ",
+      "\nfile, out into the cache "}},
     {"heap", {"\nheap: left out, "}}, // it has kernels that the simulated driver doesn't run
     {"ended_threads",
      {"\nended_threads: ", "\n100 threads, each ", "\n1000 threads, resident ",
@@ -320,6 +348,34 @@ static void each_form_of_threads_makes_pairs(void **state) {
         {"floor: one block kept", "4 KiB, 16 threads, written"},
         {"streampool, default pool", "1 MiB, 1 thread, freed elsewhere"},
         {"streampool, default pool", "1 MiB, 16 threads, freed elsewhere"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        assert_true(figure_of(result_of(results, rows[i].subject, rows[i].setting), "least") > 0);
+    cJSON_Delete(results);
+}
+
+// The case itself compares the bytes that arrive.
+static void each_way_copies(void **state) {
+    (void)state;
+    cJSON *results = results_of_rounds("copy", "--rounds=1");
+    const struct {
+        const char *subject, *setting;
+    } rows[] = {
+        {"streampool", "1 MiB, in"},
+        {"streampool, completion", "4 MiB, out"},
+        {"floor: memcpy", "4 MiB, out, fresh"},
+        {"chunks of 16 MiB", "1 thread, out"},
+        {"1 chunk, by the bench", "by depth, out"},
+        {"8 chunks", "by depth, in"},
+        {"cuStreamWriteValue32", "8 B, in"},
+        {"one chunk", "256 KiB, out"},
+        {"CUDA, pinned", "64 KiB, in: host function"},
+        {"streampool, completion", "1 MiB, out: our copy"},
+        {"CUDA, batch", "4 KiB pieces, in"},
+        {"CUDA, one by one", "4 KiB pageable pieces, out"},
+        {"streampool", "32 KiB pieces, out, beside"},
+        {"a loop of pieces", "file, in from the cache"},
+        {"streampool, completion", "file, out into the cache"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         assert_true(figure_of(result_of(results, rows[i].subject, rows[i].setting), "least") > 0);
@@ -620,6 +676,7 @@ int main(void) {
         cmocka_unit_test(a_pool_reserves_at_least_what_lives),
         cmocka_unit_test(all_memory_goes_back),
         cmocka_unit_test(each_form_of_threads_makes_pairs),
+        cmocka_unit_test(each_way_copies),
         cmocka_unit_test(memory_follows_events),
         cmocka_unit_test(a_cap_bounds_what_others_cannot_see),
         cmocka_unit_test(the_floor_is_measured),

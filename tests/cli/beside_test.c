@@ -37,8 +37,7 @@ static int lines_of(const char *text, const char *trace, const char *allocator) 
     return lines;
 }
 
-// --------------------------------------------------------------------------------- what is
-// recorded
+// -------------------------------------------------------------------------------- what is recorded
 
 #define RUN(...)                                                                                   \
     ARGUMENTS("replay", "--device", "sim", "--wide", "--allocator", "direct", __VA_ARGS__)
@@ -96,8 +95,7 @@ static const char *recorded_file(const char *path) {
     return write_list("recorded.json", recorded_list(path));
 }
 
-// ---------------------------------------------------------------------------------------- what is
-// shown
+// ----------------------------------------------------------------------------------- what is shown
 
 static const char origin[] = "\nrecorded on Some GPU, driver 999.1.2, CUDA 12.4, 2026-11-23:\n";
 
@@ -323,8 +321,7 @@ static void an_empty_list_has_nothing_to_show(void **state) {
     program_forget(&outcome);
 }
 
-// ------------------------------------------------------------------------------------- files that
-// are none
+// ----------------------------------------------------------------------------- files that are none
 
 static void assert_refused(const char *file, const char *reason) {
     char expected[512];

@@ -129,6 +129,54 @@ static void a_picture_has_the_settings_that_it_is_about(void **state) {
     svg_forget(trim);
 }
 
+static void have_point(const char *name, const char *setting, size_t points) {
+    struct svg *svg = picture(name);
+    size_t count = 0;
+    for (const struct svg_element *e = NULL;
+         (e = svg_find(svg, svg->list, e, "data-subject", "ours"));)
+        count++;
+    assert_non_null(point_of(svg, "ours", setting));
+    assert_int_equal(count, points);
+    svg_forget(svg);
+}
+
+// Rates and times, of one memory and of pieces.
+static void copies_have_pictures_by_direction_and_size(void **state) {
+    (void)state;
+    static const struct {
+        const char *setting, *unit;
+        unsigned at;
+    } rows[] = {
+        {"1 MiB, in", "GB/s", 1048576},
+        {"1 GiB, in", "GB/s", 1073741824},
+        {"1 MiB, out, fresh", "GB/s", 1048576},
+        {"4 MiB, out", "GB/s", 4194304},
+        {"64 B, in", "us", 64},
+        {"4 KiB, in", "us", 4096},
+        {"4 KiB, in, issue", "us", 4096},
+        {"4 KiB, out", "us", 4096},
+        {"4 KiB pieces, in", "GB/s", 4096},
+        {"4 KiB pageable pieces, in", "GB/s", 4096},
+        {"4 KiB pieces, out", "GB/s", 4096},
+        {"1 MiB, in: returned", "us", 1048576},
+    };
+    char text[4096] = "[";
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text),
+                 "%s{\"device\":\"Some GPU\",\"case\":\"copy\",\"setting\":\"%s\",\"at\":%u,"
+                 "\"subject\":\"ours\",\"unit\":\"%s\",\"first_quartile\":5,\"median\":6,"
+                 "\"third_quartile\":7}",
+                 i ? "," : "", rows[i].setting, rows[i].at, rows[i].unit);
+    strcat(text, "]");
+    draw_well(ARGUMENTS(file_write("bench.json", text)));
+    have_point("copy-in.svg", "1 GiB, in", 2);
+    have_point("copy-out.svg", "4 MiB, out", 1);
+    have_point("copy-small-in.svg", "64 B, in", 2);
+    have_point("copy-small-out.svg", "4 KiB, out", 1);
+    have_point("copy-pieces-in.svg", "4 KiB pieces, in", 1);
+    have_point("copy-pieces-out.svg", "4 KiB pieces, out", 1);
+}
+
 // Two runs measured ours; the picture has it once, and what only the second one has.
 static void of_several_files_the_first_one_counts(void **state) {
     (void)state;
@@ -282,6 +330,7 @@ int main(void) {
         cmocka_unit_test(medians_stand_where_both_axes_have_them),
         cmocka_unit_test(quartiles_are_bars),
         cmocka_unit_test(a_picture_has_the_settings_that_it_is_about),
+        cmocka_unit_test(copies_have_pictures_by_direction_and_size),
         cmocka_unit_test(of_several_files_the_first_one_counts),
         cmocka_unit_test(bars_are_as_high_as_what_the_last_pass_held),
         cmocka_unit_test(allocators_can_be_left_out),

@@ -192,8 +192,7 @@ static void entries_of_unknown_kinds_are_left_out(void **state) {
                    said_of(path, ": device_traces[0][1]: its 'action' is unknown\n"));
 }
 
-// ------------------------------------------------------------------------------------ logs of
-// RMM's
+// ----------------------------------------------------------------------------------- logs of RMM's
 
 //   X(test, log, trace behind its header, repairs)
 #define LOGS(X)                                                                                    \
@@ -235,6 +234,14 @@ static void entries_of_unknown_kinds_are_left_out(void **state) {
       "1,0,allocate,0x100,8,0x0\n1,0,free unordered,0x100,8,0x0\n1,1,allocate,0x100,8,0x0\n"       \
       "1,2,free unordered,0x100,8,0x0\n1,3,synchronize device,0x0,0,0x0\n",                        \
       ": 1 allocation from before the beginning, 1 free with another size\n")                      \
+    X(a_place_stays_with_its_allocation,                                                           \
+      TRACE_HEADER                                                                                 \
+      "1,1,allocate host,0x100,8,0\n1,2,allocate node,0x100,16,0\n"                                \
+      "1,3,free,0x100,9,0\n1,4,allocate failure managed,0,8,0\n1,5,trim staging,0,8,0\n",          \
+      "1,0,allocate host,0x100,8,0x0\n1,1,free,0x100,8,0x0\n1,1,allocate node,0x100,16,0x0\n"      \
+      "1,2,free,0x100,16,0x0\n1,3,allocate failure managed,0x0,8,0x0\n"                            \
+      "1,4,trim staging,0x0,8,0x0\n",                                                              \
+      ": 1 lost free, 1 free with another size\n")                                                 \
     X(null_pointers_are_no_blocks,                                                                 \
       TRACE_HEADER "1,1,allocate,(nil),0,0\n1,1,allocate,0x0,0,0\n1,2,free,(nil),0,0\n",           \
       "1,0,allocate,0x0,0,0x0\n1,0,allocate,0x0,0,0x0\n1,1,free,0x0,0,0x0\n", "")                  \

@@ -34,6 +34,34 @@ static void a_working_device_is_shown_and_the_status_is_0(void **state) {
     program_forget(&outcome);
 }
 
+static void memory_of_the_host_is_shown(void **state) {
+    (void)state;
+    struct outcome outcome;
+    info(&outcome, SETTINGS("STREAMPOOL_SIMCUDA=nodes=3"));
+    assert_int_equal(outcome.status, 0);
+    assert_says(outcome.output,
+                "\nmemory of the host\n"
+                "  pinned              works\n"
+                "  for staging         works\n"
+                "  managed             works\n"
+                "  NUMA nodes          works on 0, 1, 2\n");
+    program_forget(&outcome);
+}
+
+static void memory_of_the_host_that_is_not_mapped_works_in_one_piece(void **state) {
+    (void)state;
+    const char *const settings[] = {"STREAMPOOL_SIMCUDA=host_vmm=missing", "STREAMPOOL_VMM=0"};
+    for (int i = 0; i < 2; i++) {
+        struct outcome outcome;
+        info(&outcome, SETTINGS(settings[i]));
+        assert_int_equal(outcome.status, 0);
+        assert_says(outcome.output,
+                    "  pinned              works with cuMemHostAlloc, and maps no memory twice\n");
+        assert_says(outcome.output, "  NUMA nodes          does not work: poolErrorNotSupported: ");
+        program_forget(&outcome);
+    }
+}
+
 static void every_device_is_shown(void **state) {
     (void)state;
     struct outcome outcome;
@@ -225,6 +253,28 @@ static void the_facts_are_had_as_json(void **state) {
     cJSON_Delete(object);
 }
 
+static void memory_of_the_host_stands_in_json(void **state) {
+    (void)state;
+    cJSON *object = json_of(SETTINGS("STREAMPOOL_SIMCUDA=nodes=2"));
+    const cJSON *host = at(object, "host");
+    assert_flag(at(host, "pinned"), "works", 1);
+    assert_flag(at(host, "pinned"), "maps", 1);
+    assert_flag(at(host, "staging"), "works", 1);
+    assert_flag(at(host, "staging"), "maps", 0);
+    assert_flag(at(host, "managed"), "works", 1);
+    assert_flag(at(host, "managed"), "maps", 0);
+    assert_int_equal(cJSON_GetArraySize(at(host, "nodes")), 2);
+    assert_int_equal(cJSON_GetArrayItem(at(host, "nodes"), 1)->valueint, 1);
+    cJSON_Delete(object);
+    object = json_of(SETTINGS("STREAMPOOL_SIMCUDA=host_vmm=missing,host_memory=1M"));
+    host = at(object, "host");
+    assert_flag(at(host, "pinned"), "works", 0);
+    assert_says(cJSON_GetStringValue(at(at(host, "pinned"), "problem")),
+                "poolErrorMemoryAllocation: ");
+    assert_int_equal(cJSON_GetArraySize(at(host, "nodes")), 0);
+    cJSON_Delete(object);
+}
+
 static void plain_memory_stands_in_json(void **state) {
     (void)state;
     cJSON *object = json_of(SETTINGS("STREAMPOOL_SIMCUDA=vmm=missing"));
@@ -279,6 +329,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_working_device_is_shown_and_the_status_is_0),
         cmocka_unit_test(every_device_is_shown),
+        cmocka_unit_test(memory_of_the_host_is_shown),
+        cmocka_unit_test(memory_of_the_host_that_is_not_mapped_works_in_one_piece),
         cmocka_unit_test(what_a_capped_driver_lacks_is_listed_with_its_meaning),
         cmocka_unit_test(a_device_without_virtual_memory_works_with_plain_memory),
         cmocka_unit_test(one_working_device_among_others_is_enough),
@@ -288,6 +340,7 @@ int main(void) {
         cmocka_unit_test(a_driver_older_than_10_2_is_refused_with_what_it_lacks),
         cmocka_unit_test(without_a_gpu_the_status_is_3_unless_a_simulation_was_asked_for),
         cmocka_unit_test(the_facts_are_had_as_json),
+        cmocka_unit_test(memory_of_the_host_stands_in_json),
         cmocka_unit_test(plain_memory_stands_in_json),
         cmocka_unit_test(what_is_missing_and_what_does_not_work_stands_in_json),
         cmocka_unit_test(json_in_a_file_stands_beside_the_text),

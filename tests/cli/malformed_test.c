@@ -34,6 +34,9 @@
     X(a_bad_time, TRACE_HEADER "1,noon,allocate,0x100,512,0\n", 2, "bad time 'noon'") \
     X(a_bad_clock_time, TRACE_HEADER "1,25:00:00.000000,allocate,0x100,512,0\n", 2, "bad time '25:00:00.000000'") \
     X(an_unknown_action, GOOD "1,1,levitate,0x100,512,0\n", 3, "bad action 'levitate'") \
+    X(an_unknown_place, GOOD "1,1,allocate cellar,0x300,512,0\n", 3, "bad action 'allocate cellar'") \
+    X(a_place_of_a_free, GOOD "1,1,free host,0x100,512,0\n", 3, "bad action 'free host'") \
+    X(a_block_of_the_host_that_is_alive, TRACE_HEADER "1,0,allocate host,0x100,8,0\n1,1,allocate,0x100,8,0\n", 3, "allocation at 0x100, which is alive since line 2") \
     X(a_bad_pointer, TRACE_HEADER "1,0,allocate,there,512,0\n", 2, "bad pointer 'there'") \
     X(a_pointer_too_large, TRACE_HEADER "1,0,allocate,0x10000000000000000,512,0\n", 2, "pointer '0x10000000000000000' does not fit in 64 bits") \
     X(a_bad_size, TRACE_HEADER "1,0,allocate,0x100,512B,0\n", 2, "bad size '512B'") \
@@ -191,8 +194,7 @@ static void a_gzip_stream_with_a_wrong_checksum_is_refused(void **state) {
     free(bytes);
 }
 
-// ------------------------------------------------------------- small files that unpack to much
-// text
+// ------------------------------------------------------------ small files that unpack to much text
 
 #ifdef CAN_LIMIT_MEMORY
 

@@ -48,8 +48,7 @@ static double measured(const cJSON *result) {
     return number(result, "library_measured_ns");
 }
 
-// ---------------------------------------------------------------------------------------- the
-// model
+// --------------------------------------------------------------------------------------- the model
 
 static void the_modelled_times_are_the_same_in_every_run(void **state) {
     (void)state;

@@ -75,8 +75,7 @@ static double peak_under(unsigned policies, const char *text) {
     return peak;
 }
 
-// ---------------------------------------------------------------------------- events between
-// streams
+// -------------------------------------------------------------------------- events between streams
 
 static void without_order_a_stream_gets_memory_of_its_own(void **state) {
     (void)state;
@@ -112,8 +111,7 @@ static void an_event_that_was_destroyed_says_nothing_when_its_handle_comes_again
                                            "1,4,wait,0xe,0,2\n" TAKEN) == MIB(64));
 }
 
-// --------------------------------------------------------------- what synchronises and queries
-// tell
+// -------------------------------------------------------------- what synchronises and queries tell
 
 static void a_synchronise_tells_of_the_work_that_it_waits_for(void **state) {
     (void)state;
@@ -146,8 +144,7 @@ static void a_query_that_hears_no_is_no_error(void **state) {
                                           "--json", "-", "--work-ns", "1000000000", path)));
 }
 
-// ------------------------------------------------------------------- frees, ends of streams and
-// trims
+// ---------------------------------------------------------------- frees, ends of streams and trims
 
 static void a_free_in_no_streams_order_is_anybodys(void **state) {
     (void)state;
@@ -200,8 +197,7 @@ static void a_trim_leaves_as_much_as_it_says(void **state) {
                                        "1,3,trim,0,0,0\n") == 2);
 }
 
-// --------------------------------------------------------------------------------- kinds of
-// streams
+// -------------------------------------------------------------------------------- kinds of streams
 
 static void the_legacy_stream_takes_what_a_blocking_stream_has_freed(void **state) {
     (void)state;
@@ -287,8 +283,7 @@ static void promises_are_made_where_nothing_uses_one_of_the_two_streams(void **s
                                                            "1,2,allocate,0x100,512,7\n"));
 }
 
-// ----------------------------------------------------------------------------- what is made up or
-// not
+// -------------------------------------------------------------------------- what is made up or not
 
 // Stream 2 frees a block of stream 1, which has freed another one.
 #define FOREIGN                                                                                    \

@@ -207,8 +207,7 @@ static void information_fits(void **state) {
     run_narrow(ARGUMENTS("options"));
 }
 
-// ---------------------------------------------------------------------------------------- what
-// fits
+// --------------------------------------------------------------------------------------- what fits
 
 static const char small[] = TRACE_HEADER
     "1,0,allocate,0x1000000,4194304,0\n"

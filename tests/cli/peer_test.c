@@ -216,8 +216,7 @@ static void a_name_without_a_slash_is_a_file_of_the_current_folder(void **state)
     program_forget(&outcome);
 }
 
-// ---------------------------------------------------------------------------------- what is
-// refused
+// --------------------------------------------------------------------------------- what is refused
 
 static void assert_refused(const char *fault, const char *library, const char *words) {
     struct outcome outcome;

@@ -58,8 +58,7 @@ static struct drawn draw_trace(void) {
     return drawn;
 }
 
-// -------------------------------------------------------------------------------------- the
-// figures
+// ------------------------------------------------------------------------------------- the figures
 
 static double statistic(const cJSON *result, const char *name) {
     return number(item(result, "statistics"), name);

@@ -522,6 +522,110 @@ static void a_replay_misuses_nothing_and_leaves_nothing_behind(void **state) {
 
 // ----------------------------------------------------------------------------- the pool's settings
 
+// Of each place another number of bytes, and of the host two blocks, of which one is alive at a
+// time on one stream.
+static const char placed[] = TRACE_HEADER
+    "1,0,allocate,0x100,33554432,1\n"
+    "1,1,allocate host,0x200,8388608,1\n"
+    "1,2,allocate node,0x300,4194304,1\n"
+    "1,3,allocate staging,0x400,16777216,1\n"
+    "1,4,allocate managed,0x500,12582912,2\n"
+    "1,5,allocate failure host,0,1125899906842624,1\n"
+    "1,6,free,0x200,8388608,1\n"
+    "1,7,trim host,0,0,0\n"
+    "1,8,allocate host,0x200,6291456,1\n"
+    "1,9,free,0x100,33554432,1\n"
+    "1,10,free unordered,0x400,16777216,0\n";
+
+static void memory_of_other_places_has_figures_of_its_own(void **state) {
+    (void)state;
+    const char *path = file_write("placed.csv", placed);
+    struct outcome outcome;
+    replay(&outcome, NO_SETTINGS,
+           ARGUMENTS("replay", "--device", "sim", "--allocator", "pool,direct", path));
+    assert_row(outcome.output, "placed streampool 32.0 MiB 32.0 MiB 1.000 ");
+    assert_row(outcome.output, "placed cuMemAlloc 32.0 MiB 32.0 MiB 1.000 ");
+    assert_row(outcome.output, "placed streampool host 8.0 MiB 8.0 MiB 1.000");
+    assert_row(outcome.output, "placed streampool node 4.0 MiB 4.0 MiB 1.000");
+    assert_row(outcome.output, "placed streampool staging 16.0 MiB 16.0 MiB 1.000");
+    assert_row(outcome.output, "placed streampool managed 12.0 MiB ");
+    assert_says_not(outcome.output, "cuMemAlloc  host");
+    program_forget(&outcome);
+}
+
+// Without its trim the pool would hold the host's first block beside the second one.
+static void a_trim_is_of_the_pool_of_its_place(void **state) {
+    (void)state;
+    static const char trimmed[] = TRACE_HEADER
+        "1,0,allocate,0x100,33554432,1\n"
+        "1,1,allocate host,0x200,8388608,1\n"
+        "1,2,free,0x100,33554432,1\n"
+        "1,3,free,0x200,8388608,1\n"
+        "1,4,synchronize device,0,0,0\n"
+        "1,5,trim host,0,0,0\n"
+        "1,6,allocate,0x100,33554432,1\n"
+        "1,7,allocate host,0x200,16777216,1\n";
+    struct outcome outcome;
+    replay(&outcome, NO_SETTINGS,
+           ARGUMENTS("replay", "--device", "sim", "--threshold", "1G", "--wide",
+                     file_write("trimmed.csv", trimmed)));
+    assert_row(outcome.output, "trimmed streampool host 16.0 MiB 16.0 MiB 1.000");
+    char *row = row_of(outcome.output, "trimmed streampool 8 1 0 32.0 MiB 32.0 MiB ");
+    assert_string_equal(strrchr(row, ' '), " 1"); // the device's pool grew once
+    free(row);
+    program_forget(&outcome);
+}
+
+static void calls_at_other_places_are_not_timed(void **state) {
+    (void)state;
+    struct outcome outcome;
+    replay(&outcome, NO_SETTINGS,
+           ARGUMENTS("replay", "--device", "sim", "--allocator", "pool,promised,direct",
+                     file_write("host.csv", TRACE_HEADER "1,0,allocate host,0x200,8388608,1\n"
+                                                         "1,1,free,0x200,8388608,1\n")));
+    assert_row(outcome.output, "host streampool 0 B 0 B - 0 ns");
+    assert_row(outcome.output, "host StreamPromises 0 B 0 B - 0 ns");
+    assert_row(outcome.output, "host cuMemAlloc 0 B 0 B - 0 ns");
+    assert_row(outcome.output, "host StreamPromises host 8.0 MiB 8.0 MiB 1.000");
+    program_forget(&outcome);
+}
+
+static double work_of(const cJSON *list, int index) {
+    return cJSON_GetObjectItem(cJSON_GetArrayItem(list, index), "work_ns")->valuedouble;
+}
+
+static void work_is_put_behind_blocks_of_the_device_alone(void **state) {
+    (void)state;
+    struct outcome outcome;
+    replay(&outcome, NO_SETTINGS,
+           ARGUMENTS("replay", "--device", "sim", "--work-ns", "1000", "--allocator", "pool,direct",
+                     "--json", "-", file_write("placed.csv", placed)));
+    cJSON *list = cJSON_Parse(outcome.output);
+    assert_true(work_of(list, 0) == 1000 && work_of(list, 1) == 1000);
+    cJSON_Delete(list);
+    program_forget(&outcome);
+}
+
+static void work_and_threads_go_with_other_places(void **state) {
+    (void)state;
+    struct outcome outcome;
+    replay(&outcome, NO_SETTINGS,
+           ARGUMENTS("replay", "--device", "sim", "--work", "0.9", "--threads", "--perturb", "2",
+                     file_write("placed.csv", placed)));
+    assert_row(outcome.output, "placed streampool host 8.0 MiB 8.0 MiB 1.000");
+    program_forget(&outcome);
+}
+
+static void a_place_that_the_driver_lacks_is_named(void **state) {
+    (void)state;
+    struct outcome outcome;
+    program_run(&outcome, SETTINGS("STREAMPOOL_SIMCUDA=api=11080"),
+                ARGUMENTS("replay", "--device", "sim", file_write("placed.csv", placed)));
+    assert_int_equal(outcome.status, 1);
+    assert_says(outcome.errors, "streampool: not replayed: memory of the place 'node': ");
+    program_forget(&outcome);
+}
+
 static void a_limit_binds_the_pool_and_nobody_else(void **state) {
     (void)state;
     struct outcome outcome;
@@ -718,6 +822,12 @@ int main(void) {
         cmocka_unit_test(a_request_that_had_failed_is_tried_and_given_back_at_once),
         cmocka_unit_test(one_replay_leaves_no_memory_to_the_next),
         cmocka_unit_test(a_replay_misuses_nothing_and_leaves_nothing_behind),
+        cmocka_unit_test(memory_of_other_places_has_figures_of_its_own),
+        cmocka_unit_test(a_trim_is_of_the_pool_of_its_place),
+        cmocka_unit_test(calls_at_other_places_are_not_timed),
+        cmocka_unit_test(work_is_put_behind_blocks_of_the_device_alone),
+        cmocka_unit_test(work_and_threads_go_with_other_places),
+        cmocka_unit_test(a_place_that_the_driver_lacks_is_named),
         cmocka_unit_test(a_limit_binds_the_pool_and_nobody_else),
         cmocka_unit_test(attributes_are_set_by_their_names),
         cmocka_unit_test(an_attribute_need_not_be_the_librarys_own),

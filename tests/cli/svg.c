@@ -160,8 +160,7 @@ void svg_forget(struct svg *svg) {
     free(svg);
 }
 
-// ------------------------------------------------------------------------------------ what there
-// is
+// ----------------------------------------------------------------------------------- what there is
 
 const char *svg_value(const struct svg_element *element, const char *name) {
     for (size_t i = 0; i < element->attribute_count; i++)

@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "conformance/rows.h"
 #include "conformance/wider.h"
@@ -48,7 +49,7 @@ void row_a_small_copy_from_pageable_memory_has_taken_its_source(void) {
     CUdeviceptr to = memory(SMALL);
     memset(source, 1, sizeof source);
     test_hold(&hold, stream);
-    DRIVER(wider()->cuMemcpyHtoDAsync_v2(to, source, sizeof source, stream));
+    DRIVER(test_driver()->cuMemcpyHtoDAsync(to, source, sizeof source, stream));
     memset(source, 2, sizeof source);
     test_let_go(&hold);
     test_finish(stream);
@@ -62,7 +63,7 @@ void row_a_copy_from_pinned_memory_reads_its_source_when_it_runs(void) {
     unsigned char *source = pinned(SMALL);
     memset(source, 1, SMALL);
     test_hold(&hold, stream);
-    DRIVER(wider()->cuMemcpyHtoDAsync_v2(to, source, SMALL, stream));
+    DRIVER(test_driver()->cuMemcpyHtoDAsync(to, source, SMALL, stream));
     memset(source, 2, SMALL);
     test_let_go(&hold);
     test_finish(stream);
@@ -75,7 +76,7 @@ void row_a_copy_to_pageable_memory_is_complete_when_it_returns(void) {
     unsigned char *to = calloc(1, MIB(1));
     REQUIRE(to);
     test_fill((void *)(uintptr_t)from, 3, MIB(1), stream);
-    DRIVER(wider()->cuMemcpyDtoHAsync_v2(to, from, MIB(1), stream));
+    DRIVER(test_driver()->cuMemcpyDtoHAsync(to, from, MIB(1), stream));
     REQUIRE(all_are(to, 3, MIB(1)));
     free(to);
 }
@@ -89,7 +90,7 @@ void row_a_copy_to_pinned_memory_is_pending_behind_its_stream(void) {
     test_fill((void *)(uintptr_t)from, 4, SMALL, stream);
     test_finish(stream);
     test_hold(&hold, stream);
-    DRIVER(wider()->cuMemcpyDtoHAsync_v2(to, from, SMALL, stream));
+    DRIVER(test_driver()->cuMemcpyDtoHAsync(to, from, SMALL, stream));
     REQUIRE(is_pending(stream) && all_are(to, 0, SMALL));
     test_let_go(&hold);
     test_finish(stream);
@@ -151,7 +152,7 @@ void row_a_copy_finds_out_where_its_memory_is(void) {
     DRIVER(wider()->cuMemcpy((uintptr_t)pageable, on_device, SMALL));
     REQUIRE(all_are(pageable, 8, SMALL));
     memset(on_host, 9, SMALL);
-    DRIVER(wider()->cuMemcpyAsync((uintptr_t)pageable, (uintptr_t)on_host, SMALL, stream));
+    DRIVER(test_driver()->cuMemcpyAsync((uintptr_t)pageable, (uintptr_t)on_host, SMALL, stream));
     test_finish(stream);
     REQUIRE(all_are(pageable, 9, SMALL));
 }
@@ -162,7 +163,7 @@ void row_a_copy_of_no_bytes_succeeds(void) {
     CUstream stream = test_stream();
     ANSWERS(test_driver()->cuMemcpyHtoD(to, &byte, 0), CUDA_SUCCESS);
     ANSWERS(wider()->cuMemcpyDtoD_v2(to, to, 0), CUDA_SUCCESS);
-    ANSWERS(wider()->cuMemcpyAsync(to, to, 0, stream), CUDA_SUCCESS);
+    ANSWERS(test_driver()->cuMemcpyAsync(to, to, 0, stream), CUDA_SUCCESS);
     ANSWERS(test_driver()->cuMemsetD8Async(to, 0, 0, stream), CUDA_SUCCESS);
 }
 
@@ -170,11 +171,11 @@ void row_a_copy_of_memory_that_is_nobodys_is_invalid(void) {
     CUdeviceptr to = memory(SMALL), nobodys = (CUdeviceptr)1 << 60;
     unsigned char bytes[16] = {0};
     CUstream stream = test_stream();
-    ANSWERS(wider()->cuMemcpyHtoDAsync_v2(0, bytes, sizeof bytes, stream),
+    ANSWERS(test_driver()->cuMemcpyHtoDAsync(0, bytes, sizeof bytes, stream),
             CUDA_ERROR_INVALID_VALUE);
-    ANSWERS(wider()->cuMemcpyHtoDAsync_v2(to, NULL, sizeof bytes, stream),
+    ANSWERS(test_driver()->cuMemcpyHtoDAsync(to, NULL, sizeof bytes, stream),
             CUDA_ERROR_INVALID_VALUE);
-    ANSWERS(wider()->cuMemcpyDtoHAsync_v2(bytes, nobodys, sizeof bytes, stream),
+    ANSWERS(test_driver()->cuMemcpyDtoHAsync(bytes, nobodys, sizeof bytes, stream),
             CUDA_ERROR_INVALID_VALUE);
     ANSWERS(wider()->cuMemcpyDtoDAsync_v2(to, nobodys, sizeof bytes, stream),
             CUDA_ERROR_INVALID_VALUE);
@@ -187,10 +188,59 @@ void row_a_copy_past_the_end_of_an_allocation_is_invalid(void) {
     CUdeviceptr to = memory(MIB(2));
     CUstream stream = test_stream();
     unsigned char *from = pinned(MIB(8));
-    ANSWERS(wider()->cuMemcpyHtoDAsync_v2(to + MIB(2) - 16, from, MIB(7), stream),
+    ANSWERS(test_driver()->cuMemcpyHtoDAsync(to + MIB(2) - 16, from, MIB(7), stream),
             CUDA_ERROR_INVALID_VALUE);
     ANSWERS(test_driver()->cuMemsetD8Async(to + MIB(2) - 16, 0, MIB(7), stream),
             CUDA_ERROR_INVALID_VALUE);
+    test_forgive_complaints();
+}
+
+// Returns an allocation of 2 MiB that another one follows without a gap.
+static CUdeviceptr memory_before_other(void) {
+    enum { MOST = 32 };
+    CUdeviceptr all[MOST];
+    for (int i = 0; i < MOST; i++) {
+        all[i] = memory(MIB(2));
+        for (int j = 0; j < i; j++) {
+            if (all[i] + MIB(2) == all[j] || all[j] + MIB(2) == all[i])
+                return all[i] < all[j] ? all[i] : all[j];
+        }
+    }
+    test_skip("no two allocations are neighbours");
+}
+
+void row_a_copy_over_two_allocations_is_invalid(void) {
+    CUstream stream = test_stream();
+    CUdeviceptr from = memory_before_other();
+    unsigned char *host = calloc(1, MIB(4));
+    REQUIRE(host);
+    ANSWERS(test_driver()->cuMemcpyHtoD(from, host, MIB(4)), CUDA_ERROR_INVALID_VALUE);
+    ANSWERS(test_driver()->cuMemcpyHtoDAsync(from, host, MIB(4), stream), CUDA_ERROR_INVALID_VALUE);
+    ANSWERS(test_driver()->cuMemcpyDtoH(host, from, MIB(4)), CUDA_ERROR_INVALID_VALUE);
+    ANSWERS(test_driver()->cuMemsetD8Async(from, 1, MIB(4), stream), CUDA_ERROR_INVALID_VALUE);
+    free(host);
+    test_forgive_complaints();
+}
+
+void row_a_copy_that_leaves_registered_memory_is_invalid(void) {
+    CUstream stream = test_stream();
+    CUdeviceptr to = memory(MIB(1));
+    unsigned char *host =
+        mmap(NULL, MIB(1), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    unsigned char *second = host + KIB(512);
+    REQUIRE(host != MAP_FAILED);
+    memset(host, 1, MIB(1));
+    DRIVER(test_driver()->cuMemHostRegister(host, KIB(512), 0));
+    ANSWERS(test_driver()->cuMemcpyHtoD(to, host, MIB(1)), CUDA_ERROR_INVALID_VALUE);
+    ANSWERS(test_driver()->cuMemcpyHtoDAsync(to, host, MIB(1), stream), CUDA_ERROR_INVALID_VALUE);
+    ANSWERS(test_driver()->cuMemcpyDtoHAsync(host, to, MIB(1), stream), CUDA_ERROR_INVALID_VALUE);
+    DRIVER(test_driver()->cuMemHostRegister(second, KIB(512), 0));
+    ANSWERS(test_driver()->cuMemcpyHtoD(to, host, MIB(1)), CUDA_ERROR_INVALID_VALUE);
+    ANSWERS(test_driver()->cuMemcpyHtoDAsync(to, host, MIB(1), stream), CUDA_ERROR_INVALID_VALUE);
+    DRIVER(test_driver()->cuMemHostUnregister(host));
+    DRIVER(test_driver()->cuMemcpyHtoD(to, host, MIB(1)));
+    REQUIRE(holds(to, 1, MIB(1)));
+    DRIVER(test_driver()->cuMemHostUnregister(second));
     test_forgive_complaints();
 }
 
@@ -216,7 +266,7 @@ void row_a_copy_of_rows_takes_the_pitch_of_both_sides(void) {
         .WidthInBytes = WIDTH,
         .Height = ROWS,
     };
-    DRIVER(wider()->cuMemcpy2DAsync_v2(&copy, stream));
+    DRIVER(test_driver()->cuMemcpy2DAsync(&copy, stream));
     test_finish(stream);
     DRIVER(test_driver()->cuMemcpyDtoH(result, to, sizeof result));
     for (size_t row = 0; row < ROWS; row++) {
@@ -312,12 +362,12 @@ void row_a_stream_waits_for_a_value(void) {
     CUdeviceptr word = memory(64);
     DRIVER(test_driver()->cuMemsetD8Async(word, 0, 64, writes));
     test_finish(writes);
-    DRIVER(wider()->cuStreamWaitValue32_v2(waits, word, 5, CU_STREAM_WAIT_VALUE_GEQ));
+    DRIVER(test_driver()->cuStreamWaitValue32(waits, word, 5, CU_STREAM_WAIT_VALUE_GEQ));
     REQUIRE(is_pending(waits));
-    DRIVER(wider()->cuStreamWriteValue32_v2(writes, word, 4, 0));
+    DRIVER(test_driver()->cuStreamWriteValue32(writes, word, 4, 0));
     test_finish(writes);
     REQUIRE(is_pending(waits));
-    DRIVER(wider()->cuStreamWriteValue32_v2(writes, word, 6, 0));
+    DRIVER(test_driver()->cuStreamWriteValue32(writes, word, 6, 0));
     test_finish(waits);
 }
 
@@ -326,9 +376,9 @@ void row_a_stream_waits_for_bits_or_an_equal_value(void) {
     CUdeviceptr word = memory(64);
     DRIVER(test_driver()->cuMemsetD8Async(word, 0, 64, writes));
     test_finish(writes);
-    DRIVER(wider()->cuStreamWaitValue32_v2(waits, word, 8, CU_STREAM_WAIT_VALUE_AND));
+    DRIVER(test_driver()->cuStreamWaitValue32(waits, word, 8, CU_STREAM_WAIT_VALUE_AND));
     DRIVER(wider()->cuStreamWaitValue64_v2(waits, word + 8, 77, CU_STREAM_WAIT_VALUE_EQ));
-    DRIVER(wider()->cuStreamWriteValue32_v2(writes, word, 12, 0));
+    DRIVER(test_driver()->cuStreamWriteValue32(writes, word, 12, 0));
     test_finish(writes);
     REQUIRE(is_pending(waits));
     DRIVER(wider()->cuStreamWriteValue64_v2(writes, word + 8, 77, 0));
@@ -338,9 +388,9 @@ void row_a_stream_waits_for_bits_or_an_equal_value(void) {
 void row_a_word_of_a_stream_is_aligned_and_somebodys(void) {
     CUstream stream = test_stream();
     CUdeviceptr word = memory(64);
-    ANSWERS(wider()->cuStreamWriteValue32_v2(stream, word + 2, 1, 0), CUDA_ERROR_INVALID_VALUE);
+    ANSWERS(test_driver()->cuStreamWriteValue32(stream, word + 2, 1, 0), CUDA_ERROR_INVALID_VALUE);
     ANSWERS(wider()->cuStreamWaitValue64_v2(stream, word + 4, 1, 0), CUDA_ERROR_INVALID_VALUE);
-    ANSWERS(wider()->cuStreamWriteValue32_v2(stream, 0, 1, 0), CUDA_ERROR_INVALID_VALUE);
+    ANSWERS(test_driver()->cuStreamWriteValue32(stream, 0, 1, 0), CUDA_ERROR_INVALID_VALUE);
 }
 
 void row_a_stream_waits_for_a_bit_that_neither_has(void) {
@@ -348,11 +398,11 @@ void row_a_stream_waits_for_a_bit_that_neither_has(void) {
     CUdeviceptr word = memory(64);
     DRIVER(test_driver()->cuMemsetD8Async(word, 0xFF, 64, writes));
     test_finish(writes);
-    DRIVER(wider()->cuStreamWaitValue32_v2(waits, word, 0x0F, CU_STREAM_WAIT_VALUE_NOR));
-    DRIVER(wider()->cuStreamWriteValue32_v2(writes, word, 0xFFFFFFF0, 0));
+    DRIVER(test_driver()->cuStreamWaitValue32(waits, word, 0x0F, CU_STREAM_WAIT_VALUE_NOR));
+    DRIVER(test_driver()->cuStreamWriteValue32(writes, word, 0xFFFFFFF0, 0));
     test_finish(writes);
     REQUIRE(is_pending(waits));
-    DRIVER(wider()->cuStreamWriteValue32_v2(writes, word, 0x7FFFFFFF, 0));
+    DRIVER(test_driver()->cuStreamWriteValue32(writes, word, 0x7FFFFFFF, 0));
     test_finish(waits);
 }
 
@@ -360,19 +410,19 @@ void row_a_wait_for_a_word_that_flushes_is_not_supported(void) {
     CUstream stream = test_stream();
     CUdeviceptr word = memory(64);
     const unsigned flags = CU_STREAM_WAIT_VALUE_EQ | CU_STREAM_WAIT_VALUE_FLUSH;
-    DRIVER(wider()->cuStreamWriteValue32_v2(stream, word, 1, 0));
+    DRIVER(test_driver()->cuStreamWriteValue32(stream, word, 1, 0));
     test_finish(stream);
-    ANSWERS(wider()->cuStreamWaitValue32_v2(stream, word, 1, flags), CUDA_ERROR_NOT_SUPPORTED);
+    ANSWERS(test_driver()->cuStreamWaitValue32(stream, word, 1, flags), CUDA_ERROR_NOT_SUPPORTED);
     ANSWERS(test_driver()->cuStreamQuery(stream), CUDA_SUCCESS);
 }
 
 void row_a_condition_of_a_word_that_is_none_is_invalid(void) {
     CUstream stream = test_stream();
     CUdeviceptr word = memory(64);
-    DRIVER(wider()->cuStreamWriteValue32_v2(stream, word, 1, 0));
+    DRIVER(test_driver()->cuStreamWriteValue32(stream, word, 1, 0));
     test_finish(stream);
-    ANSWERS(wider()->cuStreamWaitValue32_v2(stream, word, 1, 4), CUDA_ERROR_INVALID_VALUE);
-    ANSWERS(wider()->cuStreamWriteValue32_v2(stream, word, 1, 2), CUDA_ERROR_INVALID_VALUE);
+    ANSWERS(test_driver()->cuStreamWaitValue32(stream, word, 1, 4), CUDA_ERROR_INVALID_VALUE);
+    ANSWERS(test_driver()->cuStreamWriteValue32(stream, word, 1, 2), CUDA_ERROR_INVALID_VALUE);
 }
 
 static CUstreamBatchMemOpParams wait_for(CUdeviceptr word, uint32_t value) {
@@ -398,7 +448,7 @@ void row_several_words_come_in_order(void) {
                                              wait_for(words + 4, 7), write_to(words + 8, 9)};
     DRIVER(wider()->cuStreamBatchMemOp_v2(stream, 4, operations, 0));
     REQUIRE(is_pending(stream));
-    DRIVER(wider()->cuStreamWriteValue32_v2(other, words + 4, 7, 0));
+    DRIVER(test_driver()->cuStreamWriteValue32(other, words + 4, 7, 0));
     test_finish(stream);
     DRIVER(test_driver()->cuMemcpyDtoH(&last, words + 8, sizeof last));
     REQUIRE_EQUAL(last, 9);

@@ -109,7 +109,7 @@ void row_small_fixed_blocks_are_served_too(void) {
 }
 
 void row_flags_widen_no_policy(void) {
-    for (unsigned int flags = 0; flags < 16; flags++) {
+    for (unsigned int flags = 0; flags < 32; flags++) {
         struct scene scene;
         scene_open_pending(&scene, SCENE_LARGE);
         order(scene.b, scene.a);
@@ -122,7 +122,7 @@ void row_unknown_flags_are_invalid_and_no_pool_is_the_current_one(void) {
     poolMemPool_t pool = test_default_pool(0);
     CUstream stream = test_stream();
     void *pointer = NULL;
-    static const unsigned int unknown[] = {16, 1u << 31, ~0u};
+    static const unsigned int unknown[] = {32, 1u << 31, ~0u};
     for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++)
         EXPECT(poolMallocAsyncWithFlags(&pointer, 512, pool, stream, unknown[i]),
                poolErrorInvalidValue);

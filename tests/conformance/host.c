@@ -45,13 +45,13 @@ void row_work_writes_to_pinned_memory_by_its_address(void) {
 
 void row_memory_is_registered_once(void) {
     void *memory = pages(KIB(64));
-    DRIVER(wider()->cuMemHostRegister_v2(memory, KIB(64), 0));
-    ANSWERS(wider()->cuMemHostRegister_v2(memory, KIB(64), 0),
+    DRIVER(test_driver()->cuMemHostRegister(memory, KIB(64), 0));
+    ANSWERS(test_driver()->cuMemHostRegister(memory, KIB(64), 0),
             CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
-    DRIVER(wider()->cuMemHostUnregister(memory));
-    ANSWERS(wider()->cuMemHostUnregister(memory), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
-    ANSWERS(wider()->cuMemHostRegister_v2(memory, 0, 0), CUDA_ERROR_INVALID_VALUE);
-    ANSWERS(wider()->cuMemHostRegister_v2(NULL, KIB(64), 0), CUDA_ERROR_INVALID_VALUE);
+    DRIVER(test_driver()->cuMemHostUnregister(memory));
+    ANSWERS(test_driver()->cuMemHostUnregister(memory), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+    ANSWERS(test_driver()->cuMemHostRegister(memory, 0, 0), CUDA_ERROR_INVALID_VALUE);
+    ANSWERS(test_driver()->cuMemHostRegister(NULL, KIB(64), 0), CUDA_ERROR_INVALID_VALUE);
 }
 
 void row_registered_memory_is_read_when_a_copy_runs(void) {
@@ -60,10 +60,10 @@ void row_registered_memory_is_read_when_a_copy_runs(void) {
     CUstream stream = test_stream();
     CUdeviceptr to;
     DRIVER(test_driver()->cuMemAlloc(&to, KIB(64)));
-    DRIVER(wider()->cuMemHostRegister_v2(source, KIB(64), 0));
+    DRIVER(test_driver()->cuMemHostRegister(source, KIB(64), 0));
     memset(source, 1, KIB(64));
     test_hold(&hold, stream);
-    DRIVER(wider()->cuMemcpyHtoDAsync_v2(to, source, KIB(64), stream));
+    DRIVER(test_driver()->cuMemcpyHtoDAsync(to, source, KIB(64), stream));
     memset(source, 2, KIB(64));
     test_let_go(&hold);
     test_finish(stream);
@@ -130,6 +130,23 @@ void row_an_address_in_an_allocation_tells_its_range(void) {
             CUDA_ERROR_NOT_FOUND);
 }
 
+void row_an_allocation_is_as_large_as_was_asked_for(void) {
+    CUdeviceptr memory = 0, base = 0;
+    size_t size = 0;
+    unsigned int type = 0;
+    char bytes[1024] = {0};
+    DRIVER(test_driver()->cuMemAlloc(&memory, 1000));
+    DRIVER(wider()->cuMemGetAddressRange_v2(&base, &size, memory + 999));
+    REQUIRE(base == memory && size == 1000);
+    ANSWERS(ask(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (void *)(uintptr_t)(memory + 1000)),
+            CUDA_ERROR_INVALID_VALUE);
+    ANSWERS(test_driver()->cuMemcpyHtoD(memory, bytes, 1001), CUDA_ERROR_INVALID_VALUE);
+    ANSWERS(test_driver()->cuMemcpyDtoH(bytes, memory + 999, 2), CUDA_ERROR_INVALID_VALUE);
+    ANSWERS(test_driver()->cuMemsetD8Async(memory, 0, 1001, NULL), CUDA_ERROR_INVALID_VALUE);
+    DRIVER(test_driver()->cuMemcpyHtoD(memory, bytes, 1000));
+    test_forgive_complaints();
+}
+
 void row_memory_for_rows_has_a_pitch_of_512_bytes(void) {
     CUdeviceptr memory = 0;
     size_t pitch = 0;
@@ -144,59 +161,77 @@ void row_memory_for_rows_has_a_pitch_of_512_bytes(void) {
 
 void row_memory_that_overlaps_registered_memory_is_refused(void) {
     char *memory = pages(KIB(256));
-    DRIVER(wider()->cuMemHostRegister_v2(memory + KIB(64), KIB(64), 0));
-    ANSWERS(wider()->cuMemHostRegister_v2(memory, KIB(128), 0),
+    DRIVER(test_driver()->cuMemHostRegister(memory + KIB(64), KIB(64), 0));
+    ANSWERS(test_driver()->cuMemHostRegister(memory, KIB(128), 0),
             CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
-    ANSWERS(wider()->cuMemHostRegister_v2(memory + KIB(80), KIB(16), 0),
+    ANSWERS(test_driver()->cuMemHostRegister(memory + KIB(80), KIB(16), 0),
             CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
-    ANSWERS(wider()->cuMemHostRegister_v2(memory + KIB(96), KIB(64), 0),
+    ANSWERS(test_driver()->cuMemHostRegister(memory + KIB(96), KIB(64), 0),
             CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
-    DRIVER(wider()->cuMemHostRegister_v2(memory + KIB(128), KIB(64), 0));
-    DRIVER(wider()->cuMemHostRegister_v2(memory, KIB(64), 0));
+    DRIVER(test_driver()->cuMemHostRegister(memory + KIB(128), KIB(64), 0));
+    DRIVER(test_driver()->cuMemHostRegister(memory, KIB(64), 0));
 }
 
 void row_memory_of_the_driver_is_not_registered(void) {
     void *memory = NULL;
     DRIVER(test_driver()->cuMemHostAlloc(&memory, KIB(64), 0));
-    ANSWERS(wider()->cuMemHostRegister_v2(memory, KIB(64), 0), CUDA_ERROR_INVALID_VALUE);
+    ANSWERS(test_driver()->cuMemHostRegister(memory, KIB(64), 0), CUDA_ERROR_INVALID_VALUE);
+}
+
+void row_memory_that_is_none_of_the_hosts_is_not_registered(void) {
+    CUdeviceptr memory = 0;
+    char *nobodys = pages(KIB(64));
+    DRIVER(test_driver()->cuMemAlloc(&memory, KIB(64)));
+    ANSWERS(test_driver()->cuMemHostRegister((void *)(uintptr_t)memory, KIB(64), 0),
+            CUDA_ERROR_INVALID_VALUE);
+    REQUIRE(munmap(nobodys, KIB(64)) == 0);
+    ANSWERS(test_driver()->cuMemHostRegister(nobodys, KIB(64), 0), CUDA_ERROR_INVALID_VALUE);
+}
+
+void row_memory_that_the_host_only_reads_needs_a_flag_to_be_registered(void) {
+    char *memory = pages(KIB(64));
+    REQUIRE(mprotect(memory, KIB(64), PROT_READ) == 0);
+    ANSWERS(test_driver()->cuMemHostRegister(memory, KIB(64), 0), CUDA_ERROR_INVALID_VALUE);
+    DRIVER(test_driver()->cuMemHostRegister(memory, KIB(64), CU_MEMHOSTREGISTER_READ_ONLY));
+    DRIVER(test_driver()->cuMemHostUnregister(memory));
 }
 
 void row_memory_is_unregistered_by_its_first_address(void) {
     char *memory = pages(KIB(64));
     void *pinned = NULL;
-    DRIVER(wider()->cuMemHostRegister_v2(memory, KIB(64), 0));
-    ANSWERS(wider()->cuMemHostUnregister(memory + KIB(4)), CUDA_ERROR_INVALID_VALUE);
+    DRIVER(test_driver()->cuMemHostRegister(memory, KIB(64), 0));
+    ANSWERS(test_driver()->cuMemHostUnregister(memory + KIB(4)), CUDA_ERROR_INVALID_VALUE);
     DRIVER(test_driver()->cuMemHostAlloc(&pinned, KIB(64), 0));
-    ANSWERS(wider()->cuMemHostUnregister(pinned), CUDA_ERROR_INVALID_VALUE);
-    ANSWERS(wider()->cuMemHostUnregister(NULL), CUDA_ERROR_INVALID_VALUE);
+    ANSWERS(test_driver()->cuMemHostUnregister(pinned), CUDA_ERROR_INVALID_VALUE);
+    ANSWERS(test_driver()->cuMemHostUnregister(NULL), CUDA_ERROR_INVALID_VALUE);
 }
 
 void row_registered_memory_is_not_freed(void) {
     void *memory = pages(KIB(64));
-    DRIVER(wider()->cuMemHostRegister_v2(memory, KIB(64), 0));
+    DRIVER(test_driver()->cuMemHostRegister(memory, KIB(64), 0));
     ANSWERS(test_driver()->cuMemFreeHost(memory), CUDA_ERROR_INVALID_VALUE);
     test_forgive_complaints();
 }
 
 void row_flags_of_a_registration_that_are_none_are_invalid(void) {
     void *memory = pages(KIB(64));
-    ANSWERS(wider()->cuMemHostRegister_v2(memory, KIB(64), 0x10), CUDA_ERROR_INVALID_VALUE);
+    ANSWERS(test_driver()->cuMemHostRegister(memory, KIB(64), 0x10), CUDA_ERROR_INVALID_VALUE);
 }
 
 void row_registered_memory_tells_flags(void) {
     void *memory = pages(KIB(64));
     unsigned int flags = 0;
-    DRIVER(wider()->cuMemHostRegister_v2(memory, KIB(64), CU_MEMHOSTREGISTER_PORTABLE));
+    DRIVER(test_driver()->cuMemHostRegister(memory, KIB(64), CU_MEMHOSTREGISTER_PORTABLE));
     DRIVER(wider()->cuMemHostGetFlags(&flags, memory));
 }
 
 void row_registered_memory_may_begin_within_a_page(void) {
     char *memory = pages(KIB(64));
     CUdeviceptr address = 0;
-    DRIVER(wider()->cuMemHostRegister_v2(memory + 100, 1000, 0));
+    DRIVER(test_driver()->cuMemHostRegister(memory + 100, 1000, 0));
     DRIVER(wider()->cuMemHostGetDevicePointer_v2(&address, memory + 100, 0));
     REQUIRE_EQUAL(address, (uintptr_t)memory + 100);
-    DRIVER(wider()->cuMemHostUnregister(memory + 100));
+    DRIVER(test_driver()->cuMemHostUnregister(memory + 100));
 }
 
 // ------------------------------------------------------------------------------------- addresses
@@ -322,12 +357,12 @@ void row_registered_memory_is_told_as_memory_of_the_host(void) {
     char *memory = pages(KIB(64));
     unsigned int type = 0;
     void *host = NULL;
-    DRIVER(wider()->cuMemHostRegister_v2(memory, KIB(64), 0));
+    DRIVER(test_driver()->cuMemHostRegister(memory, KIB(64), 0));
     DRIVER(ask(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, memory + 100));
     REQUIRE_EQUAL(type, CU_MEMORYTYPE_HOST);
     DRIVER(ask(&host, CU_POINTER_ATTRIBUTE_HOST_POINTER, memory + 100));
     REQUIRE(host == memory + 100);
-    DRIVER(wider()->cuMemHostUnregister(memory));
+    DRIVER(test_driver()->cuMemHostUnregister(memory));
     ANSWERS(ask(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, memory), CUDA_ERROR_INVALID_VALUE);
 }
 

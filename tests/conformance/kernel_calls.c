@@ -345,6 +345,29 @@ void row_a_launch_of_no_kernel_is_an_invalid_handle(void) {
             CUDA_ERROR_INVALID_HANDLE);
 }
 
+void row_a_launch_in_another_context_is_an_invalid_handle(void) {
+    struct fill fill;
+    CUcontext own = NULL, other = NULL;
+    CUstream stream = test_stream(), of_other = NULL;
+    set_up(&fill, 7);
+    DRIVER(test_driver()->cuCtxGetCurrent(&own));
+    DRIVER(test_driver()->cuCtxCreate(&other, 0, 0));
+    CUfunction function = function_of("sp_fill");
+    DRIVER(test_driver()->cuStreamCreate(&of_other, CU_STREAM_NON_BLOCKING));
+    DRIVER(test_driver()->cuCtxSetCurrent(own));
+    ANSWERS(
+        test_driver()->cuLaunchKernel(function, 1, 1, 1, 64, 1, 1, 0, NULL, fill.pointers, NULL),
+        CUDA_ERROR_INVALID_HANDLE);
+    ANSWERS(
+        test_driver()->cuLaunchKernel(function, 1, 1, 1, 64, 1, 1, 0, stream, fill.pointers, NULL),
+        CUDA_ERROR_INVALID_HANDLE);
+    fill.bytes = 0; // the memory is of this context
+    DRIVER(test_driver()->cuLaunchKernel(function, 1, 1, 1, 64, 1, 1, 0, of_other, fill.pointers,
+                                         NULL));
+    DRIVER(test_driver()->cuStreamSynchronize(of_other));
+    DRIVER(test_driver()->cuCtxDestroy(other));
+}
+
 void row_parameters_come_in_one_way_only(void) {
     CUfunction function = function_of("sp_fill");
     struct fill fill;

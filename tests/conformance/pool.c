@@ -53,7 +53,7 @@ void row_create_with_a_null_argument_is_invalid(void) {
 }
 
 void row_create_with_a_bad_allocation_type_is_invalid(void) {
-    static const unsigned types[] = {poolMemAllocationTypeInvalid, 2, 3, poolMemAllocationTypeMax};
+    static const unsigned types[] = {poolMemAllocationTypeInvalid, 3, poolMemAllocationTypeMax};
     struct poolMemPoolProps props = test_pool_props(0);
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
         props.allocType = (enum poolMemAllocationType)types[i];
@@ -85,16 +85,6 @@ void row_create_with_a_bad_handle_type_is_invalid(void) {
         props.handleTypes = (enum poolMemAllocationHandleType)types[i];
         require_refused(&props, poolErrorInvalidValue);
     }
-}
-
-void row_create_on_the_host_is_refused(void) {
-    struct poolMemPoolProps props = test_pool_props(0);
-    props.location.type = poolMemLocationTypeHostNumaCurrent;
-    require_refused(&props, poolErrorInvalidValue);
-    props.location.type = poolMemLocationTypeHost;
-    require_refused(&props, poolErrorNotSupported);
-    props.handleTypes = poolMemHandleTypePosixFileDescriptor;
-    require_refused(&props, poolErrorInvalidValue);
 }
 
 // Libraries set usages of drivers to come, and whatever they have for Windows.

@@ -68,11 +68,10 @@
     X(create_makes_an_empty_pool_that_is_not_current, "pinned memory of a device; nothing reserved; not the current pool") \
     X(create_accepts_file_descriptor_handles, "handle types none or file descriptor") \
     X(create_with_a_null_argument_is_invalid, "a null pool or null properties: InvalidValue") \
-    X(create_with_a_bad_allocation_type_is_invalid, "an allocation type other than pinned: InvalidValue") \
+    X(create_with_a_bad_allocation_type_is_invalid, "an allocation type that is neither pinned nor managed: InvalidValue") \
     X(create_with_a_bad_location_type_is_invalid, "a location type that is none: InvalidValue") \
     X(create_with_a_bad_device_is_invalid, "no such device: InvalidValue") \
     X(create_with_a_bad_handle_type_is_invalid, "a handle type other than none or file descriptor: InvalidValue") \
-    X(create_on_the_host_is_refused, "HostNumaCurrent, or Host with a handle type: InvalidValue; Host: NotSupported") \
     X(create_takes_any_usage, "any usage and any security attributes: a pool like others") \
     X(create_with_a_limit_beyond_all_address_space_is_out_of_memory, "maxSize 2^60: MemoryAllocation") \
     X(create_with_unknown_properties_is_invalid, "reserved bytes that are not 0: InvalidValue") \
@@ -343,6 +342,96 @@
     X(trap_15_a_forked_child_gets_a_clear_error, "a fork without exec: InitializationError in the child, and the parent goes on") \
     X(the_drivers_version_is_told_without_the_device, "poolDriverGetVersion before a fork: the child may use the device")
 
+#define HOST_POOL_ROWS(X) \
+    X(create_on_the_host_makes_an_empty_pool_that_is_not_current, "pinned memory of the host, or of a node: nothing reserved; not the current pool") \
+    X(create_on_the_host_ignores_the_number, "Host with any id") \
+    X(create_on_a_node_that_there_is_not_is_invalid, "HostNuma with no such node: InvalidValue") \
+    X(create_on_the_node_of_the_thread_is_invalid, "HostNumaCurrent: InvalidValue") \
+    X(memory_of_the_whole_host_has_no_handles, "Host with a handle type: InvalidValue") \
+    X(memory_of_a_node_may_have_file_descriptor_handles, "HostNuma with file descriptors: success") \
+    X(create_on_the_host_takes_any_usage, "any usage: a pool like others") \
+    X(create_on_the_host_takes_a_limit, "maxSize; beyond all address space: MemoryAllocation; reserved bytes that are not 0: InvalidValue") \
+    X(attributes_tell_where_on_the_host_a_pool_is, "location, allocation type, limit, and the defaults of others") \
+    X(each_place_of_the_host_has_a_default_pool, "poolMemGetDefaultMemPool: current at first, and not to be destroyed") \
+    X(the_host_has_one_default_pool_whatever_the_number, "Host with any id: the same pool") \
+    X(a_node_has_another_default_pool_than_the_host, "HostNuma: another pool than Host") \
+    X(the_default_pool_of_a_devices_location_is_the_devices, "Device: the pools of poolDeviceGetDefaultMemPool and poolDeviceGetMemPool") \
+    X(a_location_that_is_none_of_pinned_memory_is_refused, "None, no such device: InvalidValue; HostNumaCurrent and later types: NotSupported") \
+    X(a_node_that_there_is_not_has_no_default_pool, "no such node: InvalidValue") \
+    X(default_pools_of_no_allocation_type_are_refused, "InvalidValue; of HostNumaCurrent and later types: NotSupported") \
+    X(a_default_pool_of_a_null_argument_is_invalid, "a null pool or location: InvalidValue") \
+    X(the_current_pool_of_the_host_is_the_one_that_was_set, "poolMemSetMemPool") \
+    X(destroying_the_current_pool_of_the_host_makes_the_default_pool_current, "destroying the current pool of the host: the default pool is current") \
+    X(setting_the_current_pool_of_another_place_is_invalid, "a pool of the host as a device's, and the other way round: InvalidValue") \
+    X(setting_the_current_pool_of_a_node_and_the_host_are_two_things, "a pool of a node as the host's, and the other way round: InvalidValue") \
+    X(the_host_alone_has_access_to_its_memory_at_first, "the host, by any node: reads and writes; devices: nothing") \
+    X(access_of_a_device_to_memory_of_the_host_is_given_and_taken, "SetAccess of a device; read-only: NotSupported; no such device: InvalidDevice") \
+    X(a_new_pool_of_the_host_lets_no_device_in, "whatever pools that were destroyed let in") \
+    X(the_host_can_not_be_denied_its_memory, "SetAccess of the host: success; read-only, none: NotSupported") \
+    X(the_host_has_no_access_to_memory_of_a_device, "SetAccess of the host on a pool of a device: NotSupported") \
+    X(access_to_memory_of_the_host_with_a_bad_argument_is_invalid, "no such location, unknown flags, a null list: InvalidValue") \
+    X(a_list_for_memory_of_the_host_is_taken_wholly_or_not_at_all, "a list with an entry that is refused: nothing is changed") \
+    X(create_of_managed_memory_takes_any_place_and_none, "Managed at None, a device, the host") \
+    X(create_of_managed_memory_takes_a_node, "Managed at HostNuma and HostNumaCurrent; no such node: InvalidValue") \
+    X(create_of_managed_memory_where_nothing_is_is_refused, "Managed at no such device: InvalidValue; at later types: NotSupported") \
+    X(managed_memory_has_no_handles_no_limit_and_no_use, "Managed with a handle type, maxSize, or usage: InvalidValue") \
+    X(managed_memory_has_a_default_pool_for_each_place, "None, a device, the host: a pool each, and not that of pinned memory") \
+    X(pinned_and_managed_memory_of_a_place_have_current_pools_of_their_own, "poolMemSetMemPool of a pool of another place or type: InvalidValue") \
+    X(a_devices_pool_of_managed_memory_may_be_set_by_the_device, "poolDeviceSetMemPool: the current pool of the device's managed memory; of other managed memory: InvalidValue") \
+    X(access_to_managed_memory_is_noted, "SetAccess of devices and the host: GetAccess tells it; read-only: NotSupported")
+
+#define HOST_BLOCK_ROWS(X) \
+    X(the_host_reads_and_writes_its_blocks_at_their_address, "blocks of all sizes, at once") \
+    X(a_device_with_access_uses_blocks_of_the_host, "kernels and copies, of what was allocated before SetAccess and after; the host sees each byte, and they see its own") \
+    X(copies_from_and_to_blocks_of_the_host_need_no_access, "copies of host memory, in both directions") \
+    X(access_that_is_taken_away_leaves_the_host_its_own, "SetAccess none: the driver lets the device in no longer, and the host as before") \
+    X(the_driver_takes_blocks_of_the_host_for_host_memory, "cuPointerGetAttribute: host memory, at its address") \
+    X(the_driver_takes_blocks_of_managed_memory_for_managed, "cuPointerGetAttribute: managed memory") \
+    X(managed_memory_prefers_the_place_of_its_pool, "the driver is advised of the device or the host, from CUDA 12.2 on") \
+    X(an_address_of_a_block_of_the_host_names_no_device, "poolPointerGetAttributes: device -1, and all else as of a device's block") \
+    X(calls_with_blocks_of_the_host_refuse_what_others_do, "an interior pointer, a double free: InvalidValue; 2^50 bytes: MemoryAllocation; 0 bytes: null") \
+    X(destroy_leaves_the_host_its_live_blocks, "live blocks of a destroyed pool: the host's until they are freed") \
+    X(a_block_of_the_host_is_reused_behind_its_kernels, "freed behind a pending kernel: on that stream at once, on no other") \
+    X(a_block_of_the_host_is_reused_behind_copies_from_it, "freed behind a pending copy from it: likewise") \
+    X(a_block_of_the_host_follows_events, "an event hands it on to a stream that waits") \
+    X(used_and_reserved_count_memory_of_the_host, "as of a device's pool, and while a free is pending") \
+    X(a_synchronise_and_a_trim_release_memory_of_the_host, "to the threshold, and to what is to be kept; live blocks stay") \
+    X(a_limit_holds_for_memory_of_the_host, "a request beyond maxSize: MemoryAllocation") \
+    X(a_primed_pool_of_the_host_serves_with_no_growth, "poolMemPoolPrime") \
+    X(a_pool_of_the_host_needs_no_context, "a user's stream without one; a default stream: the primary context of device 0 is made current") \
+    X(a_capturing_stream_is_refused_memory_of_the_host, "malloc and free in a capturing stream, and in no stream's order beside a blocking one: refused, and nothing changed") \
+    X(a_pool_of_the_host_grows_beside_a_capture, "another stream's capture stays valid") \
+    X(memory_of_the_host_in_pieces_keeps_every_byte, "a large block of pieces: every byte, to the host and to a device that is let in then") \
+    X(a_device_with_access_uses_memory_of_the_host_that_is_joined_later, "and to one that was let in before") \
+    X(the_host_uses_memory_by_both_of_its_addresses, "pieces by their own addresses and by that of the block that they were joined to") \
+    X(work_through_joined_memory_of_the_host_has_a_claim_on_the_pieces, "pending work through it: other streams, and who wants complete memory, get none of it")
+
+#define COMPLETE_ROWS(X) \
+    X(complete_only_leaves_memory_whose_last_use_is_pending, "poolMallocCompleteOnly and poolMallocFromPool: other memory, on whatever stream, and no wait") \
+    X(complete_only_is_refused_until_the_last_use_is_complete, "no other memory: MemoryAllocation, and nothing changed; success once the work is complete") \
+    X(complete_only_is_refused_small_memory_whose_last_use_is_pending, "small blocks too") \
+    X(memory_in_no_streams_order_is_not_that_of_pending_default_streams, "poolMallocFromPool: default and blocking streams count as any others") \
+    X(memory_in_no_streams_order_is_counted_and_freed_as_any_other, "poolMallocFromPool: Used, and both ways to free") \
+    X(memory_in_no_streams_order_with_a_bad_argument_is_refused, "a null ptr, no pool: InvalidValue; too much: MemoryAllocation; 0 bytes: null") \
+    X(a_loop_of_complete_memory_needs_no_more, "freed behind copies that the driver's own synchronise waits for: the pool doesn't grow") \
+    X(the_host_writes_to_complete_memory_at_once, "copies from blocks that were freed before: no byte is wrong") \
+    X(complete_only_waits_as_host_wait_max_allows, "HostWaitMax: the call waits for pending work, or gives up") \
+    X(complete_memory_shares_no_byte_with_other_memory, "blocks of all sizes, by the flag and without it")
+
+#define PAGEABLE_ROWS(X) \
+    X(copies_bring_all_bytes_both_ways, "poolCopyToDeviceAsync and poolCopyToHostAsync: any size and alignment, on streams of every kind; the source may be changed on return") \
+    X(rows_of_bytes_are_copied_without_what_is_between_them, "poolCopyToDevice2DAsync and poolCopyToHost2DAsync") \
+    X(a_copy_with_a_completion_waits_for_its_turn_alone, "it returns at once, and the bytes are there behind the driver's own synchronise") \
+    X(a_completion_tells_that_its_source_was_read, "bytes that fit into the chunks are read while the stream is held") \
+    X(copies_of_many_streams_wait_for_one_and_all_arrive, "40 streams with copies both ways behind one that is held") \
+    X(a_held_copy_holds_up_no_other_stream, "copies of other streams go on") \
+    X(pinned_and_managed_memory_is_copied_at_its_turn, "pinned memory is read when the stream comes to the copy") \
+    X(a_capture_takes_pinned_copies_and_outlives_others, "pageable memory and files: StreamCaptureUnsupported, and the capture stays valid") \
+    X(a_copy_of_what_the_driver_does_not_know_is_invalid, "a device's side that is pageable, null addresses, a pitch that is too small: InvalidValue; 0 bytes: success") \
+    X(many_pieces_are_copied_at_once_both_ways, "poolCopyBatchAsync: 1,000 pieces of pinned and of pageable memory") \
+    X(a_file_is_copied_both_ways, "poolFileToDeviceAsync and poolDeviceToFileAsync") \
+    X(a_process_ends_with_copies_under_way, "it doesn't hang")
+
 #define COMMON_ROWS(X) \
     ALLOCATION_ROWS(X) \
     BEHIND_ROWS(X) \
@@ -350,6 +439,9 @@
     POOL_ROWS(X) \
     ATTRIBUTE_ROWS(X) \
     ACCESS_ROWS(X) \
+    HOST_POOL_ROWS(X) \
+    HOST_BLOCK_ROWS(X) \
+    COMPLETE_ROWS(X) \
     STATISTICS_ROWS(X) \
     REUSE_ROWS(X) \
     ORDER_ROWS(X) \
@@ -361,6 +453,7 @@
     REMAP_ROWS(X) \
     LIVE_ROWS(X) \
     MAM_ROWS(X) \
+    PAGEABLE_ROWS(X) \
     TRAP_ROWS(X)
 
 #define TWO_DEVICE_ROWS(X) \
@@ -379,7 +472,12 @@
     X(a_peer_with_access_uses_memory_that_was_joined, "and for memory in pieces that was joined before") \
     X(a_peer_with_access_uses_memory_that_is_joined_later, "and for what is joined later") \
     X(access_that_is_taken_away_is_gone_for_present_and_later_memory, "access can be taken away, and given again") \
-    X(a_list_with_one_bad_entry_changes_nothing, "a list with an entry that is refused: nothing is changed")
+    X(a_list_with_one_bad_entry_changes_nothing, "a list with an entry that is refused: nothing is changed") \
+    X(streams_of_all_devices_use_a_pool_of_the_host, "a pool of the host serves streams of each device, and those that are let in use it") \
+    X(memory_of_the_host_waits_for_streams_of_another_device, "freed on a stream of another device: not reused before that is complete") \
+    X(each_device_is_let_in_to_memory_of_the_host_by_itself, "SetAccess of one device says nothing of another") \
+    X(memory_that_ended_with_another_device_is_not_given_again, "a device is reset in whose context memory for staging or managed memory was got: a stream of another device gets none that it had freed") \
+    X(memory_for_staging_is_got_on_the_device_that_is_current, "the first memory for staging makes no context on another device than that of its stream, or the current one")
 
 #define SIMULATED_ROWS(X) \
     X(the_drivers_failures_are_passed_on, "a synchronise, a query or a record that the driver fails: its number and its entry point") \
@@ -391,6 +489,13 @@
     X(trap_12_a_device_that_refuses_what_it_says_it_supports_gives_plain_memory, "the device says it can and then refuses: memory comes from cuMemAlloc") \
     X(trap_12_a_pool_grows_while_plain_memory_is_given_back, "cuMemFree waits for the device: others allocate meanwhile") \
     X(trap_12_what_is_being_given_back_is_waited_for_at_the_limit, "likewise, and the limit leaves no room: others wait") \
+    X(a_host_that_is_not_mapped_gives_pinned_memory, "memory of the host can't be mapped: it comes from cuMemHostAlloc, and of a node there is none") \
+    X(a_driver_that_refuses_to_map_the_host_gives_pinned_memory, "the driver says that it maps the host and then refuses: cuMemHostAlloc") \
+    X(each_node_of_the_host_has_pools_of_its_own, "two nodes: a default pool each; a third: InvalidValue") \
+    X(a_host_that_has_no_more_is_an_error, "the driver has no more memory of the host: MemoryAllocation, and nothing changed") \
+    X(caches_of_the_host_make_room_for_others, "a host that has no more, of which other pools keep some: success") \
+    X(caches_of_the_host_that_are_too_small_stay, "where they can't be enough: a refusal changes nothing") \
+    X(caches_of_managed_memory_make_room_for_others, "the driver has no more managed memory, of which pools of any place keep some: success") \
     X(a_context_that_the_driver_can_not_tell_of_is_taken_for_alive_and_left_alone, "nobody knows whether a context is gone: what was freed there is not reused, and its events are not touched") \
     X(a_free_that_comes_late_to_its_slab_hides_no_later_one, "two threads free on one stream: the later free counts, whichever reaches the slab first") \
     X(a_stream_is_not_destroyed_while_another_thread_asks_it, "a stream whose memory another thread wants is asked, or destroyed, but not both at once")
@@ -413,6 +518,8 @@
     X(a_copy_of_no_bytes_succeeds, "a size of 0: success") \
     X(a_copy_of_memory_that_is_nobodys_is_invalid, "a null pointer or an address of no allocation: INVALID_VALUE") \
     X(a_copy_past_the_end_of_an_allocation_is_invalid, "more than the allocation has: INVALID_VALUE") \
+    X(a_copy_over_two_allocations_is_invalid, "an allocation and the one behind it: INVALID_VALUE, of sets too") \
+    X(a_copy_that_leaves_registered_memory_is_invalid, "registered memory and what is behind it, registered or not: INVALID_VALUE; one that begins in front of it: success") \
     X(a_copy_of_rows_takes_the_pitch_of_both_sides, "2-D copies") \
     X(a_pitch_that_is_less_than_a_row_is_invalid, "a pitch below the width, or no description: INVALID_VALUE") \
     X(a_copy_of_planes_takes_pitch_and_height_of_both_sides, "3-D copies") \
@@ -445,9 +552,12 @@
     X(a_pointer_tells_what_memory_it_is_of, "memory type and device of any address in an allocation; of other memory: INVALID_VALUE") \
     X(several_answers_about_a_pointer_come_at_once, "cuPointerGetAttributes: what is unknown is 0") \
     X(an_address_in_an_allocation_tells_its_range, "cuMemGetAddressRange; unknown: NOT_FOUND") \
+    X(an_allocation_is_as_large_as_was_asked_for, "1,000 bytes: its range, and the most that is copied or set") \
     X(memory_for_rows_has_a_pitch_of_512_bytes, "cuMemAllocPitch; no width or a bad element: INVALID_VALUE") \
     X(memory_that_overlaps_registered_memory_is_refused, "ALREADY_REGISTERED; neighbours: success") \
     X(memory_of_the_driver_is_not_registered, "cuMemHostRegister of pinned memory: INVALID_VALUE") \
+    X(memory_that_is_none_of_the_hosts_is_not_registered, "of a device, of nobody: INVALID_VALUE") \
+    X(memory_that_the_host_only_reads_needs_a_flag_to_be_registered, "without CU_MEMHOSTREGISTER_READ_ONLY: INVALID_VALUE") \
     X(memory_is_unregistered_by_its_first_address, "an address inside, pinned memory, null: INVALID_VALUE") \
     X(registered_memory_is_not_freed, "cuMemFreeHost of registered memory: INVALID_VALUE") \
     X(flags_of_a_registration_that_are_none_are_invalid, "INVALID_VALUE") \
@@ -465,6 +575,40 @@
     X(pinned_memory_tells_both_its_addresses, "HOST_POINTER and DEVICE_POINTER, its device, that it is mapped") \
     X(registered_memory_is_told_as_memory_of_the_host, "until it is unregistered") \
     X(what_a_pointer_does_not_tell_is_refused, "an unknown attribute, null, no attributes: INVALID_VALUE")
+
+#define HOST_MAPPED_ROWS(X) \
+    X(memory_is_made_on_the_host_and_its_nodes, "cuMemCreate at HOST, with any id, and at HOST_NUMA: success") \
+    X(memory_is_made_at_no_other_place, "at the calling thread's node, no place, no node; managed: INVALID_VALUE") \
+    X(memory_of_the_host_tells_its_node, "cuMemGetAllocationPropertiesFromHandle: the first node") \
+    X(memory_of_a_node_may_be_shared, "by a file descriptor; memory at HOST: INVALID_VALUE") \
+    X(the_granule_of_every_place_is_told, "cuMemGetAllocationGranularity of places where nothing is made: success") \
+    X(the_host_touches_mapped_memory_by_its_access, "without access a touch of the host faults") \
+    X(the_host_may_be_let_read_alone, "PROT_READ: a write of the host faults") \
+    X(access_of_the_host_is_told_of_each_node, "access of any node is the host's; the calling thread's node: INVALID_VALUE") \
+    X(memory_of_a_device_is_not_the_hosts, "access of the host to memory of a device: NOT_SUPPORTED") \
+    X(work_and_the_host_see_the_same_bytes, "kernels and the host, at one address") \
+    X(memory_that_is_mapped_twice_has_the_same_bytes, "of the host, at two addresses") \
+    X(memory_that_the_device_has_access_to_is_read_when_a_copy_runs, "as pinned memory") \
+    X(memory_of_the_host_alone_is_copied_as_pageable_memory, "a copy reads it in the call") \
+    X(copies_reach_memory_that_the_device_alone_has_access_to, "on the host's side of a copy, too") \
+    X(memory_of_the_host_alone_is_copied_and_not_set, "a copy of a device's memory: success; a set: INVALID_VALUE") \
+    X(memory_that_the_device_alone_reaches_has_no_address_on_the_host, "HOST_POINTER: INVALID_VALUE; its flags, range and address on the device are told") \
+    X(memory_that_both_reach_tells_both_addresses, "HOST_POINTER and DEVICE_POINTER") \
+    X(memory_that_the_host_alone_reaches_has_no_address_on_the_device, "DEVICE_POINTER, flags: INVALID_VALUE; the range: NOT_FOUND") \
+    X(mapped_memory_is_not_registered, "cuMemHostRegister: INVALID_VALUE")
+
+#define MANAGED_ROWS(X) \
+    X(managed_memory_is_made_for_the_device_or_the_host, "cuMemAllocManaged: no bytes, other flags than one of both: INVALID_VALUE") \
+    X(work_and_the_host_touch_managed_memory_at_one_address, "kernels and the host see the same bytes") \
+    X(copies_take_managed_memory_on_either_side, "as memory of the host and of the device") \
+    X(managed_memory_tells_what_it_is, "device memory that is managed, with both addresses, of its context") \
+    X(managed_memory_is_a_range_and_no_pinned_memory, "cuMemGetAddressRange, cuMemHostGetFlags; cuMemHostGetDevicePointer: INVALID_VALUE") \
+    X(a_prefetch_names_a_place_and_managed_memory, "no bytes, bytes past the end, other memory: INVALID_VALUE; no such device: INVALID_DEVICE") \
+    X(a_prefetch_takes_its_turn_and_changes_no_byte, "in its stream's order") \
+    X(advice_is_told_where_all_pages_have_it, "cuMemAdvise, cuMemRangeGetAttribute") \
+    X(those_that_access_managed_memory_are_told, "ACCESSED_BY: the devices, then CU_DEVICE_INVALID") \
+    X(the_place_of_the_last_prefetch_is_told, "LAST_PREFETCH_LOCATION") \
+    X(advice_about_other_memory_is_refused, "other memory, no bytes, unknown advice, a value of another size: INVALID_VALUE")
 
 #define CALL_ROWS(X) \
     X(each_error_has_a_sentence, "cuGetErrorString; unknown: INVALID_VALUE and null") \
@@ -526,6 +670,8 @@
     X(a_window_of_the_cache_has_a_share_of_at_most_all, "a hit ratio above 1: INVALID_VALUE") \
     X(attributes_are_copied_within_a_context, "cuStreamCopyAttributes; to another context: INVALID_VALUE") \
     X(a_stream_tells_its_device, "cuStreamGetDevice") \
+    X(a_stream_of_a_context_tells_no_green_one, "cuStreamGetCtx_v2: the context, and null") \
+    X(an_event_for_other_processes_has_no_timing, "CU_EVENT_INTERPROCESS without CU_EVENT_DISABLE_TIMING: INVALID_VALUE") \
     X(the_legacy_stream_tells_of_no_capture_beside_one, "cuStreamGetCaptureInfo beside a blocking capture: IMPLICIT, and the capture stays valid") \
     X(a_stream_without_a_capture_tells_of_none, "cuStreamGetCaptureInfo: status NONE; no place for the status: INVALID_VALUE") \
     X(a_callback_breaks_a_capture, "cuStreamAddCallback: UNSUPPORTED; then the status is INVALIDATED") \
@@ -567,6 +713,7 @@
     X(an_empty_description_of_a_launch_is_invalid, "cuLaunchKernelEx without a grid: INVALID_VALUE") \
     X(no_description_of_a_launch_is_invalid, "cuLaunchKernelEx of null: INVALID_VALUE") \
     X(a_launch_of_no_kernel_is_an_invalid_handle, "INVALID_HANDLE") \
+    X(a_launch_in_another_context_is_an_invalid_handle, "a kernel of one context on a stream of another: INVALID_HANDLE; on one of its own, whatever is current: success") \
     X(parameters_come_in_one_way_only, "in a list and in a buffer: INVALID_VALUE") \
     X(a_cooperative_grid_runs_at_a_time, "more blocks than that: COOPERATIVE_LAUNCH_TOO_LARGE") \
     X(a_grid_has_whole_clusters, "a grid that they don't fill, a cluster that is too large: INVALID_CLUSTER_SIZE") \
@@ -579,6 +726,8 @@
 #define DRIVER_ROWS(X) \
     COPY_ROWS(X) \
     HOST_ROWS(X) \
+    HOST_MAPPED_ROWS(X) \
+    MANAGED_ROWS(X) \
     CALL_ROWS(X) \
     DEVICE_CALL_ROWS(X) \
     STREAM_CALL_ROWS(X) \
@@ -586,6 +735,7 @@
 
 #define HELPER_ROWS(X) \
     X(end_with_everything_alive, "ends with memory, streams and pending frees alive") \
+    X(end_with_copies_under_way, "ends with copies under way") \
     X(ask_the_version_and_fork, "has a child use the device after the driver's version alone was asked for")
 // clang-format on
 

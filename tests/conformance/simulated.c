@@ -8,6 +8,7 @@
 #include "conformance/rows.h"
 #include "support/check.h"
 #include "support/device.h"
+#include "support/places.h"
 #include "support/pools.h"
 #include "support/simulated.h"
 
@@ -320,6 +321,168 @@ void row_trap_12_what_is_being_given_back_is_waited_for_at_the_limit(void) {
     REQUIRE(pthread_join(wants, NULL) == 0);
     REQUIRE(wanting.pointer);
     REQUIRE_EQUAL(test_reserved(wanting.pool), MIB(32));
+}
+
+// ------------------------------------------------------------------------------------ the host
+
+static const struct test_place first_node = {
+    TEST_PINNED, "node 0", {poolMemLocationTypeHostNuma, 0}};
+static const struct test_place second_node = {
+    TEST_PINNED, "node 1", {poolMemLocationTypeHostNuma, 1}};
+
+static poolError_t create_at(const struct test_place *place) {
+    struct poolMemPoolProps props = test_props_at(place);
+    poolMemPool_t pool = NULL;
+    return poolMemPoolCreate(&pool, &props);
+}
+
+// The host and the device use blocks of all sizes, and the driver maps nothing.
+static void require_pinned_memory(void) {
+    static const size_t sizes[] = {512, KIB(300), MIB(12)};
+    const struct test_simulated *simulated = test_require_simulated();
+    CUstream stream = test_stream();
+    poolMemPool_t pool = test_pool_at(&test_the_host);
+    simcudaLive live;
+    test_load_kernels();
+    test_let_in(pool, 0);
+    for (size_t i = 0; i < 3; i++) {
+        void *block = test_malloc(pool, sizes[i], stream);
+        test_host_fill_block(block, 5, sizes[i]);
+        test_check_block(block, 5, sizes[i], stream);
+        test_fill_block(block, 6, sizes[i], stream);
+        test_finish(stream);
+        REQUIRE(test_host_is_block(block, 6, sizes[i]));
+        test_free(block, stream);
+    }
+    REQUIRE(!test_flag(pool, poolMemPoolAttrVirtualMemory));
+    REQUIRE_EQUAL(simulated->simcudaCallCount("cuMemMap"), 0);
+    REQUIRE(simulated->simcudaCallCount("cuMemHostAlloc") > 0);
+    EXPECT(poolStreamSynchronize(stream), poolSuccess);
+    REQUIRE_EQUAL(test_reserved(pool), 0);
+    simulated->simcudaGetLive(&live);
+    REQUIRE(live.pinned <= 1); // a word of the library's own, where streams have no identities
+}
+
+void row_a_host_that_is_not_mapped_gives_pinned_memory(void) {
+    simcudaConfig machine = default_machine();
+    machine.hostVmm = simcudaVmmMissing;
+    become(&machine);
+    require_pinned_memory();
+    EXPECT(create_at(&first_node), poolErrorNotSupported);
+}
+
+void row_a_driver_that_refuses_to_map_the_host_gives_pinned_memory(void) {
+    simcudaConfig machine = default_machine();
+    become(&machine);
+    REQUIRE(test_require_simulated()->simcudaFailCall("cuMemCreate", 1, simcudaFaultOnwards,
+                                                      CUDA_ERROR_NOT_SUPPORTED) == 0);
+    require_pinned_memory();
+}
+
+void row_each_node_of_the_host_has_pools_of_its_own(void) {
+    const struct poolMemLocation locations[] = {first_node.location, second_node.location};
+    simcudaConfig machine = default_machine();
+    poolMemPool_t pools[2], current = NULL;
+    machine.nodes = 2;
+    become(&machine);
+    for (int i = 0; i < 2; i++)
+        EXPECT(poolMemGetDefaultMemPool(&pools[i], &locations[i], poolMemAllocationTypePinned),
+               poolSuccess);
+    REQUIRE(pools[0] != pools[1]);
+    REQUIRE(test_flag(pools[1], poolMemPoolAttrLocationId) == 1);
+    poolMemPool_t pool = test_pool_at(&second_node);
+    EXPECT(poolMemSetMemPool(&locations[0], poolMemAllocationTypePinned, pool),
+           poolErrorInvalidValue);
+    EXPECT(poolMemSetMemPool(&locations[1], poolMemAllocationTypePinned, pool), poolSuccess);
+    EXPECT(poolMemGetMemPool(&current, &locations[0], poolMemAllocationTypePinned), poolSuccess);
+    REQUIRE(current == pools[0]);
+    const struct test_place third = {TEST_PINNED, "node 2", {poolMemLocationTypeHostNuma, 2}};
+    EXPECT(create_at(&third), poolErrorInvalidValue);
+    test_host_fill(test_malloc(pool, MIB(3), test_stream()), 1, MIB(3));
+}
+
+static void become_with_little_host(void) {
+    simcudaConfig machine = default_machine();
+    machine.hostMemory = MIB(64);
+    become(&machine);
+}
+
+void row_a_host_that_has_no_more_is_an_error(void) {
+    void *pointer = NULL;
+    become_with_little_host();
+    poolMemPool_t pool = test_keeping_pool_at(&test_the_host);
+    poolMemPool_t other = test_keeping_pool_at(&first_node);
+    CUstream stream = test_stream();
+    void *live = test_malloc(pool, MIB(40), stream);
+    struct test_figures before = test_figures(pool);
+    EXPECT(poolMallocFromPoolAsync(&pointer, MIB(40), pool, stream), poolErrorMemoryAllocation);
+    EXPECT(poolMallocFromPoolAsync(&pointer, MIB(40), other, stream), poolErrorMemoryAllocation);
+    EXPECT(poolMallocFromPool(&pointer, MIB(40), pool), poolErrorMemoryAllocation);
+    REQUIRE(!pointer);
+    REQUIRE_FIGURES(pool, before);
+    test_host_fill(live, 7, MIB(40));
+    test_malloc(test_pool(), MIB(100), stream); // of the device
+    test_free(live, stream);
+    EXPECT(poolStreamSynchronize(stream), poolSuccess);
+    EXPECT(poolMemPoolTrimTo(pool, 0), poolSuccess);
+    test_host_fill(test_malloc(other, MIB(40), stream), 8, MIB(40));
+}
+
+// Whichever place of the host they are at.
+void row_caches_of_the_host_make_room_for_others(void) {
+    become_with_little_host();
+    poolMemPool_t pool = test_keeping_pool_at(&test_the_host);
+    poolMemPool_t others[] = {test_keeping_pool_at(&test_the_host),
+                              test_keeping_pool_at(&first_node)};
+    CUstream stream = test_stream();
+    for (int i = 0; i < 2; i++) {
+        test_free(test_malloc(pool, MIB(40), stream), stream);
+        EXPECT(poolStreamSynchronize(stream), poolSuccess);
+        REQUIRE(test_reserved(pool) >= MIB(40));
+        void *block = test_malloc(others[i], MIB(40), stream);
+        test_host_fill(block, 8, MIB(40));
+        test_free(block, stream);
+        EXPECT(poolStreamSynchronize(stream), poolSuccess);
+    }
+}
+
+void row_caches_of_the_host_that_are_too_small_stay(void) {
+    become_with_little_host();
+    poolMemPool_t pool = test_keeping_pool_at(&test_the_host),
+                  other = test_keeping_pool_at(&test_the_host);
+    CUstream stream = test_stream();
+    void *live = test_malloc(other, MIB(40), stream), *refused = NULL;
+    test_free(test_malloc(pool, MIB(4), stream), stream);
+    EXPECT(poolStreamSynchronize(stream), poolSuccess);
+    uint64_t reserved = test_reserved(pool);
+    EXPECT(poolMallocFromPoolAsync(&refused, MIB(40), other, stream), poolErrorMemoryAllocation);
+    REQUIRE_EQUAL(test_reserved(pool), reserved);
+    test_free(live, stream);
+}
+
+static poolMemPool_t managed_pool_at(enum poolMemLocationType type) {
+    const struct test_place place = {TEST_MANAGED, "managed", {type, 0}};
+    return test_keeping_pool_at(&place);
+}
+
+// Whichever place the pools prefer.
+void row_caches_of_managed_memory_make_room_for_others(void) {
+    static const enum poolMemLocationType types[] = {
+        poolMemLocationTypeHost, poolMemLocationTypeDevice, poolMemLocationTypeNone};
+    become_with_little_host();
+    CUstream stream = test_stream();
+    for (int i = 0; i < 9; i++) {
+        poolMemPool_t pool = managed_pool_at(types[i / 3]), other = managed_pool_at(types[i % 3]);
+        test_free(test_malloc(pool, MIB(40), stream), stream);
+        EXPECT(poolStreamSynchronize(stream), poolSuccess);
+        REQUIRE(test_reserved(pool) >= MIB(40));
+        void *block = test_malloc(other, MIB(40), stream);
+        test_host_fill(block, 8, MIB(40));
+        test_free(block, stream);
+        EXPECT(poolStreamSynchronize(stream), poolSuccess);
+        EXPECT(poolMemPoolDestroy(pool), poolSuccess);
+        EXPECT(poolMemPoolDestroy(other), poolSuccess);
+    }
 }
 
 // -------------------------------------------------------------------------------------- late frees

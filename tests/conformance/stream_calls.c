@@ -155,6 +155,22 @@ void row_a_stream_tells_its_device(void) {
 
 // --------------------------------------------------------------------------------------- captures
 
+void row_a_stream_of_a_context_tells_no_green_one(void) {
+    CUcontext current = NULL, context = NULL;
+    CUgreenCtx green = (CUgreenCtx)&current;
+    WIDER_NEEDS(cuStreamGetCtx_v2);
+    DRIVER(test_driver()->cuCtxGetCurrent(&current));
+    DRIVER(wider()->cuStreamGetCtx_v2(test_stream(), &context, &green));
+    REQUIRE(context == current && !green);
+}
+
+void row_an_event_for_other_processes_has_no_timing(void) {
+    CUevent event = NULL;
+    ANSWERS(test_driver()->cuEventCreate(&event, CU_EVENT_INTERPROCESS), CUDA_ERROR_INVALID_VALUE);
+    DRIVER(test_driver()->cuEventCreate(&event, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING));
+    DRIVER(test_driver()->cuEventDestroy(event));
+}
+
 void row_the_legacy_stream_tells_of_no_capture_beside_one(void) {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     CUstream stream = test_blocking_stream();

@@ -4,6 +4,7 @@
 #include "conformance/rows.h"
 #include "conformance/scene.h"
 #include "support/check.h"
+#include "support/places.h"
 
 static void require_two_devices(void) {
     if (test_device_count() < 2)
@@ -173,4 +174,71 @@ void row_streams_of_two_devices_share_no_memory(void) {
     test_use_device(0);
     EXPECT(poolMallocAsync(&again[0], MIB(64), streams[0]), poolSuccess);
     REQUIRE(again[0] == blocks[0]);
+}
+
+static bool has_context(int device) {
+    unsigned int flags;
+    int active = 0;
+    DRIVER(test_driver()->cuDevicePrimaryCtxGetState(device, &flags, &active));
+    return active != 0;
+}
+
+// The first memory of the host is got without a stream, and that of a node for one of a stream.
+static void stage_on_the_second_device_at(const struct test_place *place) {
+    poolMemPool_t pool = test_keeping_pool_at(place);
+    CUstream far = test_stream();
+    if (place->location.type == poolMemLocationTypeHost)
+        EXPECT(poolMemPoolPrime(pool, MIB(4)), poolSuccess);
+    void *block = test_malloc(pool, MIB(3), far);
+    test_let_in(pool, 1);
+    test_fill(block, 7, MIB(3), far);
+    test_finish(far);
+    REQUIRE(test_host_is_filled(block, 7, MIB(3)));
+    test_free(block, far);
+    EXPECT(poolStreamSynchronize(far), poolSuccess);
+    EXPECT(poolMemPoolTrimTo(pool, 0), poolSuccess);
+    EXPECT(poolMemPoolDestroy(pool), poolSuccess);
+    REQUIRE(!has_context(0));
+}
+
+static void reset_under_the_second_device_at(const struct test_place *place) {
+    static const size_t sizes[] = {KIB(4), MIB(3)};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        poolMemPool_t pool = test_keeping_pool_at(place);
+        test_use_device(0);
+        CUstream near = test_stream();
+        test_free(test_malloc(pool, MIB(2), near), near); // the memory is of this context
+        EXPECT(poolStreamSynchronize(near), poolSuccess);
+        test_use_device(1);
+        CUstream far = test_stream();
+        test_let_in(pool, 1);
+        void *live = test_malloc(pool, sizes[i], far), *again[3];
+        test_free(test_malloc(pool, sizes[i], far), far);
+        EXPECT(poolStreamSynchronize(far), poolSuccess);
+        DRIVER(test_driver()->cuDevicePrimaryCtxReset(0));
+        for (int k = 0; k < 3; k++) {
+            again[k] = test_malloc(pool, sizes[i], far);
+            test_fill(again[k], 7, sizes[i], far);
+            test_finish(far);
+            REQUIRE(test_host_is_filled(again[k], 7, sizes[i]));
+        }
+        test_free(live, far);
+        for (int k = 0; k < 3; k++)
+            test_free(again[k], far);
+        EXPECT(poolStreamSynchronize(far), poolSuccess);
+        EXPECT(poolMemPoolDestroy(pool), poolSuccess);
+    }
+}
+
+void row_memory_that_ended_with_another_device_is_not_given_again(void) {
+    require_two_devices();
+    test_for_each_place(TEST_STAGED | TEST_MANAGED, reset_under_the_second_device_at);
+}
+
+void row_memory_for_staging_is_got_on_the_device_that_is_current(void) {
+    require_two_devices();
+    DRIVER(test_driver()->cuDevicePrimaryCtxReset(0));
+    test_use_device(1);
+    REQUIRE(!has_context(0));
+    test_for_each_place(TEST_STAGED, stage_on_the_second_device_at);
 }

@@ -2,15 +2,20 @@
 // by the names that this CCCL has.
 #include <streampool/cccl.hpp>
 
+#include <cstring>
+
 #include "device.h"
 
 using streampool::device_resource;
+using streampool::pinned_resource;
 using streampool::pool;
 
 #if CCCL_VERSION >= 3001000
 static_assert(cuda::mr::resource_with<device_resource, cuda::mr::device_accessible>);
 static_assert(cuda::mr::synchronous_resource_with<device_resource, cuda::mr::device_accessible>);
 static_assert(!cuda::mr::resource_with<device_resource, cuda::mr::host_accessible>);
+static_assert(cuda::mr::resource_with<pinned_resource, cuda::mr::host_accessible,
+                                      cuda::mr::device_accessible>);
 using ordered_ref = cuda::mr::resource_ref<cuda::mr::device_accessible>;
 using synchronous_ref = cuda::mr::synchronous_resource_ref<cuda::mr::device_accessible>;
 
@@ -30,6 +35,8 @@ static void deallocate_sync(synchronous_ref memory, void *block, size_t bytes) {
 static_assert(cuda::mr::async_resource_with<device_resource, cuda::mr::device_accessible>);
 static_assert(cuda::mr::resource_with<device_resource, cuda::mr::device_accessible>);
 static_assert(!cuda::mr::async_resource_with<device_resource, cuda::mr::host_accessible>);
+static_assert(cuda::mr::async_resource_with<pinned_resource, cuda::mr::host_accessible,
+                                            cuda::mr::device_accessible>);
 using ordered_ref = cuda::mr::async_resource_ref<cuda::mr::device_accessible>;
 using synchronous_ref = cuda::mr::resource_ref<cuda::mr::device_accessible>;
 
@@ -128,11 +135,29 @@ static void resources_of_one_pool_and_flags_are_equal() {
     REQUIRE(resource != device_resource() && resource != device_resource(owner, poolMallocFixed));
 }
 
+static void memory_of_the_host_is_the_hosts_at_once() {
+    const pool owner(streampool::on_host());
+    owner.set_access(0, poolMemAccessFlagsProtReadWrite);
+    pinned_resource resource(owner), of_complete(owner, poolMallocCompleteOnly);
+    const CUstream stream = test::stream();
+    const size_t bytes = size_t{4} << 20;
+    void *const block = allocate_sync(resource, bytes);
+    std::memset(block, 'x', bytes);
+    test::add_work(stream);
+    deallocate(resource, block, bytes, stream);
+    void *const fresh = allocate(of_complete, bytes, 256, stream);
+    REQUIRE(fresh != block);
+    std::memset(fresh, 'x', bytes);
+    deallocate(of_complete, fresh, bytes, stream);
+    REQUIRE(resource == pinned_resource(owner) && resource != of_complete);
+    test::finish_work();
+}
+
 int main() {
     return test::run({TEST(memory_comes_from_the_pool_and_goes_back),
                       TEST(memory_is_freed_in_the_order_of_its_stream),
                       TEST(memory_for_any_stream_waits_for_what_was_pending_on_it),
                       TEST(memory_that_can_not_be_waited_for_goes_back),
-                      TEST(what_is_refused_throws),
-                      TEST(resources_of_one_pool_and_flags_are_equal)});
+                      TEST(what_is_refused_throws), TEST(resources_of_one_pool_and_flags_are_equal),
+                      TEST(memory_of_the_host_is_the_hosts_at_once)});
 }

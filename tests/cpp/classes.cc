@@ -3,10 +3,13 @@
 
 #include <cstring>
 #include <typeinfo>
+#include <vector>
 
 #include "device.h"
 
 using streampool::buffer;
+using streampool::on_host;
+using streampool::on_node;
 using streampool::pool;
 using streampool::pool_ref;
 using streampool::resource;
@@ -211,6 +214,64 @@ static void a_device_has_a_default_and_a_current_pool() {
     REQUIRE(throws<streampool::error>([] { pool_ref().trim_to(0); }));
 }
 
+static void a_pool_is_made_at_a_place() {
+    const pool of_device(streampool::on_device(0)), of_host(on_host()), of_node(on_node(0));
+    REQUIRE(of_device.get_attribute<poolMemPoolAttrLocationType>() == poolMemLocationTypeDevice);
+    REQUIRE(of_host.get_attribute<poolMemPoolAttrLocationType>() == poolMemLocationTypeHost);
+    REQUIRE(of_node.get_attribute<poolMemPoolAttrLocationType>() == poolMemLocationTypeHostNuma);
+    REQUIRE(of_node.get_attribute<poolMemPoolAttrAllocationType>() == poolMemAllocationTypePinned);
+    const auto reason = thrown_by<streampool::error>([] { pool missing(on_node(99)); });
+    REQUIRE(reason.code() == poolErrorInvalidValue);
+    poolMemPoolProps properties = pool::properties_of(on_host());
+    properties.usage = poolMemPoolUsageStaging;
+    properties.maxSize = size_t{64} << 20;
+    const pool of_staging(properties);
+    REQUIRE(of_staging.get_attribute<poolMemPoolAttrMaxPoolSize>() == properties.maxSize);
+    REQUIRE(of_staging.get_attribute<poolMemPoolAttrVirtualMemory>() == 0);
+}
+
+static void a_pool_of_managed_memory_prefers_a_place_or_none() {
+    for (const poolMemLocation &place :
+         {streampool::on_device(0), on_host(), streampool::nowhere()}) {
+        const pool owner(place, poolMemAllocationTypeManaged);
+        REQUIRE(owner.get_attribute<poolMemPoolAttrAllocationType>() ==
+                poolMemAllocationTypeManaged);
+        REQUIRE(owner.get_attribute<poolMemPoolAttrLocationType>() == place.type);
+        const buffer<char> memory(1000, test::stream(), owner);
+        REQUIRE(test::used(owner.get()) == 1000);
+    }
+    const auto managed = poolMemAllocationTypeManaged;
+    REQUIRE(pool_ref::default_of(streampool::nowhere(), managed).name() ==
+            "default pool of any place (managed)");
+    REQUIRE(pool_ref::current_of(streampool::on_device(0), managed) ==
+            pool_ref::default_of(streampool::on_device(0), managed));
+    REQUIRE(throws<streampool::error>([] { pool pinned(streampool::nowhere()); }));
+}
+
+static void a_pool_of_the_host_lets_devices_in() {
+    const pool owner(on_host());
+    REQUIRE(owner.get_access(on_host()) == poolMemAccessFlagsProtReadWrite);
+    REQUIRE(owner.get_access(0) == poolMemAccessFlagsProtNone);
+    owner.set_access(0, poolMemAccessFlagsProtReadWrite);
+    REQUIRE(owner.get_access(streampool::on_device(0)) == poolMemAccessFlagsProtReadWrite);
+    REQUIRE(throws<streampool::error>(
+        [&] { owner.set_access(on_host(), poolMemAccessFlagsProtNone); }));
+}
+
+static void a_place_has_a_default_and_a_current_pool() {
+    const pool owner(on_host());
+    const pool_ref before = pool_ref::default_of(on_host());
+    REQUIRE(before.name() == "default pool of the host");
+    REQUIRE(before == pool_ref::current_of(on_host()) && before != owner);
+    const poolMemLocation host = on_host();
+    REQUIRE(poolMemSetMemPool(&host, poolMemAllocationTypePinned, owner.get()) == poolSuccess);
+    REQUIRE(pool_ref::current_of(on_host()) == owner && pool_ref::default_of(on_host()) == before);
+    REQUIRE(pool_ref::default_of(on_node(0)).name() == "default pool of NUMA node 0");
+    REQUIRE(pool_ref::default_of(streampool::on_device(0)) == pool_ref::default_of(0));
+    REQUIRE(throws<streampool::error>([] { pool_ref::default_of(on_node(99)); }));
+    REQUIRE(throws<streampool::error>([] { pool_ref::current_of(streampool::nowhere()); }));
+}
+
 // ----------------------------------------------------------------------------------------- growths
 
 // An observer is called by C code, so it can't throw, and it outlives the call that sets it.
@@ -390,6 +451,24 @@ static void a_buffer_keeps_what_is_refused_to_be_freed() {
     REQUIRE(test::used(owner.get()) == 0);
 }
 
+// The stream's work may still use what the first buffer gave back.
+static void the_host_writes_to_a_buffer_at_once() {
+    const pool owner(on_host());
+    const CUstream stream = test::stream();
+    char *data = nullptr;
+    {
+        const buffer<char> memory(size_t{4} << 20, stream, owner);
+        data = memory.data();
+        test::add_work(stream);
+    }
+    const buffer<char> fresh(size_t{4} << 20, stream, owner, poolMallocCompleteOnly);
+    REQUIRE(fresh.data() != data);
+    std::memset(fresh.data(), 'x', fresh.size_bytes());
+    test::finish_work();
+    const buffer<char> again(size_t{4} << 20, stream, owner, poolMallocCompleteOnly);
+    REQUIRE(again.data() == data);
+}
+
 // --------------------------------------------------------------------------------------- resources
 
 static void a_resource_allocates_from_its_pool() {
@@ -428,6 +507,53 @@ static void resources_of_one_pool_and_flags_are_equal() {
     }));
 }
 
+using streampool::host_resource;
+
+static void a_vector_has_memory_of_the_host() {
+    const pool owner(on_host());
+    host_resource memory(owner);
+    {
+        std::pmr::vector<int> numbers(1 << 20, 7, &memory);
+        REQUIRE(numbers.front() == 7 && numbers.back() == 7);
+        REQUIRE(test::used(owner.get()) == size_t{4} << 20);
+    }
+    REQUIRE(test::used(owner.get()) == 0);
+    REQUIRE(memory.upstream() == owner);
+    void *const block = memory.allocate(0);
+    REQUIRE(block != nullptr);
+    memory.deallocate(block, 0);
+    REQUIRE(throws<streampool::error>([&] { static_cast<void>(memory.allocate(1, 1024)); }));
+    REQUIRE(throws<streampool::error>(
+        [] { static_cast<void>(host_resource(pool_ref()).allocate(1)); }));
+}
+
+static void memory_of_the_host_is_freed_in_the_order_of_a_stream() {
+    const pool owner(on_host());
+    const CUstream stream = test::stream();
+    host_resource memory(owner, stream);
+    owner.set_attribute<poolMemPoolAttrUnfencedBytesMax>(0);
+    const int *first = nullptr;
+    {
+        const std::pmr::vector<int> numbers(1 << 20, 7, &memory);
+        first = numbers.data();
+        test::add_work(stream);
+    }
+    const std::pmr::vector<int> others(1 << 20, 8, &memory);
+    REQUIRE(others.data() != first);
+    test::finish_work();
+    const std::pmr::vector<int> last(1 << 20, 9, &memory);
+    REQUIRE(last.data() == first);
+}
+
+static void resources_of_one_pool_and_stream_are_equal() {
+    const pool owner(on_host()), other(on_host());
+    const host_resource memory(owner), ordered(owner, test::stream());
+    REQUIRE(memory == host_resource(owner) && ordered == host_resource(ordered));
+    REQUIRE(memory != host_resource(other) && memory != ordered);
+    REQUIRE(host_resource(owner, nullptr) != memory);
+    REQUIRE(memory != *std::pmr::new_delete_resource());
+}
+
 // ---------------------------------------------------------------------------------- default
 // streams
 
@@ -453,6 +579,7 @@ static void types_with_another_stream_0_are_other_types() {
     };
     REQUIRE(named_after(typeid(buffer<int>)) == expected);
     REQUIRE(named_after(typeid(resource)) == expected);
+    REQUIRE(named_after(typeid(host_resource)) == expected);
     REQUIRE(!named_after(typeid(pool)) && !named_after(typeid(streampool::error)));
 }
 
@@ -470,6 +597,10 @@ int main() {
                       TEST(access_is_read_and_set),
                       TEST(a_pool_has_a_name),
                       TEST(a_device_has_a_default_and_a_current_pool),
+                      TEST(a_pool_is_made_at_a_place),
+                      TEST(a_pool_of_managed_memory_prefers_a_place_or_none),
+                      TEST(a_pool_of_the_host_lets_devices_in),
+                      TEST(a_place_has_a_default_and_a_current_pool),
                       TEST(an_object_observes_growths),
                       TEST(a_function_observes_growths_and_prints_them),
                       TEST(growth_is_bounded_by_waits),
@@ -481,6 +612,10 @@ int main() {
                       TEST(a_released_buffer_is_the_callers),
                       TEST(a_buffer_is_freed_on_the_stream_that_was_set),
                       TEST(a_buffer_keeps_what_is_refused_to_be_freed),
+                      TEST(the_host_writes_to_a_buffer_at_once),
+                      TEST(a_vector_has_memory_of_the_host),
+                      TEST(memory_of_the_host_is_freed_in_the_order_of_a_stream),
+                      TEST(resources_of_one_pool_and_stream_are_equal),
                       TEST(a_resource_allocates_from_its_pool),
                       TEST(a_resource_refuses_alignments_that_it_does_not_have),
                       TEST(resources_of_one_pool_and_flags_are_equal),

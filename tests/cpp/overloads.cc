@@ -35,8 +35,15 @@ static poolError_t by_flags(T **ptr, size_t size, poolMemPool_t pool, CUstream s
     return poolMallocAsyncWithFlags(ptr, size, pool, stream, poolMallocFixed);
 }
 
+template <typename T>
+static poolError_t by_no_stream(T **ptr, size_t size, poolMemPool_t pool, CUstream stream) {
+    static_cast<void>(stream);
+    return poolMallocFromPool(ptr, size, pool);
+}
+
 template <typename T> static void each_allocation_gives_memory_of_its_pool() {
-    for (auto allocate : {by_plain_call<T>, by_pool<T>, by_from_pool<T>, by_flags<T>}) {
+    for (auto allocate :
+         {by_plain_call<T>, by_pool<T>, by_from_pool<T>, by_flags<T>, by_no_stream<T>}) {
         const poolMemPool_t pool = test::make_pool();
         const CUstream stream = test::stream();
         T *memory = nullptr;
@@ -51,7 +58,8 @@ template <typename T> static void each_allocation_gives_memory_of_its_pool() {
 
 template <typename T> static void a_refused_allocation_leaves_the_pointer() {
     char somewhere = 0;
-    for (auto allocate : {by_plain_call<T>, by_pool<T>, by_from_pool<T>, by_flags<T>}) {
+    for (auto allocate :
+         {by_plain_call<T>, by_pool<T>, by_from_pool<T>, by_flags<T>, by_no_stream<T>}) {
         const poolMemPool_t pool = test::make_pool();
         T *const before = reinterpret_cast<T *>(&somewhere);
         T *memory = before;

@@ -1,4 +1,5 @@
 // The resource of rmm.hpp, as RMM's containers call it.
+#include <streampool/cccl.hpp>
 #include <streampool/rmm.hpp>
 
 #include <rmm/version_config.hpp>
@@ -12,6 +13,8 @@ using streampool::rmm_resource;
 // object or as a pointer.
 static_assert(std::is_convertible_v<rmm_resource &, rmm::device_async_resource_ref>);
 static_assert(std::is_copy_constructible_v<rmm_resource>);
+static_assert(
+    std::is_convertible_v<streampool::pinned_resource &, rmm::host_device_async_resource_ref>);
 #if __has_include(<rmm/mr/device_memory_resource.hpp>) || RMM_VERSION_MAJOR < 26
 static_assert(std::is_convertible_v<rmm_resource *, rmm::mr::device_memory_resource *>);
 #else

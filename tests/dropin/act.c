@@ -46,6 +46,23 @@ static void three_pairs(void) {
     allocate(3);
 }
 
+// Of memory of the host: the default pool, and two of the program's own.
+static void host_pools(void) {
+    CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                            .location = {CU_MEM_LOCATION_TYPE_HOST, 0}};
+    CUmemoryPool pools[3] = {NULL};
+    CUdeviceptr address = 0;
+    start();
+    MUST(cu.cuMemGetDefaultMemPool(&pools[0], &props.location, props.allocType) == CUDA_SUCCESS);
+    MUST(cu.cuMemPoolCreate(&pools[1], &props) == CUDA_SUCCESS);
+    props.location.type = CU_MEM_LOCATION_TYPE_HOST_NUMA;
+    MUST(cu.cuMemPoolCreate(&pools[2], &props) == CUDA_SUCCESS);
+    for (size_t i = 0; i < 3; i++) {
+        MUST(cu.cuMemAllocFromPoolAsync(&address, MIB, pools[i], NULL) == CUDA_SUCCESS);
+        MUST(cu.cuMemFreeAsync(address, NULL) == CUDA_SUCCESS);
+    }
+}
+
 static void tell_threshold(void) {
     CUmemoryPool pool = NULL;
     uint64_t threshold = 0;
@@ -185,7 +202,7 @@ static void look_in_all(void) {
 
 // clang-format off
 #define ACTS(X) \
-    X(three_pairs) X(tell_threshold) X(only_look) X(open_only) X(workers) X(fork_behind) X(become_another) X(die) \
+    X(three_pairs) X(host_pools) X(tell_threshold) X(only_look) X(open_only) X(workers) X(fork_behind) X(become_another) X(die) \
     X(leave) X(free_at_exit) X(threads) X(cancelled_threads) X(unseen) X(look_in_all)
 // clang-format on
 

@@ -158,8 +158,7 @@ static void a_thread_whose_context_was_destroyed(void) {
     require_way(DESTROYED);
 }
 
-// ------------------------------------------------------------------------------------ drawn
-// programs
+// ---------------------------------------------------------------------------------- drawn programs
 
 enum { PROGRAMS = 24, STEPS = 400, BLOCKS = 48, STREAMS = 6 };
 

@@ -103,7 +103,8 @@ static void both_at_once_are_served(void) {
 // the plugin's by the other. A pool of the driver's is known to both.
 static void pools_of_the_driver_are_known_to_both_forms(void) {
     CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
-                            .location = {CU_MEM_LOCATION_TYPE_HOST, 0}};
+                            .handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+                            .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}};
     CUmemoryPool pool = NULL, other = NULL;
     CUresult (*make)(CUmemoryPool *) = NULL;
     CUresult (*trim)(CUmemoryPool) = NULL;

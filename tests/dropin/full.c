@@ -1,7 +1,9 @@
-// full NAME: what happens under the drop-in on a device that is full.
+// full NAME: what happens under the drop-in on a device that is full, or on a full host.
 #include "dropin/require.h"
 
 #include <streampool/simcuda.h>
+#include <streampool/streampool.h>
+#include <sys/mman.h>
 
 enum { CACHED = 192 * MIB, DEVICE = 256 * MIB };
 
@@ -165,11 +167,17 @@ static void nothing_is_given_in_vain(void) {
     REQUIRE(reserved() >= CACHED);
 }
 
-static CUresult by_create_of_host(size_t size) {
-    CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
-                                .location = {CU_MEM_LOCATION_TYPE_HOST, 0}};
+static CUresult by_create_at(CUmemLocation location, size_t size) {
+    CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = location};
     CUmemGenericAllocationHandle handle;
     return cu.cuMemCreate(&handle, size, &prop, 0);
+}
+
+static const CUmemLocation host = {CU_MEM_LOCATION_TYPE_HOST, 0};
+static const CUmemLocation node = {CU_MEM_LOCATION_TYPE_HOST_NUMA, 0};
+
+static CUresult by_create_of_host(size_t size) {
+    return by_create_at(host, size);
 }
 
 static void fail_next(const char *entry) {
@@ -291,6 +299,136 @@ static void a_capture_goes_on(void) {
     REQUIRE(graph);
 }
 
+// ---------------------------------------------------------------------------------------- the host
+
+static void *memory;
+
+static CUresult by_host_alloc(size_t size) {
+    return cu.cuMemHostAlloc(&memory, size, 0);
+}
+
+static CUresult by_alloc_host(size_t size) {
+    return cu.cuMemAllocHost_v2(&memory, size);
+}
+
+static CUresult by_register(size_t size) {
+    memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(memory != MAP_FAILED);
+    return cu.cuMemHostRegister_v2(memory, size, 0);
+}
+
+static CUresult by_create_of_node(size_t size) {
+    return by_create_at(node, size);
+}
+
+// Frees are complete only when somebody waits for them. Three quarters of the host are the pool's.
+static CUmemoryPool cache_on_host(CUmemLocation location, unsigned short usage, CUstream *stream) {
+    CUmemPoolProps props = {
+        .allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .location = location, .usage = usage};
+    const CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, 0},
+                                    CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    CUmemoryPool pool;
+    CUdeviceptr cached;
+    simulate("memory=256M,host_memory=256M,completion=latest,patience=0");
+    start();
+    *stream = new_stream();
+    REQUIRE_DONE(cu.cuMemPoolCreate(&pool, &props));
+    REQUIRE_DONE(cu.cuMemPoolSetAccess(pool, &access, 1));
+    keep_all(pool);
+    REQUIRE_DONE(cu.cuMemAllocFromPoolAsync(&cached, CACHED, pool, *stream));
+    enqueue_work(*stream);
+    REQUIRE_DONE(cu.cuMemFreeAsync(cached, *stream));
+    REQUIRE_CODE(cu.cuStreamQuery(*stream), CUDA_ERROR_NOT_READY);
+    return pool;
+}
+
+static size_t reserved_by(CUmemoryPool pool) {
+    return pool_figure(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT);
+}
+
+static void require_room_on_host_for(CUresult (*request)(size_t size), CUmemLocation location,
+                                     unsigned short usage) {
+    CUstream stream;
+    CUmemoryPool pool = cache_on_host(location, usage, &stream);
+    REQUIRE_DONE(cu.cuStreamSynchronize(stream));
+    REQUIRE(reserved_by(pool) >= CACHED);
+    REQUIRE_CODE(request(258 * MIB), CUDA_ERROR_OUT_OF_MEMORY);
+    REQUIRE(reserved_by(pool) >= CACHED);
+    REQUIRE_DONE(request(128 * MIB));
+    REQUIRE(reserved_by(pool) <= 256 * MIB - 128 * MIB);
+}
+
+static void the_host_has_room_for_pinned_memory(void) {
+    require_room_on_host_for(by_host_alloc, host, 0);
+}
+
+static void the_host_has_room_for_memory_of_the_older_call(void) {
+    require_room_on_host_for(by_alloc_host, host, 0);
+}
+
+static void the_host_has_room_for_a_registration(void) {
+    require_room_on_host_for(by_register, host, 0);
+}
+
+static void the_host_has_room_for_a_handle(void) {
+    require_room_on_host_for(by_create_of_host, host, 0);
+}
+
+static void the_host_has_room_for_a_handle_of_a_node(void) {
+    require_room_on_host_for(by_create_of_node, node, 0);
+}
+
+static void the_host_has_room_for_managed_memory(void) {
+    require_room_on_host_for(by_managed, host, 0);
+}
+
+static void a_pool_of_a_node_makes_room_on_the_host(void) {
+    require_room_on_host_for(by_host_alloc, node, 0);
+}
+
+static void a_pool_for_staging_makes_room_on_the_host(void) {
+    require_room_on_host_for(by_host_alloc, host, poolMemPoolUsageStaging);
+}
+
+// It waits for work by itself. Others don't. The pool is of another place of the host.
+static void pinned_memory_waits_for_what_is_pending(void) {
+    CUstream stream;
+    CUmemoryPool pool = cache_on_host(node, 0, &stream), other;
+    CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .location = host};
+    REQUIRE_DONE(cu.cuMemPoolCreate(&other, &props));
+    REQUIRE_CODE(by_register(128 * MIB), CUDA_ERROR_OUT_OF_MEMORY);
+    REQUIRE_CODE(by_create_of_host(128 * MIB), CUDA_ERROR_OUT_OF_MEMORY);
+    REQUIRE_CODE(by_host_alloc(256 * MIB), CUDA_ERROR_OUT_OF_MEMORY);
+    REQUIRE_CODE(cu.cuStreamQuery(stream), CUDA_ERROR_NOT_READY);
+    REQUIRE_DONE(by_host_alloc(128 * MIB));
+    REQUIRE_DONE(cu.cuStreamQuery(stream));
+    REQUIRE(reserved_by(pool) <= 256 * MIB - 128 * MIB);
+}
+
+static void a_full_host_takes_nothing_of_a_device(void) {
+    CUstream stream;
+    CUmemoryPool pool = cache_on_host(host, 0, &stream);
+    keep_all(default_pool(0));
+    REQUIRE_DONE(cu.cuMemFreeAsync(allocate(64 * MIB, stream), stream));
+    REQUIRE_DONE(cu.cuStreamSynchronize(stream));
+    REQUIRE_DONE(by_host_alloc(128 * MIB));
+    REQUIRE(reserved() >= 64 * MIB);
+    size_t before = reserved_by(pool);
+    REQUIRE_DONE(by_alloc(224 * MIB)); // and a full device nothing of the host
+    REQUIRE(reserved_by(pool) == before);
+}
+
+// The system says that the host has more than that, so the refusal is about something else.
+static void a_refusal_of_the_host_that_stays_is_told(void) {
+    CUstream stream;
+    CUmemoryPool pool = cache_on_host(host, 0, &stream);
+    REQUIRE_DONE(cu.cuStreamSynchronize(stream));
+    fail_next("cuMemHostAlloc");
+    REQUIRE_CODE(by_host_alloc(MIB), CUDA_ERROR_OUT_OF_MEMORY);
+    REQUIRE(reserved_by(pool) == 0);
+    REQUIRE_CODE(by_host_alloc(MIB), CUDA_ERROR_OUT_OF_MEMORY);
+}
+
 // clang-format off
 #define ROWS(X) \
     X(there_is_room_for_memory) \
@@ -312,7 +450,18 @@ static void a_capture_goes_on(void) {
     X(pending_memory_is_waited_for) \
     X(calls_that_never_wait_leave_it) \
     X(no_wait_is_in_vain) \
-    X(a_capture_goes_on)
+    X(a_capture_goes_on) \
+    X(the_host_has_room_for_pinned_memory) \
+    X(the_host_has_room_for_memory_of_the_older_call) \
+    X(the_host_has_room_for_a_registration) \
+    X(the_host_has_room_for_a_handle) \
+    X(the_host_has_room_for_a_handle_of_a_node) \
+    X(the_host_has_room_for_managed_memory) \
+    X(a_pool_of_a_node_makes_room_on_the_host) \
+    X(a_pool_for_staging_makes_room_on_the_host) \
+    X(pinned_memory_waits_for_what_is_pending) \
+    X(a_full_host_takes_nothing_of_a_device) \
+    X(a_refusal_of_the_host_that_stays_is_told)
 // clang-format on
 
 MAIN(ROWS)

@@ -1,8 +1,8 @@
 // levels LEVEL: what a program finds under the drop-in on a driver of one version, such as 11010,
 // by the ways that this driver has. It ends with 0 when all is as it must be.
 //
-// Calls about pools are ours, whatever the driver has. Other calls are ours where the driver has
-// them, and nobody's else.
+// The first calls about pools are ours, whatever the driver has. Other calls, and later ones about
+// pools, are ours where the driver is new enough for them, and nobody's else.
 #include "dropin/ways.h"
 
 #include <dlfcn.h>
@@ -25,17 +25,23 @@ static void expect(bool holds, const char *way, const char *symbol) {
     wrong += !holds;
 }
 
+static bool is_always_ours(int version, enum sp_call_kind kind) {
+    return kind == SP_POOL_CALL && version <= 11020;
+}
+
 static void look_up(void *library, const char *symbol, int version, enum sp_call_kind kind) {
     const void *found = dlsym(library, symbol);
     bool has = version <= level;
-    expect(has || kind == SP_POOL_CALL ? is_ours(found) : !found, "dlsym", symbol);
+    expect(has || is_always_ours(version, kind) ? is_ours(found) : !found, "dlsym", symbol);
 }
 
 // A runtime asks for what it knows, which may be newer than the driver.
 static void expect_answer(const void *function, CUresult result, const char *way,
-                          const char *symbol, enum sp_call_kind kind) {
+                          const char *symbol, int version, enum sp_call_kind kind) {
     bool found = result == CUDA_SUCCESS && function;
-    expect(found ? is_ours(function) : kind != SP_POOL_CALL, way, symbol);
+    expect(found ? is_ours(function) : !is_always_ours(version, kind), way, symbol);
+    expect(!found || version <= level || kind != SP_POOL_CALL || is_always_ours(version, kind), way,
+           symbol);
 }
 
 static void ask(const char *name, const char *symbol, int version, uint64_t flags,
@@ -45,12 +51,12 @@ static void ask(const char *name, const char *symbol, int version, uint64_t flag
     CUresult result;
     if (cu.cuGetProcAddress) {
         result = cu.cuGetProcAddress(name, &function, version, flags);
-        expect_answer(function, result, "cuGetProcAddress", symbol, kind);
+        expect_answer(function, result, "cuGetProcAddress", symbol, version, kind);
     }
     function = NULL;
     if (cu.cuGetProcAddress_v2) {
         result = cu.cuGetProcAddress_v2(name, &function, version, flags, &status);
-        expect_answer(function, result, "cuGetProcAddress_v2", symbol, kind);
+        expect_answer(function, result, "cuGetProcAddress_v2", symbol, version, kind);
         expect(!function || status == CU_GET_PROC_ADDRESS_SUCCESS, "cuGetProcAddress_v2", symbol);
     }
 }

@@ -118,7 +118,8 @@ static void use_pool_of_the_driver_in_child(void) {
 static void workers_start_while_a_thread_uses_a_pool_of_the_driver(void) {
     pthread_t thread;
     CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
-                            .location = {CU_MEM_LOCATION_TYPE_HOST, 0}};
+                            .handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+                            .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}};
     start();
     REQUIRE_DONE(cu.cuMemPoolCreate(&drivers, &props));
     REQUIRE(pthread_create(&thread, NULL, use_pool_of_the_driver, NULL) == 0);

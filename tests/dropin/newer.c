@@ -207,9 +207,23 @@ CUresult cuMemFree_v2(CUdeviceptr address) {
     return simcudaOldMemFree_v2(address);
 }
 
+// Memory of a node is there where the simulated driver maps it.
+static CUresult check_location(const CUmemLocation *location) {
+    int maps_nodes = 0;
+    if (!location)
+        return CUDA_ERROR_INVALID_VALUE;
+    cuDeviceGetAttribute(&maps_nodes,
+                         CU_DEVICE_ATTRIBUTE_HOST_NUMA_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 0);
+    bool has_none = location->type == CU_MEM_LOCATION_TYPE_HOST_NUMA && !maps_nodes;
+    return has_none ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
+}
+
 CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *props) {
     say("cuMemPoolCreate");
-    for (size_t i = 1; pool && props && i < POOLS && props->allocType; i++) {
+    if (props && check_location(&props->location) != CUDA_SUCCESS)
+        return check_location(&props->location);
+    bool is_known = props && ((int)props->allocType == 1 || (int)props->allocType == 2);
+    for (size_t i = 1; pool && is_known && i < POOLS; i++) {
         if (pools[i].alive)
             continue;
         pools[i] = pools[0];
@@ -341,26 +355,45 @@ CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool) {
     return CUDA_SUCCESS;
 }
 
+// All places but devices with pinned memory have one pool together, which stays.
+enum { CURRENT_KINDS = 4 }; // of locations
+
+static bool is_of_device(const CUmemLocation *location, CUmemAllocationType type) {
+    return location->type == CU_MEM_LOCATION_TYPE_DEVICE && type == CU_MEM_ALLOCATION_TYPE_PINNED;
+}
+
+static CUresult check_current(const CUmemLocation *location) {
+    CUresult result = check_location(location);
+    if (result != CUDA_SUCCESS)
+        return result;
+    return (int)location->type < CURRENT_KINDS ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
+}
+
 CUresult cuMemGetDefaultMemPool(CUmemoryPool *pool, CUmemLocation *location,
                                 CUmemAllocationType type) {
-    (void)type;
+    CUresult result = check_current(location);
     say("cuMemGetDefaultMemPool");
-    return give(pool, location->type == CU_MEM_LOCATION_TYPE_DEVICE ? pools : &pools[POOLS - 1], 0);
+    if (result != CUDA_SUCCESS)
+        return result;
+    return give(pool, is_of_device(location, type) ? pools : &pools[POOLS - 1], 0);
 }
 
 CUresult cuMemGetMemPool(CUmemoryPool *pool, CUmemLocation *location, CUmemAllocationType type) {
-    (void)type;
+    CUresult result = check_current(location);
     say("cuMemGetMemPool");
-    return give(pool, location->type == CU_MEM_LOCATION_TYPE_DEVICE ? current : &pools[POOLS - 1],
-                0);
+    if (result != CUDA_SUCCESS)
+        return result;
+    return give(pool, is_of_device(location, type) ? current : &pools[POOLS - 1], 0);
 }
 
 CUresult cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, CUmemoryPool pool) {
-    (void)type;
+    CUresult result = check_current(location);
     say("cuMemSetMemPool");
-    if (location->type == CU_MEM_LOCATION_TYPE_DEVICE)
+    if (result == CUDA_SUCCESS && is_of_device(location, type))
         current = trust(pool);
-    return trust(pool) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    else if (result == CUDA_SUCCESS)
+        trust(pool);
+    return result;
 }
 
 __attribute__((constructor)) static void make_host_pool(void) {
@@ -629,6 +662,14 @@ static const struct form *find_form(const char *name, int version, uint64_t flag
     return best;
 }
 
+// The simulated driver answers for each name that it knows, whatever its level.
+static bool is_too_new(const char *name) {
+    bool knows = false;
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++)
+        knows = knows || strcmp(forms[i].name, name) == 0;
+    return knows && level() < NEWEST && strstr(name, "MemPool") && !find_form(name, NEWEST, 0);
+}
+
 // It has all pool calls but cuMemPoolImportPointer. As the manual says, what isn't there is no
 // error, but a null pointer and a status.
 CUresult cuGetProcAddress_v2(const char *name, void **function, int version, uint64_t flags,
@@ -636,6 +677,11 @@ CUresult cuGetProcAddress_v2(const char *name, void **function, int version, uin
     CUdriverProcAddressQueryResult unwanted;
     const struct form *form = name && function ? find_form(name, version, flags) : NULL;
     status = status ? status : &unwanted;
+    if (!form && name && function && is_too_new(name)) {
+        *function = NULL;
+        *status = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+        return level() < 12000 ? CUDA_ERROR_NOT_FOUND : CUDA_SUCCESS;
+    }
     if (!form && level() < 12000)
         return simcudaOldGetProcAddress(name, function, version, flags);
     if (!form) {

@@ -1,7 +1,8 @@
 // What the newer driver says of pointers, and its ways to allocate that the simulated driver lacks.
 //
-// It knows three kinds of memory, and answers of each as a real driver does: that of cuMemAlloc,
-// that of its pools, and virtual memory, of which it knows the mappings alone.
+// It knows three kinds of memory of a device, and answers of each as a real driver does: that of
+// cuMemAlloc, that of its pools, and virtual memory, of which it knows the mappings alone. Of
+// memory of the host the simulated driver answers.
 #include "dropin/newer.h"
 #include "dropin/ways.h"
 
@@ -21,6 +22,7 @@
 OTHER_CALLS(DECLARE)
 
 // The simulated driver's own, renamed as this file is linked with it.
+EXPORT CUresult simcudaOldMemAllocManaged(CUdeviceptr *address, size_t size, unsigned int flags);
 EXPORT CUresult simcudaOldDeviceGetAttribute(int *value, CUdevice_attribute attribute,
                                              CUdevice device);
 
@@ -44,7 +46,8 @@ static struct memory find(CUdeviceptr address) {
     struct newer_block block;
     struct sim_mapping *mapping = sim_mapping_at(address);
     struct memory memory = {.mapping = mapping};
-    if (!mapping || address - mapping->address >= mapping->valid)
+    if (!mapping || address - mapping->address >= mapping->valid ||
+        sim_extent_is_of_host(mapping->extent))
         return memory;
     memory.base = mapping->address;
     memory.size = (size_t)mapping->valid;
@@ -165,6 +168,9 @@ CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute *attribu
     if (result != CUDA_SUCCESS || !attributes || !values || count == 0)
         SIM_END(cuPointerGetAttribute, result ? result : CUDA_ERROR_INVALID_VALUE);
     for (unsigned int i = 0; i < count; i++) {
+        if (!memory.kind &&
+            sim_pointer_attribute_or_none(attributes[i], address, values[i]) == CUDA_SUCCESS)
+            continue;
         memset(values[i], 0, size_of(attributes[i]));
         if (attributes[i] == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL)
             *(int *)values[i] = -2;
@@ -205,7 +211,7 @@ static CUresult find_range(CUdeviceptr *base, size_t *size, CUdeviceptr address)
     if (result == CUDA_SUCCESS)
         result = sim_context_error(context);
     if (result != CUDA_SUCCESS || !memory.kind)
-        return result ? result : CUDA_ERROR_NOT_FOUND;
+        return result ? result : sim_pointer_range(address, base, size);
     if (base)
         *base = memory.base;
     if (size)
@@ -291,8 +297,15 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr *address, size_t *pitch, size_t width, s
     return cuMemAlloc_v2(address, *pitch * height);
 }
 
+// There must be room for it on the device, too, as with a device that takes no page faults.
 CUresult cuMemAllocManaged(CUdeviceptr *address, size_t size, unsigned int flags) {
-    return flags == 1 ? cuMemAlloc_v2(address, size) : CUDA_ERROR_INVALID_VALUE;
+    CUdeviceptr room = 0;
+    CUresult result = cuMemAlloc_v2(&room, size);
+    if (result == CUDA_ERROR_OUT_OF_MEMORY)
+        return result;
+    if (result == CUDA_SUCCESS)
+        cuMemFree_v2(room);
+    return simcudaOldMemAllocManaged(address, size, flags);
 }
 
 // An array has one byte for each element. Its handle is the address of the memory.

@@ -35,7 +35,8 @@ CUresult plugin_use_pools(void) {
 // A pool that the driver serves itself.
 CUresult plugin_make_pool(CUmemoryPool *pool) {
     CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
-                            .location = {CU_MEM_LOCATION_TYPE_HOST, 0}};
+                            .handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+                            .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}};
     return cuMemPoolCreate(pool, &props);
 }
 

@@ -256,7 +256,8 @@ static void use_own_pool(void) {
     printf("the default pool is current again: %d\n", found == standard);
 }
 
-// What a driver without pools has none of: the drop-in leaves it to the driver.
+// What a driver without pools has none of: the drop-in leaves it to the driver, but for pools of
+// host memory.
 static void use_what_the_driver_lacks(void) {
     CUmemPoolProps host = props_of(CU_MEM_LOCATION_TYPE_HOST, CU_MEM_HANDLE_TYPE_NONE);
     CUmemPoolProps shared =
@@ -279,7 +280,7 @@ static void use_what_the_driver_lacks(void) {
     tell("free it at once", cu.cuMemFree_v2(before));
 }
 
-// Pools that the drop-in leaves to the driver, beside those that it serves.
+// Pools that the drop-in leaves to the driver, beside one of host memory that it serves.
 static void use_pools_of_the_driver(void) {
     CUmemPoolProps host = props_of(CU_MEM_LOCATION_TYPE_HOST, CU_MEM_HANDLE_TYPE_NONE);
     CUmemPoolProps shared =

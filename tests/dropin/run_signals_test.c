@@ -55,8 +55,7 @@ static int end_of(struct run *run) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-// --------------------------------------------------------------------------------------- by a
-// process
+// ------------------------------------------------------------------------------------ by a process
 
 static void start_on_pipes(struct run *run, const char *script) {
     int input[2], output[2];
@@ -134,8 +133,7 @@ static void forgotten_children_are_waited_for(void **state) {
     assert_int_equal(end_of(&run), 5);
 }
 
-// --------------------------------------------------------------------------------------- by a
-// terminal
+// ----------------------------------------------------------------------------------- by a terminal
 
 static void start_on_terminal(struct run *run, const char *script) {
     *run = (struct run){.length = 0};

@@ -146,6 +146,28 @@ static void figures_do_not_contradict_each_other(void **state) {
     }
 }
 
+// A pool of the host is no device's. Its place is told, and the name of a default pool has it.
+static void pools_of_the_host_are_told_by_their_place(void **state) {
+    (void)state;
+    struct outcome outcome;
+    cJSON *json = act_with(&outcome, SETTINGS(DRIVER, "STREAMPOOL_STATS=1"), "host_pools");
+    const cJSON *pool, *pools = cJSON_GetObjectItem(process(json, 0), "pools");
+    assert_int_equal(outcome.status, 0);
+    assert_says(outcome.errors, "default pool of the host: 1.0 MiB live, ");
+    assert_says(outcome.errors, "pool 1 of the host: 1.0 MiB live, ");
+    assert_says(outcome.errors, "pool 2 of NUMA node 0: 1.0 MiB live, ");
+    assert_says(outcome.errors, "\ndefault pool of the host\n");
+    assert_says(outcome.errors, "\npool 1 of the host\n");
+    assert_null(strstr(outcome.errors, "device -1"));
+    assert_int_equal(cJSON_GetArraySize(pools), 3);
+    cJSON_ArrayForEach(pool, pools) {
+        const char *place = text(pool, "place");
+        assert_null(cJSON_GetObjectItem(pool, "device"));
+        assert_true(strcmp(place, "the host") == 0 || strcmp(place, "NUMA node 0") == 0);
+    }
+    forget(&outcome, json);
+}
+
 static void memory_comes_by_rules(void **state) {
     (void)state;
     struct outcome outcome;
@@ -173,12 +195,12 @@ static void what_stays_with_cuda_is_told_by_reason(void **state) {
     struct outcome outcome;
     program_run(&outcome, SETTINGS(DRIVER), ARGUMENTS("run", DROPIN_PROGRAM, "ask2"));
     assert_int_equal(outcome.status, 0);
-    assert_says(outcome.errors, "  streampool served     10 allocations, 10 frees\n");
-    assert_says(outcome.errors, "  CUDA's pools served   5 allocations, 6 frees\n");
+    assert_says(outcome.errors, "  streampool served     11 allocations, 11 frees\n");
+    assert_says(outcome.errors, "  CUDA's pools served   4 allocations, 5 frees\n");
     assert_says(outcome.errors, "  2 in streams that capture\n");
-    assert_says(outcome.errors, "  3 from pools that stay CUDA's");
+    assert_says(outcome.errors, "  2 from pools that stay CUDA's");
     assert_words(outcome.errors, "took hold             yes: but for the allocations that stay ");
-    assert_says(outcome.errors, "most of a destroyed pool, of 1: 1.0 MiB live, ");
+    assert_says(outcome.errors, "most of a destroyed pool, of 2: 1.0 MiB live, ");
     program_forget(&outcome);
 }
 
@@ -205,8 +227,7 @@ static void a_library_that_refuses_to_start_is_named_as_the_reason(void **state)
     forget(&outcome, json);
 }
 
-// ------------------------------------------------------------------------------------ the
-// processes
+// ----------------------------------------------------------------------------------- the processes
 
 static void each_worker_is_told_of(void **state) {
     (void)state;
@@ -366,8 +387,7 @@ static void threads_may_go_on_while_the_process_ends(void **state) {
     forget(&outcome, json);
 }
 
-// ----------------------------------------------------------------------------------- nothing
-// served
+// ---------------------------------------------------------------------------------- nothing served
 
 static void nothing(const char *act_name, const char *reason) {
     struct outcome outcome;
@@ -456,8 +476,7 @@ static void a_static_program_is_told_of(void **state) {
 }
 #endif
 
-// ------------------------------------------------------------------------------------------ the
-// routes
+// -------------------------------------------------------------------------------------- the routes
 
 static void expect_route(const char *program, const char *way, const char *const parts[]) {
     struct outcome outcome;
@@ -512,8 +531,7 @@ static void look_ups_in_all_libraries_are_counted(void **state) {
     program_forget(&outcome);
 }
 
-// ---------------------------------------------------------------------------------------- the
-// options
+// ------------------------------------------------------------------------------------- the options
 
 // What the environment has stands before, so that the options win.
 static void attributes_are_set(void **state) {
@@ -644,8 +662,7 @@ static void the_summary_goes_to_a_file(void **state) {
     program_forget(&outcome);
 }
 
-// ------------------------------------------------------------------------------------------ the
-// program
+// ------------------------------------------------------------------------------------- the program
 
 static void statuses_are_the_programs(void **state) {
     (void)state;
@@ -807,6 +824,7 @@ int main(void) {
         cmocka_unit_test(both_figures_are_told),
         cmocka_unit_test(no_line_has_more_than_80_columns),
         cmocka_unit_test(figures_do_not_contradict_each_other),
+        cmocka_unit_test(pools_of_the_host_are_told_by_their_place),
         cmocka_unit_test(memory_comes_by_rules),
         cmocka_unit_test(growths_are_explained_where_the_environment_asks),
         cmocka_unit_test(what_stays_with_cuda_is_told_by_reason),

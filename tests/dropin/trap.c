@@ -385,7 +385,8 @@ static void no_handle_goes_astray(void) {
 // A pool that the driver has destroyed is forgotten, and its place may be another's.
 static void pools_of_the_driver_come_and_go(void) {
     CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
-                            .location = {CU_MEM_LOCATION_TYPE_HOST, 0}};
+                            .handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+                            .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}};
     CUmemoryPool pools[40];
     start();
     for (int round = 0; round < 3; round++) {

@@ -20,11 +20,14 @@
     X(cuCtxSetCurrent, cuCtxSetCurrent, 4000, 0, SP_OTHER_CALL, (CUcontext context)) \
     X(cuCtxPopCurrent, cuCtxPopCurrent_v2, 4000, 0, SP_OTHER_CALL, (CUcontext *context)) \
     X(cuCtxPushCurrent, cuCtxPushCurrent_v2, 4000, 0, SP_OTHER_CALL, (CUcontext context)) \
+    X(cuDeviceGetCount, cuDeviceGetCount, 2000, 0, SP_OTHER_CALL, (int *count)) \
     X(cuGraphDestroy, cuGraphDestroy, 10000, 0, SP_OTHER_CALL, (CUgraph graph)) \
     X(cuEventCreate, cuEventCreate, 2000, 0, SP_OTHER_CALL, (CUevent *event, unsigned int flags)) \
     X(cuMemAddressReserve, cuMemAddressReserve, 10020, 0, SP_OTHER_CALL, (CUdeviceptr *address, size_t size, size_t alignment, CUdeviceptr hint, unsigned long long flags)) \
     X(cuMemMap, cuMemMap, 10020, 0, SP_OTHER_CALL, (CUdeviceptr address, size_t size, size_t offset, CUmemGenericAllocationHandle handle, unsigned long long flags)) \
     X(cuMemRelease, cuMemRelease, 10020, 0, SP_OTHER_CALL, (CUmemGenericAllocationHandle handle)) \
+    X(cuMemPrefetchAsync, cuMemPrefetchAsync_v2, 12020, 0, SP_OTHER_CALL, (CUdeviceptr address, size_t size, CUmemLocation location, unsigned int flags, CUstream stream)) \
+    X(cuMemAdvise, cuMemAdvise_v2, 12020, 0, SP_OTHER_CALL, (CUdeviceptr address, size_t size, CUmem_advise advice, CUmemLocation location)) \
     X(cuMemGetInfo, cuMemGetInfo_v2, 3020, 0, SP_OTHER_CALL, (size_t *free, size_t *total)) \
     X(cuCtxGetFlags, cuCtxGetFlags, 7000, 0, SP_OTHER_CALL, (unsigned int *flags)) \
     X(cuCtxSetFlags, cuCtxSetFlags, 12010, 0, SP_OTHER_CALL, (unsigned int flags)) \

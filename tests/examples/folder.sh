@@ -16,13 +16,14 @@ for file in *.* */*.*; do
     lines=$(wc -l < "$file")
     if [ "$lines" -gt "$most" ]; then complain "$file has $lines lines, $most are allowed"; fi
 done
-examples=$(find . -maxdepth 1 -name '*.c' -o -maxdepth 1 -name '*.cpp' -o -maxdepth 1 -name '*.cu' -o -maxdepth 1 -name '*.sh')
+examples=$(find . -maxdepth 1 -name '*.c' -o -maxdepth 1 -name '*.cpp' -o -maxdepth 1 -name '*.cu' -o -maxdepth 1 -name '*.sh' \
+    -o -maxdepth 1 -name '*.py')
 for file in $examples; do
     file=${file#./}
     grep -q "^| \[$file\]($file) |" README.md || complain "$file has no row in README.md's table"
     grep -qx "### $file" README.md || complain "README.md doesn't show what $file prints"
     case $file in
-        *.sh) ;;
+        *.sh | *.py) ;;
         *) grep -qE "[( ]$file|${file%.c}[ )]" CMakeLists.txt || complain "CMakeLists.txt doesn't build $file" ;;
     esac
 done

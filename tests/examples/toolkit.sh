@@ -12,3 +12,4 @@ for source in *.c; do
     $cc -std=c11 "${options[@]}" "${header[@]}" "$source"
 done
 $cxx -std=c++17 "${options[@]}" basic.cpp
+$cxx -std=c++17 "${options[@]}" host_vector.cpp

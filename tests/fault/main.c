@@ -1,4 +1,4 @@
-// The n-th-call loop: for every step of the scenario and every n, the n-th call of an entry point,
+// The n-th-call loop: for every step of each scenario and every n, the n-th call of an entry point,
 // or the n-th host allocation, fails. Then the step returns an error and nothing has changed, or it
 // succeeded all the same, where an entry point is one that the library can do without. After it the
 // scenario goes on undisturbed and gives everything back.
@@ -23,6 +23,9 @@ struct watch {
     uint64_t calls[MAX_SOURCES];
     uint64_t failed;
 };
+
+// The one that is gone through.
+static const struct scenario *scenario = &scenarios[0];
 
 // ----------------------------------------------------------------------------------------- one run
 
@@ -59,6 +62,11 @@ static poolError_t act_watched(struct scene *scene, const struct step *step, str
     X("cuMemSetAccess", "", "likewise") \
     X("cuMemUnmap", "", "a synchronise that can't trim is a synchronise; the next one trims") \
     X("cuMemRelease", "", "likewise") \
+    X("cuMemAllocManaged", "", "a smaller growth is tried") \
+    X("cuMemHostRegister", "", "likewise") \
+    X("cuMemFree", "", "as cuMemUnmap") \
+    X("cuMemHostUnregister", "", "likewise") \
+    X("cuMemAdvise", "", "where memory prefers to be is advice") \
     X("cuEventCreate", "", "the frees stay unfenced until the next record") \
     X("cuEventRecord", "", "likewise") \
     X("cuEventDestroy", "", "the event is of no use any more") \
@@ -113,15 +121,15 @@ static void run_disturbed(const struct disturbing *disturbing) {
     const struct fault *fault = &disturbing->fault;
     struct scene scene;
     struct watch watch = {.sources = sources, .fault = fault};
-    test_set_context("%s, %s %" PRIu64 ", error %d, ballast %u", scenario[disturbing->step].name,
-                     sources->name(fault->source), fault->nth, (int)fault->error,
-                     disturbing->ballast);
+    test_set_context("%s, %s %" PRIu64 ", error %d, ballast %u",
+                     scenario->steps[disturbing->step].name, sources->name(fault->source),
+                     fault->nth, (int)fault->error, disturbing->ballast);
     scene_open(&scene, disturbing->ballast);
-    for (size_t i = 0; i < scenario_steps; i++) {
+    for (size_t i = 0; i < scenario->count; i++) {
         if (i == disturbing->step)
-            act_disturbed(&scene, &scenario[i], &watch);
+            act_disturbed(&scene, &scenario->steps[i], &watch);
         else
-            EXPECT(scenario[i].act(&scene), poolSuccess);
+            EXPECT(scenario->steps[i].act(&scene), poolSuccess);
         scene_check(&scene);
     }
     scene_close(&scene);
@@ -132,10 +140,10 @@ static void count_calls(const struct sources *sources, unsigned ballast,
     static const struct fault nothing;
     struct scene scene;
     scene_open(&scene, ballast);
-    for (size_t i = 0; i < scenario_steps; i++) {
+    for (size_t i = 0; i < scenario->count; i++) {
         struct watch watch = {.sources = sources, .fault = &nothing};
-        test_set_context("%s", scenario[i].name);
-        EXPECT(act_watched(&scene, &scenario[i], &watch), poolSuccess);
+        test_set_context("%s", scenario->steps[i].name);
+        EXPECT(act_watched(&scene, &scenario->steps[i], &watch), poolSuccess);
         scene_check(&scene);
         memcpy(calls[i], watch.calls, sizeof watch.calls);
     }
@@ -216,7 +224,7 @@ static unsigned fail_step(const struct disturbing *disturbing) {
 
 // The table of calls by step that an undisturbed run makes; shared, so that a child can fill it.
 static uint64_t (*counted_calls(const struct sources *sources, unsigned ballast))[MAX_SOURCES] {
-    size_t size = scenario_steps * sizeof(uint64_t[MAX_SOURCES]);
+    size_t size = scenario->count * sizeof(uint64_t[MAX_SOURCES]);
     struct counting counting = {.sources = sources, .ballast = ballast};
     counting.calls = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     REQUIRE(counting.calls != MAP_FAILED);
@@ -229,15 +237,25 @@ static void require_no_failures(unsigned failures) {
         test_fail(__FILE__, __LINE__, "%u processes failed", failures);
 }
 
-static void fail_everything(const struct sources *sources, simcudaFaultSpan span, CUresult error) {
+static unsigned fail_scenario(const struct sources *sources, simcudaFaultSpan span,
+                              CUresult error) {
     uint64_t(*calls)[MAX_SOURCES] = counted_calls(sources, 0);
     unsigned failures = 0;
-    for (size_t step = 0; step < scenario_steps; step++) {
+    for (size_t step = 0; step < scenario->count; step++) {
         struct disturbing disturbing = {.step = step,
                                         .sources = sources,
                                         .calls = calls[step],
                                         .fault = {.span = span, .error = error}};
         failures += fail_step(&disturbing);
+    }
+    return failures;
+}
+
+static void fail_everything(const struct sources *sources, simcudaFaultSpan span, CUresult error) {
+    unsigned failures = 0;
+    for (size_t i = 0; i < SCENARIOS; i++) {
+        scenario = &scenarios[i];
+        failures += fail_scenario(sources, span, error);
     }
     require_no_failures(failures);
 }
@@ -246,7 +264,7 @@ static void fail_everything(const struct sources *sources, simcudaFaultSpan span
 static unsigned fail_steps_that_differ(unsigned ballast, uint64_t (*without)[MAX_SOURCES]) {
     uint64_t(*calls)[MAX_SOURCES] = counted_calls(&host_sources, ballast);
     unsigned failures = 0;
-    for (size_t step = 0; step < scenario_steps; step++) {
+    for (size_t step = 0; step < scenario->count; step++) {
         struct disturbing disturbing = {.step = step,
                                         .sources = &host_sources,
                                         .calls = calls[step],
@@ -273,8 +291,11 @@ static void hide_new_entry_points(void) {
 
 void row_nothing_is_left_where_nothing_fails(void) {
     static uint64_t calls[256][MAX_SOURCES];
-    REQUIRE(scenario_steps <= 256);
-    count_calls(&driver_sources, 0, calls);
+    for (size_t i = 0; i < SCENARIOS; i++) {
+        scenario = &scenarios[i];
+        REQUIRE(scenario->count <= 256);
+        count_calls(&driver_sources, 0, calls);
+    }
 }
 
 void row_a_driver_call_that_fails_once_is_an_error_that_changes_nothing(void) {

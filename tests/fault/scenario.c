@@ -12,6 +12,7 @@
 #include "supply/defer.h"
 #include "support/check.h"
 #include "support/device.h"
+#include "support/places.h"
 #include "support/pools.h"
 #include "support/simulated.h"
 
@@ -183,6 +184,98 @@ static poolError_t find_default_pool(struct scene *scene) {
     return error;
 }
 
+// --------------------------------------------------------------------------- memory of the host
+
+static poolError_t find_default_at(struct scene *scene, enum scene_pool place,
+                                   const struct test_place *where) {
+    struct poolMemPoolProps props = test_props_at(where);
+    poolMemPool_t pool = UNTOUCHED;
+    poolError_t error = CALL(poolMemGetDefaultMemPool(&pool, &props.location, props.allocType));
+    if (error == poolSuccess)
+        scene->pools[place] = pool;
+    else
+        REQUIRE(pool == (poolMemPool_t)UNTOUCHED);
+    return error;
+}
+
+// The first call that names a node takes memory of it for a moment. If the driver doesn't take that
+// back, nobody can.
+static poolError_t know_node(struct scene *scene) {
+    poolMemPool_t pool = NULL;
+    const struct poolMemLocation location = {poolMemLocationTypeHostNuma, 0};
+    (void)scene;
+    return poolMemGetDefaultMemPool(&pool, &location, poolMemAllocationTypePinned);
+}
+
+static poolError_t make_pool_at(struct scene *scene, enum scene_pool place,
+                                const struct test_place *where, size_t max_size) {
+    struct poolMemPoolProps props = test_props_at(where);
+    props.maxSize = max_size;
+    poolMemPool_t pool = UNTOUCHED;
+    poolError_t error = CALL(poolMemPoolCreate(&pool, &props));
+    if (error == poolSuccess)
+        scene->pools[place] = pool;
+    else
+        REQUIRE(pool == (poolMemPool_t)UNTOUCHED);
+    return error;
+}
+
+static poolError_t make_current(struct scene *scene, enum scene_pool place) {
+    struct poolMemPoolProps props = test_props_at(&test_the_host);
+    return CALL(poolMemSetMemPool(&props.location, props.allocType, scene->pools[place]));
+}
+
+static poolError_t set_access(struct scene *scene, enum scene_pool place,
+                              enum poolMemAccessFlags flags) {
+    const struct poolMemAccessDesc desc = {{poolMemLocationTypeDevice, 0}, flags};
+    enum poolMemAccessFlags now = poolMemAccessFlagsProtRead, before = now;
+    EXPECT(poolMemPoolGetAccess(&before, scene->pools[place], &desc.location), poolSuccess);
+    poolError_t error = CALL(poolMemPoolSetAccess(scene->pools[place], &desc, 1));
+    EXPECT(poolMemPoolGetAccess(&now, scene->pools[place], &desc.location), poolSuccess);
+    REQUIRE(now == (error == poolSuccess ? flags : before));
+    return error;
+}
+
+// The host writes to the block, which no device need be let in to.
+static poolError_t keep_by_host(struct scene *scene, unsigned slot, void *pointer, size_t size,
+                                poolError_t error) {
+    if (error != poolSuccess) {
+        REQUIRE(pointer == UNTOUCHED);
+        return error;
+    }
+    REQUIRE(pointer && !scene->blocks[slot].address);
+    scene->blocks[slot] = (struct scene_block){.address = pointer, .size = size};
+    test_host_fill_block(pointer, value_of(slot), size);
+    return poolSuccess;
+}
+
+static poolError_t allocate_by_host(struct scene *scene, unsigned slot, size_t size,
+                                    enum scene_pool pool, enum scene_stream stream) {
+    void *pointer = UNTOUCHED;
+    poolError_t error = CALL(poolMallocAsyncWithFlags(
+        &pointer, size, scene->pools[pool], scene->streams[stream], poolMallocCompleteOnly));
+    return keep_by_host(scene, slot, pointer, size, error);
+}
+
+static poolError_t allocate_in_no_order(struct scene *scene, unsigned slot, size_t size,
+                                        enum scene_pool pool) {
+    void *pointer = UNTOUCHED;
+    poolError_t error = CALL(poolMallocFromPool(&pointer, size, scene->pools[pool]));
+    return keep_by_host(scene, slot, pointer, size, error);
+}
+
+// What was written, by whomever, is there for the host.
+static poolError_t release_by_host(struct scene *scene, unsigned slot, enum scene_stream stream) {
+    const struct scene_block *block = &scene->blocks[slot];
+    test_finish(scene->streams[stream]);
+    REQUIRE(test_host_is_block(block->address, value_of(slot), block->size));
+    return forget_block(scene, slot, CALL(poolFreeAsync(block->address, scene->streams[stream])));
+}
+
+static const struct test_place managed = {TEST_MANAGED, "managed", {poolMemLocationTypeDevice, 0}};
+static const struct test_place node = {TEST_PINNED, "node", {poolMemLocationTypeHostNuma, 0}};
+static const struct test_place staged = {TEST_STAGED, "staged", {poolMemLocationTypeHost, 0}};
+
 // --------------------------------------------------------------------------------------- the steps
 
 // X(name, call)
@@ -334,17 +427,85 @@ static poolError_t find_default_pool(struct scene *scene) {
     X(give_up_the_pool, give_up_pool(scene, OPEN_POOL)) \
     X(synchronise_the_device_at_the_end, CALL(poolDeviceSynchronize()))
 
+#define HOST_STEPS(X) \
+    X(open_the_host, find_default_at(scene, DEFAULT_HOST_POOL, &test_the_host)) \
+    X(make_a_pool_of_the_host, make_pool_at(scene, HOST_POOL, &test_the_host, MIB(64))) \
+    X(keep_memory_of_the_host, set_attribute(scene, HOST_POOL, poolMemPoolAttrReleaseThreshold, UINT64_MAX)) \
+    X(write_small_memory_by_the_host, allocate_by_host(scene, 0, 5000, HOST_POOL, STREAM_A)) \
+    X(write_large_memory_by_the_host, allocate_by_host(scene, 1, MIB(8), HOST_POOL, STREAM_A)) \
+    X(let_the_device_in, set_access(scene, HOST_POOL, poolMemAccessFlagsProtReadWrite)) \
+    X(read_it_on_the_device, release(scene, 1, STREAM_A, STREAM_A)) \
+    X(write_it_on_the_device, allocate(scene, 1, MIB(8), HOST_POOL, STREAM_A)) \
+    X(write_beside_it, allocate(scene, 2, MIB(8), HOST_POOL, STREAM_A)) \
+    X(write_a_third_piece, allocate(scene, 3, MIB(8), HOST_POOL, STREAM_A)) \
+    X(write_a_fourth_piece, allocate(scene, 4, MIB(8), HOST_POOL, STREAM_B)) \
+    X(free_the_first_by_the_host, release_by_host(scene, 1, STREAM_A)) \
+    X(free_the_third_by_the_host, release_by_host(scene, 3, STREAM_A)) \
+    X(join_what_is_left, allocate(scene, 1, MIB(44), HOST_POOL, STREAM_A)) \
+    X(keep_the_device_out, set_access(scene, HOST_POOL, poolMemAccessFlagsProtNone)) \
+    X(let_it_in_again, set_access(scene, HOST_POOL, poolMemAccessFlagsProtReadWrite)) \
+    X(free_what_was_joined_by_the_host, release_by_host(scene, 1, STREAM_A)) \
+    X(take_what_is_complete, allocate_by_host(scene, 1, MIB(8), HOST_POOL, STREAM_A)) \
+    X(take_memory_in_no_order, allocate_in_no_order(scene, 3, MIB(12), HOST_POOL)) \
+    X(take_little_in_no_order, allocate_in_no_order(scene, 5, 600, HOST_POOL)) \
+    X(free_little_in_no_order, release_in_no_order(scene, 5, STREAM_A)) \
+    X(free_the_first_again, release_by_host(scene, 1, STREAM_A)) \
+    X(free_the_third_on_the_device, release(scene, 3, STREAM_A, STREAM_B)) \
+    X(free_the_second_piece_of_the_host, release(scene, 2, STREAM_A, STREAM_A)) \
+    X(free_the_fourth_piece_of_the_host, release(scene, 4, STREAM_B, STREAM_A)) \
+    X(synchronise_a_stream_of_the_host, CALL(poolStreamSynchronize(scene->streams[STREAM_A]))) \
+    X(trim_memory_of_the_host, trim_when_idle(scene, HOST_POOL, MIB(8), STREAM_B)) \
+    X(prime_memory_of_the_host, prime(scene, HOST_POOL, MIB(24))) \
+    X(free_small_memory_of_the_host, release_by_host(scene, 0, STREAM_A)) \
+    X(know_the_node, know_node(scene)) \
+    X(make_a_pool_of_a_node, make_pool_at(scene, CURRENT_HOST_POOL, &node, 0)) \
+    X(allocate_from_the_node, allocate_by_host(scene, 6, MIB(3), CURRENT_HOST_POOL, STREAM_A)) \
+    X(free_memory_of_the_node, release_by_host(scene, 6, STREAM_A)) \
+    X(give_up_the_pool_of_the_node, give_up_pool(scene, CURRENT_HOST_POOL)) \
+    X(synchronise_it, CALL(poolStreamSynchronize(scene->streams[STREAM_A]))) \
+    X(make_a_pool_to_be_the_hosts, make_pool_at(scene, CURRENT_HOST_POOL, &test_the_host, 0)) \
+    X(make_it_the_hosts, make_current(scene, CURRENT_HOST_POOL)) \
+    X(use_the_hosts, allocate_by_host(scene, 6, 700, CURRENT_HOST_POOL, STREAM_A)) \
+    X(give_up_the_hosts, give_up_pool(scene, CURRENT_HOST_POOL)) \
+    X(free_what_the_given_up_pool_had, release_by_host(scene, 6, STREAM_A)) \
+    X(make_a_managed_pool, make_pool_at(scene, MANAGED_POOL, &managed, 0)) \
+    X(keep_managed_memory, set_attribute(scene, MANAGED_POOL, poolMemPoolAttrReleaseThreshold, UINT64_MAX)) \
+    X(write_managed_memory_by_the_host, allocate_by_host(scene, 7, MIB(3), MANAGED_POOL, STREAM_A)) \
+    X(write_managed_memory_on_the_device, allocate(scene, 8, 5000, MANAGED_POOL, STREAM_A)) \
+    X(note_access_to_managed_memory, set_access(scene, MANAGED_POOL, poolMemAccessFlagsProtReadWrite)) \
+    X(free_managed_memory_on_the_device, release(scene, 7, STREAM_A, STREAM_A)) \
+    X(free_managed_memory_by_the_host, release_by_host(scene, 8, STREAM_A)) \
+    X(synchronise_managed_memory, CALL(poolStreamSynchronize(scene->streams[STREAM_A]))) \
+    X(trim_managed_memory, CALL(poolMemPoolTrimTo(scene->pools[MANAGED_POOL], 0))) \
+    X(write_managed_memory_again, allocate(scene, 8, MIB(2), MANAGED_POOL, STREAM_A)) \
+    X(give_up_the_managed_pool, give_up_pool(scene, MANAGED_POOL)) \
+    X(free_the_last_managed_memory, release(scene, 8, STREAM_A, STREAM_A)) \
+    X(make_a_pool_for_staging, make_pool_at(scene, STAGED_POOL, &staged, MIB(32))) \
+    X(write_memory_for_staging, allocate_by_host(scene, 9, MIB(2), STAGED_POOL, STREAM_A)) \
+    X(write_little_memory_for_staging, allocate(scene, 10, 5000, STAGED_POOL, STREAM_B)) \
+    X(free_memory_for_staging, release_by_host(scene, 9, STREAM_A)) \
+    X(free_little_memory_for_staging, release(scene, 10, STREAM_B, STREAM_B)) \
+    X(synchronise_memory_for_staging, CALL(poolDeviceSynchronize())) \
+    X(give_up_the_pool_for_staging, give_up_pool(scene, STAGED_POOL)) \
+    X(give_up_the_pool_of_the_host, give_up_pool(scene, HOST_POOL)) \
+    X(synchronise_at_the_end, CALL(poolDeviceSynchronize()))
+
 #define STEP_FUNCTION(name, call) \
     static poolError_t name(struct scene *scene) { \
             return call; \
     }
 STEPS(STEP_FUNCTION)
+HOST_STEPS(STEP_FUNCTION)
 
 #define STEP_ENTRY(name, call) {#name, name},
-const struct step scenario[] = {STEPS(STEP_ENTRY)};
+static const struct step steps[] = {STEPS(STEP_ENTRY)};
+static const struct step host_steps[] = {HOST_STEPS(STEP_ENTRY)};
 // clang-format on
 
-const size_t scenario_steps = sizeof scenario / sizeof scenario[0];
+const struct scenario scenarios[SCENARIOS] = {
+    {"devices", steps, sizeof steps / sizeof steps[0]},
+    {"host", host_steps, sizeof host_steps / sizeof host_steps[0]},
+};
 
 // ----------------------------------------------------------------------------------- begin and end
 
@@ -384,6 +545,7 @@ void scene_close(struct scene *scene) {
     inside_teardown();
     test_unload_kernels();
     REQUIRE_EQUAL(test_require_simulated()->simcudaMemoryInUse(0), 0);
+    REQUIRE_EQUAL(test_require_simulated()->simcudaMemoryInUse(-1), 0);
     for (unsigned i = 0; i < SCENE_STREAMS; i++)
         DRIVER(test_driver()->cuStreamDestroy(scene->streams[i]));
     DRIVER(test_driver()->cuEventDestroy(scene->event));
@@ -393,7 +555,9 @@ void scene_close(struct scene *scene) {
 // ------------------------------------------------------------------------------------------- state
 
 struct scene_state scene_state(const struct scene *scene) {
-    struct scene_state state = {.physical = test_require_simulated()->simcudaMemoryInUse(0)};
+    const struct test_simulated *simulated = test_require_simulated();
+    struct scene_state state = {.physical = simulated->simcudaMemoryInUse(0) +
+                                            simulated->simcudaMemoryInUse(-1)};
     for (unsigned i = 0; i < SCENE_POOLS; i++) {
         if (!scene->pools[i])
             continue;
@@ -412,7 +576,8 @@ void scene_require_state(const struct scene *scene, const struct scene_state *ex
     uint64_t released = 0;
     for (unsigned i = 0; i < SCENE_POOLS; i++) {
         REQUIRE(state.figures[i][0] <= expected->figures[i][0]);
-        released += expected->figures[i][0] - state.figures[i][0];
+        if (i != MANAGED_POOL && i != STAGED_POOL) // whose memory cuMemCreate has no part in
+            released += expected->figures[i][0] - state.figures[i][0];
         REQUIRE_EQUAL(state.figures[i][1], expected->figures[i][1]);
         REQUIRE_EQUAL(state.figures[i][2], expected->figures[i][2]);
         REQUIRE_EQUAL(state.figures[i][3], expected->figures[i][3]);

@@ -12,7 +12,7 @@
 
 #include <streampool/streampool.h>
 
-enum { SCENE_POOLS = 8, SCENE_BLOCKS = 19, SCENE_BALLAST = 64 };
+enum { SCENE_POOLS = 13, SCENE_BLOCKS = 19, SCENE_BALLAST = 64 };
 
 enum scene_pool {
     DEFAULT_POOL,
@@ -22,7 +22,12 @@ enum scene_pool {
     PIECED_POOL,
     PIECES_POOL,
     PRIMED_POOL,
-    LOOSE_POOL
+    LOOSE_POOL,
+    DEFAULT_HOST_POOL,
+    HOST_POOL,
+    CURRENT_HOST_POOL,
+    MANAGED_POOL,
+    STAGED_POOL
 };
 enum scene_stream { STREAM_A, STREAM_B, SCENE_STREAMS };
 
@@ -52,8 +57,14 @@ struct step {
     poolError_t (*act)(struct scene *scene); // succeeds where nothing is disturbed
 };
 
-extern const struct step scenario[];
-extern const size_t scenario_steps;
+// One of pools of a device, and one of pools of the host and of managed memory.
+struct scenario {
+    const char *name;
+    const struct step *steps;
+    size_t count;
+};
+enum { SCENARIOS = 2 };
+extern const struct scenario scenarios[SCENARIOS];
 
 // Before the first step and after the last one, on a machine that starts anew. Ballast is so many
 // large blocks of a pool of its own, live all the while: the library makes its own objects by the
@@ -61,7 +72,7 @@ extern const size_t scenario_steps;
 void scene_open(struct scene *scene, unsigned ballast);
 void scene_close(struct scene *scene);
 
-// The figures of all pools, and what the device has given out.
+// The figures of all pools, and what cuMemCreate has given out of the device and the host.
 struct scene_state {
     uint64_t figures[SCENE_POOLS][4];
     uint64_t physical;

@@ -33,8 +33,7 @@ static bool check_block(const struct sp_block *block) {
            fits_neighbour(block) && is_entered(block) && has_right_tier(block);
 }
 
-// ----------------------------------------------------------------------------- rows and free
-// blocks
+// ---------------------------------------------------------------------------- rows and free blocks
 
 static unsigned number_of(uint64_t size) {
     return (unsigned)sp_min(sp_block_bin(size) + 1, SP_ROWS_LARGE);

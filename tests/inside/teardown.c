@@ -85,16 +85,35 @@ static void close_device(struct sp_device *device) {
     free_pool_structs(device);
     inside_space_close(&device->space);
     struct sp_primary primary = device->primary; // its events and streams are closed later
+    struct sp_device *next = sp_load_relaxed(&device->next_place);
     memset(device, 0, sizeof *device);
     device->primary = primary;
+    sp_store_relaxed(&device->next_place, next);
+}
+
+// A place that is no device stays listed, as one that nobody looks for and that has no pools.
+static void empty_place(struct sp_device *device) {
+    sp_list_init(&device->held.lanes);
+    sp_list_init(&device->pools);
+    sp_list_init(&device->spare_pools);
+    sp_list_init(&device->holders[SP_HOLDERS_IN_USE]);
+    sp_list_init(&device->holders[SP_HOLDERS_GIVEN_UP]);
+    sp_given_up_init(device);
+}
+
+static bool is_device(const struct sp_device *device) {
+    return device >= sp_devices && device < sp_devices + SP_MAX_DEVICES;
 }
 
 void inside_teardown(void) {
     inside_worker_stop();
     inside_order_end_context_waits();
     struct sp_device *device = NULL;
-    while ((device = sp_device_next(device)))
+    while ((device = sp_device_next(device))) {
         close_device(device);
+        if (!is_device(device))
+            empty_place(device);
+    }
     inside_order_forget_events();
     inside_order_forget_streams();
     for (int ordinal = 0; ordinal < sp_device_count; ordinal++)

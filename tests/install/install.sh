@@ -110,11 +110,11 @@ replay_sample() {
     "$prefix/$BINDIR/streampool" replay --device sim "$prefix/$sample"
 }
 
-# Both forms of the drop-in, and the library of managers, find the library of the same tree from where they are, and so does the
+# Both forms of the drop-in, and the libraries of managers and of copies, find the library of the same tree from where they are, and so does the
 # program its simulated driver.
 run_dropins() {
     local dropin found mode
-    for dropin in libstreampool_dropin.so streampool/dropin/libcuda.so.1 libstreampool_mam.so; do
+    for dropin in libstreampool_dropin.so streampool/dropin/libcuda.so.1 libstreampool_{mam,copy}.so; do
         found=$(ldd "$prefix/$LIBDIR/$dropin" | awk '$1 ~ /^libstreampool\.so/ { print $3 }')
         echo "$dropin finds $found"
         test "$(realpath "$found")" = "$(realpath "$prefix/$LIBDIR/libstreampool.so")"
@@ -137,6 +137,8 @@ run_consumers() {  # FOLDER
     notes_what_it_is_asked_for "$1/consumer_c"
     echo "running $1/consumer_mam"
     "$1/consumer_mam"
+    echo "running $1/consumer_copy"
+    "$1/consumer_copy"
     echo "running $1/consumer_simulated"
     "$1/consumer_simulated"
     if [ ! "$CXX" ]; then return 0; fi
@@ -183,7 +185,7 @@ need_pkg_config() {
 }
 
 by_pkg_config() {
-    local flags mam_flags simulated_flags out=$WORK/pkg_config static=
+    local flags mam_flags copy_flags simulated_flags out=$WORK/pkg_config static=
     need_pkg_config
     use_installed_driver
     export PKG_CONFIG_PATH=$prefix/$LIBDIR/pkgconfig LD_LIBRARY_PATH=$prefix/$LIBDIR
@@ -194,6 +196,8 @@ by_pkg_config() {
     "$CC" ${CFLAGS:-} "$here/consumer/consumer.c" -o "$out/consumer_c" "${flags[@]}" -ldl
     eval "mam_flags=($(pkg-config --cflags --libs $static streampool-mam))"
     "$CC" ${CFLAGS:-} "$here/consumer/mam.c" -o "$out/consumer_mam" "${mam_flags[@]}"
+    eval "copy_flags=($(pkg-config --cflags --libs $static streampool-copy))"
+    "$CC" ${CFLAGS:-} "$here/consumer/copy.c" -o "$out/consumer_copy" "${copy_flags[@]}"
     eval "simulated_flags=($(pkg-config --cflags --libs streampool-simcuda))"
     "$CC" ${CFLAGS:-} "$here/consumer/simulated.c" -o "$out/consumer_simulated" "${simulated_flags[@]}"
     if [ "$CXX" ]; then
@@ -245,6 +249,8 @@ below_usr() {
     test "${flags[*]}" = "-lstreampool" || { echo "pkg-config says: ${flags[*]}"; return 1; }
     read -ra flags <<< "$(pkg-config --cflags --libs streampool-mam)"
     test "${flags[*]}" = "-lstreampool_mam -lstreampool" || { echo "pkg-config says: ${flags[*]}"; return 1; }
+    read -ra flags <<< "$(pkg-config --cflags --libs streampool-copy)"
+    test "${flags[*]}" = "-lstreampool_copy -lstreampool" || { echo "pkg-config says: ${flags[*]}"; return 1; }
     read -ra flags <<< "$(pkg-config --cflags --libs streampool-simcuda)"
     test "${flags[*]}" = "-lstreampool_simcuda" || { echo "pkg-config says: ${flags[*]}"; return 1; }
     read -ra flags <<< "$(pkg-config --static --cflags --libs streampool)"
@@ -280,7 +286,7 @@ by_examples() {
     rm -rf "$copy"
     cp -r "$documentation/examples" "$copy"
     configure_and_build "$copy" "$copy/build" -DCMAKE_PREFIX_PATH="$prefix" -DSIMULATED=ON
-    for name in basic two_streams promises priming statistics mam simulated_kernel; do
+    for name in basic two_streams promises priming statistics mam copy load_file simulated_kernel; do
         run_example "$copy" "$name.c" "$copy/build/$name"
     done
     run_example "$copy" basic.cpp "$copy/build/basic_cpp"

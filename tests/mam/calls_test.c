@@ -274,8 +274,7 @@ static void a_free_calls_no_driver_after_a_malloc_was_refused(void **state) {
     mam_device_is_empty(0);
 }
 
-// ----------------------------------------------------------------------------------- what is
-// refused
+// --------------------------------------------------------------------------------- what is refused
 
 static void creating_refuses_what_makes_no_sense(void **state) {
     (void)state;

@@ -279,8 +279,7 @@ static void a_device_without_virtual_memory_has_managers_too(void **state) {
     }
 }
 
-// ---------------------------------------------------------------------------------- forked
-// children
+// --------------------------------------------------------------------------------- forked children
 
 static poolMam_t unused, used;
 static void *live;

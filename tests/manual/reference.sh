@@ -16,7 +16,7 @@ cd "$folder/html"
 grep -c 'class="memtitle"' -- *.html | sed -n 's/:1$//p' | xargs sed -n 's|.*class="memtitle".*</span>\([A-Za-z_]*\)()<.*|\1|p' |
     LC_ALL=C sort -u > "$folder/pages"
 cd "$OLDPWD"
-sed -nE 's/^(STREAMPOOL|SIMCUDA)_API .*[ *](pool|simcuda)([A-Za-z_]+)\(.*/\2\3/p' include/streampool/{streampool,mam,heap,simcuda}.h |
+sed -nE 's/^(STREAMPOOL|SIMCUDA)_API .*[ *](pool|simcuda)([A-Za-z_]+)\(.*/\2\3/p' include/streampool/{streampool,mam,copy,heap,simcuda}.h |
     LC_ALL=C sort > "$folder/calls"
 count=$(wc -l < "$folder/calls")
 if [ "$count" -lt 50 ]; then

@@ -26,7 +26,6 @@ FLAGS = ['-std=c11', '-D_GNU_SOURCE', *(f'-I{mutants.CHECKOUT}/{root}' for root 
 TURNED = {'<': '<=', '<=': '<', '>': '>=', '>=': '>'}
 STATEMENTS = (CursorKind.CALL_EXPR, CursorKind.BINARY_OPERATOR, CursorKind.UNARY_OPERATOR,
               CursorKind.COMPOUND_ASSIGNMENT_OPERATOR)
-SECONDS = 120  # a test that goes on for longer hangs
 
 
 class Mutant:
@@ -98,7 +97,7 @@ def passes(copy, tests):
     targets = sorted({mutants.program_of(test) for test in tests})
     if not copy.command(['cmake', '--build', copy.build, '--target', *targets, 'streampool_simcuda']):
         return None
-    return copy.command(['ctest', '--test-dir', copy.build, '--timeout', str(SECONDS), '--stop-on-failure',
+    return copy.command(['ctest', '--test-dir', copy.build, '--timeout', str(mutants.SECONDS), '--stop-on-failure',
                          '-R', f'^({"|".join(tests)})$'])
 
 
@@ -134,11 +133,7 @@ def main():
     given = parser.parse_intermixed_args()
     files = given.files or sorted(glob.glob('src/library/*/*.c', root_dir=mutants.CHECKOUT))
     copy = mutants.Run(os.path.abspath(given.build))
-    copy.command(['ctest', '--test-dir', copy.build, '--show-only'])
-    all_tests = re.findall(r'Test +#\d+: (\w+)', copy.output)
-    copy.command(['ninja', '-C', copy.build, '-t', 'targets', 'all'])
-    programs = set(re.findall(r'^([\w-]+): phony', copy.output, re.M))
-    all_tests = [test for test in all_tests if mutants.program_of(test) in programs]
+    all_tests = copy.unit_tests()
     made = [mutant for file in files if tests_of(file, all_tests) for mutant in mutants_of(file)]
     drawn = random.Random(given.seed).sample(made, min(given.count, len(made)))
     counts = {True: 0, False: 0, None: 0}

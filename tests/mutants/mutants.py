@@ -3,15 +3,16 @@
 
   mutants.py check COMPILER...                   each mutant's texts are there once, and what it changes compiles
   mutants.py diff NUMBER                         what a mutant changes
-  mutants.py run BUILD [--update] [NUMBER...]    builds one mutant after another, and runs the tests until one fails
+  mutants.py run [--update] BUILD [NUMBER...]    builds one mutant after another, and runs the tests until one fails
   mutants.py table                               tests/mutants/RESULTS.md
 
 The mutants are the entries (edits.py) of planted/, one file for each folder of sources. The fact
 "caught by" says which test caught it at the last run, how many operations of random programs that took, and how it
-showed. `run` meets that test first, then all sets of random programs (tests/random/programs.txt), then the conformance
-program, and prints rows of the table; with --update it writes down what it saw. Without numbers it takes all mutants,
-for hours. Before a test meets its first mutant, the library has to pass it without a mistake. BUILD is a folder for a
-copy of the sources, which is the one that is changed, and its builds.
+showed. `run` meets that test first, then others, the conformance program last, and prints rows of the table; with
+--update it writes down what it saw. A mutant of src/library meets all sets of random programs (tests/random/programs.txt),
+and one of another folder the tests that bear the folder's name. Without numbers it takes all mutants, for hours. Before a
+test meets its first mutant, the library has to pass it without a mistake. BUILD is a folder for a copy of the sources,
+which is the one that is changed, and its builds.
 
 Status 1: a mutant was not caught, or is wrong. Status 2: something can't be built, or fails without a mistake.
 SEEDS is how many seeds of each set a mutant is given before it counts as not caught (40).
@@ -37,6 +38,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 CHECKOUT = os.path.dirname(os.path.dirname(HERE))
 SOURCES = ('CMakeLists.txt', 'include', 'src', 'tests', 'bench', 'docs')
 APIS = ('13000', '10020')
+SECONDS = 120  # a test that goes on for longer hangs
 
 
 def text_of(file):
@@ -54,15 +56,20 @@ def all_entries():
 
 # --------------------------------------------------------------------------------------------------------------- check
 
+def folder_of(file):
+    """The folder of src/ whose product it belongs to."""
+    if file.startswith('src/'):
+        return file.split('/')[1]
+    return 'devheap' if file.startswith('include/streampool/heap') else 'library'
+
+
 def compiled_with(file):
-    """A header is compiled with the files that include it by name, or, where none does, with all of the library."""
+    """A header is compiled with the files of its product that include it by name, or, where none does, with all of them."""
     if file.endswith('.c'):
         return [file]
-    if file.startswith('include/streampool/heap'):
-        return glob.glob('src/devheap/*.c', root_dir=CHECKOUT)
-    library = glob.glob('src/library/*/*.c', root_dir=CHECKOUT)
-    name = '"' + file.removeprefix('src/library/') + '"'
-    return [source for source in library if name in text_of(source)] or library
+    sources = glob.glob(f'src/{folder_of(file)}/**/*.c', root_dir=CHECKOUT, recursive=True)
+    name = '"' + file.removeprefix('src/').removeprefix('library/') + '"'
+    return [source for source in sources if name in text_of(source)] or sources
 
 
 def complaints_about(entry, compiler):
@@ -113,7 +120,7 @@ HEAD = '| mutant | what is wrong | caught by | operations | how it shows |\n| --
 
 def table():
     return ('# Mutants\n\n'
-            'Mistakes planted in the library one by one, and the test that saw each: see [testing.md](../../docs/testing.md#mutants).\n'
+            'Mistakes planted in the sources one by one, and the test that saw each: see [testing.md](../../docs/testing.md#mutants).\n'
             'The page is made by `python3 tests/mutants/mutants.py table`. The operations are those of all programs of the set that\n'
             'found the mutant, until one of them failed; *hangs* stands in their place where the program went on for minutes.\n\n' + HEAD + '\n' + '\n'.join(map(row, all_entries())) + '\n')
 
@@ -207,11 +214,13 @@ class Run(Copy):
 
     def unit_test(self, name):
         self.make(program_of(name))
-        passed = self.command(['ctest', '--test-dir', self.build, '-R', f'^{name}$', '--no-tests=error', '--verbose'])
+        passed = self.command(['ctest', '--test-dir', self.build, '--timeout', str(SECONDS), '-R', f'^{name}$',
+                               '--no-tests=error', '--verbose'])
         if 'No tests were found' in self.output:
             print(f'no test is called {name}', file=sys.stderr)
             sys.exit(2)
-        row = self.found(r'\[  (?:FAILED|ERROR )  \] ([a-z_0-9]*)$| FAIL [^ ]*: ([^:\n]*)', 'the program did not end')
+        otherwise = 'it hangs' if '***Timeout' in self.output else 'the program did not end'
+        row = self.found(r'\[  (?:FAILED|ERROR )  \] ([a-z_0-9]+)(?:, \w+)?$| FAIL [^ ]*: ([^:\n]*)', otherwise)
         return None if passed else f'{name}: {row}'
 
     def random_set(self, name):
@@ -234,6 +243,21 @@ class Run(Copy):
                     return f'conformance: {self.found("^([a-z_0-9]*) FAIL ", "the program did not end")}'
         return None
 
+    def unit_tests(self):
+        """The tests that ctest knows and that have a program of their own."""
+        self.command(['ctest', '--test-dir', self.build, '--show-only'])
+        tests = re.findall(r'Test +#\d+: (\w+)', self.output)
+        self.command(['ninja', '-C', self.build, '-t', 'targets', 'all'])
+        programs = set(re.findall(r'^([\w-]+): phony', self.output, re.M))
+        return [test for test in tests if program_of(test) in programs]
+
+    def tests_of(self, entry):
+        """Those that a mutant meets: the one that caught it last before the others."""
+        first = [test_of(entry)] if test_of(entry) else []
+        folders = {folder_of(file) for file in entry.files()}
+        named = [test for test in self.unit_tests() if test.split('_')[0] in folders - {'library'}]
+        return list(dict.fromkeys([*first, *named, *(self.sets if 'library' in folders else []), 'conformance']))
+
     def one(self, name):
         return self.random_set(name) if name in self.sets else self.conformance() if name == 'conformance' else self.unit_test(name)
 
@@ -245,9 +269,8 @@ class Run(Copy):
         self.good.add(name)
 
     def mutant(self, entry):
-        """How a test failed, the one that caught the mutant last before the others, or null."""
-        first = [test_of(entry)] if test_of(entry) else []
-        for name in dict.fromkeys([*first, *self.sets, 'conformance']):
+        """How a test failed, or null."""
+        for name in self.tests_of(entry):
             self.need_good(name)
             with self.changed(entry):
                 caught = self.one(name)

@@ -27,6 +27,9 @@ class Tests(mutants.Run):
         yield
         self.mistaken = False
 
+    def unit_tests(self):
+        return ['copy_calls', 'heap_block', 'copy_file', 'copying']
+
     def one(self, name):
         self.met.append((name, self.mistaken))
         return f'{name}: failed' if name in self.broken or (self.mistaken and name == 'conformance') else None
@@ -38,9 +41,10 @@ class Tests(mutants.Run):
         return command[0] == 'cmake' or not (self.broken or self.mistaken)
 
 
-def entry():
+def entry(file='src/library/heap/block.c', caught_by='unit_a: row'):
     made = edits.Entry(1, 'name', 'what')
-    made.facts['caught by'] = 'unit_a: row'
+    made.facts['caught by'] = caught_by
+    made.edits.append(edits.Edit(file, 'function'))
     return made
 
 
@@ -58,6 +62,14 @@ class Run(unittest.TestCase):
                 Tests([broken]).mutant(entry())
             self.assertEqual(ended.exception.code, 2)
             self.assertIn(f'the library fails without a mistake: {broken}', errors.getvalue())
+
+    def test_a_mutant_meets_the_tests_of_its_folder(self):
+        files = {'src/library/heap/block.c': ['unit_a', 'random_one', 'conformance'],
+                 'src/copy/crew.c': ['unit_a', 'copy_calls', 'copy_file', 'conformance'],
+                 'src/devheap/host.c': ['unit_a', 'conformance']}
+        for file, tests in files.items():
+            self.assertEqual(Tests().tests_of(entry(file)), tests)
+        self.assertEqual(Tests().tests_of(entry('src/copy/file.h', 'copy_file: row')), ['copy_file', 'copy_calls', 'conformance'])
 
     def test_generated_mutants_meet_tests_that_pass(self):
         mutant = generate.Mutant('src/library/base/lock.c', 0, 1, '', 'left out')

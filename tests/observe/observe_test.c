@@ -56,8 +56,7 @@ static int forget(void **state) {
     return 0;
 }
 
-// ----------------------------------------------------------------------------- statistics and
-// leaks
+// ---------------------------------------------------------------------------- statistics and leaks
 
 static void a_process_that_asks_for_nothing_prints_nothing(void **state) {
     (void)state;
@@ -211,6 +210,12 @@ static void pools_are_told_of_by_their_names(void **state) {
     }
 }
 
+static void a_pool_of_the_host_is_told_of_by_its_place(void **state) {
+    (void)state;
+    observe("pool-of-host", SETTINGS(STATS));
+    assert_has(outcome.errors, "\npool 1 of the host\n");
+}
+
 static void settings_reach_pools_of_a_name(void **state) {
     (void)state;
     observe("name-pools", SETTINGS("STREAMPOOL_POOL=ReleaseDelay=9,cache:ReleaseThreshold=1M,"
@@ -311,6 +316,8 @@ static void json_has_every_figure_of_every_pool(void **state) {
         const cJSON *gauges = cJSON_GetObjectItemCaseSensitive(pool, "gauges");
         assert_string_equal(text_of(pool, "name"), names[i]);
         assert_string_equal(text_of(pool, "kind"), "other");
+        assert_string_equal(text_of(pool, "place"), "device 0");
+        assert_true(number(pool, "device") == 0);
         assert_true(number(pool, "used_high_bytes") == (i + 1) << 20);
 #define IS_THERE(name, number_, text) number(object, #name);
         const cJSON *object = statistics;
@@ -322,6 +329,31 @@ static void json_has_every_figure_of_every_pool(void **state) {
     }
     assert_null(pool_at(json, 4));
     require_all_relations(json);
+    cJSON_Delete(json);
+}
+
+// It has a place, and no device.
+static void json_has_the_place_of_a_pool_of_the_host(void **state) {
+    (void)state;
+    const char *path = file_path("host.json");
+    observe("pool-of-host", SETTINGS(setting("STREAMPOOL_STATS=json:", path)));
+    cJSON *json = read_json(path);
+    assert_string_equal(text_of(pool_at(json, 0), "place"), "the host");
+    assert_false(cJSON_HasObjectItem(pool_at(json, 0), "device"));
+    cJSON_Delete(json);
+}
+
+static void a_pool_of_the_host_has_its_name_and_no_device(void **state) {
+    (void)state;
+    const char *path = file_path("host.json");
+    observe("host-pool", SETTINGS(setting("STREAMPOOL_STATS=json:", path),
+                                  "STREAMPOOL_POOL=default pool of the host:ReleaseDelay=1"));
+    assert_string_equal(outcome.errors, "");
+    cJSON *json = read_json(path);
+    const cJSON *pool = pool_at(json, 0);
+    assert_string_equal(text_of(pool, "name"), "default pool of the host");
+    assert_false(cJSON_HasObjectItem(pool, "device"));
+    assert_null(pool_at(json, 1));
     cJSON_Delete(json);
 }
 
@@ -420,6 +452,16 @@ static void a_signal_has_the_figures_written_while_the_program_runs(void **state
     assert_string_equal(text_of(json, "when"), "end");
     assert_true(number(pool_at(json, 0), "used_bytes") == 0);
     cJSON_Delete(json);
+}
+
+static void a_signal_right_before_the_end_has_its_figures(void **state) {
+    (void)state;
+    for (int i = 0; i < 20; i++) {
+        observe("ask-last", SETTINGS(SIGNAL));
+        assert_int_equal(count_of(outcome.errors, "summary of process"), 1);
+        program_forget(&outcome);
+    }
+    outcome = (struct outcome){0};
 }
 
 static void a_childs_signal_does_nothing(void **state) {
@@ -560,6 +602,51 @@ static void a_trace_has_all_that_passed_through_the_library(void **state) {
     assert_string_equal(reduced, expected);
     assert_string_equal(outcome.errors, "");
     free(text);
+}
+
+static void a_trace_says_where_the_memory_of_a_pool_is(void **state) {
+    (void)state;
+    static const char expected[] =
+        "non-blocking stream - 0 a\n"
+        "allocate B 2097152 a\n"
+        "allocate host C 4194304 a\n"
+        "allocate node D 6291456 a\n"
+        "allocate staging E 8388608 a\n"
+        "allocate managed F 10485760 a\n"
+        "allocate failure host - 1125899906842624 a\n"
+        "free B 2097152 a\n"
+        "free C 4194304 a\n"
+        "free D 6291456 a\n"
+        "free E 8388608 a\n"
+        "free F 10485760 a\n"
+        "synchronize stream - 0 a\n"
+        "trim - 0 -\n"
+        "trim managed - 4096 -\n";
+    static const char *const rows[] = {"host", "node", "staging", "managed"};
+    char reduced[4096];
+    const char *trace = file_path("places.csv");
+    observe("places", SETTINGS(setting("STREAMPOOL_TRACE", trace)));
+    char *text = file_read(trace);
+    reduce(text, reduced, sizeof reduced);
+    assert_string_equal(reduced, expected);
+    free(text);
+    struct outcome replay;
+    program_run_at(STREAMPOOL_REPLAY, &replay, NO_SETTINGS,
+                   ARGUMENTS("replay", "--device", "sim", "--json", "-", trace));
+    cJSON *list = cJSON_Parse(replay.output);
+    const cJSON *result = cJSON_GetArrayItem(list, 0);
+    const cJSON *places = cJSON_GetObjectItemCaseSensitive(result, "places");
+    assert_int_equal(cJSON_GetObjectItem(result, "live_peak_bytes")->valueint, 2 << 20);
+    assert_true(cJSON_GetObjectItem(result, "reserved_peak_bytes")->valueint <= 4 << 20);
+    assert_int_equal(cJSON_GetArraySize(places), 4);
+    for (int i = 0; i < 4; i++) {
+        const cJSON *place = cJSON_GetObjectItemCaseSensitive(places, rows[i]);
+        int bytes = cJSON_GetObjectItem(place, "live_peak_bytes")->valueint;
+        assert_int_equal(bytes, (2 << 20) * (i + 2));
+        assert_true(cJSON_GetObjectItem(place, "reserved_peak_bytes")->valueint >= bytes);
+    }
+    cJSON_Delete(list);
+    program_forget(&replay);
 }
 
 static void a_free_behind_several_streams_waits_for_events_in_the_trace(void **state) {
@@ -949,9 +1036,12 @@ int main(void) {
                                   forget),
         cmocka_unit_test_teardown(the_time_in_the_driver_is_told_once, forget),
         cmocka_unit_test_teardown(pools_are_told_of_by_their_names, forget),
+        cmocka_unit_test_teardown(a_pool_of_the_host_is_told_of_by_its_place, forget),
         cmocka_unit_test_teardown(settings_reach_pools_of_a_name, forget),
         cmocka_unit_test_teardown(a_setting_for_a_name_that_no_pool_had_is_told, forget),
         cmocka_unit_test_teardown(json_has_every_figure_of_every_pool, forget),
+        cmocka_unit_test_teardown(json_has_the_place_of_a_pool_of_the_host, forget),
+        cmocka_unit_test_teardown(a_pool_of_the_host_has_its_name_and_no_device, forget),
         cmocka_unit_test_teardown(no_figure_contradicts_another, forget),
         cmocka_unit_test_teardown(json_goes_to_standard_output_behind_the_programs_own, forget),
         cmocka_unit_test_teardown(json_and_leaks_go_where_each_belongs, forget),
@@ -959,6 +1049,7 @@ int main(void) {
         cmocka_unit_test_teardown(a_file_that_cannot_be_written_is_named_and_what_was_there_stays,
                                   forget),
         cmocka_unit_test_teardown(a_signal_has_the_figures_written_while_the_program_runs, forget),
+        cmocka_unit_test_teardown(a_signal_right_before_the_end_has_its_figures, forget),
         cmocka_unit_test_teardown(a_childs_signal_does_nothing, forget),
         cmocka_unit_test_teardown(a_handler_of_the_programs_stays, forget),
         cmocka_unit_test_teardown(without_the_option_the_signal_is_the_programs, forget),
@@ -974,6 +1065,7 @@ int main(void) {
         cmocka_unit_test_teardown(settings_reach_the_default_pool, forget),
         cmocka_unit_test_teardown(a_bad_setting_is_named_and_the_others_are_made, forget),
         cmocka_unit_test_teardown(a_trace_has_all_that_passed_through_the_library, forget),
+        cmocka_unit_test_teardown(a_trace_says_where_the_memory_of_a_pool_is, forget),
         cmocka_unit_test_teardown(
             calls_of_a_growth_observer_come_before_the_allocation_in_the_trace, forget),
         cmocka_unit_test_teardown(a_free_behind_several_streams_waits_for_events_in_the_trace,

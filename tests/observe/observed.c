@@ -160,6 +160,59 @@ static void name_pools(void) {
     }
 }
 
+// One of no device's.
+static void use_pool_of_host(void) {
+    const struct poolMemPoolProps props = {.allocType = poolMemAllocationTypePinned,
+                                           .location = {poolMemLocationTypeHost, 0}};
+    CUstream stream = new_stream(CU_STREAM_NON_BLOCKING);
+    poolMemPool_t pool;
+    void *memory;
+    REQUIRE(poolMemPoolCreate(&pool, &props));
+    REQUIRE(poolMallocFromPoolAsync(&memory, MIB(1), pool, stream));
+    REQUIRE(poolFreeAsync(memory, stream));
+}
+
+static void use_host_pool(void) {
+    const struct poolMemLocation host = {poolMemLocationTypeHost, 0};
+    poolMemPool_t pool;
+    void *memory;
+    REQUIRE(poolMemGetDefaultMemPool(&pool, &host, poolMemAllocationTypePinned));
+    REQUIRE(poolMallocFromPool(&memory, MIB(1), pool));
+    REQUIRE(poolFree(memory));
+}
+
+static poolMemPool_t pool_at(enum poolMemAllocationType type, enum poolMemLocationType place,
+                             unsigned short usage) {
+    const struct poolMemPoolProps props = {
+        .allocType = type, .location = {.type = place}, .usage = usage};
+    poolMemPool_t pool;
+    REQUIRE(poolMemPoolCreate(&pool, &props));
+    return pool;
+}
+
+// A pool of each place gives a block, the first of 2 MiB, each one of 2 MiB more.
+static void use_places(void) {
+    const poolMemPool_t pools[] = {
+        pool_at(poolMemAllocationTypePinned, poolMemLocationTypeDevice, 0),
+        pool_at(poolMemAllocationTypePinned, poolMemLocationTypeHost, 0),
+        pool_at(poolMemAllocationTypePinned, poolMemLocationTypeHostNuma, 0),
+        pool_at(poolMemAllocationTypePinned, poolMemLocationTypeHost, poolMemPoolUsageStaging),
+        pool_at(poolMemAllocationTypeManaged, poolMemLocationTypeNone, 0)};
+    enum { POOLS = sizeof pools / sizeof pools[0] };
+    CUstream stream = new_stream(CU_STREAM_NON_BLOCKING);
+    void *blocks[POOLS], *none;
+    for (size_t i = 0; i < POOLS; i++)
+        REQUIRE(poolMallocFromPoolAsync(&blocks[i], MIB(2 * (i + 1)), pools[i], stream));
+    require(poolMallocFromPoolAsync(&none, MIB(1) << 30, pools[1], stream) ==
+                poolErrorMemoryAllocation,
+            "2^50 bytes are too many");
+    for (size_t i = 0; i < POOLS; i++)
+        REQUIRE(poolFreeAsync(blocks[i], stream));
+    REQUIRE(poolStreamSynchronize(stream));
+    REQUIRE(poolMemPoolTrimTo(pools[0], 0));
+    REQUIRE(poolMemPoolTrimTo(pools[4], 4096));
+}
+
 // ------------------------------------------------------------------------------------- signals
 
 static int has_lines(const char *path, const char *part) {
@@ -188,6 +241,12 @@ static void ask_by_signal(void) {
     REQUIRE(poolFreeAsync(memory, stream));
     for (int i = 0; i < 50; i++)
         require(raise(SIGUSR1) == 0, "raise");
+}
+
+// The process ends at once.
+static void ask_last(void) {
+    allocate(MIB(3), new_stream(CU_STREAM_NON_BLOCKING));
+    require(raise(SIGUSR1) == 0, "raise");
 }
 
 // A child's signal does nothing, and the parent's goes on.
@@ -224,10 +283,10 @@ static void set_handler_later(void) {
 // Threads allocate while others are asked.
 static atomic_bool over;
 static void *ask_often(void *unused) {
-    while (!atomic_load(&over)) {
+    do {
         kill(getpid(), SIGUSR1);
         usleep(500);
-    }
+    } while (!atomic_load(&over));
     return unused;
 }
 
@@ -541,7 +600,11 @@ static const struct {
     {"destroy-pools", destroy_pools},
     {"leak-by-stacks", leak_by_stacks},
     {"name-pools", name_pools},
+    {"pool-of-host", use_pool_of_host},
+    {"host-pool", use_host_pool},
+    {"places", use_places},
     {"ask", ask_by_signal},
+    {"ask-last", ask_last},
     {"ask-in-child", ask_in_child},
     {"own-handler", ask_with_own_handler},
     {"later-handler", set_handler_later},

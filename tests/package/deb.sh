@@ -96,7 +96,7 @@ check_modes() {
             $2 != "root/root" { print "owner: " $0; bad = 1 }
             $1 ~ /^l/ { next }
             { wanted = "-rw-r--r--" }
-            $1 ~ /^d/ || $6 ~ "^./usr/bin/[^/]+$" || $6 ~ /\.sh$/ { wanted = substr($1, 1, 1) "rwxr-xr-x" }
+            $1 ~ /^d/ || $6 ~ "^./usr/bin/[^/]+$" || $6 ~ /\/examples\/.*\.(sh|py)$/ { wanted = substr($1, 1, 1) "rwxr-xr-x" }
             $1 != wanted { print "mode: " $0; bad = 1 }
             END { exit bad }'
     done
@@ -133,6 +133,7 @@ check_control() {
 
     # Programs that were built with this version run with it and later ones.
     expect shlibs "$(cat "$WORK/control/library/shlibs")" "^libstreampool $SOVERSION $(package_of library) \(>= $VERSION\)
+libstreampool_copy $SOVERSION $(package_of library) \(>= $VERSION\)
 libstreampool_mam $SOVERSION $(package_of library) \(>= $VERSION\)
 libstreampool_observe $SOVERSION $(package_of library) \(>= $VERSION\)\$"
     diff -u --label wanted --label control <(printf '%s\n' {development,library,tools}/{control,md5sums} library/shlibs \
@@ -164,7 +165,7 @@ check_clean() {
     local binary
     if grep -rlF -e "$CHECKOUT" -e "$WORK" "$WORK/all" "$WORK/control"; then echo "name this machine's folders"; return 1; fi
     find "$WORK/all" -type f \( -path '*/bin/*' -o -name '*.so*' \) > "$WORK/binaries"
-    test "$(wc -l < "$WORK/binaries")" = 7
+    test "$(wc -l < "$WORK/binaries")" = 8
     while read -r binary; do
         if readelf -SW "$binary" | grep -E '\.(symtab|debug_)'; then echo "$binary isn't stripped"; return 1; fi
         if readelf -dW "$binary" | grep -E '\((RPATH|RUNPATH)\)'; then echo "of $binary"; return 1; fi

@@ -138,7 +138,7 @@ case_library() {
     "$CMAKE" --build "$build" --config Debug > "$output" 2>&1 || fail "doesn't build"
     "$CMAKE" --install "$build" --config Debug --prefix "$WORK/installed" > "$output" 2>&1 || fail "can't be installed"
     test -f "$WORK/installed/include/streampool/streampool.h" || fail "no header is installed"
-    test "$(find "$WORK/installed" -name 'libstreampool*.so*' -type f | wc -l)" = 5 || fail "not all five libraries are installed"
+    test "$(find "$WORK/installed" -name 'libstreampool*.so*' -type f | wc -l)" = 6 || fail "not all six libraries are installed"
     test ! -e "$WORK/installed/bin" || fail "a program is installed"
 }
 
@@ -277,8 +277,8 @@ case_release() {
     printf '#!/bin/sh\necho compute_75\n' > "$machine/nvcc"
     chmod +x "$machine/nvcc"
     (cd "$CHECKOUT" && configure --preset release) || fail "fails"
-    for target in streampool streampool_observe streampool_mam streampool_heap streampool_simcuda streampool_cli \
-            streampool_dropin streampool_forward; do
+    for target in streampool streampool_observe streampool_mam streampool_copy streampool_heap streampool_simcuda \
+            streampool_cli streampool_dropin streampool_forward; do
         has_target "$target" || fail "doesn't build $target"
     done
     for target in streampool_bench base_number_bits_test; do

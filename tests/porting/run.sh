@@ -58,8 +58,8 @@ launch.cu plain header
 overloads.cu plain header
 constant.cu plain header renamed
 thrust.cu plain header
+places.c plain header renamed
 refused.c header
-places.c header
 END
 }
 

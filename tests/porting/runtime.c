@@ -87,7 +87,10 @@ cudaError_t cudaSetDevice(int ordinal) {
     return end_driver(result == CUDA_SUCCESS ? DRIVER(cuCtxSetCurrent, context) : result);
 }
 
-// The simulated driver knows no kinds of handle of pools. A real device has some.
+// The simulated driver tells nothing of its own pools: it has none. A real device has those of the
+// host, too, and some kinds of handle.
+enum { HOST_NUMA_POOLS = 142, HOST_POOLS = 144 }; // older toolkits have no names for them
+
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attr, int ordinal) {
     CUdevice device;
     CUresult result = DRIVER(cuDeviceGet, &device, ordinal);
@@ -95,6 +98,10 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attr, int ord
         return end_driver(result);
     if (attr == cudaDevAttrMemoryPoolSupportedHandleTypes) {
         *value = cudaMemHandleTypePosixFileDescriptor;
+        return cudaSuccess;
+    }
+    if ((int)attr == HOST_NUMA_POOLS || (int)attr == HOST_POOLS) {
+        *value = 1;
         return cudaSuccess;
     }
     return end_driver(DRIVER(cuDeviceGetAttribute, value, (CUdevice_attribute)attr, device));

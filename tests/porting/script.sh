@@ -52,8 +52,8 @@ invoke(cudaDeviceSetMemPool, 0, pool); // left
 #define CALL(name) cuda##name // left
 #define ALLOCATE(kind) cudaMalloc ## kind // left
 cudaMemPoolExportPointer(&data, p); // left
-cudaMemGetDefaultMemPool(&pool, &location, cudaMemAllocationTypePinned); // left
-cudaMemSetMemPool(&location, cudaMemAllocationTypePinned, pool); // left
+invoke(cudaMemGetDefaultMemPool, &pool, &location, cudaMemAllocationTypePinned); // left
+invoke(cudaMemSetMemPool, &location, cudaMemAllocationTypePinned, pool); // left
 cudaEventRecordWithFlags(e, s, 0); // left
 return cudaGetLastError(); // left
 return cudaPeekAtLastError(); // left
@@ -61,6 +61,7 @@ cudaDeviceGetAttribute(&yes, cudaDevAttrMemoryPoolsSupported, 0); // left
 cudaDeviceGetAttribute(&kinds, cudaDevAttrMemoryPoolSupportedHandleTypes, 0); // left
 if (properties.memoryPoolsSupported) // left
     cudaFreeAsync(p, s);
+cudaMemGetMemPool(&pool, &location, cudaMemAllocationTypeManaged);
 cudaMemPool_t pool;
 cudaMemPoolProps props = {cudaMemAllocationTypePinned};
 cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep);

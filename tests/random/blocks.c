@@ -79,11 +79,26 @@ static void end_life(const struct thread *thread, struct block *block,
     block->pointer = NULL;
 }
 
+// The legacy stream's allocations may be in no stream's order.
+static poolError_t call_complete(struct thread *thread, struct block *block, CUstream handle,
+                                 unsigned flags) {
+    poolMemPool_t pool = block->pool->handle;
+    block->complete = true;
+    return block->last->kind == STREAM_LEGACY && numbers_once_in(&thread->numbers, 2)
+               ? poolMallocFromPool(&block->pointer, block->size, pool)
+               : poolMallocAsyncWithFlags(&block->pointer, block->size, pool, handle,
+                                          flags | poolMallocCompleteOnly);
+}
+
 // The first pool is the current one, and not always named.
 static poolError_t call_malloc(struct thread *thread, struct block *block, CUstream handle) {
     struct numbers *numbers = &thread->numbers;
     unsigned flags = numbers_once_in(numbers, 6) ? (unsigned)numbers_below(numbers, 16) : 0;
-    bool unnamed = block->pool == thread->world->pools && numbers_once_in(numbers, 2);
+    block->complete = false;
+    if (thread->world->plan.host && numbers_once_in(numbers, 3))
+        return call_complete(thread, block, handle, flags);
+    bool unnamed =
+        block->pool == thread->world->pools && !block->pool->place && numbers_once_in(numbers, 2);
     poolMemPool_t pool = unnamed ? NULL : block->pool->handle;
     if (flags || numbers_once_in(numbers, 4))
         return poolMallocAsyncWithFlags(&block->pointer, block->size, pool, handle, flags);
@@ -95,6 +110,7 @@ static bool allocate(struct thread *thread, struct block *block, struct stream *
     CUstream handle = thread_handle_to_pass(thread, stream);
     block->size = choose_size(thread);
     block->pool = choose_pool(thread);
+    block->is_hosts = block->pool->place != NULL;
     thread_enter(thread, stream->context);
     poolError_t error = call_malloc(thread, block, handle);
     if (error == poolErrorMemoryAllocation)
@@ -112,15 +128,23 @@ void blocks_get_on(struct thread *thread, struct block *block, struct stream *st
     reserved_after_malloc(thread, block->pool);
 }
 
-// Another stream, whose work CUDA orders behind this one's allocation without an event.
-static struct stream *claim_first_user(struct thread *thread, const struct stream *stream) {
+// Another stream, whose work CUDA orders behind this one's allocation without an event; or any,
+// where no order need be kept.
+static struct stream *claim_first_user(struct thread *thread, const struct block *block,
+                                       const struct stream *stream) {
+    if (block->complete && numbers_once_in(&thread->numbers, 2))
+        return thread_claim_stream(thread);
     if (!thread->world->plan.first_use_elsewhere || !numbers_once_in(&thread->numbers, 3))
         return NULL;
     return ordering_claim_implied(thread, stream);
 }
 
 static void use_first(struct thread *thread, struct block *block, struct stream *stream) {
-    struct stream *user = claim_first_user(thread, stream);
+    if (block->complete && block->is_hosts && numbers_once_in(&thread->numbers, 2)) {
+        work_fill_by_host(thread, block);
+        return;
+    }
+    struct stream *user = claim_first_user(thread, block, stream);
     block->last = user ? user : stream;
     work_fill(thread, block, block->last);
     if (user)
@@ -365,6 +389,21 @@ void blocks_use(struct thread *thread) {
         work_fill(thread, block, last);
     } else {
         use_first(thread, block, last);
+    }
+    blocks_give_back(block, last);
+}
+
+// The host waits for the work of the block's stream first, unless nothing can be pending.
+void blocks_touch(struct thread *thread) {
+    struct block *block = blocks_claim_live(thread);
+    if (!block)
+        return;
+    struct stream *last = block->last;
+    bool at_once = block->complete && !block->used;
+    if (block->is_hosts && (at_once || ordering_synchronize(thread, last))) {
+        if (block->used)
+            work_check_by_host(thread, block);
+        work_fill_by_host(thread, block);
     }
     blocks_give_back(block, last);
 }

@@ -33,5 +33,7 @@ void blocks_free(struct thread *thread);
 void blocks_free_at(struct thread *thread, uint64_t index);
 void blocks_move(struct thread *thread);
 void blocks_use(struct thread *thread);
+// By the host itself.
+void blocks_touch(struct thread *thread);
 
 #endif

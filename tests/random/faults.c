@@ -9,13 +9,19 @@ static void set_fault(struct thread *thread) {
         "cuCtxGetId",        "cuPointerGetAttribute", "cuMemMap",         "cuMemSetAccess",
         "cuMemUnmap",        "cuMemCreate",           "cuMemRelease"};
     enum { MAPPING = 5, ALL = sizeof entries / sizeof entries[0] };
+    static const char *const plain[] = {"cuMemAllocManaged", "cuMemHostRegister",
+                                        "cuMemHostUnregister", "cuMemFree", "cuMemAdvise"};
+    enum { PLAIN = sizeof plain / sizeof plain[0] };
     const struct world *world = thread->world;
+    bool is_hosts = world->plan.host && world->plan.large;
     thread->faulty = world->plan.faults > 0 && world->simulated &&
                      numbers_below(&thread->numbers, 1000) < world->plan.faults;
     for (unsigned i = 0; thread->faulty && i < (world->plan.large ? 2 : 1); i++) {
         uint64_t nth = 1 + numbers_below(&thread->numbers, 2);
         const char *entry =
             entries[numbers_below(&thread->numbers, world->plan.large ? ALL : ALL - MAPPING)];
+        if (is_hosts && numbers_once_in(&thread->numbers, 3))
+            entry = plain[numbers_below(&thread->numbers, PLAIN)];
         world->simulated->simcudaFailCall(
             entry, nth, i == 0 ? simcudaFaultOnce : simcudaFaultOnwards, CUDA_ERROR_UNKNOWN);
     }

@@ -141,9 +141,11 @@ static void allocate(struct thread *thread, struct pool *pool, const struct stre
     (void)SUCCEEDED(thread, poolFreeAsync(pointer, handle));
 }
 
-// The pool may ask what is complete.
+// The pool may ask what is complete, and its limit says what fits. Nobody knows what the driver has
+// of managed memory.
 static bool is_promised(const struct plan *plan, const struct pool *pool) {
-    return plan->threads == 1 && plan->faults == 0 &&
+    bool has_limit = !pool->place || pool->place->kind != TEST_MANAGED;
+    return plan->threads == 1 && plan->faults == 0 && has_limit &&
            test_flag(pool->handle, poolMemPoolReuseAllowOpportunistic) &&
            !test_flag(pool->handle, poolMemPoolAttrDeterministic);
 }

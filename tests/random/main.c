@@ -69,6 +69,7 @@ enum {
     KEY_BYTES,
     KEY_CONTEXTS,
     KEY_FAULTS,
+    KEY_HOST,
     KEY_LARGE,
     KEY_PEAKS,
     KEY_SURVIVOR,
@@ -93,6 +94,8 @@ static const struct argp_option option_table[] = {
     {"bytes", KEY_BYTES, "LIMIT", 0, "the pool's limit (without it 32M, on a real driver 256M)", 0},
     {"contexts", KEY_CONTEXTS, "1|2", 0, "with 2, a second context comes and goes", 0},
     {"pools", KEY_POOLS, "1|2", 0, "how many pools the streams are used with", 0},
+    {"host", KEY_HOST, NULL, 0,
+     "the last pool is of the host, managed or for staging, by its seed, and the host uses it", 0},
     {"scarce", KEY_SCARCE, NULL, 0,
      "the process lacks descriptors, threads, stack or address space, by its seed", 0},
     {"promises", KEY_PROMISES, NULL, 0, "the first pool carries StreamPromises, most of the time",
@@ -167,6 +170,8 @@ static error_t read_option(int key, char *value, struct argp_state *state) {
         options->plan.trace = true;
     else if (key == KEY_LARGE)
         options->plan.large = true;
+    else if (key == KEY_HOST)
+        options->plan.host = true;
     else if (key == KEY_PEAKS)
         options->plan.peaks = true;
     else if (key == KEY_OBSERVED)

@@ -46,6 +46,7 @@ static const struct {
     {"look_for_room", living_look, 1},
     {"peak", peak_come_and_go, 1},
     {"renew_pool", peak_renew_pool, 1},
+    {"touch_block", blocks_touch, 8},
 };
 
 enum { OPERATION_COUNT = sizeof table / sizeof table[0] };
@@ -89,6 +90,8 @@ void operations_weigh(struct world *world, struct numbers *numbers) {
     for (size_t i = 0; i < OPERATION_COUNT; i++) {
         bool is_of_peaks = table[i].run == peak_come_and_go || table[i].run == peak_renew_pool;
         if (is_of_peaks && !world->plan.peaks)
+            continue;
+        if (table[i].run == blocks_touch && !world->plan.host)
             continue;
         world->weights[i] = table[i].weight * (i < 2 ? 8 : eighths[numbers_below(numbers, 6)]);
         if (table[i].run == prime && !primes)

@@ -49,8 +49,7 @@ static void fall(struct thread *thread) {
     }
 }
 
-// ------------------------------------------------------------------------------- what is left of
-// it
+// ------------------------------------------------------------------------------ what is left of it
 
 static void synchronize_all(struct thread *thread) {
     for (unsigned i = 0; i < thread->world->context_count; i++) {

@@ -108,13 +108,21 @@ struct reserved reserved_now(const struct thread *thread) {
     return reserved;
 }
 
+// Memory that isn't mapped goes back by whole pieces, of which one that is larger than what is to
+// go stays.
+static bool goes_in_part(const struct pool *pool, uint64_t releasable, uint64_t excess) {
+    return sp_vmm_provider(&sp_handle_pool(pool->handle)->device->vmm)->divides ||
+           excess >= releasable;
+}
+
 // A pool that has no more reserved than it needn't give up is not looked through, nor is one that
 // the synchronised stream has nothing to do with. So only a synchronise of all shows what must go.
 static void require_released(const struct thread *thread, struct pool *pool) {
     uint64_t reserved = test_reserved(pool->handle);
     uint64_t releasable = sp_trim_releasable(sp_handle_pool(pool->handle));
     uint64_t most = round_up(pool, keeping_most(&pool->keeping, reserved - releasable));
-    if (pool->keeping.delay == 0 && reserved > most && releasable > 0)
+    if (pool->keeping.delay == 0 && reserved > most && releasable > 0 &&
+        goes_in_part(pool, releasable, reserved - most))
         thread_fail(thread,
                     "a synchronise leaves %" PRIu64 " bytes and not %" PRIu64 ", of %" PRIu64
                     " that can go",

@@ -102,3 +102,44 @@ void work_check(struct thread *thread, struct block *block, struct stream *strea
     name_all(thread, block, stream, "check", simcudaAccessRead);
     touch(thread, block, stream, check_part);
 }
+
+// ------------------------------------------------------------------------------------ by the host
+
+static void host_fill_part(struct thread *thread, const struct block *block, uint64_t offset,
+                           uint64_t size, const struct stream *stream) {
+    uint32_t *words = (uint32_t *)((char *)block->pointer + offset);
+    (void)thread, (void)stream;
+    for (uint64_t i = 0; i < size / 4; i++)
+        words[i] = block->pattern + (uint32_t)(offset / 4 + i);
+}
+
+static void host_check_part(struct thread *thread, const struct block *block, uint64_t offset,
+                            uint64_t size, const struct stream *stream) {
+    const uint32_t *words = (const uint32_t *)((const char *)block->pointer + offset);
+    (void)stream;
+    for (uint64_t i = 0; i < size / 4; i++) {
+        if (words[i] != block->pattern + (uint32_t)(offset / 4 + i))
+            thread_fail(thread, "the host finds another word at byte %llu of block %u, %p + %zu",
+                        (unsigned long long)(offset + 4 * i),
+                        world_block_number(thread->world, block), block->pointer, block->size);
+    }
+}
+
+static void tell_host(struct thread *thread, const struct block *block, simcudaAccessKind kind) {
+    thread_trace(thread, "%s %u by the host", kind == simcudaAccessRead ? "check" : "fill",
+                 world_block_number(thread->world, block));
+    test_tell_host_access(block->pointer, block->size, kind);
+    thread_require_no_reports(thread);
+}
+
+void work_fill_by_host(struct thread *thread, struct block *block) {
+    block->pattern = atomic_fetch_add(&thread->world->patterns, 1) * 2654435761u;
+    tell_host(thread, block, simcudaAccessWrite);
+    touch(thread, block, NULL, host_fill_part);
+    block->used = true;
+}
+
+void work_check_by_host(struct thread *thread, const struct block *block) {
+    tell_host(thread, block, simcudaAccessRead);
+    touch(thread, block, NULL, host_check_part);
+}

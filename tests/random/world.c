@@ -314,10 +314,29 @@ static void leave_little_idle(poolMemPool_t handle, struct numbers *numbers) {
         sp_store_relaxed(&pool->slabs.idle_min, numbers_below(numbers, 4) * KIB(200));
 }
 
+static bool is_managed(const struct pool *pool) {
+    return pool->place && pool->place->kind == TEST_MANAGED;
+}
+
+// By the seed and the policies, so that a program with such a pool draws what it would without.
+static const struct test_place *choose_place(const struct world *world, const struct pool *pool) {
+    static const struct test_place places[] = {
+        {TEST_PINNED, "the host", {poolMemLocationTypeHost, 0}},
+        {TEST_PINNED, "node 0", {poolMemLocationTypeHostNuma, 0}},
+        {TEST_PINNED, "the host", {poolMemLocationTypeHost, 0}},
+        {TEST_MANAGED, "managed", {poolMemLocationTypeDevice, 0}},
+        {TEST_STAGED, "the host, for staging", {poolMemLocationTypeHost, 0}},
+        {TEST_MANAGED, "managed", {poolMemLocationTypeNone, 0}}};
+    bool is_last = pool == &world->pools[world->plan.pools - 1];
+    uint64_t drawn = world->plan.seed + world->plan.policies;
+    return world->plan.host && is_last ? &places[drawn % (sizeof places / sizeof places[0])] : NULL;
+}
+
 // Fails where there is hardly any address space, and succeeds then.
 static void create_pool(const struct world *world, struct pool *pool, struct numbers *numbers) {
-    struct poolMemPoolProps props = test_pool_props(0);
-    props.maxSize = world->plan.bytes;
+    pool->place = choose_place(world, pool);
+    struct poolMemPoolProps props = pool->place ? test_props_at(pool->place) : test_pool_props(0);
+    props.maxSize = is_managed(pool) ? 0 : world->plan.bytes;
     poolError_t error = poolErrorMemoryAllocation;
     if (world->plan.short_of_space > 0 && world->simulated) {
         space_take(numbers);
@@ -326,6 +345,11 @@ static void create_pool(const struct world *world, struct pool *pool, struct num
     }
     if (error == poolErrorMemoryAllocation)
         error = poolMemPoolCreate(&pool->handle, &props);
+    if (error == poolErrorNotSupported && pool->place) { // there is no memory of nodes
+        pool->place = &test_the_host;
+        props.location.type = poolMemLocationTypeHost;
+        error = poolMemPoolCreate(&pool->handle, &props);
+    }
     REQUIRE_EQUAL(error, poolSuccess);
 }
 
@@ -335,6 +359,8 @@ static void make_pool(const struct world *world, struct pool *pool, struct numbe
     static const uint64_t unfenced[] = {0, 64 << 10, 1 << 20, 8 << 20, 64 << 20};
     static const uint64_t beyond_use[] = {0, 20, UINT64_MAX};
     create_pool(world, pool, numbers);
+    if (pool->place)
+        test_let_in(pool->handle, 0);
     if (!world->plan.large)
         leave_little_idle(pool->handle, numbers);
     for (int attribute = 1; attribute <= 3; attribute++)
@@ -373,7 +399,8 @@ void world_make_pool(struct thread *thread, struct pool *pool) {
         keep_few_views(pool->handle, &thread->numbers);
     if (pool != world->pools)
         return;
-    EXPECT(poolDeviceSetMemPool(0, pool->handle), poolSuccess);
+    if (!pool->place)
+        EXPECT(poolDeviceSetMemPool(0, pool->handle), poolSuccess);
     world->one_context = CONTEXTS;
     pool->promises = world->plan.promises ? ALL_PROMISES : poolPromiseNothing;
     if (world->plan.promises)
@@ -424,10 +451,12 @@ static void synchronize_contexts(const struct world *world, struct thread *threa
 }
 
 // Of a pool that has been synchronised for longer than any delay, only what was primed may be left,
-// and that until a trim.
+// and that until a trim; and a piece of memory that goes back wholly or not at all.
 static void require_nothing_left(const struct pool *pool, uint64_t limit) {
-    REQUIRE(test_attribute(pool->handle, poolMemPoolAttrReservedMemHigh) <= limit);
-    REQUIRE(test_reserved(pool->handle) <= atomic_load(&pool->most_primed));
+    REQUIRE(is_managed(pool) ||
+            test_attribute(pool->handle, poolMemPoolAttrReservedMemHigh) <= limit);
+    REQUIRE(!sp_vmm_provider(&sp_handle_pool(pool->handle)->device->vmm)->divides ||
+            test_reserved(pool->handle) <= atomic_load(&pool->most_primed));
     EXPECT(poolMemPoolTrimTo(pool->handle, 0), poolSuccess);
     REQUIRE_EQUAL(test_used(pool->handle), 0);
     REQUIRE_EQUAL(test_reserved(pool->handle), 0);
@@ -454,7 +483,7 @@ static void require_all_back(struct world *world, struct thread *thread) {
     if (!world->simulated)
         return;
     world->simulated->simcudaGetLive(&live);
-    REQUIRE_EQUAL(live.handles, 0);
+    REQUIRE_EQUAL(live.handles + live.registered + live.managed, 0);
 }
 
 void world_close(struct world *world, struct thread *thread) {

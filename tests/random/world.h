@@ -18,6 +18,7 @@
 #include "random/claim.h"
 #include "random/keeping.h"
 #include "random/numbers.h"
+#include "support/places.h"
 #include "support/simulated.h"
 
 enum {
@@ -56,6 +57,8 @@ struct plan {
     bool observed; // the library is told of streams, captures and contexts
     // A new block may be used first on a stream that CUDA orders behind its own.
     bool first_use_elsewhere;
+    // The last pool is of memory that the host can touch, too: of which kind, its seed says.
+    bool host;
     bool trace; // print every step
 };
 
@@ -87,7 +90,8 @@ struct life {
 
 struct pool {
     poolMemPool_t handle;
-    _Atomic int promises; // enum poolStreamPromise
+    const struct test_place *place; // null: device 0
+    _Atomic int promises;           // enum poolStreamPromise
     struct keeping keeping;
     _Atomic uint64_t most_primed; // bytes, by any call
 };
@@ -98,7 +102,9 @@ struct block {
     void *pointer; // null: the slot is empty
     size_t size;
     uint32_t pattern;
-    bool used; // work of `last` names it
+    bool used;     // work of `last` names it
+    bool is_hosts; // the host can touch it
+    bool complete; // when it was allocated nothing was pending on it, so that no order need be kept
     struct stream *last;
     uint64_t lives;
     struct life life[LIVES];

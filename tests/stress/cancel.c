@@ -33,8 +33,7 @@ static void set_environment(const char *name, const char *value) {
     REQUIRE(setenv(name, value, 1) == 0);
 }
 
-// ----------------------------------------------------------------------------------- a call a
-// thread
+// --------------------------------------------------------------------------------- a call a thread
 
 struct case_of_one {
     struct scene *scene;
@@ -69,8 +68,7 @@ static void end_threads_in_calls(void) {
         for (unsigned call = 0; call < CALLS; call++) {
             run_one(&scene, seed, call);
             scene_mend(&scene);
-            REQUIRE_EQUAL(test_used(scene.pools[0]) + test_used(scene.pools[1]),
-                          scene_live_bytes(&scene));
+            REQUIRE_EQUAL(scene_used_bytes(&scene), scene_live_bytes(&scene));
         }
         scene_close(&scene);
     }
@@ -207,8 +205,7 @@ static void row_all_at_once(void) {
     run_all();
 }
 
-// ---------------------------------------------------------------------------- many threads at a
-// time
+// -------------------------------------------------------------------------- many threads at a time
 
 // A thread goes on until it is asked to end, which is in the middle of a call mostly. Its scene
 // outlives it: the next thread goes on with that.
@@ -344,8 +341,7 @@ static void row_threads_make_calls_while_they_end(void) {
     for (unsigned i = 0; i < 100; i++) {
         REQUIRE(pthread_create(&thread, NULL, end_with_calls, &scene) == 0);
         REQUIRE(pthread_join(thread, NULL) == 0);
-        REQUIRE_EQUAL(test_used(scene.pools[0]) + test_used(scene.pools[1]),
-                      scene_live_bytes(&scene));
+        REQUIRE_EQUAL(scene_used_bytes(&scene), scene_live_bytes(&scene));
     }
     scene_close(&scene);
 }

@@ -18,6 +18,9 @@ static const struct sp_driver *behind;
     X(cuMemAlloc, (CUdeviceptr *address, size_t size), (address, size)) \
     X(cuMemFree, (CUdeviceptr address), (address)) \
     X(cuMemHostAlloc, (void **memory, size_t size, unsigned int flags), (memory, size, flags)) \
+    X(cuMemFreeHost, (void *memory), (memory)) \
+    X(cuMemHostRegister, (void *memory, size_t size, unsigned int flags), (memory, size, flags)) \
+    X(cuMemHostUnregister, (void *memory), (memory)) \
     X(cuMemGetInfo, (size_t *free, size_t *total), (free, total)) \
     X(cuEventCreate, (CUevent *event, unsigned int flags), (event, flags)) \
     X(cuEventDestroy, (CUevent event), (event)) \

@@ -2,6 +2,7 @@
 
 #include "support/check.h"
 #include "support/device.h"
+#include "support/places.h"
 #include "support/pools.h"
 
 #include <pthread.h>
@@ -65,16 +66,24 @@ static size_t a_size(struct scene *scene) {
     }
 }
 
+static poolError_t allocate_at(struct scene *scene, void **address, size_t size) {
+    switch (draw(scene, 3)) {
+    case 0:
+        return poolMallocFromPool(address, size, a_pool(scene));
+    case 1:
+        return poolMallocFromPoolAsync(address, size, a_pool(scene), a_stream(scene));
+    default:
+        return poolMallocAsync(address, size, a_stream(scene));
+    }
+}
+
 static void allocate(struct scene *scene) {
     size_t *size, wanted = a_size(scene);
     void **address = place(scene, false, &size);
     if (!address)
         return;
     *size = wanted;
-    require_one_of(draw(scene, 2)
-                       ? poolMallocFromPoolAsync(address, wanted, a_pool(scene), a_stream(scene))
-                       : poolMallocAsync(address, wanted, a_stream(scene)),
-                   poolErrorMemoryAllocation);
+    require_one_of(allocate_at(scene, address, wanted), poolErrorMemoryAllocation);
 }
 
 // It climbs far, and may wait on the host.
@@ -215,8 +224,7 @@ static void observe(struct scene *scene) {
            poolSuccess);
 }
 
-// ------------------------------------------------------------------------------------------ the
-// scene
+// --------------------------------------------------------------------------------------- the scene
 
 void scene_call(struct scene *scene) {
     static void (*const calls[])(struct scene * scene) = {
@@ -259,10 +267,28 @@ uint64_t scene_live_bytes(const struct scene *scene) {
     return bytes;
 }
 
+uint64_t scene_used_bytes(const struct scene *scene) {
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < SCENE_POOLS; i++)
+        bytes += test_used(scene->pools[i]);
+    return bytes;
+}
+
+static poolMemPool_t host_pool(unsigned short usage) {
+    struct poolMemPoolProps props = test_props_at(&test_the_host);
+    poolMemPool_t pool = NULL;
+    props.usage = usage;
+    props.maxSize = SCENE_LIMIT; // the pages of memory for staging are the machine's own
+    EXPECT(poolMemPoolCreate(&pool, &props), poolSuccess);
+    return pool;
+}
+
 void scene_open(struct scene *scene, uint64_t seed) {
     *scene = (struct scene){.numbers = {seed}};
     scene->pools[0] = test_default_pool(0);
     scene->pools[1] = test_pool_of_at_most(SCENE_LIMIT);
+    scene->pools[2] = host_pool(poolMemPoolUsageNone);
+    scene->pools[3] = host_pool(poolMemPoolUsageStaging);
     test_set_attribute(scene->pools[1], poolMemPoolAttrHostWaitMax, 200 * 1000);
     test_set_attribute(scene->pools[1], poolMemPoolAttrContextWaitMax, 200 * 1000);
     test_set_flag(scene->pools[1], poolMemPoolAttrContextFence, 1);
@@ -281,8 +307,10 @@ void scene_close(struct scene *scene) {
     for (size_t i = 0; i < SCENE_BLOCKS; i++)
         EXPECT(poolFree(scene->blocks[i].address), poolSuccess);
     EXPECT(poolDeviceSynchronize(), poolSuccess);
-    REQUIRE_EQUAL(test_used(scene->pools[1]), 0);
     EXPECT(poolMemPoolSetGrowthObserver(scene->pools[0], NULL, NULL), poolSuccess);
-    EXPECT(poolMemPoolDestroy(scene->pools[1]), poolSuccess);
+    for (size_t i = 1; i < SCENE_POOLS; i++) {
+        REQUIRE_EQUAL(test_used(scene->pools[i]), 0);
+        EXPECT(poolMemPoolDestroy(scene->pools[i]), poolSuccess);
+    }
     fclose(scene->nowhere);
 }

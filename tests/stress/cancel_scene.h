@@ -12,12 +12,14 @@
 
 #include "random/numbers.h"
 
-enum { SCENE_POOLS = 2, SCENE_STREAMS = 5, SCENE_EVENTS = 3, SCENE_BLOCKS = 24 };
+enum { SCENE_POOLS = 4, SCENE_STREAMS = 5, SCENE_EVENTS = 3, SCENE_BLOCKS = 24 };
 
 struct scene {
     struct numbers numbers;
-    poolMemPool_t pools[SCENE_POOLS]; // the first is the device's default pool
-    CUstream streams[SCENE_STREAMS];  // the last two are default streams
+    // The device's default pool, one with a limit, and two of the host's memory, of which the last
+    // is for staging.
+    poolMemPool_t pools[SCENE_POOLS];
+    CUstream streams[SCENE_STREAMS]; // the last two are default streams
     CUevent events[SCENE_EVENTS];
     FILE *nowhere; // unbuffered: each print is a write
     struct {
@@ -36,9 +38,11 @@ void scene_call(struct scene *scene);
 // Makes again what the last call has destroyed.
 void scene_mend(struct scene *scene);
 
+// The sizes of the blocks that the scene knows, and the bytes that its pools have given out.
 uint64_t scene_live_bytes(const struct scene *scene);
+uint64_t scene_used_bytes(const struct scene *scene);
 
-// Frees all, and requires that the scene's own pool is empty.
+// Frees all, and requires that the scene's own pools are empty.
 void scene_close(struct scene *scene);
 
 #endif

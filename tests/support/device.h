@@ -60,6 +60,10 @@ uint64_t test_wrong_words(void);
 void test_fill_block(void *address, unsigned char value, size_t size, CUstream stream);
 void test_check_block(const void *address, unsigned char value, size_t size, CUstream stream);
 
+// The same by the host itself, at once, of a block that is the host's.
+void test_host_fill_block(void *address, unsigned char value, size_t size);
+bool test_host_is_block(const void *address, unsigned char value, size_t size);
+
 // Work in a stream that does not end before test_let_go(): what comes after it in the stream stays
 // pending. It is a host function, so nothing of it depends on time, and other host functions of the
 // process may wait behind it. The work frees the semaphore, as it may end after the hold's scope.

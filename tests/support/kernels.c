@@ -4,6 +4,7 @@
 #include "simcuda/kernel/kernels.h"
 #include "support/check.h"
 #include "support/device.h"
+#include "support/simulated.h"
 
 // Of a large block this much is touched at each end.
 #define EDGE KIB(16)
@@ -71,6 +72,35 @@ void test_fill_block(void *address, unsigned char value, size_t size, CUstream s
 
 void test_check_block(const void *address, unsigned char value, size_t size, CUstream stream) {
     touch(check_part, address, value, size, stream);
+}
+
+// The same by the host, which writes the words that the kernels write.
+static bool host_found_other_words;
+
+static void host_fill_part(uint64_t address, uint64_t size, uint32_t value, CUstream stream) {
+    uint32_t *words = (uint32_t *)(uintptr_t)address;
+    (void)stream;
+    test_tell_host_access(words, size, simcudaAccessWrite);
+    for (uint64_t i = 0; i < size / 4; i++)
+        words[i] = (uint32_t)(value + i);
+}
+
+static void host_check_part(uint64_t address, uint64_t size, uint32_t value, CUstream stream) {
+    const uint32_t *words = (const uint32_t *)(uintptr_t)address;
+    (void)stream;
+    test_tell_host_access(words, size, simcudaAccessRead);
+    for (uint64_t i = 0; i < size / 4; i++)
+        host_found_other_words |= words[i] != (uint32_t)(value + i);
+}
+
+void test_host_fill_block(void *address, unsigned char value, size_t size) {
+    touch(host_fill_part, address, value, size, NULL);
+}
+
+bool test_host_is_block(const void *address, unsigned char value, size_t size) {
+    host_found_other_words = false;
+    touch(host_check_part, address, value, size, NULL);
+    return !host_found_other_words;
 }
 
 static CUfunction load(const char *name) {

@@ -74,6 +74,14 @@ static void add_pool(struct ledger *ledger, struct sp_pool *pool, bool is_of_poo
     sp_lock_release(&pool->map_lock);
 }
 
+// Of the host some is kept for other processes.
+static uint64_t free_at(const struct sp_device *device) {
+    size_t bytes = 0;
+    if (!sp_vmm_device_is_of_host(&device->vmm))
+        return test_device_free_bytes();
+    return sp_device_free_memory(device, NULL, &bytes) ? sp_excess(bytes, MIB(64)) : 0;
+}
+
 static uint64_t room_for(const struct test_live *live, struct sp_pool *pool,
                          const struct sp_stream *taker) {
     struct sp_device *device = pool->device;
@@ -84,7 +92,7 @@ static uint64_t room_for(const struct test_live *live, struct sp_pool *pool,
         if (!sp_pool_is_deterministic(walked))
             add_pool(&ledger, walked, walked == pool);
     }
-    uint64_t on_device = sp_round_down(test_device_free_bytes(), device->vmm.granule) +
+    uint64_t on_device = sp_round_down(free_at(device), device->vmm.granule) +
                          sp_round_down(ledger.free, device->vmm.granule);
     uint64_t in_pool = pool->limit > ledger.kept ? pool->limit - ledger.kept : 0;
     return sp_round_down(in_pool < on_device ? in_pool : on_device, device->vmm.granule);

@@ -44,6 +44,12 @@ void test_forgive_complaints(void) {
         simulated->simcudaReportClear();
 }
 
+void test_tell_host_access(const void *address, size_t size, simcudaAccessKind kind) {
+    const struct test_simulated *simulated = test_simulated();
+    if (simulated)
+        simulated->simcudaHostAccess(address, size, kind);
+}
+
 void test_require_no_leaks(void) {
     const struct test_simulated *simulated = test_simulated();
     if (simulated && simulated->simcudaLeakCheck() != 0)

@@ -13,6 +13,7 @@
     X(simcudaGetConfig) \
     X(simcudaRunThreads) \
     X(simcudaContextFail) \
+    X(simcudaHostAccess) \
     X(simcudaEnqueue) \
     X(simcudaFailCall) \
     X(simcudaFailClear) \
@@ -44,6 +45,9 @@ void test_require_no_complaints(void);
 
 // What it has seen so far was meant.
 void test_forgive_complaints(void);
+
+// The calling thread itself touches these bytes of the host now. A real driver needn't know.
+void test_tell_host_access(const void *address, size_t size, simcudaAccessKind kind);
 
 // Nothing is alive in the simulated driver but contexts.
 void test_require_no_leaks(void);

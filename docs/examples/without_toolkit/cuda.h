@@ -26,8 +26,9 @@ typedef struct CUmod_st *CUmodule;
 typedef struct CUfunc_st *CUfunction;
 
 // The driver has newer functions of these names beside the old ones, as cuda.h has it.
-#define cuMemcpyDtoH cuMemcpyDtoH_v2
-#define cuMemcpyHtoD cuMemcpyHtoD_v2
+#define cuMemcpyDtoH      cuMemcpyDtoH_v2
+#define cuMemcpyHtoD      cuMemcpyHtoD_v2
+#define cuMemcpyHtoDAsync cuMemcpyHtoDAsync_v2
 
 CUresult cuInit(unsigned int flags);
 CUresult cuDeviceGet(CUdevice *device, int ordinal);
@@ -38,6 +39,7 @@ CUresult cuEventCreate(CUevent *event, unsigned int flags);
 CUresult cuMemsetD8Async(CUdeviceptr address, unsigned char value, size_t count, CUstream stream);
 CUresult cuMemcpyDtoH(void *to, CUdeviceptr from, size_t size);
 CUresult cuMemcpyHtoD(CUdeviceptr to, const void *from, size_t size);
+CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t size, CUstream stream);
 CUresult cuModuleLoadData(CUmodule *module, const void *image);
 CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name);
 CUresult cuModuleUnload(CUmodule module);

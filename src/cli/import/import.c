@@ -22,7 +22,12 @@ enum word { SCRIPT = 2, PROGRAM, INPUT, OUTPUT, FORMAT, DEVICE, SEGMENTS, STRICT
 
 static char actions[] = "-"
 #define FORM(name, word, pointer, size, stream) "," word ":" #pointer ":" #size
-    SP_TRACE_ACTIONS(FORM);
+    SP_TRACE_ACTIONS(FORM)
+#define FORMS_AT(name, place)                                                                      \
+    FORM(, "allocate " place, BLOCK, BYTES, )                                                      \
+    FORM(, "allocate failure " place, NOTHING, BYTES, ) FORM(, "trim " place, NOTHING, BYTES, )
+        SP_TRACE_PLACES(FORMS_AT);
+#undef FORMS_AT
 #undef FORM
 
 static error_t parse(int key, char *argument, struct argp_state *state) {

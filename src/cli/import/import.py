@@ -31,8 +31,15 @@ import zlib
 
 HEADER = "Thread,Time,Action,Pointer,Size,Stream"
 LIMIT = 1 << 64
-ALLOCATE, FREE = "allocate", "free"
+ALLOCATE, FAILURE, FREE = "allocate", "allocate failure", "free"
 FREES = (FREE, "free unordered")
+
+
+
+def allocates(action):
+    """True of an allocation, with the word of its place or without."""
+    return action == ALLOCATE or action.startswith(ALLOCATE + " ") and not action.startswith(FAILURE)
+
 
 Operation = collections.namedtuple("Operation", "thread time action pointer size stream")
 
@@ -85,7 +92,7 @@ class Mend:
     def add(self, operation):
         _, time, action, pointer, size, _ = operation
         alive = self.states.get(pointer)
-        if pointer and action == ALLOCATE:
+        if pointer and allocates(action):
             if alive:
                 self.repair("lost free", f"allocation at {pointer:#x}, which is alive")
                 self.rest.append(alive._replace(action=FREE, time=time))
@@ -113,7 +120,7 @@ class Mend:
     def check(self):
         live = 0
         for operation in itertools.chain(self.older, self.rest):
-            if operation.action == ALLOCATE:
+            if allocates(operation.action):
                 live += operation.size
             elif operation.action in FREES:
                 live -= operation.size
@@ -137,7 +144,7 @@ class Mend:
 # ---------------------------------------------------------------------------------------------------------- snapshots
 
 PART = "a part"
-OF_PROGRAM = {"alloc": ALLOCATE, "free_requested": FREE, "oom": "allocate failure"}
+OF_PROGRAM = {"alloc": ALLOCATE, "free_requested": FREE, "oom": FAILURE}
 OF_SEGMENTS = {"segment_alloc": ALLOCATE, "segment_free": FREE, "segment_map": PART, "segment_unmap": PART}
 KNOWN = {"free_completed", "snapshot", *OF_PROGRAM, *OF_SEGMENTS}
 NO_PARTS = "expandable segments are mapped in parts, which are no allocations"

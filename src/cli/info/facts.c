@@ -6,6 +6,13 @@
 
 // ------------------------------------------------------------------------------------- the devices
 
+static void note_verdict(struct sp_pool_facts *facts, poolError_t error) {
+    facts->verdict = error;
+    if (error != poolSuccess)
+        snprintf(facts->detail, sizeof facts->detail, "%s: %s", poolGetErrorName(error),
+                 poolGetLastErrorDetail());
+}
+
 // An allocation shows what the driver does, whatever it says that it can.
 static void ask_library(struct sp_device_facts *facts, bool has_context) {
     poolMemPool_t pool;
@@ -20,11 +27,8 @@ static void ask_library(struct sp_device_facts *facts, bool has_context) {
         error = poolStreamSynchronize(NULL);
     if (error == poolSuccess)
         error = poolMemPoolGetAttribute(pool, poolMemPoolAttrVirtualMemory, &maps);
-    facts->verdict = error;
-    facts->maps = maps != 0;
-    if (error != poolSuccess)
-        snprintf(facts->verdict_detail, sizeof facts->verdict_detail, "%s: %s",
-                 poolGetErrorName(error), poolGetLastErrorDetail());
+    facts->pools.maps = maps != 0;
+    note_verdict(&facts->pools, error);
 }
 
 // Free memory is known only inside a context, which costs a moment and some of that memory. Without
@@ -72,6 +76,46 @@ static void ask_device(struct sp_device_facts *facts, const struct sp_driver *dr
     ask_in_context(facts, driver, device);
 }
 
+// ---------------------------------------------------------------------------------------- the host
+
+// An allocation shows it here, too. It makes a context current.
+static void ask_host_pool(struct sp_pool_facts *facts, struct poolMemPoolProps props) {
+    poolMemPool_t pool = NULL;
+    void *block = NULL;
+    int maps = 0;
+    poolError_t error = poolMemPoolCreate(&pool, &props);
+    if (error == poolSuccess)
+        error = poolMallocFromPool(&block, 1, pool);
+    if (error == poolSuccess)
+        error = poolMemPoolGetAttribute(pool, poolMemPoolAttrVirtualMemory, &maps);
+    facts->maps = maps != 0;
+    note_verdict(facts, error);
+    if (block)
+        poolFree(block);
+    if (pool)
+        poolMemPoolDestroy(pool);
+}
+
+static void ask_host(struct sp_host_facts *facts) {
+#define KIND(name, text, kind, type, use)                                                          \
+    ask_host_pool(&facts->name, (struct poolMemPoolProps){                                         \
+                                    .allocType = type, .location = {kind, 0}, .usage = use});
+    SP_HOST_KINDS(KIND)
+#undef KIND
+    for (int node = 0; node < SP_NODES_TRIED; node++) {
+        struct sp_pool_facts tried;
+        ask_host_pool(&tried,
+                      (struct poolMemPoolProps){.allocType = poolMemAllocationTypePinned,
+                                                .location = {poolMemLocationTypeHostNuma, node}});
+        facts->nodes[node] = tried.verdict == poolSuccess;
+        if (node == 0)
+            facts->first_node = tried;
+    }
+}
+
+// ----------------------------------------------------------------------------------------------
+// all
+
 bool sp_facts_gather(struct sp_facts *facts, const struct sp_driver *driver) {
     *facts = (struct sp_facts){.driver = driver};
     facts->counted = driver->cuDeviceGetCount(&facts->device_count);
@@ -84,8 +128,10 @@ bool sp_facts_gather(struct sp_facts *facts, const struct sp_driver *driver) {
         facts->devices[ordinal].ordinal = ordinal;
         ask_device(&facts->devices[ordinal], driver);
         facts->working += facts->devices[ordinal].found == CUDA_SUCCESS &&
-                          facts->devices[ordinal].verdict == poolSuccess;
+                          facts->devices[ordinal].pools.verdict == poolSuccess;
     }
+    if (facts->device_count > 0)
+        ask_host(&facts->host);
     return true;
 }
 

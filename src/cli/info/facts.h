@@ -22,6 +22,33 @@ struct sp_fact {
       CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED)                             \
     X(cuda_pools, "CUDA's own pools", CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED)
 
+//   X(name and key in JSON, its name in the text, location, allocation type, use)
+#define SP_HOST_KINDS(X)                                                                           \
+    X(pinned, "pinned", poolMemLocationTypeHost, poolMemAllocationTypePinned,                      \
+      poolMemPoolUsageNone)                                                                        \
+    X(staging, "for staging", poolMemLocationTypeHost, poolMemAllocationTypePinned,                \
+      poolMemPoolUsageStaging)                                                                     \
+    X(managed, "managed", poolMemLocationTypeNone, poolMemAllocationTypeManaged,                   \
+      poolMemPoolUsageNone)
+
+// The library's own word on pools of some memory, since a driver can claim what it then refuses.
+struct sp_pool_facts {
+    bool maps; // they map virtual memory; else they take memory in one piece
+    poolError_t verdict;
+    char detail[512];
+};
+
+// The numbers of NUMA nodes that are tried.
+#define SP_NODES_TRIED 64
+
+struct sp_host_facts {
+#define KIND(name, text, location, type, use) struct sp_pool_facts name;
+    SP_HOST_KINDS(KIND)
+#undef KIND
+    struct sp_pool_facts first_node;
+    bool nodes[SP_NODES_TRIED]; // those with memory for pools, which is always mapped
+};
+
 struct sp_device_facts {
     int ordinal;
     CUresult found; // where it is not CUDA_SUCCESS, nothing below is known
@@ -33,9 +60,7 @@ struct sp_device_facts {
 #define ABILITY(name, text, attribute) bool name;
     SP_DEVICE_ABILITIES(ABILITY)
 #undef ABILITY
-    bool maps;           // pools map virtual memory; else they take memory of cuMemAlloc
-    poolError_t verdict; // the library's own word, since a device can claim what it then refuses
-    char verdict_detail[512];
+    struct sp_pool_facts pools;
 };
 
 struct sp_facts {
@@ -44,6 +69,7 @@ struct sp_facts {
     int device_count;
     struct sp_device_facts *devices; // the caller frees them
     int working;                     // devices that the library works on
+    struct sp_host_facts host;       // nothing, where there are no devices
 };
 
 // Asks the driver and the library. False without host memory.

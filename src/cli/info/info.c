@@ -27,6 +27,13 @@ static void print_fact(const char *what, const struct sp_fact *fact) {
                                      : sp_driver_error_name(fact->result));
 }
 
+static void print_verdict(const char *what, const struct sp_pool_facts *facts, const char *plain) {
+    if (facts->verdict == poolSuccess)
+        say(what, "", facts->maps ? "works" : plain);
+    else
+        say(what, "does not work: ", facts->detail);
+}
+
 static void print_device(const struct sp_device_facts *facts) {
     bool found = facts->found == CUDA_SUCCESS;
     char device[32];
@@ -42,11 +49,33 @@ static void print_device(const struct sp_device_facts *facts) {
 #define ABILITY(name, text, attribute) say("  " text, "", facts->name ? "yes" : "no");
     SP_DEVICE_ABILITIES(ABILITY)
 #undef ABILITY
-    if (facts->verdict == poolSuccess)
-        say("  streampool", "",
-            facts->maps ? "works" : "works with cuMemAlloc, and maps no memory twice");
+    print_verdict("  streampool", &facts->pools, "works with cuMemAlloc, and maps no memory twice");
+}
+
+// The numbers of the nodes, with commas between them.
+static void print_nodes(const struct sp_host_facts *facts) {
+    char numbers[SP_NODES_TRIED * sizeof ", 63"] = "";
+    size_t length = 0;
+    for (int node = 0; node < SP_NODES_TRIED; node++)
+        if (facts->nodes[node])
+            length += (size_t)snprintf(numbers + length, sizeof numbers - length, "%s%d",
+                                       length > 0 ? ", " : "", node);
+    if (length > 0)
+        say("  NUMA nodes", "works on ", numbers);
     else
-        say("  streampool", "does not work: ", facts->verdict_detail);
+        say("  NUMA nodes", "does not work: ", facts->first_node.detail);
+}
+
+static void print_host(const struct sp_host_facts *facts) {
+    puts("\nmemory of the host");
+#define KIND(name, text, location, type, use)                                                      \
+    print_verdict("  " text, &facts->name,                                                         \
+                  type == poolMemAllocationTypePinned && use == poolMemPoolUsageNone               \
+                      ? "works with cuMemHostAlloc, and maps no memory twice"                      \
+                      : "works");
+    SP_HOST_KINDS(KIND)
+#undef KIND
+    print_nodes(facts);
 }
 
 static void print_missing(const struct sp_driver *driver) {
@@ -82,6 +111,8 @@ static bool print_all(const struct sp_facts *facts) {
         say("devices", "", "none");
     for (int i = 0; i < facts->device_count; i++)
         print_device(&facts->devices[i]);
+    if (facts->device_count > 0)
+        print_host(&facts->host);
     print_missing(driver);
     return sp_output_flush();
 }
@@ -92,6 +123,13 @@ static bool print_all(const struct sp_facts *facts) {
 static bool add_fact(cJSON *object, const char *key, const struct sp_fact *fact) {
     return fact->result == CUDA_SUCCESS ? sp_json_add_count(object, key, fact->bytes)
                                         : cJSON_AddNullToObject(object, key) != NULL;
+}
+
+static bool add_verdict(cJSON *object, const struct sp_pool_facts *facts) {
+    bool works = facts->verdict == poolSuccess;
+    return sp_json_add_flag(object, "works", works) &&
+           (works ? sp_json_add_flag(object, "maps", facts->maps)
+                  : sp_json_add_text(object, "problem", facts->detail));
 }
 
 static bool fill_device(cJSON *object, const struct sp_device_facts *facts) {
@@ -107,10 +145,7 @@ static bool fill_device(cJSON *object, const struct sp_device_facts *facts) {
 #define ABILITY(name, text, attribute) good = good && sp_json_add_flag(object, #name, facts->name);
     SP_DEVICE_ABILITIES(ABILITY)
 #undef ABILITY
-    bool works = facts->verdict == poolSuccess;
-    return good && sp_json_add_flag(object, "works", works) &&
-           (works ? sp_json_add_flag(object, "maps", facts->maps)
-                  : sp_json_add_text(object, "problem", facts->verdict_detail));
+    return good && add_verdict(object, &facts->pools);
 }
 
 static bool add_devices(cJSON *object, const struct sp_facts *facts) {
@@ -123,6 +158,21 @@ static bool add_devices(cJSON *object, const struct sp_facts *facts) {
     if (facts->counted != CUDA_SUCCESS)
         good = good &&
                sp_json_add_text(object, "devices_problem", sp_driver_error_name(facts->counted));
+    return good;
+}
+
+static bool add_host(cJSON *object, const struct sp_host_facts *facts) {
+    cJSON *host = cJSON_AddObjectToObject(object, "host"), *kind;
+    bool good = host != NULL;
+#define KIND(name, text, location, type, use)                                                      \
+    kind = good ? cJSON_AddObjectToObject(host, #name) : NULL;                                     \
+    good = kind && add_verdict(kind, &facts->name);
+    SP_HOST_KINDS(KIND)
+#undef KIND
+    cJSON *nodes = good ? cJSON_AddArrayToObject(host, "nodes") : NULL;
+    good = nodes != NULL;
+    for (int node = 0; node < SP_NODES_TRIED && good; node++)
+        good = !facts->nodes[node] || cJSON_AddItemToArray(nodes, cJSON_CreateNumber(node));
     return good;
 }
 
@@ -154,7 +204,9 @@ static bool fill(cJSON *object, const void *item) {
            sp_json_add_text(object, "entry_points_up_to",
                             sp_version_text(driver->api_version, version)) &&
            sp_json_add_flag(object, "simulated", sp_device_is_simulated(driver)) &&
-           add_devices(object, facts) && add_missing(object, driver);
+           add_devices(object, facts) &&
+           (facts->device_count == 0 || add_host(object, &facts->host)) &&
+           add_missing(object, driver);
 }
 
 // ------------------------------------------------------------------------------------- the command
@@ -189,8 +241,9 @@ static const struct argp argp = {
     .children = sp_help_children,
     .parser = parse,
     .doc =
-        "Shows the driver and the devices, every entry point that the driver lacks and what that "
-        "means. The exit status is 0 when the library works on a device: a GPU, or one of the "
+        "Shows the driver and the devices, which memory of the host pools can have, every entry "
+        "point that the driver lacks and what that means. The exit status is 0 when the library "
+        "works on a device: a GPU, or one of the "
         "simulated driver if that was asked for. It is 3 when it works on no GPU, and the "
         "simulated driver wasn't asked for, though it may be shown; else 1.",
 };

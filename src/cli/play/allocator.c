@@ -35,6 +35,12 @@ bool sp_stage_fail(struct sp_stage *stage, const char *format, ...) {
     return false;
 }
 
+bool sp_stage_hand_on(const struct sp_stage *stage, struct sp_stage *of_device) {
+    return stage == of_device ? false
+                              : sp_stage_fail(of_device, "memory of the place '%s': %s",
+                                              sp_trace_place_word(stage->place), stage->reason);
+}
+
 bool sp_stage_check(struct sp_stage *stage, const char *what, int status) {
     return status == 0 || sp_stage_fail(stage, "%s: %s", what, sp_driver_status_name(status));
 }

@@ -2,7 +2,8 @@
 //
 // A stage is one allocator at work on one device, with a pool of its own where the allocator has
 // pools, so that replays can't feed on each other's memory. The caller owns the stage; one thread
-// at a time uses it, with the device's context current.
+// at a time uses it, with the device's context current. For memory of another place an allocator
+// that has pools there has a stage of its own.
 #ifndef STREAMPOOL_CLI_ALLOCATOR_H
 #define STREAMPOOL_CLI_ALLOCATOR_H
 
@@ -26,11 +27,12 @@
 
 struct sp_stage {
     const struct sp_device *device;
-    uint64_t threshold;       // the release threshold of the pool, in bytes
-    uint64_t limit;           // of what `pool` may reserve; 0: what the device has
-    poolMemPool_t pool;       // of the allocators pool and promised
-    CUmemoryPool driver_pool; // of the allocator driver
-    const poolPeer *peer;     // of a peer
+    enum sp_trace_place place; // of the pool's memory
+    uint64_t threshold;        // the release threshold of the pool, in bytes
+    uint64_t limit;            // of what `pool` may reserve; 0: what the device has
+    poolMemPool_t pool;        // of the allocators pool and promised
+    CUmemoryPool driver_pool;  // of the allocator driver
+    const poolPeer *peer;      // of a peer
     void *peer_state;
     // The allocator direct notes here how much memory the device has free when the pass begins ...
     size_t free_before;
@@ -64,6 +66,7 @@ struct sp_allocator {
     const char *name;
     const char *title;    // for people
     const poolPeer *peer; // null: it is none
+    bool has_places;      // it has pools of other places than a device, too
     // False, with the reason written to `reason`, when the trace must not be replayed through the
     // allocator. Null: it may replay all.
     bool (*suits)(const struct sp_trace *trace, char reason[SP_UNSUITED_TEXT]);
@@ -146,6 +149,9 @@ bool sp_stage_fail(struct sp_stage *stage, const char *format, ...)
 
 // Does so when a status is no success, "what: its name"; else returns true.
 bool sp_stage_check(struct sp_stage *stage, const char *what, int status);
+
+// Hands the reason of another place's stage on to the device's, which all look at. Returns false.
+bool sp_stage_hand_on(const struct sp_stage *stage, struct sp_stage *of_device);
 
 // ----------------------------------------------------------------------------------------- growths
 //

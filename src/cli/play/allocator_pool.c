@@ -1,5 +1,5 @@
-// These allocators are the library itself, without and with promises. Their pool is made the
-// device's current pool, so that the calls are those that programs make.
+// These allocators are the library itself, without and with promises. Their pool of the device is
+// made the current one, so that the calls are those that programs make.
 #include "cli/play/allocator.h"
 
 #include <inttypes.h>
@@ -60,12 +60,27 @@ static bool set(struct sp_stage *stage, enum poolMemPoolAttr attribute, void *va
     return check(stage, poolMemPoolSetAttribute(stage->pool, attribute, value));
 }
 
+// The pool of each place is made with these properties, and with the number of the replay's device.
+static const struct poolMemPoolProps props_of[] = {
+#define PROPS(kind, at, what)                                                                      \
+    {                                                                                              \
+        .allocType = poolMemAllocationType##kind, .location.type = poolMemLocationType##at,        \
+        .usage = (what)                                                                            \
+    }
+    [SP_TRACE_AT_DEVICE] = PROPS(Pinned, Device, 0),
+    [SP_TRACE_AT_HOST] = PROPS(Pinned, Host, 0),
+    [SP_TRACE_AT_NODE] = PROPS(Pinned, HostNuma, 0),
+    [SP_TRACE_AT_STAGING] = PROPS(Pinned, Host, poolMemPoolUsageStaging),
+    [SP_TRACE_AT_MANAGED] = PROPS(Managed, Device, 0),
+#undef PROPS
+};
+
 static bool open_pool(struct sp_stage *stage, int promises) {
-    struct poolMemPoolProps props = {
-        .allocType = poolMemAllocationTypePinned,
-        .location = {.type = poolMemLocationTypeDevice, .id = stage->device->ordinal},
-        .maxSize = stage->limit,
-    };
+    struct poolMemPoolProps props = props_of[stage->place];
+    if (props.location.type == poolMemLocationTypeDevice)
+        props.location.id = stage->device->ordinal;
+    if (stage->place == SP_TRACE_AT_DEVICE)
+        props.maxSize = stage->limit;
     // The simulated driver gets no reaper: the times would depend on when its thread ran.
     int reaper = !sp_device_is_simulated(stage->device->driver);
     if (!check(stage, poolMemPoolCreate(&stage->pool, &props)))
@@ -74,7 +89,8 @@ static bool open_pool(struct sp_stage *stage, int promises) {
         set(stage, poolMemPoolAttrReleaseThreshold, &stage->threshold) &&
         (!stage->growths ||
          check(stage, poolMemPoolSetGrowthObserver(stage->pool, note_growth, stage->growths))) &&
-        check(stage, poolDeviceSetMemPool(stage->device->ordinal, stage->pool)) &&
+        (stage->place != SP_TRACE_AT_DEVICE ||
+         check(stage, poolDeviceSetMemPool(stage->device->ordinal, stage->pool))) &&
         (promises == 0 || set(stage, poolMemPoolAttrStreamPromises, &promises)))
         return true;
     poolMemPoolDestroy(stage->pool);
@@ -159,9 +175,10 @@ static void pool_look_through(struct sp_stage *stage, struct sp_figures *figures
 }
 
 static int pool_allocate(struct sp_stage *stage, uint64_t *pointer, size_t size, CUstream stream) {
-    (void)stage;
     void *address = NULL;
-    poolError_t error = poolMallocAsync(&address, size, stream);
+    poolError_t error = stage->place == SP_TRACE_AT_DEVICE
+                            ? poolMallocAsync(&address, size, stream)
+                            : poolMallocFromPoolAsync(&address, size, stage->pool, stream);
     *pointer = (uintptr_t)address;
     return (int)error;
 }
@@ -198,10 +215,10 @@ static const char *pool_error_name(int status) {
 }
 
 #define POOL_CALLS                                                                                 \
-    .close = pool_close, .begin_pass = pool_begin_pass, .at_peak = pool_at_peak,                   \
-    .reserved_peak = pool_reserved_peak, .statistics = pool_statistics, .look = pool_look,         \
-    .look_through = pool_look_through, .allocate = pool_allocate, .free = pool_free,               \
-    .trim = pool_trim, .order = pool_order, .error_name = pool_error_name
+    .has_places = true, .close = pool_close, .begin_pass = pool_begin_pass,                        \
+    .at_peak = pool_at_peak, .reserved_peak = pool_reserved_peak, .statistics = pool_statistics,   \
+    .look = pool_look, .look_through = pool_look_through, .allocate = pool_allocate,               \
+    .free = pool_free, .trim = pool_trim, .order = pool_order, .error_name = pool_error_name
 
 const struct sp_allocator sp_allocator_pool = {
     .name = "pool", .title = "streampool", .open = pool_open, POOL_CALLS};

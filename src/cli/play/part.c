@@ -55,14 +55,14 @@ static void keep_pace(const struct sp_part *part) {
 static bool has_pieces_to_order(const struct sp_player *player,
                                 const struct sp_trace_block *block) {
     return player->play.trace->has_order && block->handed_over && player->piece_ns > 0 &&
-           block->size > 0;
+           block->size > 0 && block->place == SP_TRACE_AT_DEVICE;
 }
 
 // Puts a piece of work that uses the operation's block on the operation's stream.
 static void launch(struct sp_part *part, uint64_t pointer) {
     const struct sp_player *player = part->player;
     uint64_t size = block_of(part)->size;
-    if (player->piece_ns == 0 || size == 0)
+    if (player->piece_ns == 0 || size == 0 || block_of(part)->place != SP_TRACE_AT_DEVICE)
         return;
     CUstream stream = player->streams[sp_part_line(part)->stream];
     CUresult result = sp_work_launch(player->play.work, stream, player->piece_ns, pointer, size);
@@ -143,21 +143,26 @@ static void play_plan(struct sp_part *part) {
 
 // -------------------------------------------------------------------------- allocations and frees
 
-static void count_live(struct sp_player *player, uint64_t size) {
-    uint64_t live = atomic_fetch_add(&player->live_bytes, size) + size;
-    uint64_t peak = atomic_load(&player->live_peak_bytes);
-    while (live > peak && !atomic_compare_exchange_weak(&player->live_peak_bytes, &peak, live))
+static void count_live(struct sp_player *player, const struct sp_trace_block *block) {
+    _Atomic uint64_t *most = &player->live_peak_bytes[block->place];
+    uint64_t live = atomic_fetch_add(&player->live_bytes[block->place], block->size) + block->size;
+    uint64_t peak = atomic_load(most);
+    while (live > peak && !atomic_compare_exchange_weak(most, &peak, live))
         ;
 }
 
 // To be called before the free: once it is made, others may count the memory as theirs, and then it
 // would be alive twice.
-static void release_block(struct sp_player *player, uint32_t block) {
-    atomic_store(&player->pointers[block], SP_NO_POINTER);
-    atomic_fetch_sub(&player->live_bytes, player->play.trace->blocks[block].size);
+static void release_block(struct sp_player *player, uint32_t index) {
+    const struct sp_trace_block *block = &player->play.trace->blocks[index];
+    atomic_store(&player->pointers[index], SP_NO_POINTER);
+    atomic_fetch_sub(&player->live_bytes[block->place], block->size);
 }
 
-static void note(struct sp_part *part, struct sp_call_time time) {
+static void note(struct sp_part *part, const struct sp_trace_block *block,
+                 struct sp_call_time time) {
+    if (block && block->place != SP_TRACE_AT_DEVICE)
+        return;
     part->player->took[part->at] = time.ns;
     part->modelled_ns += time.modelled_ns;
 }
@@ -184,17 +189,23 @@ static void play_allocate(struct sp_part *part) {
     struct sp_player *player = part->player;
     const struct sp_trace_operation *line = sp_part_line(part);
     bool is_failure = line->action == SP_TRACE_FAILURE;
-    uint64_t size = block_of(part)->size, pointer = 0;
+    const struct sp_trace_block *block = block_of(part);
+    struct sp_stage *stage = sp_player_stage(player, block->place);
+    uint64_t pointer = 0;
     CUstream stream = player->streams[line->stream];
     sp_growths_note_operation(part->at);
+    if (!stage) {
+        atomic_store(&player->pointers[line->block], SP_NO_POINTER);
+        return;
+    }
 
     struct sp_moment begin = sp_meter_begin(&player->meter);
-    int status = player->play.allocator->allocate(player->play.stage, &pointer, size, stream);
-    note(part, sp_meter_end(&player->meter, &begin));
+    int status = player->play.allocator->allocate(stage, &pointer, block->size, stream);
+    note(part, block, sp_meter_end(&player->meter, &begin));
 
     check(part, "allocation", status);
     if (status == 0)
-        count_live(player, size);
+        count_live(player, block);
     if (status == 0 && !is_failure)
         begin_use(part, pointer);
     atomic_store(&player->pointers[line->block], status == 0 ? pointer : SP_NO_POINTER);
@@ -211,7 +222,7 @@ static void play_free(struct sp_part *part) {
     while (!null && (pointer = atomic_load(&player->pointers[line->block])) == SP_NOT_YET)
         sched_yield();
     if (pointer == SP_NO_POINTER)
-        return; // its allocation failed
+        return; // its allocation failed, or wasn't played
     keep_pace(part);
     end_use(part, pointer);
     if (!null)
@@ -219,7 +230,7 @@ static void play_free(struct sp_part *part) {
 
     struct sp_moment begin = sp_meter_begin(&player->meter);
     int status = sp_player_free(player, pointer, size, line->stream);
-    note(part, sp_meter_end(&player->meter, &begin));
+    note(part, null ? NULL : block_of(part), sp_meter_end(&player->meter, &begin));
 
     check(part, "free", status);
 }
@@ -283,6 +294,7 @@ static void end_stream(struct sp_part *part) {
 static void play(struct sp_part *part) {
     const struct sp_play *play_of = &part->player->play;
     const struct sp_trace_operation *line = sp_part_line(part);
+    struct sp_stage *stage;
     bool frees = line->action == SP_TRACE_FREE || line->action == SP_TRACE_FREE_UNORDERED;
     if (!frees) // which first looks whether there is a block
         keep_pace(part);
@@ -306,7 +318,8 @@ static void play(struct sp_part *part) {
         end_stream(part);
         break;
     case SP_TRACE_TRIM:
-        check(part, "trim", play_of->allocator->trim(play_of->stage, line->keep));
+        if ((stage = sp_player_stage(part->player, line->place)))
+            check(part, "trim", play_of->allocator->trim(stage, line->keep));
         break;
     default:
         play_order(part, NULL);
@@ -325,7 +338,8 @@ static void take_figures(const struct sp_part *part) {
     struct sp_figures figures = {0};
     if (!play->series)
         return;
-    sp_figures_note(&figures, SP_FIGURE_LIVE, player->live_bytes, player->live_peak_bytes);
+    sp_figures_note(&figures, SP_FIGURE_LIVE, player->live_bytes[SP_TRACE_AT_DEVICE],
+                    player->live_peak_bytes[SP_TRACE_AT_DEVICE]);
     play->allocator->look(play->stage, &figures);
     if (play->allocator->look_through &&
         (part->at % (1 + trace->operation_count / LOOKS_MAX) == 0 ||

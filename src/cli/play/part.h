@@ -25,6 +25,12 @@ static inline const struct sp_trace_operation *sp_part_line(const struct sp_part
     return &part->player->play.trace->operations[part->at];
 }
 
+// The stage of memory of a place, or null where the allocator has none.
+static inline struct sp_stage *sp_player_stage(const struct sp_player *player, unsigned place) {
+    struct sp_stage *stage = &player->play.stage[place];
+    return place == SP_TRACE_AT_DEVICE || stage->pool ? stage : NULL;
+}
+
 static inline const struct sp_driver *sp_player_driver(const struct sp_player *player) {
     return sp_stage_driver(player->play.stage);
 }

@@ -78,6 +78,7 @@ const struct argp sp_plan_argp = {.options = options, .parser = parse};
 
 static bool has_piece(const struct sp_trace *trace, const struct sp_trace_operation *operation) {
     return operation->block != SP_TRACE_NO_BLOCK && trace->blocks[operation->block].size > 0 &&
+           trace->blocks[operation->block].place == SP_TRACE_AT_DEVICE &&
            (operation->action == SP_TRACE_ALLOCATE || sp_trace_is_foreign(trace, operation));
 }
 

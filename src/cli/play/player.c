@@ -256,9 +256,13 @@ static bool begin_pass(struct sp_player *player, unsigned pass) {
         part->modelled_ns = part->work_ns = part->errors = 0;
     }
     sp_lead_reset(&player->lead);
-    player->live_bytes = player->live_peak_bytes = play->held_bytes;
-    if (!play->allocator->begin_pass(play->stage))
-        return false;
+    for (unsigned place = 0; place < SP_TRACE_PLACE_COUNT; place++) {
+        struct sp_stage *stage = sp_player_stage(player, place);
+        uint64_t held = place == SP_TRACE_AT_DEVICE ? play->held_bytes : 0;
+        player->live_bytes[place] = player->live_peak_bytes[place] = held;
+        if (stage && !play->allocator->begin_pass(stage))
+            return sp_stage_hand_on(stage, play->stage);
+    }
     if (play->series)
         sp_series_begin_pass(play->series, pass);
     return true;
@@ -289,7 +293,22 @@ static void sum_up(const struct sp_player *player, struct sp_result *result) {
     result->malloc_ns = sp_times_of(&mallocs);
     result->free_ns = sp_times_of(&frees);
     result->total_ns = sp_samples_sum(&mallocs) + sp_samples_sum(&frees);
-    result->live_peak_bytes = player->live_peak_bytes;
+    result->live_peak_bytes = player->live_peak_bytes[SP_TRACE_AT_DEVICE];
+}
+
+// Reads the peaks at other places than the device.
+static bool read_places(const struct sp_player *player, struct sp_result *result) {
+    const struct sp_play *play = &player->play;
+    for (unsigned place = SP_TRACE_AT_DEVICE + 1; place < SP_TRACE_PLACE_COUNT; place++) {
+        struct sp_place_peaks *peaks = &result->places[place];
+        struct sp_stage *stage = sp_player_stage(player, place);
+        if (!stage)
+            continue;
+        peaks->live_bytes = player->live_peak_bytes[place];
+        if (!play->allocator->reserved_peak(stage, &peaks->reserved_bytes))
+            return sp_stage_hand_on(stage, play->stage);
+    }
+    return true;
 }
 
 static void begin_growths(const struct sp_player *player, struct sp_result *result) {
@@ -339,10 +358,11 @@ bool sp_player_run(struct sp_player *player, unsigned pass, struct sp_result *re
         return false;
     result->end_to_end_ns = sp_meter_now(&player->meter) - player->begin;
     const struct sp_allocator *allocator = play_of->allocator;
-    result->reserved_peak_bytes = player->live_peak_bytes;
+    result->reserved_peak_bytes = player->live_peak_bytes[SP_TRACE_AT_DEVICE];
     bool known =
         allocator->reserved_peak(play_of->stage, &result->reserved_peak_bytes) &&
-        (!allocator->statistics || allocator->statistics(play_of->stage, &result->statistics));
+        (!allocator->statistics || allocator->statistics(play_of->stage, &result->statistics)) &&
+        read_places(player, result);
     // An allocator that tells nothing is known by its peak, which is that of when most was alive.
     if (play_of->series && !play_of->series->lines[SP_FIGURE_RESERVED].is_whole)
         sp_series_add_peak(play_of->series, SP_FIGURE_RESERVED, result->reserved_peak_bytes);

@@ -1,5 +1,9 @@
 // Plays a trace through an allocator and measures each call.
 //
+// The figures are those of the device's memory. Blocks of another place are played where the
+// allocator has pools there, aside: their calls aren't measured, no work uses them, and of them the
+// peaks alone are told.
+//
 // The player owns the streams, one for each stream number of the trace, an event for each of them,
 // the trace's own events, and the arrays that a pass fills. All but the trace's events are made
 // before the pass, so that it does little but the calls.
@@ -28,6 +32,12 @@
 
 enum sp_parts { SP_ONE_PART, SP_PART_FOR_EACH_THREAD };
 
+// The most bytes that were live and reserved at a place.
+struct sp_place_peaks {
+    uint64_t live_bytes;
+    uint64_t reserved_bytes;
+};
+
 struct sp_result {
     const char *trace;
     const char *allocator;
@@ -45,6 +55,8 @@ struct sp_result {
     uint64_t reserved_peak_bytes;
     uint64_t turn_live_peak_bytes; // where there are turns: the peaks above are those of a round
     uint64_t turn_reserved_peak_bytes;
+    struct sp_place_peaks
+        places[SP_TRACE_PLACE_COUNT]; // 0 where there is nothing, and of the device
     struct sp_times malloc_ns;
     struct sp_times free_ns;
     enum sp_time_base base;
@@ -63,7 +75,7 @@ struct sp_result {
 struct sp_play {
     const struct sp_trace *trace;
     const struct sp_allocator *allocator;
-    struct sp_stage *stage;
+    struct sp_stage *stage; // by place; null pools where the allocator has none
     const struct sp_plan *plan;
     const struct sp_work *work; // null: the plan has no work
     enum sp_parts parts;
@@ -104,8 +116,8 @@ struct sp_player {
     struct sp_lead lead;     // with several parts
     pthread_mutex_t gate;    // held while the parts' threads are being started
     bool open;               // guarded by the gate: they may begin
-    _Atomic uint64_t live_bytes;
-    _Atomic uint64_t live_peak_bytes;
+    _Atomic uint64_t live_bytes[SP_TRACE_PLACE_COUNT];
+    _Atomic uint64_t live_peak_bytes[SP_TRACE_PLACE_COUNT];
 };
 
 // Makes the streams and the arrays for a stage that is open, and allocates the held block. False,

@@ -82,32 +82,79 @@ static bool play_traces(struct sp_replay *replay, const struct sp_traces *traces
     return good;
 }
 
+static bool is_needed(const struct sp_allocator *allocator, const struct sp_traces *traces,
+                      unsigned place) {
+    bool any = place == SP_TRACE_AT_DEVICE;
+    for (size_t i = 0; i < traces->count && allocator->has_places; i++)
+        any = any || traces->list[i].has_place[place];
+    return any;
+}
+
+// The reason stays that of what failed first.
+static bool close_stages(const struct sp_allocator *allocator, struct sp_stage *stages,
+                         unsigned count) {
+    bool good = true;
+    for (unsigned place = count; place-- > 0;) {
+        struct sp_stage stage = stages[place];
+        if ((place > 0 && !stage.pool) || allocator->close(&stage))
+            continue;
+        good = false;
+        if (!stages->reason[0])
+            memcpy(stages->reason, stage.reason, sizeof stage.reason);
+    }
+    return good;
+}
+
+static bool open_stages(struct sp_replay *replay, const struct sp_allocator *allocator,
+                        const struct sp_traces *traces, struct sp_stage *stages) {
+    const struct sp_replay_request *request = replay->request;
+    for (unsigned place = 0; place < SP_TRACE_PLACE_COUNT; place++) {
+        bool is_of_device = place == SP_TRACE_AT_DEVICE;
+        stages[place] = (struct sp_stage){
+            .device = &replay->device,
+            .place = (enum sp_trace_place)place,
+            .peer = allocator->peer,
+            .threshold = request->threshold,
+            .limit = request->settings.limit,
+            .growths = is_of_device && request->explain_growth ? &replay->growths : NULL};
+        if (!is_needed(allocator, traces, place) || allocator->open(&stages[place]))
+            continue;
+        stages[place].pool = NULL;
+        sp_stage_hand_on(&stages[place], stages);
+        close_stages(allocator, stages, place);
+        return false;
+    }
+    return true;
+}
+
+static bool apply_settings(const struct sp_settings *settings, struct sp_stage *stages) {
+    for (unsigned place = 0; place < SP_TRACE_PLACE_COUNT; place++)
+        if (!sp_settings_apply(settings, &stages[place]))
+            return sp_stage_hand_on(&stages[place], stages);
+    return true;
+}
+
 // False only when nothing more can be replayed; an allocator that can't be opened is noted.
 static bool play_start(struct sp_replay *replay, const struct sp_traces *traces, size_t index,
                        unsigned start) {
     const struct sp_allocator *allocator = replay->request->allocators.items[index];
     struct sp_drawn *drawn = sp_replay_plot_at(&replay->plot, traces->list->name, index);
-    struct sp_stage stage = {.device = &replay->device,
-                             .peer = allocator->peer,
-                             .threshold = replay->request->threshold,
-                             .limit = replay->request->settings.limit,
-                             .growths = replay->request->explain_growth ? &replay->growths : NULL};
+    struct sp_stage stages[SP_TRACE_PLACE_COUNT];
     replay->trace = traces->list;
-    if (!allocator->open(&stage)) {
-        memcpy(replay->unavailable[index], stage.reason, sizeof stage.reason);
+    if (!open_stages(replay, allocator, traces, stages)) {
+        memcpy(replay->unavailable[index], stages->reason, sizeof stages->reason);
         skip(replay, traces);
         return true;
     }
-    bool good = sp_settings_apply(&replay->request->variants[index], &stage) &&
-                sp_settings_apply(&replay->request->settings, &stage) &&
-                play_traces(replay, traces, &stage, index, start, drawn);
+    bool good = apply_settings(&replay->request->variants[index], stages) &&
+                apply_settings(&replay->request->settings, stages) &&
+                play_traces(replay, traces, stages, index, start, drawn);
     if (drawn)
         drawn->allocator = allocator;
-    struct sp_stage failed = stage; // keeps the reason of what failed first
-    if (allocator->close(good ? &stage : &failed) && good)
+    if (close_stages(allocator, stages, SP_TRACE_PLACE_COUNT) && good)
         return true;
     sp_progress_end(&replay->progress);
-    return sp_complain("%s, %s: %s", replay->trace->name, allocator->title, stage.reason);
+    return sp_complain("%s, %s: %s", replay->trace->name, allocator->title, stages->reason);
 }
 
 // Plays a start through one allocator, unless a trace doesn't suit it.

@@ -43,6 +43,8 @@ static bool print_summaries(const struct sp_page *page, const struct sp_replay *
     if (!(is_perturbed ? sp_report_print_starts(page, chosen)
                        : sp_report_print(page, &sp_rows_of_replay, chosen)))
         return false;
+    if (!sp_report_print_places(page, chosen))
+        return false;
     sp_report_print_errors(page, summaries);
     if (request->statistics && !sp_report_print_statistics(page, chosen))
         return false;

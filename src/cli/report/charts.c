@@ -42,6 +42,18 @@ static const struct chart charts[] = {
      "a malloc and a free"},
     {"mam-live", "A malloc and a free without streams, beside live blocks", "mam", "* live",
      SP_AXIS_COUNT, 10, "live blocks", "a free and a malloc of 512 B"},
+    {"copy-in", "Pageable memory to the device", "copy", "+([0-9]) @(M|G)iB, in", SP_AXIS_BYTES, 4,
+     "bytes", "GB/s"},
+    {"copy-out", "Pageable memory to the host", "copy", "+([0-9]) @(M|G)iB, out", SP_AXIS_BYTES, 4,
+     "bytes", "GB/s"},
+    {"copy-small-in", "A small copy to the device, and a synchronise", "copy",
+     "+([0-9]) @(B|KiB), in", SP_AXIS_BYTES, 4, "bytes", "a copy and a synchronise"},
+    {"copy-small-out", "A small copy to the host, and a synchronise", "copy",
+     "+([0-9]) @(B|KiB), out", SP_AXIS_BYTES, 4, "bytes", "a copy and a synchronise"},
+    {"copy-pieces-in", "Many pieces of pinned memory to the device", "copy",
+     "+([0-9]) ?iB pieces, in", SP_AXIS_BYTES, 4, "bytes of a piece", "GB/s"},
+    {"copy-pieces-out", "Many pieces of pinned memory to the host", "copy",
+     "+([0-9]) ?iB pieces, out", SP_AXIS_BYTES, 4, "bytes of a piece", "GB/s"},
     {"memory", "Memory held for each byte in use", "", "*", SP_AXIS_PLAIN, 0, NULL,
      "the most that was reserved / the most that was live"},
 };
@@ -115,8 +127,10 @@ static const struct argp argp = {
     .doc =
         "Draws results that `streampool-bench --json` or `streampool replay --json` wrote earlier, "
         "on this or another machine, as SVG. No device is needed.\v"
-        "Of streampool-bench it draws the cases pair, live, threads, growth and mam: medians, with "
-        "bars from the lower to the upper quartile. Of replays it draws memory.svg: the most that "
+        "Of streampool-bench it draws the cases pair, live, threads, growth, mam and copy: "
+        "medians, "
+        "with bars from the lower to the upper quartile. Of replays it draws memory.svg: the most "
+        "that "
         "each allocator reserved, divided by the most that was live, in the last pass. Each "
         "picture that is written is named on a line. What several files have is drawn of the first "
         "one. The exit status is 0 when a picture was written, else 1.",

@@ -219,3 +219,50 @@ bool sp_report_print_statistics(const struct sp_page *page, const struct sp_summ
     }
     return true;
 }
+
+// ------------------------------------------------------------------------------------- the places
+
+// Fills a line of the table; nothing where the place has no figures.
+static bool fill_place(const struct sp_table *table, size_t line,
+                       const struct sp_summaries *summaries, const struct sp_summary *summary,
+                       enum sp_trace_place place) {
+    const struct sp_result *result = sp_summary_first(summary);
+    struct sp_row live_row = sp_row_of_live_at(place), row = sp_row_of_reserved_at(place);
+    double live = sp_summary_spread(summaries, summary, &live_row).median;
+    double reserved = sp_summary_spread(summaries, summary, &row).median;
+    if (live <= 0)
+        return false;
+    sp_cell_text(sp_table_cell(table, line, 0), result->trace);
+    sp_cell_text(sp_table_cell(table, line, 1), sp_allocator_title(result->allocator));
+    sp_cell_text(sp_table_cell(table, line, 2), sp_trace_place_word(place));
+    if (sp_summary_first(&summaries->list[summaries->count - 1])->pass > 1)
+        sp_cell_quantity(sp_table_cell(table, line, 3), SP_UNIT_COUNT, result->pass);
+    sp_cell_quantity(sp_table_cell(table, line, 4), SP_UNIT_BYTES, live);
+    sp_cell_quantity(sp_table_cell(table, line, 5), SP_UNIT_BYTES, reserved);
+    sp_cell_quantity(sp_table_cell(table, line, 6), SP_UNIT_RATIO, reserved / live);
+    return true;
+}
+
+bool sp_report_print_places(const struct sp_page *page, const struct sp_summaries *summaries) {
+    static const char *const titles[][SP_TABLE_TITLES] = {
+        {"", "trace"},    {"", "allocator"},    {"", "place"},         {"", "pass"},
+        {"peak", "live"}, {"peak", "reserved"}, {"reserved", "/ live"}};
+    enum { COLUMNS = sizeof titles / sizeof titles[0], TEXTS = 3 };
+    struct sp_table table;
+    size_t lines = 0;
+    if (!sp_table_open(&table, COLUMNS, TEXTS, summaries->count * SP_TRACE_PLACE_COUNT))
+        return false;
+    for (size_t i = 0; i < COLUMNS; i++)
+        sp_table_title(&table, i, titles[i]);
+    for (size_t i = 0; i < summaries->count; i++)
+        for (int place = SP_TRACE_AT_DEVICE + 1; place < SP_TRACE_PLACE_COUNT; place++)
+            lines += fill_place(&table, lines, summaries, &summaries->list[i],
+                                (enum sp_trace_place)place);
+    sp_table_cut(&table, lines);
+    if (lines > 0) {
+        sp_page_say(page, "\nmemory of other places, whose calls aren't in the table above\n\n");
+        sp_table_print(&table, page);
+    }
+    sp_table_release(&table);
+    return true;
+}

@@ -27,6 +27,10 @@ void sp_report_print_errors(const struct sp_page *page, const struct sp_summarie
 // without host memory.
 bool sp_report_print_statistics(const struct sp_page *page, const struct sp_summaries *summaries);
 
+// Prints a table of the peaks at other places than the device, where there are any. False without
+// host memory.
+bool sp_report_print_places(const struct sp_page *page, const struct sp_summaries *summaries);
+
 // Returns the words for a cause, which follow "what is free is"; null behind the last one.
 const char *sp_growth_words(size_t cause);
 

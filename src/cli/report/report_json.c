@@ -10,6 +10,21 @@ static bool add_rows(cJSON *object, const struct sp_result *result, unsigned whi
     return good;
 }
 
+// The object is made for the first place that has figures.
+static bool add_places(cJSON *object, const struct sp_result *result) {
+    cJSON *places = NULL;
+    bool good = true;
+    for (int place = SP_TRACE_AT_DEVICE + 1; place < SP_TRACE_PLACE_COUNT && good; place++) {
+        struct sp_row live = sp_row_of_live_at((enum sp_trace_place)place);
+        struct sp_row reserved = sp_row_of_reserved_at((enum sp_trace_place)place);
+        if (sp_row_number(&live, result) <= 0)
+            continue;
+        places = places ? places : cJSON_AddObjectToObject(object, "places");
+        good = places && sp_row_add(places, &live, result) && sp_row_add(places, &reserved, result);
+    }
+    return good;
+}
+
 static bool add_figures(cJSON *object, const struct sp_result *result) {
     bool good = add_rows(object, result, 0), is_known = result->statistics.known;
     cJSON *list = good && is_known ? cJSON_AddObjectToObject(object, "statistics") : NULL;
@@ -17,7 +32,7 @@ static bool add_figures(cJSON *object, const struct sp_result *result) {
         struct sp_row row = sp_row_of_statistic(i);
         good = list && sp_row_add(list, &row, result);
     }
-    return good && sp_growths_report_add(object, result);
+    return good && add_places(object, result) && sp_growths_report_add(object, result);
 }
 
 static bool fill_result(cJSON *object, const void *items, size_t index) {

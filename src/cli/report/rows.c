@@ -103,6 +103,25 @@ struct sp_row sp_row_of_statistic(size_t statistic) {
     };
 }
 
+static struct sp_row of_place(enum sp_trace_place place, const char *key, size_t offset) {
+    return (struct sp_row){
+        .within = sp_trace_place_word(place),
+        .key = key,
+        .unit = SP_UNIT_BYTES,
+        .store = SP_ROW_COUNT,
+        .offset =
+            offsetof(struct sp_result, places) + place * sizeof(struct sp_place_peaks) + offset,
+    };
+}
+
+struct sp_row sp_row_of_live_at(enum sp_trace_place place) {
+    return of_place(place, "live_peak_bytes", offsetof(struct sp_place_peaks, live_bytes));
+}
+
+struct sp_row sp_row_of_reserved_at(enum sp_trace_place place) {
+    return of_place(place, "reserved_peak_bytes", offsetof(struct sp_place_peaks, reserved_bytes));
+}
+
 // --------------------------------------------------------------------------------------- the value
 
 bool sp_row_is_of(const struct sp_row *row, const struct sp_result *result) {

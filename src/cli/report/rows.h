@@ -85,6 +85,10 @@ const struct sp_row *sp_row_of_spread(const char *spread_key);
 // Returns the row of a statistic.
 struct sp_row sp_row_of_statistic(size_t statistic);
 
+// Returns the row of what was live at most at a place, or of what was reserved.
+struct sp_row sp_row_of_live_at(enum sp_trace_place place);
+struct sp_row sp_row_of_reserved_at(enum sp_trace_place place);
+
 // Return ratios of a result; 0 where there is nothing to divide by.
 double sp_row_tell_ratio(const struct sp_result *result);
 double sp_row_tell_busy(const struct sp_result *result);

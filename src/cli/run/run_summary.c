@@ -58,17 +58,17 @@ static void say_peaks(FILE *out, const cJSON *object, const char *whose) {
         sp_bytes_text(sp_run_number(object, "reserved_high"), reserved));
 }
 
-// A pool of the program's own is told with its device, which the name of a default pool has.
+// A pool of the program's own is told with its place, which the name of a default pool has.
 static void print_pools(FILE *out, const cJSON *end) {
     const cJSON *pools = sp_run_list(end, "pools"), *pool, *device;
     char whose[128];
     cJSON_ArrayForEach(pool, pools) {
         const char *kind = sp_run_text(pool, "kind"), *name = sp_run_text(pool, "name");
-        uint64_t ordinal = sp_run_number(pool, "device"), count = sp_run_number(pool, "count");
         if (strcmp(kind, "destroyed") == 0)
-            snprintf(whose, sizeof whose, "most of a destroyed pool, of %" PRIu64, count);
+            snprintf(whose, sizeof whose, "most of a destroyed pool, of %" PRIu64,
+                     sp_run_number(pool, "count"));
         else if (strcmp(kind, "other") == 0)
-            snprintf(whose, sizeof whose, "%s of device %" PRIu64, name, ordinal);
+            snprintf(whose, sizeof whose, "%s of %s", name, sp_run_text(pool, "place"));
         else
             snprintf(whose, sizeof whose, "%s", name);
         say_peaks(out, pool, whose);

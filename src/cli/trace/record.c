@@ -104,14 +104,47 @@ static const struct form {
 #undef FORM
 };
 
+static const char *const places[] = {
+#define PLACE(name, word) word,
+    SP_TRACE_PLACES(PLACE)
+#undef PLACE
+};
+
+const char *sp_trace_place_word(enum sp_trace_place place) {
+    return places[place];
+}
+
+// Takes the word of another place than a device from the field's end, if one is there.
+static uint64_t take_place(struct field *field) {
+    for (uint64_t place = 1; place < SP_TRACE_PLACE_COUNT; place++) {
+        size_t length = strlen(places[place]) + 1;
+        if (field->length <= length || field->text[field->length - length] != ' ')
+            continue;
+        struct field word = {field->text + field->length - length + 1, length - 1};
+        if (!field_is(word, places[place]))
+            continue;
+        field->length -= length;
+        return place;
+    }
+    return SP_TRACE_AT_DEVICE;
+}
+
+static bool may_have_place(uint64_t action) {
+    return action == SP_TRACE_ALLOCATE || action == SP_TRACE_FAILURE || action == SP_TRACE_TRIM;
+}
+
+// The value has the place in its upper half.
 static enum verdict parse_action(struct field field, uint64_t *value) {
     size_t count = sizeof forms / sizeof forms[0];
+    uint64_t place = take_place(&field);
     *value = 0;
     while (*value < count && !field_is(field, forms[*value].word))
         ++*value;
     if (field_is(field, "deallocate")) // as a page of RMM's calls a free
         *value = SP_TRACE_FREE;
-    return *value < count ? FIELD_GOOD : FIELD_BAD;
+    bool is_good = *value < count && (place == 0 || may_have_place(*value));
+    *value |= place << 32;
+    return is_good ? FIELD_GOOD : FIELD_BAD;
 }
 
 enum { COLUMN_THREAD, COLUMN_TIME, COLUMN_ACTION, COLUMN_POINTER, COLUMN_SIZE, COLUMN_STREAM };
@@ -191,13 +224,15 @@ bool sp_record_parse(const char *line, size_t length, struct sp_record *record,
         if (verdict != FIELD_GOOD)
             return complain(columns[i].name, verdict, fields[i], error);
     }
+    uint32_t action = (uint32_t)values[COLUMN_ACTION];
     *record = (struct sp_record){
-        .action = (enum sp_trace_action)values[COLUMN_ACTION],
+        .action = (enum sp_trace_action)action,
+        .place = (enum sp_trace_place)(values[COLUMN_ACTION] >> 32),
         .thread = values[COLUMN_THREAD],
         .pointer = values[COLUMN_POINTER],
         .size = values[COLUMN_SIZE],
         .stream = values[COLUMN_STREAM],
-        .has_stream = forms[values[COLUMN_ACTION]].stream == STREAM,
+        .has_stream = forms[action].stream == STREAM,
     };
     return is_consistent(record, error);
 }

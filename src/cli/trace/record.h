@@ -13,6 +13,7 @@
 
 struct sp_record {
     enum sp_trace_action action;
+    enum sp_trace_place place; // the device where none is said
     uint64_t thread;
     uint64_t pointer; // 0 for a null pointer
     uint64_t size;

@@ -21,7 +21,7 @@ struct reader {
     struct sp_map streams;  // stream number -> index
     struct sp_map defaults; // thread, or EACH_THREAD -> index of its default stream
     uint32_t *turns;        // by event: how many lines have it so far
-    uint64_t live_bytes;
+    uint64_t live_bytes[SP_TRACE_PLACE_COUNT];
 };
 
 // Makes room for one more element. An array has room for so many, and for twice as many whenever it
@@ -152,14 +152,17 @@ static bool resolve_stream(struct reader *reader, const struct sp_record *record
 
 // ------------------------------------------------------------------------------ blocks and events
 
-static bool add_block(struct reader *reader, uint64_t size, uint32_t stream, uint32_t *block) {
+static bool add_block(struct reader *reader, const struct sp_record *record, uint32_t stream,
+                      uint32_t *block) {
     struct sp_trace *trace = reader->trace;
     if (trace->block_count == SP_TRACE_NO_BLOCK)
         return sp_record_fail(reader->error, "more than %u allocations", SP_TRACE_NO_BLOCK);
     if (!make_room(reader, &trace->blocks, trace->block_count, sizeof *trace->blocks))
         return false;
     *block = (uint32_t)trace->block_count;
-    trace->blocks[trace->block_count++] = (struct sp_trace_block){.size = size, .stream = stream};
+    trace->blocks[trace->block_count++] = (struct sp_trace_block){
+        .size = record->size, .stream = stream, .place = (uint8_t)record->place};
+    trace->has_place[record->place] = true;
     return true;
 }
 
@@ -177,13 +180,14 @@ static bool read_allocate(struct reader *reader, const struct sp_record *record,
         return sp_record_fail(reader->error,
                               "allocation at 0x%" PRIx64 ", which is alive since line %lu",
                               record->pointer, line_of_allocation(reader->trace, other));
-    if (!add_block(reader, record->size, operation->stream, &operation->block))
+    uint64_t *live = &reader->live_bytes[record->place];
+    if (!add_block(reader, record, operation->stream, &operation->block))
         return false;
-    if (__builtin_add_overflow(reader->live_bytes, record->size, &reader->live_bytes))
+    if (__builtin_add_overflow(*live, record->size, live))
         return sp_record_fail(reader->error, "more than 2^64 bytes are alive");
     struct sp_trace *trace = reader->trace;
-    if (reader->live_bytes > trace->live_peak_bytes) {
-        trace->live_peak_bytes = reader->live_bytes;
+    if (record->place == SP_TRACE_AT_DEVICE && *live > trace->live_peak_bytes) {
+        trace->live_peak_bytes = *live;
         trace->live_peak_operation = trace->operation_count;
     }
     return !record->pointer || insert(reader, &reader->live, record->pointer, operation->block);
@@ -205,7 +209,7 @@ static bool read_free(struct reader *reader, const struct sp_record *record,
                               record->size, record->pointer, block->size,
                               line_of_allocation(reader->trace, operation->block));
     block->handed_over = block->stream != operation->stream;
-    reader->live_bytes -= block->size;
+    reader->live_bytes[block->place] -= block->size;
     return true;
 }
 
@@ -238,7 +242,7 @@ static bool read_subject(struct reader *reader, const struct sp_record *record,
     case SP_TRACE_ALLOCATE:
         return read_allocate(reader, record, operation);
     case SP_TRACE_FAILURE:
-        return add_block(reader, record->size, operation->stream, &operation->block);
+        return add_block(reader, record, operation->stream, &operation->block);
     case SP_TRACE_FREE:
     case SP_TRACE_FREE_UNORDERED:
         return read_free(reader, record, operation);
@@ -249,6 +253,7 @@ static bool read_subject(struct reader *reader, const struct sp_record *record,
     case SP_TRACE_DESTROY_EVENT:
         return read_event(reader, record, operation);
     case SP_TRACE_TRIM:
+        operation->place = record->place;
         operation->keep = record->size;
         return true;
     default:

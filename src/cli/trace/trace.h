@@ -49,6 +49,26 @@ enum sp_trace_action {
 #undef SP_TRACE_ENUMERATOR
 };
 
+//   X(name, its word in the file)
+//
+// The places that memory of pools is at. The word of another place than a device stands behind
+// `allocate`, `allocate failure` and `trim`, with a space between; a free is at its block's place.
+#define SP_TRACE_PLACES(X)                                                                         \
+    X(DEVICE, "device")                                                                            \
+    X(HOST, "host")                                                                                \
+    X(NODE, "node")                                                                                \
+    X(STAGING, "staging")                                                                          \
+    X(MANAGED, "managed")
+
+enum sp_trace_place {
+#define SP_TRACE_ENUMERATOR(name, word) SP_TRACE_AT_##name,
+    SP_TRACE_PLACES(SP_TRACE_ENUMERATOR)
+#undef SP_TRACE_ENUMERATOR
+        SP_TRACE_PLACE_COUNT
+};
+
+const char *sp_trace_place_word(enum sp_trace_place place);
+
 // The block of a free of a null pointer, and of a line that is about no block.
 #define SP_TRACE_NO_BLOCK UINT32_MAX
 // The stream of a line that has none.
@@ -58,9 +78,10 @@ enum sp_trace_action {
 
 struct sp_trace_operation {
     enum sp_trace_action action;
-    uint32_t block;  // index in blocks
-    uint32_t stream; // index in streams
-    uint32_t thread; // from 0, in the order in which the trace first names them
+    uint32_t block;            // index in blocks
+    uint32_t stream;           // index in streams
+    uint32_t thread;           // from 0, in the order in which the trace first names them
+    enum sp_trace_place place; // of a trim
     union {
         struct {            // of a line with an event:
             uint32_t event; // from 0, in the order in which the trace first names them
@@ -73,6 +94,7 @@ struct sp_trace_operation {
 struct sp_trace_block {
     uint64_t size;
     uint32_t stream;  // that it was requested on
+    uint8_t place;    // enum sp_trace_place
     bool handed_over; // it is freed on another stream, or in no stream's order
 };
 
@@ -102,7 +124,9 @@ struct sp_trace {
     size_t stream_count;
     size_t event_count;
     size_t thread_count;
-    bool has_order;             // it has other lines than RMM's
+    bool has_order;                       // it has other lines than RMM's
+    bool has_place[SP_TRACE_PLACE_COUNT]; // it has requests there
+    // These two count the device's blocks alone.
     uint64_t live_peak_bytes;   // the largest sum of requested bytes that are alive at once
     size_t live_peak_operation; // the operation that first reaches it
 };

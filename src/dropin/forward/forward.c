@@ -68,8 +68,8 @@ void *sp_forward_find(struct slot *slot) {
 
 static bool is_missing(const char *name) {
     const struct sp_lookup *row = sp_lookup_symbol(name);
-    return !(row && row->kind == SP_POOL_CALL) && strcmp(name, SP_FORWARDED_FUNCTION) != 0 &&
-           !sp_driver_file_find(sp_real_library(), name);
+    return strcmp(name, SP_FORWARDED_FUNCTION) != 0 &&
+           !sp_driver_file_find(sp_real_library(), name) && !(row && sp_lookup_is_ours_alone(row));
 }
 
 __attribute__((constructor)) static void prepare(void) {

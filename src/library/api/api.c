@@ -25,8 +25,8 @@ struct sp_outcome sp_api_supply_context(struct sp_outcome outcome, CUstream hand
     if (!sp_outcome_lacks_context(outcome) || !sp_stream_is_default(handle) ||
         terms & SP_INTERPOSE_DEMANDS || !sp_is_done(sp_context_current(&current, &id)) || current)
         return outcome;
-    struct sp_device *device = pool ? pool->device : &sp_devices[0];
-    return sp_context_make_primary_current(&device->primary, (int)(device - sp_devices));
+    int home = pool ? sp_device_home(pool->device) : 0;
+    return sp_context_make_primary_current(&sp_devices[home].primary, home);
 }
 
 poolError_t sp_api_stream(CUstream handle, const struct sp_pool *pool, struct sp_stream **stream) {

@@ -23,9 +23,12 @@ bool sp_interpose_has_address(uint64_t address) {
     return sp_page_map_has(address);
 }
 
-bool sp_interpose_give(int ordinal, size_t bytes, enum sp_interpose_share share) {
-    struct sp_device *device = sp_fork_is_child() ? NULL : sp_device_at(ordinal);
-    return device && (share != SP_INTERPOSE_AWAITED || sp_reclaim_await_frees(device, bytes)) &&
+bool sp_interpose_give(CUmemLocation location, size_t bytes, enum sp_interpose_share share) {
+    struct sp_device *device = location.type == CU_MEM_LOCATION_TYPE_DEVICE
+                                   ? sp_device_at(location.id)
+                                   : sp_device_of_host(location);
+    return device && !sp_fork_is_child() &&
+           (share != SP_INTERPOSE_AWAITED || sp_reclaim_await_frees(device, bytes)) &&
            sp_reclaim_give(device, bytes, share != SP_INTERPOSE_ENOUGH);
 }
 

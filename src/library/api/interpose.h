@@ -33,17 +33,18 @@ STREAMPOOL_API poolError_t sp_interpose_start(void);
 // no driver call, and needs none to have been made.
 STREAMPOOL_API bool sp_interpose_has_address(uint64_t address);
 
-// For a call of the driver's that has found a device full. The pools of the device give it memory
-// that they have free, where the call can succeed by that: process/reclaim.h. `bytes` is what the
-// call needs, 0 where that isn't known. True when the call is worth another attempt. Nothing
-// happens on a device that no pool was ever used on.
+// For a call of the driver's that has found a device full, or the host: any location but a device's
+// is of the host. The pools there give it memory that they have free, where the call can succeed by
+// that: process/reclaim.h. `bytes` is what the call needs, 0 where that isn't known. True when the
+// call is worth another attempt. Nothing happens where no pool was ever used.
 enum sp_interpose_share {
     SP_INTERPOSE_ENOUGH,  // as much as is missing; nothing where that isn't known
     SP_INTERPOSE_ALL,     // all that is free
     SP_INTERPOSE_AWAITED, // all that is free once the host has waited for pending frees
     SP_INTERPOSE_SHARES
 };
-STREAMPOOL_API bool sp_interpose_give(int device, size_t bytes, enum sp_interpose_share share);
+STREAMPOOL_API bool sp_interpose_give(CUmemLocation location, size_t bytes,
+                                      enum sp_interpose_share share);
 
 // A process may have two drop-ins, of which the one behind serves. Each says so when it is loaded.
 // True for the first that does.

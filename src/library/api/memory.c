@@ -86,7 +86,8 @@ static SP_HOT struct sp_stream *admit(CUstream handle, const struct sp_pool *poo
 // From the pool that has this handle, or had it a moment ago.
 static SP_HOT poolError_t take(struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream,
                                size_t size, unsigned int flags, void **pointer) {
-    if (SP_UNLIKELY(sp_load_relaxed(&stream->acts) || flags & poolMallocFixed))
+    if (SP_UNLIKELY(sp_load_relaxed(&stream->acts) ||
+                    flags & (poolMallocFixed | poolMallocCompleteOnly)))
         return sp_malloc_acting(pool, handle, stream, size, flags, pointer);
     uint64_t address = sp_at_hand_take(pool, stream, size, flags, NULL);
     if (SP_UNLIKELY(!address))
@@ -173,8 +174,8 @@ struct wanted {
 };
 
 enum {
-    ALL_FLAGS =
-        poolMallocSameStreamOnly | poolMallocNoInsertedWaits | poolMallocNoGrowth | poolMallocFixed
+    ALL_FLAGS = poolMallocSameStreamOnly | poolMallocNoInsertedWaits | poolMallocNoGrowth |
+                poolMallocFixed | poolMallocCompleteOnly
 };
 
 SP_COLD static poolError_t allocate_wanted(const struct wanted *wanted) {
@@ -212,10 +213,11 @@ SP_COLD static poolError_t allocate_aside(const struct wanted *wanted, const voi
     if (!sp_observe_is_on())
         return allocate_wanted(wanted);
     bool turn = sp_observe_take_turn();
+    const struct sp_pool *pool = sp_handle_pool(wanted->handle);
     error = allocate_wanted(wanted);
     const void *taken = error == poolSuccess ? *wanted->ptr : NULL;
     if (taken || error == poolErrorMemoryAllocation)
-        sp_observe_allocated(taken, wanted->size, stream_to_note(wanted->stream), caller);
+        sp_observe_allocated(taken, wanted->size, stream_to_note(wanted->stream), pool, caller);
     sp_observe_give_turn(turn);
     return error;
 }
@@ -239,6 +241,11 @@ poolError_t poolMallocFromPoolAsync(void **ptr, size_t size, poolMemPool_t handl
 poolError_t poolMallocAsyncWithFlags(void **ptr, size_t size, poolMemPool_t handle, CUstream stream,
                                      unsigned int flags) {
     struct wanted wanted = {ptr, size, handle, false, stream, flags};
+    return sp_runtime_is_plain() ? allocate_wanted(&wanted) : allocate_aside(&wanted, CALLER);
+}
+
+poolError_t poolMallocFromPool(void **ptr, size_t size, poolMemPool_t handle) {
+    struct wanted wanted = {ptr, size, handle, true, CU_STREAM_LEGACY, poolMallocCompleteOnly};
     return sp_runtime_is_plain() ? allocate_wanted(&wanted) : allocate_aside(&wanted, CALLER);
 }
 
@@ -390,7 +397,7 @@ static poolError_t free_after(void *ptr, struct list list) {
             continue;
         sp_observe_act_on_stream(SP_RECORD_RECORD, ptr, list.points[i].stream);
         sp_observe_act_on_stream(SP_RECORD_WAIT, ptr, list.first);
-        sp_observe_act(SP_RECORD_DESTROY_EVENT, ptr, 0);
+        sp_observe_act(SP_RECORD_DESTROY_EVENT, ptr);
     }
     if (notes)
         sp_observe_freed(block, error, list.first);

@@ -18,38 +18,97 @@
 #include "tell/text.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <string.h>
 
 // A 64-bit process can address no more bytes than this.
 #define LARGEST_POOL ((size_t)1 << 57)
 
-static poolError_t check_props(const struct poolMemPoolProps *props) {
-    const struct poolMemLocation *location = &props->location;
-    if (props->allocType != poolMemAllocationTypePinned)
-        return sp_fail(poolErrorInvalidValue, "%d is not an allocation type for a pool",
-                       (int)props->allocType);
-    if (props->handleTypes != poolMemHandleTypeNone &&
-        props->handleTypes != poolMemHandleTypePosixFileDescriptor)
-        return sp_fail(poolErrorInvalidValue, "%d is not a handle type of this system",
-                       (int)props->handleTypes);
+// The driver's version that knows parts of devices, and pools whose memory other devices access.
+#define WITH_LOCALITY_DOMAINS 13040
+
+// ------------------------------------------------------------------------------- creating, places
+
+static poolError_t refuse_location(const struct poolMemLocation *location,
+                                   enum poolMemAllocationType type) {
+    return sp_fail(poolErrorInvalidValue, "location type %d is none of %s memory",
+                   (int)location->type,
+                   type == poolMemAllocationTypeManaged ? "managed" : "pinned");
+}
+
+// Says which place a location is for memory of a type, which is pinned or managed.
+static poolError_t find_place(const struct poolMemLocation *location,
+                              enum poolMemAllocationType type, struct sp_place *place) {
+    unsigned node;
+    bool is_managed = type == poolMemAllocationTypeManaged;
+    *place = (struct sp_place){.location = {(CUmemLocationType)location->type, 0},
+                               .is_managed = is_managed};
+    switch ((int)location->type) {
+    case poolMemLocationTypeDevice:
+        place->location.id = location->id;
+        return poolSuccess;
+    case poolMemLocationTypeHostNuma:
+        place->location.id = location->id;
+        return location->id >= 0
+                   ? poolSuccess
+                   : sp_fail(poolErrorInvalidValue, "there is no NUMA node %d", location->id);
+    case poolMemLocationTypeHost:
+        return poolSuccess;
+    case poolMemLocationTypeNone:
+        return is_managed ? poolSuccess : refuse_location(location, type);
+    case poolMemLocationTypeHostNumaCurrent:
+        if (!is_managed)
+            return refuse_location(location, type);
+        place->location.type = CU_MEM_LOCATION_TYPE_HOST_NUMA;
+        place->location.id = getcpu(NULL, &node) == 0 ? (int)node : 0;
+        return poolSuccess;
+    default:
+        return is_managed || (location->type == poolMemLocationTypeDeviceLocalityDomain &&
+                              sp_driver_is_from(WITH_LOCALITY_DOMAINS))
+                   ? sp_fail(poolErrorNotSupported, "there are no pools at location type %d",
+                             (int)location->type)
+                   : refuse_location(location, type);
+    }
+}
+
+static poolError_t check_reserved(const struct poolMemPoolProps *props) {
     for (size_t i = 0; i < sizeof props->reserved; i++) {
-        if (props->reserved[i] != 0)
+        bool is_rdma =
+            i == 0 && props->reserved[i] == 1 && sp_driver_is_from(WITH_LOCALITY_DOMAINS);
+        if (props->reserved[i] != 0 && !is_rdma)
             return sp_fail(poolErrorInvalidValue, "the reserved bytes must be 0");
     }
+    return poolSuccess;
+}
+
+static poolError_t check_props(const struct poolMemPoolProps *props) {
+    bool is_managed = props->allocType == poolMemAllocationTypeManaged;
+    bool has_handles = props->handleTypes != poolMemHandleTypeNone;
+    if (props->allocType != poolMemAllocationTypePinned && !is_managed)
+        return sp_fail(poolErrorInvalidValue, "%d is not an allocation type for a pool",
+                       (int)props->allocType);
+    if (has_handles && props->handleTypes != poolMemHandleTypePosixFileDescriptor)
+        return sp_fail(poolErrorInvalidValue, "%d is not a handle type of this system",
+                       (int)props->handleTypes);
+    poolError_t error = check_reserved(props);
+    if (error != poolSuccess)
+        return error;
+    if (is_managed && (has_handles || props->maxSize != 0 || props->usage != 0))
+        return sp_fail(poolErrorInvalidValue, "managed memory has no %s",
+                       has_handles           ? "handles"
+                       : props->maxSize != 0 ? "limit"
+                                             : "use");
+    if (has_handles && props->location.type == poolMemLocationTypeHost)
+        return sp_fail(poolErrorInvalidValue, "memory of the whole host can't be exported");
     if (props->maxSize > LARGEST_POOL)
         return sp_fail(poolErrorMemoryAllocation, "no address space holds %zu bytes",
                        props->maxSize);
-    if (location->type == poolMemLocationTypeDevice)
-        return poolSuccess;
-    if (location->type == poolMemLocationTypeHost && props->handleTypes != poolMemHandleTypeNone)
-        return sp_fail(poolErrorInvalidValue, "host memory can't be exported");
-    if (location->type == poolMemLocationTypeHost || location->type == poolMemLocationTypeHostNuma)
-        return sp_fail(poolErrorNotSupported, "pools of host memory are not supported");
-    return sp_fail(poolErrorInvalidValue, "%d is not a location for a pool", (int)location->type);
+    return poolSuccess;
 }
 
 poolError_t poolMemPoolCreate(poolMemPool_t *handle, const struct poolMemPoolProps *props) {
     struct sp_device *device;
+    struct sp_place place;
     struct sp_pool *pool;
     poolError_t error = sp_runtime_enter();
     if (error != poolSuccess)
@@ -58,12 +117,20 @@ poolError_t poolMemPoolCreate(poolMemPool_t *handle, const struct poolMemPoolPro
         return sp_fail(poolErrorInvalidValue, "%s is null", handle ? "props" : "pool");
     error = check_props(props);
     if (error == poolSuccess)
-        error = sp_runtime_open(props->location.id, &device);
+        error = find_place(&props->location, props->allocType, &place);
     if (error != poolSuccess)
         return error;
-    if (props->handleTypes != poolMemHandleTypeNone && !device->vmm.exports_fd)
-        return sp_fail(poolErrorNotSupported, "device %d can't export memory as a file descriptor",
-                       device->vmm.ordinal);
+    place.is_staged = (props->usage & poolMemPoolUsageStaging) && !place.is_managed &&
+                      place.location.type != CU_MEM_LOCATION_TYPE_DEVICE;
+    error = sp_runtime_open_place(&place, &device);
+    if (error != poolSuccess)
+        return error;
+    if (props->handleTypes != poolMemHandleTypeNone && !device->vmm.exports_fd) {
+        char name[SP_PLACE_NAME];
+        sp_place_text(&place, name);
+        return sp_fail(poolErrorNotSupported, "memory of %s can't be exported as a file descriptor",
+                       name);
+    }
     sp_given_up_ask(device);
     sp_given_up_reap(device);
     error = sp_life_create(device, props, &pool);
@@ -225,7 +292,7 @@ poolError_t poolMemPoolTrimTo(poolMemPool_t handle, size_t minBytesToKeep) {
     bool turn = sp_observe_take_turn();
     struct sp_outcome trimmed = sp_trim_for_program(pool, minBytesToKeep);
     if (sp_is_done(trimmed))
-        sp_observe_act(SP_RECORD_TRIM, NULL, minBytesToKeep);
+        sp_observe_trimmed(pool, minBytesToKeep);
     sp_observe_give_turn(turn);
     return unpin(pool, sp_is_done(trimmed) ? poolSuccess : sp_fail_outcome(trimmed, "trimming"));
 }
@@ -266,6 +333,19 @@ poolError_t poolDeviceGetMemPool(poolMemPool_t *pool, int ordinal) {
     return error;
 }
 
+// Under the place's lock the handle is good as long as the pool is current.
+static poolError_t make_current(struct sp_device *device, struct sp_pool *pool,
+                                poolMemPool_t handle) {
+    sp_lock_acquire(&device->lock);
+    bool is_there = sp_handle_pool(handle) == pool;
+    if (is_there)
+        sp_store_release(&device->current, pool);
+    sp_lock_release(&device->lock);
+    return is_there ? poolSuccess
+                    : sp_fail(poolErrorInvalidValue, "the pool was destroyed meanwhile");
+}
+
+// A pool of managed memory that prefers the device becomes the current one of such memory.
 poolError_t poolDeviceSetMemPool(int ordinal, poolMemPool_t handle) {
     struct sp_device *device;
     struct sp_pool *pool;
@@ -276,18 +356,77 @@ poolError_t poolDeviceSetMemPool(int ordinal, poolMemPool_t handle) {
         error = sp_api_pool(handle, &pool);
     if (error != poolSuccess)
         return error;
-    if (pool->device != device)
+    const CUmemLocation *location = &pool->device->vmm.place.location;
+    if (location->type != CU_MEM_LOCATION_TYPE_DEVICE)
+        return sp_fail(poolErrorInvalidValue, "the pool isn't one of a device");
+    if (location->id != ordinal)
         return sp_fail(poolErrorInvalidDevice, "the pool belongs to device %d, not %d",
-                       pool->device->vmm.ordinal, ordinal);
-    // Under the device's lock the handle is good as long as the pool is current.
-    sp_lock_acquire(&device->lock);
-    bool is_there = sp_handle_pool(handle) == pool;
-    if (is_there)
-        sp_store_release(&device->current, pool);
-    sp_lock_release(&device->lock);
-    return is_there ? poolSuccess
-                    : sp_fail(poolErrorInvalidValue, "the pool was destroyed meanwhile");
+                       location->id, ordinal);
+    return make_current(pool->device, pool, handle);
 }
+
+// -------------------------------------------------------------------------------------- of places
+
+// Starts the library and opens a place. CUDA looks at the kind of location first. `lacks` names
+// another parameter of the call that is null and mustn't be; it is null where there is none.
+static poolError_t open_location(const struct poolMemLocation *location,
+                                 enum poolMemAllocationType type, const char *lacks,
+                                 struct sp_device **device) {
+    struct sp_place place;
+    poolError_t error = sp_runtime_enter();
+    if (error != poolSuccess)
+        return error;
+    if (!location)
+        return sp_fail(poolErrorInvalidValue, "location is null");
+    if ((int)location->type >= (int)poolMemLocationTypeHostNumaCurrent)
+        return sp_fail(poolErrorNotSupported, "location type %d has no default pool",
+                       (int)location->type);
+    if (type != poolMemAllocationTypePinned && type != poolMemAllocationTypeManaged)
+        return sp_fail(poolErrorInvalidValue, "%d is not an allocation type for a pool", (int)type);
+    error = find_place(location, type, &place);
+    if (error == poolSuccess)
+        error = sp_runtime_open_place(&place, device);
+    return error == poolSuccess && lacks ? sp_fail(poolErrorInvalidValue, "%s is null", lacks)
+                                         : error;
+}
+
+poolError_t poolMemGetDefaultMemPool(poolMemPool_t *pool, const struct poolMemLocation *location,
+                                     enum poolMemAllocationType type) {
+    struct sp_device *device;
+    poolError_t error = open_location(location, type, pool ? NULL : "pool", &device);
+    if (error == poolSuccess)
+        *pool = device->default_pool->handle;
+    return error;
+}
+
+poolError_t poolMemGetMemPool(poolMemPool_t *pool, const struct poolMemLocation *location,
+                              enum poolMemAllocationType type) {
+    struct sp_device *device;
+    poolError_t error = open_location(location, type, pool ? NULL : "pool", &device);
+    if (error == poolSuccess)
+        sp_device_current_pool(device, pool);
+    return error;
+}
+
+poolError_t poolMemSetMemPool(const struct poolMemLocation *location,
+                              enum poolMemAllocationType type, poolMemPool_t handle) {
+    struct sp_device *device;
+    struct sp_pool *pool;
+    poolError_t error = open_location(location, type, NULL, &device);
+    if (error == poolSuccess)
+        error = sp_api_pool(handle, &pool);
+    if (error != poolSuccess)
+        return error;
+    if (sp_device_seat(pool->device) != device) {
+        char its[SP_PLACE_NAME], wanted[SP_PLACE_NAME];
+        sp_place_text(&pool->device->vmm.place, its);
+        sp_place_text(&device->vmm.place, wanted);
+        return sp_fail(poolErrorInvalidValue, "the pool belongs to %s, not to %s", its, wanted);
+    }
+    return make_current(device, pool, handle);
+}
+
+// --------------------------------------------------------------------------------------- pointers
 
 // Before the runtime is started no address is a pool's, so there is no need to start it; not in a
 // child either, whose parent had not started it.

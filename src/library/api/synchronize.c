@@ -88,7 +88,7 @@ poolError_t poolEventSynchronize(CUevent event) {
     if (sp_is_done(outcome)) {
         if (stream)
             sp_reclaim_after_synchronize(stream);
-        sp_observe_act(SP_RECORD_SYNCHRONIZE_EVENT, event, 0);
+        sp_observe_act(SP_RECORD_SYNCHRONIZE_EVENT, event);
     }
     return finish(turn, outcome, "synchronising the event");
 }
@@ -108,7 +108,7 @@ poolError_t poolDeviceSynchronize(void) {
     }
     if (sp_is_done(outcome)) {
         sp_reclaim_after_synchronize(NULL);
-        sp_observe_act(SP_RECORD_SYNCHRONIZE_DEVICE, NULL, 0);
+        sp_observe_act(SP_RECORD_SYNCHRONIZE_DEVICE, NULL);
     }
     return finish(turn, outcome, "synchronising the context");
 }
@@ -142,7 +142,7 @@ poolError_t poolEventQuery(CUevent event) {
     bool turn = sp_observe_take_turn();
     struct sp_outcome outcome = sp_event_query(event, &stream, &complete);
     if (sp_is_done(outcome) && complete)
-        sp_observe_act(SP_RECORD_QUERY_EVENT, event, 0);
+        sp_observe_act(SP_RECORD_QUERY_EVENT, event);
     return answer(turn, outcome, complete, "querying the event");
 }
 
@@ -190,7 +190,7 @@ poolError_t poolEventDestroy(CUevent event) {
     bool turn = sp_observe_take_turn();
     struct sp_outcome outcome = sp_event_destroy(event);
     if (sp_is_done(outcome))
-        sp_observe_act(SP_RECORD_DESTROY_EVENT, event, 0);
+        sp_observe_act(SP_RECORD_DESTROY_EVENT, event);
     return finish(turn, outcome, "destroying the event");
 }
 

@@ -48,7 +48,11 @@
       "number of stack frames, 0 to 64, that STREAMPOOL_LEAKS prints for each block") \
     X(trace, "STREAMPOOL_TRACE", string, NULL, \
       "record a trace for streampool replay into this file; %p in the name becomes the " \
-      "process id, and a name that ends with .gz is gzipped")
+      "process id, and a name that ends with .gz is gzipped") \
+    X(cufile, "STREAMPOOL_CUFILE", string, NULL, \
+      "the library by which large copies of files go around the host: libcufile.so.0 if not " \
+      "set, but only where the kernel has GPUDirect Storage; 1 is that one on any kernel, 0 " \
+      "none, else a path or a soname")
 
 // Variables with the same beginning that others read: X(name). The simulated driver and the drop-in
 // do, find_package(), and people have those of a build set.

@@ -9,17 +9,19 @@ poolError_t sp_admit(struct sp_pool *pool, struct sp_stream *stream) {
     int ordinal = device->vmm.ordinal;
     CUcontext context;
     uint64_t id;
-    if (!sp_vmm_provider(&device->vmm)->is_of_context)
+    const struct sp_vmm_provider *provider = sp_vmm_provider(&device->vmm);
+    if (!provider->is_of_context)
         return poolSuccess;
-    struct sp_outcome outcome = sp_context_retain_primary(&device->primary, ordinal, &context, &id);
+    struct sp_outcome outcome = sp_device_retain_context(device, stream, &context, &id);
     if (!sp_is_done(outcome))
         return sp_fail_outcome(outcome, "retaining the device's primary context");
-    if (stream && stream->device == ordinal && !sp_stream_is_of(stream, context, id))
+    if (provider->is_contexts_own && stream && stream->device == ordinal &&
+        !sp_stream_is_of(stream, context, id))
         return sp_fail(poolErrorNotSupported,
                        "device %d has no virtual memory management, so its pools have memory of "
                        "its primary context, and the stream is one of another context",
                        ordinal);
-    if (sp_access_has_peers(&pool->access))
+    if (provider->is_contexts_own && sp_access_has_peers(&pool->access))
         return sp_fail(poolErrorNotSupported,
                        "device %d has turned out to have no virtual memory management, so the pool "
                        "gets no memory while it lets other devices in: poolMemPoolSetAccess takes "

@@ -5,7 +5,8 @@
 // anybody (region/segment.h).
 //
 // A miss asks. So that a hit needn't, a stream that was admitted marks its slot for good
-// (order/registry.h), and what others free goes to no quick list (calls/release.c).
+// (order/registry.h), what others free goes to no quick list (calls/release.c), and a stream of
+// another context misses each time (region/lane.h).
 #ifndef STREAMPOOL_CALLS_ADMIT_H
 #define STREAMPOOL_CALLS_ADMIT_H
 

@@ -270,7 +270,7 @@ SP_COLD poolError_t sp_free_other(void *pointer, uintptr_t owner, struct sp_stre
     if (error != poolSuccess)
         return error;
     struct sp_lane *lane = sp_owner_lane(owner);
-    if (lane && stream && lane->stream == stream)
+    if (lane && stream && lane->stream == stream && !sp_load_relaxed(&lane->is_alien))
         return put_own(pointer, owner, lane, stream, point.sequence);
     return free_others(pointer, owner, &point, stream ? 1 : 0);
 }

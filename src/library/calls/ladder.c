@@ -45,7 +45,7 @@ static const struct rung {
     {ONCE | FREE, NULL, sp_rung_within_reach, BY_RULE, TAKES},
     {ONCE, sp_rung_is_for_pages, sp_rung_primed, BY_RULE, TAKES},
     {ONCE, NULL, sp_rung_of_gone_contexts, BY_RULE, TAKES},
-    {ONCE, sp_rung_may_ask_others, sp_rung_found_complete, BY_RULE, TAKES},
+    {ONCE, sp_rung_may_ask_any, sp_rung_found_complete, BY_RULE, TAKES},
     {ONCE | NEWS, NULL, sp_rung_collected, BY_RULE, TAKES},
     // Free memory is mapped once more, side by side, and new memory what it lacks (cuMemCreate,
     // cuMemMap, cuMemSetAccess), under the pool's map lock, as all that is mapped. A pool that is

@@ -15,6 +15,7 @@
 #include "region/collect.h"
 #include "region/device.h"
 #include "region/find.h"
+#include "region/held.h"
 #include "region/lane.h"
 #include "region/loose.h"
 #include "tell/explain.h"
@@ -145,15 +146,23 @@ static poolError_t check_size(const struct sp_pool *pool, poolMemPool_t handle, 
                    "%zu bytes are more than the pool can ever hold (%zu)", size, most);
 }
 
-// With the pool pinned.
+// With the pool pinned. Where the device becomes plain by this, the stream is admitted anew.
 SP_COLD static poolError_t malloc_pinned(struct sp_pool *pool, struct sp_stream *stream,
                                          size_t size, unsigned int flags, uint64_t *address) {
+    const struct sp_vmm_provider *provider = sp_vmm_provider(&pool->device->vmm);
     poolError_t admitted = sp_admit(pool, stream);
     if (admitted != poolSuccess)
         return admitted;
     struct sp_lane *lane = sp_lane_of(pool, stream);
     if (!lane)
         return sp_fail(poolErrorMemoryAllocation, "out of host memory");
+    sp_lane_look_at_context(lane);
+    if (flags & poolMallocCompleteOnly && !sp_load_relaxed(&pool->wants_complete)) {
+        sp_lock_acquire(&pool->lock);
+        sp_store_relaxed(&pool->wants_complete, true);
+        sp_held_deal(pool, false);
+        sp_lock_release(&pool->lock);
+    }
     struct poolMemPoolGrowth growth;
     struct sp_miss miss = {.pool = pool, .lane = lane, .size = size, .flags = flags};
     miss.shelf = size <= SP_SMALL_MAX ? sp_lane_make_shelf(lane) : lane;
@@ -162,6 +171,8 @@ SP_COLD static poolError_t malloc_pinned(struct sp_pool *pool, struct sp_stream 
         miss.growth = &growth;
     }
     struct sp_outcome outcome = sp_miss_serve(&miss, address);
+    if (sp_outcome_lacks_support(outcome) && sp_vmm_provider(&pool->device->vmm) != provider)
+        return malloc_pinned(pool, stream, size, flags, address);
     if (!sp_is_done(outcome))
         return sp_miss_describe(&miss, outcome);
     if (miss.growth && growth.mapped > 0)
@@ -209,7 +220,7 @@ SP_APART poolError_t sp_malloc_acting(struct sp_pool *pool, poolMemPool_t handle
         if (!sp_is_done(ordered))
             return sp_fail_outcome(ordered, "ordering the stream behind its earlier frees");
     }
-    if (flags & poolMallocFixed)
+    if (flags & (poolMallocFixed | poolMallocCompleteOnly))
         return malloc_by_ladder(pool, handle, stream, size, flags, pointer);
     uint64_t freed = 0;
     uint64_t address = sp_at_hand_take(pool, stream, size, flags, &freed);

@@ -19,8 +19,11 @@
 #include "tell/explain.h"
 #include "tell/refusal.h"
 
+// A slab's blocks go by their streams' order, and what completes there isn't known of each: so a
+// block that must be complete is a block of its own, whatever its size.
 static bool is_small(const struct sp_miss *miss) {
-    return miss->size <= SP_SMALL_MAX && !(miss->flags & poolMallocFixed);
+    return miss->size <= SP_SMALL_MAX &&
+           !(miss->flags & (poolMallocFixed | poolMallocCompleteOnly));
 }
 
 // The ladder is asked for the slab that a small block is cut from, or for the block.
@@ -36,7 +39,7 @@ static uint64_t wanted_size(const struct sp_miss *miss) {
 static enum sp_region_kind wanted_kind(const struct sp_miss *miss) {
     if (miss->flags & poolMallocFixed)
         return SP_REGION_FIXED;
-    return is_small(miss) ? SP_REGION_PAGES : SP_REGION_LARGE;
+    return miss->size <= SP_SMALL_MAX ? SP_REGION_PAGES : SP_REGION_LARGE;
 }
 
 static struct sp_outcome climb(const struct sp_miss *miss, unsigned parts,
@@ -70,7 +73,8 @@ static bool is_large(const struct sp_miss *miss) {
 }
 
 static bool may_take_slab(const struct sp_miss *miss) {
-    return is_small(miss) && !sp_loose_is_due(miss->pool, sp_slab_class_of(miss->size));
+    return is_small(miss) && !sp_load_relaxed(&miss->lane->is_alien) &&
+           !sp_loose_is_due(miss->pool, sp_slab_class_of(miss->size));
 }
 
 static bool has_shelves(const struct sp_miss *miss) {

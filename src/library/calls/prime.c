@@ -12,6 +12,7 @@
 #include "region/retain.h"
 #include "region/settle.h"
 #include "supply/grow.h"
+#include "supply/trim.h"
 
 // --------------------------------------------------------------------------------------- mapping
 
@@ -82,6 +83,7 @@ static struct sp_outcome prime_after_trim(struct sp_pool *pool, uint64_t bytes) 
         sp_ask_current_context_of(pool->device);
     }
     sp_reclaim_addresses(pool->device);
+    sp_trim_await_giving(pool->device);
     sp_reclaim_until(pool->device, current_context_of(pool), bytes, 0);
     return map_ahead(pool, bytes);
 }

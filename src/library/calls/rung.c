@@ -33,6 +33,13 @@ bool sp_rung_may_ask_others(const struct sp_request *request) {
     return !(request->flags & poolMallocSameStreamOnly) && sp_pool_may_ask(request->pool);
 }
 
+// A request that doesn't go by its stream's order asks about that, whatever the policy on others
+// is.
+bool sp_rung_may_ask_any(const struct sp_request *request) {
+    return sp_rung_may_ask_others(request) ||
+           (!request->own && !sp_pool_is_deterministic(request->pool));
+}
+
 bool sp_rung_may_grow(const struct sp_request *request) {
     return !(request->flags & poolMallocNoGrowth);
 }
@@ -118,11 +125,25 @@ struct sp_outcome sp_rung_of_gone_contexts(struct sp_request *request, struct sp
     return sp_outcome_done();
 }
 
+// Asks about what the stream itself has freed. Where work is pending an event may be left behind
+// it, for the next one.
+static struct sp_outcome ask_own_stream(const struct sp_request *request, bool may_record) {
+    struct sp_stream *stream = request->lane->stream;
+    bool complete;
+    struct sp_outcome outcome = sp_synchronize_ask(stream, &complete);
+    return sp_is_done(outcome) && !complete && may_record ? sp_mark_record(stream) : outcome;
+}
+
 // Memory that only a question can find.
 struct sp_outcome sp_rung_found_complete(struct sp_request *request, struct sp_block **block) {
     uint64_t before = sp_progress_news(SP_FOUND);
-    struct sp_outcome outcome = sp_ask_some_lazy_lanes(request->pool, request->lane);
-    if (sp_is_done(outcome))
+    struct sp_outcome outcome = sp_outcome_done();
+    bool asks_others = sp_rung_may_ask_others(request);
+    if (!request->own) // it doesn't go by its stream's order; see ask() in region/ask.c
+        outcome = ask_own_stream(request, !sp_stream_is_legacy(request->lane->stream->handle));
+    if (asks_others && sp_is_done(outcome))
+        outcome = sp_ask_some_lazy_lanes(request->pool, request->lane);
+    if (asks_others && sp_is_done(outcome))
         outcome = sp_poll_some_of(request->lane->stream, SP_POLL_SOME);
     if (sp_progress_news(SP_FOUND) != before)
         request->found = SP_RULE_FOUND_COMPLETE;
@@ -277,10 +298,8 @@ struct sp_outcome sp_rung_grown_after_trim(struct sp_request *request, struct sp
     struct sp_device *device = request->pool->device;
     struct sp_outcome outcome = sp_outcome_done();
     uint64_t reserved = sp_device_reserved(device);
-    bool buried = sp_reclaim_addresses(device);           // for new memory to lie at
-    struct sp_lock *gives = sp_trim_begin_giving(device); // waits for what others are giving back
-    sp_trim_end_giving(gives);
-    bool gone = gives != NULL;
+    bool buried = sp_reclaim_addresses(device); // for new memory to lie at
+    bool gone = sp_trim_await_giving(device);
     for (size_t i = 0; i < sizeof more / sizeof more[0] && sp_is_done(outcome) && !*block; i++) {
         bool made = make_room(request, more[i]) || sp_device_reserved(device) < reserved;
         if (!made && !buried && !gone)
@@ -324,14 +343,10 @@ struct sp_outcome sp_rung_asked_legacy_stream(struct sp_request *request, struct
 }
 
 // The caller's own stream has its own frees at hand in this pool; but other pools, and those that
-// were given up, keep what it freed there. Where work is pending an event is left behind it, for
-// whoever asks next.
+// were given up, keep what it freed there.
 struct sp_outcome sp_rung_asked_own_stream(struct sp_request *request, struct sp_block **block) {
     (void)block;
-    struct sp_stream *stream = request->lane->stream;
-    bool complete;
-    struct sp_outcome outcome = sp_synchronize_ask(stream, &complete);
-    return sp_is_done(outcome) && !complete ? sp_mark_record(stream) : outcome;
+    return ask_own_stream(request, true);
 }
 
 // Other pools keep what was freed on their lazy lanes until somebody asks.

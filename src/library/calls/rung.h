@@ -12,6 +12,7 @@ typedef struct sp_outcome sp_rung(struct sp_request *request, struct sp_block **
 // When some of them are tried.
 bool sp_rung_is_for_pages(const struct sp_request *request);
 bool sp_rung_may_ask_others(const struct sp_request *request); // the driver, of other streams
+bool sp_rung_may_ask_any(const struct sp_request *request);    // of some stream
 bool sp_rung_may_grow(const struct sp_request *request);
 bool sp_rung_is_filled(const struct sp_request *request);    // the pool, to what it needs
 bool sp_rung_is_held_back(const struct sp_request *request); // by GrowthBeyondUse

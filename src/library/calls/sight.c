@@ -9,12 +9,12 @@ struct sp_shortage sp_sight_shortage(const struct sp_request *request, struct sp
                                      size_t asked) {
     struct sp_device *device = request->pool->device;
     struct sp_pool *pool = NULL;
-    while ((pool = sp_device_next_pool(device, pool)))
+    while ((pool = sp_device_next_sharing(device, pool)))
         sp_trim_lost(pool);
     sp_collect_all(request->pool);
     struct sp_shortage shortage = sp_shortage_look(request, lacking, asked);
     if (shortage.on_device < shortage.needed) {
-        while ((pool = sp_device_next_pool(device, pool)))
+        while ((pool = sp_device_next_sharing(device, pool)))
             sp_collect_all(pool);
         sp_shortage_look_at_others(&shortage);
     }

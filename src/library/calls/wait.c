@@ -181,7 +181,7 @@ static bool any_lane(const struct sp_request *request, predicate *is_one) {
     if (sp_is_done(request->growth) || request->growth.cause == SP_BEYOND_LIMIT)
         return false;
     bool any = false;
-    while ((pool = sp_device_next_pool(request->pool->device, pool)))
+    while ((pool = sp_device_next_sharing(request->pool->device, pool)))
         any = any || any_lane_of(request, pool, is_one);
     return any;
 }

@@ -331,3 +331,8 @@ CUresult sp_driver_find_version(int *version) {
     *version = found.version;
     return CUDA_SUCCESS;
 }
+
+bool sp_driver_is_from(int version) {
+    const struct sp_driver *loaded = sp_driver;
+    return loaded->api_version >= version;
+}

@@ -70,6 +70,9 @@ const char *sp_driver_problem(void);
 // while another one loads. On x86-64 reading it is a plain load, so hot paths may.
 extern const struct sp_driver *_Atomic sp_driver;
 
+// True when the driver, which is loaded, is of this CUDA version or a later one.
+bool sp_driver_is_from(int version);
+
 // True when the driver is a simulated one that lets one thread run at a time, by a seeded choice. A
 // thread that it doesn't know of would make its runs differ from each other. The answer may change
 // with a reset.

@@ -21,6 +21,7 @@ enum sp_cause {
     // Memory is lacking, and the driver had no part in it:
     SP_NO_HOST_MEMORY,
     SP_BEYOND_LIMIT, // of the pool
+    SP_HOST_IS_FULL, // or the container's limit is reached (base/host_memory.h)
     SP_FORBIDDEN,    // to grow, by a flag of the call
 
     // The driver, the context or the stream isn't fit for what is asked:
@@ -82,7 +83,8 @@ static inline struct sp_outcome sp_outcome_first(struct sp_outcome first, struct
 // True when memory is lacking: the device's, the host's, or what the pool may have.
 static inline bool sp_outcome_lacks_memory(struct sp_outcome outcome) {
     return outcome.code == CUDA_ERROR_OUT_OF_MEMORY || outcome.cause == SP_NO_HOST_MEMORY ||
-           outcome.cause == SP_BEYOND_LIMIT || outcome.cause == SP_FORBIDDEN;
+           outcome.cause == SP_BEYOND_LIMIT || outcome.cause == SP_HOST_IS_FULL ||
+           outcome.cause == SP_FORBIDDEN;
 }
 
 // True when this is so, whether the driver or we have said it.

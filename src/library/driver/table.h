@@ -67,6 +67,10 @@
     X(cuStreamGetId, cuStreamGetId, 12000, SP_NEED_OPTIONAL, (CUstream stream, unsigned long long *id)) \
     X(cuCtxGetId, cuCtxGetId, 12000, SP_NEED_OPTIONAL, (CUcontext context, unsigned long long *id)) \
     X(cuCtxRecordEvent, cuCtxRecordEvent, 12050, SP_NEED_OPTIONAL, (CUcontext context, CUevent event)) \
+    X(cuMemHostRegister, cuMemHostRegister_v2, 6050, SP_NEED_OPTIONAL, (void *memory, size_t size, unsigned int flags)) \
+    X(cuMemHostUnregister, cuMemHostUnregister, 4000, SP_NEED_OPTIONAL, (void *memory)) \
+    X(cuMemAllocManaged, cuMemAllocManaged, 6000, SP_NEED_OPTIONAL, (CUdeviceptr *address, size_t size, unsigned int flags)) \
+    X(cuMemAdvise, cuMemAdvise_v2, 12020, SP_NEED_OPTIONAL, (CUdeviceptr address, size_t size, CUmem_advise advice, CUmemLocation location)) \
     X(cuMemFreeAsync, cuMemFreeAsync, 11020, SP_NEED_OPTIONAL, (CUdeviceptr address, CUstream stream)) \
     X(cuMemGetAccess, cuMemGetAccess, 10020, SP_NEED_CLIENT, (unsigned long long *flags, const CUmemLocation *location, CUdeviceptr address)) \
     X(cuDevicePrimaryCtxReset, cuDevicePrimaryCtxReset, 7000, SP_NEED_CLIENT, (CUdevice device)) \
@@ -84,6 +88,12 @@
     X(cuModuleGetFunction, cuModuleGetFunction, 2000, SP_NEED_CLIENT, (CUfunction *function, CUmodule module, const char *name)) \
     X(cuMemcpyHtoD, cuMemcpyHtoD_v2, 3020, SP_NEED_CLIENT, (CUdeviceptr to, const void *from, size_t size)) \
     X(cuMemcpyDtoH, cuMemcpyDtoH_v2, 3020, SP_NEED_CLIENT, (void *to, CUdeviceptr from, size_t size)) \
+    X(cuMemcpyAsync, cuMemcpyAsync, 4000, SP_NEED_CLIENT, (CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream)) \
+    X(cuMemcpyHtoDAsync, cuMemcpyHtoDAsync_v2, 3020, SP_NEED_CLIENT, (CUdeviceptr to, const void *from, size_t size, CUstream stream)) \
+    X(cuMemcpyDtoHAsync, cuMemcpyDtoHAsync_v2, 3020, SP_NEED_CLIENT, (void *to, CUdeviceptr from, size_t size, CUstream stream)) \
+    X(cuMemcpy2DAsync, cuMemcpy2DAsync_v2, 3020, SP_NEED_CLIENT, (const CUDA_MEMCPY2D *copy, CUstream stream)) \
+    X(cuStreamWaitValue32, cuStreamWaitValue32_v2, 11070, SP_NEED_CLIENT, (CUstream stream, CUdeviceptr address, uint32_t value, unsigned int flags)) \
+    X(cuStreamWriteValue32, cuStreamWriteValue32_v2, 11070, SP_NEED_CLIENT, (CUstream stream, CUdeviceptr address, uint32_t value, unsigned int flags)) \
     X(cuMemsetD8Async, cuMemsetD8Async, 3020, SP_NEED_CLIENT, (CUdeviceptr address, unsigned char value, size_t count, CUstream stream)) \
     X(cuMemAllocAsync, cuMemAllocAsync, 11020, SP_NEED_CLIENT, (CUdeviceptr *address, size_t size, CUstream stream)) \
     X(cuMemAllocFromPoolAsync, cuMemAllocFromPoolAsync, 11020, SP_NEED_CLIENT, (CUdeviceptr *address, size_t size, CUmemoryPool pool, CUstream stream)) \

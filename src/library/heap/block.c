@@ -140,7 +140,7 @@ static void close_table(struct sp_chain *chain) {
 // Makes a descriptor a block of the chain that has no neighbours yet and is in no index.
 static void fill(struct sp_block *block, struct sp_chain *chain, uint64_t address, uint64_t size,
                  enum sp_block_state state) {
-    block->address = address;
+    sp_store_plain(&block->address, address); // region/owner.c reads it with no lock
     block->size = size;
     block->is_run = false;
     block->is_foreign = false;
@@ -198,7 +198,7 @@ struct sp_block *sp_block_cut_front(struct sp_block *block, uint64_t size) {
         chain->first = front;
     enter(front);
     block->prev = front;
-    block->address += size;
+    sp_store_plain(&block->address, block->address + size);
     block->size -= size;
     enter(block);
     return front;

@@ -118,6 +118,7 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
     atomic_store(&pool->deferred.trim_due, false);
     atomic_store(&pool->deferred.synchronized, false);
     atomic_store(&pool->is_short, false);
+    atomic_store(&pool->wants_complete, false);
     atomic_store(&pool->is_complete, sp_progress_is_complete);
     for (int i = 0; i < SP_STATISTIC_COUNT; i++)
         atomic_store(&pool->statistics[i], 0);
@@ -191,14 +192,28 @@ poolError_t sp_life_create(struct sp_device *device, const struct poolMemPoolPro
     return poolSuccess;
 }
 
+// Where the seat isn't made yet, another thread may make it meanwhile, and the pool its current
+// one.
+static bool withdraw(struct sp_pool *pool, poolMemPool_t handle, struct sp_device *seat) {
+    struct sp_pool *current = pool;
+    bool ours = false;
+    if (!seat) {
+        ours = sp_handle_withdraw(pool, handle);
+        seat = sp_device_seat(pool->device);
+    }
+    if (!seat)
+        return ours;
+    sp_lock_acquire(&seat->lock);
+    if (ours || sp_handle_pool(handle) == pool)
+        atomic_compare_exchange_strong(&seat->current, &current, seat->default_pool);
+    ours = ours || sp_handle_withdraw(pool, handle);
+    sp_lock_release(&seat->lock);
+    return ours;
+}
+
 bool sp_life_destroy(struct sp_pool *pool, poolMemPool_t handle) {
     struct sp_device *device = pool->device;
-    struct sp_pool *current = pool;
-    sp_lock_acquire(&device->lock);
-    if (sp_handle_pool(handle) == pool)
-        atomic_compare_exchange_strong(&device->current, &current, device->default_pool);
-    bool ours = sp_handle_withdraw(pool, handle);
-    sp_lock_release(&device->lock);
+    bool ours = withdraw(pool, handle, sp_device_seat(device));
     if (!ours)
         return false;
     atomic_fetch_add(&device->given_up, 1);

@@ -4,6 +4,7 @@
 #include "base/options.h"
 #include "base/thread.h"
 #include "process/attributes.h"
+#include "region/device.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -90,13 +91,23 @@ static const struct sp_observe_stream *facts_of(const struct sp_stream *stream,
     return facts;
 }
 
+static const char *place_of(const struct sp_pool *pool) {
+    const struct sp_place *place = pool ? &pool->device->vmm.place : NULL;
+    return !place                          ? ""
+           : place->is_managed             ? " managed"
+           : place->is_staged              ? " staging"
+           : sp_place_node(place) >= 0     ? " node"
+           : pool->device->vmm.ordinal < 0 ? " host"
+                                           : "";
+}
+
 void sp_observe_allocated(const void *pointer, uint64_t size, const struct sp_stream *stream,
-                          const void *caller) {
+                          const struct sp_pool *pool, const void *caller) {
     struct sp_observe_stream facts;
     if (pointer)
-        observer->allocated(pointer, size, facts_of(stream, &facts), caller);
+        observer->allocated(pointer, size, facts_of(stream, &facts), place_of(pool), caller);
     else
-        observer->refused(size, facts_of(stream, &facts));
+        observer->refused(size, facts_of(stream, &facts), place_of(pool));
 }
 
 struct sp_live_block *sp_observe_freeing(const void *pointer) {
@@ -116,12 +127,17 @@ void sp_observe_act_on_stream(enum sp_observe_action action, const void *event,
                               const struct sp_stream *stream) {
     struct sp_observe_stream facts;
     if (stream && sp_observe_is_on())
-        observer->act(action, event, 0, facts_of(stream, &facts));
+        observer->act(action, event, facts_of(stream, &facts));
 }
 
-void sp_observe_act(enum sp_observe_action action, const void *event, uint64_t bytes) {
+void sp_observe_act(enum sp_observe_action action, const void *event) {
     if (sp_observe_is_on())
-        observer->act(action, event, bytes, NULL);
+        observer->act(action, event, NULL);
+}
+
+void sp_observe_trimmed(const struct sp_pool *pool, uint64_t keep) {
+    if (sp_observe_is_on())
+        observer->trimmed(keep, place_of(pool));
 }
 
 uint64_t sp_observe_destroying(const struct sp_stream *stream) {

@@ -15,6 +15,7 @@
 
 #include "order/stream.h"
 #include "process/observe_table.h"
+#include "region/pool.h"
 
 // Begins to observe if the options or the driver ask for it and the observer is there. Called once,
 // by one thread. At the process's end nothing is noted any more, the trace is whole, and what the
@@ -38,9 +39,10 @@ void sp_observe_give_turn(bool taken);
 bool sp_observe_records(void);
 
 // The calls from here to the next line are for a process that is observed. The stream is null where
-// the driver told none; and the pointer where the allocation was refused.
+// the driver told none; the pool where it is a device's current one; and the pointer where the
+// allocation was refused.
 void sp_observe_allocated(const void *pointer, uint64_t size, const struct sp_stream *stream,
-                          const void *caller);
+                          const struct sp_pool *pool, const void *caller);
 
 // Takes the block of a free that is about to be made out of the table. Null for a pointer that
 // isn't known.
@@ -56,7 +58,8 @@ void sp_observe_freed(struct sp_live_block *block, poolError_t error,
 // Notes an act that has succeeded. Nothing is noted of a null stream, for it captures.
 void sp_observe_act_on_stream(enum sp_observe_action action, const void *event,
                               const struct sp_stream *stream);
-void sp_observe_act(enum sp_observe_action action, const void *event, uint64_t bytes);
+void sp_observe_act(enum sp_observe_action action, const void *event);
+void sp_observe_trimmed(const struct sp_pool *pool, uint64_t keep);
 
 // Returns the number of a stream that is about to be destroyed, for sp_observe_destroyed(), or 0.
 uint64_t sp_observe_destroying(const struct sp_stream *stream);

@@ -99,7 +99,9 @@ struct sp_observe_figures {
 // A block that a call is freeing.
 struct sp_live_block;
 
-// The observer does this for the library; process/observe.h says when. A stream may be null.
+// The observer does this for the library; process/observe.h says when. A stream may be null. A
+// place is the word that a line has behind its action, with a space before it: "" for a device's
+// memory.
 struct sp_observe_table {
     struct sp_observe_stamp stamp;
     // Called once, before all others. What the environment asks for stays.
@@ -114,13 +116,14 @@ struct sp_observe_table {
     void (*give_turn)(void);
 
     void (*allocated)(const void *pointer, uint64_t size, const struct sp_observe_stream *stream,
-                      const void *caller);
-    void (*refused)(uint64_t size, const struct sp_observe_stream *stream);
+                      const char *place, const void *caller);
+    void (*refused)(uint64_t size, const struct sp_observe_stream *stream, const char *place);
     struct sp_live_block *(*freeing)(const void *pointer);
     void (*freed)(struct sp_live_block *block, const struct sp_observe_stream *stream);
     void (*not_freed)(struct sp_live_block *block);
-    void (*act)(enum sp_observe_action action, const void *event, uint64_t bytes,
+    void (*act)(enum sp_observe_action action, const void *event,
                 const struct sp_observe_stream *stream);
+    void (*trimmed)(uint64_t keep, const char *place);
     uint64_t (*number)(const struct sp_observe_stream *stream);
     void (*destroyed)(uint32_t slot, uint64_t number);
 };

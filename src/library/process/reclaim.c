@@ -16,7 +16,7 @@ _Atomic bool sp_reclaim_saw_synchronize;
 static size_t releasable_on(struct sp_device *device) {
     size_t sum = 0;
     struct sp_pool *pool = NULL;
-    while ((pool = sp_device_next_pool(device, pool)))
+    while ((pool = sp_device_next_sharing(device, pool)))
         sum += sp_trim_releasable(pool);
     return sum;
 }
@@ -26,26 +26,38 @@ static size_t releasable_on(struct sp_device *device) {
 
 // Only whole granules can be mapped.
 static size_t free_on(const struct sp_device *device, CUcontext context) {
-    return sp_round_down(context ? sp_context_free_memory(context) : 0, device->vmm.granule);
+    size_t bytes = 0;
+    (void)sp_device_free_memory(device, context, &bytes);
+    return sp_round_down(bytes, device->vmm.granule);
 }
 
 bool sp_reclaim_could_have(struct sp_device *device, CUcontext context, size_t bytes) {
-    size_t had = free_on(device, context);
-    return !context || had >= bytes || releasable_on(device) >= bytes - had;
+    size_t had;
+    if (!sp_device_free_memory(device, context, &had))
+        return true;
+    had = sp_round_down(had, device->vmm.granule);
+    return had >= bytes || releasable_on(device) >= bytes - had;
+}
+
+// The driver may refuse memory that the system says the host has left. Then as much is missing as
+// is asked for.
+static size_t missing_on(const struct sp_device *device, size_t had, size_t bytes) {
+    bool is_guess = sp_vmm_device_is_of_host(&device->vmm) && had >= bytes;
+    return is_guess ? bytes : sp_excess(bytes, had);
 }
 
 bool sp_reclaim_until(struct sp_device *device, CUcontext context, size_t bytes, size_t more) {
     sp_given_up_reap_all(device);
     size_t had = free_on(device, context);
-    if (had > CLEARLY_ENOUGH && had - CLEARLY_ENOUGH > bytes)
+    size_t missing = missing_on(device, had, bytes);
+    if (missing == 0 && had > CLEARLY_ENOUGH && had - CLEARLY_ENOUGH > bytes)
         return false;
-    size_t missing = sp_excess(bytes, had);
     size_t releasable = releasable_on(device), released = 0;
     if (releasable < missing)
         return false;
     size_t wanted = missing + more < releasable ? missing + more : releasable;
     struct sp_pool *pool = NULL;
-    while ((pool = sp_device_next_pool(device, pool))) {
+    while ((pool = sp_device_next_sharing(device, pool))) {
         size_t before = sp_load_relaxed(&pool->reserved);
         if (released >= wanted)
             continue;
@@ -74,14 +86,14 @@ bool sp_reclaim_addresses(struct sp_device *device) {
 // More than any device has, and not so much that a sum with a request overflows.
 #define ALL_THERE_IS (SIZE_MAX / 2)
 
-// The thread's current context, if it is on the device. What is free there is of no use to an
-// allocation of a size that nobody knows.
+// The thread's current context, if it is on the device; each uses the host. What is free there is
+// of no use to an allocation of a size that nobody knows.
 static CUcontext context_on(const struct sp_device *device, uint64_t *id) {
     CUcontext context = NULL;
     int ordinal;
     bool is_on_it = sp_is_done(sp_context_current(&context, id)) && context &&
                     sp_is_done(sp_context_device(context, &ordinal)) &&
-                    ordinal == device->vmm.ordinal;
+                    (ordinal == device->vmm.ordinal || sp_vmm_device_is_of_host(&device->vmm));
     return is_on_it ? context : NULL;
 }
 
@@ -92,7 +104,7 @@ bool sp_reclaim_give(struct sp_device *device, size_t bytes, bool all) {
     if (bytes == 0 && !all)
         return false;
     CUcontext context = context_on(device, &id);
-    while (context && (pool = sp_device_next_pool(device, pool))) {
+    while (context && (pool = sp_device_next_sharing(device, pool))) {
         sp_ask_lazy_lanes(pool, NULL, true);
         sp_ask_current_context(pool);
     }
@@ -121,11 +133,11 @@ bool sp_reclaim_await_frees(struct sp_device *device, size_t bytes) {
     uint64_t id, before = sp_progress_news(SP_FOUND);
     CUcontext context = context_on(device, &id);
     size_t not_live = 0; // what the pools hold beyond what is live, pending or not
-    while (context && (pool = sp_device_next_pool(device, pool)))
+    while (context && (pool = sp_device_next_sharing(device, pool)))
         not_live += sp_excess(sp_load_relaxed(&pool->reserved), sp_figures_used(pool));
-    if (!context || not_live < sp_max(sp_excess(bytes, sp_context_free_memory(context)), 1))
+    if (!context || not_live < sp_max(missing_on(device, free_on(device, context), bytes), 1))
         return false;
-    while ((pool = sp_device_next_pool(device, pool)))
+    while ((pool = sp_device_next_sharing(device, pool)))
         await_frees_to(pool, context, id);
     return sp_progress_news(SP_FOUND) != before;
 }

@@ -21,13 +21,13 @@ bool sp_reclaim_addresses(struct sp_device *device);
 
 // ------------------------------------------------------------------------------------- giving way
 //
-// Giving way: another allocation of the process has found a device full. The device's pools give it
-// memory that they have free.
+// Giving way: another allocation of the process has found a device full, or the host. The pools
+// there give it memory that they have free.
 //
 // Each function does nothing where that couldn't help: where the device has clearly more than
 // `bytes` left, or wouldn't have as much after it. `bytes` is what the other allocation needs, or 0
 // where nobody knows. What is pending is asked of the thread's current context, if that is on the
-// device: only that one is known to be alive.
+// device, or for the host: only that one is known to be alive.
 
 // Gives the device as much as is missing, and nothing where `bytes` is 0; or all that is free. True
 // when something was given.

@@ -30,4 +30,8 @@ static inline poolError_t sp_runtime_enter(void) {
 // An open device. poolErrorInvalidValue for an ordinal that there isn't.
 poolError_t sp_runtime_open(int ordinal, struct sp_device **device);
 
+// Any open place. poolErrorInvalidValue where there is none, poolErrorNotSupported where the driver
+// has no memory for it.
+poolError_t sp_runtime_open_place(const struct sp_place *place, struct sp_device **device);
+
 #endif

@@ -81,7 +81,7 @@ struct sp_outcome sp_ask_lazy_lanes(struct sp_pool *pool, const struct sp_lane *
 struct sp_outcome sp_ask_lazy_lanes_of(struct sp_device *device, const struct sp_lane *caller) {
     struct sp_outcome first = sp_outcome_done();
     struct sp_pool *pool = NULL;
-    while ((pool = sp_device_next_pool(device, pool)))
+    while ((pool = sp_device_next_sharing(device, pool)))
         first = sp_outcome_first(first, ask_lanes(pool, UINT32_MAX, caller, true));
     return first;
 }
@@ -139,7 +139,7 @@ static struct sp_outcome ask_current_context(struct sp_pool *pool, struct sp_dev
     if (!sp_is_done(outcome) || !context)
         return outcome;
     struct sp_stream *unasked = pool ? unasked_stream(pool, context, id) : NULL;
-    for (struct sp_pool *each = NULL; !pool && (each = sp_device_next_pool(device, each));) {
+    for (struct sp_pool *each = NULL; !pool && (each = sp_device_next_sharing(device, each));) {
         if (!unasked && sp_pool_may_ask(each))
             unasked = unasked_stream(each, context, id);
     }

@@ -7,12 +7,112 @@ bool sp_device_exists(int ordinal) {
     return ordinal >= 0 && ordinal < sp_device_count;
 }
 
+// ------------------------------------------------------------------------------------------ places
+
+struct sp_lock sp_device_places_lock;
+static struct sp_device *_Atomic first_place;
+
+static bool is_device(const struct sp_device *device) {
+    return device >= sp_devices && device < sp_devices + SP_MAX_DEVICES;
+}
+
 struct sp_device *sp_device_next(const struct sp_device *device) {
+    if (device && !is_device(device))
+        return sp_load_acquire(&device->next_place);
     int ordinal = device ? (int)(device - sp_devices) + 1 : 0;
     while (ordinal < sp_device_count && !sp_load_acquire(&sp_devices[ordinal].open))
         ordinal++;
-    return ordinal < sp_device_count ? &sp_devices[ordinal] : NULL;
+    return ordinal < sp_device_count ? &sp_devices[ordinal] : sp_load_acquire(&first_place);
 }
+
+// The first of these places, but for the device itself, whose memory is managed or isn't.
+static struct sp_device *another_from(struct sp_device *place, const struct sp_device *device,
+                                      bool is_managed) {
+    while (place && (place == device || place->vmm.place.is_managed != is_managed))
+        place = sp_load_acquire(&place->next_place);
+    return place;
+}
+
+// Managed memory is quicker to get anew than pinned memory, so it comes first.
+struct sp_device *sp_device_next_place_sharing(const struct sp_device *device,
+                                               const struct sp_device *other) {
+    bool is_managed = other->vmm.place.is_managed;
+    struct sp_device *first = sp_load_acquire(&first_place);
+    if (is_device(device))
+        return NULL;
+    struct sp_device *next = another_from(
+        other == device ? first : sp_load_acquire(&other->next_place), device, is_managed);
+    return next || !is_managed ? next : another_from(first, device, false);
+}
+
+struct sp_device *sp_device_of_place(const struct sp_place *place) {
+    struct sp_device *device = sp_load_acquire(&first_place);
+    while (device && !sp_place_is_same(&device->vmm.place, place))
+        device = sp_load_acquire(&device->next_place);
+    return device;
+}
+
+struct sp_device *sp_device_of_host(CUmemLocation location) {
+    struct sp_place place = {.location = location};
+    struct sp_device *device = sp_device_of_place(&place);
+    if (!device)
+        device = sp_load_acquire(&first_place);
+    while (device && !sp_vmm_device_is_of_host(&device->vmm))
+        device = sp_load_acquire(&device->next_place);
+    return device;
+}
+
+struct sp_device *sp_device_seat(struct sp_device *device) {
+    struct sp_place place = device->vmm.place;
+    if (!place.is_staged)
+        return device;
+    place.is_staged = false;
+    return sp_device_of_place(&place);
+}
+
+void sp_device_list_place(struct sp_device *device) {
+    struct sp_device *last = sp_load_relaxed(&first_place);
+    while (last && sp_load_relaxed(&last->next_place))
+        last = sp_load_relaxed(&last->next_place);
+    sp_store_release(last ? &last->next_place : &first_place, device);
+}
+
+bool sp_device_free_memory(const struct sp_device *device, CUcontext context, size_t *bytes) {
+    const struct sp_vmm_device *vmm = &device->vmm;
+    bool is_of_host = sp_vmm_device_is_of_host(vmm);
+    if (is_of_host)
+        *bytes = sp_vmm_device_left(vmm);
+    else if (context)
+        *bytes = sp_context_free_memory(context);
+    return is_of_host || context;
+}
+
+int sp_device_home(const struct sp_device *device) {
+    int home = sp_load_relaxed(&device->vmm.home);
+    return home < 0 ? 0 : home;
+}
+
+// The device of the current context, or the first.
+static int current_device(void) {
+    CUcontext context = NULL;
+    uint64_t id;
+    int ordinal = 0;
+    if (sp_is_done(sp_context_current(&context, &id)) && context)
+        (void)sp_context_device(context, &ordinal);
+    return ordinal;
+}
+
+struct sp_outcome sp_device_retain_context(struct sp_device *device, const struct sp_stream *stream,
+                                           CUcontext *context, uint64_t *id) {
+    int home = sp_load_relaxed(&device->vmm.home), none = -1;
+    if (home < 0) {
+        int chosen = stream ? stream->device : current_device();
+        home = atomic_compare_exchange_strong(&device->vmm.home, &none, chosen) ? chosen : none;
+    }
+    return sp_context_retain_primary(&sp_devices[home].primary, home, context, id);
+}
+
+// --------------------------------------------------------------------------- the structs of pools
 
 void sp_device_give_struct(struct sp_pool *pool) {
     sp_lock_acquire(&pool->device->lock);
@@ -94,6 +194,14 @@ struct sp_pool *sp_device_next_pool(struct sp_device *device, struct sp_pool *po
 
 struct sp_pool *sp_device_next_in_use(struct sp_device *device, struct sp_pool *pool) {
     return walk(device, pool, true);
+}
+
+struct sp_pool *sp_device_next_sharing(struct sp_device *device, struct sp_pool *pool) {
+    struct sp_device *at = pool ? pool->device : device;
+    pool = sp_device_next_pool(at, pool);
+    while (!pool && (at = sp_device_next_place_sharing(device, at)))
+        pool = sp_device_next_pool(at, NULL);
+    return pool;
 }
 
 uint64_t sp_device_reserved(struct sp_device *device) {

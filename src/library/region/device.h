@@ -1,8 +1,10 @@
-// Devices, and the pools of each device.
+// Devices and the other places (vmm/device.h), and the pools of each.
 //
-// A device is opened by the runtime, under its open_lock. Its default pool is made then and lives
-// for ever; `current` is the pool that poolMallocAsync uses. The lists of pools are guarded by
-// `lock`.
+// Whatever is said of a device here holds for each place where memory of pools is: each has address
+// space, a default pool, a current one. A device is opened by the runtime, under its open_lock; any
+// other place is made when it is first asked for, and stays. The default pool is made then and
+// lives for ever; `current` is the pool that poolMallocAsync uses, of a device. The lists of pools
+// are guarded by `lock`.
 #ifndef STREAMPOOL_REGION_DEVICE_H
 #define STREAMPOOL_REGION_DEVICE_H
 
@@ -19,6 +21,7 @@ enum { SP_HOLDERS_IN_USE, SP_HOLDERS_GIVEN_UP, SP_HOLDERS_LISTS };
 struct sp_device {
     _Atomic bool open;
     struct sp_lock open_lock;
+    struct sp_device *_Atomic next_place; // behind a place that is no device
     struct sp_pool *_Atomic current;
     struct sp_pool *default_pool;
     struct sp_vmm_device vmm;
@@ -70,12 +73,48 @@ static inline struct sp_pool *sp_device_current_pool(const struct sp_device *dev
 struct sp_pool *sp_device_next_pool(struct sp_device *device, struct sp_pool *pool);
 struct sp_pool *sp_device_next_in_use(struct sp_device *device, struct sp_pool *pool);
 
+// Returns the next place that can make room for the device's memory, beginning behind the device
+// itself. Places of the host can for each other. For managed memory, which lies on the host unless
+// a device uses it, each managed place can, and then each of the host. It can for no other: the
+// driver moves it as it likes.
+struct sp_device *sp_device_next_place_sharing(const struct sp_device *device,
+                                               const struct sp_device *other);
+
+// Walks likewise through the pools of all these places.
+struct sp_pool *sp_device_next_sharing(struct sp_device *device, struct sp_pool *pool);
+
 // With the device's lock held: a pool that no walk stands on is left out of walks, or is in those
 // that go through given-up ones.
 void sp_device_relist_locked(struct sp_pool *pool, bool given_up);
 
-// Walks the open devices, beginning with null.
+// Walks the open devices and then the other places, beginning with null.
 struct sp_device *sp_device_next(const struct sp_device *device);
+
+// Looks for a place that is no device: null where it isn't made yet. It is made with the lock held,
+// and is found by all when it is listed.
+extern struct sp_lock sp_device_places_lock;
+struct sp_device *sp_device_of_place(const struct sp_place *place);
+
+// The place whose current pool one of this place may be: for memory for staging that of the rest of
+// the host's or node's memory, or null where that isn't made yet; and else itself.
+struct sp_device *sp_device_seat(struct sp_device *device);
+void sp_device_list_place(struct sp_device *device);
+
+// A place of the host's memory, best the one of this location; null where none is made yet.
+struct sp_device *sp_device_of_host(CUmemLocation location);
+
+// The bytes that can still be had there; false where nobody knows. Of a device it is what the
+// context, one of the device's, says, where there is one.
+bool sp_device_free_memory(const struct sp_device *device, CUcontext context, size_t *bytes);
+
+// The ordinal of the device whose primary context calls take that need one: the device itself; for
+// other places the first.
+int sp_device_home(const struct sp_device *device);
+
+// The primary context in which plain memory is got: the device's own; of other places that of the
+// device of the stream, or else of the current context, when it is first asked for.
+struct sp_outcome sp_device_retain_context(struct sp_device *device, const struct sp_stream *stream,
+                                           CUcontext *context, uint64_t *id);
 
 // The pool's enum poolDefragmentation: never where memory can't be mapped side by side.
 #define sp_device_defragmentation(pool)                                                            \

@@ -166,7 +166,9 @@ poolError_t sp_fail_outcome(struct sp_outcome outcome, const char *what) {
         sp_fail(sp_fail_code(code), "%s: %s returned %s", what, outcome.entry_point, name);
     else
         sp_fail(sp_fail_code(code), "%s: %s", what,
-                outcome.cause == SP_NO_HOST_MEMORY ? "out of host memory" : name);
+                outcome.cause == SP_NO_HOST_MEMORY || outcome.cause == SP_HOST_IS_FULL
+                    ? "out of host memory"
+                    : name);
     sp_fail_of_driver(outcome);
     return sp_fail_code(code);
 }

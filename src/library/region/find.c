@@ -232,6 +232,9 @@ static struct sp_block *cheapest_wait(const struct sp_request *request) {
 // Whole pages must fit, so each block is looked at for them.
 static struct sp_block *choose_here(const struct sp_request *request) {
     enum sp_region_kind kind = request->kind;
+    const struct sp_tier *ready = &request->pool->regions[kind].ready;
+    if (!request->own)
+        return better_in_reach(request, ready, NULL);
     const struct sp_lane_tiers *own = request->lane->tiers[kind];
     if (request->unit == 1)
         return request->refine == SP_REFINE_AVOID
@@ -239,7 +242,7 @@ static struct sp_block *choose_here(const struct sp_request *request) {
                    : choose_own_or_ready(request->lane, kind, request->size);
     struct sp_block *best = better_in_reach(request, &own->unfenced, NULL);
     best = better_in_reach(request, &own->fenced, best);
-    return better_in_reach(request, &request->pool->regions[kind].ready, best);
+    return better_in_reach(request, ready, best);
 }
 
 static inline struct sp_block *choose_block(const struct sp_request *request) {
@@ -323,7 +326,7 @@ static inline struct sp_block *take(struct sp_request *request, struct sp_row ro
                   (request->unit == 1 ||
                    (request->kind == SP_REGION_PAGES && row.first->address % request->unit == 0));
     bool own_or_ready =
-        is_one && sp_request_is_own_or_ready(pool, request->lane, request->kind, row.first);
+        is_one && sp_request_is_own_or_ready(pool, request->own, request->kind, row.first);
     struct sp_block *block =
         is_one ? take_front(pool, row.first, request->size) : set_aside(request, row);
     if (block && is_one) {
@@ -343,7 +346,7 @@ static inline struct sp_block *take(struct sp_request *request, struct sp_row ro
 // Own or ready memory was chosen, of which an extent is to be refined first.
 static inline bool is_to_refine(struct sp_request *request, struct sp_row row) {
     if (request->refine == SP_REFINE_NEVER || !row.first || row.size != row.first->size ||
-        !sp_request_is_own_or_ready(request->pool, request->lane, request->kind, row.first) ||
+        !sp_request_is_own_or_ready(request->pool, request->own, request->kind, row.first) ||
         sp_refine_due(request->pool, row.first, request->size) == 0)
         return false;
     if (request->refine == SP_REFINE_MAY)
@@ -379,7 +382,7 @@ struct sp_block *sp_find(struct sp_request *request) {
 }
 
 struct sp_block *sp_find_to_refine(const struct sp_request *request, uint64_t *extent_size) {
-    struct sp_block *block = choose_own_or_ready(request->lane, request->kind, request->size);
+    struct sp_block *block = choose_here(request);
     *extent_size = block ? sp_refine_due(request->pool, block, request->size) : 0;
     return *extent_size > 0 ? block : NULL;
 }

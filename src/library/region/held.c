@@ -43,8 +43,8 @@ static enum sp_held_share share_of(const struct sp_lane *lane, bool closed) {
     const struct sp_pool *pool = lane->pool;
     bool is_alone = sp_load_relaxed(&pool->lanes.count) <= 1;
     bool is_promised = sp_held_is_promised(pool);
-    if ((sp_load_relaxed(&pool->is_short) && !(is_promised && is_alone)) ||
-        sp_load_acquire(&pool->destroyed))
+    bool is_waited_for = sp_load_relaxed(&pool->is_short) || sp_load_relaxed(&pool->wants_complete);
+    if ((is_waited_for && !(is_promised && is_alone)) || sp_load_acquire(&pool->destroyed))
         return SP_HELD_NOTHING;
     if (!closed && (is_alone || is_promised) && sp_held_may_borrow(pool, lane->stream))
         return SP_HELD_ALL;

@@ -94,6 +94,7 @@ static void init_locked(struct sp_lane *lane, struct sp_pool *pool, struct sp_st
     lane->stream = stream;
     lane->records_each_free = sp_identity_records_each_free(stream);
     sp_store_relaxed(&lane->puts, lane->records_each_free ? NULL : stream);
+    sp_store_relaxed(&lane->is_alien, false);
     sp_store_relaxed(&lane->unfenced_sequence, 0);
     lane->window = lane->window_size = 0;
     lane->uncounted = false;
@@ -201,10 +202,23 @@ struct sp_lane *sp_lane_make(struct sp_pool *pool, struct sp_stream *stream) {
     return lane;
 }
 
+void sp_lane_look_at_context(struct sp_lane *lane) {
+    const struct sp_pool *pool = lane->pool;
+    struct sp_stream *stream = lane->stream;
+    bool is_alien = sp_vmm_provider(&pool->device->vmm)->is_of_context &&
+                    sp_load_relaxed(&stream->context_id) != sp_load_relaxed(&pool->context_id);
+    if (SP_LIKELY(is_alien == sp_load_relaxed(&lane->is_alien)))
+        return;
+    sp_biased_lock_acquire(&lane->lock);
+    sp_store_relaxed(&lane->is_alien, is_alien);
+    sp_store_relaxed(&lane->puts, is_alien || lane->records_each_free ? NULL : stream);
+    sp_biased_lock_release(&lane->lock);
+}
+
 struct sp_lane *sp_lane_make_shelf(struct sp_lane *lane) {
     struct sp_pool *pool = lane->pool;
     if (!sp_biased_lock_is_contended(&lane->lock) || lane->records_each_free ||
-        sp_load_relaxed(&lane->stream->acts))
+        sp_load_relaxed(&lane->is_alien) || sp_load_relaxed(&lane->stream->acts))
         return lane;
     struct sp_lane *shelf = sp_lane_shelf(lane, pool);
     struct sp_lane *made = shelf ? NULL : new_lane(pool, lane->stream);
@@ -244,8 +258,7 @@ struct sp_lane *sp_lane_next(struct sp_pool *pool, const struct sp_lane *lane) {
     return SP_LIST_AT(next, &pool->lanes.list, struct sp_lane, link);
 }
 
-// --------------------------------------------------------------------- what is to be looked
-// through
+// -------------------------------------------------------------------- what is to be looked through
 
 void sp_lane_list_locked(struct sp_lane *lane) {
     struct sp_lanes *lanes = &lane->pool->lanes;

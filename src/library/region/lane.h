@@ -69,8 +69,8 @@ struct sp_lane {
     // Allocations out of the slabs, the quick lists and the lane's own tier.
     _Atomic uint64_t hits;
     _Atomic uint64_t records; // events that were recorded behind frees
-    // The stream, or null where each of its frees records an event before it is put back. A free
-    // looks at it without the lock, and again with it.
+    // The stream, or null where each of its frees records an event before it is put back, or the
+    // lane is alien. A free looks at it without the lock, and again with it.
     const struct sp_stream *_Atomic puts;
     _Atomic uint32_t quick_used; // a bit for each bin that is not empty
     // Large blocks are placed by address: see region/find.h. Written under the pool's lock.
@@ -92,6 +92,9 @@ struct sp_lane {
     struct sp_lane *_Atomic shelves[SP_SHELVES];
     struct sp_lane *_Atomic next_shelf;
     bool records_each_free; // before it is put back; of the stream
+    // Its memory is of another context than its stream, which may go on when that has ended. A hit
+    // asks nobody, so an alien lane has nothing at hand: no slabs, and nothing in quick lists.
+    _Atomic bool is_alien;
     // See region/held.h.
     _Atomic int share; // enum sp_held_share
     uint32_t learned;  // what the stream's was when the lane was last made lazy again
@@ -139,6 +142,10 @@ static inline struct sp_lane *sp_lane_of(struct sp_pool *pool, struct sp_stream 
     struct sp_lane *lane = sp_lane_find(pool, stream->slot);
     return lane ? lane : sp_lane_make(pool, stream);
 }
+
+// Looks whether the lane is alien, once its stream is admitted (calls/admit.h) and before it
+// allocates.
+void sp_lane_look_at_context(struct sp_lane *lane);
 
 // The shelf of a crowded lane on which the calling thread allocates small blocks; null where it
 // isn't made yet. Who meets another thread there goes to the next shelf; not in a deterministic

@@ -214,6 +214,8 @@ struct sp_pool {
     _Atomic int promises;       // enum poolStreamPromise
     // The last growth found no memory: each free is recorded, since others wait for it.
     _Atomic bool is_short;
+    // Requests for complete memory come: each free is recorded, since nothing else tells them.
+    _Atomic bool wants_complete;
     _Atomic bool destroyed;
 
     // Set when the pool is made. A thread that comes late reads those of the struct's next pool,

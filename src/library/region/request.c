@@ -18,6 +18,7 @@ void sp_request_open(struct sp_request *request, struct sp_pool *pool, struct sp
     bool is_run = kind == SP_REGION_PAGES && size >= SP_PAGE_SIZE;
     *request = (struct sp_request){.pool = pool,
                                    .lane = lane,
+                                   .own = flags & poolMallocCompleteOnly ? NULL : lane,
                                    .kind = kind,
                                    .size = size,
                                    .flags = flags,
@@ -26,7 +27,7 @@ void sp_request_open(struct sp_request *request, struct sp_pool *pool, struct sp
                                    .sources = 1U << kind,
                                    .looks = SP_REQUEST_LOOKS,
                                    .unit = is_run ? SP_PAGE_SIZE : 1};
-    if (!(flags & poolMallocSameStreamOnly)) {
+    if (!(flags & (poolMallocSameStreamOnly | poolMallocCompleteOnly))) {
         if (sp_pool_policy(pool, poolMemPoolReuseFollowEventDependencies))
             request->policies = SP_POLICY_FOLLOW;
         if (!(flags & poolMallocNoInsertedWaits) &&
@@ -67,7 +68,7 @@ static uint64_t fenced_until(const struct sp_stream *owner, const struct sp_stre
 static enum sp_rule decide(const struct sp_request *request, struct sp_fence fence) {
     const struct sp_stream *taker = request->lane->stream;
     struct sp_rule_facts facts = {
-        .taker_slot = taker->slot,
+        .taker_slot = request->own ? taker->slot : UINT32_MAX,
         .taker_first = taker->first,
     };
     enum sp_rule rule = sp_fence_rule(fence, &facts);
@@ -111,7 +112,7 @@ bool sp_request_reaches_lanes_before_alone(const struct sp_request *request) {
 
 // Its stream has it at once, whatever the fences are.
 static inline bool is_at_once(const struct sp_request *request, const struct sp_block *block) {
-    return sp_request_is_own_or_ready(request->pool, request->lane, sp_segment_of(block)->kind,
+    return sp_request_is_own_or_ready(request->pool, request->own, sp_segment_of(block)->kind,
                                       block);
 }
 

@@ -62,6 +62,7 @@ enum sp_refine { SP_REFINE_NEVER, SP_REFINE_MAY, SP_REFINE_DUE, SP_REFINE_AVOID 
 struct sp_request {
     struct sp_pool *pool;
     struct sp_lane *lane; // null: nobody's, which reaches ready memory alone; see sp_grow_ahead
+    struct sp_lane *own;  // whose memory it has by its stream's order: the lane, or null
     enum sp_region_kind kind;
     uint64_t size;
     unsigned int flags; // poolMallocSameStreamOnly, ...

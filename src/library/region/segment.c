@@ -59,7 +59,7 @@ static struct sp_outcome open_segment(struct sp_segment *segment, uint64_t bytes
     struct sp_outcome outcome = sp_view_open(
         &segment->view, &pool->device->space, is_fixed || is_small ? SP_SPAN_LOW : SP_SPAN_ROOMY,
         bytes, size, (CUmemAllocationHandleType)pool->props.handleTypes,
-        is_fixed ? SP_VIEW_RDMA : SP_VIEW_PLAIN);
+        is_fixed || pool->props.reserved[0] ? SP_VIEW_RDMA : SP_VIEW_PLAIN);
     segment->view.access = &pool->access;
     segment->extends = !is_fixed;
     return outcome;
@@ -73,13 +73,13 @@ static struct sp_outcome open_plain(struct sp_segment *segment, uint64_t bytes,
     struct sp_pool *pool = segment->pool;
     CUcontext context;
     uint64_t id;
-    struct sp_outcome outcome =
-        sp_context_retain_primary(&pool->device->primary, pool->device->vmm.ordinal, &context, &id);
+    struct sp_outcome outcome = sp_device_retain_context(pool->device, stream, &context, &id);
     if (!sp_is_done(outcome))
         return outcome;
     bool is_alien = stream && stream->device == pool->device->vmm.ordinal &&
                     !sp_stream_is_of(stream, context, id);
-    if (is_alien || sp_access_has_peers(&pool->access))
+    if (sp_vmm_provider(&pool->device->vmm)->is_contexts_own &&
+        (is_alien || sp_access_has_peers(&pool->access)))
         return sp_outcome_of(SP_NOT_SUPPORTED);
     segment->extends = false;
     return sp_view_open_plain(&segment->view, &pool->device->space, context, id, bytes);

@@ -20,6 +20,7 @@ static_assert((int)poolMemAccessFlagsProtNone == (int)CU_MEM_ACCESS_FLAGS_PROT_N
 struct change {
     CUmemAccessDesc descriptors[SP_ACCESS_DEVICES];
     size_t count;
+    int host; // the host's access to managed memory, or -1
 };
 
 // A walk sets the access of the first `most` mappings, in the order in which it finds them. One
@@ -48,6 +49,8 @@ static struct sp_outcome set_all(struct walk *walk, const struct sp_pool *pool) 
     struct sp_outcome outcome = sp_outcome_done();
     for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
         SP_LIST_FOR_EACH_OF(const struct sp_segment, segment, link, &pool->regions[kind].segments) {
+            if (!segment->view.provider->joins) // it is not mapped: all have access
+                continue;
             struct sp_extent *extent = sp_view_extent_from(&segment->view, 0);
             for (; extent && sp_is_done(outcome); extent = sp_view_extent_next(extent)) {
                 outcome = set_one(walk, extent->address, extent->size);
@@ -74,38 +77,42 @@ static struct sp_outcome change_locked(struct sp_pool *pool, const struct change
         struct walk back = {.change = &before, .most = walk.passed, .undoes = true};
         set_all(&back, pool);
         if (back.refused > 0)
-            sp_log_warn("access to %zu mappings of device %d could not be put back", back.refused,
-                        pool->device->vmm.ordinal);
+            sp_log_warn("access to %zu mappings of a pool could not be put back", back.refused);
         return outcome;
     }
     for (size_t i = 0; i < change->count; i++)
         sp_access_note(&pool->access, change->descriptors[i].location.id,
                        change->descriptors[i].flags);
+    if (change->host >= 0)
+        sp_store_relaxed(&pool->access.host, (unsigned char)change->host);
     return sp_outcome_done();
 }
 
-static poolError_t check(const struct sp_pool *pool, const struct poolMemAccessDesc *desc) {
-    const struct poolMemLocation *location = &desc->location;
-    const struct sp_vmm_device *device = &pool->device->vmm;
-    int own = device->ordinal, peer = location->id;
-    bool possible = false;
-    if (location->type != poolMemLocationTypeDevice)
-        return sp_fail(poolErrorInvalidValue, "%d is not a location that can be given access",
-                       (int)location->type);
-    if (desc->flags != poolMemAccessFlagsProtNone && desc->flags != poolMemAccessFlagsProtRead &&
-        desc->flags != poolMemAccessFlagsProtReadWrite)
-        return sp_fail(poolErrorInvalidValue, "%d is not one of poolMemAccessFlags",
-                       (int)desc->flags);
-    if (!sp_device_exists(peer))
-        return sp_fail(poolErrorInvalidDevice, "there is no device %d", peer);
-    if (peer == own && desc->flags == poolMemAccessFlagsProtNone)
+// Memory of the host is the host's to read and write, always, and that of a device is not
+// for it. Of managed memory it is noted.
+static poolError_t check_host(const struct sp_vmm_device *device, enum poolMemAccessFlags flags) {
+    if (device->ordinal >= 0)
+        return sp_fail(poolErrorNotSupported, "the host has no access to memory of a device");
+    if (flags == poolMemAccessFlagsProtRead)
+        return sp_fail(poolErrorNotSupported, "the host writes to memory of its own");
+    if (flags == poolMemAccessFlagsProtNone && !device->place.is_managed)
+        return sp_fail(poolErrorNotSupported, "the host can't be denied memory of its own");
+    return poolSuccess;
+}
+
+static poolError_t check_own(int own, enum poolMemAccessFlags flags) {
+    if (flags == poolMemAccessFlagsProtNone)
         return sp_fail(poolErrorInvalidDevice,
                        "device %d can't be denied the memory of its own pool", own);
-    if (peer == own && desc->flags == poolMemAccessFlagsProtRead)
+    if (flags == poolMemAccessFlagsProtRead)
         return sp_fail(poolErrorNotSupported, "device %d writes to the memory of its own pool",
                        own);
-    if (peer == own || desc->flags == poolMemAccessFlagsProtNone)
-        return poolSuccess;
+    return poolSuccess;
+}
+
+static poolError_t check_peer(const struct sp_vmm_device *device, int peer) {
+    int own = device->ordinal;
+    bool possible = false;
     struct sp_outcome outcome = sp_access_is_possible(device, peer, &possible);
     if (!sp_is_done(outcome))
         return sp_fail_outcome(outcome, "asking whether a device can access another's memory");
@@ -121,16 +128,48 @@ static poolError_t check(const struct sp_pool *pool, const struct poolMemAccessD
     return poolSuccess;
 }
 
+static bool is_host(const struct poolMemLocation *location) {
+    return location->type == poolMemLocationTypeHost ||
+           location->type == poolMemLocationTypeHostNuma;
+}
+
+static poolError_t check(const struct sp_pool *pool, const struct poolMemAccessDesc *desc) {
+    const struct poolMemLocation *location = &desc->location;
+    const struct sp_vmm_device *device = &pool->device->vmm;
+    if (location->type != poolMemLocationTypeDevice && !is_host(location))
+        return sp_fail(poolErrorInvalidValue, "%d is not a location that can be given access",
+                       (int)location->type);
+    if (desc->flags != poolMemAccessFlagsProtNone && desc->flags != poolMemAccessFlagsProtRead &&
+        desc->flags != poolMemAccessFlagsProtReadWrite)
+        return sp_fail(poolErrorInvalidValue, "%d is not one of poolMemAccessFlags",
+                       (int)desc->flags);
+    if (is_host(location))
+        return check_host(device, desc->flags);
+    if (!sp_device_exists(location->id))
+        return sp_fail(poolErrorInvalidDevice, "there is no device %d", location->id);
+    if (location->id == device->ordinal)
+        return check_own(location->id, desc->flags);
+    if (desc->flags == poolMemAccessFlagsProtNone)
+        return poolSuccess;
+    if (device->ordinal >= 0)
+        return check_peer(device, location->id);
+    return desc->flags == poolMemAccessFlagsProtRead
+               ? sp_fail(poolErrorNotSupported, "devices can't be given this memory to read only")
+               : poolSuccess;
+}
+
 // The last of several entries for one device counts.
 poolError_t sp_access_change(struct sp_pool *pool, const struct poolMemAccessDesc *list,
                              size_t count) {
-    struct change change = {.count = 0};
+    struct change change = {.count = 0, .host = -1};
     for (size_t i = 0; i < count; i++) {
         poolError_t error = check(pool, &list[i]);
         int id = list[i].location.id;
         if (error != poolSuccess)
             return error;
-        if (id == pool->device->vmm.ordinal)
+        if (is_host(&list[i].location))
+            change.host = (int)list[i].flags;
+        if (is_host(&list[i].location) || id == pool->device->vmm.ordinal)
             continue;
         size_t at = 0;
         while (at < change.count && change.descriptors[at].location.id != id)
@@ -139,8 +178,9 @@ poolError_t sp_access_change(struct sp_pool *pool, const struct poolMemAccessDes
         change.descriptors[at] =
             (CUmemAccessDesc){{CU_MEM_LOCATION_TYPE_DEVICE, id}, (CUmemAccess_flags)list[i].flags};
     }
-    if (change.count == 0 || (!sp_vmm_provider(&pool->device->vmm)->lets_peers_in &&
-                              !sp_access_has_peers(&pool->access)))
+    bool is_noted = change.host >= 0 && pool->device->vmm.place.is_managed;
+    if ((change.count == 0 && !is_noted) || (!sp_vmm_provider(&pool->device->vmm)->lets_peers_in &&
+                                             !sp_access_has_peers(&pool->access)))
         return poolSuccess; // nobody was let in
     sp_pool_begin_mapping(pool);
     struct sp_outcome outcome = change_locked(pool, &change);
@@ -150,11 +190,15 @@ poolError_t sp_access_change(struct sp_pool *pool, const struct poolMemAccessDes
 
 poolError_t sp_access_read(const struct sp_pool *pool, const struct poolMemLocation *location,
                            enum poolMemAccessFlags *flags) {
-    if (location->type != poolMemLocationTypeDevice || !sp_device_exists(location->id))
-        return sp_fail(poolErrorInvalidValue, "(%d, %d) is not the location of a device",
-                       (int)location->type, location->id);
-    *flags = location->id == pool->device->vmm.ordinal
-                 ? poolMemAccessFlagsProtReadWrite
-                 : (enum poolMemAccessFlags)sp_access_of(&pool->access, location->id);
+    const struct sp_vmm_device *device = &pool->device->vmm;
+    bool is_device = location->type == poolMemLocationTypeDevice && sp_device_exists(location->id);
+    if (!is_device && !is_host(location))
+        return sp_fail(poolErrorInvalidValue,
+                       "(%d, %d) is not the location of a device or the host", (int)location->type,
+                       location->id);
+    bool is_own = is_device ? location->id == device->ordinal : sp_vmm_device_is_of_host(device);
+    int noted = is_device ? (int)sp_access_of(&pool->access, location->id)
+                          : (int)sp_load_relaxed(&pool->access.host);
+    *flags = is_own ? poolMemAccessFlagsProtReadWrite : (enum poolMemAccessFlags)noted;
     return poolSuccess;
 }

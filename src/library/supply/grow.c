@@ -195,6 +195,18 @@ static struct sp_outcome prepare(const struct sp_request *request, struct plan *
     }
 }
 
+static struct sp_outcome add_alone(const struct sp_request *request, uint64_t bytes,
+                                   struct sp_block **hole) {
+    struct sp_pool *pool = request->pool;
+    const struct sp_stream *stream = request->lane ? request->lane->stream : NULL;
+    struct sp_outcome outcome = sp_vmm_device_begin_taking(&pool->device->vmm, bytes);
+    if (!sp_is_done(outcome))
+        return outcome;
+    outcome = sp_segment_add(pool, request->kind, bytes, stream, hole);
+    sp_vmm_device_end_taking(&pool->device->vmm, bytes);
+    return outcome;
+}
+
 // The plan where nothing joins: a segment of its own, whose memory is there already and only has to
 // be counted. It gets only what is needed if the device hasn't got more.
 static struct sp_outcome prepare_alone(const struct sp_request *request, struct plan *plan) {
@@ -206,13 +218,11 @@ static struct sp_outcome prepare_alone(const struct sp_request *request, struct 
         plan->amount = bytes; // nobody asked for more
     if (plan->amount < bytes)
         return sp_outcome_of(SP_BEYOND_LIMIT);
-    const struct sp_stream *stream = request->lane ? request->lane->stream : NULL;
     uint64_t begin = sp_time_now();
-    struct sp_outcome outcome =
-        sp_segment_add(pool, request->kind, plan->amount, stream, &plan->hole);
+    struct sp_outcome outcome = add_alone(request, plan->amount, &plan->hole);
     if (sp_outcome_lacks_memory(outcome) && plan->amount > bytes) {
         plan->amount = bytes;
-        outcome = sp_segment_add(pool, request->kind, bytes, stream, &plan->hole);
+        outcome = add_alone(request, bytes, &plan->hole);
     }
     sp_pool_add(pool, SP_STATISTIC_GrowthTime, sp_time_now() - begin);
     if (!sp_is_done(outcome))
@@ -279,10 +289,12 @@ static void keep_mapped(struct sp_pool *pool, struct plan *plan, uint64_t mapped
 // several extents, but in one where the device has less left by what is known in the context, or
 // null: either the driver takes that back from others of the process, or one call tells.
 static struct sp_outcome map(struct sp_pool *pool, CUcontext context, struct plan *plan) {
+    const struct sp_vmm_device *device = &pool->device->vmm;
     struct sp_segment *segment = sp_segment_of(plan->hole);
     struct sp_outcome outcome;
     uint64_t mapped = 0;
     do {
+        uint64_t taken = segment->view.provider->joins ? plan->amount : 0; // else it is there
         uint64_t extent =
             sp_growth_extent(pool, segment->kind, plan->amount, plan->need, plan->ahead);
         if (context && extent == SP_EXTENT_MAX && sp_context_free_memory(context) < plan->amount)
@@ -291,8 +303,12 @@ static struct sp_outcome map(struct sp_pool *pool, CUcontext context, struct pla
         bool parts = extent >= SP_EXTENT_PARTED_MIN && plan->rest &&
                      segment->kind == SP_REGION_LARGE && segment->view.provider->divides;
         uint64_t begin = sp_time_now();
-        outcome = sp_view_map_pieces(&segment->view, plan->hole->address, plan->amount, extent,
-                                     parts ? pool->device->vmm.granule : 0, &mapped);
+        outcome = sp_vmm_device_begin_taking(device, taken);
+        if (sp_is_done(outcome)) {
+            outcome = sp_view_map_pieces(&segment->view, plan->hole->address, plan->amount, extent,
+                                         parts ? device->granule : 0, &mapped);
+            sp_vmm_device_end_taking(device, taken);
+        }
         sp_pool_add(pool, SP_STATISTIC_GrowthTime, sp_time_now() - begin);
     } while (mapped == 0 && sp_outcome_lacks_memory(outcome) && reduce(pool, plan));
     if (!sp_is_done(outcome) && mapped > 0)
@@ -317,7 +333,8 @@ static struct sp_block *publish_locked(struct sp_pool *pool, const struct plan *
 }
 
 // Plans, in address space that is got for it if need be, and maps; what is left is to publish.
-// Where the device refuses, it may get another provider by that.
+// Where the device refuses, it may get another provider by that: a stream is to be admitted to that
+// first.
 static struct sp_outcome map_for(const struct sp_request *request, struct plan *plan) {
     struct sp_pool *pool = request->pool;
     struct sp_vmm_device *device = &pool->device->vmm;
@@ -339,7 +356,8 @@ static struct sp_outcome map_for(const struct sp_request *request, struct plan *
     }
     if (sp_is_done(outcome))
         sp_vmm_device_note_mapped(device);
-    else if (sp_outcome_lacks_support(outcome) && sp_vmm_device_change_from(device, provider))
+    else if (sp_outcome_lacks_support(outcome) && sp_vmm_device_change_from(device, provider) &&
+             !request->lane)
         outcome = map_for(request, plan);
     return outcome;
 }

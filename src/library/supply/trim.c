@@ -203,10 +203,12 @@ static struct sp_outcome release(struct sp_pool *pool, const struct victim *vict
         rest = sp_block_split(front, kept);
         sp_lock_release(&pool->lock);
     }
+    sp_vmm_device_begin_exchange(&pool->device->vmm, kept);
     struct sp_outcome outcome = unmap(segment, victim->extent);
     bool unmapped = sp_is_done(outcome);
     if (unmapped && front->size == kept)
         mapped = map_back(segment, victim);
+    sp_vmm_device_end_taking(&pool->device->vmm, kept);
     sp_lock_acquire(&pool->lock);
     if (mapped < kept)
         pool->refine_rests = SP_REFINE_RESTS;
@@ -288,6 +290,16 @@ void sp_trim_end_giving(struct sp_lock *gives) {
         sp_lock_release(gives);
 }
 
+bool sp_trim_await_giving(struct sp_device *device) {
+    bool any = false;
+    for (struct sp_device *at = device; at; at = sp_device_next_place_sharing(device, at)) {
+        struct sp_lock *gives = sp_trim_begin_giving(at);
+        sp_trim_end_giving(gives);
+        any = any || gives;
+    }
+    return any;
+}
+
 // An extent is at least a granule, so a pool with less unused than that has none to release, and
 // keeps its slabs and quick lists. To sum up what very many lanes use takes longer than to collect
 // what they have. Lost memory (region/segment.h) goes in pieces of any size.
@@ -340,6 +352,8 @@ bool sp_trim_lost(struct sp_pool *pool) {
 static struct sp_outcome trim(struct sp_pool *pool, size_t keep, enum aim aim) {
     size_t rounded, buried;
     struct sp_outcome first = sp_defer_bury_all(pool, &buried);
+    if (sp_load_relaxed(&pool->lost_whole) > 0) // of which nothing is reserved
+        sp_trim_lost(pool);
     if (sp_checked_round_up(keep, pool->device->vmm.granule, &rounded) &&
         sp_load_relaxed(&pool->reserved) > rounded && may_release(pool)) {
         make_ready(pool);

@@ -27,6 +27,10 @@ struct sp_outcome sp_trim_by(struct sp_pool *pool, uint64_t bytes);
 struct sp_lock *sp_trim_begin_giving(struct sp_device *device);
 void sp_trim_end_giving(struct sp_lock *gives);
 
+// Waits for threads that give memory back so, there or where the memory is the same. True when some
+// may have.
+bool sp_trim_await_giving(struct sp_device *device);
+
 // Takes note of what a reset of the device has taken of the pool's memory (region/segment.h), and
 // drops what was freed of that. True when something was dropped. No lock is held.
 bool sp_trim_lost(struct sp_pool *pool);

@@ -26,11 +26,13 @@ struct sp_name sp_name_of(struct sp_pool *pool) {
         memcpy(name.text, pool->name, sizeof name.text);
         sp_lock_release(&lock);
     }
-    if (*name.text == '\0' && number == 0)
-        snprintf(name.text, sizeof name.text, "default pool of device %d",
-                 pool->device->vmm.ordinal);
-    else if (*name.text == '\0')
+    if (*name.text == '\0' && number == 0) {
+        char place[SP_PLACE_NAME];
+        sp_place_text(&pool->device->vmm.place, place);
+        snprintf(name.text, sizeof name.text, "default pool of %s", place);
+    } else if (*name.text == '\0') {
         snprintf(name.text, sizeof name.text, "pool %u", (unsigned)number);
+    }
     return name;
 }
 

@@ -1,5 +1,6 @@
 #include "tell/refusal.h"
 
+#include "base/host_memory.h"
 #include "order/context.h"
 #include "order/indirect.h"
 #include "region/device.h"
@@ -8,6 +9,12 @@
 #include "tell/text.h"
 
 #include <inttypes.h>
+#include <sys/resource.h>
+
+// Where the memory is that the pool grows by.
+static const char *place_of(const struct sp_shortage *shortage) {
+    return shortage->request->pool->device->vmm.ordinal < 0 ? "host" : "device";
+}
 
 // True when the stream can wait for these parts, and the host can: none but streams of its context
 // hold them back.
@@ -144,8 +151,8 @@ static void advise_for_others(const struct sp_shortage *shortage, struct sp_text
     unsigned parts = is_near(shortage, SP_PENDING) ? SP_HERE | SP_PENDING : SP_HERE;
     bool is_current = is_of_current_context(sp_shortage_room(shortage, SP_ALL)) &&
                       is_of_current_context(sp_shortage_others(shortage, SP_ALL));
-    sp_text_add(text, "other pools of the device hold %s that are free and may still be in use: ",
-                sp_text_bytes(shortage->others_free).text);
+    sp_text_add(text, "other pools of the %s hold %s that are free and may still be in use: ",
+                place_of(shortage), sp_text_bytes(shortage->others_free).text);
     say_device(shortage, is_current ? "" : with_each_context, text);
     if (shortage->lack == SP_LACK_DEVICE && !sp_pool_is_deterministic(pool) &&
         sp_load_relaxed(&pool->attributes.host_wait_max) == 0 &&
@@ -173,9 +180,8 @@ static uint64_t growth_at_last(const struct sp_shortage *shortage) {
 static bool advise_trims(const struct sp_shortage *shortage, struct sp_text *text) {
     bool helps = fits_after_trims(shortage, SP_ALL);
     if (helps)
-        sp_text_add(text,
-                    "poolMemPoolTrimTo of other pools of the device gives back what is "
-                    "missing%s",
+        sp_text_add(text, "poolMemPoolTrimTo of other pools of the %s gives back what is missing%s",
+                    place_of(shortage),
                     fits_after_trims(shortage, SP_READY) ? "" : " after poolDeviceSynchronize");
     return helps;
 }
@@ -186,14 +192,15 @@ static void advise_for_full_device(const struct sp_shortage *shortage, struct sp
     uint64_t whole = sp_shortage_room(shortage, SP_ALL).whole;
     whole += sp_shortage_others(shortage, SP_ALL).whole;
     if (shortage->on_device >= shortage->least)
-        sp_text_add(text, "the device has enough free for that by now: another try may do");
+        sp_text_add(text, "the %s has enough free for that by now: another try may do",
+                    place_of(shortage));
     else if (!shortage->knows_device && whole > 0)
         sp_text_add(text,
                     "nobody knows what the device has free: another try after "
                     "poolDeviceSynchronize may do");
     else if (!advise_trims(shortage, text)) {
-        sp_text_add(text, "nothing but freeing helps: other pools of the device hold %s",
-                    sp_text_bytes(shortage->others_reserved).text);
+        sp_text_add(text, "nothing but freeing helps: other pools of the %s hold %s",
+                    place_of(shortage), sp_text_bytes(shortage->others_reserved).text);
         if (shortage->others_free > 0)
             sp_text_add(text, " (%s of it free)", sp_text_bytes(shortage->others_free).text);
         if (shortage->knows_device && known < total)
@@ -224,7 +231,8 @@ static void advise_for_growth(const struct sp_shortage *shortage, struct sp_text
         sp_text_add(text, "the limit leaves enough for that by now: another try may do");
     else if (is_forbidden && shortage->request->kind != SP_REGION_FIXED &&
              shortage->needed <= sp_shortage_growth(shortage, 0))
-        sp_text_add(text, "poolMemPoolPrime takes memory from the device ahead of need");
+        sp_text_add(text, "poolMemPoolPrime takes memory from the %s ahead of need",
+                    place_of(shortage));
     else if (could_grow(shortage))
         sp_text_add(text, "without poolMallocNoGrowth the pool could grow by it");
     else if (is_forbidden && fits_anew(shortage))
@@ -298,8 +306,31 @@ static void say_advice(const struct sp_shortage *shortage, struct sp_text *text)
 
 // ------------------------------------------------------------------------------------ the sentence
 
-static void say_cause(const struct sp_shortage *shortage, const char *call, struct sp_text *text) {
+// The driver doesn't say that a process may lock no more.
+static void say_lock_limit(const struct sp_shortage *shortage, struct sp_text *text) {
+    struct rlimit limit;
+    if (sp_vmm_device_is_of_host(&shortage->request->pool->device->vmm) &&
+        getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        sp_text_add(text, " (RLIMIT_MEMLOCK lets the process lock %s)",
+                    sp_text_bytes(limit.rlim_cur).text);
+}
+
+// The library looks at it so that the kernel doesn't end the process for want of memory.
+static void say_host_is_full(const struct sp_shortage *shortage, struct sp_text *text) {
+    const struct sp_vmm_device *device = &shortage->request->pool->device->vmm;
+    sp_text_add(text, "%s leaves %s where the pool was to grow by %s",
+                sp_host_memory_left(sp_vmm_device_node(device)).by,
+                sp_text_bytes(sp_vmm_device_left(device)).text,
+                sp_text_bytes(shortage->least).text);
+}
+
+static void say_cause(const struct sp_shortage *shortage, struct sp_outcome lacking,
+                      struct sp_text *text) {
     struct sp_words growth = sp_text_bytes(shortage->least);
+    if (lacking.cause == SP_HOST_IS_FULL) {
+        say_host_is_full(shortage, text);
+        return;
+    }
     switch (shortage->lack) {
     case SP_LACK_FLAG:
         sp_text_add(text, "poolMallocNoGrowth forbids to grow by %s", growth.text);
@@ -313,7 +344,8 @@ static void say_cause(const struct sp_shortage *shortage, const char *call, stru
         break;
     default:
         sp_text_add(text, "%s returned CUDA_ERROR_OUT_OF_MEMORY when the pool was to grow by %s",
-                    call, growth.text);
+                    lacking.entry_point, growth.text);
+        say_lock_limit(shortage, text);
     }
 }
 
@@ -352,7 +384,7 @@ poolError_t sp_refusal_tell(const struct sp_shortage *shortage, struct sp_outcom
     if (asked >= (size_t)1 << 20)
         sp_text_add(&text, " (%s)", sp_text_bytes(asked).text);
     sp_text_add(&text, ": ");
-    say_cause(shortage, lacking.entry_point, &text);
+    say_cause(shortage, lacking, &text);
     sp_text_add(&text, "; in use %s of %s reserved, free here %s (largest piece %s), pending",
                 sp_text_bytes(shortage->used).text, sp_text_bytes(shortage->reserved).text,
                 sp_text_bytes(here.useful).text, sp_text_bytes(here.largest).text);
@@ -362,7 +394,8 @@ poolError_t sp_refusal_tell(const struct sp_shortage *shortage, struct sp_outcom
     sp_text_add(&text, ", pinned in pieces %s", sp_text_bytes(all.bytes - all.whole).text);
     say_slabs(shortage, &text);
     if (shortage->knows_device)
-        sp_text_add(&text, ", free on the device %s", sp_text_bytes(shortage->on_device).text);
+        sp_text_add(&text, ", free on the %s %s", place_of(shortage),
+                    sp_text_bytes(shortage->on_device).text);
     say_pinning(shortage, &text);
     sp_text_add(&text, "; ");
     say_advice(shortage, &text);

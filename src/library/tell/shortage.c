@@ -160,9 +160,18 @@ static void end_look(struct sp_pool *pool) {
     sp_pool_end_mapping(pool);
 }
 
-// Memory comes from the device by cuMemCreate, and by cuMemAlloc on a plain one. The addresses of
-// lost blocks that are in use, in whichever pool, are not to be had. Where nobody
-// knows what the device has free, it has nothing if it has just said so, and else enough.
+// Memory comes from a place by one of these calls.
+static bool lacks_place(struct sp_outcome lacking) {
+    static const char *const calls[] = {"cuMemCreate",       "cuMemAlloc",        "cuMemHostAlloc",
+                                        "cuMemHostRegister", "cuMemAllocManaged", "mmap"};
+    bool any = lacking.cause == SP_HOST_IS_FULL;
+    for (size_t i = 0; !any && i < sizeof calls / sizeof calls[0]; i++)
+        any = strcmp(lacking.entry_point, calls[i]) == 0;
+    return any;
+}
+
+// The addresses of lost blocks that are in use, in whichever pool, are not to be had. Where nobody
+// knows what the place has free, it has nothing if it has just said so, and else enough.
 struct sp_shortage sp_shortage_look(const struct sp_request *request, struct sp_outcome lacking,
                                     size_t asked) {
     struct sp_shortage shortage = {.request = request, .asked = asked};
@@ -172,10 +181,8 @@ struct sp_shortage sp_shortage_look(const struct sp_request *request, struct sp_
     shortage.lack = lacking.cause == SP_NO_HOST_MEMORY ? SP_LACK_HOST
                     : lacking.cause == SP_BEYOND_LIMIT ? SP_LACK_LIMIT
                     : lacking.cause == SP_FORBIDDEN    ? SP_LACK_FLAG
-                    : strcmp(lacking.entry_point, "cuMemCreate") == 0 ||
-                            strcmp(lacking.entry_point, "cuMemAlloc") == 0
-                        ? SP_LACK_DEVICE
-                        : SP_LACK_DRIVER;
+                    : lacks_place(lacking)             ? SP_LACK_DEVICE
+                                                       : SP_LACK_DRIVER;
     for (struct sp_pool *any = NULL; (any = sp_device_next_pool(pool->device, any));)
         shortage.has_lost |= sp_load_relaxed(&any->lost) > sp_load_relaxed(&any->lost_whole);
     shortage.needed = sp_round_up(request->size, granule);
@@ -186,17 +193,19 @@ struct sp_shortage sp_shortage_look(const struct sp_request *request, struct sp_
     end_look(pool);
     shortage.left_to_limit = sp_round_down(pool->limit - shortage.reserved, granule);
     shortage.used = sp_figures_used(pool);
-    shortage.knows_device = context != NULL;
-    shortage.on_device = context                           ? sp_context_free_memory(context)
-                         : shortage.lack == SP_LACK_DEVICE ? 0
-                                                           : SIZE_MAX / 2;
+    shortage.on_device = shortage.lack == SP_LACK_DEVICE ? 0 : SIZE_MAX / 2;
+    // A driver that has refused some gives no more, whatever the system has left.
+    bool is_guess =
+        sp_vmm_device_is_of_host(&pool->device->vmm) && lacking.cause == SP_DRIVER_FAILED;
+    shortage.knows_device =
+        !is_guess && sp_device_free_memory(pool->device, context, &shortage.on_device);
     return shortage;
 }
 
 void sp_shortage_look_at_others(struct sp_shortage *shortage) {
     struct sp_device *device = shortage->request->pool->device;
     struct sp_pool *pool = NULL;
-    while ((pool = sp_device_next_pool(device, pool))) {
+    while ((pool = sp_device_next_sharing(device, pool))) {
         if (pool == shortage->request->pool)
             continue;
         uint64_t reserved = sp_load_relaxed(&pool->reserved);
@@ -227,7 +236,7 @@ struct sp_room sp_shortage_room(const struct sp_shortage *shortage, unsigned par
 struct sp_room sp_shortage_others(const struct sp_shortage *shortage, unsigned parts) {
     struct sp_room room = {0};
     struct sp_pool *own = shortage->request->pool, *pool = NULL;
-    while (shortage->sees_others && (pool = sp_device_next_pool(own->device, pool))) {
+    while (shortage->sees_others && (pool = sp_device_next_sharing(own->device, pool))) {
         if (pool != own)
             add_room(&room, shortage, pool, parts);
     }

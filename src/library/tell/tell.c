@@ -42,6 +42,7 @@ static struct sp_tell_pool read_pool(struct sp_pool *pool, enum sp_tell_depth de
         .reserved_high = sp_load_relaxed(&pool->reserved_high),
     };
     size_t count = depth == SP_TELL_COUNTS ? SP_TELL_STATISTICS : SP_TELL_FIGURES;
+    sp_place_text(&pool->device->vmm.place, told.place.text);
     // The figure may be a bound that is above what several threads have used (region/figures.h).
     told.used_high =
         sp_min(sp_load_relaxed(&pool->figures.used_high), sp_max(told.reserved_high, told.used));
@@ -188,7 +189,7 @@ void sp_tell_print_visited(const struct sp_tell_pool *told, FILE *out) {
     fprintf(out, "%s%s", told->name.text,
             told->kind == SP_TELL_DESTROYED ? ", when they were destroyed" : "");
     if (told->kind == SP_TELL_OTHER)
-        fprintf(out, " of device %d", told->device);
+        fprintf(out, " of %s", told->place.text);
     fputc('\n', out);
     print_peaks(out, told);
     print_times(out, told);

@@ -28,8 +28,9 @@ enum sp_tell_kind { SP_TELL_DEFAULT, SP_TELL_OTHER, SP_TELL_DESTROYED };
 struct sp_tell_pool {
     enum sp_tell_kind kind;
     struct sp_name name;
-    int device;     // -1 for destroyed ones
-    uint64_t count; // of pools
+    int device;           // whose memory it is; -1 for none, and for destroyed ones
+    struct sp_name place; // where the memory is, as "device 0" or "the host"; "" for destroyed ones
+    uint64_t count;       // of pools
     uint64_t used, used_high, reserved, reserved_high;
     uint64_t figures[SP_TELL_FIGURES];
 };

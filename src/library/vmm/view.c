@@ -20,48 +20,57 @@ static int compare_address(const void *address, const struct sp_tree_node *node)
 }
 
 static bool is_plain(const struct sp_view *view) {
-    return view->provider == &sp_vmm_plain;
+    return view->provider->get != NULL;
 }
 
 // ----------------------------------------------------------------------------------- plain memory
 
-static struct sp_outcome allocate(CUdeviceptr *base, size_t size) {
-    return sp_outcome_of_driver(sp_driver->cuMemAlloc(base, size), "cuMemAlloc");
+// Gets memory for the view, whose base is 0 after a failure.
+static struct sp_outcome get(struct sp_view *view, size_t size) {
+    struct sp_plain *plain = &view->plain;
+    plain->size = size;
+    struct sp_outcome outcome = view->provider->get(view->space->device, &plain->base, size);
+    if (!sp_is_done(outcome))
+        plain->base = 0;
+    return outcome;
 }
 
-static struct sp_outcome release(CUdeviceptr base) {
-    return sp_outcome_of_driver(sp_driver->cuMemFree(base), "cuMemFree");
+static struct sp_outcome give(struct sp_view *view) {
+    struct sp_outcome outcome = view->provider->give(view->plain.base, view->plain.size);
+    view->plain.base = 0;
+    return outcome;
 }
 
 // Gets memory that begins with a page, or has a page more than is needed. Mostly the driver's
 // addresses are multiples of 2 MiB for sizes that are.
-static struct sp_outcome allocate_pages(CUdeviceptr *base, size_t size) {
-    struct sp_outcome outcome = allocate(base, size);
-    if (!sp_is_done(outcome) || *base % SP_PAGE_SIZE == 0)
+static struct sp_outcome get_pages(struct sp_view *view, size_t size) {
+    struct sp_outcome outcome = get(view, size);
+    if (!sp_is_done(outcome) || view->plain.base % SP_PAGE_SIZE == 0)
         return outcome;
-    outcome = release(*base);
-    return sp_is_done(outcome) ? allocate(base, size + SP_PAGE_SIZE) : outcome;
+    outcome = give(view);
+    return sp_is_done(outcome) ? get(view, size + SP_PAGE_SIZE) : outcome;
 }
 
 // Gets memory at addresses that the page map doesn't hold for lost memory. A piece that lies there
 // is given back only in the end, so that the next one lies elsewhere.
-static struct sp_outcome allocate_elsewhere(CUdeviceptr *base, size_t size) {
-    CUdeviceptr *aside = NULL;
+static struct sp_outcome get_elsewhere(struct sp_view *view, size_t size) {
+    struct sp_plain *aside = NULL;
     size_t count = 0;
-    struct sp_outcome outcome = allocate_pages(base, size);
-    while (sp_is_done(outcome) && sp_page_map_holds_any(sp_round_up(*base, SP_PAGE_SIZE), size)) {
-        CUdeviceptr *longer = realloc(aside, (count + 1) * sizeof *longer);
+    struct sp_outcome outcome = get_pages(view, size);
+    while (sp_is_done(outcome) &&
+           sp_page_map_holds_any(sp_round_up(view->plain.base, SP_PAGE_SIZE), size)) {
+        struct sp_plain *longer = realloc(aside, (count + 1) * sizeof *longer);
         if (longer) {
             aside = longer;
-            aside[count++] = *base;
-            outcome = allocate_pages(base, size);
+            aside[count++] = view->plain;
+            outcome = get_pages(view, size);
         } else {
-            release(*base);
+            give(view);
             outcome = sp_outcome_of(SP_NO_HOST_MEMORY);
         }
     }
-    while (count > 0)
-        release(aside[--count]);
+    for (; count > 0; count--)
+        view->provider->give(aside[count - 1].base, aside[count - 1].size);
     free(aside);
     return outcome;
 }
@@ -92,9 +101,11 @@ static struct sp_outcome give_plain(struct sp_view *view) {
     sp_page_map_drop(view->address, view->size);
     struct sp_outcome outcome = plain->lost ? sp_outcome_done() : enter(plain->context, &mode);
     if (!plain->lost && sp_is_done(outcome)) {
-        outcome = release(plain->base);
+        outcome = view->provider->give(plain->base, plain->size);
         leave(mode);
     }
+    if (plain->lost && view->provider->forget)
+        view->provider->forget(plain->base, plain->size);
     if (sp_is_done(outcome))
         plain->base = 0;
     else
@@ -123,22 +134,17 @@ struct sp_outcome sp_view_open(struct sp_view *view, struct sp_space *space,
 struct sp_outcome sp_view_open_plain(struct sp_view *view, struct sp_space *space,
                                      CUcontext context, uint64_t context_id, size_t size) {
     CUstreamCaptureMode mode;
-    CUdeviceptr base = 0;
-    init(view, space, &sp_vmm_plain);
+    init(view, space, sp_vmm_provider(space->device));
     view->plain.context = context;
     view->plain.context_id = context_id;
     view->size = size;
     struct sp_outcome outcome = enter(context, &mode);
     if (!sp_is_done(outcome))
         return outcome;
-    outcome = allocate_elsewhere(&base, size);
-    if (sp_is_done(outcome)) {
-        view->address = sp_round_up(base, SP_PAGE_SIZE);
-        view->plain.base = base;
-    }
+    outcome = get_elsewhere(view, size);
+    view->address = sp_round_up(view->plain.base, SP_PAGE_SIZE);
     if (sp_is_done(outcome) && !sp_page_map_hold(view->address, size)) {
-        release(base);
-        view->plain.base = 0;
+        give(view);
         outcome = sp_outcome_of(SP_NO_HOST_MEMORY);
     }
     leave(mode);
@@ -187,6 +193,8 @@ void sp_view_close(struct sp_view *view) {
         if (view->plain.base != 0 && !sp_is_done(give_plain(view)))
             sp_log_warn("%zu MiB of device memory are lost: the driver doesn't take them back",
                         view->size >> 20);
+        if (view->plain.left != 0)
+            view->provider->forget(view->plain.left, view->plain.size);
         return;
     }
     if (sp_is_done(sp_view_unmap_stuck(view))) {
@@ -303,6 +311,8 @@ void sp_view_lose(struct sp_view *view) {
     struct sp_extent *extent = sp_view_extent_from(view, 0);
     if (extent && view->plain.base != 0)
         hide(view, extent);
+    if (view->provider->forget) // the host may still use what is live
+        view->plain.left = view->plain.base;
     view->plain.base = 0;
     if (!extent)
         return;

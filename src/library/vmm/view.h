@@ -16,12 +16,12 @@
 // Neither waits for the device. The caller sees to it that nothing runs on memory that it unmaps,
 // and that one thread at a time changes a view: the functions take no lock.
 //
-// A *plain* view is one of a device that does without virtual memory management. Its memory is got
-// by cuMemAlloc, in one piece, at an address that the driver chooses. So it is never moved,
-// extended, mapped a second time or cut. It has one extent, which is mapped whole, with no driver
-// call, and only once. The memory is given back, which waits for the device, before the extent is
-// unmapped or then. It is that of a context, and ends with it. Then the driver may give the
-// addresses again, while the page map still holds those that are in use.
+// A *plain* view is one of a place that does without virtual memory management. Its memory is got
+// by a call such as cuMemAlloc, in one piece, at an address that the driver chooses. So it is never
+// moved, extended, mapped a second time or cut. It has one extent, which is mapped whole, with no
+// driver call, and only once. The memory is given back, which waits for the device, before the
+// extent is unmapped or then. It is that of a context, and ends with it. Then the driver may give
+// the addresses again, while the page map still holds those that are in use.
 //
 //   view.mapped = sum of the sizes of view.extents, but for one whose memory has ended
 //   plain.base <= view.address, and the view's end <= plain.base + what was got
@@ -54,6 +54,8 @@ enum sp_view_use { SP_VIEW_PLAIN, SP_VIEW_RDMA };
 
 struct sp_plain {
     CUdeviceptr base; // as the driver gave it; 0: nothing
+    size_t size;      // likewise
+    CUdeviceptr left; // what the provider must forget when the view is closed; 0: nothing
     CUcontext context;
     uint64_t context_id; // the caller's
     bool lost;           // set by the caller: it has ended with its context

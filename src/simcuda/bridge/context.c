@@ -28,15 +28,15 @@ CUresult cuCtxGetDevice(CUdevice *device) {
 
 CUresult cuCtxPushCurrent_v2(CUcontext handle) {
     struct sim_context *context;
-    SIM_BEGIN(cuCtxPushCurrent);
+    SIM_BEGIN(cuCtxPushCurrent_v2);
     CUresult result = sim_context_named(handle, &context);
     if (result == CUDA_SUCCESS)
         result = sim_context_push(sim_thread_self(), context);
-    SIM_END(cuCtxPushCurrent, result);
+    SIM_END(cuCtxPushCurrent_v2, result);
 }
 
 CUresult cuCtxPopCurrent_v2(CUcontext *context) {
-    SIM_QUERY(cuCtxPopCurrent);
+    SIM_QUERY(cuCtxPopCurrent_v2);
     return sim_context_pop(sim_thread_self(), context);
 }
 
@@ -178,7 +178,7 @@ static CUresult create(CUcontext *handle, unsigned flags, int device) {
 }
 
 CUresult cuCtxCreate_v2(CUcontext *handle, unsigned int flags, CUdevice device) {
-    SIM_CALL(cuCtxCreate, create(handle, flags, device));
+    SIM_CALL(cuCtxCreate_v2, create(handle, flags, device));
 }
 
 // No context can be limited to some multiprocessors, or share itself with a graphics API.
@@ -219,5 +219,5 @@ static CUresult destroy(CUcontext handle) {
 }
 
 CUresult cuCtxDestroy_v2(CUcontext handle) {
-    SIM_CALL(cuCtxDestroy, destroy(handle));
+    SIM_CALL(cuCtxDestroy_v2, destroy(handle));
 }

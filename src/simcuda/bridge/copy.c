@@ -38,7 +38,7 @@ CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t size, CUstream s
 }
 
 CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t size) {
-    SIM_CALL(cuMemcpyHtoD,
+    SIM_CALL(cuMemcpyHtoD_v2,
              copy_row(SIM_OPERAND_DEVICE, to, SIM_OPERAND_HOST, address_of(from), size));
 }
 
@@ -48,7 +48,7 @@ CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t size, CUs
 }
 
 CUresult cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t size) {
-    SIM_CALL(cuMemcpyDtoH,
+    SIM_CALL(cuMemcpyDtoH_v2,
              copy_row(SIM_OPERAND_HOST, address_of(to), SIM_OPERAND_DEVICE, from, size));
 }
 

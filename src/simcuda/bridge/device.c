@@ -55,11 +55,11 @@ CUresult cuDeviceGetName(char *name, int length, CUdevice device) {
 }
 
 CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice device) {
-    SIM_BEGIN(cuDeviceTotalMem);
+    SIM_BEGIN(cuDeviceTotalMem_v2);
     CUresult result = check_device(bytes, device);
     if (result == CUDA_SUCCESS)
         *bytes = sim_config.device[device].memory;
-    SIM_END(cuDeviceTotalMem, result);
+    SIM_END(cuDeviceTotalMem_v2, result);
 }
 
 CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device) {

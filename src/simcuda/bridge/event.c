@@ -97,5 +97,5 @@ static CUresult destroy(CUevent handle) {
 }
 
 CUresult cuEventDestroy_v2(CUevent event) {
-    SIM_CALL(cuEventDestroy, destroy(event));
+    SIM_CALL(cuEventDestroy_v2, destroy(event));
 }

@@ -36,6 +36,11 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
     SIM_CALL(cuMemCreate, sim_virtual_create(handle, size, prop, flags));
 }
 
+CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *prop,
+                                                CUmemGenericAllocationHandle handle) {
+    SIM_CALL(cuMemGetAllocationPropertiesFromHandle, sim_virtual_properties(prop, handle));
+}
+
 CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
     SIM_CALL(cuMemRelease, sim_virtual_release(handle));
 }
@@ -88,10 +93,12 @@ static CUresult get_info(size_t *free, size_t *total) {
 }
 
 CUresult cuMemGetInfo_v2(size_t *free, size_t *total) {
-    SIM_CALL(cuMemGetInfo, get_info(free, total));
+    SIM_CALL(cuMemGetInfo_v2, get_info(free, total));
 }
 
-static CUresult allocate(CUdeviceptr *address, size_t size) {
+static CUresult allocate_by(CUresult (*create)(const struct sim_context *context, uint64_t size,
+                                               CUdeviceptr *result),
+                            CUdeviceptr *address, size_t size) {
     struct sim_context *context;
     if (!address)
         return CUDA_ERROR_INVALID_VALUE;
@@ -99,14 +106,28 @@ static CUresult allocate(CUdeviceptr *address, size_t size) {
     if (result == CUDA_SUCCESS)
         result = sim_capture_check_unsafe(sim_report_call());
     if (result == CUDA_SUCCESS)
-        result = sim_allocation_create(context, size, address);
+        result = create(context, size, address);
     if (result == CUDA_SUCCESS && sim_checks() && !sim_is_for_library())
         sim_block_begin(*address, size, context, sim_who_calls());
     return result;
 }
 
+static CUresult allocate(CUdeviceptr *address, size_t size) {
+    return allocate_by(sim_allocation_create, address, size);
+}
+
 CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t size) {
-    SIM_CALL(cuMemAlloc, allocate(address, size));
+    SIM_CALL(cuMemAlloc_v2, allocate(address, size));
+}
+
+static CUresult allocate_managed(CUdeviceptr *address, size_t size, unsigned flags) {
+    if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST)
+        return CUDA_ERROR_INVALID_VALUE;
+    return allocate_by(sim_allocation_create_managed, address, size);
+}
+
+CUresult cuMemAllocManaged(CUdeviceptr *address, size_t size, unsigned int flags) {
+    SIM_CALL(cuMemAllocManaged, allocate_managed(address, size, flags));
 }
 
 // Rows begin at multiples of the alignment that textures need.
@@ -156,5 +177,5 @@ static CUresult free_allocation(CUdeviceptr address) {
 }
 
 CUresult cuMemFree_v2(CUdeviceptr address) {
-    SIM_CALL(cuMemFree, free_allocation(address));
+    SIM_CALL(cuMemFree_v2, free_allocation(address));
 }

@@ -100,11 +100,7 @@ static CUresult device_address(CUdeviceptr *address, void *memory, unsigned flag
     if (!address || flags != 0)
         return CUDA_ERROR_INVALID_VALUE;
     CUresult result = sim_context_current_healthy(&context);
-    if (result == CUDA_SUCCESS && !sim_pinned_at((uintptr_t)memory))
-        result = CUDA_ERROR_INVALID_VALUE;
-    if (result == CUDA_SUCCESS)
-        *address = (uintptr_t)memory;
-    return result;
+    return result == CUDA_SUCCESS ? sim_pointer_of_host((uintptr_t)memory, address) : result;
 }
 
 CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *address, void *memory, unsigned int flags) {
@@ -113,15 +109,10 @@ CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *address, void *memory, unsign
 
 static CUresult flags_of(unsigned *flags, const void *memory) {
     struct sim_context *context;
-    const struct sim_pinned *piece = sim_pinned_at((uintptr_t)memory);
     if (!flags)
         return CUDA_ERROR_INVALID_VALUE;
     CUresult result = sim_context_current_healthy(&context);
-    if (result == CUDA_SUCCESS && !piece)
-        result = CUDA_ERROR_INVALID_VALUE;
-    if (result == CUDA_SUCCESS)
-        *flags = piece->flags;
-    return result;
+    return result == CUDA_SUCCESS ? sim_pointer_host_flags((uintptr_t)memory, flags) : result;
 }
 
 CUresult cuMemHostGetFlags(unsigned int *flags, void *memory) {

@@ -286,7 +286,7 @@ static CUresult destroy(CUstream handle) {
 }
 
 CUresult cuStreamDestroy_v2(CUstream handle) {
-    SIM_CALL(cuStreamDestroy, destroy(handle));
+    SIM_CALL(cuStreamDestroy_v2, destroy(handle));
 }
 
 static CUresult begin_capture(CUstream handle, CUstreamCaptureMode mode) {
@@ -296,7 +296,7 @@ static CUresult begin_capture(CUstream handle, CUstreamCaptureMode mode) {
 }
 
 CUresult cuStreamBeginCapture_v2(CUstream handle, CUstreamCaptureMode mode) {
-    SIM_CALL(cuStreamBeginCapture, begin_capture(handle, mode));
+    SIM_CALL(cuStreamBeginCapture_v2, begin_capture(handle, mode));
 }
 
 static CUresult end_capture(CUstream handle, CUgraph *graph) {

@@ -10,13 +10,24 @@
 #include "driver/abi.h"
 
 #define SETTING_LENGTH 128
+#define NODES_MAX      64
 
 static const char *const mode_words[] = {"free", "scheduled", NULL};
 static const char *const completion_words[] = {"earliest", "latest", "seeded", NULL};
 static const char *const vmm_words[] = {"supported", "missing", "refused", NULL};
 static const char *const report_words[] = {"keep", "print", "abort", "check", NULL};
 
-enum field { FIELD_NUMBER, FIELD_MODE, FIELD_COMPLETION, FIELD_REPORTS, FIELD_MEMORY, FIELD_VMM };
+static const char *const host_vmm_words[] = {"supported", "missing", NULL};
+
+enum field {
+    FIELD_NUMBER,
+    FIELD_MODE,
+    FIELD_COMPLETION,
+    FIELD_REPORTS,
+    FIELD_MEMORY,
+    FIELD_VMM,
+    FIELD_HOST_VMM
+};
 
 // Every setting of the text form, once.
 static const struct setting {
@@ -43,6 +54,9 @@ static const struct setting {
     {"peers", FIELD_NUMBER, NULL, offsetof(simcudaConfig, peers)},
     {"scatter", FIELD_NUMBER, NULL, offsetof(simcudaConfig, scatter)},
     {"stacks", FIELD_NUMBER, NULL, offsetof(simcudaConfig, stacks)},
+    {"nodes", FIELD_NUMBER, NULL, offsetof(simcudaConfig, nodes)},
+    {"host_memory", FIELD_NUMBER, NULL, offsetof(simcudaConfig, hostMemory)},
+    {"host_vmm", FIELD_HOST_VMM, host_vmm_words, 0},
 };
 
 void simcudaConfigDefault(simcudaConfig *config) {
@@ -60,6 +74,8 @@ void simcudaConfigDefault(simcudaConfig *config) {
         .patience = 1000,
         .onReport = simcudaOnReportKeep,
         .peers = 1,
+        .nodes = 1,
+        .hostVmm = simcudaVmmSupported,
     };
     for (size_t i = 0; i < SIMCUDA_MAX_DEVICES; i++)
         config->device[i] =
@@ -84,6 +100,10 @@ const char *sim_config_problem(const simcudaConfig *config) {
         (unsigned)config->completion > simcudaCompletionSeeded ||
         (unsigned)config->onReport > simcudaOnReportCheck)
         return "a mode is out of range";
+    if (config->nodes == 0 || config->nodes > NODES_MAX)
+        return "there are 1 to 64 nodes of host memory";
+    if ((unsigned)config->hostVmm > simcudaVmmMissing)
+        return "the support of host memory is out of range";
     for (uint64_t i = 0; i < config->devices; i++) {
         if ((unsigned)config->device[i].vmm > simcudaVmmRefused)
             return "a device's support is out of range";
@@ -121,6 +141,9 @@ static void store(simcudaConfig *config, const struct setting *setting, uint64_t
         break;
     case FIELD_REPORTS:
         config->onReport = (simcudaOnReport)value;
+        break;
+    case FIELD_HOST_VMM:
+        config->hostVmm = (simcudaVmm)value;
         break;
     case FIELD_MEMORY:
     case FIELD_VMM:

@@ -7,44 +7,38 @@
 // ---------------------------------------------------------------------------------------- copies
 
 // CUmemorytype has more values there than driver/abi.h needs.
-#define CU_MEMORYTYPE_HOST    ((CUmemorytype)1)
-#define CU_MEMORYTYPE_ARRAY   ((CUmemorytype)3)
-#define CU_MEMORYTYPE_UNIFIED ((CUmemorytype)4)
+#define CU_MEMORYTYPE_ARRAY ((CUmemorytype)3)
 
 #define CU_DEVICE_INVALID ((CUdevice)-2)
+#define CU_DEVICE_CPU     ((CUdevice)-1)
+
+// Places and kinds of memory that it doesn't need either.
+#define CU_MEM_LOCATION_TYPE_HOST_NUMA         ((CUmemLocationType)3)
+#define CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT ((CUmemLocationType)4)
+#define CU_MEM_ALLOCATION_TYPE_MANAGED         ((CUmemAllocationType)2)
+
+#define CU_MEM_ATTACH_HOST 0x2
 
 // Attributes of pointers that it doesn't need either.
 #define CU_POINTER_ATTRIBUTE_P2P_TOKENS               ((CUpointer_attribute)5)
 #define CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID          ((CUpointer_attribute)20)
 #define CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE ((CUpointer_attribute)21)
 
-#define CU_MEMHOSTALLOC_PORTABLE      0x01
-#define CU_MEMHOSTALLOC_DEVICEMAP     0x02
 #define CU_MEMHOSTALLOC_WRITECOMBINED 0x04
 
-#define CU_MEMHOSTREGISTER_PORTABLE  0x01
-#define CU_MEMHOSTREGISTER_DEVICEMAP 0x02
 #define CU_MEMHOSTREGISTER_IOMEMORY  0x04
 #define CU_MEMHOSTREGISTER_READ_ONLY 0x08
 
-typedef struct CUDA_MEMCPY2D_st {
-    size_t srcXInBytes;
-    size_t srcY;
-    CUmemorytype srcMemoryType;
-    const void *srcHost;
-    CUdeviceptr srcDevice;
-    CUarray srcArray;
-    size_t srcPitch;
-    size_t dstXInBytes;
-    size_t dstY;
-    CUmemorytype dstMemoryType;
-    void *dstHost;
-    CUdeviceptr dstDevice;
-    CUarray dstArray;
-    size_t dstPitch;
-    size_t WidthInBytes;
-    size_t Height;
-} CUDA_MEMCPY2D;
+typedef enum CUmem_range_attribute_enum {
+    CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY = 1,
+    CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION = 2,
+    CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY = 3,
+    CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION = 4,
+    CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE = 5,
+    CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_ID = 6,
+    CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE = 7,
+    CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID = 8
+} CUmem_range_attribute;
 
 typedef struct CUDA_MEMCPY3D_st {
     size_t srcXInBytes;
@@ -118,14 +112,6 @@ typedef struct CUmemcpyAttributes_st {
 } CUmemcpyAttributes;
 
 // ---------------------------------------------------------------------- words that streams look at
-
-typedef enum CUstreamWaitValue_flags_enum {
-    CU_STREAM_WAIT_VALUE_GEQ = 0,
-    CU_STREAM_WAIT_VALUE_EQ = 1,
-    CU_STREAM_WAIT_VALUE_AND = 2,
-    CU_STREAM_WAIT_VALUE_NOR = 3,
-    CU_STREAM_WAIT_VALUE_FLUSH = 1 << 30
-} CUstreamWaitValue_flags;
 
 typedef enum CUstreamWriteValue_flags_enum {
     CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER = 1

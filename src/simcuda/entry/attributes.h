@@ -1,12 +1,12 @@
 // The attributes of a simulated device, which is of the kind of an NVIDIA H200 (SXM, 141 GB): its
 // limits and clocks are those of one. But an attribute that says whether something can be done says
-// what can be done here: there are no memory pools of the driver's own, no managed memory, no
-// arrays that are sparse, and nothing that other devices or processes share but memory by a file.
+// what can be done here: there are no memory pools of the driver's own, no arrays that
+// are sparse, and nothing that other devices or processes share but memory by a file.
 //
 //   SIM_DEVICE_ATTRIBUTES(X) expands X(name, number, since, value) for each: its name behind
 //     CU_DEVICE_ATTRIBUTE_, its number, the CUDA version from which on drivers know it (0: all that
-//     can be simulated do), and an expression in `device`, the device's ordinal, and `has_vmm`,
-//     whether it has virtual memory management.
+//     can be simulated do), and an expression in `device`, the device's ordinal, and `has_vmm`
+//     and `has_host_vmm`, whether it has virtual memory management, and that of the host's memory.
 #ifndef STREAMPOOL_SIMCUDA_ENTRY_ATTRIBUTES_H
 #define STREAMPOOL_SIMCUDA_ENTRY_ATTRIBUTES_H
 
@@ -94,13 +94,13 @@
     X(LOCAL_L1_CACHE_SUPPORTED, 80, 0, 1) \
     X(MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, 81, 0, 233472) \
     X(MAX_REGISTERS_PER_MULTIPROCESSOR, 82, 0, 65536) \
-    X(MANAGED_MEMORY, 83, 0, 0) \
+    X(MANAGED_MEMORY, 83, 0, 1) \
     X(MULTI_GPU_BOARD, 84, 0, 0) \
     X(MULTI_GPU_BOARD_GROUP_ID, 85, 0, device) \
     X(HOST_NATIVE_ATOMIC_SUPPORTED, 86, 0, 0) \
     X(SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO, 87, 0, 2) \
     X(PAGEABLE_MEMORY_ACCESS, 88, 0, 0) \
-    X(CONCURRENT_MANAGED_ACCESS, 89, 0, 0) \
+    X(CONCURRENT_MANAGED_ACCESS, 89, 0, 1) \
     X(COMPUTE_PREEMPTION_SUPPORTED, 90, 0, 1) \
     X(CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM, 91, 0, 1) \
     X(CAN_USE_STREAM_MEM_OPS_V1, 92, 0, 0) \
@@ -145,18 +145,18 @@
     X(NUMA_ID, 131, 12020, -1) \
     X(MULTICAST_SUPPORTED, 132, 12020, 0) \
     X(MPS_ENABLED, 133, 12030, 0) \
-    X(HOST_NUMA_ID, 134, 12030, -1) \
+    X(HOST_NUMA_ID, 134, 12030, 0) \
     X(D3D12_CIG_SUPPORTED, 135, 12060, 0) \
     X(MEM_DECOMPRESS_ALGORITHM_MASK, 136, 12080, 0) \
     X(MEM_DECOMPRESS_MAXIMUM_LENGTH, 137, 12080, 0) \
     X(VULKAN_CIG_SUPPORTED, 138, 12080, 0) \
     X(GPU_PCI_DEVICE_ID, 139, 12090, 0x233510DE) \
     X(GPU_PCI_SUBSYSTEM_ID, 140, 12090, 0) \
-    X(HOST_NUMA_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 141, 13000, 0) \
+    X(HOST_NUMA_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 141, 13000, has_host_vmm) \
     X(HOST_NUMA_MEMORY_POOLS_SUPPORTED, 142, 13000, 0) \
     X(HOST_NUMA_MULTINODE_IPC_SUPPORTED, 143, 13000, 0) \
     X(HOST_MEMORY_POOLS_SUPPORTED, 144, 13000, 0) \
-    X(HOST_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 145, 13000, 0) \
+    X(HOST_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 145, 13000, has_host_vmm) \
     X(HOST_ALLOC_DMA_BUF_SUPPORTED, 146, 13000, 0) \
     X(ONLY_PARTIAL_HOST_NATIVE_ATOMIC_SUPPORTED, 147, 13000, 0)
 // clang-format on

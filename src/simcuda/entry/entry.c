@@ -5,7 +5,7 @@
 
 const struct sim_entry_info sim_entries[SIM_ENTRY_COUNT] = {
 #define SIM_ENTRY_INFO(name, symbol, version, need, parameters)                                    \
-    [SIM_ENTRY_##name] = {#name, version, (void (*)(void))symbol},
+    [SIM_ENTRY_##symbol] = {#name, version, (void (*)(void))symbol},
     SP_DRIVER_TABLE(SIM_ENTRY_INFO)
 #undef SIM_ENTRY_INFO
 #define SIM_ENTRY_INFO(name, symbol, version, parameters)                                          \

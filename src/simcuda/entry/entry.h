@@ -1,7 +1,6 @@
 // The entry points that the simulated driver exports: the rows of both tables (driver/table.h,
 // simcuda/entry/table.h) and the two forms of cuGetProcAddress, numbered, so that counters, faults
-// and costs are arrays. The numbers have the names of the first table, and the symbols of the
-// second.
+// and costs are arrays. The numbers have the symbols of both.
 #ifndef STREAMPOOL_SIMCUDA_ENTRY_ENTRY_H
 #define STREAMPOOL_SIMCUDA_ENTRY_ENTRY_H
 
@@ -11,7 +10,7 @@
 #include "simcuda/entry/table.h"
 
 enum sim_entry {
-#define SIM_ENUMERATE(name, symbol, version, need, parameters) SIM_ENTRY_##name,
+#define SIM_ENUMERATE(name, symbol, version, need, parameters) SIM_ENTRY_##symbol,
     SP_DRIVER_TABLE(SIM_ENUMERATE)
 #undef SIM_ENUMERATE
 #define SIM_ENUMERATE(name, symbol, version, parameters) SIM_ENTRY_##symbol,

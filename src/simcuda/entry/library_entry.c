@@ -18,7 +18,12 @@
     X(cuMemAlloc, cuMemAlloc_v2, (CUdeviceptr * address, size_t size), (address, size))            \
     X(cuMemHostAlloc, cuMemHostAlloc, (void **memory, size_t size, unsigned int flags),            \
       (memory, size, flags))                                                                       \
-    X(cuEventCreate, cuEventCreate, (CUevent * event, unsigned int flags), (event, flags))
+    X(cuMemHostRegister, cuMemHostRegister_v2, (void *memory, size_t size, unsigned int flags),    \
+      (memory, size, flags))                                                                       \
+    X(cuMemAllocManaged, cuMemAllocManaged,                                                        \
+      (CUdeviceptr * address, size_t size, unsigned int flags), (address, size, flags))            \
+    X(cuEventCreate, cuEventCreate, (CUevent * event, unsigned int flags), (event, flags))         \
+    X(cuModuleLoadData, cuModuleLoadData, (CUmodule * module, const void *image), (module, image))
 
 #define DEFINE(name, symbol, parameters, arguments)                                                \
     static CUresult library_##name parameters {                                                    \

@@ -1,5 +1,6 @@
 // The library's own things: memory, address ranges and events that its pools keep until the process
-// ends. No program can give them back, so at exit they are no leaks.
+// ends, and the module of the kernel that copies batches. No program can give them back, so at exit
+// they are no leaks.
 //
 // The library asks for its entry points here first. Those that make something note in it that it is
 // the library's; all others it finds as a program does.

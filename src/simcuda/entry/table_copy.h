@@ -6,16 +6,12 @@
 // clang-format off
 #define SIM_TABLE_COPY(X) \
     X(cuMemcpy, cuMemcpy, 4000, (CUdeviceptr to, CUdeviceptr from, size_t size)) \
-    X(cuMemcpyAsync, cuMemcpyAsync, 4000, (CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream)) \
-    X(cuMemcpyHtoDAsync, cuMemcpyHtoDAsync_v2, 3020, (CUdeviceptr to, const void *from, size_t size, CUstream stream)) \
-    X(cuMemcpyDtoHAsync, cuMemcpyDtoHAsync_v2, 3020, (void *to, CUdeviceptr from, size_t size, CUstream stream)) \
     X(cuMemcpyDtoD, cuMemcpyDtoD_v2, 3020, (CUdeviceptr to, CUdeviceptr from, size_t size)) \
     X(cuMemcpyDtoDAsync, cuMemcpyDtoDAsync_v2, 3020, (CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream)) \
     X(cuMemcpyPeer, cuMemcpyPeer, 4000, (CUdeviceptr to, CUcontext toContext, CUdeviceptr from, CUcontext fromContext, size_t size)) \
     X(cuMemcpyPeerAsync, cuMemcpyPeerAsync, 4000, (CUdeviceptr to, CUcontext toContext, CUdeviceptr from, CUcontext fromContext, size_t size, CUstream stream)) \
     X(cuMemcpy2D, cuMemcpy2D_v2, 3020, (const CUDA_MEMCPY2D *copy)) \
     X(cuMemcpy2DUnaligned, cuMemcpy2DUnaligned_v2, 3020, (const CUDA_MEMCPY2D *copy)) \
-    X(cuMemcpy2DAsync, cuMemcpy2DAsync_v2, 3020, (const CUDA_MEMCPY2D *copy, CUstream stream)) \
     X(cuMemcpy3D, cuMemcpy3D_v2, 3020, (const CUDA_MEMCPY3D *copy)) \
     X(cuMemcpy3DAsync, cuMemcpy3DAsync_v2, 3020, (const CUDA_MEMCPY3D *copy, CUstream stream)) \
     X(cuMemcpy3DPeer, cuMemcpy3DPeer, 4000, (const CUDA_MEMCPY3D_PEER *copy)) \
@@ -33,12 +29,16 @@
     X(cuMemsetD2D8Async, cuMemsetD2D8Async, 3020, (CUdeviceptr address, size_t pitch, unsigned char value, size_t width, size_t height, CUstream stream)) \
     X(cuMemsetD2D16Async, cuMemsetD2D16Async, 3020, (CUdeviceptr address, size_t pitch, unsigned short value, size_t width, size_t height, CUstream stream)) \
     X(cuMemsetD2D32Async, cuMemsetD2D32Async, 3020, (CUdeviceptr address, size_t pitch, unsigned int value, size_t width, size_t height, CUstream stream)) \
+    X(cuMemGetAllocationPropertiesFromHandle, cuMemGetAllocationPropertiesFromHandle, 10020, (CUmemAllocationProp *prop, CUmemGenericAllocationHandle handle)) \
+    X(cuMemPrefetchAsync, cuMemPrefetchAsync, 8000, (CUdeviceptr address, size_t size, CUdevice device, CUstream stream)) \
+    X(cuMemPrefetchAsync, cuMemPrefetchAsync_v2, 12020, (CUdeviceptr address, size_t size, CUmemLocation location, unsigned int flags, CUstream stream)) \
+    X(cuMemAdvise, cuMemAdvise, 8000, (CUdeviceptr address, size_t size, CUmem_advise advice, CUdevice device)) \
+    X(cuMemRangeGetAttribute, cuMemRangeGetAttribute, 8000, (void *value, size_t valueSize, CUmem_range_attribute attribute, CUdeviceptr address, size_t size)) \
+    X(cuMemRangeGetAttributes, cuMemRangeGetAttributes, 8000, (void **values, size_t *sizes, CUmem_range_attribute *attributes, size_t count, CUdeviceptr address, size_t size)) \
     X(cuMemAllocPitch, cuMemAllocPitch_v2, 3020, (CUdeviceptr *address, size_t *pitch, size_t width, size_t height, unsigned int elementSize)) \
     X(cuMemGetAddressRange, cuMemGetAddressRange_v2, 3020, (CUdeviceptr *base, size_t *size, CUdeviceptr address)) \
     X(cuMemAllocHost, cuMemAllocHost_v2, 3020, (void **memory, size_t size)) \
-    X(cuMemHostRegister, cuMemHostRegister_v2, 6050, (void *memory, size_t size, unsigned int flags)) \
     X(cuMemHostRegister, cuMemHostRegister, 4000, (void *memory, size_t size, unsigned int flags)) \
-    X(cuMemHostUnregister, cuMemHostUnregister, 4000, (void *memory)) \
     X(cuMemHostGetDevicePointer, cuMemHostGetDevicePointer_v2, 3020, (CUdeviceptr *address, void *memory, unsigned int flags)) \
     X(cuMemHostGetFlags, cuMemHostGetFlags, 2030, (unsigned int *flags, void *memory)) \
     X(cuPointerGetAttributes, cuPointerGetAttributes, 7000, (unsigned int count, CUpointer_attribute *attributes, void **values, CUdeviceptr address)) \
@@ -47,9 +47,7 @@
     X(cuStreamWriteValue32, cuStreamWriteValue32, 8000, (CUstream stream, CUdeviceptr address, uint32_t value, unsigned int flags)) \
     X(cuStreamWriteValue64, cuStreamWriteValue64, 9000, (CUstream stream, CUdeviceptr address, uint64_t value, unsigned int flags)) \
     X(cuStreamBatchMemOp, cuStreamBatchMemOp, 8000, (CUstream stream, unsigned int count, CUstreamBatchMemOpParams *operations, unsigned int flags)) \
-    X(cuStreamWaitValue32, cuStreamWaitValue32_v2, 11070, (CUstream stream, CUdeviceptr address, uint32_t value, unsigned int flags)) \
     X(cuStreamWaitValue64, cuStreamWaitValue64_v2, 11070, (CUstream stream, CUdeviceptr address, uint64_t value, unsigned int flags)) \
-    X(cuStreamWriteValue32, cuStreamWriteValue32_v2, 11070, (CUstream stream, CUdeviceptr address, uint32_t value, unsigned int flags)) \
     X(cuStreamWriteValue64, cuStreamWriteValue64_v2, 11070, (CUstream stream, CUdeviceptr address, uint64_t value, unsigned int flags)) \
     X(cuStreamBatchMemOp, cuStreamBatchMemOp_v2, 11070, (CUstream stream, unsigned int count, CUstreamBatchMemOpParams *operations, unsigned int flags))
 // clang-format on

@@ -35,6 +35,8 @@
     X(cuMemAllocFromPoolAsync, cuMemAllocFromPoolAsync, ptsz, 11020, (CUdeviceptr *address, size_t size, CUmemoryPool pool, CUstream stream), (address, size, pool, stream)) \
     X(cuLaunchKernel, cuLaunchKernel, ptsz, 7000, (CUfunction function, unsigned int gridX, unsigned int gridY, unsigned int gridZ, unsigned int blockX, unsigned int blockY, unsigned int blockZ, unsigned int sharedBytes, CUstream stream, void **parameters, void **extra), (function, gridX, gridY, gridZ, blockX, blockY, blockZ, sharedBytes, stream, parameters, extra)) \
     X(cuLaunchHostFunc, cuLaunchHostFunc, ptsz, 10000, (CUstream stream, CUhostFn function, void *userData), (stream, function, userData)) \
+    X(cuMemPrefetchAsync, cuMemPrefetchAsync, ptsz, 8000, (CUdeviceptr address, size_t size, CUdevice device, CUstream stream), (address, size, device, stream)) \
+    X(cuMemPrefetchAsync, cuMemPrefetchAsync_v2, ptsz, 12020, (CUdeviceptr address, size_t size, CUmemLocation location, unsigned int flags, CUstream stream), (address, size, location, flags, stream)) \
     X(cuMemcpyHtoD, cuMemcpyHtoD_v2, ptds, 7000, (CUdeviceptr to, const void *from, size_t size), (to, from, size)) \
     X(cuMemcpyDtoH, cuMemcpyDtoH_v2, ptds, 7000, (void *to, CUdeviceptr from, size_t size), (to, from, size)) \
     X(cuMemcpyHtoDAsync, cuMemcpyHtoDAsync_v2, ptsz, 7000, (CUdeviceptr to, const void *from, size_t size, CUstream stream), (to, from, size, stream)) \

@@ -108,6 +108,51 @@ static void prepare_spin(void *const *parameters, struct sim_job *job) {
     job->flag_address = parameter_u64(parameters, 1);
 }
 
+// --------------------------------------------------------------------------------------- sp_gather
+
+struct piece {
+    uint64_t to, from, bytes;
+};
+
+static CUresult copy_piece(const struct piece *piece) {
+    char bytes[CHUNK];
+    for (uint64_t done = 0; done < piece->bytes;) {
+        uint64_t part = sp_min(piece->bytes - done, CHUNK);
+        if (!sim_bytes_read(piece->from + done, bytes, part) ||
+            !sim_bytes_write(piece->to + done, bytes, part))
+            return CUDA_ERROR_ILLEGAL_ADDRESS;
+        done += part;
+    }
+    return CUDA_SUCCESS;
+}
+
+static CUresult run_gather(const struct sim_job *job, int device) {
+    struct piece piece;
+    CUresult result = CUDA_SUCCESS;
+    (void)device;
+    for (uint64_t at = 0; at < job->size && result == CUDA_SUCCESS; at += sizeof(piece))
+        result = sim_bytes_read(job->address + at, &piece, sizeof(piece))
+                     ? copy_piece(&piece)
+                     : CUDA_ERROR_ILLEGAL_ADDRESS;
+    return result;
+}
+
+// The list of what it touches stands in memory that the host has written before the launch.
+static void prepare_gather(void *const *parameters, struct sim_job *job) {
+    struct piece piece;
+    job->address = parameter_u64(parameters, 0);
+    job->size = parameter_u32(parameters, 1) * sizeof(piece);
+    job->effect = run_gather;
+    sim_job_touches(job, job->address, job->size, simcudaAccessRead);
+    for (uint64_t at = 0; at < job->size; at += sizeof(piece)) {
+        if (!sim_bytes_read(job->address + at, &piece, sizeof(piece)))
+            break;
+        sim_job_touches(job, piece.from, piece.bytes, simcudaAccessRead);
+        sim_job_touches(job, piece.to, piece.bytes, simcudaAccessWrite);
+    }
+    job->duration = sim_cost_bytes(sim_job_bytes(job) / 2);
+}
+
 // ----------------------------------------------------------------------------------------- sp_trap
 
 static CUresult run_trap(const struct sim_job *job, int device) {
@@ -121,7 +166,7 @@ static void prepare_trap(void *const *parameters, struct sim_job *job) {
     job->effect = run_trap;
 }
 
-// -------------------------------------------------------------------------------- the four kernels
+// -------------------------------------------------------------------------------- the five kernels
 
 #define MOST_PARAMETERS 4
 
@@ -131,9 +176,8 @@ static const struct known {
     uint32_t sizes[MOST_PARAMETERS];
     void (*prepare)(void *const *parameters, struct sim_job *job);
 } known_kernels[] = {
-    {"sp_fill", 3, {8, 8, 4}, prepare_fill},
-    {"sp_check", 4, {8, 8, 4, 8}, prepare_check},
-    {"sp_spin", 2, {8, 8}, prepare_spin},
+    {"sp_fill", 3, {8, 8, 4}, prepare_fill}, {"sp_check", 4, {8, 8, 4, 8}, prepare_check},
+    {"sp_spin", 2, {8, 8}, prepare_spin},    {"sp_gather", 2, {8, 4}, prepare_gather},
     {"sp_trap", 0, {0}, prepare_trap},
 };
 

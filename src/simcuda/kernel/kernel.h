@@ -1,5 +1,6 @@
-// Work whose effect is known here: copies, sets, and the four kernels that this project shares with
-// its tests (simcuda/kernel/kernels.h), which are known by their names and parameters.
+// Work whose effect is known here: copies, sets, the kernels that this project shares with its
+// tests (simcuda/kernel/kernels.h), and the one that gathers pieces for the library of copies
+// (copy/gather.h). Kernels are known by their names and parameters.
 #ifndef STREAMPOOL_SIMCUDA_KERNEL_KERNEL_H
 #define STREAMPOOL_SIMCUDA_KERNEL_KERNEL_H
 
@@ -23,7 +24,7 @@ struct sim_kernel_call {
     void *const *parameters; // where each one's value lies
 };
 
-// Fills in the job of a launch of one of the four kernels. False when it is none of them.
+// Fills in the job of a launch of one of these kernels. False when it is none of them.
 bool sim_kernel_job(const struct sim_kernel_call *call, struct sim_job *job);
 
 #endif

@@ -9,7 +9,7 @@
 //       64-bit word at address `errors`, atomically.
 //   sp_spin(u64 nanoseconds, u64 flag)
 //       Runs for that time by the device's clock, or until the 32-bit word at address `flag` is not
-//       0; flag 0: only for the time. For one thread of one block.
+//       0; flag 0: only for the time. With a flag one thread of one block is enough.
 //   sp_trap()
 //       Fails, and with it the context: CUDA_ERROR_LAUNCH_FAILED.
 //

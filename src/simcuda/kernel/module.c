@@ -2,6 +2,7 @@
 
 #include "base/list.h"
 #include "simcuda/common/host.h"
+#include "simcuda/common/thread.h"
 #include "simcuda/kernel/function.h"
 
 struct CUmod_st {
@@ -9,6 +10,7 @@ struct CUmod_st {
     struct sim_image image;
     CUresult failure;                // to read the image
     struct sim_function **functions; // in the order of the image's kernels
+    bool is_for_pools;               // the pools' library has loaded it
     struct sp_list link;
 };
 
@@ -44,6 +46,7 @@ CUresult sim_module_create(const struct sim_context *context, struct sim_image *
     module->context = context;
     module->image = *image;
     module->failure = failure;
+    module->is_for_pools = sim_is_for_library();
     module->functions = sim_allocate(image->count * sizeof(struct sim_function *));
     sp_list_push_back(&modules, &module->link);
     *image = (struct sim_image){0};
@@ -128,6 +131,13 @@ uint64_t sim_module_count(void) {
     uint64_t count = 0;
     SP_LIST_FOR_EACH(link, &modules)
         count++;
+    return count;
+}
+
+uint64_t sim_module_count_for_pools(void) {
+    uint64_t count = 0;
+    SP_LIST_FOR_EACH(link, &modules)
+        count += module_at(link)->is_for_pools;
     return count;
 }
 

@@ -40,8 +40,9 @@ bool sim_module_is_library(const struct CUmod_st *module);
 // Returns whether its functions can be launched in a context: in its own, or it is a library.
 bool sim_module_serves(const struct CUmod_st *module, const struct sim_context *context);
 
-// Counts modules and libraries.
+// Counts modules and libraries, and those that the library of the pools has loaded for itself.
 uint64_t sim_module_count(void);
+uint64_t sim_module_count_for_pools(void);
 void sim_module_reset(void);
 
 #endif

@@ -66,6 +66,20 @@ void sim_address_give(uint64_t address, uint64_t size) {
     munmap((void *)(uintptr_t)address, size);
 }
 
+bool sim_address_show(uint64_t address, uint64_t size, int protection, int file) {
+    void *shown =
+        mmap((void *)(uintptr_t)address, size, protection, MAP_SHARED | MAP_FIXED, file, 0);
+    return shown != MAP_FAILED;
+}
+
+void sim_address_hide(uint64_t address, uint64_t size) {
+    void *at = (void *)(uintptr_t)address;
+    void *hidden =
+        mmap(at, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    if (hidden == MAP_FAILED)
+        (void)mprotect(at, size, PROT_NONE);
+}
+
 // Returns the index of the first range that ends after the address.
 static size_t find(uint64_t address) {
     size_t low = 0;

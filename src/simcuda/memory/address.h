@@ -2,8 +2,9 @@
 //
 // A device address is a reserved host address that the host can't read or write, so a range that
 // the host refuses is out of memory here as well, and touching a device address from the host
-// faults. Ranges are placed upwards from a fixed address while that works, so that a program run
-// twice sees the same addresses.
+// faults; unless memory of the host is mapped there, which the host was given access to. Ranges are
+// placed upwards from a fixed address while that works, so that a program run twice sees the same
+// addresses.
 //
 //   ranges are sorted and disjoint
 #ifndef STREAMPOOL_SIMCUDA_MEMORY_ADDRESS_H
@@ -25,6 +26,12 @@ struct sim_range {
 // address, 0 when the host has none.
 uint64_t sim_address_take(uint64_t size, uint64_t alignment, uint64_t hint);
 void sim_address_give(uint64_t address, uint64_t size);
+
+// Lets the host touch bytes of a file at addresses that were taken; `protection` is mmap's. False
+// when the system refuses.
+bool sim_address_show(uint64_t address, uint64_t size, int protection, int file);
+// Ends that: a touch of the host faults again.
+void sim_address_hide(uint64_t address, uint64_t size);
 
 // Reserves a range as cuMemAddressReserve does. OUT_OF_MEMORY when the host or the configured limit
 // has no more.

@@ -17,6 +17,8 @@
 #include "simcuda/report/report.h"
 
 #define STEP       512
+#define PAGE       4096
+#define LARGEST    ((uint64_t)1 << 46) // that a host has addresses for
 #define ARENA_SIZE ((uint64_t)64 << 30)
 
 // The spans are the arenas' free address space, sorted, with neighbours joined. The arenas are kept
@@ -28,6 +30,7 @@ static struct sim_range *arenas;
 static size_t arena_count;
 static size_t arena_capacity;
 static uint64_t allocation_count;
+static uint64_t managed_count;
 static struct sim_random places; // of scattered allocations
 
 static size_t find_span_after(uint64_t address) {
@@ -135,32 +138,43 @@ static uint64_t take_span(uint64_t size) {
     return address;
 }
 
-CUresult sim_allocation_create(const struct sim_context *context, uint64_t size,
-                               CUdeviceptr *result) {
+// Makes an allocation of a device's memory, or the host's, to which no device has access yet.
+static CUresult create(const struct sim_context *context, int device, uint64_t size,
+                       struct sim_mapping **mapping) {
     struct sim_extent *extent;
-    if (size == 0)
-        return CUDA_ERROR_INVALID_VALUE;
-    if (size > sim_config.device[context->device].memory)
-        return CUDA_ERROR_OUT_OF_MEMORY;
     uint64_t room = sp_round_up(size, sim_config.granule);
     uint64_t address = take_span(room);
     if (address == 0)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    CUresult failure = sim_extent_create(SIM_EXTENT_OF_ALLOCATION, context->device,
-                                         sp_round_up(size, STEP), false, &extent);
+    CUresult failure = sim_extent_create(SIM_EXTENT_OF_ALLOCATION, device, size, false, &extent);
     if (failure != CUDA_SUCCESS) {
         give_span(address, room);
         return failure;
     }
-    struct sim_mapping *mapping = sim_mapping_add(address, room, extent);
+    *mapping = sim_mapping_add(address, room, extent);
+    extent->context = context;
+    allocation_count++;
+    managed_count += sim_extent_is_managed(extent);
+    return CUDA_SUCCESS;
+}
+
+CUresult sim_allocation_create(const struct sim_context *context, uint64_t size,
+                               CUdeviceptr *address) {
+    struct sim_mapping *mapping;
+    if (size == 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (size > sim_config.device[context->device].memory)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult result = create(context, context->device, sp_round_up(size, STEP), &mapping);
+    if (result != CUDA_SUCCESS)
+        return result;
     for (int i = 0; i < SIMCUDA_MAX_DEVICES; i++) {
         if (i == context->device || context->peers[i] > 0)
             mapping->access[i] = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
     }
-    extent->context = context;
-    allocation_count++;
-    sim_now += sim_cost_extent(SIM_ENTRY_cuMemAlloc, size);
-    *result = address;
+    mapping->told = size;
+    sim_now += sim_cost_extent(SIM_ENTRY_cuMemAlloc_v2, size);
+    *address = mapping->address;
     return CUDA_SUCCESS;
 }
 
@@ -192,17 +206,39 @@ static CUresult refuse_free(const char *call, CUdeviceptr address) {
 
 int sim_allocation_device(CUdeviceptr address) {
     const struct sim_mapping *mapping = find(address);
-    return mapping ? mapping->extent->device : -1;
+    return mapping ? mapping->extent->context->device : -1;
 }
 
 static void destroy(struct sim_mapping *mapping) {
     uint64_t address = mapping->address;
     uint64_t room = mapping->size;
-    sim_now += sim_cost_extent(SIM_ENTRY_cuMemFree, mapping->valid);
+    sim_now += sim_cost_extent(SIM_ENTRY_cuMemFree_v2, mapping->valid);
     allocation_count--;
+    managed_count -= sim_extent_is_managed(mapping->extent);
     sim_block_forget_live(address, room);
     sim_mapping_remove(mapping);
     give_span(address, room);
+}
+
+CUresult sim_allocation_create_managed(const struct sim_context *context, uint64_t size,
+                                       CUdeviceptr *address) {
+    struct sim_mapping *mapping;
+    if (size == 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (size > LARGEST)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult result = create(context, SIM_HOST, sp_round_up(size, PAGE), &mapping);
+    if (result != CUDA_SUCCESS)
+        return result;
+    mapping->told = size;
+    result = sim_mapping_let_host(mapping, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    if (result != CUDA_SUCCESS) {
+        destroy(mapping);
+        return result;
+    }
+    memset(mapping->access, CU_MEM_ACCESS_FLAGS_PROT_READWRITE, SIMCUDA_MAX_DEVICES);
+    *address = mapping->address;
+    return CUDA_SUCCESS;
 }
 
 CUresult sim_allocation_free(CUdeviceptr address) {
@@ -248,6 +284,10 @@ void sim_allocation_free_all(const struct sim_context *context) {
 
 uint64_t sim_allocation_count(void) {
     return allocation_count;
+}
+
+uint64_t sim_allocation_count_of_managed(void) {
+    return managed_count;
 }
 
 void sim_allocation_reset(void) {

@@ -25,7 +25,8 @@ struct block {
     uint64_t size;
     uint64_t number;                   // of its kind, from 1
     const struct sim_context *context; // null: an allocator's
-    uint64_t serial;                   // of the newest piece of work when it began
+    bool is_managed;
+    uint64_t serial; // of the newest piece of work when it began
     struct sim_who made;
     struct sim_block_order freed;
     struct sp_list age; // among the freed ones, oldest first
@@ -91,10 +92,16 @@ bool sim_block_begins_at(uint64_t address) {
 
 // ------------------------------------------------------------------------------------------- texts
 
+static const char *source_of(const struct block *block) {
+    if (!block->context)
+        return "a pool, allocation";
+    return block->is_managed ? "cuMemAllocManaged" : "cuMemAlloc";
+}
+
 #define DESCRIPTION 100
 static void describe(const struct block *block, char text[DESCRIPTION]) {
     snprintf(text, DESCRIPTION, "the block of %" PRIu64 " bytes from %s #%" PRIu64, block->size,
-             block->context ? "cuMemAlloc" : "a pool, allocation", block->number);
+             source_of(block), block->number);
 }
 
 const char *sim_block_text(uint64_t address, uint64_t serial, char text[SIM_BLOCK_TEXT]) {
@@ -197,6 +204,7 @@ void sim_block_begin(uint64_t address, uint64_t size, const struct sim_context *
     sim_block_forget_live(address, size);
     sim_block_forget(address, size);
     struct block *block = sim_allocate(sizeof *block);
+    const struct sim_mapping *mapping = sim_mapping_at(address);
     *block = (struct block){
         .begin = address,
         .end = address + size,
@@ -204,6 +212,7 @@ void sim_block_begin(uint64_t address, uint64_t size, const struct sim_context *
         .size = size,
         .number = context ? ++last_of_driver : ++last_of_allocators,
         .context = context,
+        .is_managed = context && mapping && sim_extent_is_managed(mapping->extent),
         .serial = sim_item_last_serial,
         .made = who,
     };

@@ -1,6 +1,6 @@
 // Blocks: the pieces of memory that the program was given and may use until it frees them, of
-// cuMemAlloc and of allocators that tell (simcudaBlockBegin). They are watched while the program is
-// checked.
+// cuMemAlloc, cuMemAllocManaged and of allocators that tell (simcudaBlockBegin). They are watched
+// while the program is checked.
 //
 // A block that was freed is kept as long as nobody has its bytes again: with the order of its free,
 // so that work which touches them is told to come too late. Of a block whose bytes are in part
@@ -37,7 +37,7 @@ struct sim_block_order {
     const char *call;
 };
 
-// Begins a block of cuMemAlloc in a context, or, for null, of an allocator.
+// Begins a block of cuMemAlloc or cuMemAllocManaged in a context, or, for null, of an allocator.
 void sim_block_begin(uint64_t address, uint64_t size, const struct sim_context *context,
                      struct sim_who who);
 // Finds the block that an address lies in, live or freed; false where none is known to.

@@ -58,7 +58,7 @@ static bool is_pageable(const struct sim_job *job, const simcudaAccess *access) 
 // Translates a part of an access, from `done` bytes on.
 static bool translate_access(const struct sim_job *job, const simcudaAccess *access, uint64_t done,
                              struct part *part) {
-    if (!is_pageable(job, access))
+    if (!is_pageable(job, access) || sim_mapping_at(access->address))
         return translate(access->address + done, access->size - done, part);
     *part = (struct part){.history = &pageable, .offset = access->address, .size = access->size};
     return true;
@@ -101,13 +101,18 @@ static void move_to_host(uint64_t address, const void *from, size_t size) {
     }
 }
 
+// Memory of the host is touched where the program itself touches it.
+static bool is_seen_by_host(const struct part *part, CUmemAccess_flags access) {
+    return !part->mapping || (part->mapping->access[SIM_HOST] & access) == (unsigned)access;
+}
+
 bool sim_bytes_read(uint64_t address, void *to, size_t size) {
     char *at = to;
     struct part part;
     for (; size > 0; size -= part.size, address += part.size, at += part.size) {
         if (!translate(address, size, &part))
             return false;
-        if (!part.mapping)
+        if (is_seen_by_host(&part, CU_MEM_ACCESS_FLAGS_PROT_READ))
             move_from_host(at, address, part.size);
         else if (!sim_extent_read(part.mapping->extent, part.offset, at, part.size))
             return false;
@@ -121,7 +126,7 @@ bool sim_bytes_write(uint64_t address, const void *from, size_t size) {
     for (; size > 0; size -= part.size, address += part.size, at += part.size) {
         if (!translate(address, size, &part))
             return false;
-        if (!part.mapping)
+        if (is_seen_by_host(&part, CU_MEM_ACCESS_FLAGS_PROT_READWRITE))
             move_to_host(address, at, part.size);
         else if (!sim_extent_write(part.mapping->extent, part.offset, at, part.size))
             return false;
@@ -140,7 +145,8 @@ bool sim_bytes_exist(uint64_t address, uint64_t size) {
 
 bool sim_bytes_on_device(uint64_t address, int *device) {
     struct part part;
-    if (!translate(address, 1, &part) || !part.mapping)
+    if (!translate(address, 1, &part) || !part.mapping ||
+        sim_extent_is_of_host(part.mapping->extent))
         return false;
     *device = part.mapping->extent->device;
     return true;
@@ -261,16 +267,64 @@ static uint64_t sum_of(uint64_t sum, const char *bytes, uint64_t size) {
 
 // Device memory has no bytes that the host can change.
 static bool is_source(const simcudaAccess *access) {
-    return access->kind == simcudaAccessRead && !sim_mapping_at(access->address);
+    const struct sim_mapping *mapping = sim_mapping_at(access->address);
+    return access->kind == simcudaAccessRead &&
+           (!mapping || sim_extent_is_of_host(mapping->extent));
+}
+
+// The host may have lost its access by now, so the bytes are not looked at where it has them.
+static uint64_t sum_of_mapped(uint64_t sum, const simcudaAccess *access) {
+    char bytes[8192];
+    for (uint64_t done = 0; done < access->size; done += sizeof bytes) {
+        uint64_t part = smaller(access->size - done, sizeof bytes);
+        if (sim_bytes_read(access->address + done, bytes, part))
+            sum = sum_of(sum, bytes, part);
+    }
+    return sum;
 }
 
 uint64_t sim_bytes_sum_of_sources(const struct sim_job *job) {
     uint64_t sum = 0xCBF29CE484222325u;
     for (size_t i = 0; i < job->count; i++) {
-        if (is_source(&job->accesses[i]))
-            sum = sum_of(sum, host_bytes(job->accesses[i].address), job->accesses[i].size);
+        const simcudaAccess *access = &job->accesses[i];
+        if (!is_source(access))
+            continue;
+        sum = sim_mapping_at(access->address)
+                  ? sum_of_mapped(sum, access)
+                  : sum_of(sum, host_bytes(access->address), access->size);
     }
     return sum;
+}
+
+// Finds pending work that names the bytes of a part of a mapping at another address (an alias).
+static const struct sim_item *find_pending_alias(const struct part *part, bool writes,
+                                                 uint64_t *at) {
+    SP_LIST_FOR_EACH(link, &sim_mappings) {
+        const struct sim_mapping *other = SP_CONTAINER_OF(link, struct sim_mapping, link);
+        if (other == part->mapping || other->extent != part->mapping->extent)
+            continue;
+        *at = other->address + part->offset;
+        const struct sim_item *item = sim_item_conflicting(*at, part->size, writes);
+        if (item)
+            return item;
+    }
+    return NULL;
+}
+
+// Finds pending work that writes bytes, or touches them at all if `writes`, and the address by
+// which it names one of them.
+static const struct sim_item *find_pending(uint64_t address, uint64_t size, bool writes,
+                                           uint64_t *at) {
+    struct part part;
+    const struct sim_item *item = sim_item_conflicting(address, size, writes);
+    *at = address;
+    for (uint64_t done = 0; !item && done < size; done += part.size) {
+        if (!translate(address + done, size - done, &part))
+            return NULL;
+        if (part.mapping && part.mapping->extent->mappings > 1)
+            item = find_pending_alias(&part, writes, at);
+    }
+    return item;
 }
 
 bool sim_bytes_can_watch(const struct sim_job *job) {
@@ -279,7 +333,8 @@ bool sim_bytes_can_watch(const struct sim_job *job) {
         const simcudaAccess *access = &job->accesses[i];
         if (!is_source(access))
             continue;
-        if (sim_item_conflicting(access->address, access->size, false))
+        uint64_t at;
+        if (find_pending(access->address, access->size, false, &at))
             return false;
         has_source = true;
     }
@@ -333,10 +388,11 @@ static bool is_unknown(uint64_t address, uint64_t size, bool writes, struct sim_
 // that it is not complete, or else that the host doesn't know it to be.
 static bool find_unknown(const simcudaAccess *access, struct sim_touch *touch, bool *is_pending) {
     bool writes = access->kind == simcudaAccessWrite;
-    const struct sim_item *item = sim_item_conflicting(access->address, access->size, writes);
+    uint64_t at;
+    const struct sim_item *item = find_pending(access->address, access->size, writes, &at);
     *is_pending = item != NULL;
     if (item)
-        *touch = sim_item_touch(item, sim_item_access_to(item, access->address, access->size));
+        *touch = sim_item_touch(item, sim_item_access_to(item, at, access->size));
     return item || is_unknown(access->address, access->size, writes, touch);
 }
 

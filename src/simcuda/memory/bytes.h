@@ -1,5 +1,6 @@
 // Memory by device address: translation through the page table, or to pinned host memory, and what
-// work does to bytes.
+// work does to bytes. A copy's access to memory that is mapped, but which its device can't reach,
+// is the driver's own on the host's behalf.
 //
 // Host memory that isn't pinned has a history, too, as long as the host doesn't know that what is
 // in it is complete.
@@ -30,7 +31,7 @@ CUresult sim_bytes_touch(const struct sim_item *item, int device);
 
 // Returns whether each byte is that of a device, or of pinned memory.
 bool sim_bytes_exist(uint64_t address, uint64_t size);
-// Returns whether a byte is device memory, and sets the device.
+// Returns whether a byte is memory of a device, and sets the device.
 bool sim_bytes_on_device(uint64_t address, int *device);
 
 // Returns the sum of all that the job reads of the host.

@@ -2,10 +2,12 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "simcuda/common/host.h"
 #include "simcuda/common/page_table.h"
 #include "simcuda/common/shared.h"
+#include "simcuda/entry/abi.h"
 #include "simcuda/memory/address.h"
 #include "simcuda/queue/cost.h"
 #include "simcuda/queue/item.h"
@@ -32,11 +34,26 @@ uint64_t sim_mapping_count(void) {
     return mapping_count;
 }
 
+static void hide(const struct sim_mapping *mapping) {
+    sim_address_hide(mapping->address, mapping->valid);
+}
+
+CUresult sim_mapping_let_host(struct sim_mapping *mapping, CUmemAccess_flags access) {
+    bool writes = access == CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    int protection = writes ? PROT_READ | PROT_WRITE : PROT_READ;
+    if (access == CU_MEM_ACCESS_FLAGS_PROT_NONE)
+        hide(mapping);
+    else if (!sim_address_show(mapping->address, mapping->valid, protection, mapping->extent->file))
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    mapping->access[SIM_HOST] = (unsigned char)access;
+    return CUDA_SUCCESS;
+}
+
 struct sim_mapping *sim_mapping_add(uint64_t address, uint64_t size, struct sim_extent *extent) {
     struct sim_mapping *mapping = sim_allocate(sizeof(*mapping));
     mapping->address = address;
     mapping->size = size;
-    mapping->valid = extent->size;
+    mapping->valid = mapping->told = extent->size;
     mapping->extent = extent;
     extent->mappings++;
     mapping_count++;
@@ -46,6 +63,8 @@ struct sim_mapping *sim_mapping_add(uint64_t address, uint64_t size, struct sim_
 }
 
 void sim_mapping_remove(struct sim_mapping *mapping) {
+    if (mapping->access[SIM_HOST])
+        hide(mapping);
     sim_page_table_set(&table, mapping->address, mapping->size, NULL);
     sp_list_remove(&mapping->link);
     mapping_count--;
@@ -179,6 +198,11 @@ static CUresult check_whole(const char *call, uint64_t address, uint64_t size) {
     return CUDA_SUCCESS;
 }
 
+static uint64_t cost_of(enum sim_entry entry, const struct sim_mapping *mapping) {
+    return sim_extent_is_of_host(mapping->extent) ? sim_cost_host_extent(entry, mapping->size)
+                                                  : sim_cost_extent(entry, mapping->size);
+}
+
 CUresult sim_mapping_unmap(uint64_t address, uint64_t size) {
     static const char call[] = "cuMemUnmap";
     CUresult result = check_whole(call, address, size);
@@ -186,44 +210,84 @@ CUresult sim_mapping_unmap(uint64_t address, uint64_t size) {
     while (result == CUDA_SUCCESS && address < end) {
         struct sim_mapping *mapping = sim_mapping_at(address);
         address += mapping->size;
-        sim_now += sim_cost_extent(SIM_ENTRY_cuMemUnmap, mapping->size);
+        sim_now += cost_of(SIM_ENTRY_cuMemUnmap, mapping);
         sim_mapping_report_in_use(mapping, call);
         sim_mapping_remove(mapping);
     }
     return result;
 }
 
-static bool is_access(const CUmemAccessDesc *descriptor) {
-    return descriptor->location.type == CU_MEM_LOCATION_TYPE_DEVICE &&
-           (descriptor->flags == CU_MEM_ACCESS_FLAGS_PROT_NONE ||
-            descriptor->flags == CU_MEM_ACCESS_FLAGS_PROT_READ ||
-            descriptor->flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+static bool is_access(CUmemAccess_flags flags) {
+    return flags == CU_MEM_ACCESS_FLAGS_PROT_NONE || flags == CU_MEM_ACCESS_FLAGS_PROT_READ ||
+           flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+}
+
+CUresult sim_mapping_find_accessor(const CUmemLocation *location, int *accessor) {
+    switch ((int)location->type) {
+    case CU_MEM_LOCATION_TYPE_DEVICE:
+        *accessor = location->id;
+        return sim_device_exists(location->id) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+    case CU_MEM_LOCATION_TYPE_HOST:
+    case CU_MEM_LOCATION_TYPE_HOST_NUMA: // of any node, as seen on an H200
+        *accessor = SIM_HOST;
+        return sim_device_knows_host() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    default:
+        return CUDA_ERROR_INVALID_VALUE;
+    }
 }
 
 static CUresult check_descriptors(const CUmemAccessDesc *descriptors, size_t count) {
     if (!descriptors || count == 0)
         return CUDA_ERROR_INVALID_VALUE;
     for (size_t i = 0; i < count; i++) {
-        if (!is_access(&descriptors[i]))
+        int accessor;
+        if (!is_access(descriptors[i].flags))
             return CUDA_ERROR_INVALID_VALUE;
-        if (!sim_device_exists(descriptors[i].location.id))
-            return CUDA_ERROR_INVALID_DEVICE;
+        CUresult result = sim_mapping_find_accessor(&descriptors[i].location, &accessor);
+        if (result != CUDA_SUCCESS)
+            return result;
     }
     return CUDA_SUCCESS;
 }
 
-// Checks that each device that is to be let in can access the memory of every mapping in the range.
-static CUresult check_peers(uint64_t address, uint64_t size, const CUmemAccessDesc *descriptors,
-                            size_t count) {
+static int accessor_of(const CUmemAccessDesc *descriptor) {
+    int accessor = SIM_HOST;
+    (void)sim_mapping_find_accessor(&descriptor->location, &accessor);
+    return accessor;
+}
+
+static CUresult check_accessor(const struct sim_mapping *mapping,
+                               const CUmemAccessDesc *descriptor) {
+    bool is_of_host = sim_extent_is_of_host(mapping->extent);
+    int accessor = accessor_of(descriptor);
+    if (accessor == SIM_HOST)
+        return is_of_host ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
+    bool is_let_in = descriptor->flags != CU_MEM_ACCESS_FLAGS_PROT_NONE && !is_of_host;
+    return is_let_in && !sim_device_can_access(accessor, mapping->extent->device)
+               ? CUDA_ERROR_INVALID_DEVICE
+               : CUDA_SUCCESS;
+}
+
+// Checks that who is to be let in can access the memory of every mapping in the range.
+static CUresult check_accessors(uint64_t address, uint64_t size, const CUmemAccessDesc *descriptors,
+                                size_t count) {
     const struct sim_mapping *mapping;
     for (uint64_t at = address; at < address + size; at += mapping->size) {
         mapping = sim_mapping_at(at);
         for (size_t i = 0; i < count; i++) {
-            if (descriptors[i].flags != CU_MEM_ACCESS_FLAGS_PROT_NONE &&
-                !sim_device_can_access(descriptors[i].location.id, mapping->extent->device))
-                return CUDA_ERROR_INVALID_DEVICE;
+            CUresult result = check_accessor(mapping, &descriptors[i]);
+            if (result != CUDA_SUCCESS)
+                return result;
         }
     }
+    return CUDA_SUCCESS;
+}
+
+static CUresult let(struct sim_mapping *mapping, const CUmemAccessDesc *descriptor) {
+    int accessor = accessor_of(descriptor);
+    if (accessor == SIM_HOST)
+        return sim_mapping_let_host(mapping, descriptor->flags);
+    mapping->access[accessor] = (unsigned char)descriptor->flags;
     return CUDA_SUCCESS;
 }
 
@@ -233,14 +297,14 @@ CUresult sim_mapping_set_access(uint64_t address, uint64_t size, const CUmemAcce
     if (result == CUDA_SUCCESS)
         result = check_whole("cuMemSetAccess", address, size);
     if (result == CUDA_SUCCESS)
-        result = check_peers(address, size, descriptors, count);
+        result = check_accessors(address, size, descriptors, count);
     uint64_t end = address + size;
     while (result == CUDA_SUCCESS && address < end) {
         struct sim_mapping *mapping = sim_mapping_at(address);
         address += mapping->size;
-        sim_now += sim_cost_extent(SIM_ENTRY_cuMemSetAccess, mapping->size);
-        for (size_t i = 0; i < count; i++)
-            mapping->access[descriptors[i].location.id] = (unsigned char)descriptors[i].flags;
+        sim_now += cost_of(SIM_ENTRY_cuMemSetAccess, mapping);
+        for (size_t i = 0; i < count && result == CUDA_SUCCESS; i++)
+            result = let(mapping, &descriptors[i]);
     }
     return result;
 }

@@ -5,7 +5,11 @@
 //
 //   the page table has the mapping in exactly the granules of [address, address + size)
 //   valid is the number of bytes that exist: the extent's size, which may end inside a granule
+//   told is the number of those that calls know of: of an allocation what the program asked for,
+//   though a kernel reaches all that exist
 //   an extent's count of mappings is the number of mappings that show it
+//   the host reads and writes at a mapping's address as its access says; only memory of the host
+//   may be given to it
 #ifndef STREAMPOOL_SIMCUDA_MEMORY_MAPPING_H
 #define STREAMPOOL_SIMCUDA_MEMORY_MAPPING_H
 
@@ -28,8 +32,9 @@ struct sim_mapping {
     uint64_t address;
     uint64_t size;
     uint64_t valid;
+    uint64_t told;
     struct sim_extent *extent;
-    unsigned char access[SIMCUDA_MAX_DEVICES]; // CUmemAccess_flags
+    unsigned char access[SIM_PLACES]; // CUmemAccess_flags, the host's too
     // These are the latest works, one of each slot, that touched bytes through the mapping.
     struct sim_use *uses;
     size_t use_count;
@@ -48,6 +53,14 @@ CUresult sim_mapping_map(uint64_t address, uint64_t size, uint64_t offset,
 CUresult sim_mapping_unmap(uint64_t address, uint64_t size);
 CUresult sim_mapping_set_access(uint64_t address, uint64_t size, const CUmemAccessDesc *descriptors,
                                 size_t count);
+
+// Finds whose access a location names: a device, or SIM_HOST for each of the host's locations but
+// that of the calling thread. INVALID_VALUE for others, INVALID_DEVICE where there is no such
+// device.
+CUresult sim_mapping_find_accessor(const CUmemLocation *location, int *accessor);
+// Gives the host this access to the mapping of memory of the host. OUT_OF_MEMORY when the system
+// refuses.
+CUresult sim_mapping_let_host(struct sim_mapping *mapping, CUmemAccess_flags access);
 
 // These enter an extent at a place where nothing is, and take a mapping away, without any check.
 struct sim_mapping *sim_mapping_add(uint64_t address, uint64_t size, struct sim_extent *extent);

@@ -25,7 +25,8 @@ static size_t find(const struct sim_context *from, const struct sim_context *to)
 static void set(const struct sim_context *owner, int device, CUmemAccess_flags flags) {
     SP_LIST_FOR_EACH(link, &sim_mappings) {
         struct sim_mapping *mapping = SP_CONTAINER_OF(link, struct sim_mapping, link);
-        if (mapping->extent->kind == SIM_EXTENT_OF_ALLOCATION && mapping->extent->context == owner)
+        if (mapping->extent->kind == SIM_EXTENT_OF_ALLOCATION &&
+            !sim_extent_is_managed(mapping->extent) && mapping->extent->context == owner)
             mapping->access[device] = (unsigned char)flags;
     }
 }

@@ -1,6 +1,7 @@
 #include "simcuda/memory/pinned.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -8,6 +9,7 @@
 #include "simcuda/common/host.h"
 #include "simcuda/common/shared.h"
 #include "simcuda/common/thread.h"
+#include "simcuda/memory/device.h"
 #include "simcuda/queue/cost.h"
 #include "simcuda/queue/item.h"
 #include "simcuda/queue/queue.h"
@@ -23,6 +25,7 @@ static struct sp_list freed = {&freed, &freed}; // the latest first, without the
 static size_t freed_count;
 static uint64_t count_of_library; // of the live ones
 static uint64_t count_of_registered;
+static uint64_t count_of_librarys_registered;
 
 // ------------------------------------------------------------------------------------- where it is
 
@@ -59,8 +62,9 @@ static void enter(struct sim_pinned *piece, const struct sim_context *context, u
     piece->flags = flags;
     piece->identity = sim_next_identity();
     piece->is_of_library = sim_is_for_library();
-    count_of_library += piece->is_of_library;
+    count_of_library += piece->is_of_library && !piece->is_registered;
     count_of_registered += piece->is_registered;
+    count_of_librarys_registered += piece->is_of_library && piece->is_registered;
 }
 
 static struct sim_pinned *take_away(struct sp_list *link) {
@@ -90,8 +94,10 @@ static void leave(struct sim_pinned *piece) {
     size_t index = find_after(piece->address);
     piece_count--;
     memmove(&pieces[index], &pieces[index + 1], (piece_count - index) * sizeof(*pieces));
-    count_of_library -= piece->is_of_library;
+    count_of_library -= piece->is_of_library && !piece->is_registered;
     count_of_registered -= piece->is_registered;
+    count_of_librarys_registered -= piece->is_of_library && piece->is_registered;
+    sim_host_memory_give(piece->size);
     put_away(piece);
 }
 
@@ -123,13 +129,15 @@ CUresult sim_pinned_create(const struct sim_context *context, size_t size, unsig
                            void **memory) {
     if (size == 0)
         return CUDA_ERROR_INVALID_VALUE;
-    if (size > (uint64_t)1 << 46)
+    if (!sim_host_memory_take(size))
         return CUDA_ERROR_OUT_OF_MEMORY;
     struct sim_pinned *piece = take_freed(size);
     if (!piece)
         piece = make(size);
-    if (!piece)
+    if (!piece) {
+        sim_host_memory_give(size);
         return CUDA_ERROR_OUT_OF_MEMORY;
+    }
     enter(piece, context, flags);
     sim_now += sim_cost_pinned(SIM_ENTRY_cuMemHostAlloc, size);
     *memory = bytes_of(piece);
@@ -186,15 +194,34 @@ static bool is_mapped(uint64_t address, size_t size) {
     return msync((void *)(uintptr_t)page, address - page + size, MS_ASYNC) == 0;
 }
 
+// Tells whether the process may write to all of it, where it is mapped.
+static bool is_writable(uint64_t address, size_t size) {
+    bool is_so = true;
+    uint64_t begin, end;
+    char line[256], access[5];
+    FILE *maps = fopen("/proc/self/maps", "re");
+    while (maps && fgets(line, sizeof line, maps)) {
+        if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s", &begin, &end, access) == 3 &&
+            begin < address + size && end > address)
+            is_so = is_so && access[1] == 'w';
+    }
+    if (maps)
+        fclose(maps);
+    return is_so;
+}
+
 CUresult sim_pinned_register(const struct sim_context *context, void *memory, size_t size,
                              unsigned flags) {
     uint64_t address = (uintptr_t)memory;
-    if (!memory || size == 0 || size > UINT64_MAX - address || !is_mapped(address, size))
+    if (!memory || size == 0 || size > UINT64_MAX - address || !is_mapped(address, size) ||
+        (!(flags & CU_MEMHOSTREGISTER_READ_ONLY) && !is_writable(address, size)))
         return CUDA_ERROR_INVALID_VALUE;
     size_t next = find_after(address);
     if (next < piece_count && pieces[next]->address < address + size)
         return pieces[next]->is_registered ? CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED
                                            : CUDA_ERROR_INVALID_VALUE; // seen on an H200
+    if (!sim_host_memory_take(size))
+        return CUDA_ERROR_OUT_OF_MEMORY;
     struct sim_pinned *piece = sim_allocate(sizeof *piece);
     *piece = (struct sim_pinned){.address = address, .size = size, .is_registered = true};
     sp_list_init(&piece->link);
@@ -235,6 +262,10 @@ uint64_t sim_pinned_count_of_library(void) {
 
 uint64_t sim_pinned_count_of_registered(void) {
     return count_of_registered;
+}
+
+uint64_t sim_pinned_count_of_librarys_registered(void) {
+    return count_of_librarys_registered;
 }
 
 void sim_pinned_reset(void) {

@@ -53,10 +53,12 @@ void sim_pinned_report_in_use(const struct sim_pinned *piece);
 // Returns the piece that an address lies in; null when it lies in none.
 struct sim_pinned *sim_pinned_at(uint64_t address);
 
-// These count the allocations, those of them that are the library's, and what is registered.
+// These count the allocations, those of them that are the library's; what is registered, and what
+// of that is the library's.
 uint64_t sim_pinned_count(void);
 uint64_t sim_pinned_count_of_library(void);
 uint64_t sim_pinned_count_of_registered(void);
+uint64_t sim_pinned_count_of_librarys_registered(void);
 void sim_pinned_reset(void);
 
 #endif

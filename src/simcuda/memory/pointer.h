@@ -1,5 +1,5 @@
 // These functions tell what an address is: the attributes of cuPointerGetAttribute, for device
-// memory and for pinned host memory.
+// memory, for pinned host memory, and for memory of the host that is mapped or managed.
 #ifndef STREAMPOOL_SIMCUDA_MEMORY_POINTER_H
 #define STREAMPOOL_SIMCUDA_MEMORY_POINTER_H
 
@@ -18,7 +18,13 @@ CUresult sim_pointer_attribute(CUpointer_attribute attribute, uint64_t address, 
 CUresult sim_pointer_attribute_or_none(CUpointer_attribute attribute, uint64_t address,
                                        void *value);
 
-// Gives the memory that an address lies in. NOT_FOUND when it lies in none.
+// Gives the memory that an address lies in. NOT_FOUND when it lies in none that the current device
+// can reach.
 CUresult sim_pointer_range(uint64_t address, CUdeviceptr *base, size_t *size);
+
+// Give the flags of host memory, and its address on the device, as cuMemHostGetFlags and
+// cuMemHostGetDevicePointer do. INVALID_VALUE for memory that has none.
+CUresult sim_pointer_host_flags(uint64_t address, unsigned *flags);
+CUresult sim_pointer_of_host(uint64_t address, CUdeviceptr *result);
 
 #endif

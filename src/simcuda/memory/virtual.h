@@ -14,6 +14,7 @@ CUresult sim_virtual_reserve(CUdeviceptr *address, size_t size, size_t alignment
 CUresult sim_virtual_free(CUdeviceptr address, size_t size);
 CUresult sim_virtual_create(CUmemGenericAllocationHandle *handle, size_t size,
                             const CUmemAllocationProp *prop, unsigned long long flags);
+CUresult sim_virtual_properties(CUmemAllocationProp *prop, CUmemGenericAllocationHandle handle);
 CUresult sim_virtual_release(CUmemGenericAllocationHandle handle);
 CUresult sim_virtual_access(unsigned long long *flags, const CUmemLocation *location,
                             CUdeviceptr address);

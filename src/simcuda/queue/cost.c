@@ -7,7 +7,7 @@
 // To give a copy to a stream, and to have a stream look at a word.
 #define COPIES(cost)                                                                               \
     [SIM_ENTRY_cuMemcpy] = (cost), [SIM_ENTRY_cuMemcpyAsync] = (cost),                             \
-    [SIM_ENTRY_cuMemcpyHtoD] = (cost), [SIM_ENTRY_cuMemcpyDtoH] = (cost),                          \
+    [SIM_ENTRY_cuMemcpyHtoD_v2] = (cost), [SIM_ENTRY_cuMemcpyDtoH_v2] = (cost),                    \
     [SIM_ENTRY_cuMemcpyHtoDAsync_v2] = (cost), [SIM_ENTRY_cuMemcpyDtoHAsync_v2] = (cost),          \
     [SIM_ENTRY_cuMemcpyDtoD_v2] = (cost), [SIM_ENTRY_cuMemcpyDtoDAsync_v2] = (cost),               \
     [SIM_ENTRY_cuMemcpyPeer] = (cost), [SIM_ENTRY_cuMemcpyPeerAsync] = (cost),                     \
@@ -25,17 +25,27 @@
     [SIM_ENTRY_cuStreamBatchMemOp] = (cost), [SIM_ENTRY_cuStreamBatchMemOp_v2] = (cost),
 
 // A call that is not here costs DEFAULT_CALL.
-static const uint64_t calls[SIM_ENTRY_COUNT] = {
-    [SIM_ENTRY_cuCtxGetCurrent] = 12,       [SIM_ENTRY_cuCtxGetDevice] = 15,
-    [SIM_ENTRY_cuStreamGetId] = 25,         [SIM_ENTRY_cuStreamGetCtx] = 25,
-    [SIM_ENTRY_cuStreamIsCapturing] = 25,   [SIM_ENTRY_cuThreadExchangeStreamCaptureMode] = 10,
-    [SIM_ENTRY_cuEventRecord] = 200,        [SIM_ENTRY_cuStreamWaitEvent] = 200,
-    [SIM_ENTRY_cuEventQuery] = 275,         [SIM_ENTRY_cuStreamQuery] = 275,
-    [SIM_ENTRY_cuStreamSynchronize] = 370,  [SIM_ENTRY_cuCtxSynchronize] = 595,
-    [SIM_ENTRY_cuLaunchHostFunc] = 2000,    [SIM_ENTRY_cuLaunchKernel] = 4000,
-    [SIM_ENTRY_cuMemsetD8Async] = 4000,     [SIM_ENTRY_cuMemGetInfo] = 3700,
-    [SIM_ENTRY_cuMemHostAlloc] = 40000,     [SIM_ENTRY_cuMemFreeHost] = 40000,
-    [SIM_ENTRY_cuPointerGetAttribute] = 26, COPIES(2400) WORDS(1800)};
+static const uint64_t calls[SIM_ENTRY_COUNT] = {[SIM_ENTRY_cuCtxGetCurrent] = 12,
+                                                [SIM_ENTRY_cuCtxGetDevice] = 15,
+                                                [SIM_ENTRY_cuStreamGetId] = 25,
+                                                [SIM_ENTRY_cuStreamGetCtx] = 25,
+                                                [SIM_ENTRY_cuStreamIsCapturing] = 25,
+                                                [SIM_ENTRY_cuThreadExchangeStreamCaptureMode] = 10,
+                                                [SIM_ENTRY_cuEventRecord] = 200,
+                                                [SIM_ENTRY_cuStreamWaitEvent] = 200,
+                                                [SIM_ENTRY_cuEventQuery] = 275,
+                                                [SIM_ENTRY_cuStreamQuery] = 275,
+                                                [SIM_ENTRY_cuStreamSynchronize] = 370,
+                                                [SIM_ENTRY_cuCtxSynchronize] = 595,
+                                                [SIM_ENTRY_cuLaunchHostFunc] = 2000,
+                                                [SIM_ENTRY_cuLaunchKernel] = 4000,
+                                                [SIM_ENTRY_cuMemsetD8Async] = 4000,
+                                                [SIM_ENTRY_cuMemGetInfo_v2] = 3700,
+                                                [SIM_ENTRY_cuMemHostAlloc] = 40000,
+                                                [SIM_ENTRY_cuMemFreeHost] = 40000,
+                                                [SIM_ENTRY_cuMemAllocManaged] = 110000,
+                                                [SIM_ENTRY_cuPointerGetAttribute] = 26,
+                                                COPIES(2400) WORDS(1800)};
 
 // A call that handles memory costs by its size: so much for an extent of each of these sizes, and
 // in between what a straight line says. Below the first size it is the cost of that one.
@@ -53,8 +63,18 @@ static const uint64_t curves[SIM_ENTRY_COUNT][SIZES] = {
     [SIM_ENTRY_cuMemSetAccess] = {18000, 32000, 32000, 44000, 83000, 227000},
     [SIM_ENTRY_cuMemUnmap] = {13000, 20000, 20000, 24000, 37000, 86000},
     [SIM_ENTRY_cuMemRelease] = {8600, 16000, 41000, 146000, 504000, 2350000},
-    [SIM_ENTRY_cuMemAlloc] = {40000, 62000, 77000, 126000, 241000, 622000},
-    [SIM_ENTRY_cuMemFree] = {35000, 70000, 112000, 315000, 1166000, 5088000},
+    [SIM_ENTRY_cuMemAlloc_v2] = {40000, 62000, 77000, 126000, 241000, 622000},
+    [SIM_ENTRY_cuMemFree_v2] = {35000, 70000, 112000, 315000, 1166000, 5088000},
+};
+
+// Those of memory of the host have sizes of their own: the driver gets each page from the system.
+enum { HOST_SIZES = 4 };
+static const uint64_t host_sizes[HOST_SIZES] = {2 * MIB, 32 * MIB, 256 * MIB, GIB};
+static const uint64_t host_curves[SIM_ENTRY_COUNT][HOST_SIZES] = {
+    [SIM_ENTRY_cuMemCreate] = {310000, 6610000, 82000000, 346000000},
+    [SIM_ENTRY_cuMemSetAccess] = {230000, 1470000, 9800000, 38000000},
+    [SIM_ENTRY_cuMemUnmap] = {170000, 1080000, 6850000, 29000000},
+    [SIM_ENTRY_cuMemRelease] = {50000, 860000, 7000000, 29000000},
 };
 
 uint64_t sim_cost_call(enum sim_entry entry) {
@@ -65,26 +85,37 @@ static bool is_of_addresses(enum sim_entry entry) {
     return entry == SIM_ENTRY_cuMemAddressReserve || entry == SIM_ENTRY_cuMemAddressFree;
 }
 
-static uint64_t cost_between(const uint64_t costs[SIZES], size_t right, uint64_t size) {
-    double share = (double)(size - sizes[right - 1]) / (double)(sizes[right] - sizes[right - 1]);
-    double step = (double)costs[right] - (double)costs[right - 1];
-    return (uint64_t)((double)costs[right - 1] + share * step + 0.5);
+struct curve {
+    const uint64_t *sizes;
+    const uint64_t *costs;
+    size_t count;
+};
+
+static uint64_t cost_between(const struct curve *curve, size_t right, uint64_t size) {
+    const uint64_t *at = &curve->sizes[right - 1], *costs = &curve->costs[right - 1];
+    double share = (double)(size - at[0]) / (double)(at[1] - at[0]);
+    double step = (double)costs[1] - (double)costs[0];
+    return (uint64_t)((double)costs[0] + share * step + 0.5);
 }
 
-static uint64_t cost_of_size(enum sim_entry entry, uint64_t size) {
-    const uint64_t *costs = curves[entry];
+static uint64_t cost_of_size(const struct curve *curve, uint64_t size) {
     size_t right = 0;
-    while (right < SIZES && sizes[right] < size)
+    while (right < curve->count && curve->sizes[right] < size)
         right++;
     if (right == 0)
-        return costs[0];
-    if (right < SIZES)
-        return cost_between(costs, right, size);
-    return is_of_addresses(entry) ? costs[SIZES - 1] : cost_between(costs, SIZES - 1, size);
+        return curve->costs[0];
+    return cost_between(curve, right < curve->count ? right : curve->count - 1, size);
 }
 
 uint64_t sim_cost_extent(enum sim_entry entry, uint64_t size) {
-    return cost_of_size(entry, size) - sim_cost_call(entry);
+    const struct curve curve = {sizes, curves[entry], SIZES};
+    bool is_level = is_of_addresses(entry) && size > sizes[SIZES - 1];
+    return cost_of_size(&curve, is_level ? sizes[SIZES - 1] : size) - sim_cost_call(entry);
+}
+
+uint64_t sim_cost_host_extent(enum sim_entry entry, uint64_t size) {
+    const struct curve curve = {host_sizes, host_curves[entry], HOST_SIZES};
+    return cost_of_size(&curve, size) - sim_cost_call(entry);
 }
 
 uint64_t sim_cost_bytes(uint64_t size) {

@@ -15,6 +15,8 @@ uint64_t sim_cost_call(enum sim_entry entry);
 // Returns what a call that handles memory or addresses costs beyond that for each extent of `size`
 // bytes.
 uint64_t sim_cost_extent(enum sim_entry entry, uint64_t size);
+// Returns the same of memory of the host.
+uint64_t sim_cost_host_extent(enum sim_entry entry, uint64_t size);
 
 // Returns the time that a kernel or a copy takes to touch bytes.
 uint64_t sim_cost_bytes(uint64_t size);

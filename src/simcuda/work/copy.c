@@ -80,12 +80,15 @@ static uint64_t end_of(const struct sim_place *place, const struct sim_copy *cop
     return row_of(place, copy->height - 1, copy->depth - 1) + copy->width;
 }
 
-// An allocation may have another one behind it, which a copy doesn't reach from there. Mappings may
-// be side by side.
+// An allocation may have another one behind it, and registered memory too, which a copy doesn't
+// reach from there. Mappings may be side by side.
 static bool exists(const struct sim_place *place, const struct sim_copy *copy) {
     const struct sim_mapping *mapping = sim_mapping_at(place->address);
+    const struct sim_pinned *pinned = mapping ? NULL : sim_pinned_at(place->address);
     if (mapping && mapping->extent->kind == SIM_EXTENT_OF_ALLOCATION)
-        return end_of(place, copy) - mapping->address <= mapping->valid;
+        return end_of(place, copy) - mapping->address <= mapping->told;
+    if (pinned)
+        return end_of(place, copy) - pinned->address <= pinned->size;
     for (uint64_t z = 0; z < copy->depth; z++) {
         for (uint64_t y = 0; y < copy->height; y++) {
             if (!sim_bytes_exist(row_of(place, y, z), copy->width))
@@ -95,9 +98,23 @@ static bool exists(const struct sim_place *place, const struct sim_copy *copy) {
     return true;
 }
 
-static enum sim_place_kind kind_of(struct sim_place *place) {
+// Memory that neither the device nor the host has access to is told of when the copy runs, as that
+// of a device is.
+static enum sim_place_kind kind_of_mapped_host(const struct sim_mapping *mapping, int device) {
+    if (mapping->access[device] != CU_MEM_ACCESS_FLAGS_PROT_NONE)
+        return SIM_PLACE_PINNED;
+    return mapping->access[SIM_HOST] != CU_MEM_ACCESS_FLAGS_PROT_NONE ? SIM_PLACE_PAGEABLE
+                                                                      : SIM_PLACE_DEVICE;
+}
+
+// `device` is the one whose stream has the copy.
+static enum sim_place_kind kind_of(struct sim_place *place, int device) {
+    const struct sim_mapping *mapping = sim_mapping_at(place->address);
+    place->device = device;
     if (sim_bytes_on_device(place->address, &place->device))
         return SIM_PLACE_DEVICE;
+    if (mapping)
+        return kind_of_mapped_host(mapping, device);
     return sim_pinned_at(place->address) ? SIM_PLACE_PINNED : SIM_PLACE_PAGEABLE;
 }
 
@@ -109,26 +126,41 @@ static CUresult refuse(const struct sim_place *place, const struct sim_copy *cop
     return CUDA_ERROR_INVALID_VALUE;
 }
 
-static CUresult find_place(struct sim_place *place, const struct sim_copy *copy) {
-    if (!ends_somewhere(place, copy))
-        return CUDA_ERROR_INVALID_VALUE;
-    place->kind = kind_of(place);
-    bool is_nobodys = place->kind == SIM_PLACE_PAGEABLE &&
-                      (place->address == 0 || sim_allocation_is_device_address(place->address));
-    if (place->operand == SIM_OPERAND_HOST && (is_nobodys || place->kind == SIM_PLACE_DEVICE))
-        return CUDA_ERROR_INVALID_VALUE;
-    bool is_there = place->kind == SIM_PLACE_PAGEABLE
-                        ? place->operand != SIM_OPERAND_DEVICE && !is_nobodys
-                        : exists(place, copy);
-    return is_there ? CUDA_SUCCESS : refuse(place, copy);
+static bool is_mapped(uint64_t address) {
+    return sim_mapping_at(address) != NULL;
 }
 
-static CUresult find_places(struct sim_copy *copy) {
+// Returns whether the host has nothing at the address.
+static bool is_nobodys(const struct sim_place *place) {
+    return place->kind == SIM_PLACE_PAGEABLE && !is_mapped(place->address) &&
+           (place->address == 0 || sim_allocation_is_device_address(place->address));
+}
+
+// A copy of a device's memory takes mapped memory of the host alone, too; a set does not, as seen
+// on an H200.
+static bool is_there(const struct sim_place *place, const struct sim_copy *copy) {
+    if (place->kind != SIM_PLACE_PAGEABLE || is_mapped(place->address))
+        return exists(place, copy) &&
+               (place->kind != SIM_PLACE_PAGEABLE || copy->from.kind != SIM_PLACE_VALUE);
+    return place->operand != SIM_OPERAND_DEVICE && !is_nobodys(place);
+}
+
+static CUresult find_place(struct sim_place *place, const struct sim_copy *copy, int device) {
+    if (!ends_somewhere(place, copy))
+        return CUDA_ERROR_INVALID_VALUE;
+    place->kind = kind_of(place, device);
+    if (place->operand == SIM_OPERAND_HOST &&
+        (is_nobodys(place) || place->kind == SIM_PLACE_DEVICE))
+        return CUDA_ERROR_INVALID_VALUE;
+    return is_there(place, copy) ? CUDA_SUCCESS : refuse(place, copy);
+}
+
+static CUresult find_places(struct sim_copy *copy, int device) {
     if (is_empty(copy))
         return CUDA_SUCCESS;
-    CUresult result = find_place(&copy->to, copy);
+    CUresult result = find_place(&copy->to, copy, device);
     if (result == CUDA_SUCCESS && copy->from.kind != SIM_PLACE_VALUE)
-        result = find_place(&copy->from, copy);
+        result = find_place(&copy->from, copy, device);
     return result;
 }
 
@@ -171,13 +203,18 @@ static bool move_in_chunks(uint64_t to, uint64_t from, uint64_t size) {
     return true;
 }
 
+// Mapped memory is moved as a device's is: the host may have lost its access by now.
+static bool is_of_process(const struct sim_place *place) {
+    return place->kind == SIM_PLACE_PAGEABLE && !is_mapped(place->address);
+}
+
 static bool move_row(const struct sim_copy *copy, uint64_t to, uint64_t from) {
     if (copy->from.kind == SIM_PLACE_VALUE)
         return set_row(copy, to);
-    bool is_to_host = copy->to.kind == SIM_PLACE_PAGEABLE;
-    if (copy->from.kind == SIM_PLACE_PAGEABLE && is_to_host)
+    bool is_to_host = is_of_process(&copy->to);
+    if (is_of_process(&copy->from) && is_to_host)
         memmove(host_bytes(to), host_bytes(from), copy->width);
-    else if (copy->from.kind == SIM_PLACE_PAGEABLE)
+    else if (is_of_process(&copy->from))
         return sim_bytes_write(to, host_bytes(from), copy->width);
     else if (is_to_host)
         return sim_bytes_read(from, host_bytes(to), copy->width);
@@ -221,6 +258,13 @@ static uint64_t taken_size(const struct sim_copy *copies, size_t count) {
     return size;
 }
 
+static void take_row(uint64_t from, char *staged, uint64_t size) {
+    if (is_mapped(from))
+        (void)sim_bytes_read(from, staged, size);
+    else
+        memcpy(staged, host_bytes(from), size);
+}
+
 // Copies a source to the staged bytes, which the copy then reads.
 static char *take(struct sim_copy *copy, char *staged) {
     const struct sim_place place = copy->from;
@@ -230,7 +274,7 @@ static char *take(struct sim_copy *copy, char *staged) {
                                     .slice = copy->width * copy->height};
     for (uint64_t z = 0; z < copy->depth; z++) {
         for (uint64_t y = 0; y < copy->height; y++, staged += copy->width)
-            memcpy(staged, host_bytes(row_of(&place, y, z)), copy->width);
+            take_row(row_of(&place, y, z), staged, copy->width);
     }
     return staged;
 }
@@ -400,7 +444,7 @@ CUresult sim_copy_async(CUstream stream, const struct sim_copy *copies, size_t c
         return result;
     struct sim_copy *own = duplicate(copies, count);
     for (size_t i = 0; i < count && result == CUDA_SUCCESS; i++)
-        result = find_places(&own[i]);
+        result = find_places(&own[i], queue->context->device);
     if (result == CUDA_SUCCESS)
         return launch_async(stream, queue->context, own, count);
     sim_free(own);
@@ -422,7 +466,8 @@ static CUresult launch_sync(struct sim_queue *queue, struct sim_copy *copy,
                             struct sim_item **item) {
     struct sim_job job;
     *item = NULL;
-    CUresult result = queue->context ? find_places(copy) : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    CUresult result = queue->context ? find_places(copy, queue->context->device)
+                                     : CUDA_ERROR_CONTEXT_IS_DESTROYED;
     if (result == CUDA_SUCCESS)
         result = sim_capture_check_queue(queue, sim_report_call());
     if (result != CUDA_SUCCESS)

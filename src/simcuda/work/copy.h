@@ -3,7 +3,10 @@
 //
 // A copy is a block of rows (width, height, depth) between two places. A place has a kind, which
 // says who reaches its bytes: device memory, pinned host memory (which a device reaches, too), or
-// pageable host memory (which the driver reads and writes itself).
+// pageable host memory (which the driver reads and writes itself). Managed memory counts as pinned,
+// and so does memory of the host that is mapped where the device has access, or else as pageable.
+// An H200 waits in an asynchronous call for the turn of a large copy from managed or pageable
+// memory, on which a program can't count.
 //
 // When the call returns, as CUDA documents it ("API synchronization behavior"):
 //

@@ -28,8 +28,7 @@ static void *find(const char *symbol) {
 #define CALL(symbol) symbol
 #endif
 
-// --------------------------------------------------------------------------- errors and the
-// context
+// -------------------------------------------------------------------------- errors and the context
 
 static cudaError_t last;
 
@@ -203,8 +202,7 @@ FORWARD(cudaGraphExecDestroy, (cudaGraphExec_t executable), cuGraphExecDestroy, 
 FORWARD(cudaGraphDestroy, (cudaGraph_t graph), cuGraphDestroy, (graph))
 FORWARD(cudaDeviceGraphMemTrim, (int device), cuDeviceGraphMemTrim, (device))
 
-// ------------------------------------------------------------------------------------- entry
-// points
+// ------------------------------------------------------------------------------------ entry points
 
 cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **function,
                                              unsigned int version, unsigned long long flags,

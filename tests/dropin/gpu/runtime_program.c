@@ -442,8 +442,7 @@ static void use_capture(void) {
     MUST(cudaDeviceGraphMemTrim(0));
 }
 
-// --------------------------------------------------------------------------------- threads, a
-// reset
+// -------------------------------------------------------------------------------- threads, a reset
 
 static void *allocate_in_thread(void *unused) {
     void *address = NULL;

@@ -63,8 +63,7 @@ static void a_map_agrees_with_an_array_over_random_operations(void **state) {
     sp_map_release(&map);
 }
 
-// ------------------------------------------------------------------------- keys that somebody
-// chose
+// ------------------------------------------------------------------------ keys that somebody chose
 
 // A key is looked for up to the next empty slot. Among random keys, of which the map has at most
 // half as many as slots, runs of this length don't occur.

@@ -246,6 +246,34 @@ static void a_column_without_meaning_holds_nothing_else(void **state) {
     assert_refused("7,0,free unordered,(nil),8,0", "a null pointer with a size of 8");
 }
 
+static void a_place_stands_behind_what_a_pool_does(void **state) {
+    (void)state;
+    static const char *const words[] = {"host", "node", "staging", "managed"};
+    char line[64];
+    assert_int_equal(parsed("1,0,allocate,0x10,8,0").place, SP_TRACE_AT_DEVICE);
+    for (int i = 0; i < 4; i++) {
+        snprintf(line, sizeof line, "1,0,allocate %s,0x10,8,3", words[i]);
+        assert_int_equal(parsed(line).action, SP_TRACE_ALLOCATE);
+        assert_int_equal(parsed(line).place, SP_TRACE_AT_HOST + i);
+        assert_true(parsed(line).has_stream);
+        snprintf(line, sizeof line, "1,0,allocate failure %s,0,8,0", words[i]);
+        assert_int_equal(parsed(line).action, SP_TRACE_FAILURE);
+        assert_int_equal(parsed(line).place, SP_TRACE_AT_HOST + i);
+        snprintf(line, sizeof line, "1,0,trim %s,0,8,0", words[i]);
+        assert_int_equal(parsed(line).action, SP_TRACE_TRIM);
+        assert_int_equal(parsed(line).place, SP_TRACE_AT_HOST + i);
+    }
+    assert_refused("1,0,allocate nowhere,0x10,8,0", "bad action 'allocate nowhere'");
+    assert_refused("1,0,allocate device,0x10,8,0", "bad action 'allocate device'");
+    assert_refused("1,0,allocate  host,0x10,8,0", "bad action 'allocate  host'");
+    assert_refused("1,0,allocate host host,0x10,8,0", "bad action 'allocate host host'");
+    assert_refused("1,0,free host,0x10,8,0", "bad action 'free host'");
+    assert_refused("1,0,deallocate host,0x10,8,0", "bad action 'deallocate host'");
+    assert_refused("1,0,record host,0xe,0,3", "bad action 'record host'");
+    assert_refused("1,0, host,0x10,8,0", "bad action ' host'");
+    assert_refused("1,0,host,0x10,8,0", "bad action 'host'");
+}
+
 static void a_free_in_no_streams_order_may_be_of_a_null_pointer(void **state) {
     (void)state;
     assert_int_equal(parsed("7,0,free unordered,(nil),0,0").pointer, 0);
@@ -280,6 +308,7 @@ int main(void) {
         cmocka_unit_test(a_failed_allocation_with_a_pointer_is_refused),
         cmocka_unit_test(each_other_action_is_read),
         cmocka_unit_test(a_column_without_meaning_holds_nothing_else),
+        cmocka_unit_test(a_place_stands_behind_what_a_pool_does),
         cmocka_unit_test(a_free_in_no_streams_order_may_be_of_a_null_pointer),
         cmocka_unit_test(a_word_is_the_whole_action),
     };

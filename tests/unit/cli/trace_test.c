@@ -137,6 +137,30 @@ static void a_failed_request_is_a_block_that_is_not_alive(void **state) {
     sp_trace_release(&trace);
 }
 
+static void the_peak_is_that_of_the_devices_blocks(void **state) {
+    (void)state;
+    struct sp_trace trace;
+    read_plain(HEADER
+               "1,0,allocate host,0x100,8192,0\n"
+               "1,1,allocate,0x200,512,0\n"
+               "1,2,allocate managed,0x300,8192,0\n"
+               "1,3,free,0x100,8192,0\n"
+               "1,4,trim host,0,4096,0\n"
+               "1,5,allocate failure node,0,64,0\n",
+               &trace);
+    assert_int_equal(trace.live_peak_bytes, 512);
+    assert_int_equal(trace.live_peak_operation, 1);
+    assert_int_equal(trace.blocks[0].place, SP_TRACE_AT_HOST);
+    assert_int_equal(trace.blocks[1].place, SP_TRACE_AT_DEVICE);
+    assert_int_equal(trace.blocks[2].place, SP_TRACE_AT_MANAGED);
+    assert_int_equal(trace.operations[4].place, SP_TRACE_AT_HOST);
+    assert_int_equal(trace.operations[4].keep, 4096);
+    assert_true(trace.has_place[SP_TRACE_AT_DEVICE] && trace.has_place[SP_TRACE_AT_HOST] &&
+                trace.has_place[SP_TRACE_AT_NODE] && trace.has_place[SP_TRACE_AT_MANAGED]);
+    assert_false(trace.has_place[SP_TRACE_AT_STAGING]);
+    sp_trace_release(&trace);
+}
+
 static void clock_times_and_handles_as_streams_are_read(void **state) {
     (void)state;
     struct sp_trace trace;
@@ -182,8 +206,7 @@ static void a_free_on_another_stream_than_its_allocation_is_foreign(void **state
     sp_trace_release(&trace);
 }
 
-// -------------------------------------------------------------------------------- streams and
-// order
+// ------------------------------------------------------------------------------- streams and order
 
 static void assert_stream(const struct sp_trace *trace, size_t i, uint64_t number,
                           enum sp_trace_kind kind, uint32_t thread) {
@@ -336,8 +359,7 @@ static void very_many_streams_and_events_may_come_and_go(void **state) {
     sp_trace_release(&trace);
 }
 
-// ------------------------------------------------------------------------------------ the whole
-// file
+// ---------------------------------------------------------------------------------- the whole file
 
 enum { MANY = 50000 };
 
@@ -398,6 +420,7 @@ int main(void) {
         cmocka_unit_test(lines_may_end_with_a_carriage_return_and_the_last_one_with_nothing),
         cmocka_unit_test(null_pointers_are_blocks_of_no_bytes_and_may_be_many_at_once),
         cmocka_unit_test(a_failed_request_is_a_block_that_is_not_alive),
+        cmocka_unit_test(the_peak_is_that_of_the_devices_blocks),
         cmocka_unit_test(clock_times_and_handles_as_streams_are_read),
         cmocka_unit_test(threads_are_numbered_in_the_order_of_their_appearance),
         cmocka_unit_test(a_free_on_another_stream_than_its_allocation_is_foreign),

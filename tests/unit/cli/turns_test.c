@@ -11,8 +11,7 @@
 
 enum { TRACES = 3 };
 
-// ------------------------------------------------------------------------- players that are made
-// up
+// ------------------------------------------------------------------------ players that are made up
 
 // The names of the traces whose players were opened, played and closed, with a letter before each.
 static char calls[256];
@@ -110,8 +109,7 @@ static void a_turn_that_fails_ends_the_pass(void **state) {
                         "cccbca");
 }
 
-// ---------------------------------------------------------------------------------------- the
-// round
+// --------------------------------------------------------------------------------------- the round
 
 // What the turns of three passes reserve: the first pass needs the most, and the third the least.
 static const uint64_t reserved[3][TRACES] = {{50, 90, 70}, {40, 60, 80}, {30, 20, 10}};

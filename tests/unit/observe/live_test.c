@@ -30,8 +30,7 @@ void __wrap_free(void *memory) {
     __real_free(memory);
 }
 
-// ------------------------------------------------------------------------------- stacks that
-// differ
+// ------------------------------------------------------------------------------ stacks that differ
 
 // A turn has two frames.
 enum { TURNS = 6, PATHS = 1 << TURNS, FRAMES = 2 * TURNS };

@@ -252,8 +252,7 @@ static void it_is_freed_behind_another_stream_and_behind_none(void **state) {
     assert_int_equal(fixture_reserved(pool), 0);
 }
 
-// ------------------------------------------------------------------------------------ what it
-// tells
+// ----------------------------------------------------------------------------------- what it tells
 
 static void all_of_its_addresses_tell_of_it(void **state) {
     (void)state;

@@ -267,8 +267,7 @@ static void a_limit_counts_what_is_live_alone(void **state) {
     expect_nothing_left();
 }
 
-// -------------------------------------------------------------------------------- trims and the
-// end
+// ------------------------------------------------------------------------------- trims and the end
 
 static void a_trim_takes_what_is_free_around_live_blocks(void **state) {
     (void)state;

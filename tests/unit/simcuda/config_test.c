@@ -16,7 +16,8 @@ static void every_setting_is_understood(void **state) {
     OK(simcudaConfigParse(
         "devices=3,memory=8G,memory.2=141G,vmm=missing,vmm.0=refused,granule=64K,api=10020,"
         "address_space=1T,mappings=1000,queue=64,mode=scheduled,seed=7,completion=latest,"
-        "delay=5,patience=0,burst=8,reports=print,peers=0,scatter=9,stacks=1",
+        "delay=5,patience=0,burst=8,reports=print,peers=0,scatter=9,stacks=1,nodes=4,"
+        "host_memory=3G,host_vmm=missing",
         &config, NULL, 0));
     assert_int_equal(config.devices, 3);
     assert_true(config.device[1].memory == (uint64_t)8 << 30);
@@ -37,6 +38,9 @@ static void every_setting_is_understood(void **state) {
     assert_int_equal(config.peers, 0);
     assert_int_equal(config.scatter, 9);
     assert_int_equal(config.stacks, 1);
+    assert_int_equal(config.nodes, 4);
+    assert_true(config.hostMemory == (uint64_t)3 << 30);
+    assert_int_equal(config.hostVmm, simcudaVmmMissing);
     assert_int_equal(config.onReport, simcudaOnReportPrint);
 }
 
@@ -49,10 +53,11 @@ static void an_empty_text_changes_nothing(void **state) {
 
 static void a_bad_setting_is_named_and_changes_nothing(void **state) {
     static const char *const bad[] = {
-        "speed=7",        "devices",      "devices=",   "devices=two",  "devices=17",
-        "granule=3M",     "granule=1024", "mode=quick", "memory.16=1G", "memory.x=1G",
-        "seed.1=7",       "api=1",        "queue=0",    "completion=",  "vmm.1=perhaps",
-        "reports=loudly", "=3",           "delay=0",    "burst=0",
+        "speed=7",        "devices",      "devices=",         "devices=two",      "devices=17",
+        "granule=3M",     "granule=1024", "mode=quick",       "memory.16=1G",     "memory.x=1G",
+        "seed.1=7",       "api=1",        "queue=0",          "completion=",      "vmm.1=perhaps",
+        "reports=loudly", "=3",           "delay=0",          "burst=0",          "nodes=0",
+        "nodes=65",       "nodes.0=1",    "host_memory=much", "host_vmm=refused",
     };
     simcudaConfig before = config;
     char problem[200];

@@ -619,8 +619,10 @@ static void memory_that_is_pinned_in_part_is_refused_and_told(void **state) {
     OK(cuMemcpyHtoD_v2(device, memory, SIZE));
     OK(cuMemcpyHtoD_v2(device, memory + SIZE, 3 * SIZE));
     OK(cuMemHostRegister_v2(memory + SIZE, SIZE, 0));
-    OK(cuMemcpyHtoD_v2(device, memory, 2 * SIZE));
+    FAILS(cuMemcpyHtoD_v2(device, memory, 2 * SIZE), CUDA_ERROR_INVALID_VALUE);
+    expect_report("fault");
     OK(cuMemHostUnregister(memory));
+    OK(cuMemcpyHtoD_v2(device, memory, 2 * SIZE));
     OK(cuMemHostUnregister(memory + SIZE));
 }
 

@@ -25,7 +25,7 @@ static const struct {
     {SIM_ENTRY_cuEventQuery, 275},        {SIM_ENTRY_cuStreamQuery, 275},
     {SIM_ENTRY_cuStreamSynchronize, 370}, {SIM_ENTRY_cuCtxSynchronize, 595},
     {SIM_ENTRY_cuLaunchHostFunc, 2000},   {SIM_ENTRY_cuLaunchKernel, 4000},
-    {SIM_ENTRY_cuMemGetInfo, 3700},
+    {SIM_ENTRY_cuMemGetInfo_v2, 3700},
 };
 
 static void a_call_costs_what_was_measured(void **state) {
@@ -73,7 +73,7 @@ static void between_two_sizes_a_call_costs_what_the_line_says(void **state) {
 static void a_small_extent_costs_as_much_as_the_smallest(void **state) {
     (void)state;
     assert_int_equal(cost(SIM_ENTRY_cuMemSetAccess, 4096), 18000);
-    assert_int_equal(cost(SIM_ENTRY_cuMemAlloc, 1), cost(SIM_ENTRY_cuMemAlloc, 2 * MIB));
+    assert_int_equal(cost(SIM_ENTRY_cuMemAlloc_v2, 1), cost(SIM_ENTRY_cuMemAlloc_v2, 2 * MIB));
 }
 
 // An address range of 64 TiB took 3 µs. Memory goes on to cost by the GiB.
@@ -87,16 +87,37 @@ static void beyond_the_sizes_memory_costs_more_and_addresses_do_not(void **state
 // A pair of a small size took 69 to 92 µs; cudaMalloc and cudaFree of 2 GiB 241 and 1,166.
 static void a_plain_allocation_costs_what_was_measured(void **state) {
     (void)state;
-    assert_in_range(cost(SIM_ENTRY_cuMemAlloc, 1024) + cost(SIM_ENTRY_cuMemFree, 1024), 69000,
+    assert_in_range(cost(SIM_ENTRY_cuMemAlloc_v2, 1024) + cost(SIM_ENTRY_cuMemFree_v2, 1024), 69000,
                     92000);
-    assert_int_equal(cost(SIM_ENTRY_cuMemAlloc, 2 * GIB), 241000);
-    assert_int_equal(cost(SIM_ENTRY_cuMemFree, 2 * GIB), 1166000);
+    assert_int_equal(cost(SIM_ENTRY_cuMemAlloc_v2, 2 * GIB), 241000);
+    assert_int_equal(cost(SIM_ENTRY_cuMemFree_v2, 2 * GIB), 1166000);
+}
+
+static void an_extent_of_the_host_costs_what_was_measured(void **state) {
+    (void)state;
+    const struct {
+        enum sim_entry entry;
+        uint64_t us[4];
+    } rows[] = {{SIM_ENTRY_cuMemCreate, {310, 6610, 82000, 346000}},
+                {SIM_ENTRY_cuMemSetAccess, {230, 1470, 9800, 38000}},
+                {SIM_ENTRY_cuMemUnmap, {170, 1080, 6850, 29000}},
+                {SIM_ENTRY_cuMemRelease, {50, 860, 7000, 29000}}};
+    const uint64_t measured[] = {2 * MIB, 32 * MIB, 256 * MIB, GIB};
+    for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
+        uint64_t call = sim_cost_call(rows[row].entry);
+        for (size_t i = 0; i < 4; i++)
+            assert_int_equal(call + sim_cost_host_extent(rows[row].entry, measured[i]),
+                             rows[row].us[i] * 1000);
+        uint64_t beyond = call + sim_cost_host_extent(rows[row].entry, GIB + 768 * MIB);
+        assert_int_equal(beyond, (2 * rows[row].us[3] - rows[row].us[2]) * 1000);
+    }
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_call_costs_what_was_measured),
         cmocka_unit_test(an_extent_costs_what_was_measured),
+        cmocka_unit_test(an_extent_of_the_host_costs_what_was_measured),
         cmocka_unit_test(between_two_sizes_a_call_costs_what_the_line_says),
         cmocka_unit_test(a_small_extent_costs_as_much_as_the_smallest),
         cmocka_unit_test(beyond_the_sizes_memory_costs_more_and_addresses_do_not),

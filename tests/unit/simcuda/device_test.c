@@ -36,7 +36,6 @@ static void the_device_has_no_pools_of_the_drivers_own(void **state) {
     (void)state;
     assert_int_equal(attribute(SIM_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, 0), 0);
     assert_int_equal(attribute(SIM_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES, 0), 0);
-    assert_int_equal(attribute(SIM_ATTRIBUTE_MANAGED_MEMORY, 0), 0);
 }
 
 static void the_old_calls_for_properties_tell_the_attributes(void **state) {

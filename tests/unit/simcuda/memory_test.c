@@ -71,6 +71,32 @@ static void bytes_stay_that_were_written_under_a_limit_of_address_space(void **s
     unmap_memory(second);
 }
 
+static void set_size_of_files(rlim_t bytes) {
+    struct rlimit limit;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = bytes < limit.rlim_max ? bytes : limit.rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+// The device's bytes lie in a file, and the kernel would end the process by SIGXFSZ.
+static void bytes_beyond_a_limit_of_files_are_not_written(void **state) {
+    struct memory memory = map_memory(GRANULE);
+    const uint32_t word = 7;
+    (void)state;
+    set_size_of_files(2048);
+    assert_int_equal(simcudaPoke(memory.address + 4096, &word, sizeof(word)),
+                     CUDA_ERROR_INVALID_VALUE);
+    set_address_space((rlim_t)1 << 62); // without a window on the file
+    assert_int_equal(simcudaPoke(memory.address + 4096, &word, sizeof(word)),
+                     CUDA_ERROR_INVALID_VALUE);
+    set_address_space(RLIM_INFINITY);
+    set_size_of_files(RLIM_INFINITY);
+    assert_int_equal(word_at(memory.address + 4096), 0);
+    OK(simcudaPoke(memory.address + 4096, &word, sizeof(word)));
+    assert_int_equal(word_at(memory.address + 4096), 7);
+    unmap_memory(memory);
+}
+
 static void memory_goes_with_the_last_mapping_not_with_the_handle(void **state) {
     struct memory memory = map_memory(GRANULE);
     (void)state;
@@ -687,6 +713,7 @@ int main(void) {
         MEMORY_TEST(bytes_written_through_one_address_are_read_through_its_alias),
         MEMORY_TEST(a_view_of_many_extents_is_contiguous),
         MEMORY_TEST(bytes_stay_that_were_written_under_a_limit_of_address_space),
+        MEMORY_TEST(bytes_beyond_a_limit_of_files_are_not_written),
         MEMORY_TEST(memory_goes_with_the_last_mapping_not_with_the_handle),
         MEMORY_TEST(new_memory_does_not_show_what_was_in_released_memory),
         MEMORY_TEST(the_check_kernel_counts_wrong_words),

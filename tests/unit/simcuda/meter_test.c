@@ -100,8 +100,7 @@ static void another_threads_calls_are_not_in_it(void **state) {
     assert_in_range(after.modelled - before.modelled, 0, 200); // of current_context()
 }
 
-// ------------------------------------------------------------------------------------ the host's
-// time
+// --------------------------------------------------------------------------------- the host's time
 
 static void without_the_meter_the_hosts_clock_is_not_read(void **state) {
     (void)state;

@@ -294,7 +294,8 @@ static void what_can_not_be_is_refused_whole(void **state) {
         {{{poolMemLocationTypeDevice, 1}, (enum poolMemAccessFlags)2},
          poolErrorInvalidValue,
          "2 is not one"},
-        {{{poolMemLocationTypeHost, 1}, ALL}, poolErrorInvalidValue, "location"},
+        {{{poolMemLocationTypeHost, 1}, ALL}, poolErrorNotSupported, "the host has no access"},
+        {{{poolMemLocationTypeHostNumaCurrent, 0}, ALL}, poolErrorInvalidValue, "location"},
         {{{poolMemLocationTypeInvalid, 1}, ALL}, poolErrorInvalidValue, "location"},
     };
     fixture_malloc(pool, MIB(4), a);
@@ -313,7 +314,7 @@ static void what_can_not_be_is_refused_whole(void **state) {
 
 static void a_question_needs_all_its_parameters(void **state) {
     (void)state;
-    const struct poolMemLocation bad[] = {{poolMemLocationTypeHost, 0},
+    const struct poolMemLocation bad[] = {{poolMemLocationTypeHostNumaCurrent, 0},
                                           {poolMemLocationTypeInvalid, 0},
                                           {poolMemLocationTypeDevice, 3},
                                           {poolMemLocationTypeDevice, -1}};

@@ -206,8 +206,7 @@ static void it_takes_no_lock_and_makes_no_driver_call(void **state) {
     assert_ptr_equal(in_large.base, large);
 }
 
-// ----------------------------------------------------------------- blocks of any size, in any
-// place
+// ---------------------------------------------------------------- blocks of any size, in any place
 
 enum { DRAWN = 24, STEPS = 4000, ASKED = 6 };
 

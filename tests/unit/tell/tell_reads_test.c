@@ -22,8 +22,7 @@ enum { SEEDS = 60 };
 
 static unsigned told; // requests
 
-// ---------------------------------------------------------------------------------------- the
-// bytes
+// --------------------------------------------------------------------------------------- the bytes
 
 struct bytes {
     char *begin;
@@ -88,8 +87,7 @@ static void add_pools(struct bytes *bytes) {
         add_pool(bytes, fixture_inside(scene.pools[i]));
 }
 
-// ---------------------------------------------------------------------------------------- the
-// calls
+// --------------------------------------------------------------------------------------- the calls
 
 static void tell_figures(struct sp_pool *pool) {
     char *text = NULL;
@@ -143,8 +141,7 @@ static void tell_growth(struct sp_request *request) {
     assert_int_equal(growth.wanted, request->size);
 }
 
-// ------------------------------------------------------------------------------------------ the
-// test
+// ---------------------------------------------------------------------------------------- the test
 
 static void tell_all(const struct sp_request *drawn) {
     struct sp_request request = *drawn;

@@ -17,6 +17,7 @@
 
 enum { EXTENTS = 4 };
 
+static const struct sp_place place = {.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}};
 static struct sp_vmm_device device;
 static struct sp_space space;
 static struct sp_view view;
@@ -25,7 +26,7 @@ static int owner;
 
 static int setup(void **state) {
     CUdeviceptr address;
-    if (simulated_setup(state) != 0 || !sp_is_done(sp_vmm_device_open(0, &device)))
+    if (simulated_setup(state) != 0 || !sp_is_done(sp_vmm_device_open(&place, &device)))
         return -1;
     sp_space_init(&space, &device, 64 * GRANULE);
     if (!sp_is_done(sp_view_open(&view, &space, SP_SPAN_LOW, 32 * GRANULE, 32 * GRANULE,

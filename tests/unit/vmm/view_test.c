@@ -22,8 +22,11 @@ static struct sp_view view;
 static int open_view(void **state) {
     (void)state;
     scripted_install();
-    device = (struct sp_vmm_device){
-        .ordinal = 2, .granule = GRANULE, .total_memory = scripted.total_memory};
+    device = (struct sp_vmm_device){.location = {CU_MEM_LOCATION_TYPE_DEVICE, 2},
+                                    .ordinal = 2,
+                                    .plain = &sp_vmm_plain,
+                                    .granule = GRANULE,
+                                    .total_memory = scripted.total_memory};
     sp_space_init(&space, &device, 64 * GRANULE);
     return sp_is_done(sp_view_open(&view, &space, SP_SPAN_LOW, GRANULE, 32 * GRANULE,
                                    CU_MEM_HANDLE_TYPE_NONE, SP_VIEW_PLAIN))
@@ -286,6 +289,7 @@ static void plain_memory_is_hidden_before_the_driver_has_it(void **state) {
     plain_driver.taken = 0;
     const struct sp_driver *before = sp_driver;
     sp_driver = &driver_of_plain;
+    sp_store_relaxed(&device.means, SP_VMM_PLAIN);
     assert_done(sp_view_open_plain(&plain, &space, NULL, 0, GRANULE));
     assert_done(sp_view_map(&plain, plain.address, GRANULE));
     struct sp_extent *extent = sp_view_extent_from(&plain, 0);
@@ -308,6 +312,7 @@ static void lost_plain_memory_is_hidden(void **state) {
     plain_driver.taken = 0;
     const struct sp_driver *before = sp_driver;
     sp_driver = &driver_of_plain;
+    sp_store_relaxed(&device.means, SP_VMM_PLAIN);
     assert_done(sp_view_open_plain(&plain, &space, NULL, 0, GRANULE));
     assert_done(sp_view_map(&plain, plain.address, GRANULE));
     sp_view_lose(&plain);

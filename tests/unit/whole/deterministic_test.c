@@ -39,8 +39,7 @@ static uint64_t draw(struct run *run, uint64_t bound) {
     return numbers_below(&run->numbers, bound);
 }
 
-// ------------------------------------------------------------------------------- what a program
-// does
+// ----------------------------------------------------------------------------- what a program does
 
 // What the program does with a stream that it has drawn.
 typedef void action(struct run *run, unsigned stream);
@@ -138,8 +137,7 @@ static void give_pool_up(struct run *run, unsigned stream) {
     assert_int_equal(poolMemPoolDestroy(pool), poolSuccess);
 }
 
-// -------------------------------------------------------------------------------------------- a
-// run
+// ------------------------------------------------------------------------------------------- a run
 
 static void set_up(struct run *run) {
     run->pool = fixture_pool();

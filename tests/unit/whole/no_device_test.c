@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <streampool/copy.h>
 #include <streampool/mam.h>
 #include <streampool/streampool.h>
 
@@ -114,6 +115,15 @@ static bool bad_managers_are_refused(const struct world *world) {
            error == (world == &in_use ? world->error : poolErrorInvalidValue);
 }
 
+static bool settings_of_copies_are_told(const struct world *world) {
+    (void)world;
+    struct poolCopySettings settings = {0};
+    return poolCopyGetSettings(&settings) == poolSuccess && settings.depth >= 2 &&
+           poolCopySetSettings(&settings) == poolSuccess &&
+           poolCopySetSettings(NULL) == poolErrorInvalidValue &&
+           poolCopySetSettingsFile("/dev/null") == poolErrorInvalidValue;
+}
+
 static quiet *const quiet_calls[] = {
     is_said,
     last_error_is_read,
@@ -125,6 +135,7 @@ static quiet *const quiet_calls[] = {
     growths_are_printed,
     addresses_are_no_pools,
     bad_managers_are_refused,
+    settings_of_copies_are_told,
 };
 enum { QUIET_CALLS = sizeof quiet_calls / sizeof quiet_calls[0] };
 
@@ -207,6 +218,11 @@ LOUD(wait_for_event, poolStreamWaitEvent(stream, NULL, 0))
 LOUD(destroy_stream, poolStreamDestroy(stream))
 LOUD(destroy_event, poolEventDestroy(NULL))
 LOUD(record_per_thread, poolEventRecord_ptsz(NULL, stream))
+LOUD(copy_to_device, poolCopyToDeviceAsync(block, &number, sizeof number, stream))
+LOUD(copy_nothing, poolCopyToHostAsync(NULL, NULL, 0, stream))
+LOUD(get_pool_of_copies, poolCopyGetPool(&got_pool))
+LOUD(query_completion, poolCopyCompletionQuery(NULL))
+LOUD(destroy_completion, poolCopyCompletionDestroy(NULL))
 
 static loud *const loud_calls[] = {
     allocate,
@@ -245,6 +261,11 @@ static loud *const loud_calls[] = {
     destroy_stream,
     destroy_event,
     record_per_thread,
+    copy_to_device,
+    copy_nothing,
+    get_pool_of_copies,
+    query_completion,
+    destroy_completion,
 };
 enum { LOUD_CALLS = sizeof loud_calls / sizeof loud_calls[0] };
 

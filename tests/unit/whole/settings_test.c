@@ -43,8 +43,7 @@ static void take_all_access_back(void) {
         set_access(scene.pools[i], poolMemAccessFlagsProtNone);
 }
 
-// ---------------------------------------------------------------------------- what ends, and
-// begins
+// --------------------------------------------------------------------------- what ends, and begins
 
 static CUstream new_stream(void) {
     return scene_once_in(3) ? simulated_blocking_stream() : simulated_stream();

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# exports.sh CHECKOUT LIBRARY: the calls that mam.h declares, the names in the version script, and the symbols that the shared
-# library of managers exports are the same; and the library needs no other library than streampool's and the system's.
+# exports.sh HEADER MAP LIBRARY: the calls that the header declares, the names in the version script, and the symbols that a
+# shared library beside the pools exports are the same; and it needs no other library than streampool's and the system's.
 set -euo pipefail
-checkout=$1 library=$2
+header=$1 map=$2 library=$3
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-grep -oE '^STREAMPOOL_API .*\bpoolMam[A-Za-z]*\(' "$checkout/include/streampool/mam.h" | grep -oE 'poolMam[A-Za-z]*' | sort > "$work/header"
-sed -n 's/^    \(pool[A-Za-z]*\);$/\1/p' "$checkout/src/mam/mam.map" | sort > "$work/version-script"
+grep -oE '^STREAMPOOL_API .*\bpool[A-Za-z0-9]*\(' "$header" | sed 's/.* \(pool.*\)($/\1/' | sort > "$work/header"
+sed -n 's/^    \(pool[A-Za-z0-9]*\);$/\1/p' "$map" | sort > "$work/version-script"
 nm -D --defined-only "$library" | awk '$2 != "A" { sub(/@+.*/, "", $3); print $3 }' | sort > "$work/library"
 test -s "$work/header" || { echo "no call found in the header"; exit 1; }
 cd "$work"

@@ -1,6 +1,7 @@
-// Errors of a manager's calls: each notes a sentence for the thread, and returns the error.
-#ifndef STREAMPOOL_MAM_REFUSE_H
-#define STREAMPOOL_MAM_REFUSE_H
+// Errors of the calls of libraries that stand beside the pools: each notes a sentence for the
+// thread, and returns the error.
+#ifndef STREAMPOOL_BESIDE_REFUSE_H
+#define STREAMPOOL_BESIDE_REFUSE_H
 
 #include "driver/driver.h"
 
@@ -13,7 +14,11 @@ poolError_t sp_refuse(poolError_t error, const char *format, ...)
 poolError_t sp_refuse_again(poolError_t error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-// A failure of the driver, or one that sp_home_open() returns.
+// Makes the thread's last error what it was, where a call that failed on the way is no failure of
+// the program's call.
+void sp_refuse_nothing(poolError_t before);
+
+// A failure of the driver, or of code above it.
 poolError_t sp_refuse_outcome(struct sp_outcome outcome, const char *what);
 
 #endif

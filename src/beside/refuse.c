@@ -1,4 +1,4 @@
-#include "mam/refuse.h"
+#include "beside/refuse.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -29,6 +29,13 @@ poolError_t sp_refuse_again(poolError_t error, const char *format, ...) {
     size_t length = strlen(text);
     snprintf(text + length, SENTENCE - length, ": %s", poolGetLastErrorDetail());
     return poolSetLastError(error, text);
+}
+
+void sp_refuse_nothing(poolError_t before) {
+    if (before == poolSuccess)
+        poolGetLastError();
+    else if (poolPeekAtLastError() != before)
+        poolSetLastError(before, NULL);
 }
 
 // Our numbers are the driver's, but some of the driver's are none of ours.

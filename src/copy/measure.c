@@ -1,0 +1,105 @@
+#include "copy/measure.h"
+
+#include "base/thread.h"
+#include "copy/settings.h"
+#include "copy/stream.h"
+
+enum { ROUNDS = 2, CANDIDATES_MOST = 4 };
+
+#define MIB ((size_t)1 << 20)
+
+size_t sp_measure_choose(const uint64_t times[], size_t count) {
+    uint64_t least = UINT64_MAX;
+    size_t first = 0;
+    for (size_t i = 0; i < count; i++)
+        least = times[i] < least ? times[i] : least;
+    while (times[first] > least + least / 20)
+        first++;
+    return first;
+}
+
+static bool time_one(const struct sp_copy *copy, const struct poolCopySettings *settings,
+                     uint64_t *least) {
+    uint64_t begin = sp_time_now();
+    if (sp_transfer_now_with(copy, settings) != poolSuccess ||
+        !sp_is_done(sp_stream_await(copy->stream)) || !sp_crew_has(settings->threads - 1))
+        return false;
+    uint64_t took = sp_time_now() - begin;
+    *least = took < *least ? took : *least;
+    return true;
+}
+
+// In turn, so that what disturbs the machine for a while disturbs each of them.
+static bool time_all(const struct sp_copy *copy, const struct poolCopySettings candidates[],
+                     size_t count, struct poolCopySettings *best) {
+    uint64_t times[CANDIDATES_MOST] = {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
+    bool good = true;
+    for (size_t i = 0; i < ROUNDS * count && good; i++)
+        good = time_one(copy, &candidates[i % count], &times[i % count]);
+    if (good)
+        *best = candidates[sp_measure_choose(times, count)];
+    return good;
+}
+
+static bool find_threads(const struct sp_copy *copy, struct poolCopySettings *best) {
+    struct poolCopySettings candidates[CANDIDATES_MOST];
+    size_t count = 0;
+    for (unsigned int threads = 1; threads <= SP_COPY_THREADS_MOST; threads *= 2) {
+        if (threads > sp_settings_processors())
+            break;
+        candidates[count] = *best;
+        candidates[count++].threads = threads;
+    }
+    return time_all(copy, candidates, count, best);
+}
+
+static bool find_chunk(const struct sp_copy *copy, struct poolCopySettings *best) {
+    struct poolCopySettings candidates[CANDIDATES_MOST];
+    for (size_t i = 0; i < CANDIDATES_MOST; i++) {
+        candidates[i] = *best;
+        candidates[i].chunkBytes = MIB << i;
+    }
+    return time_all(copy, candidates, CANDIDATES_MOST, best);
+}
+
+static bool find_depth(const struct sp_copy *copy, struct poolCopySettings *best) {
+    struct poolCopySettings candidates[] = {*best, *best, *best};
+    candidates[0].depth = 2;
+    candidates[1].depth = 4;
+    candidates[2].depth = 8;
+    return time_all(copy, candidates, 3, best);
+}
+
+// The first copy is that of a machine that is asleep, and gets memory for chunks.
+static bool find(const struct sp_copy *copy, const struct poolCopySettings *set,
+                 struct poolCopySettings *best) {
+    uint64_t ignored = UINT64_MAX;
+    return sp_is_done(sp_stream_await(copy->stream)) && time_one(copy, best, &ignored) &&
+           (set->threads != 0 || find_threads(copy, best)) &&
+           (set->chunkBytes != 0 || find_chunk(copy, best)) &&
+           (set->depth != 0 || find_depth(copy, best));
+}
+
+// A copy to the device that fits into its chunks doesn't wait for its stream, so nothing can be
+// measured with it.
+static bool waits(const struct sp_copy *copy, const struct poolCopySettings *settings) {
+    return !copy->to_device || sp_transfer_chunks(settings) < copy->width;
+}
+
+void sp_measure_with(const struct sp_copy *copy) {
+    struct poolCopySettings set, best = sp_settings_get();
+    struct sp_copy first = *copy;
+    if (copy->height > 1 || copy->width < SP_MEASURED || !waits(copy, &best) ||
+        sp_driver_is_scheduled() || !sp_crew_has(0) || !sp_settings_begin_finding(&set))
+        return;
+    first.width = first.host_pitch = first.device_pitch = SP_MEASURED;
+    if (!find(&first, &set, &best))
+        best = (struct poolCopySettings){0};
+    if (set.threads != 0)
+        best.threads = 0;
+    if (set.depth != 0)
+        best.depth = 0;
+    if (set.chunkBytes != 0)
+        best.chunkBytes = 0;
+    sp_settings_end_finding(&best);
+}

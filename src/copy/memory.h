@@ -1,0 +1,29 @@
+// Tells what memory is: known to the driver, pinned or managed, or neither.
+#ifndef STREAMPOOL_COPY_MEMORY_H
+#define STREAMPOOL_COPY_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+// True when the driver knows the first and the last of so many bytes.
+bool sp_memory_is_known(const void *memory, size_t bytes);
+
+enum sp_memory_kind {
+    SP_MEMORY_PAGEABLE,
+    SP_MEMORY_PARTLY_KNOWN, // the driver knows the first byte or the last
+    SP_MEMORY_DIRECT, // the device may copy to and from it by itself: it lies in one block of a
+                      // pool, or in one piece that the driver has pinned or manages
+};
+enum sp_memory_kind sp_memory_kind_of(const void *memory, size_t bytes);
+
+// The block of a pool, or the piece of pinned or managed memory or of a device's, that bytes lie
+// in.
+struct sp_range {
+    const char *begin, *end;
+    bool is_for_kernels; // those of the current context may read and write it
+};
+
+// Finds it for so many bytes. False where they aren't all in one.
+bool sp_memory_find_range(const void *memory, size_t bytes, struct sp_range *range);
+
+#endif

@@ -1,0 +1,185 @@
+#include "copy/way.h"
+
+#include "beside/refuse.h"
+#include "copy/cufile.h"
+#include "copy/measure.h"
+#include "copy/memory.h"
+
+#include <stdint.h>
+
+// Up to so many bytes the driver copies pageable memory itself, and to the device it doesn't wait
+// for the stream then; and up to so many the caller fills a chunk before a call "at once" returns.
+#define SMALL ((size_t)64 << 10)
+
+#define DRIVER(call, ...) sp_outcome_of_driver(sp_driver->call(__VA_ARGS__), #call)
+
+// ----------------------------------------------------------------------------------- what is asked
+
+// The bytes from the first one to the last one of rows; 0 where there are more than addresses.
+static size_t span(size_t width, size_t height, size_t pitch) {
+    size_t rows = 0, bytes = 0;
+    if (__builtin_mul_overflow(pitch, height - 1, &rows) ||
+        __builtin_add_overflow(rows, width, &bytes) || bytes > PTRDIFF_MAX)
+        return 0;
+    return bytes;
+}
+
+static size_t host_span(const struct sp_copy *copy) {
+    return span(copy->width, copy->height, copy->host_pitch);
+}
+
+static const void *device_memory(const struct sp_copy *copy) {
+    return (const void *)(uintptr_t)copy->address;
+}
+
+static poolError_t check_file(const struct sp_copy *copy) {
+    return sp_transfer_refuse_problem(
+        copy->to_device,
+        sp_copy_file_check(copy->fd, copy->to_device, copy->file_offset, copy->width));
+}
+
+poolError_t sp_way_check(const struct sp_copy *copy) {
+    size_t of_device = span(copy->width, copy->height, copy->device_pitch);
+    const char *from = copy->to_device ? "dst" : "src";
+    if ((!copy->host && !copy->is_of_file) || copy->address == 0)
+        return sp_refuse(poolErrorInvalidValue, "%s is null",
+                         (copy->address == 0) == copy->to_device ? "dst" : "src");
+    if (copy->height > 1 && (copy->host_pitch < copy->width || copy->device_pitch < copy->width))
+        return sp_refuse(poolErrorInvalidValue, "a pitch is less than the %zu bytes of a row",
+                         copy->width);
+    if (host_span(copy) == 0 || of_device == 0)
+        return sp_refuse(poolErrorInvalidValue, "%zu rows of %zu bytes are more than there can be",
+                         copy->height, copy->width);
+    if (!sp_memory_is_known(device_memory(copy), of_device))
+        return sp_refuse(poolErrorInvalidValue,
+                         "%s, %p, or the last of its %zu bytes, is no memory of a device", from,
+                         device_memory(copy), of_device);
+    return copy->is_of_file ? check_file(copy) : poolSuccess;
+}
+
+// ----------------------------------------------------------------------------------- the four ways
+
+static struct sp_outcome give_driver_rows(const struct sp_copy *copy, CUmemorytype host) {
+    bool in = copy->to_device;
+    CUdeviceptr at = (CUdeviceptr)(uintptr_t)copy->host;
+    const CUDA_MEMCPY2D rows = {
+        .srcMemoryType = in ? host : CU_MEMORYTYPE_UNIFIED,
+        .srcHost = copy->host,
+        .srcDevice = in ? at : copy->address,
+        .srcPitch = in ? copy->host_pitch : copy->device_pitch,
+        .dstMemoryType = in ? CU_MEMORYTYPE_UNIFIED : host,
+        .dstHost = copy->host,
+        .dstDevice = in ? copy->address : at,
+        .dstPitch = in ? copy->device_pitch : copy->host_pitch,
+        .WidthInBytes = copy->width,
+        .Height = copy->height,
+    };
+    return DRIVER(cuMemcpy2DAsync, &rows, copy->stream);
+}
+
+// The driver copies, from or to the host's memory.
+static poolError_t give_driver(const struct sp_copy *copy, bool is_direct) {
+    struct sp_outcome outcome;
+    CUdeviceptr host = (CUdeviceptr)(uintptr_t)copy->host;
+    if (copy->height > 1)
+        outcome = give_driver_rows(copy, is_direct ? CU_MEMORYTYPE_UNIFIED : CU_MEMORYTYPE_HOST);
+    else if (is_direct)
+        outcome = copy->to_device
+                      ? DRIVER(cuMemcpyAsync, copy->address, host, copy->width, copy->stream)
+                      : DRIVER(cuMemcpyAsync, host, copy->address, copy->width, copy->stream);
+    else
+        outcome =
+            copy->to_device
+                ? DRIVER(cuMemcpyHtoDAsync, copy->address, copy->host, copy->width, copy->stream)
+                : DRIVER(cuMemcpyDtoHAsync, copy->host, copy->address, copy->width, copy->stream);
+    return sp_is_done(outcome) ? poolSuccess : sp_refuse_outcome(outcome, "copying");
+}
+
+static poolError_t give_straight(const struct sp_copy *copy, struct sp_completion *completion,
+                                 poolCopyCompletion_t *handle) {
+    CUevent event = NULL;
+    if (!completion)
+        return give_driver(copy, true);
+    struct sp_outcome outcome = DRIVER(cuEventCreate, &event, CU_EVENT_DISABLE_TIMING);
+    if (!sp_is_done(outcome))
+        return sp_refuse_outcome(outcome, "copying");
+    poolError_t error = give_driver(copy, true);
+    if (error == poolSuccess)
+        outcome = DRIVER(cuEventRecord, event, copy->stream);
+    if (error == poolSuccess && sp_is_done(outcome)) {
+        *handle = sp_completion_of_event(completion, event);
+        return poolSuccess;
+    }
+    sp_driver->cuEventDestroy(event);
+    if (error != poolSuccess)
+        return error;
+    outcome = DRIVER(cuStreamSynchronize, copy->stream); // the copy is under way
+    if (sp_is_done(outcome))
+        *handle = sp_completion_of_nothing(completion);
+    return sp_is_done(outcome) ? poolSuccess : sp_refuse_outcome(outcome, "copying");
+}
+
+static bool is_small(const struct sp_copy *copy) {
+    return copy->width * copy->height <= SMALL && !copy->is_of_file;
+}
+
+// The driver refuses memory of which a part is pinned. One in the middle only it can see.
+static poolError_t give_small(const struct sp_copy *copy, enum sp_memory_kind kind) {
+    if (kind == SP_MEMORY_PARTLY_KNOWN)
+        return sp_transfer_now(copy);
+    poolError_t error = give_driver(copy, false);
+    return error == poolErrorInvalidValue ? sp_transfer_now(copy) : error;
+}
+
+// Chunks take what cuFile leaves, which may be all, and find out what is wrong there.
+static poolError_t give_file(const struct sp_copy *copy) {
+    size_t done = 0;
+    struct sp_copy left = *copy;
+    poolError_t error = sp_cufile_copy(copy, &done);
+    if (error != poolSuccess || done == copy->width)
+        return error;
+    left.file_offset += done;
+    left.address += done;
+    left.width = left.host_pitch = left.device_pitch = copy->width - done;
+    return sp_transfer_now(&left);
+}
+
+static poolError_t give_now(const struct sp_copy *copy, enum sp_memory_kind kind) {
+    if (copy->is_of_file)
+        return give_file(copy);
+    if (is_small(copy))
+        return give_small(copy, kind);
+    sp_measure_with(copy);
+    return sp_transfer_now(copy);
+}
+
+static poolError_t give_staged(const struct sp_copy *copy, enum sp_memory_kind kind,
+                               struct sp_completion *completion, poolCopyCompletion_t *handle) {
+    struct sp_transfer *transfer = NULL;
+    if (!completion)
+        return give_now(copy, kind);
+    bool ahead = sp_transfer_can_be_ahead(copy->device) && !(copy->to_device && is_small(copy));
+    poolError_t error = ahead ? sp_transfer_ahead(copy, &transfer) : sp_transfer_now(copy);
+    if (error == poolSuccess)
+        *handle = transfer ? sp_completion_of_transfer(completion, transfer)
+                           : sp_completion_of_nothing(completion);
+    return error;
+}
+
+poolError_t sp_way_give(const struct sp_copy *copy, struct sp_completion *completion,
+                        poolCopyCompletion_t *handle) {
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    enum sp_memory_kind kind =
+        copy->is_of_file ? SP_MEMORY_PAGEABLE : sp_memory_kind_of(copy->host, host_span(copy));
+    bool is_direct = kind == SP_MEMORY_DIRECT;
+    struct sp_outcome outcome = DRIVER(cuStreamIsCapturing, copy->stream, &status);
+    if (!sp_is_done(outcome))
+        return sp_refuse_outcome(outcome, "copying");
+    if (status != CU_STREAM_CAPTURE_STATUS_NONE && (!is_direct || completion))
+        return sp_refuse(poolErrorStreamCaptureUnsupported,
+                         copy->is_of_file ? "the stream captures, and a file can't be captured"
+                         : completion ? "the stream captures, and a completion can't be captured"
+                                      : "the stream captures, and the host's memory isn't pinned");
+    return is_direct ? give_straight(copy, completion, handle)
+                     : give_staged(copy, kind, completion, handle);
+}
