@@ -7,8 +7,8 @@ compatibility mode).
 
 Measures those that are installed, and writes results as streampool-bench does, by the names of its rows. All copies are finished
 by a synchronise, and their bytes are compared before they are measured. PyTorch takes the device's memory from its pool at each
-copy, as programs let it. KvikIO has as many threads as the library has, 4, unless KVIKIO_NTHREADS says otherwise. The file lies
-in TMPDIR, /var/tmp or the current folder, in the first one that is on a disk, and has no name.
+copy, as programs let it. KvikIO has 8 threads, as many as the library takes at most, unless KVIKIO_NTHREADS says otherwise. The
+file lies in TMPDIR, /var/tmp or the current folder, in the first one that is on a disk, and has no name.
 """
 
 import argparse
@@ -120,7 +120,7 @@ class Kvikio:
 
     def __init__(self):
         os.environ.setdefault('KVIKIO_COMPAT_MODE', 'ON')
-        os.environ.setdefault('KVIKIO_NTHREADS', '4')
+        os.environ.setdefault('KVIKIO_NTHREADS', '8')
         import cupy
         import kvikio
         self.cupy, self.kvikio = cupy, kvikio

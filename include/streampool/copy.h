@@ -271,6 +271,17 @@ STREAMPOOL_API poolError_t poolCopyCompletionDestroy(poolCopyCompletion_t comple
 // A file is the host's side of a copy. It is read and written by several threads at a time. Where
 // the system has GPUDirect Storage, calls without a completion have cuFile copy the whole pages of
 // large copies, around the page cache (docs/copies.md, "GPUDirect Storage").
+//
+// The page cache is used where it helps: what it has is read from there. Other bytes are read
+// around it where that can be done, and don't get into it, so that a large read pushes nothing out.
+// What is written goes through it, unless the program has opened the file with O_DIRECT.
+//
+// The record locks that the process has on a file (fcntl with F_SETLK) end when a call closes a
+// descriptor of its own of that file, as they do when the program closes one. A call with a
+// completion has one until the copy is done and the completion is destroyed. A call without one
+// opens and closes one if it reads what the page cache lacks, if the program has opened the file
+// with O_DIRECT and not all bytes are aligned, or if it tries cuFile. Locks of flock() and of
+// F_OFD_SETLK stay.
 
 /// Copies bytes of a file to a device. What is in the page cache is read from there; other bytes
 /// are read around it (O_DIRECT) where `offset` is a multiple of 4 KiB and the file system can.
@@ -349,11 +360,13 @@ STREAMPOOL_API poolError_t poolDeviceToFileAsyncWithCompletion(int fd, uint64_t 
 
 // --------------------------------------------------------------------------- settings and the pool
 
-// How copies of pageable memory are made, for the whole process. What no program sets is measured
-// with the first copy of at least 64 MiB that is made by a call without a completion, is larger
-// than its chunks or to the host, and isn't 2-D, of a batch or of a file: its first 64 MiB are
-// copied some 20 times, with up to 8 threads and 64 MiB of chunks, before the copy itself is made.
-// That is once in a process, and takes it as long as a copy of 1.5 GiB.
+// How copies of pageable memory are made, for the whole process. What neither the program sets nor
+// a file says is measured once: with the process's first copy of 64 MiB or more of pageable memory
+// that is made by poolCopyToDeviceAsync or poolCopyToHostAsync. A copy to the device that fits into
+// its chunks is passed over, as it doesn't wait for its stream; so are rows, batches, files, and
+// calls with a completion. Before the copy itself is made, its first 64 MiB are copied some 20
+// times, with up to 8 threads and 64 MiB of chunks. So the call takes longer by as much as a copy
+// of 1.5 GiB takes.
 
 /// Says how copies of pageable memory are made.
 struct poolCopySettings {

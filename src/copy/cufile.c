@@ -22,6 +22,7 @@
 // can't gain by it. This is reasoned, not measured.
 #define LEAST ((size_t)1 << 20)
 
+#define VARIABLE      "STREAMPOOL_CUFILE"
 #define LIBRARY       "libcufile.so.0"
 #define KERNEL_MODULE "/proc/driver/nvidia-fs"
 
@@ -59,10 +60,16 @@ static struct { ENTRIES(DECLARE) } cufile;
 static pthread_once_t load_once = PTHREAD_ONCE_INIT;
 static bool is_loaded;
 
+// An empty value counts as not set. A program with raised privileges loads no library that its user
+// names.
+static const char *asked_for(void) {
+    const char *text = secure_getenv(VARIABLE);
+    return text && text[0] != '\0' ? text : NULL;
+}
+
 // Null: none.
-static const char *name_of_library(void) {
+static const char *name_of_library(const char *asked) {
     bool is_wanted = true;
-    const char *asked = sp_options()->cufile;
     if (!asked)
         return access(KERNEL_MODULE, F_OK) == 0 ? LIBRARY : NULL;
     if (sp_options_parse(SP_OPTION_bool, asked, &is_wanted))
@@ -84,7 +91,7 @@ static void note_end(void) {
 }
 
 static void load(void) {
-    const char *name = name_of_library();
+    const char *asked = asked_for(), *name = name_of_library(asked);
     void *library = name ? dlopen(name, RTLD_NOW | RTLD_LOCAL) : NULL;
     bool has_all = library != NULL;
 #define BIND(entry, result, parameters) has_all = has_all && bind(library, #entry, &cufile.entry);
@@ -94,9 +101,8 @@ static void load(void) {
         int code = cufile.cuFileDriverOpen().code;
         is_loaded = (code == SUCCEEDED || code == IS_OPEN_ALREADY) && atexit(note_end) == 0;
     }
-    if (name && !is_loaded && sp_options()->cufile)
-        fprintf(stderr, "streampool: STREAMPOOL_CUFILE: %s can't be loaded, or doesn't open\n",
-                name);
+    if (asked && name && !is_loaded)
+        fprintf(stderr, "streampool: " VARIABLE ": %s can't be loaded, or doesn't open\n", name);
 }
 
 static bool find_library(void) {

@@ -3,7 +3,8 @@
 //
 // The library libcufile.so.0 is loaded at the first copy that it may make, and only where the
 // system has GPUDirect Storage's kernel module: without it cuFile copies by way of the host, as
-// chunks do. STREAMPOOL_CUFILE may say otherwise (base/options.h).
+// chunks do. The variable STREAMPOOL_CUFILE, which is read then, may say otherwise
+// (docs/copies.md).
 //
 // cuFile gets whole pages of large copies, and nothing of what it does is needed: all that it
 // leaves is copied by way of chunks.

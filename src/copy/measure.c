@@ -32,8 +32,10 @@ static bool time_one(const struct sp_copy *copy, const struct poolCopySettings *
 // In turn, so that what disturbs the machine for a while disturbs each of them.
 static bool time_all(const struct sp_copy *copy, const struct poolCopySettings candidates[],
                      size_t count, struct poolCopySettings *best) {
-    uint64_t times[CANDIDATES_MOST] = {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
+    uint64_t times[CANDIDATES_MOST];
     bool good = true;
+    for (size_t i = 0; i < count; i++)
+        times[i] = UINT64_MAX;
     for (size_t i = 0; i < ROUNDS * count && good; i++)
         good = time_one(copy, &candidates[i % count], &times[i % count]);
     if (good)
@@ -87,10 +89,12 @@ static bool waits(const struct sp_copy *copy, const struct poolCopySettings *set
 }
 
 void sp_measure_with(const struct sp_copy *copy) {
+    if (copy->height > 1 || copy->width < SP_MEASURED)
+        return;
     struct poolCopySettings set, best = sp_settings_get();
     struct sp_copy first = *copy;
-    if (copy->height > 1 || copy->width < SP_MEASURED || !waits(copy, &best) ||
-        sp_driver_is_scheduled() || !sp_crew_has(0) || !sp_settings_begin_finding(&set))
+    if (!waits(copy, &best) || sp_driver_is_scheduled() || !sp_crew_has(0) ||
+        !sp_settings_begin_finding(&set))
         return;
     first.width = first.host_pitch = first.device_pitch = SP_MEASURED;
     if (!find(&first, &set, &best))

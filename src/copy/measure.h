@@ -1,18 +1,20 @@
 // Finds the settings with which copies are fastest on this machine.
 //
-// The first large copy is what it measures with: its first bytes are copied several times, each
-// time with other settings, before the copy itself is made. They are the same bytes at the same
-// place in the stream's order, so nobody sees it, and no other memory is needed.
+// It measures with the first large copy that waits for its stream: the first bytes of that are
+// copied several times, each time with other settings, before the copy itself is made. They are the
+// same bytes at the same place in the stream's order, so nobody sees it, and no other memory is
+// needed.
 #ifndef STREAMPOOL_COPY_MEASURE_H
 #define STREAMPOOL_COPY_MEASURE_H
 
 #include "copy/transfer.h"
 
-// So many bytes are copied each time, and a copy of fewer isn't measured with.
+// So many bytes are copied each time. A copy of fewer isn't measured with, and costs no more here
+// than to see that: the settings, which are behind a lock, are read for larger ones alone.
 #define SP_MEASURED ((size_t)64 << 20)
 
-// Measures where nobody has, with a copy that is about to be made at once. What fails here will
-// fail, or be right, when it is made.
+// Measures once in a process, where something isn't set, with a copy that is about to be made at
+// once. What fails here will fail, or be right, when the copy is made.
 void sp_measure_with(const struct sp_copy *copy);
 
 // Chooses among candidates that cost more and more: the first that takes at most a twentieth more

@@ -75,10 +75,10 @@ static void reset(void) {
     atomic_store(&direct_opens, 0);
 }
 
-static void make_file(void) {
+static bool make_file(void) {
     strcpy(path, "/tmp/streampool-cufile-XXXXXX");
     fd = mkostemp(path, O_CLOEXEC);
-    assert_true(fd >= 0);
+    return fd >= 0;
 }
 
 static int begin(void **state) {
@@ -88,7 +88,7 @@ static int begin(void **state) {
     bytes = copy_host(BYTES);
     seen = copy_host(BYTES);
     copy_fill(bytes, BYTES, 1);
-    make_file();
+    assert_true(make_file());
     copy_settings(3, 2, KIB(256));
     reset();
     is_cached = false;
@@ -145,8 +145,7 @@ static void write_all(void) {
     expect_in_file();
 }
 
-// ------------------------------------------------------------------------------ what goes by
-// cuFile
+// ----------------------------------------------------------------------------- what goes by cuFile
 
 static void whole_pages_of_large_copies_go_by_cufile(void **state) {
     (void)state;
@@ -286,8 +285,7 @@ static void a_stream_that_captures_is_refused(void **state) {
     assert_int_equal(fake_cufile.registered, 0);
 }
 
-// ------------------------------------------------------------------------------------- drawn by
-// lot
+// ------------------------------------------------------------------------------------ drawn by lot
 
 static uint64_t drawn;
 
@@ -557,10 +555,31 @@ static void no_descriptor_is_left(void **state) {
     assert_int_equal(count_descriptors(), before);
 }
 
+// cuFile needs a descriptor beside the program's.
+static void without_a_descriptor_chunks_copy(void **state) {
+    (void)state;
+    int own = __real_open(path, O_RDWR | O_DIRECT | O_CLOEXEC);
+    copy_in_all_ways(); // what else needs one is there
+    reset();
+    is_cached = false;
+    copy_limit_files();
+    read_all();
+    write_all();
+    if (own >= 0)
+        copy_good(poolFileToDeviceAsync(at(0), own, 0, WHOLE, stream));
+    copy_unlimit_files();
+    close(own);
+    expect_on_device();
+    assert_int_equal(fake_cufile.registered, 0);
+    read_all();
+    assert_int_equal(fake_cufile.reads, 1);
+}
+
 // --------------------------------------------------------------------- processes of several kinds
 
 static void open_scene(const char *setting) {
     NEED((setting ? setenv("STREAMPOOL_CUFILE", setting, 1) : unsetenv("STREAMPOOL_CUFILE")) == 0);
+    NEED(make_file() && unlink(path) == 0); // it is gone when the process ends
     NEED(simulated_begin(NULL) == 0);
     NEED(sp_driver->cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS);
     NEED(sp_driver->cuMemAlloc(&device, BYTES) == CUDA_SUCCESS);
@@ -607,6 +626,13 @@ static void a_setting_forbids_it(void) {
 static void without_a_setting_the_kernel_module_decides(void) {
     has_module = true;
     open_scene(NULL);
+    read_by(fd, 1);
+    exit(7);
+}
+
+static void an_empty_setting_is_none(void) {
+    has_module = true;
+    open_scene("");
     read_by(fd, 1);
     exit(7);
 }
@@ -722,20 +748,13 @@ static void what_the_cache_has_leaves_record_locks(void) {
     exit(7);
 }
 
-static void run(void (*scenario)(void)) {
-    make_file();
-    reset();
-    copy_in_process(scenario);
-    close(fd);
-    unlink(path);
-}
-
 // They come first, as a process that has used the driver has no such children.
 #define SCENARIOS(X)                                                                               \
     X(a_setting_takes_it_without_the_kernel_module)                                                \
     X(a_setting_names_the_library)                                                                 \
     X(a_setting_forbids_it)                                                                        \
     X(without_a_setting_the_kernel_module_decides)                                                 \
+    X(an_empty_setting_is_none)                                                                    \
     X(without_the_kernel_module_it_is_not_used)                                                    \
     X(a_library_that_is_missing)                                                                   \
     X(a_library_that_is_another_one)                                                               \
@@ -747,19 +766,13 @@ static void run(void (*scenario)(void)) {
     X(a_process_that_ends_and_had_copied_before)                                                   \
     X(what_the_cache_has_leaves_record_locks)
 
-#define DEFINE(name)                                                                               \
-    static void process_##name(void **state) {                                                     \
-        (void)state;                                                                               \
-        run(name);                                                                                 \
-    }
-SCENARIOS(DEFINE)
+SCENARIOS(COPY_PROCESS_TEST)
 
-#define ENTRY(name) cmocka_unit_test(process_##name),
-#define TEST(name)  cmocka_unit_test_setup_teardown(name, begin, end)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        SCENARIOS(ENTRY) //
+        SCENARIOS(COPY_PROCESS_ENTRY) //
         TEST(whole_pages_of_large_copies_go_by_cufile),
         TEST(a_copy_of_pages_alone_needs_no_chunks),
         TEST(a_programs_own_descriptor_around_the_cache_is_used),
@@ -781,6 +794,7 @@ int main(void) {
         TEST(a_file_that_may_not_be_so_long_is_told),
         TEST(an_error_of_the_driver_is_passed_on),
         TEST(no_descriptor_is_left),
+        TEST(without_a_descriptor_chunks_copy),
     };
     if (setenv("STREAMPOOL_CUFILE", "1", 1) != 0)
         return 1;

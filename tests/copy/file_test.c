@@ -660,18 +660,13 @@ static void no_descriptor_is_left(void **state) {
 // A copy with a completion needs a descriptor of its own.
 static void without_a_descriptor_the_call_says_why(void **state) {
     (void)state;
-    struct rlimit before, few;
     poolCopyCompletion_t completion = NULL;
     write_file(bytes, 1000, 0);
-    int fd = open_file(O_RDONLY), free_one = dup(fd);
-    close(free_one);
-    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
-    few = before;
-    few.rlim_cur = (rlim_t)free_one;
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    int fd = open_file(O_RDONLY);
+    copy_limit_files();
     copy_refused(poolFileToDeviceAsyncWithCompletion(at(0), fd, 0, 1000, stream, &completion),
                  poolErrorOperatingSystem, "Too many open files");
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    copy_unlimit_files();
     close(fd);
 }
 

@@ -4,12 +4,15 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 enum { PIECES_MOST = 256 };
 
 static CUdeviceptr of_device[PIECES_MOST];
 static void *pinned[PIECES_MOST];
 static size_t device_count, pinned_count;
+static struct rlimit files_at_first; // while there is a limit, else 0
 
 static void free_all(void) {
     while (device_count > 0)
@@ -33,6 +36,7 @@ int copy_setup(void **state) {
 int copy_teardown(void **state) {
     const struct poolCopySettings chosen = {0};
     poolMemPool_t pool = NULL;
+    copy_unlimit_files(); // which a test that has failed hasn't done
     copy_good(poolCopyGetPool(&pool));
     assert_int_equal(fixture_used(pool), 0);
     copy_good(poolMemPoolDestroy(pool));
@@ -136,6 +140,22 @@ struct copy_hold copy_hold(CUstream stream) {
 void copy_let_go(struct copy_hold *hold) {
     sp_crew_order();
     __atomic_store_n(hold->at, 1, __ATOMIC_RELEASE);
+}
+
+// A descriptor is the least number that is free, so those that are in use stand below it.
+void copy_limit_files(void) {
+    int least = dup(STDERR_FILENO);
+    assert_true(least > 0);
+    close(least);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &files_at_first), 0);
+    const struct rlimit few = {(rlim_t)least, files_at_first.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+}
+
+void copy_unlimit_files(void) {
+    if (files_at_first.rlim_cur != 0)
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &files_at_first), 0);
+    files_at_first.rlim_cur = 0;
 }
 
 void *copy_pointer(CUdeviceptr address) {

@@ -55,6 +55,11 @@ struct copy_hold {
 struct copy_hold copy_hold(CUstream stream);
 void copy_let_go(struct copy_hold *hold);
 
+// From now on no more files can be opened: each descriptor that the process may have is in use. The
+// second one undoes that, and so does the end of the test.
+void copy_limit_files(void);
+void copy_unlimit_files(void);
+
 void *copy_pointer(CUdeviceptr address);
 
 #endif

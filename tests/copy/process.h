@@ -11,6 +11,15 @@
 // The scenario ends by exit(7). One that hangs is ended by its alarm.
 void copy_in_process(void (*scenario)(void));
 
+// Defines a test that does so, and names it in the list of tests. There it stands before all that
+// use the driver. Both are for lists of scenarios, SCENARIOS(COPY_PROCESS_TEST).
+#define COPY_PROCESS_TEST(scenario)                                                                \
+    static void process_##scenario(void **state) {                                                 \
+        (void)state;                                                                               \
+        copy_in_process(scenario);                                                                 \
+    }
+#define COPY_PROCESS_ENTRY(scenario) cmocka_unit_test(process_##scenario),
+
 // Requires in such a process: cmocka is the parent's.
 #define NEED(condition)                                                                            \
     do {                                                                                           \

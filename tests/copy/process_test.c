@@ -424,16 +424,9 @@ static void a_host_without_memory(void) {
     X(two_devices)                                                                                 \
     X(a_host_without_memory)
 
-#define DEFINE(name)                                                                               \
-    static void process_##name(void **state) {                                                     \
-        (void)state;                                                                               \
-        copy_in_process(name);                                                                     \
-    }
-SCENARIOS(DEFINE)
-
-#define ENTRY(name) cmocka_unit_test(process_##name),
+SCENARIOS(COPY_PROCESS_TEST)
 
 int main(void) {
-    const struct CMUnitTest tests[] = {SCENARIOS(ENTRY)};
+    const struct CMUnitTest tests[] = {SCENARIOS(COPY_PROCESS_ENTRY)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -542,18 +542,11 @@ static void nothing_is_written_where_the_file_is_given_up_or_gone(void) {
     X(a_file_is_named_from_the_current_folder)                                                     \
     X(nothing_is_written_where_the_file_is_given_up_or_gone)
 
-#define DEFINE(name)                                                                               \
-    static void process_##name(void **state) {                                                     \
-        (void)state;                                                                               \
-        copy_in_process(name);                                                                     \
-    }
-SCENARIOS(DEFINE)
-
-#define ENTRY(name) cmocka_unit_test(process_##name),
+SCENARIOS(COPY_PROCESS_TEST)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        SCENARIOS(ENTRY) // forked before this process uses anything
+        SCENARIOS(COPY_PROCESS_ENTRY) // forked before this process uses anything
         cmocka_unit_test(what_one_process_has_found_another_one_takes),
         cmocka_unit_test(the_cheapest_of_the_fast_ones_is_chosen),
         cmocka_unit_test(what_was_written_is_read_again),

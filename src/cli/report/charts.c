@@ -128,12 +128,10 @@ static const struct argp argp = {
         "Draws results that `streampool-bench --json` or `streampool replay --json` wrote earlier, "
         "on this or another machine, as SVG. No device is needed.\v"
         "Of streampool-bench it draws the cases pair, live, threads, growth, mam and copy: "
-        "medians, "
-        "with bars from the lower to the upper quartile. Of replays it draws memory.svg: the most "
-        "that "
-        "each allocator reserved, divided by the most that was live, in the last pass. Each "
-        "picture that is written is named on a line. What several files have is drawn of the first "
-        "one. The exit status is 0 when a picture was written, else 1.",
+        "medians, with bars from the lower to the upper quartile. Of replays it draws memory.svg: "
+        "the most that each allocator reserved, divided by the most that was live, in the last "
+        "pass. Each picture that is written is named on a line. What several files have is drawn "
+        "of the first one. The exit status is 0 when a picture was written, else 1.",
 };
 
 // ------------------------------------------------------------------------------------- the results

@@ -48,19 +48,16 @@
       "number of stack frames, 0 to 64, that STREAMPOOL_LEAKS prints for each block") \
     X(trace, "STREAMPOOL_TRACE", string, NULL, \
       "record a trace for streampool replay into this file; %p in the name becomes the " \
-      "process id, and a name that ends with .gz is gzipped") \
-    X(cufile, "STREAMPOOL_CUFILE", string, NULL, \
-      "the library by which large copies of files go around the host: libcufile.so.0 if not " \
-      "set, but only where the kernel has GPUDirect Storage; 1 is that one on any kernel, 0 " \
-      "none, else a path or a soname")
+      "process id, and a name that ends with .gz is gzipped")
 
-// Variables with the same beginning that others read: X(name). The simulated driver and the drop-in
-// do, find_package(), and people have those of a build set.
+// Variables with the same beginning that others read: X(name). The simulated driver, the drop-in
+// and the library of copies do, find_package(), and people have those of a build set.
 #define SP_FOREIGN_VARIABLES(X) \
     X("STREAMPOOL_SIMCUDA") X("STREAMPOOL_SIMCUDA_JSON") X("STREAMPOOL_DROPIN_REPORT") \
-    X("STREAMPOOL_DIR") X("STREAMPOOL_ROOT") X("STREAMPOOL_CLI") X("STREAMPOOL_BENCH") \
-    X("STREAMPOOL_DROPIN") X("STREAMPOOL_HEAP") X("STREAMPOOL_TESTS") X("STREAMPOOL_TESTS_CXX") \
-    X("STREAMPOOL_WERROR") X("STREAMPOOL_INSTALL") X("STREAMPOOL_SANITIZE") X("STREAMPOOL_NVCC")
+    X("STREAMPOOL_CUFILE") X("STREAMPOOL_DIR") X("STREAMPOOL_ROOT") X("STREAMPOOL_CLI") \
+    X("STREAMPOOL_BENCH") X("STREAMPOOL_DROPIN") X("STREAMPOOL_HEAP") X("STREAMPOOL_TESTS") \
+    X("STREAMPOOL_TESTS_CXX") X("STREAMPOOL_WERROR") X("STREAMPOOL_INSTALL") \
+    X("STREAMPOOL_SANITIZE") X("STREAMPOOL_NVCC")
 // clang-format on
 
 enum sp_option_kind {
