@@ -12,6 +12,9 @@
 // The crew doesn't know who makes the device go on. It looks again and again at the number of a
 // device that writes it itself while a job can't go on, and calls no driver for that: a thread of
 // the program may hold the driver's locks while it waits for this very copy.
+//
+// A thread that finds nothing to do stays awake for a moment: to wake one takes as long as the bus
+// takes for megabytes.
 #ifndef STREAMPOOL_COPY_CREW_H
 #define STREAMPOOL_COPY_CREW_H
 
@@ -25,8 +28,9 @@
 struct sp_job {
     struct sp_shape shape;
     bool to_device;
-    bool is_watched; // the device writes its number itself
-    char *host;      // the program's memory; null: it is a file
+    bool is_watched;  // the device writes its number itself
+    bool is_streamed; // what is copied to the host isn't to fill its caches
+    char *host;       // the program's memory; null: it is a file
     struct sp_copy_file *file;
     void *block;  // of the chunks' pool
     char *chunks; // in it
@@ -39,8 +43,7 @@ struct sp_job {
     void (*release)(struct sp_job *job);
     // Guarded by the crew's lock:
     struct sp_list link;
-    bool is_closed;     // no more parts are added
-    size_t parts;       // that the host does: fewer than the shape's until the job is closed
+    size_t parts;       // that the host does
     size_t part, slice; // that is handed out next
     size_t begun;       // parts of which a slice was handed out
     size_t done;        // that the host has done: *by_host may be another copy's behind the last
@@ -52,15 +55,22 @@ struct sp_job {
         problem; // the first one in the file, whose other bytes are left out
 };
 
+// How long a thread stays awake that finds nothing to do, in nanoseconds.
+enum { SP_CREW_AWAKE = 100 * 1000 };
+
 // Sees to it that so many threads are there, before the first job. False where the system gives
 // none of them, or has no memory, and where the process ends: there is no crew then.
 bool sp_crew_hire(unsigned int threads);
 
-// Puts a job, without parts, before the crew. Its parts are then added up to a number; closing it
-// says that there will be no more.
+// Puts a job before the crew.
 void sp_crew_add(struct sp_job *job);
-void sp_crew_extend(struct sp_job *job, size_t parts);
-void sp_crew_close(struct sp_job *job);
+
+// The calling thread does the host's share of a job in one part, of memory, that isn't before the
+// crew.
+void sp_crew_do_alone(struct sp_job *job);
+
+// The device no longer waits for the host.
+void sp_crew_let_device_pass(const struct sp_job *job);
 
 // Takes a job away at any time, when nobody is at a slice of it any more. The device no longer
 // waits for the host.

@@ -18,11 +18,27 @@ size_t sp_measure_choose(const uint64_t times[], size_t count) {
     return first;
 }
 
-static bool time_one(const struct sp_copy *copy, const struct poolCopySettings *settings,
+struct measurement {
+    struct sp_copy copy; // of one piece
+    const struct sp_copy *whole;
+    size_t begun; // copies
+};
+
+static void go_to_next_piece(struct measurement *measurement) {
+    struct sp_copy *copy = &measurement->copy;
+    const struct sp_copy *whole = measurement->whole;
+    size_t at = measurement->begun++ % (whole->width / SP_MEASURED) * SP_MEASURED;
+    copy->host = whole->host + at;
+    copy->address = whole->address + at;
+}
+
+static bool time_one(struct measurement *measurement, const struct poolCopySettings *settings,
                      uint64_t *least) {
+    go_to_next_piece(measurement);
     uint64_t begin = sp_time_now();
-    if (sp_transfer_now_with(copy, settings) != poolSuccess ||
-        !sp_is_done(sp_stream_await(copy->stream)) || !sp_crew_has(settings->threads - 1))
+    if (sp_transfer_now_with(&measurement->copy, settings) != poolSuccess ||
+        !sp_is_done(sp_stream_await(measurement->copy.stream)) ||
+        !sp_crew_has(settings->threads - 1))
         return false;
     uint64_t took = sp_time_now() - begin;
     *least = took < *least ? took : *least;
@@ -30,20 +46,20 @@ static bool time_one(const struct sp_copy *copy, const struct poolCopySettings *
 }
 
 // In turn, so that what disturbs the machine for a while disturbs each of them.
-static bool time_all(const struct sp_copy *copy, const struct poolCopySettings candidates[],
+static bool time_all(struct measurement *measurement, const struct poolCopySettings candidates[],
                      size_t count, struct poolCopySettings *best) {
     uint64_t times[CANDIDATES_MOST];
     bool good = true;
     for (size_t i = 0; i < count; i++)
         times[i] = UINT64_MAX;
     for (size_t i = 0; i < ROUNDS * count && good; i++)
-        good = time_one(copy, &candidates[i % count], &times[i % count]);
+        good = time_one(measurement, &candidates[i % count], &times[i % count]);
     if (good)
         *best = candidates[sp_measure_choose(times, count)];
     return good;
 }
 
-static bool find_threads(const struct sp_copy *copy, struct poolCopySettings *best) {
+static bool find_threads(struct measurement *measurement, struct poolCopySettings *best) {
     struct poolCopySettings candidates[CANDIDATES_MOST];
     size_t count = 0;
     for (unsigned int threads = 1; threads <= SP_COPY_THREADS_MOST; threads *= 2) {
@@ -52,34 +68,35 @@ static bool find_threads(const struct sp_copy *copy, struct poolCopySettings *be
         candidates[count] = *best;
         candidates[count++].threads = threads;
     }
-    return time_all(copy, candidates, count, best);
+    return time_all(measurement, candidates, count, best);
 }
 
-static bool find_chunk(const struct sp_copy *copy, struct poolCopySettings *best) {
+static bool find_chunk(struct measurement *measurement, struct poolCopySettings *best) {
     struct poolCopySettings candidates[CANDIDATES_MOST];
     for (size_t i = 0; i < CANDIDATES_MOST; i++) {
         candidates[i] = *best;
         candidates[i].chunkBytes = MIB << i;
     }
-    return time_all(copy, candidates, CANDIDATES_MOST, best);
+    return time_all(measurement, candidates, CANDIDATES_MOST, best);
 }
 
-static bool find_depth(const struct sp_copy *copy, struct poolCopySettings *best) {
+static bool find_depth(struct measurement *measurement, struct poolCopySettings *best) {
     struct poolCopySettings candidates[] = {*best, *best, *best};
     candidates[0].depth = 2;
     candidates[1].depth = 4;
     candidates[2].depth = 8;
-    return time_all(copy, candidates, 3, best);
+    return time_all(measurement, candidates, 3, best);
 }
 
 // The first copy is that of a machine that is asleep, and gets memory for chunks.
-static bool find(const struct sp_copy *copy, const struct poolCopySettings *set,
+static bool find(struct measurement *measurement, const struct poolCopySettings *set,
                  struct poolCopySettings *best) {
     uint64_t ignored = UINT64_MAX;
-    return sp_is_done(sp_stream_await(copy->stream)) && time_one(copy, best, &ignored) &&
-           (set->threads != 0 || find_threads(copy, best)) &&
-           (set->chunkBytes != 0 || find_chunk(copy, best)) &&
-           (set->depth != 0 || find_depth(copy, best));
+    return sp_is_done(sp_stream_await(measurement->copy.stream)) &&
+           time_one(measurement, best, &ignored) &&
+           (set->threads != 0 || find_threads(measurement, best)) &&
+           (set->chunkBytes != 0 || find_chunk(measurement, best)) &&
+           (set->depth != 0 || find_depth(measurement, best));
 }
 
 // A copy to the device that fits into its chunks doesn't wait for its stream, so nothing can be
@@ -89,15 +106,16 @@ static bool waits(const struct sp_copy *copy, const struct poolCopySettings *set
 }
 
 void sp_measure_with(const struct sp_copy *copy) {
-    if (copy->height > 1 || copy->width < SP_MEASURED)
+    if (copy->height > 1 || copy->width < SP_MEASURED_LEAST)
         return;
     struct poolCopySettings set, best = sp_settings_get();
-    struct sp_copy first = *copy;
+    struct measurement measurement = {.copy = *copy, .whole = copy};
     if (!waits(copy, &best) || sp_driver_is_scheduled() || !sp_crew_has(0) ||
         !sp_settings_begin_finding(&set))
         return;
-    first.width = first.host_pitch = first.device_pitch = SP_MEASURED;
-    if (!find(&first, &set, &best))
+    measurement.copy.width = SP_MEASURED;
+    measurement.copy.host_pitch = measurement.copy.device_pitch = SP_MEASURED;
+    if (!find(&measurement, &set, &best))
         best = (struct poolCopySettings){0};
     if (set.threads != 0)
         best.threads = 0;

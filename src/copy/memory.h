@@ -8,13 +8,9 @@
 // True when the driver knows the first and the last of so many bytes.
 bool sp_memory_is_known(const void *memory, size_t bytes);
 
-enum sp_memory_kind {
-    SP_MEMORY_PAGEABLE,
-    SP_MEMORY_PARTLY_KNOWN, // the driver knows the first byte or the last
-    SP_MEMORY_DIRECT, // the device may copy to and from it by itself: it lies in one block of a
-                      // pool, or in one piece that the driver has pinned or manages
-};
-enum sp_memory_kind sp_memory_kind_of(const void *memory, size_t bytes);
+// True where the device may copy to and from bytes by itself: they lie in one block of a pool, or
+// in one piece that the driver has pinned or manages.
+bool sp_memory_is_direct(const void *memory, size_t bytes);
 
 // The block of a pool, or the piece of pinned or managed memory or of a device's, that bytes lie
 // in.

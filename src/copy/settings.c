@@ -13,7 +13,7 @@
 #define CHUNK_UNIT ((size_t)64 << 10)
 #define CHUNK_MOST ((size_t)64 << 20)
 
-enum { THREADS = 4, DEPTH = 4 };
+enum { DEPTH = 8 };
 #define CHUNK ((size_t)4 << 20)
 
 static struct sp_lock lock;
@@ -31,9 +31,11 @@ unsigned int sp_settings_processors(void) {
                                                                : CPU_SETSIZE;
 }
 
+// A program keeps half of its processors for itself.
 static struct poolCopySettings begin_with(void) {
-    unsigned int threads = sp_settings_processors();
-    return (struct poolCopySettings){threads < THREADS ? threads : THREADS, DEPTH, CHUNK};
+    unsigned int half = (sp_settings_processors() + 1) / 2;
+    return (struct poolCopySettings){half < SP_COPY_THREADS_MOST ? half : SP_COPY_THREADS_MOST,
+                                     DEPTH, CHUNK};
 }
 
 static void fill(struct poolCopySettings *settings, const struct poolCopySettings *from) {

@@ -1,7 +1,13 @@
 #include "copy/shape.h"
 
-// So much that to hand it out costs little beside copying it.
-#define SLICE ((size_t)512 << 10)
+// A part has this many slices, so that several threads are soon done with it, unless they would be
+// so small that to hand one out costs much beside copying it, or larger than it needs to be.
+enum { SLICES = 8 };
+#define SLICE_LEAST ((size_t)64 << 10)
+#define SLICE_MOST  ((size_t)512 << 10)
+
+// Slices of a file begin at whole pages where the part does.
+#define PAGE ((size_t)4 << 10)
 
 static size_t least(size_t a, size_t b) {
     return a < b ? a : b;
@@ -41,23 +47,29 @@ struct sp_piece sp_shape_part(const struct sp_shape *shape, size_t part) {
                              .height = least(shape->rows, shape->height - row)};
 }
 
+static size_t bytes_of_slice(const struct sp_piece *part) {
+    size_t share = ceiling(part->width * part->height, SLICES * PAGE) * PAGE;
+    return share < SLICE_LEAST ? SLICE_LEAST : least(share, SLICE_MOST);
+}
+
 static size_t rows_of_slice(const struct sp_piece *part) {
-    return part->width < SLICE ? SLICE / part->width : 1;
+    size_t bytes = bytes_of_slice(part);
+    return part->width < bytes ? bytes / part->width : 1;
 }
 
 size_t sp_shape_slices(const struct sp_piece *part) {
-    return part->height == 1 ? ceiling(part->width, SLICE)
+    return part->height == 1 ? ceiling(part->width, bytes_of_slice(part))
                              : ceiling(part->height, rows_of_slice(part));
 }
 
 struct sp_piece sp_shape_slice(const struct sp_shape *shape, const struct sp_piece *part,
                                size_t slice) {
     struct sp_piece piece = *part;
-    size_t rows = rows_of_slice(part);
+    size_t bytes = bytes_of_slice(part), rows = rows_of_slice(part);
     if (part->height == 1) {
-        piece.width = least(SLICE, part->width - slice * SLICE);
-        piece.host += slice * SLICE;
-        piece.staging = slice * SLICE;
+        piece.width = least(bytes, part->width - slice * bytes);
+        piece.host += slice * bytes;
+        piece.staging = slice * bytes;
     } else {
         piece.height = least(rows, part->height - slice * rows);
         piece.host += slice * rows * shape->host_pitch;

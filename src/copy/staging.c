@@ -78,20 +78,30 @@ static poolError_t pool_for(int device, poolMemPool_t *the_pool) {
     return error;
 }
 
-// Another thread may destroy the pool meanwhile: then the next one is taken.
-poolError_t sp_staging_take(int device, size_t bytes, void **block) {
+// Another thread may destroy the pool meanwhile: then the next one is taken. Without a stream the
+// host may use the block at once.
+static poolError_t take(int device, size_t bytes, const CUstream *stream, void **block) {
     poolMemPool_t from = NULL;
     poolError_t before = poolPeekAtLastError(), error = poolSuccess;
     do {
         sp_refuse_nothing(before);
         error = pool_for(device, &from);
         if (error == poolSuccess)
-            error = poolMallocFromPool(block, bytes, from);
+            error = stream ? poolMallocFromPoolAsync(block, bytes, from, *stream)
+                           : poolMallocFromPool(block, bytes, from);
     } while (error == poolErrorInvalidValue && from && !is_there(from));
     sp_crew_order(); // the block was another copy's
     return error == poolSuccess
                ? poolSuccess
                : sp_refuse_again(error, "%zu bytes of pinned memory for a copy", bytes);
+}
+
+poolError_t sp_staging_take(int device, size_t bytes, void **block) {
+    return take(device, bytes, NULL, block);
+}
+
+poolError_t sp_staging_take_ordered(int device, size_t bytes, CUstream stream, void **block) {
+    return take(device, bytes, &stream, block);
 }
 
 // Where the pool can't note the free, the stream is waited for. If that fails too the block stays

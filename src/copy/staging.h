@@ -15,6 +15,9 @@ poolError_t sp_staging_pool(poolMemPool_t *pool);
 // under way where they have all memory that there may be.
 poolError_t sp_staging_take(int device, size_t bytes, void **block);
 
+// Takes one that the device is the first to use, in the order of a stream. That is quicker.
+poolError_t sp_staging_take_ordered(int device, size_t bytes, CUstream stream, void **block);
+
 // Gives it back behind what the stream has to do so far.
 poolError_t sp_staging_give(void *block, CUstream stream);
 

@@ -4,19 +4,31 @@
 #include "base/thread.h"
 #include "beside/refuse.h"
 #include "copy/staging.h"
+#include "copy/stream.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
-// Ahead, the stream gets some commands for each part: the larger a copy is, the larger its parts
-// are.
-enum { PARTS_AHEAD = 8 };
+// A copy has so many parts or more, so that the host and the device soon work at the same time.
+enum { PARTS = 8 };
+
+// At once, parts are no smaller than this: to give one to the device takes as long as its bytes
+// take on the bus. Ahead, the stream gets some commands for each, and they are larger the larger a
+// copy is.
+#define CHUNK_LEAST      ((size_t)256 << 10)
 #define CHUNK_AHEAD_MOST ((size_t)32 << 20)
 
+// The caller copies so little faster alone than with threads that it has to wake.
+#define ALONE_MOST ((size_t)256 << 10)
+
+// So large a copy to the host would leave nothing else in the host's caches.
+#define STREAMED_LEAST ((size_t)32 << 20)
+
 // The bytes of all chunks of a copy. They are at least two of the largest.
-#define CHUNKS_MOST ((size_t)256 << 20)
+#define CHUNKS_MOST ((size_t)128 << 20)
 
 // The two words, of which each has a line of the cache.
 enum { WORDS = 128 };
@@ -73,18 +85,24 @@ size_t sp_transfer_chunks(const struct poolCopySettings *settings) {
     return depth_of(settings->depth, settings->chunkBytes) * settings->chunkBytes;
 }
 
+static struct sp_job job_of(const struct sp_copy *copy, size_t chunk_bytes) {
+    struct sp_job job = {.shape = sp_shape_of(copy->width, copy->height, copy->host_pitch,
+                                              copy->device_pitch, chunk_bytes),
+                         .to_device = copy->to_device,
+                         .is_streamed = copy->width * copy->height >= STREAMED_LEAST,
+                         .host = copy->host};
+    job.chunk_bytes = job.shape.parts == 1 ? sp_shape_bytes(&job.shape) : chunk_bytes;
+    return job;
+}
+
 // Takes chunks for a copy, and describes the host's part of it. The block has the chunks, from the
 // first address that is aligned, and behind them the words.
 static poolError_t begin(const struct sp_copy *copy, size_t chunk_bytes, size_t depth,
                          struct sp_job *job) {
-    *job = (struct sp_job){.shape = sp_shape_of(copy->width, copy->height, copy->host_pitch,
-                                                copy->device_pitch, chunk_bytes),
-                           .to_device = copy->to_device,
-                           .host = copy->host};
+    *job = job_of(copy, chunk_bytes);
     sp_list_init(&job->link);
     depth = depth_of(depth, chunk_bytes);
     job->depth = job->shape.parts < depth ? job->shape.parts : depth;
-    job->chunk_bytes = job->shape.parts == 1 ? sp_shape_bytes(&job->shape) : chunk_bytes;
     size_t bytes = round_up(job->depth * job->chunk_bytes, WORDS);
     poolError_t error = sp_staging_take(copy->device, ALIGNMENT + bytes + WORDS, &job->block);
     if (error != poolSuccess)
@@ -122,7 +140,8 @@ struct now {
     const struct sp_copy *copy;
     struct sp_job job;
     struct sp_copy_file file;
-    size_t issued; // parts that the stream was given
+    size_t issued;       // parts that the stream was given
+    uint64_t idle_since; // 0: the caller has just done something
     CUevent events[SP_COPY_DEPTH_MOST];
 };
 
@@ -143,35 +162,56 @@ static bool may_issue(const struct now *now) {
     return now->issued < most && now->issued < now->job.shape.parts;
 }
 
-// An event is needed where the host waits for the part.
+// The host waits for a part that it empties, or whose chunk it fills again.
+static bool is_waited_for(const struct now *now, size_t part) {
+    return !now->copy->to_device || part + now->job.depth < now->job.shape.parts;
+}
+
 static struct sp_outcome issue(struct now *now) {
     size_t part = now->issued++;
     CUevent *event = &now->events[part % now->job.depth];
     struct sp_outcome outcome = copy_part(now->copy, &now->job, part);
-    if (now->copy->to_device && part + now->job.depth >= now->job.shape.parts)
+    if (!is_waited_for(now, part))
         return outcome;
     if (sp_is_done(outcome) && !*event)
         outcome = DRIVER(cuEventCreate, event, CU_EVENT_DISABLE_TIMING);
     return sp_is_done(outcome) ? DRIVER(cuEventRecord, *event, now->copy->stream) : outcome;
 }
 
+static void note_device(struct now *now) {
+    sp_store_release(now->job.by_device, (uint32_t)by_device(now) + 1);
+    sp_crew_go_on();
+}
+
 // Waits until the device has done one more part.
 static struct sp_outcome await_device(struct now *now) {
-    size_t part = by_device(now);
-    struct sp_outcome outcome = DRIVER(cuEventSynchronize, now->events[part % now->job.depth]);
-    sp_store_release(now->job.by_device, (uint32_t)part + 1);
-    sp_crew_go_on();
+    struct sp_outcome outcome =
+        DRIVER(cuEventSynchronize, now->events[by_device(now) % now->job.depth]);
+    note_device(now);
     return outcome;
 }
 
-// Makes a step: to issue keeps the device at work, to copy brings the next part. Else another is
-// to go on: threads that are at the last slices of a part that can be issued then, or the device.
-static struct sp_outcome step(struct now *now) {
+// Looks if the device has done one more part, where threads may be waiting for that.
+static bool look_at_device(struct now *now) {
+    size_t part = by_device(now);
+    if (now->job.helpers == 0 || part >= now->issued || !is_waited_for(now, part) ||
+        sp_driver->cuEventQuery(now->events[part % now->job.depth]) != CUDA_SUCCESS)
+        return false;
+    note_device(now);
+    return true;
+}
+
+// Others are to go on: threads that are at the last slices of a part that can be issued then, or
+// the device. The caller looks for a moment before it sleeps.
+static struct sp_outcome await_others(struct now *now) {
     bool in = now->copy->to_device;
-    if (may_issue(now))
-        return issue(now);
-    if (sp_crew_work(&now->job))
+    uint64_t time = sp_time_now();
+    if (now->idle_since == 0)
+        now->idle_since = time;
+    if (now->job.helpers > 0 && time - now->idle_since < SP_CREW_AWAKE) {
+        sched_yield();
         return sp_outcome_done();
+    }
     if (!in && by_device(now) < now->issued)
         return await_device(now);
     if (sp_crew_await(&now->job, in ? (uint32_t)now->issued : (uint32_t)by_host(now)))
@@ -179,11 +219,23 @@ static struct sp_outcome step(struct now *now) {
     return in && by_device(now) < now->issued ? await_device(now) : sp_outcome_done();
 }
 
-static poolError_t run(struct now *now) {
+// Makes a step: to issue keeps the device at work, to look and to copy bring the next part.
+static struct sp_outcome step(struct now *now) {
+    if (may_issue(now)) {
+        now->idle_since = 0;
+        return issue(now);
+    }
+    if (look_at_device(now) || sp_crew_work(&now->job)) {
+        now->idle_since = 0;
+        return sp_outcome_done();
+    }
+    return await_others(now);
+}
+
+static struct sp_outcome run_with_crew(struct now *now) {
     struct sp_outcome outcome = sp_outcome_done();
     struct sp_job *job = &now->job;
     sp_crew_add(job);
-    sp_crew_extend(job, job->shape.parts);
     while (sp_is_done(outcome) && !is_finished(now) && sp_crew_problem(job).code == 0)
         outcome = step(now);
     sp_crew_remove(job);
@@ -191,19 +243,20 @@ static poolError_t run(struct now *now) {
         if (now->events[i])
             sp_driver->cuEventDestroy(now->events[i]);
     }
-    poolError_t error = end(now->copy, job->block, outcome);
-    return error == poolSuccess ? sp_transfer_refuse_problem(now->copy->to_device, job->problem)
-                                : error;
+    return outcome;
 }
 
-// A thread that the scheduler of a simulated driver doesn't know would make its runs differ.
-poolError_t sp_transfer_now_with(const struct sp_copy *copy,
-                                 const struct poolCopySettings *settings) {
+// A disk likes to be asked for much at a time.
+static size_t chunk_now(const struct sp_copy *copy, size_t most) {
+    size_t share = round_up(copy->width * copy->height / PARTS + 1, CHUNK_LEAST);
+    return copy->is_of_file || most < share ? most : share;
+}
+
+static poolError_t run(const struct sp_copy *copy, const struct poolCopySettings *settings,
+                       unsigned int threads) {
     struct now now = {.copy = copy};
-    unsigned int threads = sp_driver_is_scheduled() ? 0 : settings->threads - 1;
-    if (!sp_crew_hire(threads) && threads == 0)
-        return sp_refuse(poolErrorMemoryAllocation, "the host has no memory for a copy");
-    poolError_t error = begin(copy, settings->chunkBytes, settings->depth, &now.job);
+    poolError_t error =
+        begin(copy, chunk_now(copy, settings->chunkBytes), settings->depth, &now.job);
     if (error != poolSuccess)
         return error;
     now.job.helpers = threads;
@@ -211,10 +264,50 @@ poolError_t sp_transfer_now_with(const struct sp_copy *copy,
         sp_copy_file_open(&now.file, copy->fd, copy->to_device, copy->file_offset);
         now.job.file = &now.file;
     }
-    error = run(&now);
+    struct sp_outcome outcome = run_with_crew(&now);
+    error = end(copy, now.job.block, outcome);
+    if (error == poolSuccess)
+        error = sp_transfer_refuse_problem(copy->to_device, now.job.problem);
     if (now.job.file)
         sp_copy_file_close(now.job.file);
     return error;
+}
+
+// The caller copies a single part.
+static struct sp_outcome copy_alone(const struct sp_copy *copy, struct sp_job *job) {
+    if (copy->to_device)
+        sp_crew_do_alone(job);
+    struct sp_outcome outcome = copy_part(copy, job, 0);
+    if (copy->to_device || !sp_is_done(outcome))
+        return outcome;
+    outcome = sp_stream_await(copy->stream);
+    if (sp_is_done(outcome))
+        sp_crew_do_alone(job);
+    return outcome;
+}
+
+static poolError_t run_alone(const struct sp_copy *copy) {
+    struct sp_job job = job_of(copy, ALONE_MOST);
+    size_t bytes = job.chunk_bytes;
+    job.depth = 1;
+    poolError_t error =
+        copy->to_device ? sp_staging_take(copy->device, bytes, &job.block)
+                        : sp_staging_take_ordered(copy->device, bytes, copy->stream, &job.block);
+    if (error != poolSuccess)
+        return error;
+    job.chunks = job.block;
+    return end(copy, job.block, copy_alone(copy, &job));
+}
+
+// A thread that the scheduler of a simulated driver doesn't know would make its runs differ.
+poolError_t sp_transfer_now_with(const struct sp_copy *copy,
+                                 const struct poolCopySettings *settings) {
+    unsigned int threads = sp_driver_is_scheduled() ? 0 : settings->threads - 1;
+    if (copy->width * copy->height <= ALONE_MOST && !copy->is_of_file)
+        return run_alone(copy);
+    if (!sp_crew_hire(threads) && threads == 0)
+        return sp_refuse(poolErrorMemoryAllocation, "the host has no memory for a copy");
+    return run(copy, settings, threads);
 }
 
 poolError_t sp_transfer_now(const struct sp_copy *copy) {
@@ -237,14 +330,11 @@ static CUdeviceptr address_of(const _Atomic uint32_t *word) {
     return (CUdeviceptr)(uintptr_t)word;
 }
 
-// The stream waits until the host has done so many parts, which the crew is given now.
-static struct sp_outcome wait_for_host(const struct sp_copy *copy, struct sp_job *job,
+// The stream waits until the host has done so many parts.
+static struct sp_outcome wait_for_host(const struct sp_copy *copy, const struct sp_job *job,
                                        size_t parts) {
-    struct sp_outcome outcome = DRIVER(cuStreamWaitValue32, copy->stream, address_of(job->by_host),
-                                       (uint32_t)parts, CU_STREAM_WAIT_VALUE_GEQ);
-    if (sp_is_done(outcome))
-        sp_crew_extend(job, parts);
-    return outcome;
+    return DRIVER(cuStreamWaitValue32, copy->stream, address_of(job->by_host), (uint32_t)parts,
+                  CU_STREAM_WAIT_VALUE_GEQ);
 }
 
 static struct sp_outcome tell_host(const struct sp_copy *copy, const struct sp_job *job,
@@ -254,7 +344,8 @@ static struct sp_outcome tell_host(const struct sp_copy *copy, const struct sp_j
 }
 
 // A part's chunk is free for the device once the host has done the part before in it.
-static struct sp_outcome issue_ahead(const struct sp_copy *copy, struct sp_job *job, size_t part) {
+static struct sp_outcome issue_ahead(const struct sp_copy *copy, const struct sp_job *job,
+                                     size_t part) {
     bool again = part + job->depth < job->shape.parts; // the chunk is used again
     struct sp_outcome outcome = sp_outcome_done();
     if (copy->to_device)
@@ -267,7 +358,7 @@ static struct sp_outcome issue_ahead(const struct sp_copy *copy, struct sp_job *
                                                               : outcome;
 }
 
-static struct sp_outcome issue_all_ahead(const struct sp_copy *copy, struct sp_job *job) {
+static struct sp_outcome issue_all_ahead(const struct sp_copy *copy, const struct sp_job *job) {
     struct sp_outcome outcome = sp_outcome_done();
     for (size_t part = 0; part < job->shape.parts && sp_is_done(outcome); part++)
         outcome = issue_ahead(copy, job, part);
@@ -335,15 +426,17 @@ void sp_transfer_drop(struct sp_transfer *transfer) {
 }
 
 static size_t chunk_ahead(const struct sp_copy *copy, size_t least) {
-    size_t chunk = (copy->width * copy->height / PARTS_AHEAD + least - 1) / least * least;
+    size_t chunk = round_up(copy->width * copy->height / PARTS, least);
     return chunk < least ? least : chunk < CHUNK_AHEAD_MOST ? chunk : CHUNK_AHEAD_MOST;
 }
 
+// The crew is given the job when the stream has all of it: threads that wake up would only be in
+// the caller's way before.
 static poolError_t give_ahead(const struct sp_copy *copy, struct sp_transfer *transfer) {
     struct poolCopySettings settings = sp_settings_get();
     struct sp_job *job = &transfer->job;
     poolError_t error = begin(copy, chunk_ahead(copy, settings.chunkBytes), settings.depth, job);
-    transfer->is_done = error != poolSuccess; // nothing is to be done
+    transfer->is_done = true; // nothing is to be done so far
     if (error != poolSuccess)
         return error;
     job->file = copy->is_of_file ? &transfer->file : NULL;
@@ -351,16 +444,17 @@ static poolError_t give_ahead(const struct sp_copy *copy, struct sp_transfer *tr
     job->is_watched = true;
     job->finish = finish;
     job->release = release;
-    sp_crew_add(job);
     struct sp_outcome outcome = issue_all_ahead(copy, job);
     if (sp_is_done(outcome))
         outcome = DRIVER(cuEventRecord, transfer->event, copy->stream);
-    if (!sp_is_done(outcome))
-        sp_transfer_stop(transfer, poolErrorUnknown); // before the block is another copy's
+    if (!sp_is_done(outcome)) {
+        sp_crew_let_device_pass(job); // before the block is another copy's
+        return end(copy, job->block, outcome);
+    }
+    transfer->is_done = false;
+    sp_crew_add(job);
     error = end(copy, job->block, outcome);
-    if (error == poolSuccess)
-        sp_crew_close(job);
-    else
+    if (error != poolSuccess)
         sp_transfer_stop(transfer, error);
     return error;
 }

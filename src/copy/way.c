@@ -7,9 +7,9 @@
 
 #include <stdint.h>
 
-// Up to so many bytes the driver copies pageable memory itself, and to the device it doesn't wait
-// for the stream then; and up to so many the caller fills a chunk before a call "at once" returns.
-#define SMALL ((size_t)64 << 10)
+// Up to so many bytes the driver copies pageable memory to the device fastest, and doesn't wait for
+// the stream then; and up to so many the caller fills a chunk before a call "at once" returns.
+#define SMALL ((size_t)256 << 10)
 
 #define DRIVER(call, ...) sp_outcome_of_driver(sp_driver->call(__VA_ARGS__), #call)
 
@@ -59,17 +59,14 @@ poolError_t sp_way_check(const struct sp_copy *copy) {
 
 // ----------------------------------------------------------------------------------- the four ways
 
-static struct sp_outcome give_driver_rows(const struct sp_copy *copy, CUmemorytype host) {
+static struct sp_outcome give_driver_rows(const struct sp_copy *copy, CUdeviceptr host) {
     bool in = copy->to_device;
-    CUdeviceptr at = (CUdeviceptr)(uintptr_t)copy->host;
     const CUDA_MEMCPY2D rows = {
-        .srcMemoryType = in ? host : CU_MEMORYTYPE_UNIFIED,
-        .srcHost = copy->host,
-        .srcDevice = in ? at : copy->address,
+        .srcMemoryType = CU_MEMORYTYPE_UNIFIED,
+        .srcDevice = in ? host : copy->address,
         .srcPitch = in ? copy->host_pitch : copy->device_pitch,
-        .dstMemoryType = in ? CU_MEMORYTYPE_UNIFIED : host,
-        .dstHost = copy->host,
-        .dstDevice = in ? copy->address : at,
+        .dstMemoryType = CU_MEMORYTYPE_UNIFIED,
+        .dstDevice = in ? copy->address : host,
         .dstPitch = in ? copy->device_pitch : copy->host_pitch,
         .WidthInBytes = copy->width,
         .Height = copy->height,
@@ -77,21 +74,14 @@ static struct sp_outcome give_driver_rows(const struct sp_copy *copy, CUmemoryty
     return DRIVER(cuMemcpy2DAsync, &rows, copy->stream);
 }
 
-// The driver copies, from or to the host's memory.
-static poolError_t give_driver(const struct sp_copy *copy, bool is_direct) {
-    struct sp_outcome outcome;
+// The driver copies. It sees by itself what memory the host's is.
+static poolError_t give_driver(const struct sp_copy *copy) {
+    bool in = copy->to_device;
     CUdeviceptr host = (CUdeviceptr)(uintptr_t)copy->host;
-    if (copy->height > 1)
-        outcome = give_driver_rows(copy, is_direct ? CU_MEMORYTYPE_UNIFIED : CU_MEMORYTYPE_HOST);
-    else if (is_direct)
-        outcome = copy->to_device
-                      ? DRIVER(cuMemcpyAsync, copy->address, host, copy->width, copy->stream)
-                      : DRIVER(cuMemcpyAsync, host, copy->address, copy->width, copy->stream);
-    else
-        outcome =
-            copy->to_device
-                ? DRIVER(cuMemcpyHtoDAsync, copy->address, copy->host, copy->width, copy->stream)
-                : DRIVER(cuMemcpyDtoHAsync, copy->host, copy->address, copy->width, copy->stream);
+    struct sp_outcome outcome = copy->height > 1
+                                    ? give_driver_rows(copy, host)
+                                    : DRIVER(cuMemcpyAsync, in ? copy->address : host,
+                                             in ? host : copy->address, copy->width, copy->stream);
     return sp_is_done(outcome) ? poolSuccess : sp_refuse_outcome(outcome, "copying");
 }
 
@@ -99,11 +89,11 @@ static poolError_t give_straight(const struct sp_copy *copy, struct sp_completio
                                  poolCopyCompletion_t *handle) {
     CUevent event = NULL;
     if (!completion)
-        return give_driver(copy, true);
+        return give_driver(copy);
     struct sp_outcome outcome = DRIVER(cuEventCreate, &event, CU_EVENT_DISABLE_TIMING);
     if (!sp_is_done(outcome))
         return sp_refuse_outcome(outcome, "copying");
-    poolError_t error = give_driver(copy, true);
+    poolError_t error = give_driver(copy);
     if (error == poolSuccess)
         outcome = DRIVER(cuEventRecord, event, copy->stream);
     if (error == poolSuccess && sp_is_done(outcome)) {
@@ -123,14 +113,6 @@ static bool is_small(const struct sp_copy *copy) {
     return copy->width * copy->height <= SMALL && !copy->is_of_file;
 }
 
-// The driver refuses memory of which a part is pinned. One in the middle only it can see.
-static poolError_t give_small(const struct sp_copy *copy, enum sp_memory_kind kind) {
-    if (kind == SP_MEMORY_PARTLY_KNOWN)
-        return sp_transfer_now(copy);
-    poolError_t error = give_driver(copy, false);
-    return error == poolErrorInvalidValue ? sp_transfer_now(copy) : error;
-}
-
 // Chunks take what cuFile leaves, which may be all, and find out what is wrong there.
 static poolError_t give_file(const struct sp_copy *copy) {
     size_t done = 0;
@@ -144,20 +126,18 @@ static poolError_t give_file(const struct sp_copy *copy) {
     return sp_transfer_now(&left);
 }
 
-static poolError_t give_now(const struct sp_copy *copy, enum sp_memory_kind kind) {
+static poolError_t give_now(const struct sp_copy *copy) {
     if (copy->is_of_file)
         return give_file(copy);
-    if (is_small(copy))
-        return give_small(copy, kind);
     sp_measure_with(copy);
     return sp_transfer_now(copy);
 }
 
-static poolError_t give_staged(const struct sp_copy *copy, enum sp_memory_kind kind,
-                               struct sp_completion *completion, poolCopyCompletion_t *handle) {
+static poolError_t give_staged(const struct sp_copy *copy, struct sp_completion *completion,
+                               poolCopyCompletion_t *handle) {
     struct sp_transfer *transfer = NULL;
     if (!completion)
-        return give_now(copy, kind);
+        return give_now(copy);
     bool ahead = sp_transfer_can_be_ahead(copy->device) && !(copy->to_device && is_small(copy));
     poolError_t error = ahead ? sp_transfer_ahead(copy, &transfer) : sp_transfer_now(copy);
     if (error == poolSuccess)
@@ -169,17 +149,21 @@ static poolError_t give_staged(const struct sp_copy *copy, enum sp_memory_kind k
 poolError_t sp_way_give(const struct sp_copy *copy, struct sp_completion *completion,
                         poolCopyCompletion_t *handle) {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    enum sp_memory_kind kind =
-        copy->is_of_file ? SP_MEMORY_PAGEABLE : sp_memory_kind_of(copy->host, host_span(copy));
-    bool is_direct = kind == SP_MEMORY_DIRECT;
     struct sp_outcome outcome = DRIVER(cuStreamIsCapturing, copy->stream, &status);
     if (!sp_is_done(outcome))
         return sp_refuse_outcome(outcome, "copying");
-    if (status != CU_STREAM_CAPTURE_STATUS_NONE && (!is_direct || completion))
+    bool captures = status != CU_STREAM_CAPTURE_STATUS_NONE;
+    if (copy->to_device && is_small(copy) && !completion && !captures) {
+        poolError_t error = give_driver(copy);
+        if (error != poolErrorInvalidValue)
+            return error; // else a part of the memory is pinned, or it lies in several pieces
+    }
+    bool is_direct = !copy->is_of_file && sp_memory_is_direct(copy->host, host_span(copy));
+    if (captures && (!is_direct || completion))
         return sp_refuse(poolErrorStreamCaptureUnsupported,
                          copy->is_of_file ? "the stream captures, and a file can't be captured"
                          : completion ? "the stream captures, and a completion can't be captured"
                                       : "the stream captures, and the host's memory isn't pinned");
     return is_direct ? give_straight(copy, completion, handle)
-                     : give_staged(copy, kind, completion, handle);
+                     : give_staged(copy, completion, handle);
 }

@@ -110,12 +110,12 @@ void row_several_answers_about_a_pointer_come_at_once(void) {
                                         CU_POINTER_ATTRIBUTE_RANGE_SIZE};
     void *values[] = {&type, &base, &size};
     DRIVER(test_driver()->cuMemAlloc(&memory, KIB(64)));
-    DRIVER(wider()->cuPointerGetAttributes(3, attributes, values, memory + 512));
+    DRIVER(test_driver()->cuPointerGetAttributes(3, attributes, values, memory + 512));
     REQUIRE_EQUAL(type, CU_MEMORYTYPE_DEVICE);
     REQUIRE_EQUAL(base, memory);
     REQUIRE_EQUAL(size, KIB(64));
     type = 99;
-    DRIVER(wider()->cuPointerGetAttributes(1, attributes, values, (uintptr_t)&pageable));
+    DRIVER(test_driver()->cuPointerGetAttributes(1, attributes, values, (uintptr_t)&pageable));
     REQUIRE_EQUAL(type, 0); // what is unknown is told as zeros
 }
 
@@ -376,6 +376,6 @@ void row_what_a_pointer_does_not_tell_is_refused(void) {
     ANSWERS(ask(value, unknown, address), CUDA_ERROR_INVALID_VALUE);
     ANSWERS(ask(NULL, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address), CUDA_ERROR_INVALID_VALUE);
     ANSWERS(ask(value, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, NULL), CUDA_ERROR_INVALID_VALUE);
-    ANSWERS(wider()->cuPointerGetAttributes(1, &unknown, values, memory), CUDA_ERROR_INVALID_VALUE);
-    ANSWERS(wider()->cuPointerGetAttributes(0, &unknown, values, memory), CUDA_ERROR_INVALID_VALUE);
+    ANSWERS(test_driver()->cuPointerGetAttributes(1, &unknown, values, memory), CUDA_ERROR_INVALID_VALUE);
+    ANSWERS(test_driver()->cuPointerGetAttributes(0, &unknown, values, memory), CUDA_ERROR_INVALID_VALUE);
 }

@@ -286,7 +286,7 @@ struct large {
 static void *copy_in_a_thread(void *data) {
     const struct large *large = data;
     NEED(sp_driver->cuCtxSetCurrent(simulated_context()) == CUDA_SUCCESS);
-    NEED(poolCopyToDeviceAsync(copy_pointer(large->device), large->from, SP_MEASURED,
+    NEED(poolCopyToDeviceAsync(copy_pointer(large->device), large->from, SP_MEASURED_LEAST,
                                large->stream) == poolSuccess);
     return NULL;
 }
@@ -294,20 +294,20 @@ static void *copy_in_a_thread(void *data) {
 static void two_threads_with_a_large_copy(void) {
     struct large large[2];
     pthread_t thread;
-    unsigned char *from = malloc(SP_MEASURED);
+    unsigned char *from = malloc(SP_MEASURED_LEAST);
     NEED(from && simulated_begin(NULL) == 0);
-    copy_fill(from, SP_MEASURED, 1);
+    copy_fill(from, SP_MEASURED_LEAST, 1);
     for (int i = 0; i < 2; i++) {
         large[i].from = from;
         NEED(sp_driver->cuStreamCreate(&large[i].stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS);
-        NEED(sp_driver->cuMemAlloc(&large[i].device, SP_MEASURED) == CUDA_SUCCESS);
+        NEED(sp_driver->cuMemAlloc(&large[i].device, SP_MEASURED_LEAST) == CUDA_SUCCESS);
     }
     NEED(pthread_create(&thread, NULL, copy_in_a_thread, &large[1]) == 0);
     copy_in_a_thread(&large[0]);
     NEED(pthread_join(thread, NULL) == 0);
     for (int i = 0; i < 2; i++) {
         copy_finish(large[i].stream);
-        NEED(copy_device_is_filled(large[i].device, SP_MEASURED, 1));
+        NEED(copy_device_is_filled(large[i].device, SP_MEASURED_LEAST, 1));
     }
     exit(7);
 }

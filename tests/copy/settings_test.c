@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#define LARGE (SP_MEASURED + 12345)
+#define LARGE (SP_MEASURED_LEAST + 12345)
 
 // Calls of the library, by the linker: one that takes the place of the file, and one that starts a
 // thread.
@@ -236,7 +236,7 @@ static void need_found(struct poolCopySettings found) {
 static void the_first_large_copy_measures(void) {
     struct scene scene;
     open_scene(&scene);
-    NEED(copy_in(&scene, SP_MEASURED - 1) == parts_of(SP_MEASURED - 1));
+    NEED(copy_in(&scene, SP_MEASURED_LEAST - 1) == parts_of(SP_MEASURED_LEAST - 1));
     NEED(has_measured(copy_in(&scene, LARGE)));
     need_found(settings());
     NEED(copy_in(&scene, LARGE) == parts_of(LARGE));
@@ -299,13 +299,13 @@ static void a_copy_that_fits_into_its_chunks_measures_nothing(void) {
     NEED(poolCopySetSettings(&large) == poolSuccess);
     const struct poolCopySettings before = settings();
     struct copy_hold hold = copy_hold(scene.stream);
-    NEED(poolCopyToDeviceAsync(copy_pointer(scene.device), scene.from, LARGE, scene.stream) ==
-         poolSuccess);
+    NEED(poolCopyToDeviceAsync(copy_pointer(scene.device), scene.from, SP_MEASURED_LEAST,
+                               scene.stream) == poolSuccess);
     const struct poolCopySettings after = settings();
     NEED(are_equal(&before, &after));
     copy_let_go(&hold);
     copy_finish(scene.stream);
-    NEED(copy_device_is_filled(scene.device, LARGE, 1));
+    NEED(copy_device_is_filled(scene.device, SP_MEASURED_LEAST, 1));
     exit(7);
 }
 

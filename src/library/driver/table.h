@@ -86,6 +86,7 @@
     X(cuModuleLoadData, cuModuleLoadData, 2000, SP_NEED_CLIENT, (CUmodule *module, const void *image)) \
     X(cuModuleUnload, cuModuleUnload, 2000, SP_NEED_CLIENT, (CUmodule module)) \
     X(cuModuleGetFunction, cuModuleGetFunction, 2000, SP_NEED_CLIENT, (CUfunction *function, CUmodule module, const char *name)) \
+    X(cuPointerGetAttributes, cuPointerGetAttributes, 7000, SP_NEED_CLIENT, (unsigned int count, CUpointer_attribute *attributes, void **values, CUdeviceptr address)) \
     X(cuMemcpyHtoD, cuMemcpyHtoD_v2, 3020, SP_NEED_CLIENT, (CUdeviceptr to, const void *from, size_t size)) \
     X(cuMemcpyDtoH, cuMemcpyDtoH_v2, 3020, SP_NEED_CLIENT, (void *to, CUdeviceptr from, size_t size)) \
     X(cuMemcpyAsync, cuMemcpyAsync, 4000, SP_NEED_CLIENT, (CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream)) \

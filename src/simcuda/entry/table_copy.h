@@ -41,7 +41,6 @@
     X(cuMemHostRegister, cuMemHostRegister, 4000, (void *memory, size_t size, unsigned int flags)) \
     X(cuMemHostGetDevicePointer, cuMemHostGetDevicePointer_v2, 3020, (CUdeviceptr *address, void *memory, unsigned int flags)) \
     X(cuMemHostGetFlags, cuMemHostGetFlags, 2030, (unsigned int *flags, void *memory)) \
-    X(cuPointerGetAttributes, cuPointerGetAttributes, 7000, (unsigned int count, CUpointer_attribute *attributes, void **values, CUdeviceptr address)) \
     X(cuStreamWaitValue32, cuStreamWaitValue32, 8000, (CUstream stream, CUdeviceptr address, uint32_t value, unsigned int flags)) \
     X(cuStreamWaitValue64, cuStreamWaitValue64, 9000, (CUstream stream, CUdeviceptr address, uint64_t value, unsigned int flags)) \
     X(cuStreamWriteValue32, cuStreamWriteValue32, 8000, (CUstream stream, CUdeviceptr address, uint32_t value, unsigned int flags)) \

@@ -118,16 +118,19 @@ static enum sim_place_kind kind_of(struct sim_place *place, int device) {
     return sim_pinned_at(place->address) ? SIM_PLACE_PINNED : SIM_PLACE_PAGEABLE;
 }
 
+static bool is_mapped(uint64_t address) {
+    return sim_mapping_at(address) != NULL;
+}
+
+// Memory of which a part alone is pinned may be the host's all the same: that is no fault.
 static CUresult refuse(const struct sim_place *place, const struct sim_copy *copy) {
     char fate[SIM_BLOCK_FATE];
+    if (place->kind == SIM_PLACE_PINNED && !is_mapped(place->address))
+        return CUDA_ERROR_INVALID_VALUE;
     sim_report(simcudaReport_fault, "%s: no device reaches all of [0x%" PRIx64 ", 0x%" PRIx64 ")%s",
                sim_report_call(), place->address, end_of(place, copy),
                sim_block_fate(place->address, fate));
     return CUDA_ERROR_INVALID_VALUE;
-}
-
-static bool is_mapped(uint64_t address) {
-    return sim_mapping_at(address) != NULL;
 }
 
 // Returns whether the host has nothing at the address.
