@@ -64,10 +64,12 @@ struct bench {
     bool rounds_given;      // by --rounds
     int seconds;            // that a case measured by time takes for each of its forms
     uint64_t device_memory; // that is left free for `full`; UINT64_MAX: all
-    uint64_t host_memory;   // that `host` gets at once; 0: what a machine can spare
+    uint64_t host_memory;   // that `host` gets at once, and does no more; 0: what can be spared
     uint64_t divisor;       // of the amounts of cases of what must not grow (bounded.h)
     int round;              // the one that is measured; -1 warms up and doesn't count
     int repeat;             // of it
+    const char *step;       // that the measured subject is at, if the case says so; else null
+    bool left_out;          // a subject, because it failed
     bool simulated;
     bool silent; // prints no table
     bool wide;   // tables may have more than 80 columns
@@ -83,7 +85,9 @@ BENCH_CASES(BENCH_DECLARE_CASE)
 
 enum { BENCH_SUBJECTS_MAX = 16, BENCH_ROWS_MAX = 16 };
 
-// Measures one subject once: a value for each quantity, in its unit.
+// Measures one subject once: a value for each quantity, in its unit. One that fails is named, with
+// the step, and left out from then on, and the case goes on with the others. If none is left, that
+// is the case's error.
 typedef int bench_measure(struct bench *bench, struct subject *subject, const void *setting,
                           double *values);
 
@@ -124,6 +128,10 @@ int bench_compare(struct bench *bench, const struct bench_field *field);
 int bench_open_streams(struct bench *bench, CUstream *streams, size_t count);
 void bench_close_streams(CUstream *streams, size_t count);
 
+// Names a subject that has failed, on standard error: at which setting and step, and why.
+void bench_name_failure(const struct bench *bench, const char *setting,
+                        const struct subject *subject, int error);
+
 // `count` times a malloc and a free.
 int bench_pairs(const struct subject *subject, size_t size, CUstream stream, int count);
 
@@ -151,9 +159,10 @@ void bench_print_head_of(const struct bench *bench, const struct bench_field *fi
                          const char *title);
 
 // Prints the quantities of a field and keeps them as results; samples[quantity * subject_count +
-// subject]. Rows have the median of each subject with its least and most, and lines with its
-// quartiles. Narrow ones have the ratios of the medians to those of the reference and the floor;
-// wide ones that to the reference, and rows have the first subject's with those of the quartiles.
+// subject]. A subject without samples has none of either. Rows have the median of each subject with
+// its least and most, and lines with its quartiles. Narrow ones have the ratios of the medians to
+// those of the reference and the floor; wide ones that to the reference, and rows have the first
+// subject's with those of the quartiles.
 void bench_print_rows(struct bench *bench, const struct bench_field *field,
                       struct samples *samples);
 void bench_print_lines(struct bench *bench, const struct bench_field *field,

@@ -141,11 +141,14 @@ static int measure_bus_of_all(struct bench *bench, struct scene *scene) {
 // Each subject's block is the host's to use then.
 static int allocate_blocks(struct bench *bench, struct scene *scene) {
     int error = (int)bench->device.driver->cuMemAlloc(&scene->device, scene->size + 8);
+    bench->step = "malloc";
     for (size_t i = 0; i < scene->lineup.count && !error; i++) {
         const struct subject *subject = &scene->lineup.subjects[i];
         error = subject->allocate(subject, &scene->blocks[i], scene->size, bench->streams[0]);
         if (!error)
             error = subject->synchronize(subject, bench->streams[0]);
+        if (error)
+            bench_name_failure(bench, "copies and kernels", subject, error);
     }
     return error;
 }
@@ -200,6 +203,19 @@ static int get(const struct subject *subject, void **block, size_t size, CUstrea
                           : subject->allocate(subject, block, size, stream);
 }
 
+static int open_and_get(struct bench *bench, struct subject *subject, size_t size, void **block,
+                        double *milliseconds) {
+    bench->step = "open";
+    int error = subject->open(subject, 0);
+    double begin = samples_clock();
+    if (!error) {
+        bench->step = "get";
+        error = get(subject, block, size, bench->streams[0]);
+    }
+    *milliseconds = (samples_clock() - begin) / 1e6;
+    return error;
+}
+
 static int give_back(struct subject *subject, void *block, CUstream stream) {
     int error = block ? subject->release(subject, block, stream) : 0;
     if (!error && block)
@@ -216,14 +232,12 @@ static int measure_prime(struct bench *bench, struct subject *subject, const voi
     const size_t *wanted = setting;
     size_t size = bench->round < 0 ? *wanted / 16 : *wanted;
     void *block = NULL;
-    int error = subject->open(subject, 0);
+    int error = open_and_get(bench, subject, size, &block, &values[GET]);
     double begin = samples_clock();
-    if (!error)
-        error = get(subject, &block, size, bench->streams[0]);
-    values[GET] = (samples_clock() - begin) / 1e6;
-    begin = samples_clock();
     int given_back = give_back(subject, block, bench->streams[0]);
     values[GIVE_BACK] = (samples_clock() - begin) / 1e6;
+    if (!error)
+        bench->step = "give back";
     return error ? error : given_back;
 }
 
@@ -260,14 +274,14 @@ static size_t spared_by_host(size_t wanted) {
     return wanted;
 }
 
+// Who names an amount wants to see that alone.
 int case_host(struct bench *bench) {
+    if (bench->host_memory)
+        return measure_primes(bench, bench->host_memory);
     int error = measure_pairs(bench);
     if (!error)
         error = measure_copies_and_kernels(
             bench, bench->simulated ? 4 * MIB : spared_by_host(1024 * MIB) / 4);
-    if (!error)
-        error = measure_primes(bench, bench->host_memory ? bench->host_memory
-                                      : bench->simulated ? 64 * MIB
-                                                         : spared_by_host(4096 * MIB));
-    return error;
+    return error ? error
+                 : measure_primes(bench, bench->simulated ? 64 * MIB : spared_by_host(4096 * MIB));
 }

@@ -1,6 +1,8 @@
 // Interleaved rounds, and what cases need to measure.
 #include "bench.h"
 
+#include "cli/program/complain.h"
+
 #include <stdlib.h>
 #include <streampool/streampool.h>
 
@@ -9,6 +11,7 @@ static int measure_subject(struct bench *bench, const struct bench_field *field,
     int repeats = field->repeats ? field->repeats : 1, error = 0;
     for (bench->repeat = 0; bench->repeat < repeats && !error; bench->repeat++) {
         double values[BENCH_ROWS_MAX];
+        bench->step = NULL;
         error = field->measure(bench, &field->subjects[i], field->setting, values);
         for (size_t row = 0; row < field->row_count && bench->round >= 0 && !error; row++)
             samples_add(&samples[row * field->subject_count + i], values[row]);
@@ -16,27 +19,58 @@ static int measure_subject(struct bench *bench, const struct bench_field *field,
     return error;
 }
 
-// One subject is done when the next one begins.
+void bench_name_failure(const struct bench *bench, const char *setting,
+                        const struct subject *subject, int error) {
+    const char *detail = subject->detail ? subject->detail() : "";
+    sp_complain("%s: %s at '%s'%s%s: %s (%d)%s%s", bench->case_name, subject->name, setting,
+                bench->step ? ", step " : "", bench->step ? bench->step : "",
+                sp_driver_error_name((CUresult)error), error, detail[0] ? ": " : "", detail);
+}
+
+// What a round finds out about its subjects.
+struct field_state {
+    struct samples *samples;
+    bool left_out[BENCH_SUBJECTS_MAX];
+    size_t left_out_count;
+};
+
+static void leave_out(struct bench *bench, const struct bench_field *field, size_t i,
+                      struct field_state *state) {
+    state->left_out[i] = bench->left_out = true;
+    state->left_out_count++;
+    for (size_t row = 0; row < field->row_count; row++)
+        state->samples[row * field->subject_count + i].count = 0;
+}
+
+// One subject is done when the next one begins. The error is that of the last one, if none is left.
 static int measure_round(struct bench *bench, const struct bench_field *field,
-                         struct samples *samples) {
-    int error = 0;
-    for (size_t i = 0; i < field->subject_count && !error; i++) {
-        error = measure_subject(bench, field, i, samples);
+                         struct field_state *state) {
+    int last = 0;
+    for (size_t i = 0; i < field->subject_count; i++) {
+        if (state->left_out[i])
+            continue;
+        int error = measure_subject(bench, field, i, state->samples);
         if (!error && field->subjects[i].pool)
             error = subject_settle(&field->subjects[i]);
+        if (!error)
+            continue;
+        bench_name_failure(bench, field->rows[0].label, &field->subjects[i], error);
+        leave_out(bench, field, i, state);
+        last = error;
     }
-    return error;
+    return state->left_out_count == field->subject_count ? last : 0;
 }
 
 // The samples, [quantity * subject_count + subject], which the caller frees; null with the error.
 static struct samples *sample(struct bench *bench, const struct bench_field *field, int *error) {
-    struct samples *samples = calloc(field->row_count * field->subject_count, sizeof *samples);
-    *error = samples ? 0 : CUDA_ERROR_OUT_OF_MEMORY;
+    struct field_state state = {
+        .samples = calloc(field->row_count * field->subject_count, sizeof *state.samples)};
+    *error = state.samples ? 0 : CUDA_ERROR_OUT_OF_MEMORY;
     for (bench->round = -1; bench->round < bench->rounds && !*error; bench->round++)
-        *error = measure_round(bench, field, samples);
+        *error = measure_round(bench, field, &state);
     if (!*error)
-        return samples;
-    free(samples);
+        return state.samples;
+    free(state.samples);
     return NULL;
 }
 

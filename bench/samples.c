@@ -1,5 +1,6 @@
 #include "samples.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -21,12 +22,14 @@ static int compare(const void *a, const void *b) {
 }
 
 double samples_at(struct samples *samples, double fraction) {
+    if (samples->count == 0)
+        return NAN;
     qsort(samples->values, samples->count, sizeof samples->values[0], compare);
     return samples->values[(size_t)(fraction * (double)(samples->count - 1) + 0.5)];
 }
 
 bool samples_ratio(struct samples *samples, struct samples *divisor, struct ratio *ratio) {
-    if (samples_at(divisor, 0.25) <= 0)
+    if (samples->count == 0 || !(samples_at(divisor, 0.25) > 0))
         return false;
     *ratio = (struct ratio){
         .is_known = true,

@@ -27,11 +27,11 @@ double samples_clock(void);
 // A sample beyond SAMPLES_MAX is left out.
 void samples_add(struct samples *samples, double value);
 
-// Of at least one sample: the value at a fraction of the sorted ones (0 the least, 0.5 the median,
-// 1 the most).
+// The value at a fraction of the sorted samples (0 the least, 0.5 the median, 1 the most); NAN
+// where there is none.
 double samples_at(struct samples *samples, double fraction);
 
-// False when the divisor has quartiles of 0.
+// False when the divisor has quartiles of 0, or one of them has no samples.
 bool samples_ratio(struct samples *samples, struct samples *divisor, struct ratio *ratio);
 
 #endif

@@ -2,6 +2,8 @@
 
 #include "samples.h"
 
+#include "cli/program/complain.h"
+
 #include <sched.h>
 #include <stdatomic.h>
 #include <streampool/streampool.h>
@@ -67,8 +69,11 @@ void lineup_add_peers(struct lineup *lineup, const struct sp_driver *driver,
 
 int lineup_open(struct lineup *lineup, uint64_t threshold) {
     int error = 0;
-    for (size_t i = 0; i < lineup->count && !error; i++)
+    for (size_t i = 0; i < lineup->count && !error; i++) {
         error = lineup->subjects[i].open(&lineup->subjects[i], threshold);
+        if (error)
+            sp_complain("%s can't be opened", lineup->subjects[i].name);
+    }
     return error;
 }
 

@@ -73,6 +73,8 @@ struct subject {
     int (*synchronize_all)(const struct subject *subject);
     struct remapped (*remapped)(const struct subject *subject);
     struct held (*held)(const struct subject *subject);
+    // Says in words why a call has failed; null: there are no words.
+    const char *(*detail)(void);
 };
 
 //   X(name, NAME, what it is called), the two pools first

@@ -202,7 +202,7 @@ static struct held held_ours(const struct subject *subject) {
     .synchronize = synchronize_ours, .record = record_ours, .wait = wait_ours,                     \
     .set_policy = set_policy_ours, .reserved = reserved_ours, .reserved_high = reserved_high_ours, \
     .trim = trim_ours, .set_again = set_again_ours, .synchronize_all = synchronize_all_ours,       \
-    .remapped = remapped_ours, .held = held_ours
+    .remapped = remapped_ours, .held = held_ours, .detail = poolGetLastErrorDetail
 
 const struct subject subject_ours = {
     .open = open_ours, .close = close_ours, .allocate = allocate_ours, FUNCTIONS};

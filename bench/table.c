@@ -108,6 +108,8 @@ static struct ratio ratio_to(const struct bench_field *field, struct samples *sa
 static void keep(struct bench *bench, const struct bench_field *field, const struct bench_row *row,
                  struct samples *samples) {
     for (size_t i = 0; i < field->subject_count; i++) {
+        if (samples[i].count == 0)
+            continue;
         struct result result = {.case_name = bench->case_name,
                                 .unit = row->unit,
                                 .at = field->at,
@@ -125,6 +127,17 @@ static int say_value(char *text, double value) {
     return sprintf(text, value < 1000 ? "%.1f" : "%.0f", value);
 }
 
+// The values between two percentiles, and the p99 if the samples are calls.
+static void say_spread(char *text, struct samples *samples, double low, bool of_calls) {
+    text += sprintf(text, "[");
+    text += say_value(text, samples_at(samples, low));
+    text += sprintf(text, " .. ");
+    text += say_value(text, samples_at(samples, 1 - low));
+    text += sprintf(text, of_calls ? "] p99 " : "]");
+    if (of_calls)
+        say_value(text, samples_at(samples, 0.99));
+}
+
 static void print_narrow_ratio(const struct bench *bench, const struct bench_field *field,
                                struct samples *samples, size_t subject, enum subject_role role) {
     struct ratio ratio = ratio_to(field, samples, subject, role);
@@ -134,22 +147,17 @@ static void print_narrow_ratio(const struct bench *bench, const struct bench_fie
         bench_print(bench, "%8s", "");
 }
 
-// A quantity, with the values between two percentiles, and the p99 if its samples are calls.
 static void print_narrow(const struct bench *bench, const struct bench_field *field,
                          const struct bench_row *row, struct samples *samples, double low,
                          bool of_calls) {
     bench_print(bench, "%s (%s)", row->label, row->unit);
     bench_end_line(bench);
     for (size_t i = 0; i < field->subject_count; i++) {
-        char median[32], spread[128];
-        int length = sprintf(spread, "[");
-        say_value(median, samples_at(&samples[i], 0.5));
-        length += say_value(spread + length, samples_at(&samples[i], low));
-        length += sprintf(spread + length, " .. ");
-        length += say_value(spread + length, samples_at(&samples[i], 1 - low));
-        length += sprintf(spread + length, of_calls ? "] p99 " : "]");
-        if (of_calls)
-            say_value(spread + length, samples_at(&samples[i], 0.99));
+        char median[32] = "", spread[128] = "";
+        if (samples[i].count > 0) {
+            say_value(median, samples_at(&samples[i], 0.5));
+            say_spread(spread, &samples[i], low, of_calls);
+        }
         bench_print(bench, "  %-26s%8s %-25s", field->subjects[i].name, median, spread);
         print_narrow_ratio(bench, field, samples, i, SUBJECT_IS_REFERENCE);
         print_narrow_ratio(bench, field, samples, i, SUBJECT_IS_FLOOR);
@@ -159,14 +167,20 @@ static void print_narrow(const struct bench *bench, const struct bench_field *fi
 
 // ------------------------------------------------------------------ wide: a line for each quantity
 
+// The median, and the values between two percentiles; nothing of a subject that was left out.
+static int say_cell(char text[64], struct samples *samples, double low) {
+    text[0] = '\0';
+    return samples->count == 0 ? 0
+                               : snprintf(text, 64, "%.1f [%.1f .. %.1f]", samples_at(samples, 0.5),
+                                          samples_at(samples, low), samples_at(samples, 1 - low));
+}
+
 // The ratio of the first subject stands at the end of the line.
 static void print_median(const struct bench *bench, const struct bench_field *field,
                          struct samples *samples, size_t subject) {
     char text[64];
     struct ratio ratio = ratio_to(field, samples, subject, SUBJECT_IS_REFERENCE);
-    int length =
-        snprintf(text, sizeof text, "%.1f [%.1f .. %.1f]", samples_at(&samples[subject], 0.5),
-                 samples_at(&samples[subject], 0), samples_at(&samples[subject], 1));
+    int length = say_cell(text, &samples[subject], 0);
     if (subject > 0 && ratio.is_known && field->subjects[subject].role == SUBJECT_IS_MEASURED)
         snprintf(text + length, sizeof text - (size_t)length, " %.3f", ratio.median);
     bench_print(bench, "  %-32s", text);
@@ -196,8 +210,12 @@ static void print_p99(const struct bench *bench, const struct bench_field *field
     char label[RESULT_TEXT];
     snprintf(label, sizeof label, "%.42s, p99", row->label);
     bench_print(bench, "%-34s  %-13s", label, row->unit);
-    for (size_t i = 0; i < field->subject_count; i++)
-        bench_print(bench, "  %-32.1f", samples_at(&samples[i], 0.99));
+    for (size_t i = 0; i < field->subject_count; i++) {
+        char text[32] = "";
+        if (samples[i].count > 0)
+            snprintf(text, sizeof text, "%.1f", samples_at(&samples[i], 0.99));
+        bench_print(bench, "  %-32s", text);
+    }
     bench_end_line(bench);
 }
 
@@ -222,9 +240,7 @@ static void print_cell(const struct bench *bench, const struct bench_field *fiel
                        struct samples *samples, size_t subject) {
     char text[64];
     struct ratio ratio = ratio_to(field, samples, subject, SUBJECT_IS_REFERENCE);
-    int length =
-        snprintf(text, sizeof text, "%.1f [%.1f .. %.1f]", samples_at(&samples[subject], 0.5),
-                 samples_at(&samples[subject], 0.25), samples_at(&samples[subject], 0.75));
+    int length = say_cell(text, &samples[subject], 0.25);
     if (ratio.is_known)
         snprintf(text + length, sizeof text - (size_t)length, " %.3f", ratio.median);
     bench_print(bench, "  %-32s", text);

@@ -553,6 +553,39 @@ static void a_case_that_fails_is_named(void **state) {
     program_forget(&outcome);
 }
 
+// So is a subject, and the others have their rows.
+static void a_subject_that_fails_is_named_and_left_out(void **state) {
+    (void)state;
+    struct outcome outcome;
+    program_run(
+        &outcome, SETTINGS("PEER_FAULT=open"),
+        ARGUMENTS("--device=sim", "--rounds=1", "--wide", "--peer=" STREAMPOOL_PEER, "growth"));
+    assert_int_equal(outcome.status, 1);
+    assert_says(outcome.errors, "growth: twice 2.0_b-c at '2 MiB, grow': CUDA_ERROR_OUT_OF_MEMORY");
+    assert_says_not(outcome.errors, "growth: CUDA_ERROR");
+    assert_says(outcome.output, "\n8 GiB, grow ");
+    assert_says_not(outcome.output, "nan");
+    program_forget(&outcome);
+}
+
+// Where none is left, the case has failed.
+static void each_memory_of_the_host_that_cannot_be_had_is_named(void **state) {
+    (void)state;
+    struct outcome outcome;
+    program_run(&outcome, SETTINGS("STREAMPOOL_SIMCUDA=host_memory=512M"),
+                ARGUMENTS("--device=sim", "--host-memory=1", "host"));
+    assert_int_equal(outcome.status, 1);
+    assert_says(outcome.errors,
+                "host: streampool, host at '1 GiB, get', step get: "
+                "CUDA_ERROR_OUT_OF_MEMORY (2): priming: ");
+    assert_says(outcome.errors, "host: streampool, staging at '1 GiB, get', step get: ");
+    assert_says(outcome.errors, "host: cuMemHostAlloc at '1 GiB, get', step get: ");
+    assert_says(outcome.errors, "host: CUDA_ERROR_OUT_OF_MEMORY (2)");
+    assert_says(outcome.output, "\nhost: much memory at once");
+    assert_says_not(outcome.output, "\nhost: copies");
+    program_forget(&outcome);
+}
+
 // All pictures that the results of these cases have.
 static void the_results_can_be_drawn(void **state) {
     (void)state;
@@ -689,6 +722,8 @@ int main(void) {
         cmocka_unit_test(results_are_written_as_json),
         cmocka_unit_test(a_file_that_cannot_be_written_is_an_error),
         cmocka_unit_test(a_case_that_fails_is_named),
+        cmocka_unit_test(a_subject_that_fails_is_named_and_left_out),
+        cmocka_unit_test(each_memory_of_the_host_that_cannot_be_had_is_named),
         cmocka_unit_test(the_results_can_be_drawn),
         cmocka_unit_test(peers_have_columns),
         cmocka_unit_test(a_peer_library_that_is_none_is_refused),

@@ -117,6 +117,25 @@ static void a_managed_pool_leaves_the_devices_current_one(void) {
     REQUIRE(current_at(device, MANAGED) == managed);
 }
 
+static void destroy_current_of(CUmemAllocationType type, CUmemLocation location) {
+    CUmemoryPool standard = current_at(location, type), pool = pool_of(type, location);
+    make_current(location, type, pool);
+    REQUIRE_DONE(cu.cuMemPoolDestroy(pool));
+    REQUIRE(current_at(location, type) == standard);
+}
+
+// CUDA makes a device's default pool that of managed memory without a place, and another than the
+// default one that of the host, where other places have had other pools.
+static void behind_a_destroyed_pool_the_default_one_of_its_place_is_current(void) {
+    start();
+    make_current(node, PINNED, pool_of(PINNED, node));
+    make_current(device, PINNED, pool_of(PINNED, device));
+    destroy_current_of(PINNED, host);
+    destroy_current_of(MANAGED, (CUmemLocation){0, 0});
+    destroy_current_of(MANAGED, device);
+    destroy_current_of(MANAGED, host);
+}
+
 // ------------------------------------------------------------------------------------------
 // streams
 
@@ -257,6 +276,40 @@ static void other_memory_of_the_host_is_the_drivers(void) {
     REQUIRE_CODE(cu.cuMemFreeHost(memory), CUDA_ERROR_INVALID_VALUE);
 }
 
+// CUDA tells of its pools of the host how far the block is from their memory's begin.
+static void a_block_begins_at_its_address(void) {
+    CUmemoryPool pools[3];
+    start();
+    pools[0] = pool_of(PINNED, host);
+    pools[1] = pool_of(PINNED, node);
+    pools[2] = pool_of(MANAGED, host);
+    for (int i = 0; i < 3; i++) {
+        uint64_t begin = 0, size = 0;
+        allocate_from(pools[i], 1, NULL);
+        CUdeviceptr address = allocate_from(pools[i], 1000, NULL);
+        REQUIRE_DONE(
+            cu.cuPointerGetAttribute(&begin, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, address + 999));
+        REQUIRE_DONE(
+            cu.cuPointerGetAttribute(&size, CU_POINTER_ATTRIBUTE_RANGE_SIZE, address + 999));
+        REQUIRE(begin == address && size == 1000);
+    }
+}
+
+// CUDA's pools count it as used for ever.
+static void what_is_freed_at_once_is_not_in_use(void) {
+    CUmemoryPool pools[3];
+    start();
+    pools[0] = pool_of(PINNED, host);
+    pools[1] = pool_of(MANAGED, host);
+    pools[2] = pool_of(PINNED, device);
+    for (int i = 0; i < 3; i++) {
+        CUdeviceptr address = allocate_from(pools[i], 100, NULL);
+        REQUIRE(used(pools[i]) == 100);
+        REQUIRE_DONE(cu.cuMemFree_v2(address));
+        REQUIRE(used(pools[i]) == 0);
+    }
+}
+
 // CCCL's tests of pools look at the pointer.
 static void where_there_is_no_memory_there_is_no_pointer(void) {
     CUdeviceptr address = 1;
@@ -356,6 +409,7 @@ static void unmapped_nodes_have_no_pools(void) {
 #define ROWS(X) \
     X(a_pool_of_the_driver_can_be_a_nodes_current_one) \
     X(a_managed_pool_leaves_the_devices_current_one) \
+    X(behind_a_destroyed_pool_the_default_one_of_its_place_is_current) \
     X(a_capture_takes_memory_of_the_place) \
     X(the_driver_has_none_for_a_graph_of_the_host) \
     X(a_fresh_thread_needs_no_context) \
@@ -363,6 +417,8 @@ static void unmapped_nodes_have_no_pools(void) {
     X(streams_of_all_devices_share_a_pool) \
     X(no_piece_of_ours_is_freed_as_the_hosts) \
     X(other_memory_of_the_host_is_the_drivers) \
+    X(a_block_begins_at_its_address) \
+    X(what_is_freed_at_once_is_not_in_use) \
     X(where_there_is_no_memory_there_is_no_pointer) \
     X(memory_outlives_its_pool) \
     X(a_pool_of_mapped_memory_outlives_a_reset) \

@@ -62,6 +62,27 @@ static void node_path(char path[PATH_BYTES], int node) {
     snprintf(path, PATH_BYTES, "/sys/devices/system/node/node%d/meminfo", node);
 }
 
+// ------------------------------------------------------------------------------------------- nodes
+
+// Returns the bytes that the host counts and none of its nodes does: a virtual machine may have
+// memory that comes to a node when it is used.
+static uint64_t in_no_node(void) {
+    char path[PATH_BYTES];
+    int first, last, found;
+    uint64_t total, own, sum = 0;
+    SUM("/proc/meminfo", 1024, &total, "MemTotal");
+    FILE *file = open_file("/sys/devices/system/node/online"); // such as 0-1,4
+    for (; file && (found = fscanf(file, "%d-%d", &first, &last)) > 0; fgetc(file)) {
+        for (last = found == 1 ? first : last; first <= last; first++) {
+            node_path(path, first);
+            sum += SUM(path, 1024, &own, "MemTotal") ? own : 0;
+        }
+    }
+    if (file)
+        fclose(file);
+    return sum == 0 ? 0 : sp_excess(total, sum);
+}
+
 // -------------------------------------------------------------------------------------- containers
 
 // A version of control groups: where a group's folder is, and what its files are called.
@@ -131,7 +152,7 @@ size_t sp_host_memory_total(int node) {
     uint64_t total;
     node_path(path, node);
     if (node >= 0 && SUM(path, 1024, &total, "MemTotal"))
-        return (size_t)total;
+        return (size_t)(total + in_no_node());
     return (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
 }
 
@@ -146,7 +167,7 @@ struct sp_host_memory_left sp_host_memory_left(int node) {
     // Files of tmpfs can't be given back. FilePages has them, and the lists of cached files don't.
     if (node >= 0 &&
         SUM(path, 1024, &left, "MemFree", "Active(file)", "Inactive(file)", "SReclaimable") &&
-        left < least.bytes)
+        (left += in_no_node()) < least.bytes)
         least = (struct sp_host_memory_left){left, "the memory of the NUMA node"};
     left = left_in_container();
     if (left < least.bytes)

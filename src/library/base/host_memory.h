@@ -12,7 +12,8 @@
 // In front of each path that is read; a test may set another one.
 extern const char *sp_host_memory_root;
 
-// The bytes that a NUMA node has, or, with -1, the host. What can't be found out is the host's.
+// The bytes that a NUMA node has or may get, or, with -1, the host. What can't be found out is the
+// host's.
 size_t sp_host_memory_total(int node);
 
 // The bytes that may still be taken there, and what limits them, in words.

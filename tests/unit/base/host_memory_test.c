@@ -70,6 +70,32 @@ static void a_node_that_has_more_than_the_host_limits_nothing(void **state) {
     leaves(0, MIB(1), host);
 }
 
+static void write_node(int node, const char *text) {
+    char path[64];
+    snprintf(path, sizeof path, "/sys/devices/system/node/node%d/meminfo", node);
+    host_root_write(path, text);
+}
+
+// A virtual machine gets it while it is used.
+static void a_node_may_get_what_the_host_counts_and_no_node_has(void **state) {
+    (void)state;
+    host_root_write("/proc/meminfo", "MemTotal: 16384 kB\nMemAvailable: 14336 kB\n");
+    host_root_write("/sys/devices/system/node/online", "0-1,3\n");
+    write_node(0, "Node 0 MemTotal: 2048 kB\nNode 0 MemFree: 1024 kB\n");
+    write_node(1, "Node 1 MemTotal: 2048 kB\nNode 1 MemFree: 0 kB\n");
+    write_node(3, "Node 3 MemTotal: 4096 kB\nNode 3 MemFree: 4096 kB\n");
+    leaves(0, MIB(9), "the memory of the NUMA node");
+    leaves(1, MIB(8), "the memory of the NUMA node");
+    leaves(3, MIB(12), "the memory of the NUMA node");
+    assert_int_equal(sp_host_memory_total(0), MIB(10));
+    assert_int_equal(sp_host_memory_total(3), MIB(12));
+    host_root_write("/proc/meminfo", "MemTotal: 8192 kB\nMemAvailable: 14336 kB\n");
+    leaves(0, MIB(1), "the memory of the NUMA node");
+    assert_int_equal(sp_host_memory_total(0), MIB(2));
+    host_root_write("/proc/meminfo", "MemTotal: 4096 kB\nMemAvailable: 14336 kB\n");
+    assert_int_equal(sp_host_memory_total(0), MIB(2));
+}
+
 static void the_total_is_the_nodes_or_else_the_hosts(void **state) {
     (void)state;
     size_t of_host = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
@@ -200,6 +226,7 @@ int main(void) {
         TEST(a_node_leaves_what_is_free_and_what_caches_files),
         TEST(files_in_memory_of_a_node_are_not_left_over),
         TEST(a_node_that_has_more_than_the_host_limits_nothing),
+        TEST(a_node_may_get_what_the_host_counts_and_no_node_has),
         TEST(the_total_is_the_nodes_or_else_the_hosts),
         TEST(the_group_of_the_process_has_a_limit),
         TEST(files_that_a_group_caches_are_left_over),

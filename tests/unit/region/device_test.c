@@ -132,6 +132,18 @@ static void a_node_is_asked_for_no_more_than_it_has(void **state) {
     fixture_free(fixture_malloc(other, MIB(80), stream), stream);
 }
 
+static void a_node_is_asked_for_what_it_may_get(void **state) {
+    (void)state;
+    host_root_write("/proc/meminfo", "MemTotal: 163840 kB\n");
+    host_root_write("/sys/devices/system/node/online", "0-1\n");
+    host_root_write("/sys/devices/system/node/node1/meminfo",
+                    "Node 1 MemTotal: 65536 kB\nNode 1 MemFree: 32768 kB\n");
+    refuse(make(pinned(NODE, 1)), MIB(98)); // 32 MiB are for others
+    assert_non_null(
+        strstr(poolGetLastErrorDetail(), "the memory of the NUMA node leaves 96.0 MiB"));
+    fixture_free(fixture_malloc(make(pinned(NODE, 1)), MIB(96), stream), stream);
+}
+
 // Memory of cuMemHostAlloc lies on any node, and has no handle.
 static void a_node_that_the_driver_refuses_to_map_has_no_other_memory(void **state) {
     (void)state;
@@ -333,6 +345,7 @@ int main(void) {
         TEST(each_node_and_device_is_a_place_of_its_own),
         TEST(memory_for_staging_is_no_mapped_memory),
         TEST(a_node_is_asked_for_no_more_than_it_has),
+        TEST(a_node_is_asked_for_what_it_may_get),
         TEST(a_node_that_the_driver_refuses_to_map_has_no_other_memory),
         TEST(a_node_that_stands_for_the_host_has_its_own_limits),
         TEST(managed_memory_makes_no_room_for_pinned_memory),
