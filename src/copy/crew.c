@@ -136,7 +136,7 @@ static bool take_locked(struct sp_job *job, struct slice *slice) {
     if (job->part >= job->parts || job->part >= within_reach_locked(job))
         return false;
     struct sp_piece part = sp_shape_part(&job->shape, job->part);
-    size_t slices = sp_shape_slices(&part);
+    size_t slices = sp_shape_slices(&job->shape, &part);
     if (job->slice == 0) {
         job->left[job->part % job->depth] = slices;
         job->begun++;

@@ -4,9 +4,7 @@
 #include "copy/settings.h"
 #include "copy/stream.h"
 
-enum { ROUNDS = 2, CANDIDATES_MOST = 4 };
-
-#define MIB ((size_t)1 << 20)
+enum { ROUNDS = 3, CANDIDATES_MOST = 4 };
 
 size_t sp_measure_choose(const uint64_t times[], size_t count) {
     uint64_t least = UINT64_MAX;
@@ -71,20 +69,25 @@ static bool find_threads(struct measurement *measurement, struct poolCopySetting
     return time_all(measurement, candidates, count, best);
 }
 
-static bool find_chunk(struct measurement *measurement, struct poolCopySettings *best) {
-    struct poolCopySettings candidates[CANDIDATES_MOST];
-    for (size_t i = 0; i < CANDIDATES_MOST; i++) {
-        candidates[i] = *best;
-        candidates[i].chunkBytes = MIB << i;
+// Larger or smaller chunks, as many bytes of them, and where both are as fast as before, as before.
+static bool find_chunk(struct measurement *measurement, const struct poolCopySettings *set,
+                       struct poolCopySettings *best) {
+    struct poolCopySettings candidates[] = {*best, *best, *best};
+    candidates[1].chunkBytes = best->chunkBytes * 2;
+    candidates[2].chunkBytes = best->chunkBytes / 2;
+    if (set->depth == 0) {
+        candidates[1].depth = best->depth / 2;
+        candidates[2].depth = best->depth * 2;
     }
-    return time_all(measurement, candidates, CANDIDATES_MOST, best);
+    return time_all(measurement, candidates, 3, best);
 }
 
+// Fewer bytes of chunks are better for the program.
 static bool find_depth(struct measurement *measurement, struct poolCopySettings *best) {
     struct poolCopySettings candidates[] = {*best, *best, *best};
-    candidates[0].depth = 2;
-    candidates[1].depth = 4;
-    candidates[2].depth = 8;
+    candidates[0].depth = best->depth / 2;
+    if (best->depth * 2 <= SP_COPY_DEPTH_MOST)
+        candidates[2].depth = best->depth * 2;
     return time_all(measurement, candidates, 3, best);
 }
 
@@ -95,7 +98,7 @@ static bool find(struct measurement *measurement, const struct poolCopySettings 
     return sp_is_done(sp_stream_await(measurement->copy.stream)) &&
            time_one(measurement, best, &ignored) &&
            (set->threads != 0 || find_threads(measurement, best)) &&
-           (set->chunkBytes != 0 || find_chunk(measurement, best)) &&
+           (set->chunkBytes != 0 || find_chunk(measurement, set, best)) &&
            (set->depth != 0 || find_depth(measurement, best));
 }
 

@@ -27,7 +27,8 @@ struct sp_shape sp_shape_of(size_t width, size_t height, size_t host_pitch, size
                              .height = height,
                              .host_pitch = host_pitch,
                              .device_pitch = device_pitch,
-                             .columns = least(width, chunk)};
+                             .columns = least(width, chunk),
+                             .slice_least = SLICE_LEAST};
     shape.rows = width < chunk ? chunk / width : 1;
     shape.parts_of_row = ceiling(width, shape.columns);
     shape.parts = shape.parts_of_row * ceiling(height, shape.rows);
@@ -47,25 +48,25 @@ struct sp_piece sp_shape_part(const struct sp_shape *shape, size_t part) {
                              .height = least(shape->rows, shape->height - row)};
 }
 
-static size_t bytes_of_slice(const struct sp_piece *part) {
+static size_t bytes_of_slice(const struct sp_shape *shape, const struct sp_piece *part) {
     size_t share = ceiling(part->width * part->height, SLICES * PAGE) * PAGE;
-    return share < SLICE_LEAST ? SLICE_LEAST : least(share, SLICE_MOST);
+    return share < shape->slice_least ? shape->slice_least : least(share, SLICE_MOST);
 }
 
-static size_t rows_of_slice(const struct sp_piece *part) {
-    size_t bytes = bytes_of_slice(part);
+static size_t rows_of_slice(const struct sp_shape *shape, const struct sp_piece *part) {
+    size_t bytes = bytes_of_slice(shape, part);
     return part->width < bytes ? bytes / part->width : 1;
 }
 
-size_t sp_shape_slices(const struct sp_piece *part) {
-    return part->height == 1 ? ceiling(part->width, bytes_of_slice(part))
-                             : ceiling(part->height, rows_of_slice(part));
+size_t sp_shape_slices(const struct sp_shape *shape, const struct sp_piece *part) {
+    return part->height == 1 ? ceiling(part->width, bytes_of_slice(shape, part))
+                             : ceiling(part->height, rows_of_slice(shape, part));
 }
 
 struct sp_piece sp_shape_slice(const struct sp_shape *shape, const struct sp_piece *part,
                                size_t slice) {
     struct sp_piece piece = *part;
-    size_t bytes = bytes_of_slice(part), rows = rows_of_slice(part);
+    size_t bytes = bytes_of_slice(shape, part), rows = rows_of_slice(shape, part);
     if (part->height == 1) {
         piece.width = least(bytes, part->width - slice * bytes);
         piece.host += slice * bytes;

@@ -14,6 +14,7 @@ struct sp_shape {
     size_t host_pitch, device_pitch; // bytes from a row to the next one
     size_t columns, rows;            // of a part: one of both is that of all
     size_t parts_of_row, parts;
+    size_t slice_least; // bytes that a slice has at least, where its part has them
 };
 
 // Rows of bytes at one place: the first one's distance from the beginning, and their size.
@@ -31,7 +32,7 @@ size_t sp_shape_bytes(const struct sp_shape *shape);
 struct sp_piece sp_shape_part(const struct sp_shape *shape, size_t part);
 
 // How many slices a part has, and each of them, with its place in the part's chunk.
-size_t sp_shape_slices(const struct sp_piece *part);
+size_t sp_shape_slices(const struct sp_shape *shape, const struct sp_piece *part);
 struct sp_piece sp_shape_slice(const struct sp_shape *shape, const struct sp_piece *part,
                                size_t slice);
 

@@ -24,6 +24,9 @@ enum { PARTS = 8 };
 // The caller copies so little faster alone than with threads that it has to wake.
 #define ALONE_MOST ((size_t)256 << 10)
 
+// A disk is asked for so much at a time.
+#define SLICE_OF_FILE ((size_t)1 << 20)
+
 // So large a copy to the host would leave nothing else in the host's caches.
 #define STREAMED_LEAST ((size_t)32 << 20)
 
@@ -91,6 +94,8 @@ static struct sp_job job_of(const struct sp_copy *copy, size_t chunk_bytes) {
                          .to_device = copy->to_device,
                          .is_streamed = copy->width * copy->height >= STREAMED_LEAST,
                          .host = copy->host};
+    if (copy->is_of_file)
+        job.shape.slice_least = SLICE_OF_FILE;
     job.chunk_bytes = job.shape.parts == 1 ? sp_shape_bytes(&job.shape) : chunk_bytes;
     return job;
 }
@@ -246,7 +251,6 @@ static struct sp_outcome run_with_crew(struct now *now) {
     return outcome;
 }
 
-// A disk likes to be asked for much at a time.
 static size_t chunk_now(const struct sp_copy *copy, size_t most) {
     size_t share = round_up(copy->width * copy->height / PARTS + 1, CHUNK_LEAST);
     return copy->is_of_file || most < share ? most : share;

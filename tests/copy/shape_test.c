@@ -39,7 +39,7 @@ static void check_part(const struct sp_shape *shape, const struct sp_piece *part
     size_t staging = 0;
     assert_true(part->width * part->height <= chunk);
     assert_int_equal(part->host / shape->host_pitch, part->device / shape->device_pitch);
-    for (size_t i = 0; i < sp_shape_slices(part); i++) {
+    for (size_t i = 0; i < sp_shape_slices(shape, part); i++) {
         struct sp_piece slice = sp_shape_slice(shape, part, i);
         assert_int_equal(slice.staging, staging);
         staging += slice.width * slice.height;
