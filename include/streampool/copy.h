@@ -15,11 +15,12 @@
 /// are where they belong, in memory of the host too. What another thread gives the stream during a
 /// call without a completion may come between parts of the copy.
 ///
-/// **Host memory.** Which kind it is, the driver tells. Pageable memory is copied by way of chunks,
-/// up to 64 KiB without a completion by the driver's own call. Pinned memory (of pools,
-/// cuMemHostAlloc, cuMemHostRegister) and managed memory go straight, by cuMemcpyAsync: then the
-/// copy reads or writes the host's memory at its turn in the stream, whichever call was made, and
-/// the memory must stay as it is until then. Memory of which a part is pinned counts as pageable.
+/// **Host memory.** Which kind it is, the driver tells. Pageable memory is copied by way of chunks;
+/// without a completion up to 256 KiB to the device, and up to 16 KiB to the host, by the driver's
+/// own call. Pinned memory (of pools, cuMemHostAlloc, cuMemHostRegister) and managed memory go
+/// straight, by cuMemcpyAsync: then the copy reads or writes the host's memory at its turn in the
+/// stream, whichever call was made, and the memory must stay as it is until then. Memory of which a
+/// part is pinned counts as pageable.
 ///
 /// **Two forms.** A call without a completion returns when the host's memory may be used: it may be
 /// changed or freed after a copy to the device, and has the bytes after one to the host (of pinned
@@ -361,12 +362,12 @@ STREAMPOOL_API poolError_t poolDeviceToFileAsyncWithCompletion(int fd, uint64_t 
 // --------------------------------------------------------------------------- settings and the pool
 
 // How copies of pageable memory are made, for the whole process. What neither the program sets nor
-// a file says is measured once: with the process's first copy of 64 MiB or more of pageable memory
+// a file says is measured once: with the process's first copy of 128 MiB or more of pageable memory
 // that is made by poolCopyToDeviceAsync or poolCopyToHostAsync. A copy to the device that fits into
 // its chunks is passed over, as it doesn't wait for its stream; so are rows, batches, files, and
-// calls with a completion. Before the copy itself is made, its first 64 MiB are copied some 20
+// calls with a completion. Before the copy itself is made, pieces of it of 64 MiB are copied some 30
 // times, with up to 8 threads and 64 MiB of chunks. So the call takes longer by as much as a copy
-// of 1.5 GiB takes.
+// of 2 GiB takes.
 
 /// Says how copies of pageable memory are made.
 struct poolCopySettings {
@@ -375,7 +376,7 @@ struct poolCopySettings {
     unsigned int threads;
     /// Holds how many chunks a copy has, 2 to 16.
     unsigned int depth;
-    /// Holds the bytes of a chunk, a multiple of 64 KiB up to 64 MiB. A copy has at most 256 MiB of
+    /// Holds the bytes of a chunk, a multiple of 64 KiB up to 64 MiB. A copy has at most 128 MiB of
     /// them. A large copy with a completion has larger ones: an eighth of it, up to 32 MiB.
     size_t chunkBytes;
 };
