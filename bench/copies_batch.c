@@ -9,9 +9,6 @@
 
 #include "kernel.h"
 
-#include "simcuda/entry/abi_copy.h"
-
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,13 +44,6 @@ struct batch {
     struct places device;
     struct places source, target;      // in the host's memory; pinned ones are the same
     const void *expected[PIECES_MOST]; // has the bytes of each piece
-    // Of the driver, each null where it lacks that form.
-    CUresult (*give)(CUdeviceptr *to, CUdeviceptr *from, size_t *sizes, size_t count,
-                     CUmemcpyAttributes *attributes, size_t *firsts, size_t attribute_count,
-                     CUstream stream);
-    CUresult (*give_12080)(CUdeviceptr *to, CUdeviceptr *from, size_t *sizes, size_t count,
-                           CUmemcpyAttributes *attributes, size_t *firsts, size_t attribute_count,
-                           size_t *failed, CUstream stream);
     struct kernel kernel;
 };
 
@@ -133,13 +123,12 @@ static int give_one_by_one(struct batch *batch, struct places *to, struct places
 }
 
 static int give_to_cuda(struct batch *batch, struct places *to, struct places *from) {
+    const struct copies *copies = batch->copies;
     CUmemcpyAttributes attributes = {.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM};
     size_t first = 0, failed = 0;
-    return (int)(batch->give
-                     ? batch->give(to->addresses, from->addresses, batch->sizes, batch->count,
-                                   &attributes, &first, 1, batch->copies->stream)
-                     : batch->give_12080(to->addresses, from->addresses, batch->sizes, batch->count,
-                                         &attributes, &first, 1, &failed, batch->copies->stream));
+    return (int)copies->driver->cuMemcpyBatchAsync(to->addresses, from->addresses, batch->sizes,
+                                                   batch->count, &attributes, &first, 1, &failed,
+                                                   copies->stream);
 }
 
 // The same number of bytes, which lie at the beginning of each memory.
@@ -163,18 +152,6 @@ static const struct {
     [CUDAS_BATCH] = {"CUDA, batch", SUBJECT_IS_MEASURED, give_to_cuda},
     [ONE_COPY] = {"floor: one copy", SUBJECT_IS_FLOOR, give_as_one},
 };
-
-// The library has no need of this entry point, of which 13.0 has another form than 12.8.
-static void find_cudas_batch(struct batch *batch) {
-    void *library = dlopen(batch->copies->driver->path, RTLD_LAZY | RTLD_NOLOAD);
-    if (!library)
-        return;
-    void *found = dlsym(library, "cuMemcpyBatchAsync_v2");
-    memcpy(&batch->give, &found, sizeof found);
-    found = dlsym(library, "cuMemcpyBatchAsync");
-    memcpy(&batch->give_12080, &found, sizeof found);
-    dlclose(library);
-}
 
 static int copy(struct batch *batch, enum way way, enum copies_direction direction) {
     int error = direction == COPIES_IN ? ways[way].give(batch, &batch->device, &batch->source)
@@ -276,9 +253,8 @@ static int measure_size(struct bench *bench, struct table *table) {
 }
 
 static void line_up(struct table *table, const enum way wanted[], size_t count) {
-    const struct batch *batch = table->batch;
     for (size_t i = 0; i < count; i++) {
-        if (wanted[i] == CUDAS_BATCH && !batch->give && !batch->give_12080)
+        if (wanted[i] == CUDAS_BATCH && !table->batch->copies->driver->cuMemcpyBatchAsync)
             continue;
         table->ways[table->count] = wanted[i];
         table->subjects[table->count++] =
@@ -347,7 +323,6 @@ int copies_batch(struct bench *bench, struct copies *copies) {
         return CUDA_ERROR_OUT_OF_MEMORY;
     batch->copies = copies;
     batch->count = most < PIECES_MOST ? most : PIECES_MOST;
-    find_cudas_batch(batch);
     int error = kernel_open(&batch->kernel, copies->driver);
     if (!error)
         error = measure_pinned(bench, batch);

@@ -138,8 +138,10 @@ STREAMPOOL_API poolError_t poolCopyToHost2DAsync(void *dst, size_t dpitch, const
 /// Copies many pieces at once, such as the blocks of a cache. Each may go to a device, to the host,
 /// or from one device's memory to another's; what is said of a piece's memory above holds for each.
 /// Small pieces are copied by a kernel that reads and writes the host's memory over the bus, where
-/// the device can run it: it needs a free multiprocessor. Pieces have no order among themselves, so
-/// none may overlap what another one writes. (cuMemcpyBatchAsync)
+/// the device can run it. It needs a free multiprocessor: if the kernel of an earlier batch has
+/// waited long for one, the driver copies them (docs/copies.md, "Which memory goes which way").
+/// Pieces have no order among themselves, so none may overlap what another one writes.
+/// (cuMemcpyBatchAsync)
 ///
 /// The call returns when pageable memory may be used: for pageable pieces to the host it waits for
 /// the stream. In a stream that captures, all pieces must be of pinned or managed memory or of a

@@ -3,7 +3,8 @@
 // A piece is *direct* where the device can copy it by itself; else one of its sides is pageable.
 // Small pieces are gathered in *groups*: a block of the chunks' pool has what the kernel is to copy
 // (gather.h), and behind that the bytes of pageable pieces, which the caller packs before the
-// launch or unpacks behind it. Large pageable pieces are copies of their own.
+// launch or unpacks behind it. On a full device (full.h) the driver copies what a group has. Large
+// pageable pieces are copies of their own.
 #ifndef STREAMPOOL_COPY_BATCH_H
 #define STREAMPOOL_COPY_BATCH_H
 

@@ -4,6 +4,10 @@
 
 enum { THREADS = 256, CONTEXTS = 64 };
 
+// Blocks of threads on a multiprocessor. With one of them pieces of 4 KiB are copied at 41 to
+// 45 GB/s on an H200, with four at 44 to 46 and larger ones at 49 to 52, of 55 that the bus can do.
+enum { BLOCKS = 4 };
+
 // A thread copies 16 bytes at a time, or 4 or 1 where a piece isn't aligned to that. %rd2 is the
 // place of the block's piece, %rd7 the thread's place in it and %rd8 the bytes of a round.
 // clang-format off
@@ -110,7 +114,7 @@ static void note_locked(const struct loaded *here) {
         loaded[next++ % CONTEXTS] = *here;
 }
 
-bool sp_gather_find(CUfunction *kernel) {
+bool sp_gather_find(CUfunction *kernel, unsigned long long *context) {
     struct loaded here = {NULL, 0, NULL};
     if (!identify(&here))
         return false;
@@ -124,6 +128,7 @@ bool sp_gather_find(CUfunction *kernel) {
     }
     sp_lock_release(&lock);
     *kernel = here.kernel;
+    *context = here.id;
     return here.kernel != NULL;
 }
 
@@ -139,7 +144,8 @@ struct sp_outcome sp_gather_launch(CUfunction kernel, int device,
         DRIVER(cuDeviceGetAttribute, &processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device);
     if (!sp_is_done(outcome))
         return outcome;
-    unsigned blocks = count < (size_t)processors ? (unsigned)count : (unsigned)processors;
+    size_t most = (size_t)processors * BLOCKS;
+    unsigned blocks = (unsigned)(count < most ? count : most);
     return DRIVER(cuLaunchKernel, kernel, blocks, 1, 1, THREADS, 1, 1, 0, stream,
                   ((void *[]){&address, &number}), NULL);
 }

@@ -18,8 +18,9 @@ struct sp_gather_piece {
 // A block of threads copies so much of a piece at most: larger ones are cut.
 #define SP_GATHER_MOST ((uint64_t)64 << 10)
 
-// The kernel in the current context. False where the device or the driver can't run it.
-bool sp_gather_find(CUfunction *kernel);
+// Finds the kernel in the current context, and that context's id. False where the device or the
+// driver can't run it.
+bool sp_gather_find(CUfunction *kernel, unsigned long long *context);
 
 // Gives a stream the copies of pieces, which stay until the stream has done them.
 struct sp_outcome sp_gather_launch(CUfunction kernel, int device,

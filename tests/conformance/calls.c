@@ -33,9 +33,9 @@ void row_events_tell_the_time_between_them(void) {
     test_work(stream);
     DRIVER(test_driver()->cuEventRecord(second, stream));
     test_finish(stream);
-    DRIVER(wider()->cuEventElapsedTime(&milliseconds, first, second));
+    DRIVER(test_driver()->cuEventElapsedTime(&milliseconds, first, second));
     REQUIRE(milliseconds > 0);
-    DRIVER(wider()->cuEventElapsedTime(&milliseconds, second, second));
+    DRIVER(test_driver()->cuEventElapsedTime(&milliseconds, second, second));
     REQUIRE(milliseconds == 0);
 }
 
@@ -47,7 +47,7 @@ void row_a_pending_event_tells_no_time(void) {
     DRIVER(test_driver()->cuEventRecord(first, stream));
     test_hold(&hold, stream);
     DRIVER(test_driver()->cuEventRecord(second, stream));
-    ANSWERS(wider()->cuEventElapsedTime(&milliseconds, first, second), CUDA_ERROR_NOT_READY);
+    ANSWERS(test_driver()->cuEventElapsedTime(&milliseconds, first, second), CUDA_ERROR_NOT_READY);
     test_let_go(&hold);
     test_finish(stream);
 }
@@ -59,9 +59,11 @@ void row_an_event_without_time_or_record_tells_none(void) {
     DRIVER(test_driver()->cuEventRecord(timed, stream));
     DRIVER(test_driver()->cuEventRecord(untimed, stream));
     test_finish(stream);
-    ANSWERS(wider()->cuEventElapsedTime(&milliseconds, timed, untimed), CUDA_ERROR_INVALID_HANDLE);
-    ANSWERS(wider()->cuEventElapsedTime(&milliseconds, timed, unused), CUDA_ERROR_INVALID_HANDLE);
-    ANSWERS(wider()->cuEventElapsedTime(NULL, timed, timed), CUDA_ERROR_INVALID_HANDLE);
+    ANSWERS(test_driver()->cuEventElapsedTime(&milliseconds, timed, untimed),
+            CUDA_ERROR_INVALID_HANDLE);
+    ANSWERS(test_driver()->cuEventElapsedTime(&milliseconds, timed, unused),
+            CUDA_ERROR_INVALID_HANDLE);
+    ANSWERS(test_driver()->cuEventElapsedTime(NULL, timed, timed), CUDA_ERROR_INVALID_HANDLE);
 }
 
 // ---------------------------------------------------------------------------- streams and contexts

@@ -238,7 +238,8 @@ void row_events_of_two_contexts_tell_no_time(void) {
     there = timing_event();
     DRIVER(test_driver()->cuEventRecord(there, CU_STREAM_PER_THREAD));
     test_finish(CU_STREAM_PER_THREAD);
-    ANSWERS(wider()->cuEventElapsedTime(&milliseconds, here, there), CUDA_ERROR_INVALID_HANDLE);
+    ANSWERS(test_driver()->cuEventElapsedTime(&milliseconds, here, there),
+            CUDA_ERROR_INVALID_HANDLE);
 }
 
 void row_an_event_of_a_capture_tells_no_time(void) {
@@ -250,7 +251,8 @@ void row_an_event_of_a_capture_tells_no_time(void) {
     begin_capture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
     DRIVER(test_driver()->cuEventRecord(event, stream));
     end_capture(stream);
-    ANSWERS(wider()->cuEventElapsedTime(&milliseconds, other, event), CUDA_ERROR_INVALID_VALUE);
+    ANSWERS(test_driver()->cuEventElapsedTime(&milliseconds, other, event),
+            CUDA_ERROR_INVALID_VALUE);
 }
 
 void row_events_tell_the_time_beside_a_capture(void) {
@@ -260,7 +262,7 @@ void row_events_tell_the_time_beside_a_capture(void) {
     DRIVER(test_driver()->cuEventRecord(event, stream));
     test_finish(stream);
     begin_capture(captures, CU_STREAM_CAPTURE_MODE_GLOBAL);
-    DRIVER(wider()->cuEventElapsedTime(&milliseconds, event, event));
+    DRIVER(test_driver()->cuEventElapsedTime(&milliseconds, event, event));
     REQUIRE(milliseconds == 0);
     end_capture(captures);
 }

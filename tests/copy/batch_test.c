@@ -34,16 +34,13 @@ static int begin(void **state) {
     return begin_with(NULL);
 }
 
-static int end(void **state) {
-    free(pageable);
-    free(model);
-    return copy_teardown(state);
-}
-
 // ------------------------------------------------------------------------------- what is launched
 
 // The addresses of all pieces that the kernel was given, one over the other: by the linker.
 static uint64_t from_bits, to_bits;
+
+// How long another kernel has the device, from the time at which the stream comes to ours.
+static uint64_t occupied_ns;
 
 struct sp_outcome __real_sp_gather_launch(CUfunction kernel, int device_of_stream,
                                           const struct sp_gather_piece *pieces, size_t count,
@@ -59,6 +56,9 @@ struct sp_outcome __wrap_sp_gather_launch(CUfunction kernel, int device_of_strea
         from_bits |= pieces[i].from;
         to_bits |= pieces[i].to;
     }
+    const simcudaWork work = {.name = "another kernel", .duration = occupied_ns};
+    if (occupied_ns > 0)
+        assert_int_equal(simcudaEnqueue(its_stream, &work), 0);
     return __real_sp_gather_launch(kernel, device_of_stream, pieces, count, its_stream);
 }
 
@@ -88,6 +88,20 @@ static void *at(size_t offset) {
 
 static uint64_t launches(void) {
     return simcudaCallCount("cuLaunchKernel");
+}
+
+// A kernel that was timed has two events, until a later batch has looked at them. The first batch
+// here may be timed too.
+static int end(void **state) {
+    for (int i = 0; i < 2; i++) {
+        struct batch small = {.count = 0};
+        simcudaCompleteAll();
+        add(&small, at(0), pinned, 1);
+        copy_good(give(&small));
+    }
+    free(pageable);
+    free(model);
+    return copy_teardown(state);
 }
 
 // Sizes and places of all alignments, without overlaps.
@@ -189,15 +203,22 @@ static void pieces_of_all_kinds_are_mixed(void **state) {
     free(large);
 }
 
-static void large_pieces_are_the_drivers(void **state) {
+// The kernel is slower than a copy by as much as the driver loses between two copies of 2 MiB.
+static void pieces_of_2_mib_on_average_are_the_drivers(void **state) {
     (void)state;
-    struct batch batch = {.count = 0};
-    for (size_t i = 0; i < 4; i++)
-        add(&batch, at(i * KIB(512)), pinned + i * KIB(512), KIB(512));
-    copy_good(give(&batch));
+    struct batch large = {.count = 0}, smaller = {.count = 0};
+    add(&large, at(0), pinned, BYTES);
+    copy_good(give(&large));
     assert_int_equal(launches(), 0);
     copy_finish(stream);
     assert_true(copy_device_is_filled(device, BYTES, 1));
+    copy_fill(pinned, BYTES, 3);
+    add(&smaller, at(0), pinned, BYTES - 1);
+    add(&smaller, at(BYTES - 1), pinned + BYTES - 1, 1);
+    copy_good(give(&smaller));
+    assert_int_equal(launches(), 1);
+    copy_finish(stream);
+    assert_true(copy_device_is_filled(device, BYTES, 3));
 }
 
 // What a group can't hold goes into the next one.
@@ -308,6 +329,230 @@ static CUcontext copy_in_a_context_of_its_own(void) {
 static void each_context_gets_its_kernel(void **state) {
     (void)state;
     assert_ptr_equal(copy_in_a_context_of_its_own(), copy_in_a_context_of_its_own());
+}
+
+// ---------------------------------------------------------------------------------- full devices
+
+#define MS UINT64_C(1000000)
+
+static uint64_t calls(const char *entry) {
+    return simcudaCallCount(entry);
+}
+
+// A batch with a kernel behind another one, which is done; nobody has looked how long it took.
+static void copy_behind(uint64_t nanoseconds) {
+    struct batch batch = {.count = 0};
+    uint64_t before = launches();
+    add_scattered(&batch, pinned, true);
+    occupied_ns = nanoseconds;
+    copy_good(give(&batch));
+    occupied_ns = 0;
+    assert_int_equal(launches(), before + 1);
+    copy_finish(stream);
+}
+
+static void copy_little(void) {
+    static uint64_t seed;
+    struct batch batch = {.count = 0};
+    copy_fill(pinned, 1000, ++seed);
+    add(&batch, at(0), pinned, 1000);
+    copy_good(give(&batch));
+    copy_finish(stream);
+    assert_true(copy_device_is_filled(device, 1000, seed));
+}
+
+static void a_batch_on_a_full_device_is_given_to_the_driver_at_once(void **state) {
+    (void)state;
+    copy_behind(20 * MS);
+    uint64_t before = launches();
+    copy_scattered(pinned);
+    copy_scattered(pageable);
+    assert_int_equal(launches(), before);
+    assert_int_equal(calls("cuMemcpyBatchAsync"), 4);
+    assert_int_equal(calls("cuMemcpyAsync"), 0);
+}
+
+// The driver's copies of 250 pieces take 1.4 ms.
+static void a_kernel_that_waits_less_than_the_drivers_copies_take_is_not_late(void **state) {
+    (void)state;
+    copy_behind(MS * 13 / 10);
+    copy_behind(MS * 3 / 2);
+    copy_little();
+    assert_int_equal(calls("cuMemcpyBatchAsync"), 1);
+}
+
+static void the_time_that_a_batch_waits_for_its_stream_is_none_of_its_kernels(void **state) {
+    (void)state;
+    const simcudaWork work = {.name = "before the batch", .duration = 20 * MS};
+    assert_int_equal(simcudaEnqueue(stream, &work), 0);
+    copy_behind(0);
+    copy_behind(0);
+}
+
+static void copy_without_a_kernel(void) {
+    struct batch batch = {.count = 0};
+    add(&batch, at(0), pageable, KIB(300));
+    copy_good(give(&batch));
+}
+
+// Small batches try it too, and are timed then. Those that have nothing for it don't count.
+static void the_kernel_is_tried_again_by_the_16th_batch(void **state) {
+    (void)state;
+    copy_behind(20 * MS);
+    for (int i = 0; i < 15; i++) {
+        copy_without_a_kernel();
+        copy_little();
+    }
+    copy_without_a_kernel();
+    assert_int_equal(calls("cuMemcpyBatchAsync"), 15);
+    copy_behind(20 * MS);
+    for (int i = 0; i < 15; i++)
+        copy_little();
+    assert_int_equal(calls("cuMemcpyBatchAsync"), 30);
+    uint64_t before = launches();
+    for (int i = 0; i < 3; i++)
+        copy_little();
+    assert_int_equal(launches(), before + 3);
+    assert_int_equal(calls("cuMemcpyBatchAsync"), 30);
+}
+
+static void while_a_kernel_is_tried_no_other_one_is(void **state) {
+    (void)state;
+    CUstream held = stream;
+    struct batch batch = {.count = 0};
+    copy_behind(20 * MS);
+    for (int i = 0; i < 15; i++)
+        copy_little();
+    add(&batch, copy_pointer(other), pinned + MIB(1), 1000);
+    occupied_ns = 20 * MS;
+    copy_good(give(&batch));
+    occupied_ns = 0;
+    assert_int_equal(launches(), 2);
+    stream = simulated_stream();
+    for (int i = 0; i < 20; i++)
+        copy_little();
+    assert_int_equal(launches(), 2);
+    simulated_destroy(stream);
+    stream = held;
+    copy_finish(stream);
+}
+
+// Two events would take as long as what is timed, unless there are many pieces or bytes.
+static void a_small_kernel_is_not_timed_on_a_free_device(void **state) {
+    (void)state;
+    struct batch large = {.count = 0};
+    occupied_ns = 20 * MS;
+    copy_little();
+    copy_little();
+    assert_int_equal(launches(), 2);
+    add(&large, at(0), pinned, MIB(1));
+    add(&large, at(MIB(1)), pinned + MIB(1), MIB(1));
+    copy_good(give(&large));
+    occupied_ns = 0;
+    copy_finish(stream);
+    copy_little();
+    assert_int_equal(launches(), 3);
+}
+
+// While one kernel is pending others are launched, and their times change nothing.
+static void one_kernel_is_timed_at_a_time(void **state) {
+    (void)state;
+    CUstream held = stream;
+    struct batch batch = {.count = 0};
+    add_scattered(&batch, pinned, true);
+    occupied_ns = 20 * MS;
+    copy_good(give(&batch));
+    occupied_ns = 0;
+    stream = simulated_stream();
+    for (size_t i = 0; i < batch.count; i++)
+        batch.to[i] = copy_pointer(other + ((uintptr_t)batch.to[i] - device));
+    copy_good(give(&batch));
+    assert_int_equal(launches(), 2);
+    copy_finish(stream);
+    simulated_destroy(stream);
+    stream = held;
+    assert_int_equal(calls("cuEventElapsedTime"), 0);
+    copy_finish(stream);
+    copy_little();
+    assert_int_equal(calls("cuMemcpyBatchAsync"), 1);
+}
+
+static void copy_here(CUcontext *context, CUstream *its_stream) {
+    assert_int_equal(sp_driver->cuCtxCreate(context, 0, 0), CUDA_SUCCESS);
+    assert_int_equal(sp_driver->cuStreamCreate(its_stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+    stream = *its_stream;
+    copy_behind(20 * MS);
+}
+
+static void end_context(CUcontext context, CUstream its_stream) {
+    copy_good(poolStreamDestroy(its_stream));
+    assert_int_equal(sp_driver->cuCtxDestroy(context), CUDA_SUCCESS);
+    assert_int_equal(sp_driver->cuCtxSetCurrent(simulated_context()), CUDA_SUCCESS);
+}
+
+// A context at the handle of one that is gone has a device of its own, and nobody touches the
+// events that went with that one: it would be reported.
+static void a_full_context_is_destroyed(void **state) {
+    (void)state;
+    CUcontext first = NULL, second = NULL;
+    CUstream before = stream, its_stream = NULL;
+    copy_here(&first, &its_stream);
+    copy_little();
+    assert_int_equal(calls("cuMemcpyBatchAsync"), 1);
+    end_context(first, its_stream);
+    copy_here(&second, &its_stream); // by the kernel, whose events go with the context
+    assert_ptr_equal(first, second);
+    end_context(second, its_stream);
+    copy_here(&second, &its_stream);
+    end_context(second, its_stream);
+    stream = before;
+    copy_behind(0);
+}
+
+static void the_driver_gets_piece_by_piece_what_it_refuses_at_once(void **state) {
+    (void)state;
+    copy_behind(20 * MS);
+    assert_int_equal(
+        simcudaFailCall("cuMemcpyBatchAsync", 1, simcudaFaultOnwards, CUDA_ERROR_INVALID_VALUE), 0);
+    uint64_t before = launches();
+    copy_scattered(pinned);
+    copy_scattered(pageable);
+    simcudaFailClear();
+    assert_int_equal(launches(), before);
+    assert_int_equal(calls("cuMemcpyAsync"), 1000);
+}
+
+static void a_driver_without_batches_gets_piece_by_piece(void **state) {
+    (void)state;
+    const struct sp_driver *newer = sp_driver;
+    struct sp_driver older = *newer;
+    older.cuMemcpyBatchAsync = NULL;
+    copy_behind(20 * MS);
+    uint64_t before = launches();
+    sp_driver = &older;
+    copy_scattered(pinned);
+    copy_scattered(pageable);
+    sp_driver = newer;
+    assert_int_equal(launches(), before);
+    assert_int_equal(calls("cuMemcpyAsync"), 1000);
+    assert_int_equal(calls("cuMemcpyBatchAsync"), 0);
+}
+
+// The driver takes no batch there.
+static void the_legacy_stream_gets_piece_by_piece(void **state) {
+    (void)state;
+    CUstream before = stream;
+    copy_behind(20 * MS);
+    stream = NULL;
+    copy_scattered(pinned);
+    stream = CU_STREAM_LEGACY;
+    copy_scattered(pageable);
+    stream = CU_STREAM_PER_THREAD;
+    copy_little();
+    stream = before;
+    assert_int_equal(launches(), 1);
+    assert_int_equal(calls("cuMemcpyAsync"), 1000);
+    assert_int_equal(calls("cuMemcpyBatchAsync"), 1);
 }
 
 // ------------------------------------------------------------------------------------------ order
@@ -427,12 +672,23 @@ int main(void) {
         TEST(pageable_pieces_arrive_by_one_launch),
         TEST(pieces_of_pools_arrive),
         TEST(pieces_of_all_kinds_are_mixed),
-        TEST(large_pieces_are_the_drivers),
+        TEST(pieces_of_2_mib_on_average_are_the_drivers),
         TEST(many_pieces_take_several_launches),
         TEST(many_bytes_take_several_launches),
         TEST(a_piece_that_a_group_has_no_room_for_takes_the_next_one),
         TEST(each_context_gets_its_kernel),
         TEST(pageable_pieces_are_packed_at_multiples_of_16_bytes),
+        TEST(a_batch_on_a_full_device_is_given_to_the_driver_at_once),
+        TEST(a_kernel_that_waits_less_than_the_drivers_copies_take_is_not_late),
+        TEST(the_time_that_a_batch_waits_for_its_stream_is_none_of_its_kernels),
+        TEST(the_kernel_is_tried_again_by_the_16th_batch),
+        TEST(while_a_kernel_is_tried_no_other_one_is),
+        TEST(a_small_kernel_is_not_timed_on_a_free_device),
+        TEST(one_kernel_is_timed_at_a_time),
+        TEST(a_full_context_is_destroyed),
+        TEST(the_driver_gets_piece_by_piece_what_it_refuses_at_once),
+        TEST(a_driver_without_batches_gets_piece_by_piece),
+        TEST(the_legacy_stream_gets_piece_by_piece),
         TEST(pageable_sources_may_be_changed_while_the_stream_is_held),
         TEST(a_capture_gets_each_piece),
         TEST(a_bad_piece_is_named_and_nothing_is_copied),

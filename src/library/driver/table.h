@@ -87,12 +87,14 @@
     X(cuModuleUnload, cuModuleUnload, 2000, SP_NEED_CLIENT, (CUmodule module)) \
     X(cuModuleGetFunction, cuModuleGetFunction, 2000, SP_NEED_CLIENT, (CUfunction *function, CUmodule module, const char *name)) \
     X(cuPointerGetAttributes, cuPointerGetAttributes, 7000, SP_NEED_CLIENT, (unsigned int count, CUpointer_attribute *attributes, void **values, CUdeviceptr address)) \
+    X(cuEventElapsedTime, cuEventElapsedTime, 2000, SP_NEED_CLIENT, (float *milliseconds, CUevent start, CUevent end)) \
     X(cuMemcpyHtoD, cuMemcpyHtoD_v2, 3020, SP_NEED_CLIENT, (CUdeviceptr to, const void *from, size_t size)) \
     X(cuMemcpyDtoH, cuMemcpyDtoH_v2, 3020, SP_NEED_CLIENT, (void *to, CUdeviceptr from, size_t size)) \
     X(cuMemcpyAsync, cuMemcpyAsync, 4000, SP_NEED_CLIENT, (CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream)) \
     X(cuMemcpyHtoDAsync, cuMemcpyHtoDAsync_v2, 3020, SP_NEED_CLIENT, (CUdeviceptr to, const void *from, size_t size, CUstream stream)) \
     X(cuMemcpyDtoHAsync, cuMemcpyDtoHAsync_v2, 3020, SP_NEED_CLIENT, (void *to, CUdeviceptr from, size_t size, CUstream stream)) \
     X(cuMemcpy2DAsync, cuMemcpy2DAsync_v2, 3020, SP_NEED_CLIENT, (const CUDA_MEMCPY2D *copy, CUstream stream)) \
+    X(cuMemcpyBatchAsync, cuMemcpyBatchAsync, 12080, SP_NEED_CLIENT, (CUdeviceptr *to, CUdeviceptr *from, size_t *sizes, size_t count, CUmemcpyAttributes *attributes, size_t *firsts, size_t attributeCount, size_t *failed, CUstream stream)) \
     X(cuStreamWaitValue32, cuStreamWaitValue32_v2, 11070, SP_NEED_CLIENT, (CUstream stream, CUdeviceptr address, uint32_t value, unsigned int flags)) \
     X(cuStreamWriteValue32, cuStreamWriteValue32_v2, 11070, SP_NEED_CLIENT, (CUstream stream, CUdeviceptr address, uint32_t value, unsigned int flags)) \
     X(cuMemsetD8Async, cuMemsetD8Async, 3020, SP_NEED_CLIENT, (CUdeviceptr address, unsigned char value, size_t count, CUstream stream)) \

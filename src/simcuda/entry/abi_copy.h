@@ -96,20 +96,7 @@ typedef struct CUDA_MEMCPY3D_PEER_st {
     size_t Depth;
 } CUDA_MEMCPY3D_PEER;
 
-typedef enum CUmemcpySrcAccessOrder_enum {
-    CU_MEMCPY_SRC_ACCESS_ORDER_STREAM = 1,
-    CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL = 2,
-    CU_MEMCPY_SRC_ACCESS_ORDER_ANY = 3
-} CUmemcpySrcAccessOrder;
-
 typedef enum CUmemcpyFlags_enum { CU_MEMCPY_FLAG_PREFER_OVERLAP_WITH_COMPUTE = 1 } CUmemcpyFlags;
-
-typedef struct CUmemcpyAttributes_st {
-    CUmemcpySrcAccessOrder srcAccessOrder;
-    CUmemLocation srcLocHint;
-    CUmemLocation dstLocHint;
-    unsigned int flags;
-} CUmemcpyAttributes;
 
 // ---------------------------------------------------------------------- words that streams look at
 

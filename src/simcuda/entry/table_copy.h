@@ -16,7 +16,6 @@
     X(cuMemcpy3DAsync, cuMemcpy3DAsync_v2, 3020, (const CUDA_MEMCPY3D *copy, CUstream stream)) \
     X(cuMemcpy3DPeer, cuMemcpy3DPeer, 4000, (const CUDA_MEMCPY3D_PEER *copy)) \
     X(cuMemcpy3DPeerAsync, cuMemcpy3DPeerAsync, 4000, (const CUDA_MEMCPY3D_PEER *copy, CUstream stream)) \
-    X(cuMemcpyBatchAsync, cuMemcpyBatchAsync, 12080, (CUdeviceptr *to, CUdeviceptr *from, size_t *sizes, size_t count, CUmemcpyAttributes *attributes, size_t *firsts, size_t attributeCount, size_t *failed, CUstream stream)) \
     X(cuMemcpyBatchAsync, cuMemcpyBatchAsync_v2, 13000, (CUdeviceptr *to, CUdeviceptr *from, size_t *sizes, size_t count, CUmemcpyAttributes *attributes, size_t *firsts, size_t attributeCount, CUstream stream)) \
     X(cuMemsetD8, cuMemsetD8_v2, 3020, (CUdeviceptr address, unsigned char value, size_t count)) \
     X(cuMemsetD16, cuMemsetD16_v2, 3020, (CUdeviceptr address, unsigned short value, size_t count)) \

@@ -48,7 +48,6 @@
     X(cuStreamGetCaptureInfo, cuStreamGetCaptureInfo_v2, 11030, (CUstream stream, CUstreamCaptureStatus *status, uint64_t *id, CUgraph *graph, const CUgraphNode **dependencies, size_t *count)) \
     X(cuStreamGetCaptureInfo, cuStreamGetCaptureInfo_v3, 12030, (CUstream stream, CUstreamCaptureStatus *status, uint64_t *id, CUgraph *graph, const CUgraphNode **dependencies, const CUgraphEdgeData **edges, size_t *count)) \
     X(cuEventRecordWithFlags, cuEventRecordWithFlags, 11010, (CUevent event, CUstream stream, unsigned int flags)) \
-    X(cuEventElapsedTime, cuEventElapsedTime, 2000, (float *milliseconds, CUevent start, CUevent end)) \
     X(cuEventElapsedTime, cuEventElapsedTime_v2, 12080, (float *milliseconds, CUevent start, CUevent end)) \
     X(cuProfilerStart, cuProfilerStart, 4000, (void)) \
     X(cuProfilerStop, cuProfilerStop, 4000, (void))

@@ -36,6 +36,8 @@
     X(CUmemAccess_flags)                                                                           \
     X(CUmemAllocationGranularity_flags)                                                            \
     X(CUmemLocation)                                                                               \
+    X(CUmemcpySrcAccessOrder)                                                                      \
+    X(CUmemcpyAttributes)                                                                          \
     X(CUmemAllocationProp)                                                                         \
     X(CUmemAccessDesc)                                                                             \
     X(CUmemPoolProps)                                                                              \
