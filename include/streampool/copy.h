@@ -367,9 +367,9 @@ STREAMPOOL_API poolError_t poolDeviceToFileAsyncWithCompletion(int fd, uint64_t 
 // a file says is measured once: with the process's first copy of 128 MiB or more of pageable memory
 // that is made by poolCopyToDeviceAsync or poolCopyToHostAsync. A copy to the device that fits into
 // its chunks is passed over, as it doesn't wait for its stream; so are rows, batches, files, and
-// calls with a completion. Before the copy itself is made, pieces of it of 64 MiB are copied some 30
-// times, with up to 8 threads and 64 MiB of chunks. So the call takes longer by as much as a copy
-// of 2 GiB takes.
+// calls with a completion. Before the copy itself is made, pieces of it of 64 MiB are copied some
+// 30 times, with up to 8 threads and 64 MiB of chunks. So the call takes longer by as much as a
+// copy of 2 GiB takes.
 
 /// Says how copies of pageable memory are made.
 struct poolCopySettings {

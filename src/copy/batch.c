@@ -10,8 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-// A pageable piece from this size on is a copy of its own.
-#define ALONE ((size_t)256 << 10)
+// A pageable piece from the first size on isn't packed with others. The driver copies it then, and
+// from the second size on it is a copy of its own. Measured on an H200: 256 KiB to the host arrive
+// at 8.4 GB/s by the driver, and at 5.8 by a chunk.
+#define ALONE      ((size_t)256 << 10)
+#define BY_THREADS ((size_t)1 << 20)
 
 // Direct pieces that have so many bytes on average are given to the driver one by one: it loses
 // 2.8 µs between two copies, and the kernel is slower than a copy by 8 % (on an H200).
@@ -240,6 +243,11 @@ static poolError_t give_driver(const struct sp_batch *batch, size_t i) {
 static poolError_t copy_alone(const struct sp_batch *batch, size_t i, enum kind kind) {
     size_t bytes = batch->sizes[i];
     bool in = kind == FROM_HOST;
+    poolError_t before = poolPeekAtLastError();
+    poolError_t error = bytes < BY_THREADS ? give_driver(batch, i) : poolErrorInvalidValue;
+    if (error != poolErrorInvalidValue)
+        return error;
+    sp_refuse_nothing(before); // the driver takes no memory of which a part is pinned
     const struct sp_copy copy = {
         .to_device = in,
         .host = in ? (char *)(uintptr_t)batch->from[i] : batch->to[i],

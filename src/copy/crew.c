@@ -27,7 +27,7 @@ static bool someone_looks;
 static bool is_ending;
 static pid_t process;
 
-// Who has the lock gives it back in less time than a sleep takes.
+// A thread that has the lock gives it back in less time than a sleep takes.
 void sp_crew_lock(void) {
     enum { TRIES = 100 };
     for (int i = 0; i < TRIES; i++) {

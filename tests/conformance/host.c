@@ -376,6 +376,8 @@ void row_what_a_pointer_does_not_tell_is_refused(void) {
     ANSWERS(ask(value, unknown, address), CUDA_ERROR_INVALID_VALUE);
     ANSWERS(ask(NULL, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address), CUDA_ERROR_INVALID_VALUE);
     ANSWERS(ask(value, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, NULL), CUDA_ERROR_INVALID_VALUE);
-    ANSWERS(test_driver()->cuPointerGetAttributes(1, &unknown, values, memory), CUDA_ERROR_INVALID_VALUE);
-    ANSWERS(test_driver()->cuPointerGetAttributes(0, &unknown, values, memory), CUDA_ERROR_INVALID_VALUE);
+    ANSWERS(test_driver()->cuPointerGetAttributes(1, &unknown, values, memory),
+            CUDA_ERROR_INVALID_VALUE);
+    ANSWERS(test_driver()->cuPointerGetAttributes(0, &unknown, values, memory),
+            CUDA_ERROR_INVALID_VALUE);
 }

@@ -483,6 +483,34 @@ static void memory_pinned_in_two_pieces_is_pageable(void **state) {
     free(memory);
 }
 
+// They are written past the host's caches, from the first aligned byte on to the last.
+static void large_copies_to_the_host_bring_every_byte(void **state) {
+    (void)state;
+    enum { BEFORE = 13, BEHIND = 7 };
+    static const size_t widths[] = {MIB(33) + 77, KIB(1) + 1, 15};
+    CUdeviceptr device = copy_device(MIB(34));
+    unsigned char *from = copy_host(MIB(34)), *to = copy_host(2 * MIB(34));
+    copy_fill(from, MIB(34), 21);
+    copy_poke(device, from, MIB(34));
+    for (size_t i = 0; i < 3; i++) {
+        size_t width = widths[i], height = MIB(33) / width + 1, pitch = width + (i > 0 ? 3 : 0);
+        memset(to, 1, BEFORE + height * pitch + BEHIND);
+        copy_good(poolCopyToHost2DAsync(to + BEFORE, pitch, copy_pointer(device), width, width,
+                                        height, stream));
+        for (size_t row = 0; row < height; row++) {
+            assert_memory_equal(to + BEFORE + row * pitch, from + row * width, width);
+            for (size_t gap = width; gap < pitch; gap++)
+                assert_int_equal(to[BEFORE + row * pitch + gap], 1);
+        }
+        for (size_t at = 0; at < BEFORE; at++)
+            assert_int_equal(to[at], 1);
+        for (size_t at = 0; at < BEHIND; at++)
+            assert_int_equal(to[BEFORE + height * pitch + at], 1);
+    }
+    free(from);
+    free(to);
+}
+
 static void small_copies_take_the_drivers_own_way(void **state) {
     (void)state;
     CUdeviceptr device = copy_device(KIB(64));
@@ -699,6 +727,7 @@ int main(void) {
         TEST(memory_of_which_a_part_is_pinned_is_pageable),
         TEST(a_small_copy_that_the_driver_refuses_takes_chunks),
         TEST(memory_pinned_in_two_pieces_is_pageable),
+        TEST(large_copies_to_the_host_bring_every_byte),
         TEST(small_copies_take_the_drivers_own_way),
         TEST(pageable_copies_are_refused_by_a_capture_that_stays_valid),
         TEST(copies_of_other_streams_leave_a_capture_alone),
