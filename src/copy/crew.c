@@ -195,8 +195,6 @@ bool sp_crew_work(struct sp_job *job) {
     return true;
 }
 
-// ---------------------------------------------------------------------------------------- threads
-
 void sp_crew_do_alone(struct sp_job *job) {
     const struct slice all = {.job = job, .piece = sp_shape_part(&job->shape, 0)};
     copy_memory(&all, job->chunks);

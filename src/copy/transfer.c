@@ -252,7 +252,7 @@ static struct sp_outcome run_with_crew(struct now *now) {
 }
 
 static size_t chunk_now(const struct sp_copy *copy, size_t most) {
-    size_t share = round_up(copy->width * copy->height / PARTS + 1, CHUNK_LEAST);
+    size_t share = round_up((copy->width * copy->height + PARTS - 1) / PARTS, CHUNK_LEAST);
     return copy->is_of_file || most < share ? most : share;
 }
 
