@@ -304,7 +304,8 @@ static void *run(void *unused) {
     return unused;
 }
 
-void sp_crew_let_device_pass(const struct sp_job *job) {
+// The device no longer waits for the host.
+static void let_device_pass(const struct sp_job *job) {
     if (job->is_watched && job->done < job->shape.parts)
         sp_store_release(job->by_host, (uint32_t)job->shape.parts);
 }
@@ -320,7 +321,7 @@ static void end_at_exit(void) {
     while (busy > 0)
         sp_crew_wait_locked(sp_time_now() + SP_SECOND);
     SP_LIST_FOR_EACH(link, &jobs)
-        sp_crew_let_device_pass(SP_CONTAINER_OF(link, struct sp_job, link));
+        let_device_pass(SP_CONTAINER_OF(link, struct sp_job, link));
     sp_crew_unlock();
 }
 
@@ -360,7 +361,7 @@ void sp_crew_stop_locked(struct sp_job *job) {
     while (job->busy > 0)
         pthread_cond_wait(&progress, &lock);
     sp_list_remove(&job->link);
-    sp_crew_let_device_pass(job);
+    let_device_pass(job);
 }
 
 void sp_crew_remove(struct sp_job *job) {

@@ -69,9 +69,6 @@ void sp_crew_add(struct sp_job *job);
 // crew.
 void sp_crew_do_alone(struct sp_job *job);
 
-// The device no longer waits for the host.
-void sp_crew_let_device_pass(const struct sp_job *job);
-
 // Takes a job away at any time, when nobody is at a slice of it any more. The device no longer
 // waits for the host.
 void sp_crew_remove(struct sp_job *job);

@@ -434,13 +434,13 @@ static size_t chunk_ahead(const struct sp_copy *copy, size_t least) {
     return chunk < least ? least : chunk < CHUNK_AHEAD_MOST ? chunk : CHUNK_AHEAD_MOST;
 }
 
-// The crew is given the job when the stream has all of it: threads that wake up would only be in
-// the caller's way before.
+// The crew has the job before the stream has anything of it: where the stream's queue is full, only
+// what the host does makes room there.
 static poolError_t give_ahead(const struct sp_copy *copy, struct sp_transfer *transfer) {
     struct poolCopySettings settings = sp_settings_get();
     struct sp_job *job = &transfer->job;
     poolError_t error = begin(copy, chunk_ahead(copy, settings.chunkBytes), settings.depth, job);
-    transfer->is_done = true; // nothing is to be done so far
+    transfer->is_done = error != poolSuccess; // nothing is to be done
     if (error != poolSuccess)
         return error;
     job->file = copy->is_of_file ? &transfer->file : NULL;
@@ -448,15 +448,12 @@ static poolError_t give_ahead(const struct sp_copy *copy, struct sp_transfer *tr
     job->is_watched = true;
     job->finish = finish;
     job->release = release;
+    sp_crew_add(job);
     struct sp_outcome outcome = issue_all_ahead(copy, job);
     if (sp_is_done(outcome))
         outcome = DRIVER(cuEventRecord, transfer->event, copy->stream);
-    if (!sp_is_done(outcome)) {
-        sp_crew_let_device_pass(job); // before the block is another copy's
-        return end(copy, job->block, outcome);
-    }
-    transfer->is_done = false;
-    sp_crew_add(job);
+    if (!sp_is_done(outcome))
+        sp_transfer_stop(transfer, poolErrorUnknown); // before the block is another copy's
     error = end(copy, job->block, outcome);
     if (error != poolSuccess)
         sp_transfer_stop(transfer, error);

@@ -50,8 +50,37 @@ static void count_at_a_time(void) {
     atomic_fetch_sub(&at_a_time, 1);
 }
 
+// A pool of chunks. Who gives a job to the crew waits until a thread reads; that one stays at its
+// chunk until a call of the driver has failed, and then long enough to see who gives the chunk
+// back.
+static _Atomic(poolMemPool_t) watched;
+static atomic_bool was_given_back;
+
+static void watch_chunks(void) {
+    uint64_t used = 1;
+    poolMemPool_t pool = atomic_exchange(&watched, NULL);
+    if (!pool)
+        return;
+    for (int i = 0; i < 20000 && simcudaFailCount() == 0; i++)
+        usleep(1000);
+    usleep(20 * 1000);
+    bool is_known =
+        poolMemPoolGetAttribute(pool, poolMemPoolAttrUsedMemCurrent, &used) == poolSuccess;
+    atomic_store(&was_given_back, !is_known || used == 0);
+}
+
+void __real_sp_crew_add(struct sp_job *job);
+void __wrap_sp_crew_add(struct sp_job *job);
+
+void __wrap_sp_crew_add(struct sp_job *job) {
+    __real_sp_crew_add(job);
+    for (int i = 0; i < 20000 && atomic_load(&watched); i++)
+        usleep(1000);
+}
+
 static bool answers(size_t *size, ssize_t *answer) {
     unsigned call = 1 + atomic_fetch_add(&calls, 1);
+    watch_chunks();
     count_at_a_time();
     *answer = -1;
     if (interrupts && call % interrupts == 0) {
@@ -435,6 +464,24 @@ static void what_could_not_be_read_is_zeros(void **state) {
         assert_int_equal(seen[i], 0);
 }
 
+// The driver refuses the copy while a thread reads, and the call makes it once more.
+static void chunks_are_given_back_when_no_thread_is_at_them(void **state) {
+    (void)state;
+    poolMemPool_t pool = NULL;
+    write_file(bytes, BYTES, 0);
+    copy_good(poolCopyGetPool(&pool));
+    atomic_store(&was_given_back, false);
+    atomic_store(&watched, pool);
+    assert_int_equal(simcudaFailCall("cuMemcpyHtoDAsync", 1, simcudaFaultOnce, CUDA_ERROR_UNKNOWN),
+                     0);
+    copy_good(read_to(AHEAD, O_RDONLY, 0, 0, BYTES));
+    simcudaFailClear();
+    assert_null(atomic_load(&watched));
+    assert_false(atomic_load(&was_given_back));
+    copy_finish(stream);
+    assert_true(copy_device_is_filled(device, BYTES, 1));
+}
+
 static void a_file_that_becomes_shorter_ends_early(void **state) {
     (void)state;
     poolCopyCompletion_t completion = NULL;
@@ -639,6 +686,7 @@ int main(void) {
         TEST(short_answers_and_interrupts_are_gone_on_from),
         TEST(a_failure_names_the_byte_and_the_next_copy_works),
         TEST(what_could_not_be_read_is_zeros),
+        TEST(chunks_are_given_back_when_no_thread_is_at_them),
         TEST(a_file_that_becomes_shorter_ends_early),
         TEST(bad_files_are_refused),
         TEST(a_full_disk_is_told),
