@@ -1,10 +1,8 @@
 // Each call of copy.h does what its comment says: bytes, order, what may be changed when, refusals.
 #include "copy/fixture.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static CUstream stream;
 
@@ -485,40 +483,6 @@ static void memory_pinned_in_two_pieces_is_pageable(void **state) {
     free(memory);
 }
 
-// It waits for room there. Only the library's threads make some: the stream waits for them.
-static void *let_go_later(void *hold) {
-    usleep(50 * 1000);
-    copy_let_go(hold);
-    return NULL;
-}
-
-static void a_copy_for_a_stream_whose_queue_is_full_gets_there(void **state) {
-    (void)state;
-    enum { ROOM = 1024, LEFT = 4 };
-    poolCopyCompletion_t in, out;
-    pthread_t thread;
-    CUdeviceptr device = copy_device(MIB(64)), other = copy_device(1);
-    unsigned char *from = copy_host(MIB(64)), *to = copy_host(MIB(64));
-    copy_fill(from, MIB(64), 33);
-    uint64_t waits = simcudaQueueFullCount();
-    struct copy_hold hold = copy_hold(stream);
-    for (int i = 0; i < ROOM - LEFT; i++)
-        assert_int_equal(sp_driver->cuMemsetD8Async(other, 1, 1, stream), CUDA_SUCCESS);
-    assert_int_equal(pthread_create(&thread, NULL, let_go_later, &hold), 0);
-    copy_good(
-        poolCopyToDeviceAsyncWithCompletion(copy_pointer(device), from, MIB(64), stream, &in));
-    copy_good(poolCopyToHostAsyncWithCompletion(to, copy_pointer(device), MIB(64), stream, &out));
-    assert_int_equal(pthread_join(thread, NULL), 0);
-    copy_good(poolCopyCompletionSynchronize(out));
-    assert_true(simcudaQueueFullCount() > waits);
-    assert_true(copy_is_filled(to, MIB(64), 33));
-    copy_good(poolCopyCompletionDestroy(in));
-    copy_good(poolCopyCompletionDestroy(out));
-    copy_finish(stream);
-    free(from);
-    free(to);
-}
-
 // They are written past the host's caches, from the first aligned byte on to the last.
 static void large_copies_to_the_host_bring_every_byte(void **state) {
     (void)state;
@@ -763,7 +727,6 @@ int main(void) {
         TEST(memory_of_which_a_part_is_pinned_is_pageable),
         TEST(a_small_copy_that_the_driver_refuses_takes_chunks),
         TEST(memory_pinned_in_two_pieces_is_pageable),
-        TEST(a_copy_for_a_stream_whose_queue_is_full_gets_there),
         TEST(large_copies_to_the_host_bring_every_byte),
         TEST(small_copies_take_the_drivers_own_way),
         TEST(pageable_copies_are_refused_by_a_capture_that_stays_valid),

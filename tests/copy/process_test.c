@@ -352,6 +352,14 @@ static void a_host_without_virtual_memory(void) {
     copy_in_every_form("host_vmm=missing");
 }
 
+// A copy has more commands than the stream's queue has room for. Only what the host does makes
+// room.
+static void a_queue_for_two_commands(void) {
+    const struct poolCopySettings settings = {2, 2, KIB(64)};
+    NEED(poolCopySetSettings(&settings) == poolSuccess);
+    copy_in_every_form("completion=latest,queue=2");
+}
+
 static void one_thread_of_the_program(void) {
     const struct poolCopySettings settings = {1, 2, KIB(64)};
     NEED(poolCopySetSettings(&settings) == poolSuccess);
@@ -420,6 +428,7 @@ static void a_host_without_memory(void) {
     X(a_driver_of_cuda_11_6)                                                                       \
     X(a_device_without_virtual_memory)                                                             \
     X(a_host_without_virtual_memory)                                                               \
+    X(a_queue_for_two_commands)                                                                    \
     X(one_thread_of_the_program)                                                                   \
     X(two_devices)                                                                                 \
     X(a_host_without_memory)
