@@ -277,7 +277,7 @@ STREAMPOOL_API poolError_t poolCopyCompletionDestroy(poolCopyCompletion_t comple
 //
 // The page cache is used where it helps: what it has is read from there. Other bytes are read
 // around it where that can be done, and don't get into it, so that a large read pushes nothing out.
-// What is written goes through it, unless the program has opened the file with O_DIRECT.
+// A write goes through it, unless the program has opened the file with O_DIRECT.
 //
 // The record locks that the process has on a file (fcntl with F_SETLK) end when a call closes a
 // descriptor of its own of that file, as they do when the program closes one. A call with a
