@@ -161,7 +161,7 @@ static struct sp_outcome open_device(struct sp_vmm_device *device) {
     return outcome;
 }
 
-// Finds out whether the node is there: the driver tells by creating memory on it.
+// The driver tells whether the node is there when it is asked for memory on it, had or not.
 static struct sp_outcome try_node(const struct sp_vmm_device *device) {
     CUmemGenericAllocationHandle handle;
     CUmemAllocationProp prop = sp_vmm_device_prop(device, CU_MEM_HANDLE_TYPE_NONE);
@@ -169,7 +169,7 @@ static struct sp_outcome try_node(const struct sp_vmm_device *device) {
         sp_driver->cuMemCreate(&handle, device->granule, &prop, 0), "cuMemCreate");
     if (sp_is_done(outcome))
         (void)sp_outcome_of_driver(sp_driver->cuMemRelease(handle), "cuMemRelease");
-    return outcome;
+    return outcome.code == CUDA_ERROR_OUT_OF_MEMORY ? sp_outcome_done() : outcome;
 }
 
 // Drivers of CUDA 12.2 map memory of a node, later ones that of the whole host, too. Where they

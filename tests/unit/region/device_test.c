@@ -159,6 +159,22 @@ static void a_node_that_the_driver_refuses_to_map_has_no_other_memory(void **sta
     assert_int_equal(fixture_attribute(pool, poolMemPoolAttrVirtualMemory) & 1, 1);
 }
 
+// To look at a place takes memory that the host may not have left.
+static void a_node_is_there_on_a_host_that_is_full(void **state) {
+    (void)state;
+    poolMemPool_t host = make(pinned(HOST, 0));
+    void *all = fixture_malloc(host, MIB(128), stream);
+    poolMemPool_t node = make(pinned(NODE, 1)), moving = make(managed(NODE, 0));
+    struct poolMemPoolProps nowhere = pinned(NODE, 2);
+    poolMemPool_t none = NULL;
+    assert_int_equal(poolMemPoolCreate(&none, &nowhere), poolErrorInvalidValue);
+    refuse(node, MIB(64));
+    refuse(moving, MIB(64));
+    fixture_free(all, stream); // and the host's pool keeps it
+    fixture_free(fixture_malloc(node, MIB(64), stream), stream);
+    fixture_free(fixture_malloc(moving, MIB(64), stream), stream);
+}
+
 // A driver that doesn't know of the whole host's memory maps that of a node for it.
 static void a_node_that_stands_for_the_host_has_its_own_limits(void **state) {
     (void)state;
@@ -347,6 +363,7 @@ int main(void) {
         TEST(a_node_is_asked_for_no_more_than_it_has),
         TEST(a_node_is_asked_for_what_it_may_get),
         TEST(a_node_that_the_driver_refuses_to_map_has_no_other_memory),
+        SMALL(a_node_is_there_on_a_host_that_is_full),
         TEST(a_node_that_stands_for_the_host_has_its_own_limits),
         TEST(managed_memory_makes_no_room_for_pinned_memory),
         TEST(the_limits_of_the_host_are_none_of_managed_memory),
