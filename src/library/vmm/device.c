@@ -193,15 +193,14 @@ static struct sp_outcome open_host(struct sp_vmm_device *device) {
     if (!sp_is_done(outcome))
         return outcome;
     device->exports_fd = exports_fd != 0;
-    if (sp_options()->vmm && (maps_nodes || (maps_host && !is_node))) {
-        outcome = ask_granule(device);
-        return sp_is_done(outcome) && is_node ? try_node(device) : outcome;
-    }
-    if (is_node)
-        return sp_outcome_of(SP_NOT_SUPPORTED);
+    bool maps = sp_options()->vmm && (maps_nodes || (maps_host && !is_node));
+    outcome = maps ? ask_granule(device) : sp_outcome_of(SP_NOT_SUPPORTED);
+    if (is_node || !sp_outcome_lacks_support(outcome))
+        return is_node && sp_is_done(outcome) ? try_node(device) : outcome;
+    device->location = device->place.location; // which may have been a node's
     make_plain(device, &sp_vmm_pinned);
     sp_log_info("memory of the host is not mapped: its pools use cuMemHostAlloc");
-    return outcome;
+    return sp_outcome_done();
 }
 
 // A device of a location must be there; that of a node is found out by memory of its own.

@@ -175,6 +175,23 @@ static void a_node_is_there_on_a_host_that_is_full(void **state) {
     fixture_free(fixture_malloc(moving, MIB(64), stream), stream);
 }
 
+// Such a driver says that it maps memory of the host, and then refuses to tell in which units. What
+// it has in its place is of any node.
+static void memory_of_the_host_that_has_no_granule_is_not_mapped(void **state) {
+    (void)state;
+    struct poolMemPoolProps node = pinned(NODE, 0);
+    poolMemPool_t none = NULL;
+    simcudaFailCall("cuDeviceGetAttribute", 1, simcudaFaultOnce, CUDA_ERROR_INVALID_VALUE);
+    simcudaFailCall("cuMemGetAllocationGranularity", 1, simcudaFaultOnwards,
+                    CUDA_ERROR_NOT_SUPPORTED);
+    poolMemPool_t host = make(pinned(HOST, 0));
+    assert_int_equal(fixture_inside(host)->device->vmm.location.type, CU_MEM_LOCATION_TYPE_HOST);
+    assert_int_equal(fixture_attribute(host, poolMemPoolAttrVirtualMemory) & 1, 0);
+    fixture_free(fixture_malloc(host, MIB(4), stream), stream);
+    assert_int_equal(poolMemPoolCreate(&none, &node), poolErrorNotSupported);
+    simcudaFailClear();
+}
+
 // A driver that doesn't know of the whole host's memory maps that of a node for it.
 static void a_node_that_stands_for_the_host_has_its_own_limits(void **state) {
     (void)state;
@@ -364,6 +381,7 @@ int main(void) {
         TEST(a_node_is_asked_for_what_it_may_get),
         TEST(a_node_that_the_driver_refuses_to_map_has_no_other_memory),
         SMALL(a_node_is_there_on_a_host_that_is_full),
+        TEST(memory_of_the_host_that_has_no_granule_is_not_mapped),
         TEST(a_node_that_stands_for_the_host_has_its_own_limits),
         TEST(managed_memory_makes_no_room_for_pinned_memory),
         TEST(the_limits_of_the_host_are_none_of_managed_memory),
