@@ -187,7 +187,8 @@ static bool advise_trims(const struct sp_shortage *shortage, struct sp_text *tex
 }
 
 static void advise_for_full_device(const struct sp_shortage *shortage, struct sp_text *text) {
-    uint64_t total = shortage->request->pool->device->vmm.total_memory;
+    const struct sp_vmm_device *device = &shortage->request->pool->device->vmm;
+    uint64_t total = device->ordinal < 0 ? 0 : device->total_memory; // the host may have a limit
     uint64_t known = shortage->on_device + shortage->reserved + shortage->others_reserved;
     uint64_t whole = sp_shortage_room(shortage, SP_ALL).whole;
     whole += sp_shortage_others(shortage, SP_ALL).whole;
