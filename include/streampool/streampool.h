@@ -957,10 +957,10 @@ STREAMPOOL_API poolError_t poolMemPoolCreate(poolMemPool_t *pool,
 /// Destroys a pool. It waits for no work, at most for a driver call of the library's own thread on
 /// the pool. Live allocations stay valid and are freed as usual, and the pool's memory goes back
 /// to the device with the last of them, once the work before its free has completed, by the next
-/// call that can learn that: a synchronise by this library's calls, the creation of a pool with the
-/// work's context current, or an allocation for which the device has no room. That of a
-/// Deterministic pool goes back once such a synchronise has seen it. The handle is
-/// invalid from now on. If it was the current pool of its place, the default pool becomes current.
+/// call that can learn that: a synchronise by this library's calls, the creation of a pool at the
+/// same place with the work's context current, or an allocation for which that has no room. That of
+/// a Deterministic pool goes back once such a synchronise has seen it. The handle is invalid from
+/// now on. If it was the current pool of its place, the default pool becomes current.
 /// (cudaMemPoolDestroy)
 ///
 /// @param pool Names the pool, which is no default pool.
