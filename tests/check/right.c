@@ -469,6 +469,19 @@ static void use_pools_of_the_host(void) {
     OK(cuStreamDestroy_v2(stream));
 }
 
+// The last free gives the memory of a pool that was destroyed back, by the same call.
+static void free_behind_the_end_of_a_pool(void) {
+    const struct poolMemPoolProps props = {.allocType = poolMemAllocationTypeManaged};
+    poolMemPool_t pool;
+    void *block;
+    OK(poolMemPoolCreate(&pool, &props));
+    OK(poolMallocFromPool(&block, SIZE, pool));
+    OK(poolFree(block));
+    OK(poolMallocFromPool(&block, SIZE, pool));
+    OK(poolMemPoolDestroy(pool));
+    OK(poolFree(block));
+}
+
 // Rows go to memory with a pitch of its own, and come back.
 static void copy_rows(void) {
     static uint32_t words[WORDS];
@@ -577,6 +590,7 @@ int main(void) {
     map_and_unmap();
     use_a_pool_of_ones_own();
     use_pools_of_the_host();
+    free_behind_the_end_of_a_pool();
     copy_rows();
     take_turns();
     run_pipeline();

@@ -168,7 +168,7 @@ static CUresult free_allocation(CUdeviceptr address) {
     int device = sim_allocation_device(address);
     if (device >= 0)
         sim_question_wait_device(device);
-    if (sim_allocation_device(address) >= 0) {
+    if (sim_allocation_device(address) >= 0 && !sim_mapping_at(address)->extent->is_of_library) {
         const struct sim_block_order order = {
             .clock = sim_host_clock, .who = sim_who_calls(), .call = "cuMemFree"};
         sim_block_end(address, &order);

@@ -215,7 +215,8 @@ static void destroy(struct sim_mapping *mapping) {
     sim_now += sim_cost_extent(SIM_ENTRY_cuMemFree_v2, mapping->valid);
     allocation_count--;
     managed_count -= sim_extent_is_managed(mapping->extent);
-    sim_block_forget_live(address, room);
+    if (!mapping->extent->is_of_library) // whose blocks end by the program's frees alone
+        sim_block_forget_live(address, room);
     sim_mapping_remove(mapping);
     give_span(address, room);
 }
