@@ -27,8 +27,8 @@ enum { PIECES_MOST = 4096 };
 #define DRIVER(call, ...) sp_outcome_of_driver(sp_driver->call(__VA_ARGS__), #call)
 
 // The kinds of a piece: nothing, or two sides that the driver copies between; kernels may use both;
-// or one side is pageable.
-enum kind { NOTHING, STRAIGHT, FOR_KERNEL, FROM_HOST, TO_HOST };
+// or one side is pageable, and kernels may use the other one, or may not, as another device's.
+enum kind { NOTHING, STRAIGHT, FOR_KERNEL, FROM_HOST, TO_HOST, FROM_HOST_APART, TO_HOST_APART };
 
 // ---------------------------------------------------------------------------------------- looking
 
@@ -65,9 +65,19 @@ static poolError_t look_at(const struct sp_batch *batch, size_t i, struct look *
                          "the stream captures, and a side of piece %zu isn't pinned", i);
     if (from_is && to_is)
         *kind = look->from.is_for_kernels && look->to.is_for_kernels ? FOR_KERNEL : STRAIGHT;
+    else if (to_is)
+        *kind = look->to.is_for_kernels ? FROM_HOST : FROM_HOST_APART;
     else
-        *kind = to_is ? FROM_HOST : TO_HOST;
+        *kind = look->from.is_for_kernels ? TO_HOST : TO_HOST_APART;
     return poolSuccess;
+}
+
+static bool is_from_host(enum kind kind) {
+    return kind == FROM_HOST || kind == FROM_HOST_APART;
+}
+
+static bool is_pageable(enum kind kind) {
+    return is_from_host(kind) || kind == TO_HOST || kind == TO_HOST_APART;
 }
 
 // ---------------------------------------------------------------------------------------- groups
@@ -225,7 +235,7 @@ static poolError_t add_pageable(struct group *group, size_t i, enum kind kind) {
         return error;
     char *packed = group->bytes + group->used;
     group->used += room;
-    if (kind == FROM_HOST) {
+    if (is_from_host(kind)) {
         memcpy(packed, batch->from[i], bytes);
         add(group, (uintptr_t)batch->to[i], (uintptr_t)packed, bytes, 0);
     } else {
@@ -242,7 +252,7 @@ static poolError_t give_driver(const struct sp_batch *batch, size_t i) {
 
 static poolError_t copy_alone(const struct sp_batch *batch, size_t i, enum kind kind) {
     size_t bytes = batch->sizes[i];
-    bool in = kind == FROM_HOST;
+    bool in = is_from_host(kind);
     poolError_t before = poolPeekAtLastError();
     poolError_t error = bytes < BY_THREADS ? give_driver(batch, i) : poolErrorInvalidValue;
     if (error != poolErrorInvalidValue)
@@ -266,8 +276,14 @@ static poolError_t copy_alone(const struct sp_batch *batch, size_t i, enum kind 
 
 // True for a piece that goes into a group: it may wait for others.
 static bool is_gathered(const struct sp_batch *batch, size_t i, enum kind kind) {
-    bool is_pageable = kind == FROM_HOST || kind == TO_HOST;
-    return kind == FOR_KERNEL || (is_pageable && batch->sizes[i] < ALONE);
+    return kind == FOR_KERNEL || (is_pageable(kind) && batch->sizes[i] < ALONE);
+}
+
+// True for a pageable piece that goes into none.
+static bool is_alone(const struct group *group, size_t i, enum kind kind) {
+    bool is_apart = kind == FROM_HOST_APART || kind == TO_HOST_APART;
+    return is_pageable(kind) &&
+           (!is_gathered(group->batch, i, kind) || (is_apart && group->way == BY_KERNEL));
 }
 
 static poolError_t give_piece(struct group *group, size_t i, enum kind kind) {
@@ -279,8 +295,7 @@ static poolError_t give_piece(struct group *group, size_t i, enum kind kind) {
     case FOR_KERNEL:
         return group->way == ONE_BY_ONE ? give_driver(group->batch, i) : add_direct(group, i);
     default:
-        return is_gathered(group->batch, i, kind) ? add_pageable(group, i, kind)
-                                                  : copy_alone(group->batch, i, kind);
+        return add_pageable(group, i, kind);
     }
 }
 
@@ -303,7 +318,9 @@ static poolError_t give_all(const struct sp_batch *batch, const unsigned char *k
     if (is_to_choose)
         choose_way(group);
     for (size_t i = 0; i < batch->count && error == poolSuccess; i++)
-        error = give_piece(group, i, (enum kind)kinds[i]);
+        error = is_alone(group, i, (enum kind)kinds[i])
+                    ? copy_alone(batch, i, (enum kind)kinds[i])
+                    : give_piece(group, i, (enum kind)kinds[i]);
     poolError_t closed = close_group(group);
     free(group);
     return error == poolSuccess ? closed : error;

@@ -409,6 +409,46 @@ static void a_host_without_memory(void) {
     exit(7);
 }
 
+// ------------------------------------------------------------------------- another device's memory
+
+// Kernels of the stream's device have no access to it, and the driver's copies need none.
+static void copy_batches_of_another_device(const char *settings) {
+    enum { PIECES = 100, PIECE = BYTES / PIECES };
+    struct scene scene;
+    CUcontext context;
+    CUdeviceptr memory = 0;
+    void *to[PIECES], *back[PIECES];
+    const void *from[PIECES], *there[PIECES];
+    size_t sizes[PIECES];
+    open_scene(&scene, settings);
+    NEED(sp_driver->cuDevicePrimaryCtxRetain(&context, 1) == CUDA_SUCCESS);
+    NEED(sp_driver->cuCtxPushCurrent(context) == CUDA_SUCCESS);
+    NEED(sp_driver->cuMemAlloc(&memory, BYTES) == CUDA_SUCCESS);
+    NEED(sp_driver->cuCtxPopCurrent(&context) == CUDA_SUCCESS);
+    for (size_t i = 0; i < PIECES; i++) {
+        there[i] = to[i] = (char *)copy_pointer(memory) + i * PIECE;
+        from[i] = scene.from + i * PIECE;
+        back[i] = scene.to + i * PIECE;
+        sizes[i] = PIECE;
+    }
+    NEED(poolCopyBatchAsync(to, from, sizes, PIECES, scene.stream) == poolSuccess);
+    NEED(poolCopyBatchAsync(back, there, sizes, PIECES, scene.stream) == poolSuccess);
+    NEED(copy_is_filled(scene.to, (size_t)PIECES * PIECE, 1));
+    NEED(sp_driver->cuStreamSynchronize(scene.stream) == CUDA_SUCCESS);
+}
+
+static void a_batch_of_another_device(void) {
+    copy_batches_of_another_device("devices=2,peers=0");
+    exit(7);
+}
+
+// Without the kernel they are packed as others are.
+static void a_batch_of_another_device_without_the_kernel(void) {
+    NEED(setenv("STREAMPOOL_DRIVER_API", "11070", 1) == 0);
+    copy_batches_of_another_device("devices=2,api=11070");
+    exit(7);
+}
+
 // -------------------------------------------------------------------------------------- the parent
 
 #define SCENARIOS(X)                                                                               \
@@ -431,7 +471,9 @@ static void a_host_without_memory(void) {
     X(a_queue_for_two_commands)                                                                    \
     X(one_thread_of_the_program)                                                                   \
     X(two_devices)                                                                                 \
-    X(a_host_without_memory)
+    X(a_host_without_memory)                                                                       \
+    X(a_batch_of_another_device)                                                                   \
+    X(a_batch_of_another_device_without_the_kernel)
 
 SCENARIOS(COPY_PROCESS_TEST)
 
