@@ -279,7 +279,7 @@ static bool is_gathered(const struct sp_batch *batch, size_t i, enum kind kind) 
     return kind == FOR_KERNEL || (is_pageable(kind) && batch->sizes[i] < ALONE);
 }
 
-// True for a pageable piece that goes into none.
+// True for a pageable piece that goes into none. It may need memory of its own for chunks.
 static bool is_alone(const struct group *group, size_t i, enum kind kind) {
     bool is_apart = kind == FROM_HOST_APART || kind == TO_HOST_APART;
     return is_pageable(kind) &&
@@ -308,6 +308,7 @@ static void choose_way(struct group *group) {
         group->way = AT_ONCE;
 }
 
+// Pieces that are alone come last: who waits for memory must have none that others wait for.
 static poolError_t give_all(const struct sp_batch *batch, const unsigned char *kinds,
                             bool is_to_choose) {
     struct group *group = calloc(1, sizeof *group);
@@ -317,13 +318,18 @@ static poolError_t give_all(const struct sp_batch *batch, const unsigned char *k
     group->batch = batch;
     if (is_to_choose)
         choose_way(group);
-    for (size_t i = 0; i < batch->count && error == poolSuccess; i++)
-        error = is_alone(group, i, (enum kind)kinds[i])
-                    ? copy_alone(batch, i, (enum kind)kinds[i])
-                    : give_piece(group, i, (enum kind)kinds[i]);
+    for (size_t i = 0; i < batch->count && error == poolSuccess; i++) {
+        if (!is_alone(group, i, (enum kind)kinds[i]))
+            error = give_piece(group, i, (enum kind)kinds[i]);
+    }
     poolError_t closed = close_group(group);
+    error = error == poolSuccess ? closed : error;
+    for (size_t i = 0; i < batch->count && error == poolSuccess; i++) {
+        if (is_alone(group, i, (enum kind)kinds[i]))
+            error = copy_alone(batch, i, (enum kind)kinds[i]);
+    }
     free(group);
-    return error == poolSuccess ? closed : error;
+    return error;
 }
 
 // A graph mustn't have pieces that lie in a block of ours, so all are given one by one there.
