@@ -36,7 +36,8 @@
 /// them. It waits for other copies that hold all chunks, too.
 ///
 /// **Context.** A copy is made in the context of its stream; of default streams in the current one.
-/// It must not be reset or destroyed while copies are under way.
+/// It must not be reset or destroyed while copies are under way, nor before their completions: each
+/// may have an event of it.
 ///
 /// **Streams that capture** get copies of pinned and managed memory without a completion, as CUDA
 /// captures them. Others are refused: poolErrorStreamCaptureUnsupported. The capture stays valid.
