@@ -45,6 +45,13 @@ static bool is_direct(struct sp_range *known, const void *memory, size_t bytes) 
     return sp_memory_find_range(memory, bytes, known);
 }
 
+// The host's threads can't touch it, though it isn't direct: it ends before the bytes do.
+static bool ends_early(const struct sp_range *known, const void *memory) {
+    const char *first = memory;
+    return known->begin && first >= known->begin && first < known->end &&
+           sp_memory_is_of_device(memory);
+}
+
 static poolError_t look_at(const struct sp_batch *batch, size_t i, struct look *look,
                            enum kind *kind) {
     const void *from = batch->from[i], *to = batch->to[i];
@@ -60,6 +67,10 @@ static poolError_t look_at(const struct sp_batch *batch, size_t i, struct look *
     if (!from_is && !to_is)
         return sp_refuse(poolErrorInvalidValue,
                          "neither side of piece %zu is memory that the driver knows", i);
+    if ((!from_is && ends_early(&look->from, from)) || (!to_is && ends_early(&look->to, to)))
+        return sp_refuse(poolErrorInvalidValue,
+                         "piece %zu has %zu bytes, and its device's memory ends before them", i,
+                         bytes);
     if (batch->captures && !(from_is && to_is))
         return sp_refuse(poolErrorStreamCaptureUnsupported,
                          "the stream captures, and a side of piece %zu isn't pinned", i);

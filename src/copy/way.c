@@ -177,6 +177,10 @@ poolError_t sp_way_give(const struct sp_copy *copy, struct sp_completion *comple
                          copy->is_of_file ? "the stream captures, and a file can't be captured"
                          : completion ? "the stream captures, and a completion can't be captured"
                                       : "the stream captures, and the host's memory isn't pinned");
+    if (!is_direct && !copy->is_of_file && sp_memory_is_of_device(copy->host))
+        return sp_refuse(poolErrorInvalidValue,
+                         "%s, %p, is memory of a device that doesn't have %zu bytes there",
+                         copy->to_device ? "src" : "dst", (void *)copy->host, host_span(copy));
     return is_direct ? give_straight(copy, completion, handle)
                      : give_staged(copy, completion, handle);
 }

@@ -623,6 +623,19 @@ static void copies_of_other_streams_leave_a_capture_alone(void **state) {
 
 // ---------------------------------------------------------------------------------------- refusals
 
+// A thread that touched it would end the process.
+static void memory_of_a_device_is_none_of_the_host(void **state) {
+    (void)state;
+    static const char words[] = "is memory of a device that doesn't have";
+    poolCopyCompletion_t completion = NULL;
+    void *at = copy_pointer(copy_device(MIB(2))), *end = (char *)at + MIB(2) - 50;
+    copy_refused(poolCopyToDeviceAsync(at, end, KIB(300), stream), poolErrorInvalidValue, words);
+    copy_refused(poolCopyToHostAsync(end, at, KIB(300), stream), poolErrorInvalidValue, words);
+    copy_refused(poolCopyToDeviceAsyncWithCompletion(at, end, 100, stream, &completion),
+                 poolErrorInvalidValue, words);
+    assert_null(completion);
+}
+
 static void bad_arguments_are_refused(void **state) {
     (void)state;
     CUdeviceptr device = copy_device(MIB(1));
@@ -771,6 +784,7 @@ int main(void) {
         TEST(small_copies_take_the_drivers_own_way),
         TEST(pageable_copies_are_refused_by_a_capture_that_stays_valid),
         TEST(copies_of_other_streams_leave_a_capture_alone),
+        TEST(memory_of_a_device_is_none_of_the_host),
         TEST(bad_arguments_are_refused),
         TEST(nothing_is_copied_where_nothing_is_asked_for),
         TEST(settings_are_checked_and_told),
