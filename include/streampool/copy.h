@@ -33,10 +33,11 @@
 /// can't wait for a word of memory (before CUDA 11.7), where the system gives no thread, and under
 /// a simulated driver that lets one thread run at a time. A call without a completion to the host
 /// waits for the stream; to the device, where the bytes don't fit into its chunks, or cuFile copies
-/// them.
+/// them. It waits for other copies that hold all chunks, too.
 ///
 /// **Context.** A copy is made in the context of its stream; of default streams in the current one.
-/// It must not be reset or destroyed while copies are under way.
+/// It must not be reset or destroyed while copies are under way, nor before their completions: each
+/// may have an event of it.
 ///
 /// **Streams that capture** get copies of pinned and managed memory without a completion, as CUDA
 /// captures them. Others are refused: poolErrorStreamCaptureUnsupported. The capture stays valid.

@@ -27,8 +27,8 @@ enum { PIECES_MOST = 4096 };
 #define DRIVER(call, ...) sp_outcome_of_driver(sp_driver->call(__VA_ARGS__), #call)
 
 // The kinds of a piece: nothing, or two sides that the driver copies between; kernels may use both;
-// or one side is pageable.
-enum kind { NOTHING, STRAIGHT, FOR_KERNEL, FROM_HOST, TO_HOST };
+// or one side is pageable, and kernels may use the other one, or may not, as another device's.
+enum kind { NOTHING, STRAIGHT, FOR_KERNEL, FROM_HOST, TO_HOST, FROM_HOST_APART, TO_HOST_APART };
 
 // ---------------------------------------------------------------------------------------- looking
 
@@ -43,6 +43,13 @@ static bool is_direct(struct sp_range *known, const void *memory, size_t bytes) 
         bytes <= (size_t)(known->end - first))
         return true;
     return sp_memory_find_range(memory, bytes, known);
+}
+
+// The host's threads can't touch it, though it isn't direct: it ends before the bytes do.
+static bool ends_early(const struct sp_range *known, const void *memory) {
+    const char *first = memory;
+    return known->begin && first >= known->begin && first < known->end &&
+           sp_memory_is_of_device(memory);
 }
 
 static poolError_t look_at(const struct sp_batch *batch, size_t i, struct look *look,
@@ -60,14 +67,28 @@ static poolError_t look_at(const struct sp_batch *batch, size_t i, struct look *
     if (!from_is && !to_is)
         return sp_refuse(poolErrorInvalidValue,
                          "neither side of piece %zu is memory that the driver knows", i);
+    if ((!from_is && ends_early(&look->from, from)) || (!to_is && ends_early(&look->to, to)))
+        return sp_refuse(poolErrorInvalidValue,
+                         "piece %zu has %zu bytes, and its device's memory ends before them", i,
+                         bytes);
     if (batch->captures && !(from_is && to_is))
         return sp_refuse(poolErrorStreamCaptureUnsupported,
                          "the stream captures, and a side of piece %zu isn't pinned", i);
     if (from_is && to_is)
         *kind = look->from.is_for_kernels && look->to.is_for_kernels ? FOR_KERNEL : STRAIGHT;
+    else if (to_is)
+        *kind = look->to.is_for_kernels ? FROM_HOST : FROM_HOST_APART;
     else
-        *kind = to_is ? FROM_HOST : TO_HOST;
+        *kind = look->from.is_for_kernels ? TO_HOST : TO_HOST_APART;
     return poolSuccess;
+}
+
+static bool is_from_host(enum kind kind) {
+    return kind == FROM_HOST || kind == FROM_HOST_APART;
+}
+
+static bool is_pageable(enum kind kind) {
+    return is_from_host(kind) || kind == TO_HOST || kind == TO_HOST_APART;
 }
 
 // ---------------------------------------------------------------------------------------- groups
@@ -225,7 +246,7 @@ static poolError_t add_pageable(struct group *group, size_t i, enum kind kind) {
         return error;
     char *packed = group->bytes + group->used;
     group->used += room;
-    if (kind == FROM_HOST) {
+    if (is_from_host(kind)) {
         memcpy(packed, batch->from[i], bytes);
         add(group, (uintptr_t)batch->to[i], (uintptr_t)packed, bytes, 0);
     } else {
@@ -242,7 +263,7 @@ static poolError_t give_driver(const struct sp_batch *batch, size_t i) {
 
 static poolError_t copy_alone(const struct sp_batch *batch, size_t i, enum kind kind) {
     size_t bytes = batch->sizes[i];
-    bool in = kind == FROM_HOST;
+    bool in = is_from_host(kind);
     poolError_t before = poolPeekAtLastError();
     poolError_t error = bytes < BY_THREADS ? give_driver(batch, i) : poolErrorInvalidValue;
     if (error != poolErrorInvalidValue)
@@ -266,8 +287,14 @@ static poolError_t copy_alone(const struct sp_batch *batch, size_t i, enum kind 
 
 // True for a piece that goes into a group: it may wait for others.
 static bool is_gathered(const struct sp_batch *batch, size_t i, enum kind kind) {
-    bool is_pageable = kind == FROM_HOST || kind == TO_HOST;
-    return kind == FOR_KERNEL || (is_pageable && batch->sizes[i] < ALONE);
+    return kind == FOR_KERNEL || (is_pageable(kind) && batch->sizes[i] < ALONE);
+}
+
+// True for a pageable piece that goes into none. It may need memory of its own for chunks.
+static bool is_alone(const struct group *group, size_t i, enum kind kind) {
+    bool is_apart = kind == FROM_HOST_APART || kind == TO_HOST_APART;
+    return is_pageable(kind) &&
+           (!is_gathered(group->batch, i, kind) || (is_apart && group->way == BY_KERNEL));
 }
 
 static poolError_t give_piece(struct group *group, size_t i, enum kind kind) {
@@ -279,8 +306,7 @@ static poolError_t give_piece(struct group *group, size_t i, enum kind kind) {
     case FOR_KERNEL:
         return group->way == ONE_BY_ONE ? give_driver(group->batch, i) : add_direct(group, i);
     default:
-        return is_gathered(group->batch, i, kind) ? add_pageable(group, i, kind)
-                                                  : copy_alone(group->batch, i, kind);
+        return add_pageable(group, i, kind);
     }
 }
 
@@ -293,6 +319,7 @@ static void choose_way(struct group *group) {
         group->way = AT_ONCE;
 }
 
+// Pieces that are alone come last: who waits for memory must have none that others wait for.
 static poolError_t give_all(const struct sp_batch *batch, const unsigned char *kinds,
                             bool is_to_choose) {
     struct group *group = calloc(1, sizeof *group);
@@ -302,11 +329,18 @@ static poolError_t give_all(const struct sp_batch *batch, const unsigned char *k
     group->batch = batch;
     if (is_to_choose)
         choose_way(group);
-    for (size_t i = 0; i < batch->count && error == poolSuccess; i++)
-        error = give_piece(group, i, (enum kind)kinds[i]);
+    for (size_t i = 0; i < batch->count && error == poolSuccess; i++) {
+        if (!is_alone(group, i, (enum kind)kinds[i]))
+            error = give_piece(group, i, (enum kind)kinds[i]);
+    }
     poolError_t closed = close_group(group);
+    error = error == poolSuccess ? closed : error;
+    for (size_t i = 0; i < batch->count && error == poolSuccess; i++) {
+        if (is_alone(group, i, (enum kind)kinds[i]))
+            error = copy_alone(batch, i, (enum kind)kinds[i]);
+    }
     free(group);
-    return error == poolSuccess ? closed : error;
+    return error;
 }
 
 // A graph mustn't have pieces that lie in a block of ours, so all are given one by one there.

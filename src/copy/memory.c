@@ -86,12 +86,24 @@ bool sp_memory_find_range(const void *memory, size_t bytes, struct sp_range *ran
     struct sp_range found = {NULL, NULL, false};
     if (!find_block(first, &found))
         find_piece(first, &found);
-    if (!is_within(&found, first, bytes)) {
-        if (!sp_memory_is_direct(memory, bytes))
-            return false;
+    bool is_one = is_within(&found, first, bytes);
+    if (!is_one && sp_memory_is_direct(memory, bytes)) {
         found = (struct sp_range){first, first + bytes, false};
+        is_one = true;
     }
+    if (!found.begin)
+        return false;
     found.is_for_kernels = may_kernels_use(first);
     *range = found;
-    return true;
+    return is_one;
+}
+
+bool sp_memory_is_of_device(const void *memory) {
+    CUpointer_attribute asked[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                   CU_POINTER_ATTRIBUTE_IS_MANAGED};
+    unsigned type = 0, is_managed = 0;
+    void *answers[] = {&type, &is_managed};
+    return sp_driver->cuPointerGetAttributes(2, asked, answers, (CUdeviceptr)(uintptr_t)memory) ==
+               CUDA_SUCCESS &&
+           type == CU_MEMORYTYPE_DEVICE && is_managed == 0;
 }

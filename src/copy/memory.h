@@ -19,7 +19,11 @@ struct sp_range {
     bool is_for_kernels; // those of the current context may read and write it
 };
 
-// Finds it for so many bytes. False where they aren't all in one.
+// Finds it for so many bytes. False where they aren't all in one: if the first one is in one, that
+// is found all the same.
 bool sp_memory_find_range(const void *memory, size_t bytes, struct sp_range *range);
+
+// True for a device's own memory, which the host's threads can't touch.
+bool sp_memory_is_of_device(const void *memory);
 
 #endif

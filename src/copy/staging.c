@@ -4,6 +4,7 @@
 #include "beside/refuse.h"
 #include "copy/crew.h"
 
+#include <pthread.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -78,18 +79,69 @@ static poolError_t pool_for(int device, poolMemPool_t *the_pool) {
     return error;
 }
 
+// ------------------------------------------------------------------------ memory that others have
+
+// The pool waits for blocks that were given back, and are behind work of their streams. It doesn't
+// wait for those of copies that are being made, which are waited for here.
+static pthread_mutex_t count_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t change = PTHREAD_COND_INITIALIZER;
+// Guarded by it:
+static size_t taken;        // blocks that weren't given back, and threads that try to take one
+static unsigned long given; // blocks that were
+
+static unsigned long begin_to_take(void) {
+    pthread_mutex_lock(&count_lock);
+    taken++;
+    unsigned long so_far = given;
+    pthread_mutex_unlock(&count_lock);
+    return so_far;
+}
+
+static void note_end(bool is_given) {
+    pthread_mutex_lock(&count_lock);
+    taken--;
+    given += is_given;
+    pthread_cond_broadcast(&change);
+    pthread_mutex_unlock(&count_lock);
+}
+
+// Waits until a block was given back since then. False where nobody has one. Under a scheduled
+// driver no other thread would run.
+static bool await_block(unsigned long so_far) {
+    pthread_mutex_lock(&count_lock);
+    while (given == so_far && taken > 0 && !sp_driver_is_scheduled())
+        pthread_cond_wait(&change, &count_lock);
+    bool is_given = given != so_far;
+    pthread_mutex_unlock(&count_lock);
+    return is_given;
+}
+
+// ------------------------------------------------------------------------------ taking and giving
+
+static poolError_t take_once(int device, size_t bytes, const CUstream *stream, void **block,
+                             poolMemPool_t *from) {
+    poolError_t error = pool_for(device, from);
+    if (error != poolSuccess)
+        return error;
+    return stream ? poolMallocFromPoolAsync(block, bytes, *from, *stream)
+                  : poolMallocFromPool(block, bytes, *from);
+}
+
 // Another thread may destroy the pool meanwhile: then the next one is taken. Without a stream the
 // host may use the block at once.
 static poolError_t take(int device, size_t bytes, const CUstream *stream, void **block) {
     poolMemPool_t from = NULL;
     poolError_t before = poolPeekAtLastError(), error = poolSuccess;
+    bool again = false;
     do {
         sp_refuse_nothing(before);
-        error = pool_for(device, &from);
-        if (error == poolSuccess)
-            error = stream ? poolMallocFromPoolAsync(block, bytes, from, *stream)
-                           : poolMallocFromPool(block, bytes, from);
-    } while (error == poolErrorInvalidValue && from && !is_there(from));
+        unsigned long so_far = begin_to_take();
+        error = take_once(device, bytes, stream, block, &from);
+        if (error != poolSuccess)
+            note_end(false);
+        again = (error == poolErrorInvalidValue && from && !is_there(from)) ||
+                (error == poolErrorMemoryAllocation && await_block(so_far));
+    } while (again);
     sp_crew_order(); // the block was another copy's
     return error == poolSuccess
                ? poolSuccess
@@ -106,10 +158,16 @@ poolError_t sp_staging_take_ordered(int device, size_t bytes, CUstream stream, v
 
 // Where the pool can't note the free, the stream is waited for. If that fails too the block stays
 // taken: its stream may still use it.
-poolError_t sp_staging_give(void *block, CUstream stream) {
+static poolError_t give(void *block, CUstream stream) {
     if (poolFreeAsync(block, stream) == poolSuccess)
         return poolSuccess;
     struct sp_outcome outcome =
         sp_outcome_of_driver(sp_driver->cuStreamSynchronize(stream), "cuStreamSynchronize");
     return sp_is_done(outcome) ? poolFree(block) : sp_refuse_outcome(outcome, "copying");
+}
+
+poolError_t sp_staging_give(void *block, CUstream stream) {
+    poolError_t error = give(block, stream);
+    note_end(true);
+    return error;
 }

@@ -12,7 +12,7 @@
 poolError_t sp_staging_pool(poolMemPool_t *pool);
 
 // Takes a block that the device can use, whose context is current. It waits for copies that are
-// under way where they have all memory that there may be.
+// under way where they have all memory that there may be, so the caller must have no other block.
 poolError_t sp_staging_take(int device, size_t bytes, void **block);
 
 // Takes one that the device is the first to use, in the order of a stream. That is quicker.

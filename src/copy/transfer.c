@@ -61,17 +61,30 @@ static struct sp_outcome copy_rows(const struct sp_copy *copy, const struct sp_p
     return DRIVER(cuMemcpy2DAsync, &rows, copy->stream);
 }
 
+static struct sp_outcome copy_bytes(const struct sp_copy *copy, CUdeviceptr address, char *chunk,
+                                    size_t bytes) {
+    return copy->to_device ? DRIVER(cuMemcpyHtoDAsync, address, chunk, bytes, copy->stream)
+                           : DRIVER(cuMemcpyDtoHAsync, chunk, address, bytes, copy->stream);
+}
+
+static struct sp_outcome copy_row_by_row(const struct sp_copy *copy, const struct sp_piece *part,
+                                         char *chunk) {
+    struct sp_outcome outcome = sp_outcome_done();
+    for (size_t row = 0; row < part->height && sp_is_done(outcome); row++)
+        outcome = copy_bytes(copy, copy->address + part->device + row * copy->device_pitch,
+                             chunk + row * part->width, part->width);
+    return outcome;
+}
+
 // Gives the stream the device's copy of a part.
 static struct sp_outcome copy_part(const struct sp_copy *copy, const struct sp_job *job,
                                    size_t number) {
     struct sp_piece part = sp_shape_part(&job->shape, number);
     char *chunk = job->chunks + number % job->depth * job->chunk_bytes;
-    CUdeviceptr address = copy->address + part.device;
-    size_t bytes = part.width * part.height;
-    if (part.height > 1 && copy->device_pitch != part.width)
-        return copy_rows(copy, &part, chunk);
-    return copy->to_device ? DRIVER(cuMemcpyHtoDAsync, address, chunk, bytes, copy->stream)
-                           : DRIVER(cuMemcpyDtoHAsync, chunk, address, bytes, copy->stream);
+    if (part.height == 1 || copy->device_pitch == part.width)
+        return copy_bytes(copy, copy->address + part.device, chunk, part.width * part.height);
+    return copy->device_pitch > SP_TRANSFER_PITCH_MOST ? copy_row_by_row(copy, &part, chunk)
+                                                       : copy_rows(copy, &part, chunk);
 }
 
 // ------------------------------------------------------------------------------------------ chunks

@@ -28,6 +28,9 @@ struct sp_copy {
     int device; // the stream's, whose context is current
 };
 
+// The driver's copies of rows take no larger pitch: such rows are copied one by one.
+#define SP_TRANSFER_PITCH_MOST ((size_t)INT32_MAX)
+
 // A copy under way that was given to the stream ahead.
 struct sp_transfer {
     struct sp_job job;

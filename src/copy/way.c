@@ -75,14 +75,25 @@ static struct sp_outcome give_driver_rows(const struct sp_copy *copy, CUdevicept
     return DRIVER(cuMemcpy2DAsync, &rows, copy->stream);
 }
 
+static struct sp_outcome give_driver_row_by_row(const struct sp_copy *copy, CUdeviceptr host) {
+    CUdeviceptr address = copy->address;
+    struct sp_outcome outcome = sp_outcome_done();
+    for (size_t row = 0; row < copy->height && sp_is_done(outcome); row++) {
+        outcome = DRIVER(cuMemcpyAsync, copy->to_device ? address : host,
+                         copy->to_device ? host : address, copy->width, copy->stream);
+        host += copy->host_pitch;
+        address += copy->device_pitch;
+    }
+    return outcome;
+}
+
 // The driver copies. It sees by itself what memory the host's is.
 static poolError_t give_driver(const struct sp_copy *copy) {
-    bool in = copy->to_device;
     CUdeviceptr host = (CUdeviceptr)(uintptr_t)copy->host;
-    struct sp_outcome outcome = copy->height > 1
-                                    ? give_driver_rows(copy, host)
-                                    : DRIVER(cuMemcpyAsync, in ? copy->address : host,
-                                             in ? host : copy->address, copy->width, copy->stream);
+    bool at_once = copy->height > 1 && copy->host_pitch <= SP_TRANSFER_PITCH_MOST &&
+                   copy->device_pitch <= SP_TRANSFER_PITCH_MOST;
+    struct sp_outcome outcome =
+        at_once ? give_driver_rows(copy, host) : give_driver_row_by_row(copy, host);
     return sp_is_done(outcome) ? poolSuccess : sp_refuse_outcome(outcome, "copying");
 }
 
@@ -166,6 +177,10 @@ poolError_t sp_way_give(const struct sp_copy *copy, struct sp_completion *comple
                          copy->is_of_file ? "the stream captures, and a file can't be captured"
                          : completion ? "the stream captures, and a completion can't be captured"
                                       : "the stream captures, and the host's memory isn't pinned");
+    if (!is_direct && !copy->is_of_file && sp_memory_is_of_device(copy->host))
+        return sp_refuse(poolErrorInvalidValue,
+                         "%s, %p, is memory of a device that doesn't have %zu bytes there",
+                         copy->to_device ? "src" : "dst", (void *)copy->host, host_span(copy));
     return is_direct ? give_straight(copy, completion, handle)
                      : give_staged(copy, completion, handle);
 }

@@ -604,6 +604,12 @@ static void a_bad_piece_is_named_and_nothing_is_copied(void **state) {
     copy_refused(give(&batch), poolErrorInvalidValue, "piece 1 has");
     batch.sizes[1] = BYTES + 1;
     copy_refused(give(&batch), poolErrorInvalidValue, "neither side of piece 1");
+    batch.sizes[1] = 200;
+    batch.from[1] = copy_pointer(other + BYTES - 100);
+    copy_refused(give(&batch), poolErrorInvalidValue, "device's memory ends before them");
+    batch.from[1] = at(0);
+    batch.to[1] = copy_pointer(other + BYTES - 100);
+    copy_refused(give(&batch), poolErrorInvalidValue, "device's memory ends before them");
     copy_refused(poolCopyBatchAsync(NULL, batch.from, batch.sizes, 1, stream),
                  poolErrorInvalidValue, "dsts is null");
     copy_refused(poolCopyBatchAsync(batch.to, NULL, batch.sizes, 1, stream), poolErrorInvalidValue,

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static CUstream stream;
 
@@ -174,6 +175,44 @@ static void rows_arrive_with_a_completion(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
         copy_rows(&shapes[i], true);
+}
+
+// Two rows with a pitch that the driver refuses, on the device's side and on both.
+static const size_t far_apart = (size_t)3 << 30;
+
+static void copy_far_rows(unsigned char *from, unsigned char *to, unsigned char *apart,
+                          size_t width) {
+    const struct rows rows = {width, 2, width, far_apart}, back = {width, 2, far_apart, far_apart};
+    CUdeviceptr device = copy_device(far_apart + width);
+    for (int at_once = 0; at_once < 2; at_once++) {
+        copy_fill(from, width * 2, width);
+        memset(to, 0xee, width * 2);
+        memset(apart, 0xee, width);
+        memset(apart + far_apart, 0xee, width);
+        rows_to_device(&rows, device, from, at_once);
+        rows_to_host(&rows, to, device, at_once);
+        rows_to_host(&back, apart, device, at_once);
+        copy_finish(stream);
+        assert_true(copy_is_filled(to, width * 2, width));
+        assert_memory_equal(apart, from, width);
+        assert_memory_equal(apart + far_apart, from + width, width);
+    }
+}
+
+static void rows_far_apart_arrive(void **state) {
+    (void)state;
+    unsigned char *from = copy_host(MIB(1)), *to = copy_host(MIB(1)), *pinned = copy_pinned(MIB(1));
+    unsigned char *apart = mmap(NULL, far_apart + MIB(1), PROT_READ | PROT_WRITE,
+                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    assert_ptr_not_equal(apart, MAP_FAILED);
+    copy_settings(2, 2, KIB(128));
+    copy_far_rows(from, to, apart, 100);
+    copy_far_rows(pinned, to, apart, KIB(40));
+    copy_far_rows(from, to, apart, KIB(60));
+    copy_far_rows(from, pinned, apart, KIB(300));
+    munmap(apart, far_apart + MIB(1));
+    free(from);
+    free(to);
 }
 
 // ------------------------------------------------------------------------------------------- order
@@ -584,6 +623,19 @@ static void copies_of_other_streams_leave_a_capture_alone(void **state) {
 
 // ---------------------------------------------------------------------------------------- refusals
 
+// A thread that touched it would end the process.
+static void memory_of_a_device_is_none_of_the_host(void **state) {
+    (void)state;
+    static const char words[] = "is memory of a device that doesn't have";
+    poolCopyCompletion_t completion = NULL;
+    void *at = copy_pointer(copy_device(MIB(2))), *end = (char *)at + MIB(2) - 50;
+    copy_refused(poolCopyToDeviceAsync(at, end, KIB(300), stream), poolErrorInvalidValue, words);
+    copy_refused(poolCopyToHostAsync(end, at, KIB(300), stream), poolErrorInvalidValue, words);
+    copy_refused(poolCopyToDeviceAsyncWithCompletion(at, end, 100, stream, &completion),
+                 poolErrorInvalidValue, words);
+    assert_null(completion);
+}
+
 static void bad_arguments_are_refused(void **state) {
     (void)state;
     CUdeviceptr device = copy_device(MIB(1));
@@ -713,6 +765,7 @@ int main(void) {
         TEST(bytes_of_all_sizes_arrive_with_a_completion),
         TEST(rows_arrive_and_what_is_between_them_stays),
         TEST(rows_arrive_with_a_completion),
+        TEST(rows_far_apart_arrive),
         TEST(what_a_copy_has_read_may_be_changed),
         TEST(a_copy_with_a_completion_returns_at_once),
         TEST(a_completion_tells_that_the_source_was_read),
@@ -731,6 +784,7 @@ int main(void) {
         TEST(small_copies_take_the_drivers_own_way),
         TEST(pageable_copies_are_refused_by_a_capture_that_stays_valid),
         TEST(copies_of_other_streams_leave_a_capture_alone),
+        TEST(memory_of_a_device_is_none_of_the_host),
         TEST(bad_arguments_are_refused),
         TEST(nothing_is_copied_where_nothing_is_asked_for),
         TEST(settings_are_checked_and_told),

@@ -409,6 +409,108 @@ static void a_host_without_memory(void) {
     exit(7);
 }
 
+// A copy that is being made has all memory that there is, and the next one waits for it.
+static struct scene held;
+static void *copy_to_the_host(void *unused) {
+    NEED(sp_driver->cuCtxSetCurrent(simulated_context()) == CUDA_SUCCESS);
+    NEED(poolCopyToHostAsync(held.to, held.device, BYTES, held.stream) == poolSuccess);
+    return unused;
+}
+
+static bool is_taken(poolMemPool_t pool) {
+    uint64_t used = 0;
+    NEED(poolMemPoolGetAttribute(pool, poolMemPoolAttrUsedMemCurrent, &used) == poolSuccess);
+    return used > 0;
+}
+
+static void *let_go_soon(void *unused) {
+    usleep(20 * 1000);
+    copy_let_go(&held.hold);
+    return unused;
+}
+
+static void two_threads_with_memory_for_one(void) {
+    pthread_t first, second;
+    poolMemPool_t pool = NULL;
+    CUstream stream = NULL;
+    poolCopyCompletion_t in = NULL;
+    open_scene(&held, "host_memory=6M");
+    NEED(sp_driver->cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS);
+    NEED(poolCopyGetPool(&pool) == poolSuccess);
+    for (int i = 0; i < 2; i++) {
+        held.hold = copy_hold(held.stream);
+        NEED(pthread_create(&first, NULL, copy_to_the_host, NULL) == 0);
+        while (!is_taken(pool))
+            usleep(1000);
+        NEED(pthread_create(&second, NULL, let_go_soon, NULL) == 0);
+        if (i == 0)
+            NEED(poolCopyToDeviceAsync(held.device, held.from, BYTES, stream) == poolSuccess);
+        else
+            NEED(poolCopyToDeviceAsyncWithCompletion(held.device, held.from, BYTES, stream, &in) ==
+                 poolSuccess);
+        NEED(pthread_join(first, NULL) == 0 && pthread_join(second, NULL) == 0);
+        copy_finish(stream);
+        NEED(copy_device_is_filled((uintptr_t)held.device, BYTES, 1));
+        NEED(poolStreamSynchronize(held.stream) == poolSuccess);
+        NEED(poolStreamSynchronize(stream) == poolSuccess);
+    }
+    exit(7);
+}
+
+// The small piece is packed, and its memory is given back before the large piece needs its own.
+static void a_batch_with_memory_for_one_piece(void) {
+    struct scene scene;
+    open_scene(&scene, "host_memory=6M");
+    char *device = scene.device;
+    void *const to[] = {device, device + KIB(4)};
+    const void *const from[] = {scene.from, scene.from + KIB(4)};
+    const size_t sizes[] = {KIB(4), BYTES - KIB(4)};
+    NEED(poolCopyBatchAsync(to, from, sizes, 2, scene.stream) == poolSuccess);
+    copy_finish(scene.stream);
+    NEED(copy_device_is_filled((uintptr_t)device, BYTES, 1));
+    exit(7);
+}
+
+// ------------------------------------------------------------------------- another device's memory
+
+// Kernels of the stream's device have no access to it, and the driver's copies need none.
+static void copy_batches_of_another_device(const char *settings) {
+    enum { PIECES = 100, PIECE = BYTES / PIECES };
+    struct scene scene;
+    CUcontext context;
+    CUdeviceptr memory = 0;
+    void *to[PIECES], *back[PIECES];
+    const void *from[PIECES], *there[PIECES];
+    size_t sizes[PIECES];
+    open_scene(&scene, settings);
+    NEED(sp_driver->cuDevicePrimaryCtxRetain(&context, 1) == CUDA_SUCCESS);
+    NEED(sp_driver->cuCtxPushCurrent(context) == CUDA_SUCCESS);
+    NEED(sp_driver->cuMemAlloc(&memory, BYTES) == CUDA_SUCCESS);
+    NEED(sp_driver->cuCtxPopCurrent(&context) == CUDA_SUCCESS);
+    for (size_t i = 0; i < PIECES; i++) {
+        there[i] = to[i] = (char *)copy_pointer(memory) + i * PIECE;
+        from[i] = scene.from + i * PIECE;
+        back[i] = scene.to + i * PIECE;
+        sizes[i] = PIECE;
+    }
+    NEED(poolCopyBatchAsync(to, from, sizes, PIECES, scene.stream) == poolSuccess);
+    NEED(poolCopyBatchAsync(back, there, sizes, PIECES, scene.stream) == poolSuccess);
+    NEED(copy_is_filled(scene.to, (size_t)PIECES * PIECE, 1));
+    NEED(sp_driver->cuStreamSynchronize(scene.stream) == CUDA_SUCCESS);
+}
+
+static void a_batch_of_another_device(void) {
+    copy_batches_of_another_device("devices=2,peers=0");
+    exit(7);
+}
+
+// Without the kernel they are packed as others are.
+static void a_batch_of_another_device_without_the_kernel(void) {
+    NEED(setenv("STREAMPOOL_DRIVER_API", "11070", 1) == 0);
+    copy_batches_of_another_device("devices=2,api=11070");
+    exit(7);
+}
+
 // -------------------------------------------------------------------------------------- the parent
 
 #define SCENARIOS(X)                                                                               \
@@ -431,7 +533,11 @@ static void a_host_without_memory(void) {
     X(a_queue_for_two_commands)                                                                    \
     X(one_thread_of_the_program)                                                                   \
     X(two_devices)                                                                                 \
-    X(a_host_without_memory)
+    X(a_host_without_memory)                                                                       \
+    X(two_threads_with_memory_for_one)                                                             \
+    X(a_batch_with_memory_for_one_piece)                                                           \
+    X(a_batch_of_another_device)                                                                   \
+    X(a_batch_of_another_device_without_the_kernel)
 
 SCENARIOS(COPY_PROCESS_TEST)
 
