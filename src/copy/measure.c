@@ -1,6 +1,7 @@
 #include "copy/measure.h"
 
 #include "base/thread.h"
+#include "copy/now.h"
 #include "copy/settings.h"
 #include "copy/stream.h"
 
@@ -34,7 +35,7 @@ static bool time_one(struct measurement *measurement, const struct poolCopySetti
                      uint64_t *least) {
     go_to_next_piece(measurement);
     uint64_t begin = sp_time_now();
-    if (sp_transfer_now_with(&measurement->copy, settings) != poolSuccess ||
+    if (sp_copy_now_with(&measurement->copy, settings) != poolSuccess ||
         !sp_is_done(sp_stream_await(measurement->copy.stream)) ||
         !sp_crew_has(settings->threads - 1))
         return false;
@@ -82,13 +83,14 @@ static bool find_chunk(struct measurement *measurement, const struct poolCopySet
     return time_all(measurement, candidates, 3, best);
 }
 
-// Fewer bytes of chunks are better for the program.
+// Fewer chunks may be as fast in the direction of this copy, and slow in the other one: on an H200
+// four of 4 MiB bring 40 GB/s to the device, as eight do, and 32 to the host, where eight bring 52.
 static bool find_depth(struct measurement *measurement, struct poolCopySettings *best) {
-    struct poolCopySettings candidates[] = {*best, *best, *best};
-    candidates[0].depth = best->depth / 2;
-    if (best->depth * 2 <= SP_COPY_DEPTH_MOST)
-        candidates[2].depth = best->depth * 2;
-    return time_all(measurement, candidates, 3, best);
+    struct poolCopySettings candidates[] = {*best, *best};
+    if (best->depth * 2 > SP_COPY_DEPTH_MOST)
+        return true;
+    candidates[1].depth = best->depth * 2;
+    return time_all(measurement, candidates, 2, best);
 }
 
 // The first copy is that of a machine that is asleep, and gets memory for chunks.

@@ -229,8 +229,8 @@ static void need_found(struct poolCopySettings found) {
     size_t chunk = found.chunkBytes;
     NEED(found.threads == 1 || found.threads == 2 || found.threads == 4 || found.threads == 8);
     NEED(found.threads <= sp_settings_processors());
-    NEED(found.depth == 2 || found.depth == 4 || found.depth == 8 || found.depth == 16);
     NEED(chunk == MIB(2) || chunk == MIB(4) || chunk == MIB(8));
+    NEED(found.depth * chunk == MIB(32) || found.depth * chunk == MIB(64));
 }
 
 static void the_first_large_copy_measures(void) {
