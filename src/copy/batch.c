@@ -4,6 +4,7 @@
 #include "copy/full.h"
 #include "copy/gather.h"
 #include "copy/memory.h"
+#include "copy/now.h"
 #include "copy/staging.h"
 #include "copy/stream.h"
 
@@ -38,11 +39,9 @@ struct look {
 };
 
 static bool is_direct(struct sp_range *known, const void *memory, size_t bytes) {
-    const char *first = memory;
-    if (known->begin && first >= known->begin && first < known->end &&
-        bytes <= (size_t)(known->end - first))
-        return true;
-    return sp_memory_find_range(memory, bytes, known);
+    size_t at = (uintptr_t)memory - (uintptr_t)known->begin;
+    size_t size = (uintptr_t)known->end - (uintptr_t)known->begin; // 0: nothing is known
+    return (at < size && bytes <= size - at) || sp_memory_find_range(memory, bytes, known);
 }
 
 // The host's threads can't touch it, though it isn't direct: it ends before the bytes do.
@@ -88,7 +87,7 @@ static bool is_from_host(enum kind kind) {
 }
 
 static bool is_pageable(enum kind kind) {
-    return is_from_host(kind) || kind == TO_HOST || kind == TO_HOST_APART;
+    return kind >= FROM_HOST;
 }
 
 // ---------------------------------------------------------------------------------------- groups
@@ -116,8 +115,6 @@ struct group {
 static poolError_t open_group(struct group *group) {
     void *block = NULL;
     size_t head = PIECES_MOST * sizeof *group->pieces;
-    if (group->block)
-        return poolSuccess;
     poolError_t error = sp_staging_take(group->batch->device, head + BYTES_MOST, &block);
     if (error != poolSuccess)
         return error;
@@ -214,34 +211,35 @@ static void add(struct group *group, uint64_t to, uint64_t from, size_t bytes, s
     group->has_outs = group->has_outs || out > 0;
 }
 
+// Sees to it that the group has room for one more piece, with so many bytes of pageable memory.
+static poolError_t make_room(struct group *group, size_t bytes) {
+    if (group->block && group->count < PIECES_MOST && bytes <= BYTES_MOST - group->used)
+        return poolSuccess;
+    poolError_t error = close_group(group);
+    return error == poolSuccess ? open_group(group) : error;
+}
+
 // A kernel's blocks of threads share a large piece.
 static poolError_t add_direct(struct group *group, size_t i) {
     uint64_t to = (uintptr_t)group->batch->to[i], from = (uintptr_t)group->batch->from[i];
-    size_t most = group->way == BY_KERNEL ? SP_GATHER_MOST : SIZE_MAX;
-    poolError_t error = poolSuccess;
-    for (size_t left = group->batch->sizes[i]; left > 0 && error == poolSuccess;) {
+    size_t left = group->batch->sizes[i], most = group->way == BY_KERNEL ? SP_GATHER_MOST : left;
+    do {
         size_t part = left < most ? left : most;
-        if (group->block && group->count == PIECES_MOST)
-            error = close_group(group);
-        if (error == poolSuccess)
-            error = open_group(group);
-        if (error == poolSuccess)
-            add(group, to, from, part, 0);
+        poolError_t error = make_room(group, 0);
+        if (error != poolSuccess)
+            return error;
+        add(group, to, from, part, 0);
         to += part;
         from += part;
         left -= part;
-    }
-    return error;
+    } while (left > 0);
+    return poolSuccess;
 }
 
 static poolError_t add_pageable(struct group *group, size_t i, enum kind kind) {
     const struct sp_batch *batch = group->batch;
     size_t bytes = batch->sizes[i], room = (bytes + 15) / 16 * 16;
-    poolError_t error = poolSuccess;
-    if (group->block && (group->count == PIECES_MOST || group->used + room > BYTES_MOST))
-        error = close_group(group);
-    if (error == poolSuccess)
-        error = open_group(group);
+    poolError_t error = make_room(group, room);
     if (error != poolSuccess)
         return error;
     char *packed = group->bytes + group->used;
@@ -280,7 +278,7 @@ static poolError_t copy_alone(const struct sp_batch *batch, size_t i, enum kind 
         .stream = batch->stream,
         .device = batch->device,
     };
-    return sp_transfer_now(&copy);
+    return sp_copy_now(&copy);
 }
 
 // ----------------------------------------------------------------------------------------- batches
@@ -323,6 +321,7 @@ static void choose_way(struct group *group) {
 static poolError_t give_all(const struct sp_batch *batch, const unsigned char *kinds,
                             bool is_to_choose) {
     struct group *group = calloc(1, sizeof *group);
+    size_t alone = 0;
     poolError_t error = poolSuccess;
     if (!group)
         return sp_refuse(poolErrorMemoryAllocation, "the host has no memory for a batch");
@@ -330,12 +329,14 @@ static poolError_t give_all(const struct sp_batch *batch, const unsigned char *k
     if (is_to_choose)
         choose_way(group);
     for (size_t i = 0; i < batch->count && error == poolSuccess; i++) {
-        if (!is_alone(group, i, (enum kind)kinds[i]))
+        if (is_alone(group, i, (enum kind)kinds[i]))
+            alone++;
+        else
             error = give_piece(group, i, (enum kind)kinds[i]);
     }
     poolError_t closed = close_group(group);
     error = error == poolSuccess ? closed : error;
-    for (size_t i = 0; i < batch->count && error == poolSuccess; i++) {
+    for (size_t i = 0; alone > 0 && i < batch->count && error == poolSuccess; i++) {
         if (is_alone(group, i, (enum kind)kinds[i]))
             error = copy_alone(batch, i, (enum kind)kinds[i]);
     }
