@@ -16,9 +16,9 @@ enum { LOOK = 100 * 1000 };
 
 struct sp_completion {
     size_t place;
-    unsigned int users;           // the table, and threads that ask
-    uint64_t number;              // of the handle; 0: it is given out to nobody
-    struct sp_transfer *transfer; // both null: complete from the beginning
+    unsigned int users;     // the table, and threads that ask
+    uint64_t number;        // of the handle; 0: it is given out to nobody
+    struct sp_ahead *ahead; // both null: complete from the beginning
     CUevent event;
 };
 
@@ -93,9 +93,9 @@ static poolCopyCompletion_t give_out(struct sp_completion *completion) {
     return handle_of(completion);
 }
 
-poolCopyCompletion_t sp_completion_of_transfer(struct sp_completion *completion,
-                                               struct sp_transfer *transfer) {
-    completion->transfer = transfer;
+poolCopyCompletion_t sp_completion_of_ahead(struct sp_completion *completion,
+                                            struct sp_ahead *ahead) {
+    completion->ahead = ahead;
     return give_out(completion);
 }
 
@@ -129,8 +129,8 @@ void sp_completion_leave(struct sp_completion *completion) {
     sp_lock_release(&lock);
     if (!is_last)
         return;
-    if (completion->transfer)
-        sp_transfer_drop(completion->transfer);
+    if (completion->ahead)
+        sp_ahead_drop(completion->ahead);
     if (completion->event)
         sp_driver->cuEventDestroy(completion->event);
     free(completion);
@@ -148,14 +148,14 @@ static poolError_t ask_event(CUevent event) {
 }
 
 // An error of the context ends the copy: the program may do with the host's memory what it likes.
-static poolError_t ask_transfer(struct sp_transfer *transfer) {
-    if (sp_transfer_is_done(transfer))
-        return sp_transfer_problem(transfer);
-    poolError_t error = ask_event(transfer->event);
+static poolError_t ask_ahead(struct sp_ahead *ahead) {
+    if (sp_ahead_is_done(ahead))
+        return sp_ahead_problem(ahead);
+    poolError_t error = ask_event(ahead->event);
     if (error != poolSuccess && error != poolErrorNotReady)
-        sp_transfer_stop(transfer, error);
-    else if (sp_transfer_is_done(transfer)) // meanwhile
-        error = sp_transfer_problem(transfer);
+        sp_ahead_fail(ahead, error);
+    else if (sp_ahead_is_done(ahead)) // meanwhile
+        error = sp_ahead_problem(ahead);
     else if (sp_crew_is_ending())
         error = sp_refuse(poolErrorNotPermitted, "the process ends, and the copy with it");
     else
@@ -165,17 +165,17 @@ static poolError_t ask_transfer(struct sp_transfer *transfer) {
 
 // Once the host has the bytes its stream is through with the copy, or is about to be: the driver is
 // asked too, so that a simulated one knows what has been read when the program goes on.
-static poolError_t query_transfer(struct sp_transfer *transfer) {
-    poolError_t error = ask_transfer(transfer);
-    bool is_about_to_be = error == poolSuccess && !transfer->job.to_device &&
-                          sp_driver->cuEventQuery(transfer->event) == CUDA_ERROR_NOT_READY;
+static poolError_t query_ahead(struct sp_ahead *ahead) {
+    poolError_t error = ask_ahead(ahead);
+    bool is_about_to_be = error == poolSuccess && !ahead->job.to_device &&
+                          sp_driver->cuEventQuery(ahead->event) == CUDA_ERROR_NOT_READY;
     return is_about_to_be ? poolErrorNotReady : error;
 }
 
 poolError_t sp_completion_query(struct sp_completion *completion) {
-    return completion->transfer ? query_transfer(completion->transfer)
-           : completion->event  ? ask_event(completion->event)
-                                : poolSuccess;
+    return completion->ahead   ? query_ahead(completion->ahead)
+           : completion->event ? ask_event(completion->event)
+                               : poolSuccess;
 }
 
 static poolError_t await_event(CUevent event) {
@@ -184,21 +184,21 @@ static poolError_t await_event(CUevent event) {
     return sp_is_done(outcome) ? poolSuccess : sp_refuse_outcome(outcome, "a copy");
 }
 
-static poolError_t await_transfer(struct sp_transfer *transfer) {
+static poolError_t await_ahead(struct sp_ahead *ahead) {
     poolError_t error = poolErrorNotReady;
     while (error == poolErrorNotReady) {
-        sp_transfer_await(transfer, sp_time_now() + LOOK);
-        error = ask_transfer(transfer);
+        sp_ahead_await(ahead, sp_time_now() + LOOK);
+        error = ask_ahead(ahead);
     }
-    if (error == poolSuccess && !transfer->job.to_device)
-        sp_driver->cuEventSynchronize(transfer->event); // the host has the bytes, whatever it says
+    if (error == poolSuccess && !ahead->job.to_device)
+        sp_driver->cuEventSynchronize(ahead->event); // the host has the bytes, whatever it says
     return error;
 }
 
 poolError_t sp_completion_synchronize(struct sp_completion *completion) {
-    return completion->transfer ? await_transfer(completion->transfer)
-           : completion->event  ? await_event(completion->event)
-                                : poolSuccess;
+    return completion->ahead   ? await_ahead(completion->ahead)
+           : completion->event ? await_event(completion->event)
+                               : poolSuccess;
 }
 
 bool sp_completion_destroy(poolCopyCompletion_t handle) {

@@ -3,7 +3,7 @@
 #ifndef STREAMPOOL_COPY_COMPLETION_H
 #define STREAMPOOL_COPY_COMPLETION_H
 
-#include "copy/transfer.h"
+#include "copy/ahead.h"
 
 #include <streampool/copy.h>
 
@@ -15,8 +15,8 @@ void sp_completion_unmake(struct sp_completion *completion);
 
 // The copy is under way, or is behind an event that the stream has, or is complete. Returns the
 // handle.
-poolCopyCompletion_t sp_completion_of_transfer(struct sp_completion *completion,
-                                               struct sp_transfer *transfer);
+poolCopyCompletion_t sp_completion_of_ahead(struct sp_completion *completion,
+                                            struct sp_ahead *ahead);
 poolCopyCompletion_t sp_completion_of_event(struct sp_completion *completion, CUevent event);
 poolCopyCompletion_t sp_completion_of_nothing(struct sp_completion *completion);
 

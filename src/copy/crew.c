@@ -348,11 +348,14 @@ bool sp_crew_hire(unsigned int threads) {
 
 // ------------------------------------------------------------------------------------------- jobs
 
+// A copy to the device has slices for all threads at once. But who is to return soon wakes one, and
+// that one the others.
 void sp_crew_add(struct sp_job *job) {
+    bool wakes_all = job->to_device && !job->is_watched;
     sp_crew_lock();
     job->parts = job->shape.parts;
     sp_list_push_back(&jobs, &job->link);
-    unlock_with_news(pthread_cond_signal);
+    unlock_with_news(wakes_all ? pthread_cond_broadcast : pthread_cond_signal);
 }
 
 void sp_crew_stop_locked(struct sp_job *job) {
@@ -362,6 +365,16 @@ void sp_crew_stop_locked(struct sp_job *job) {
         pthread_cond_wait(&progress, &lock);
     sp_list_remove(&job->link);
     let_device_pass(job);
+}
+
+struct sp_job *sp_crew_find_locked(bool (*is_it)(const struct sp_job *job, const void *what),
+                                   const void *what) {
+    SP_LIST_FOR_EACH(link, &jobs) {
+        struct sp_job *job = SP_CONTAINER_OF(link, struct sp_job, link);
+        if (is_it(job, what))
+            return job;
+    }
+    return NULL;
 }
 
 void sp_crew_remove(struct sp_job *job) {

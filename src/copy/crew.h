@@ -75,6 +75,10 @@ void sp_crew_remove(struct sp_job *job);
 
 void sp_crew_stop_locked(struct sp_job *job); // the same, with the lock held
 
+// Returns a job that is before the crew, or null. The lock is held.
+struct sp_job *sp_crew_find_locked(bool (*is_it)(const struct sp_job *job, const void *what),
+                                   const void *what);
+
 // The calling thread copies a slice. False when there is none to be copied just now.
 bool sp_crew_work(struct sp_job *job);
 

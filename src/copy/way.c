@@ -4,6 +4,7 @@
 #include "copy/cufile.h"
 #include "copy/measure.h"
 #include "copy/memory.h"
+#include "copy/now.h"
 
 #include <stdint.h>
 
@@ -136,26 +137,26 @@ static poolError_t give_file(const struct sp_copy *copy) {
     left.file_offset += done;
     left.address += done;
     left.width = left.host_pitch = left.device_pitch = copy->width - done;
-    return sp_transfer_now(&left);
+    return sp_copy_now(&left);
 }
 
 static poolError_t give_now(const struct sp_copy *copy) {
     if (copy->is_of_file)
         return give_file(copy);
     sp_measure_with(copy);
-    return sp_transfer_now(copy);
+    return sp_copy_now(copy);
 }
 
 static poolError_t give_staged(const struct sp_copy *copy, struct sp_completion *completion,
                                poolCopyCompletion_t *handle) {
-    struct sp_transfer *transfer = NULL;
+    struct sp_ahead *ahead = NULL;
     if (!completion)
         return give_now(copy);
-    bool ahead = sp_transfer_can_be_ahead(copy->device) && !(copy->to_device && is_small(copy));
-    poolError_t error = ahead ? sp_transfer_ahead(copy, &transfer) : sp_transfer_now(copy);
+    bool is_ahead = sp_ahead_is_possible(copy->device) && !(copy->to_device && is_small(copy));
+    poolError_t error = is_ahead ? sp_copy_ahead(copy, &ahead) : sp_copy_now(copy);
     if (error == poolSuccess)
-        *handle = transfer ? sp_completion_of_transfer(completion, transfer)
-                           : sp_completion_of_nothing(completion);
+        *handle = ahead ? sp_completion_of_ahead(completion, ahead)
+                        : sp_completion_of_nothing(completion);
     return error;
 }
 

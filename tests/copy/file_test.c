@@ -34,12 +34,16 @@ static unsigned fails_from; // from this call on; 0: none
 static int failure;
 static bool forgets; // what the page cache has, which takes a while
 
-// How many calls there were at a time, at most. A call waits until there are so many, if that is
-// asked for, but not for ever; and then a while, in which one too many comes.
+// How many calls there were at a time, at most, that were about bytes from this place on. Such a
+// call waits until there are so many, if that is asked for, but not for ever; and then a while, in
+// which one too many comes.
+static off_t counted_from;
 static unsigned awaited_at_a_time;
 static atomic_uint at_a_time, most_at_a_time;
 
-static void count_at_a_time(void) {
+static void count_at_a_time(off_t at) {
+    if (at < counted_from)
+        return;
     unsigned now = 1 + atomic_fetch_add(&at_a_time, 1), most = atomic_load(&most_at_a_time);
     while (now > most && !atomic_compare_exchange_weak(&most_at_a_time, &most, now))
         ;
@@ -78,10 +82,10 @@ void __wrap_sp_crew_add(struct sp_job *job) {
         usleep(1000);
 }
 
-static bool answers(size_t *size, ssize_t *answer) {
+static bool answers(off_t at, size_t *size, ssize_t *answer) {
     unsigned call = 1 + atomic_fetch_add(&calls, 1);
     watch_chunks();
-    count_at_a_time();
+    count_at_a_time(at);
     *answer = -1;
     if (interrupts && call % interrupts == 0) {
         errno = EINTR;
@@ -112,7 +116,7 @@ ssize_t __wrap_pwrite(int fd, const void *memory, size_t size, off_t at);
 ssize_t __wrap_pread(int fd, void *memory, size_t size, off_t at) {
     ssize_t answer;
     bool is_direct = note_direct(fd);
-    if (answers(&size, &answer))
+    if (answers(at, &size, &answer))
         return answer;
     answer = __real_pread(fd, memory, size, at);
     if (is_direct && answer > 0)
@@ -129,7 +133,7 @@ ssize_t __wrap_pwrite(int fd, const void *memory, size_t size, off_t at) {
     atomic_store(&is_writing, true);
     for (int i = 0; i < 20000 && atomic_load(&write_is_slow); i++)
         usleep(1000);
-    return answers(&size, &answer) ? answer : __real_pwrite(fd, memory, size, at);
+    return answers(at, &size, &answer) ? answer : __real_pwrite(fd, memory, size, at);
 }
 
 // A file whose end takes long: until it is let go, or 20 s are over.
@@ -605,6 +609,24 @@ static void as_many_threads_copy_as_the_settings_say(void **state) {
     awaited_at_a_time = 0;
 }
 
+// Chunks that the device has left are filled again by all threads, while each slice takes long. A
+// part is one slice.
+static void all_threads_read_behind_the_first_chunks(void **state) {
+    (void)state;
+    write_file(bytes, BYTES, 0);
+    copy_settings(4, 4, KIB(256));
+    copy_good(read_to(NOW, O_RDONLY, 0, 0, BYTES)); // threads are there
+    atomic_store(&most_at_a_time, 0);
+    counted_from = 5 * KIB(256);
+    awaited_at_a_time = 4;
+    copy_good(read_to(NOW, O_RDONLY, 0, 0, BYTES));
+    copy_finish(stream);
+    assert_int_equal(atomic_load(&most_at_a_time), 4);
+    assert_true(copy_device_is_filled(device, BYTES, 1));
+    awaited_at_a_time = 0;
+    counted_from = 0;
+}
+
 // As on a file system that writes what it has when a file is closed.
 static void a_file_that_is_slow_to_close_holds_up_no_other_copy(void **state) {
     (void)state;
@@ -694,6 +716,7 @@ int main(void) {
         TEST(a_stream_that_captures_is_refused),
         TEST(a_file_that_is_slow_to_close_holds_up_no_other_copy),
         TEST(as_many_threads_copy_as_the_settings_say),
+        TEST(all_threads_read_behind_the_first_chunks),
         TEST(no_descriptor_is_left),
         TEST(without_a_descriptor_the_call_says_why),
     };

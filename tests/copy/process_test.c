@@ -244,6 +244,43 @@ static void a_context_fails(void) {
     exit(7);
 }
 
+// A context can be reset only once nothing waits for the host in it.
+static void reset_the_context(struct scene *scene) {
+    CUdevice device;
+    copy_let_go(&scene->hold);
+    NEED(sp_driver->cuCtxGetDevice(&device) == CUDA_SUCCESS);
+    NEED(sp_driver->cuDevicePrimaryCtxReset(device) == CUDA_SUCCESS);
+}
+
+static void a_context_fails_in_which_completions_are_gone(void) {
+    struct scene scene;
+    poolCopyCompletion_t third;
+    unsigned char *elsewhere = malloc(BYTES);
+    NEED(elsewhere);
+    open_scene(&scene, NULL);
+    copy_at_once(&scene);
+    NEED(poolCopyToHostAsyncWithCompletion(elsewhere, scene.device, BYTES, scene.stream, &third) ==
+         poolSuccess);
+    NEED(poolCopyCompletionDestroy(scene.in) == poolSuccess);
+    NEED(poolCopyCompletionDestroy(scene.out) == poolSuccess);
+    NEED(simcudaContextFail(simulated_context(), CUDA_ERROR_ILLEGAL_ADDRESS) == 0);
+    NEED(poolCopyCompletionSynchronize(third) == poolErrorIllegalAddress);
+    NEED(poolCopyCompletionDestroy(third) == poolSuccess);
+    reset_the_context(&scene);
+    exit(7);
+}
+
+static void completions_are_destroyed_behind_a_failure(void) {
+    struct scene scene;
+    open_scene(&scene, NULL);
+    copy_at_once(&scene);
+    NEED(simcudaContextFail(simulated_context(), CUDA_ERROR_ILLEGAL_ADDRESS) == 0);
+    NEED(poolCopyCompletionDestroy(scene.in) == poolSuccess);
+    NEED(poolCopyCompletionDestroy(scene.out) == poolSuccess);
+    reset_the_context(&scene);
+    exit(7);
+}
+
 // The bytes are there, whatever becomes of the context.
 static void a_context_fails_behind_a_copy(void) {
     struct scene scene;
@@ -523,6 +560,8 @@ static void a_batch_of_another_device_without_the_kernel(void) {
     X(a_context_fails_while_a_thread_is_at_the_source)                                             \
     X(fork_a_child)                                                                                \
     X(a_context_fails)                                                                             \
+    X(a_context_fails_in_which_completions_are_gone)                                               \
+    X(completions_are_destroyed_behind_a_failure)                                                  \
     X(a_context_fails_behind_a_copy)                                                               \
     X(a_context_fails_in_the_middle)                                                               \
     X(two_threads_with_a_large_copy)                                                               \
