@@ -193,7 +193,7 @@ static int measure_chunk(struct bench *bench, struct subject *subject, const voi
     size_t chunk = chunks[subject - by_setting->subjects].bytes;
     int error = 0;
     for (size_t i = 0; i < COUNT(threads) && !error; i++) {
-        error = set(threads[i], 4, chunk);
+        error = set(threads[i], 0, chunk);
         if (!error)
             error = measure_both_ways(bench, by_setting->copies, COPIES_OURS, by_setting->bytes,
                                       &values[COPIES_DIRECTIONS * i]);
@@ -221,7 +221,7 @@ static int measure_threads_and_chunks(struct bench *bench, struct by_setting *by
                                 .row_count = COUNT(rows),
                                 .measure = measure_chunk,
                                 .setting = by_setting};
-    snprintf(title, sizeof title, "%s by threads and chunk, 4 chunks",
+    snprintf(title, sizeof title, "%s by threads and chunk, as many chunks as the library chooses",
              bench_size_text(by_setting->bytes, text));
     bench_print_head_of(bench, &field, title);
     return bench_compare(bench, &field);
