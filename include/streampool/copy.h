@@ -374,8 +374,8 @@ STREAMPOOL_API poolError_t poolDeviceToFileAsyncWithCompletion(int fd, uint64_t 
 
 /// Says how copies of pageable memory are made.
 struct poolCopySettings {
-    /// Holds how many threads copy at a time, 1 to 8: the caller of a copy without a completion is
-    /// one of them.
+    /// Holds how many threads copy at a time, 1 to 8: the caller of a copy of memory without a
+    /// completion is one of them.
     unsigned int threads;
     /// Holds how many chunks a copy has, 2 to 16.
     unsigned int depth;
