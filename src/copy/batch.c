@@ -259,11 +259,22 @@ static poolError_t give_driver(const struct sp_batch *batch, size_t i) {
     return sp_is_done(outcome) ? poolSuccess : sp_refuse_outcome(outcome, "copying a batch");
 }
 
+// Which side is the host's needn't be found out by the driver.
+static poolError_t give_pageable(const struct sp_batch *batch, size_t i, bool in) {
+    const void *from = batch->from[i];
+    void *to = batch->to[i];
+    size_t bytes = batch->sizes[i];
+    struct sp_outcome outcome =
+        in ? DRIVER(cuMemcpyHtoDAsync, (uintptr_t)to, from, bytes, batch->stream)
+           : DRIVER(cuMemcpyDtoHAsync, to, (uintptr_t)from, bytes, batch->stream);
+    return sp_is_done(outcome) ? poolSuccess : sp_refuse_outcome(outcome, "copying a batch");
+}
+
 static poolError_t copy_alone(const struct sp_batch *batch, size_t i, enum kind kind) {
     size_t bytes = batch->sizes[i];
     bool in = is_from_host(kind);
     poolError_t before = poolPeekAtLastError();
-    poolError_t error = bytes < BY_THREADS ? give_driver(batch, i) : poolErrorInvalidValue;
+    poolError_t error = bytes < BY_THREADS ? give_pageable(batch, i, in) : poolErrorInvalidValue;
     if (error != poolErrorInvalidValue)
         return error;
     sp_refuse_nothing(before); // the driver takes no memory of which a part is pinned

@@ -84,8 +84,11 @@ static bool may_kernels_use(const char *first) {
 bool sp_memory_find_range(const void *memory, size_t bytes, struct sp_range *range) {
     const char *first = memory;
     struct sp_range found = {NULL, NULL, false};
-    if (!find_block(first, &found))
+    if (!find_block(first, &found)) {
+        if (!is_known(first)) // most memory of the host: the next question takes longer
+            return false;
         find_piece(first, &found);
+    }
     bool is_one = is_within(&found, first, bytes);
     if (!is_one && sp_memory_is_direct(memory, bytes)) {
         found = (struct sp_range){first, first + bytes, false};
