@@ -4,19 +4,27 @@
 
 #include <streampool/streampool.h>
 
-// The number of the piece of memory, which is 0 where the driver knows none. To be asked about one
-// attribute alone would take the driver 0.5 us then.
-static bool ask(const char *memory, unsigned long long *piece) {
-    CUpointer_attribute number = CU_POINTER_ATTRIBUTE_BUFFER_ID;
-    void *values[] = {piece};
-    *piece = 0;
-    return sp_driver->cuPointerGetAttributes(1, &number, values, (CUdeviceptr)(uintptr_t)memory) ==
-           CUDA_SUCCESS;
+// The driver tells the kind of memory, and the number of its piece, which not all memory has that a
+// program maps itself. To tell one attribute alone takes it 0.5 us where it knows nothing.
+struct told {
+    unsigned int kind; // 0: it knows none
+    unsigned long long piece;
+};
+
+static struct told ask(const char *memory) {
+    struct told told = {0, 0};
+    CUpointer_attribute asked[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                   CU_POINTER_ATTRIBUTE_BUFFER_ID};
+    void *values[] = {&told.kind, &told.piece};
+    if (sp_driver->cuPointerGetAttributes(2, asked, values, (CUdeviceptr)(uintptr_t)memory) !=
+        CUDA_SUCCESS)
+        return (struct told){0, 0};
+    return told;
 }
 
 static bool is_known(const char *memory) {
-    unsigned long long piece;
-    return ask(memory, &piece) && piece != 0;
+    struct told told = ask(memory);
+    return told.kind != 0 || told.piece != 0;
 }
 
 static bool is_within(const struct sp_range *range, const char *first, size_t bytes) {
@@ -44,12 +52,11 @@ bool sp_memory_is_known(const void *memory, size_t bytes) {
 
 // The driver knows all blocks.
 bool sp_memory_is_direct(const void *memory, size_t bytes) {
-    unsigned long long of_first, of_last;
     const char *first = memory;
-    bool told = ask(first, &of_first);
-    if (told && of_first == 0)
+    struct told told = ask(first);
+    if (told.kind == 0 && told.piece == 0)
         return false;
-    return (told && ask(first + bytes - 1, &of_last) && of_first == of_last) ||
+    return (told.piece != 0 && ask(first + bytes - 1).piece == told.piece) ||
            is_of_block(first, bytes);
 }
 
