@@ -181,18 +181,29 @@ static bool note_done_locked(const struct slice *slice) {
     return end_if_done_locked(job);
 }
 
-bool sp_crew_work(struct sp_job *job) {
+// As one of the threads that may be at the job, or beside them.
+static bool do_slice(struct sp_job *job, bool is_helper) {
     struct slice slice;
     sp_crew_lock();
-    bool taken = take_locked(job, &slice);
+    bool taken = (!is_helper || job->helping < job->helpers) && take_locked(job, &slice);
+    job->helping += taken && is_helper;
     sp_crew_unlock();
     if (!taken)
         return false;
     copy(&slice);
     sp_crew_lock();
+    job->helping -= is_helper;
     note_done_locked(&slice);
     sp_crew_unlock();
     return true;
+}
+
+bool sp_crew_work(struct sp_job *job) {
+    return do_slice(job, false);
+}
+
+bool sp_crew_help(struct sp_job *job) {
+    return do_slice(job, true);
 }
 
 void sp_crew_do_alone(struct sp_job *job) {

@@ -79,8 +79,10 @@ void sp_crew_stop_locked(struct sp_job *job); // the same, with the lock held
 struct sp_job *sp_crew_find_locked(bool (*is_it)(const struct sp_job *job, const void *what),
                                    const void *what);
 
-// The calling thread copies a slice. False when there is none to be copied just now.
+// The calling thread copies a slice. False when there is none to be copied just now; and, where it
+// helps, when as many threads are at the job as may be.
 bool sp_crew_work(struct sp_job *job);
+bool sp_crew_help(struct sp_job *job);
 
 // Says that a device's number has grown.
 void sp_crew_go_on(void);

@@ -101,7 +101,9 @@ static struct sp_outcome await_others(struct now *now) {
     }
     if (is_device_awaited(now))
         return await_device(now);
-    sp_crew_await(&now->job, (uint32_t)(now->copy->to_device ? now->issued : by_host(now)));
+    size_t parts = now->copy->to_device ? now->issued : by_host(now);
+    if (!sp_crew_await(&now->job, (uint32_t)parts) && now->leaves_slices)
+        sp_crew_help(&now->job); // all threads are at other copies, or have ended
     return sp_outcome_done();
 }
 

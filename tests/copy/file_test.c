@@ -125,7 +125,7 @@ ssize_t __wrap_pread(int fd, void *memory, size_t size, off_t at) {
 }
 
 // A write that takes long: until it is let go, or 20 s are over.
-static atomic_bool write_is_slow, is_writing;
+static atomic_bool write_is_slow, is_writing, has_given_up;
 
 ssize_t __wrap_pwrite(int fd, const void *memory, size_t size, off_t at) {
     ssize_t answer;
@@ -133,11 +133,13 @@ ssize_t __wrap_pwrite(int fd, const void *memory, size_t size, off_t at) {
     atomic_store(&is_writing, true);
     for (int i = 0; i < 20000 && atomic_load(&write_is_slow); i++)
         usleep(1000);
+    if (atomic_load(&write_is_slow))
+        atomic_store(&has_given_up, true);
     return answers(at, &size, &answer) ? answer : __real_pwrite(fd, memory, size, at);
 }
 
 // A file whose end takes long: until it is let go, or 20 s are over.
-static atomic_bool close_is_slow, is_closing, has_given_up;
+static atomic_bool close_is_slow, is_closing;
 
 int __real_close(int fd);
 int __wrap_close(int fd);
@@ -627,6 +629,29 @@ static void all_threads_read_behind_the_first_chunks(void **state) {
     counted_from = 0;
 }
 
+// All threads are at a file that doesn't take its bytes.
+static void a_caller_without_threads_reads_alone(void **state) {
+    (void)state;
+    poolCopyCompletion_t completion = NULL;
+    CUstream other = simulated_stream();
+    void *source = copy_pointer(copy_device(BYTES));
+    write_file(bytes, BYTES, 0);
+    copy_settings(4, 4, KIB(256));
+    int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    atomic_store(&has_given_up, false);
+    atomic_store(&write_is_slow, true);
+    copy_good(poolDeviceToFileAsyncWithCompletion(fd, 0, source, BYTES, other, &completion));
+    close(fd);
+    copy_good(read_to(NOW, O_RDONLY, 0, 0, BYTES));
+    assert_false(atomic_load(&has_given_up));
+    atomic_store(&write_is_slow, false);
+    copy_finish(other);
+    copy_good(poolCopyCompletionSynchronize(completion));
+    copy_good(poolCopyCompletionDestroy(completion));
+    copy_finish(stream);
+    assert_true(copy_device_is_filled(device, BYTES, 1));
+}
+
 // As on a file system that writes what it has when a file is closed.
 static void a_file_that_is_slow_to_close_holds_up_no_other_copy(void **state) {
     (void)state;
@@ -717,6 +742,7 @@ int main(void) {
         TEST(a_file_that_is_slow_to_close_holds_up_no_other_copy),
         TEST(as_many_threads_copy_as_the_settings_say),
         TEST(all_threads_read_behind_the_first_chunks),
+        TEST(a_caller_without_threads_reads_alone),
         TEST(no_descriptor_is_left),
         TEST(without_a_descriptor_the_call_says_why),
     };
