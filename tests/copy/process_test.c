@@ -267,6 +267,7 @@ static void a_context_fails_in_which_completions_are_gone(void) {
     NEED(poolCopyCompletionSynchronize(third) == poolErrorIllegalAddress);
     NEED(poolCopyCompletionDestroy(third) == poolSuccess);
     reset_the_context(&scene);
+    free(elsewhere);
     exit(7);
 }
 
@@ -534,6 +535,8 @@ static void copy_batches_of_another_device(const char *settings) {
     NEED(poolCopyBatchAsync(back, there, sizes, PIECES, scene.stream) == poolSuccess);
     NEED(copy_is_filled(scene.to, (size_t)PIECES * PIECE, 1));
     NEED(sp_driver->cuStreamSynchronize(scene.stream) == CUDA_SUCCESS);
+    free(scene.from);
+    free(scene.to);
 }
 
 static void a_batch_of_another_device(void) {
