@@ -266,8 +266,13 @@ poolError_t poolCopyCompletionSynchronize(poolCopyCompletion_t completion) {
 poolError_t poolCopyCompletionDestroy(poolCopyCompletion_t completion) {
     SP_UNCANCELLED;
     poolError_t error = find_process();
-    if (error != poolSuccess || !completion || sp_completion_destroy(completion))
+    if (error != poolSuccess || !completion)
         return error;
+    CUstreamCaptureMode mode = sp_capture_relax();
+    bool was_there = sp_completion_destroy(completion);
+    sp_capture_restore(mode);
+    if (was_there)
+        return poolSuccess;
     return sp_refuse(poolErrorInvalidValue, "%p is no completion, or was destroyed",
                      (void *)completion);
 }

@@ -577,6 +577,28 @@ static void end_capture(void) {
     assert_int_equal(sp_driver->cuGraphDestroy(graph), CUDA_SUCCESS);
 }
 
+// The copy is under way on another stream, and goes on.
+static void a_completion_is_destroyed_beside_a_capture(void **state) {
+    (void)state;
+    CUstream other = simulated_stream();
+    CUdeviceptr device = copy_device(MIB(1));
+    unsigned char *from = copy_host(MIB(1)), *to = copy_host(MIB(1));
+    poolCopyCompletion_t completion = NULL;
+    copy_fill(from, MIB(1), 4);
+    copy_good(poolCopyToDeviceAsync(copy_pointer(device), from, MIB(1), other));
+    struct copy_hold hold = copy_hold(other);
+    copy_good(
+        poolCopyToHostAsyncWithCompletion(to, copy_pointer(device), MIB(1), other, &completion));
+    begin_capture(CU_STREAM_CAPTURE_MODE_GLOBAL);
+    copy_good(poolCopyCompletionDestroy(completion));
+    end_capture();
+    copy_let_go(&hold);
+    copy_finish(other);
+    assert_true(copy_is_filled(to, MIB(1), 4));
+    free(from);
+    free(to);
+}
+
 static void pageable_copies_are_refused_by_a_capture_that_stays_valid(void **state) {
     (void)state;
     CUdeviceptr device = copy_device(MIB(1));
@@ -782,6 +804,7 @@ int main(void) {
         TEST(memory_pinned_in_two_pieces_is_pageable),
         TEST(large_copies_to_the_host_bring_every_byte),
         TEST(small_copies_take_the_drivers_own_way),
+        TEST(a_completion_is_destroyed_beside_a_capture),
         TEST(pageable_copies_are_refused_by_a_capture_that_stays_valid),
         TEST(copies_of_other_streams_leave_a_capture_alone),
         TEST(memory_of_a_device_is_none_of_the_host),
