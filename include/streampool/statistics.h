@@ -77,7 +77,8 @@
     X(PinningBlocks, 1209, \
       "blocks in use and slabs that pin: they lie in extents of which half or more is free") \
     X(PinningBytes, 1210, "bytes of these blocks and slabs") \
-    X(LargestPinning, 1211, "the largest of these blocks and slabs")
+    X(LargestPinning, 1211, "the largest of these blocks and slabs") \
+    X(EvictedBytes, 1212, "bytes of extents that the pool has and that are evicted")
 
 // clang-format on
 

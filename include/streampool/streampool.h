@@ -594,7 +594,9 @@ enum poolMemPoolAttr {
     /// other extents.
     poolMemPoolStatPinningBytes = 1210,
     /// Tells the bytes of the largest of these blocks and slabs.
-    poolMemPoolStatLargestPinning = 1211
+    poolMemPoolStatLargestPinning = 1211,
+    /// Tells the bytes of extents that poolMemPoolEvict has taken the memory of.
+    poolMemPoolStatEvictedBytes = 1212
 };
 
 /// Says when a pool maps free memory in pieces once more, side by side, to serve an allocation
@@ -1041,6 +1043,85 @@ STREAMPOOL_API poolError_t poolMemPoolTrimTo(poolMemPool_t pool, size_t minBytes
 /// - poolErrorMemoryAllocation: `bytes` is more than the device, the pool's maxSize or the host
 ///   has left, also once caches of other pools were given back for it.
 STREAMPOOL_API poolError_t poolMemPoolPrime(poolMemPool_t pool, size_t bytes);
+
+/// Names a piece of memory.
+struct poolMemRange {
+    /// Holds its first address.
+    void *ptr;
+    /// Holds its bytes.
+    size_t size;
+};
+
+/// Is called with the memory of a pool that is in use, in ranges by address that don't overlap:
+/// live blocks up to a multiple of 512 bytes, and the slabs of small ones whole. The list may be
+/// read until it returns. Meanwhile nothing is allocated from the pool, and no memory of it goes or
+/// comes, though another thread may free blocks. What it has given streams to do must have ended
+/// when it returns. It may call the library, but not poolMemPoolEvict and poolMemPoolMakeResident
+/// with this pool. It returns poolSuccess, or an error that becomes the call's.
+typedef poolError_t (*poolMemPoolVisitor)(void *user, const struct poolMemRange *ranges,
+                                          size_t count);
+
+/// Takes a pool's memory and gives it back to the device, though blocks of the pool are live: they
+/// keep their addresses, and get other memory there by poolMemPoolMakeResident. So a program that
+/// sleeps leaves the device to others, and what points into its blocks, as graphs do, is right
+/// again later. (CUDA has no such call; Direct3D 12 has ID3D12Device::Evict.)
+///
+/// First it waits for all work of the current context, as poolDeviceSynchronize does, and gives
+/// free memory back. Then it calls `save`, if that isn't null, which may copy the contents to
+/// elsewhere; and then the contents are gone. No other work may use blocks of the pool meanwhile,
+/// freed ones neither, and none may until the pool is resident: an access then finds no memory, and
+/// ends the context.
+///
+/// While it is evicted, allocations from the pool and poolMemPoolPrime return
+/// poolErrorIllegalState. One that another thread has begun before may still return memory, which
+/// is evicted with the rest. Frees change the books alone, and synchronises and poolMemPoolTrimTo
+/// give nothing back. UsedMemCurrent and poolPointerGetAttributes tell what they told before.
+/// ReservedMemCurrent counts what has stayed, and poolMemPoolStatEvictedBytes the rest. A pool that
+/// is destroyed so can't become resident any more, and its live blocks can only be freed.
+///
+/// Blocks of poolMallocFixed stay, for somebody may know their memory, and what the driver doesn't
+/// unmap. For an evicted pool the call tries again what has stayed, without `save`.
+///
+/// @param pool Names the pool.
+/// @param save Is called once with what is in use of memory that may go, or is null.
+/// @param user Is handed to `save`.
+/// @param[out] stayed Receives the bytes that the pool still has. May be null.
+///
+/// - poolErrorInvalidValue: `pool` is not a pool, or was destroyed meanwhile.
+/// - poolErrorInvalidDevice: the current context isn't one of the pool's device.
+/// - poolErrorNotSupported: the memory isn't mapped, as on a device without virtual memory
+///   management, of managed memory, or for staging; or the pool was made with a handle type.
+/// - poolErrorIllegalState: another thread is evicting the pool, or making it resident.
+/// - poolErrorStreamCaptureUnsupported: a stream of the context captures, which invalidates the
+///   capture, as poolDeviceSynchronize does.
+/// - Whatever `save` returns.
+///
+/// After an error the pool is resident, and nothing is lost.
+STREAMPOOL_API poolError_t poolMemPoolEvict(poolMemPool_t pool, poolMemPoolVisitor save, void *user,
+                                            size_t *stayed);
+
+/// Gives an evicted pool memory again, at the addresses of its live blocks, with the access that
+/// the pool allows. Where the device has too little, other pools there give what they have free.
+/// Then it calls `load`, if that isn't null, which may copy contents back; else the contents are
+/// undefined. From then on the pool allocates again. What was freed meanwhile and is known to be
+/// complete gets no memory, as far as it makes up whole extents. A pool that is resident stays as
+/// it is, and `load` isn't called.
+///
+/// Waits for no work. Calls the driver, also while streams capture.
+///
+/// @param pool Names the pool.
+/// @param load Is called once with what is in use, or is null. What was freed since the pool was
+///     evicted isn't among it.
+/// @param user Is handed to `load`.
+///
+/// - poolErrorInvalidValue: `pool` is not a pool.
+/// - poolErrorMemoryAllocation: there isn't enough memory.
+/// - poolErrorIllegalState: another thread is evicting the pool, or making it resident.
+/// - Whatever `load` returns.
+///
+/// After an error the pool is evicted, all of it.
+STREAMPOOL_API poolError_t poolMemPoolMakeResident(poolMemPool_t pool, poolMemPoolVisitor load,
+                                                   void *user);
 
 /// Gives the default pool of a device, from which it allocates at first. Each device always has
 /// one, and it can't be destroyed. (cudaDeviceGetDefaultMemPool)

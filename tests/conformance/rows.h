@@ -294,6 +294,15 @@
     X(a_resident_kernel_does_not_delay_joining, "joining waits for no kernel of another stream") \
     X(joined_memory_is_freed_by_its_first_address_alone, "free of a piece's own address, or inside, or twice: InvalidValue")
 
+#define EVICT_ROWS(X) \
+    X(an_evicted_pools_memory_is_the_devices_again, "poolMemPoolEvict: what the device has free grows by it, and shrinks at poolMemPoolMakeResident") \
+    X(blocks_of_all_sizes_hold_what_a_loader_brings, "contents that are saved and loaded by the visitors are at the same addresses") \
+    X(eviction_waits_for_all_work_of_the_context, "poolMemPoolEvict: what streams were given before has ended when contents are saved") \
+    X(joined_memory_is_evicted_with_its_pieces, "memory in pieces that was mapped side by side comes back side by side") \
+    X(an_evicted_pool_allocates_nothing_and_takes_back_what_is_freed, "an evicted pool: IllegalState for allocations; what is freed gets no memory again") \
+    X(eviction_and_its_end_are_no_error_twice, "a pool that is evicted, or resident, stays so; a destroyed one: InvalidValue") \
+    X(fixed_blocks_keep_their_memory_in_an_evicted_pool, "blocks of poolMallocFixed stay, and their bytes are told")
+
 #define LIVE_ROWS(X) \
     X(live_a_small_free_hides_no_large_one, "a free with no event behind it keeps nobody from what lies beside it") \
     X(live_pending_memory_beside_a_small_free_is_had_by_waiting, "likewise while work is pending: the allocation waits") \
@@ -451,6 +460,7 @@
     CAPTURE_ROWS(X) \
     CONTEXT_ROWS(X) \
     REMAP_ROWS(X) \
+    EVICT_ROWS(X) \
     LIVE_ROWS(X) \
     MAM_ROWS(X) \
     PAGEABLE_ROWS(X) \

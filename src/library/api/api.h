@@ -18,6 +18,10 @@ static inline CUstream sp_api_per_thread(CUstream stream) {
 struct sp_outcome sp_api_supply_context(struct sp_outcome outcome, CUstream handle,
                                         const struct sp_pool *pool);
 
+// Waits for the work of the current context, which is supplied as on a default stream. `pool` as
+// above.
+struct sp_outcome sp_api_synchronize_context(const struct sp_pool *pool);
+
 // Returns the promises that hold, of the terms on which the thread makes its calls
 // (sp_interpose_set_terms()).
 int sp_api_promises(void);

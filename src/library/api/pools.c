@@ -2,6 +2,8 @@
 // that which tells what an address is.
 #include "api/api.h"
 #include "calls/prime.h"
+#include "calls/residency.h"
+#include "order/context.h"
 #include "process/attributes.h"
 #include "process/given_up.h"
 #include "process/life.h"
@@ -301,6 +303,32 @@ poolError_t poolMemPoolPrime(poolMemPool_t handle, size_t bytes) {
     struct sp_pool *pool;
     poolError_t error = enter_memory_call(handle, "priming", &pool);
     return error == poolSuccess ? unpin(pool, sp_prime(pool, bytes)) : error;
+}
+
+poolError_t poolMemPoolEvict(poolMemPool_t handle, poolMemPoolVisitor save, void *user,
+                             size_t *stayed) {
+    struct sp_pool *pool;
+    size_t unwanted;
+    poolError_t error = pin(handle, NULL, &pool);
+    if (error != poolSuccess)
+        return error;
+    struct sp_outcome outcome = sp_api_synchronize_context(pool);
+    if (!sp_is_done(outcome))
+        return unpin(pool, sp_fail_outcome(outcome, "synchronising the context"));
+    int device = pool->device->vmm.ordinal;
+    if (device >= 0 && !sp_context_current_of(device))
+        return unpin(pool, sp_fail(poolErrorInvalidDevice,
+                                   "the current context isn't one of device %d", device));
+    return unpin(
+        pool, sp_residency_evict(pool, (struct sp_visit){save, user}, stayed ? stayed : &unwanted));
+}
+
+poolError_t poolMemPoolMakeResident(poolMemPool_t handle, poolMemPoolVisitor load, void *user) {
+    struct sp_pool *pool;
+    poolError_t error = enter_memory_call(handle, "making a pool resident", &pool);
+    return error == poolSuccess
+               ? unpin(pool, sp_residency_restore(pool, (struct sp_visit){load, user}))
+               : error;
 }
 
 // -------------------------------------------------------------------------------------- of devices

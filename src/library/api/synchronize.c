@@ -93,6 +93,14 @@ poolError_t poolEventSynchronize(CUevent event) {
     return finish(turn, outcome, "synchronising the event");
 }
 
+struct sp_outcome sp_api_synchronize_context(const struct sp_pool *pool) {
+    struct sp_outcome outcome = sp_synchronize_context();
+    if (!sp_outcome_lacks_context(outcome))
+        return outcome;
+    outcome = sp_api_supply_context(outcome, NULL, pool);
+    return sp_is_done(outcome) ? sp_synchronize_context() : outcome;
+}
+
 poolError_t poolDeviceSynchronize(void) {
     poolError_t entered = sp_runtime_enter();
     if (entered != poolSuccess)
@@ -100,12 +108,7 @@ poolError_t poolDeviceSynchronize(void) {
     if (sp_observe_records())
         sp_synchronize_ahead_of_context();
     bool turn = sp_observe_take_turn();
-    struct sp_outcome outcome = sp_synchronize_context();
-    if (sp_outcome_lacks_context(outcome)) { // which is supplied as on a default stream
-        outcome = sp_api_supply_context(outcome, NULL, NULL);
-        if (sp_is_done(outcome))
-            outcome = sp_synchronize_context();
-    }
+    struct sp_outcome outcome = sp_api_synchronize_context(NULL);
     if (sp_is_done(outcome)) {
         sp_reclaim_after_synchronize(NULL);
         sp_observe_act(SP_RECORD_SYNCHRONIZE_DEVICE, NULL);

@@ -10,6 +10,10 @@ poolError_t sp_admit(struct sp_pool *pool, struct sp_stream *stream) {
     CUcontext context;
     uint64_t id;
     const struct sp_vmm_provider *provider = sp_vmm_provider(&device->vmm);
+    if (sp_pool_residency(pool) != SP_RESIDENT)
+        return sp_fail(poolErrorIllegalState,
+                       "the pool's memory is evicted; "
+                       "poolMemPoolMakeResident brings it back");
     if (!provider->is_of_context)
         return poolSuccess;
     struct sp_outcome outcome = sp_device_retain_context(device, stream, &context, &id);

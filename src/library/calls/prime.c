@@ -62,17 +62,6 @@ static struct sp_outcome map_ahead(struct sp_pool *pool, uint64_t bytes) {
 
 // --------------------------------------------------------------------------------------- the call
 
-// Returns the calling thread's current context, which is alive, if it is one of the pool's device.
-static CUcontext current_context_of(const struct sp_pool *pool) {
-    CUcontext context = NULL;
-    uint64_t id;
-    int device = -1;
-    if (!sp_is_done(sp_context_current(&context, &id)) || !context ||
-        !sp_is_done(sp_context_device(context, &device)))
-        return NULL;
-    return device == pool->device->vmm.ordinal ? context : NULL;
-}
-
 // Makes room on the device, out of what other pools keep and what is complete by now. That makes
 // none below the pool's limit. A pool whose doings must not depend on the answer asks nothing.
 static struct sp_outcome prime_after_trim(struct sp_pool *pool, uint64_t bytes) {
@@ -84,7 +73,7 @@ static struct sp_outcome prime_after_trim(struct sp_pool *pool, uint64_t bytes) 
     }
     sp_reclaim_addresses(pool->device);
     sp_trim_await_giving(pool->device);
-    sp_reclaim_until(pool->device, current_context_of(pool), bytes, 0);
+    sp_reclaim_until(pool->device, sp_context_current_of(pool->device->vmm.ordinal), bytes, 0);
     return map_ahead(pool, bytes);
 }
 

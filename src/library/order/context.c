@@ -54,6 +54,16 @@ struct sp_outcome sp_context_current_alive(CUcontext *context, uint64_t *id) {
     return sp_outcome_done();
 }
 
+CUcontext sp_context_current_of(int device) {
+    CUcontext context = NULL;
+    uint64_t id;
+    int its_device = -1;
+    if (!sp_is_done(sp_context_current(&context, &id)) || !context ||
+        !sp_is_done(sp_context_device(context, &its_device)))
+        return NULL;
+    return its_device == device ? context : NULL;
+}
+
 bool sp_context_is_current(CUcontext context, uint64_t id) {
     CUcontext current = NULL;
     uint64_t current_id;

@@ -61,6 +61,10 @@ bool sp_context_is_gone(CUcontext context, uint64_t id);
 struct sp_outcome sp_context_current(CUcontext *context, uint64_t *id);
 struct sp_outcome sp_context_current_alive(CUcontext *context, uint64_t *id);
 
+// Returns the calling thread's current context, which is alive, if it is one of the device; or
+// null.
+CUcontext sp_context_current_of(int device);
+
 // True when this incarnation is the calling thread's current context.
 bool sp_context_is_current(CUcontext context, uint64_t id);
 

@@ -153,6 +153,9 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
     pool->kept.mappings_max = SP_KEPT_MAPPINGS_MAX;
     sp_access_clear(&pool->access);
     sp_lane_init_all(pool);
+    sp_lane_set_residency(pool, SP_RESIDENT);
+    atomic_store(&pool->residency.bytes, 0);
+    atomic_store(&pool->residency.changes, false);
     sp_explain_init(pool);
     sp_list_init(&pool->listing.link);
     sp_list_init(&pool->listing.holds);

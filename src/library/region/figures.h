@@ -48,6 +48,11 @@ static inline uint64_t sp_figures_below_limit(const struct sp_pool *pool) {
     return sp_excess(pool->limit, taken);
 }
 
+// The bytes of memory that the pool has, where `reserved` counts extents.
+static inline uint64_t sp_figures_resident(const struct sp_pool *pool) {
+    return sp_excess(sp_load_relaxed(&pool->reserved), sp_load_relaxed(&pool->residency.bytes));
+}
+
 // Sets used_high to the sum.
 void sp_figures_reset_used_high(struct sp_pool *pool);
 

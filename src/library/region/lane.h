@@ -130,6 +130,13 @@ static inline struct sp_lane *sp_lane_find(const struct sp_pool *pool, uint32_t 
     return table && slot < table->count ? sp_load_acquire(&table->lanes[slot]) : NULL;
 }
 
+// The same for an allocation, for which the pool has no lanes while it isn't resident: so the
+// common pair needs no test for that. One that has begun before may still get memory.
+static inline struct sp_lane *sp_lane_find_open(const struct sp_pool *pool, uint32_t slot) {
+    struct sp_lane_table *table = sp_load_acquire(&pool->open_lanes);
+    return table && slot < table->count ? sp_load_acquire(&table->lanes[slot]) : NULL;
+}
+
 // A slot above those of all streams that have lanes in the pool.
 static inline uint32_t sp_lane_slots(const struct sp_pool *pool) {
     const struct sp_lane_table *table = sp_load_acquire(&pool->lane_table);
@@ -142,6 +149,9 @@ static inline struct sp_lane *sp_lane_of(struct sp_pool *pool, struct sp_stream 
     struct sp_lane *lane = sp_lane_find(pool, stream->slot);
     return lane ? lane : sp_lane_make(pool, stream);
 }
+
+// Sets whether the pool is resident, with its map lock and its lock held.
+void sp_lane_set_residency(struct sp_pool *pool, enum sp_residency_state state);
 
 // Looks whether the lane is alien, once its stream is admitted (calls/admit.h) and before it
 // allocates.

@@ -196,6 +196,20 @@ enum sp_pool_stage {
     SP_POOL_CLAIMED // given up, and one thread takes it apart
 };
 
+// Whether the pool's memory is there, for its extents see supply/evict.h, and for the calls
+// calls/residency.h.
+enum sp_residency_state {
+    SP_RESIDENT,
+    SP_CLOSED,  // all is there, and nothing is allocated
+    SP_EVICTED, // nor given back; some or all of the live memory isn't there
+};
+
+struct sp_residency {
+    _Atomic int state;      // enum sp_residency_state; written under the map lock and the pool's
+    _Atomic uint64_t bytes; // of evicted extents, which stay reserved; written under the map lock
+    _Atomic bool changes;   // one thread at a time changes the state
+};
+
 // Names whom to tell why the pool grew; see tell/explain.h.
 struct sp_watch {
     _Atomic bool is_on;                 // somebody is
@@ -208,6 +222,7 @@ struct sp_pool {
     struct sp_device *device; // of the struct, for good: see life.c
 
     // Each malloc and free reads these, one cache line with the device and the handle.
+    struct sp_lane_table *_Atomic open_lanes; // lane_table, or null: see sp_lane_find_open()
     struct sp_lane_table *_Atomic lane_table;
     bool (*_Atomic is_complete)(
         struct sp_fence fence); // what this pool takes for known: see poolMemPoolAttrDeterministic
@@ -261,6 +276,7 @@ struct sp_pool {
 
     struct sp_deferred deferred;
     struct sp_watch watch;
+    struct sp_residency residency;
 
     // Guarded by the device's lock:
     enum sp_pool_stage stage;
@@ -319,6 +335,10 @@ static inline void sp_pool_add(struct sp_pool *pool, enum sp_statistic statistic
 
 static inline void sp_pool_count(struct sp_pool *pool, enum sp_statistic statistic) {
     sp_pool_add(pool, statistic, 1);
+}
+
+static inline enum sp_residency_state sp_pool_residency(const struct sp_pool *pool) {
+    return (enum sp_residency_state)sp_load_acquire(&pool->residency.state);
 }
 
 // There are zombies: see region/stitch.h. A hint.

@@ -33,8 +33,9 @@ struct walk {
     bool undoes;
 };
 
-static struct sp_outcome set_one(struct walk *walk, CUdeviceptr address, size_t size) {
-    if (walk->passed == walk->most)
+static struct sp_outcome set_one(struct walk *walk, CUdeviceptr address, size_t size,
+                                 bool is_mapped) {
+    if (walk->passed == walk->most || !is_mapped) // it gets the pool's access when it is
         return sp_outcome_done();
     struct sp_outcome outcome =
         sp_access_set(address, size, walk->change->descriptors, walk->change->count);
@@ -53,10 +54,10 @@ static struct sp_outcome set_all(struct walk *walk, const struct sp_pool *pool) 
                 continue;
             struct sp_extent *extent = sp_view_extent_from(&segment->view, 0);
             for (; extent && sp_is_done(outcome); extent = sp_view_extent_next(extent)) {
-                outcome = set_one(walk, extent->address, extent->size);
+                outcome = set_one(walk, extent->address, extent->size, extent->mapped);
                 SP_LIST_FOR_EACH_OF(const struct sp_alias_entry, entry, link, &extent->aliases) {
                     if (sp_is_done(outcome))
-                        outcome = set_one(walk, entry->address, entry->size);
+                        outcome = set_one(walk, entry->address, entry->size, !entry->evicted);
                 }
             }
         }

@@ -198,6 +198,7 @@ static struct sp_outcome release(struct sp_pool *pool, const struct victim *vict
     struct sp_segment *segment = sp_segment_of(victim->block);
     struct sp_block *front = victim->block, *rest = NULL;
     uint64_t size = victim->extent->size, mapped = 0;
+    bool was_evicted = sp_view_is_evicted(victim->extent);
     if (kept > 0 && kept < size) {
         sp_lock_acquire(&pool->lock);
         rest = sp_block_split(front, kept);
@@ -214,6 +215,8 @@ static struct sp_outcome release(struct sp_pool *pool, const struct victim *vict
         pool->refine_rests = SP_REFINE_RESTS;
     pool->retain.leaving -= size;
     if (unmapped) {
+        if (was_evicted)
+            sp_subtract_relaxed(&pool->residency.bytes, size);
         pool->regions[segment->kind].mapped -= size - mapped;
         sp_figures_reserved_subtract(pool, size - mapped);
     }
@@ -225,6 +228,12 @@ static struct sp_outcome release(struct sp_pool *pool, const struct victim *vict
     return outcome;
 }
 
+// Of an evicted pool nothing is given back up to its end: what is free of it goes, or becomes
+// resident, with all else (calls/residency.c).
+static bool is_evicted(const struct sp_pool *pool) {
+    return sp_pool_residency(pool) == SP_EVICTED && !sp_load_acquire(&pool->destroyed);
+}
+
 bool sp_trim_refine(struct sp_request *request) {
     struct sp_pool *pool = request->pool;
     struct victim victim = {0};
@@ -233,7 +242,7 @@ bool sp_trim_refine(struct sp_request *request) {
     sp_pool_begin_mapping(pool);
     sp_lock_acquire(&pool->lock);
     sp_settle_all(pool); // what has completed of the request's own stream
-    struct sp_block *block = sp_find_to_refine(request, &size);
+    struct sp_block *block = is_evicted(pool) ? NULL : sp_find_to_refine(request, &size);
     if (block && block->tier == &pool->regions[request->kind].ready) {
         const struct sp_view *view = &sp_segment_of(block)->view;
         struct sp_extent *last = sp_view_extent_at(view, block->address + request->size - 1);
@@ -261,6 +270,8 @@ bool sp_trim_refine(struct sp_request *request) {
 // Works all of it off, whatever fails, and returns the first error. The map lock is held.
 static struct sp_outcome release_mapping(struct sp_pool *pool, const size_t *keep, enum aim aim) {
     struct victims victims = {0};
+    if (is_evicted(pool))
+        return sp_outcome_done();
     sp_lock_acquire(&pool->lock);
     sp_settle_all(pool);
     uint64_t kept = keep ? *keep : sp_retain_at_synchronize(pool);
@@ -415,6 +426,8 @@ struct sp_outcome sp_trim_one(struct sp_pool *pool, bool synchronized, uint64_t 
 }
 
 size_t sp_trim_releasable(struct sp_pool *pool) {
+    if (sp_pool_residency(pool) == SP_EVICTED)
+        return 0;
     make_ready(pool);
     sp_pool_begin_mapping(pool);
     sp_lock_acquire(&pool->lock);

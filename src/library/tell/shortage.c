@@ -208,7 +208,7 @@ void sp_shortage_look_at_others(struct sp_shortage *shortage) {
     while ((pool = sp_device_next_sharing(device, pool))) {
         if (pool == shortage->request->pool)
             continue;
-        uint64_t reserved = sp_load_relaxed(&pool->reserved);
+        uint64_t reserved = sp_figures_resident(pool);
         uint64_t used = sp_figures_used(pool);
         shortage->others_reserved += reserved;
         shortage->others_free += sp_excess(reserved, used);

@@ -137,6 +137,7 @@ static void add_free(void *context, const struct sp_block *block) {
 }
 
 static uint64_t gauge_locked(const struct sp_pool *pool, enum poolMemPoolAttr attribute) {
+    bool is_resident = sp_pool_residency(pool) == SP_RESIDENT;
     switch (attribute) {
     case poolMemPoolStatKeptViews:
         return pool->kept.view_count;
@@ -147,9 +148,9 @@ static uint64_t gauge_locked(const struct sp_pool *pool, enum poolMemPoolAttr at
     case poolMemPoolStatAddressSpace:
         return address_space(pool);
     case poolMemPoolStatLargestFree:
-        return if_a_page(largest_ready(pool, SP_REGION_LARGE));
+        return is_resident ? if_a_page(largest_ready(pool, SP_REGION_LARGE)) : 0;
     case poolMemPoolStatLargestRemapped:
-        return if_a_page(largest_without_growth(pool));
+        return is_resident ? if_a_page(largest_without_growth(pool)) : 0;
     case poolMemPoolStatPinnedBytes:
         return sp_pinning_look(pool).pinned;
     case poolMemPoolStatPinningBlocks:
@@ -158,6 +159,8 @@ static uint64_t gauge_locked(const struct sp_pool *pool, enum poolMemPoolAttr at
         return sp_pinning_look(pool).bytes;
     case poolMemPoolStatLargestPinning:
         return sp_pinning_look(pool).largest;
+    case poolMemPoolStatEvictedBytes:
+        return sp_load_relaxed(&pool->residency.bytes);
     case poolMemPoolStatExtents:
         return look_through(pool, (struct sp_walk_visitor){.extent = add_extent}).extents;
     default:

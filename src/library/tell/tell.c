@@ -38,7 +38,7 @@ static struct sp_tell_pool read_pool(struct sp_pool *pool, enum sp_tell_depth de
         .device = pool->device->vmm.ordinal,
         .count = 1,
         .used = sp_figures_used(pool),
-        .reserved = sp_load_relaxed(&pool->reserved),
+        .reserved = sp_figures_resident(pool),
         .reserved_high = sp_load_relaxed(&pool->reserved_high),
     };
     size_t count = depth == SP_TELL_COUNTS ? SP_TELL_STATISTICS : SP_TELL_FIGURES;

@@ -63,11 +63,32 @@ struct sp_outcome sp_alias_open(struct sp_alias **opened, void *owner, struct sp
     return outcome;
 }
 
-struct sp_outcome sp_alias_unmap(struct sp_alias_entry *entry) {
-    if (!entry->extent)
+struct sp_outcome sp_alias_evict(struct sp_alias_entry *entry) {
+    if (entry->evicted)
         return sp_outcome_done();
     struct sp_outcome outcome =
         sp_outcome_of_driver(sp_driver->cuMemUnmap(entry->address, entry->size), "cuMemUnmap");
+    entry->evicted = sp_is_done(outcome);
+    return outcome;
+}
+
+struct sp_outcome sp_alias_make_resident(struct sp_alias_entry *entry,
+                                         const struct sp_access *access) {
+    struct sp_outcome outcome = sp_outcome_done();
+    if (entry->evicted)
+        outcome = sp_outcome_of_driver(
+            sp_driver->cuMemMap(entry->address, entry->size, 0, entry->extent->handle, 0),
+            "cuMemMap");
+    if (!sp_is_done(outcome))
+        return outcome;
+    entry->evicted = false;
+    return sp_access_give(access, entry->alias->space->device, entry->address, entry->size);
+}
+
+struct sp_outcome sp_alias_unmap(struct sp_alias_entry *entry) {
+    if (!entry->extent)
+        return sp_outcome_done();
+    struct sp_outcome outcome = sp_alias_evict(entry);
     if (!sp_is_done(outcome))
         return outcome;
     sp_list_remove(&entry->link);

@@ -151,18 +151,28 @@ struct sp_outcome sp_view_open_plain(struct sp_view *view, struct sp_space *spac
     return outcome;
 }
 
-// Releases the handle and unmaps the extent, or goes on where an earlier attempt has failed.
-static struct sp_outcome unmap_extent(struct sp_extent *extent) {
-    if (!extent->handle_released) {
-        struct sp_outcome outcome =
-            sp_outcome_of_driver(sp_driver->cuMemRelease(extent->handle), "cuMemRelease");
-        if (!sp_is_done(outcome))
-            return outcome;
-        extent->handle_released = true;
-    }
+// The steps that take an extent's memory, each of which may be done already.
+static struct sp_outcome release_handle(struct sp_extent *extent) {
+    if (extent->handle_released)
+        return sp_outcome_done();
+    struct sp_outcome outcome =
+        sp_outcome_of_driver(sp_driver->cuMemRelease(extent->handle), "cuMemRelease");
+    extent->handle_released = sp_is_done(outcome);
+    return outcome;
+}
+
+static struct sp_outcome unmap_memory(struct sp_extent *extent) {
     if (!extent->mapped)
         return sp_outcome_done();
-    return sp_outcome_of_driver(sp_driver->cuMemUnmap(extent->address, extent->size), "cuMemUnmap");
+    struct sp_outcome outcome =
+        sp_outcome_of_driver(sp_driver->cuMemUnmap(extent->address, extent->size), "cuMemUnmap");
+    extent->mapped = !sp_is_done(outcome);
+    return outcome;
+}
+
+static struct sp_outcome unmap_extent(struct sp_extent *extent) {
+    struct sp_outcome outcome = release_handle(extent);
+    return sp_is_done(outcome) ? unmap_memory(extent) : outcome;
 }
 
 struct sp_outcome sp_view_unmap_stuck(struct sp_view *view) {
@@ -208,26 +218,34 @@ void sp_view_close(struct sp_view *view) {
         free(SP_CONTAINER_OF(link, struct sp_extent, stuck));
 }
 
-// Creates the handle, maps it and sets the access. After a failure the extent is stuck, or nothing
-// of it is left.
-static struct sp_outcome map_extent(struct sp_view *view, struct sp_extent *extent) {
+// The steps that give an extent memory, likewise, and its access.
+static struct sp_outcome make_resident(struct sp_view *view, struct sp_extent *extent) {
     const struct sp_vmm_device *device = view->space->device;
+    struct sp_outcome outcome = sp_outcome_done();
+    if (extent->handle_released) {
+        CUmemAllocationProp prop = sp_vmm_device_prop(device, view->handle_types);
+        prop.allocFlags.gpuDirectRDMACapable = view->use == SP_VIEW_RDMA && device->rdma;
+        outcome = sp_outcome_of_driver(
+            sp_driver->cuMemCreate(&extent->handle, extent->size, &prop, 0), "cuMemCreate");
+        extent->handle_released = !sp_is_done(outcome);
+    }
+    if (sp_is_done(outcome) && !extent->mapped) {
+        outcome = sp_outcome_of_driver(
+            sp_driver->cuMemMap(extent->address, extent->size, 0, extent->handle, 0), "cuMemMap");
+        extent->mapped = sp_is_done(outcome);
+    }
+    return sp_is_done(outcome) ? sp_access_give(view->access, device, extent->address, extent->size)
+                               : outcome;
+}
+
+// After a failure the extent is stuck, or nothing of it is left.
+static struct sp_outcome map_extent(struct sp_view *view, struct sp_extent *extent) {
     if (is_plain(view)) {
         extent->mapped = true;
         return sp_outcome_done();
     }
-    CUmemAllocationProp prop = sp_vmm_device_prop(device, view->handle_types);
-    prop.allocFlags.gpuDirectRDMACapable = view->use == SP_VIEW_RDMA && device->rdma;
-    struct sp_outcome outcome = sp_outcome_of_driver(
-        sp_driver->cuMemCreate(&extent->handle, extent->size, &prop, 0), "cuMemCreate");
-    if (!sp_is_done(outcome))
-        return outcome;
-    outcome = sp_outcome_of_driver(
-        sp_driver->cuMemMap(extent->address, extent->size, 0, extent->handle, 0), "cuMemMap");
-    if (sp_is_done(outcome)) {
-        extent->mapped = true;
-        outcome = sp_access_give(view->access, device, extent->address, extent->size);
-    }
+    extent->handle_released = true; // it has none yet
+    struct sp_outcome outcome = make_resident(view, extent);
     if (!sp_is_done(outcome) && !sp_is_done(unmap_extent(extent)))
         sp_list_push_back(&view->stuck, &extent->stuck);
     return outcome;
@@ -331,6 +349,18 @@ struct sp_outcome sp_view_unmap(struct sp_view *view, struct sp_extent *extent) 
     view->mapped -= extent->size;
     free(extent);
     return sp_outcome_done();
+}
+
+// While the handle stands, what failed half way can be mapped again.
+struct sp_outcome sp_view_evict(struct sp_extent *extent) {
+    struct sp_outcome outcome = unmap_memory(extent);
+    return sp_is_done(outcome) ? release_handle(extent) : outcome;
+}
+
+// An extent that is mapped without its handle, as a trim has failed, has its memory.
+struct sp_outcome sp_view_make_resident(struct sp_extent *extent) {
+    return extent->mapped && extent->handle_released ? sp_outcome_done()
+                                                     : make_resident(extent->view, extent);
 }
 
 struct sp_extent *sp_view_extent_from(const struct sp_view *view, CUdeviceptr address) {

@@ -13,8 +13,12 @@
 //           mapped and usable as before, and the next attempt goes on from there. On an H200 this
 //           order costs as much as the other.
 //
-// Neither waits for the device. The caller sees to it that nothing runs on memory that it unmaps,
-// and that one thread at a time changes a view: the functions take no lock.
+// An extent can also be *evicted*: it gives its memory back, and stays in its view with its
+// address. Then it is made resident again, with other memory. Each of both goes on where an earlier
+// attempt has failed, and does nothing that is done already.
+//
+// None of these waits for the device. The caller sees to it that nothing runs on memory that it
+// unmaps, and that one thread at a time changes a view: the functions take no lock.
 //
 // A *plain* view is one of a place that does without virtual memory management. Its memory is got
 // by a call such as cuMemAlloc, in one piece, at an address that the driver chooses. So it is never
@@ -45,8 +49,8 @@ struct sp_extent {
     CUdeviceptr address;
     size_t size;
     CUmemGenericAllocationHandle handle; // meaningless once handle_released
-    bool mapped;                         // false only while it is made, or stuck
-    bool handle_released;                // an unmap was begun and its second step failed
+    bool mapped;                         // false only while it is made, stuck, or evicted
+    bool handle_released; // an unmap was begun and its second step failed; or it is evicted
 };
 
 // The use for which a view's extents are created. RDMA is had only where the device can.
@@ -68,7 +72,7 @@ struct sp_view {
     const struct sp_access *access; // of the peers, set for each new mapping; null: none
     CUdeviceptr address;
     size_t size;   // of the span
-    size_t mapped; // bytes
+    size_t mapped; // bytes, evicted ones too
     CUmemAllocationHandleType handle_types;
     enum sp_view_use use;
     struct sp_tree extents;
@@ -119,6 +123,16 @@ void sp_view_lose(struct sp_view *view);
 
 // Unmaps an extent, which has no aliases, releases its memory, and frees it.
 struct sp_outcome sp_view_unmap(struct sp_view *view, struct sp_extent *extent);
+
+// Evicts an extent of mapped memory whose aliases are evicted; and makes one resident, with the
+// access that the view's device and peers have now. The first keeps the bytes where it fails.
+struct sp_outcome sp_view_evict(struct sp_extent *extent);
+struct sp_outcome sp_view_make_resident(struct sp_extent *extent);
+
+// True when the extent has no memory.
+static inline bool sp_view_is_evicted(const struct sp_extent *extent) {
+    return !extent->mapped && extent->handle_released;
+}
 
 // Unmaps the extents of the `*mapped` bytes from `address` on, the last one first. It stops at one
 // that has an alias or can't be unmapped, and sets `*mapped` to the bytes that are left.
