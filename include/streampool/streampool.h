@@ -1067,10 +1067,10 @@ typedef poolError_t (*poolMemPoolVisitor)(void *user, const struct poolMemRange 
 /// again later. (CUDA has no such call; Direct3D 12 has ID3D12Device::Evict.)
 ///
 /// First it waits for all work of the current context, as poolDeviceSynchronize does, and gives
-/// free memory back. Then it calls `save`, if that isn't null, which may copy the contents to
-/// elsewhere; and then the contents are gone. No other work may use blocks of the pool meanwhile,
-/// freed ones neither, and none may until the pool is resident: an access then finds no memory, and
-/// ends the context.
+/// free memory back, as poolMemPoolTrimTo with 0 does. Then it calls `save`, if that isn't null,
+/// which may copy the contents to elsewhere; and then the contents are gone. No other work may use
+/// blocks of the pool meanwhile, freed ones neither, and none may until the pool is resident: an
+/// access then finds no memory, and ends the context.
 ///
 /// While it is evicted, allocations from the pool and poolMemPoolPrime return
 /// poolErrorIllegalState. One that another thread has begun before may still return memory, which

@@ -5,6 +5,7 @@
 #include "random/blocks.h"
 #include "random/capture.h"
 #include "random/choose.h"
+#include "random/evicting.h"
 #include "random/faults.h"
 #include "random/living.h"
 #include "random/ordering.h"
@@ -47,6 +48,7 @@ static const struct {
     {"peak", peak_come_and_go, 1},
     {"renew_pool", peak_renew_pool, 1},
     {"touch_block", blocks_touch, 8},
+    {"evict_pool", evicting_of_pool, 1},
 };
 
 enum { OPERATION_COUNT = sizeof table / sizeof table[0] };

@@ -90,6 +90,13 @@ static bool synchronize_told(struct thread *thread, CUstream handle, bool device
     return done;
 }
 
+void ordering_synchronize_all(struct thread *thread) {
+    for (unsigned i = 0; i < thread->world->context_count; i++) {
+        thread_enter(thread, i);
+        (void)synchronize_told(thread, NULL, true);
+    }
+}
+
 void ordering_make_idle(struct thread *thread, const struct stream *stream) {
     thread_enter(thread, stream->context);
     thread_trace(thread, "synchronise unseen stream %u",

@@ -25,6 +25,9 @@ struct stream *ordering_claim_implied(struct thread *thread, const struct stream
 // Waits for the stream, sometimes for all of its context. False when a fault kept it from that.
 bool ordering_synchronize(struct thread *thread, const struct stream *stream);
 
+// The host waits for all work of all contexts, and the library learns of it.
+void ordering_synchronize_all(struct thread *thread);
+
 // Waits for the stream behind the library's back.
 void ordering_make_idle(struct thread *thread, const struct stream *stream);
 

@@ -51,15 +51,6 @@ static void fall(struct thread *thread) {
 
 // ------------------------------------------------------------------------------ what is left of it
 
-static void synchronize_all(struct thread *thread) {
-    for (unsigned i = 0; i < thread->world->context_count; i++) {
-        struct reserved before = reserved_now(thread);
-        thread_enter(thread, i);
-        EXPECT(poolDeviceSynchronize(), poolSuccess);
-        reserved_after_synchronize(thread, before, OF_CONTEXT);
-    }
-}
-
 // A pool never holds less than what is used; and if the plan says so, no more than what the blocks
 // use and so much for each of them, once nothing is pending and it was trimmed.
 static void require_little(struct thread *thread, struct pool *pool) {
@@ -86,7 +77,7 @@ void peak_come_and_go(struct thread *thread) {
     if (plan->threads > 1 || thread->faulty || thread->lacks_space ||
         numbers_once_in(&thread->numbers, 2))
         return;
-    synchronize_all(thread);
+    ordering_synchronize_all(thread);
     require_little(thread, choose_pool(thread));
 }
 

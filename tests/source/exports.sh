@@ -14,7 +14,7 @@ trap 'rm -rf "$work"' EXIT
 declared() {
     for form in -USTREAMPOOL_NONE -DCUDA_API_PER_THREAD_DEFAULT_STREAM; do
         "${compiler[@]}" -E -P "$form" -x c "$checkout/include/streampool/streampool.h"
-    done | grep -oE '\bpool[A-Za-z0-9_]+[[:space:]]*\(' | tr -d '( \t' | sed 's/$/ STREAMPOOL_0/' | sort -u
+    done | grep -v '^ *typedef' | grep -oE '\bpool[A-Za-z0-9_]+[[:space:]]*\(' | tr -d '( \t' | sed 's/$/ STREAMPOOL_0/' | sort -u
     grep -oE "\bsp_interpose_[a-z_]+\(" "$checkout/src/library/api/interpose.h" | tr -d '(' | sed 's/$/ STREAMPOOL_PRIVATE/' | sort -u
 }
 

@@ -117,7 +117,7 @@ static uint64_t look_once(struct sp_pool *pool, struct sp_lane *lane,
 // first looks if the stream can use its memory.
 static uint64_t look_first(struct sp_pool *pool, struct sp_stream *stream, size_t size,
                            unsigned int flags) {
-    struct sp_lane *lane = sp_lane_find_open(pool, stream->slot);
+    struct sp_lane *lane = sp_lane_find_for_malloc(pool, stream->slot);
     struct look look;
     if (!lane || size > SIZE_MAX / 2 || sp_vmm_provider(&pool->device->vmm)->is_of_context)
         return 0;

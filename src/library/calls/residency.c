@@ -23,7 +23,7 @@ static void set_state(struct sp_pool *pool, enum sp_residency_state state) {
     sp_pool_end_mapping(pool);
 }
 
-// One thread at a time changes the state, also while it is in the program's visitor.
+// A single thread at a time changes the state, also while it is in the program's visitor.
 static poolError_t begin(struct sp_pool *pool) {
     return atomic_exchange(&pool->residency.changes, true)
                ? sp_fail(poolErrorIllegalState,
@@ -39,12 +39,11 @@ static poolError_t end(struct sp_pool *pool, poolError_t error) {
 // Gives back what is free, so that only extents with live memory are left, and no stitched view
 // that serves nobody.
 static void give_free_memory(struct sp_pool *pool) {
-    sp_ask_lazy_lanes(pool, NULL, true);
     sp_collect_all(pool);
     sp_lock_acquire(&pool->lock);
     sp_stitch_limit_kept(pool, 0, 0);
     sp_lock_release(&pool->lock);
-    sp_trim_to(pool, 0);
+    sp_trim_for_program(pool, 0);
 }
 
 static poolError_t show(struct sp_pool *pool, struct sp_visit visit) {

@@ -8,9 +8,7 @@
 
 #include "region/pool.h"
 
-#include <streampool/streampool.h>
-
-// What the program does with the contents; nothing, where `visitor` is null.
+// A visitor does what the program wants with the contents; null, and nothing is done.
 struct sp_visit {
     poolMemPoolVisitor visitor;
     void *user;

@@ -16,6 +16,7 @@
 #include "region/retain.h"
 #include "region/stitch.h"
 #include "supply/defer.h"
+#include "supply/evict.h"
 #include "supply/growth.h"
 #include "supply/trim.h"
 #include "tell/explain.h"
@@ -125,8 +126,7 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
     atomic_store(&pool->retain.primed, 0);
     atomic_store(&pool->retain.primed_until, 0);
     pool->settled = pool->settled_lanes = 0;
-    pool->refine_rests = 0;
-    pool->refine_grown = 0;
+    pool->refine_grown = pool->refine_rests = 0;
     atomic_store(&pool->figures.unlooked, 0);
     atomic_store(&pool->figures.grown_for, 0);
     pool->figures.covered_last = 0;
@@ -153,9 +153,7 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
     pool->kept.mappings_max = SP_KEPT_MAPPINGS_MAX;
     sp_access_clear(&pool->access);
     sp_lane_init_all(pool);
-    sp_lane_set_residency(pool, SP_RESIDENT);
-    atomic_store(&pool->residency.bytes, 0);
-    atomic_store(&pool->residency.changes, false);
+    sp_evict_init(pool);
     sp_explain_init(pool);
     sp_list_init(&pool->listing.link);
     sp_list_init(&pool->listing.holds);

@@ -115,7 +115,7 @@ static inline void sp_at_hand_count_hit_locked(struct sp_lane *lane) {
 // `freed` uses no shelves.
 static SP_HOT uint64_t sp_at_hand_take(struct sp_pool *pool, const struct sp_stream *stream,
                                        size_t size, unsigned int flags, uint64_t *freed) {
-    struct sp_lane *lane = sp_lane_find_open(pool, stream->slot);
+    struct sp_lane *lane = sp_lane_find_for_malloc(pool, stream->slot);
     uint64_t address = 0;
     bool covered = true;
     if (SP_UNLIKELY(lane && !freed && sp_biased_lock_is_contended(&lane->lock) &&

@@ -165,14 +165,14 @@ static struct sp_lane_table *table_for_locked(struct sp_pool *pool, uint32_t slo
         atomic_init(&table->lanes[i], sp_load_relaxed(&old->lanes[i]));
     sp_store_release(&pool->lane_table, table);
     if (sp_pool_residency(pool) == SP_RESIDENT)
-        sp_store_release(&pool->open_lanes, table);
+        sp_store_release(&pool->table_for_mallocs, table);
     return table;
 }
 
 void sp_lane_set_residency(struct sp_pool *pool, enum sp_residency_state state) {
     struct sp_lane_table *table = sp_load_relaxed(&pool->lane_table);
     sp_store_release(&pool->residency.state, (int)state);
-    sp_store_release(&pool->open_lanes, state == SP_RESIDENT ? table : NULL);
+    sp_store_release(&pool->table_for_mallocs, state == SP_RESIDENT ? table : NULL);
 }
 
 // Publishes a lane unless another thread was faster. A pool that several streams share places by

@@ -130,10 +130,10 @@ static inline struct sp_lane *sp_lane_find(const struct sp_pool *pool, uint32_t 
     return table && slot < table->count ? sp_load_acquire(&table->lanes[slot]) : NULL;
 }
 
-// The same for an allocation, for which the pool has no lanes while it isn't resident: so the
+// An allocation finds no lane while the pool isn't resident: so the
 // common pair needs no test for that. One that has begun before may still get memory.
-static inline struct sp_lane *sp_lane_find_open(const struct sp_pool *pool, uint32_t slot) {
-    struct sp_lane_table *table = sp_load_acquire(&pool->open_lanes);
+static inline struct sp_lane *sp_lane_find_for_malloc(const struct sp_pool *pool, uint32_t slot) {
+    struct sp_lane_table *table = sp_load_acquire(&pool->table_for_mallocs);
     return table && slot < table->count ? sp_load_acquire(&table->lanes[slot]) : NULL;
 }
 

@@ -196,8 +196,8 @@ enum sp_pool_stage {
     SP_POOL_CLAIMED // given up, and one thread takes it apart
 };
 
-// Whether the pool's memory is there, for its extents see supply/evict.h, and for the calls
-// calls/residency.h.
+// The pool's memory is there, or isn't: see supply/evict.h for its extents, and calls/residency.h
+// for the calls.
 enum sp_residency_state {
     SP_RESIDENT,
     SP_CLOSED,  // all is there, and nothing is allocated
@@ -222,7 +222,8 @@ struct sp_pool {
     struct sp_device *device; // of the struct, for good: see life.c
 
     // Each malloc and free reads these, one cache line with the device and the handle.
-    struct sp_lane_table *_Atomic open_lanes; // lane_table, or null: see sp_lane_find_open()
+    struct sp_lane_table
+        *_Atomic table_for_mallocs; // lane_table, or null: see sp_lane_find_for_malloc()
     struct sp_lane_table *_Atomic lane_table;
     bool (*_Atomic is_complete)(
         struct sp_fence fence); // what this pool takes for known: see poolMemPoolAttrDeterministic

@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "base/number.h"
+#include "region/lane.h"
 #include "vmm/alias.h"
 
 #include <stdlib.h>
@@ -64,6 +65,12 @@ bool sp_evict_list(struct sp_pool *pool, struct sp_ranges *ranges) {
 }
 
 // ------------------------------------------------------------------------------------- all extents
+
+void sp_evict_init(struct sp_pool *pool) {
+    sp_lane_set_residency(pool, SP_RESIDENT);
+    atomic_store(&pool->residency.bytes, 0);
+    atomic_store(&pool->residency.changes, false);
+}
 
 typedef struct sp_outcome change_extent(struct sp_pool *pool, struct sp_extent *extent);
 

@@ -10,8 +10,6 @@
 
 #include "region/pool.h"
 
-#include <streampool/streampool.h>
-
 // A list of addresses, which is the caller's to free.
 struct sp_ranges {
     struct poolMemRange *list;
@@ -20,6 +18,9 @@ struct sp_ranges {
 
 // Lists what is in use of the extents that are evicted, by address. False without host memory.
 bool sp_evict_list(struct sp_pool *pool, struct sp_ranges *ranges);
+
+// A new pool is resident.
+void sp_evict_init(struct sp_pool *pool);
 
 // Evicts all extents of an SP_EVICTED pool. The map lock is held, as in the next.
 void sp_evict_all(struct sp_pool *pool);

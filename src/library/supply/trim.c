@@ -228,8 +228,8 @@ static struct sp_outcome release(struct sp_pool *pool, const struct victim *vict
     return outcome;
 }
 
-// Of an evicted pool nothing is given back up to its end: what is free of it goes, or becomes
-// resident, with all else (calls/residency.c).
+// An evicted pool gives nothing back up to its end: what is free of it goes, or becomes resident,
+// with all else (calls/residency.c).
 static bool is_evicted(const struct sp_pool *pool) {
     return sp_pool_residency(pool) == SP_EVICTED && !sp_load_acquire(&pool->destroyed);
 }
