@@ -127,7 +127,7 @@ static const struct attribute table[] = {
     {poolMemPoolReuseAllowInternalDependencies, FIELD(FLAG, attributes.reuse_policies[2]),
      .initial = 1},
     {poolMemPoolAttrReleaseThreshold, FIELD(NUMBER, attributes.release_threshold)},
-    {poolMemPoolAttrReservedMemCurrent, .read = sp_figures_resident},
+    {poolMemPoolAttrReservedMemCurrent, FIGURE(NUMBER, reserved), .read = sp_figures_resident},
     {poolMemPoolAttrReservedMemHigh, FIGURE(NUMBER, reserved_high), .reset = reset_reserved_high},
     {poolMemPoolAttrUsedMemCurrent, .read = sp_figures_used},
     {poolMemPoolAttrUsedMemHigh, FIGURE(NUMBER, figures.used_high),

@@ -228,7 +228,7 @@ static void an_attribute_that_there_is_not_is_invalid(void **state) {
     (void)state;
     poolMemPool_t pool = fixture_pool();
     const int numbers[] = {
-        0, -1, 16, 999, 1008, 1099, (int)statistics[STATISTICS - 1].attribute + 1, 1199, 1212};
+        0, -1, 16, 999, 1008, 1099, (int)statistics[STATISTICS - 1].attribute + 1, 1199, 1213};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         uint64_t value = 77;
         assert_int_equal(poolMemPoolGetAttribute(pool, (enum poolMemPoolAttr)numbers[i], &value),
