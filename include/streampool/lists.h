@@ -95,7 +95,8 @@
     X(poolMemPoolAttrReleaseDelay, 1011, uint64_t) \
     X(poolMemPoolAttrContextWaitMax, 1012, uint64_t) \
     X(poolMemPoolAttrVirtualMemory, 1013, int) \
-    X(poolMemPoolAttrGrowthBeyondUse, 1014, uint64_t)
+    X(poolMemPoolAttrGrowthBeyondUse, 1014, uint64_t) \
+    X(poolMemPoolAttrHostOverflowMax, 1015, uint64_t)
 
 // ---------------------------------------------------------------------------------------- promises
 

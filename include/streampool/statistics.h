@@ -57,7 +57,8 @@
     X(WaitsForGrowth, 1128, \
       "allocations that waited in stream order where the pool would have grown") \
     X(GrowthsAfterWaits, 1129, \
-      "growths beyond GrowthBeyondUse on streams that had waited too often in a row")
+      "growths beyond GrowthBeyondUse on streams that had waited too often in a row") \
+    X(ReuseHost, 1130, "allocations that got memory of the host in the place of the device's")
 
 /// A row X(name, number, text) stands for each statistic that tells how a pool stands at the
 /// moment. The name is that of the enumerator without its prefix `poolMemPoolStat`. The text is
@@ -78,7 +79,8 @@
       "blocks in use and slabs that pin: they lie in extents of which half or more is free") \
     X(PinningBytes, 1210, "bytes of these blocks and slabs") \
     X(LargestPinning, 1211, "the largest of these blocks and slabs") \
-    X(EvictedBytes, 1212, "bytes of extents that the pool has and that are evicted")
+    X(HostReserved, 1212, "bytes of the host's memory that the pool holds by HostOverflowMax") \
+    X(EvictedBytes, 1213, "bytes of extents that the pool has and that are evicted")
 
 // clang-format on
 

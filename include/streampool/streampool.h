@@ -395,7 +395,8 @@ enum poolMemPoolAttr {
     /// pool reserves no more than this. Raise it for a program that takes the memory again after
     /// each synchronise (docs/promises.md, "What a pool keeps").
     poolMemPoolAttrReleaseThreshold = 4,
-    /// A uint64_t, read only: the bytes of physical memory that the pool holds.
+    /// A uint64_t, read only: the bytes of physical memory that the pool holds, without what it has
+    /// of the host by HostOverflowMax (poolMemPoolStatHostReserved).
     poolMemPoolAttrReservedMemCurrent = 5,
     /// A uint64_t: the most bytes of physical memory that the pool has held at once. Only 0 can be
     /// set, which resets it to ReservedMemCurrent.
@@ -480,6 +481,11 @@ enum poolMemPoolAttr {
     /// context, in stream order and at most four times in a row. Work that itself waits for that
     /// stream, for a flag or a host function, may then never end: see poolMemPoolSetAttribute.
     poolMemPoolAttrGrowthBeyondUse = 1014,
+    /// A uint64_t in bytes, default 0: an allocation of 2 MiB or more that would be refused gets
+    /// pinned memory of the host, until the pool holds so much of that. Raise it where a slow
+    /// program is better than one that ends: kernels reach such memory over the bus
+    /// (docs/host-memory.md, "Overflow").
+    poolMemPoolAttrHostOverflowMax = 1015,
 
     // A pool counts these: each is a uint64_t, and setting it to 0 begins the count again. Each
     // allocation counts once, by the rule that its memory came by or as a growth
@@ -553,6 +559,9 @@ enum poolMemPoolAttr {
     /// Counts growths beyond poolMemPoolAttrGrowthBeyondUse on streams that had waited too often in
     /// a row.
     poolMemPoolStatGrowthsAfterWaits = 1129,
+    /// Counts allocations that got memory of the host in the place of the device's, new or again
+    /// (poolMemPoolAttrHostOverflowMax).
+    poolMemPoolStatReuseHost = 1130,
 
     // How a pool stands at this moment: each is a uint64_t, and read only. Reading one looks
     // through what the pool has free, and may take as long as there are free blocks.
@@ -595,8 +604,11 @@ enum poolMemPoolAttr {
     poolMemPoolStatPinningBytes = 1210,
     /// Tells the bytes of the largest of these blocks and slabs.
     poolMemPoolStatLargestPinning = 1211,
+    /// Tells the bytes of the host's memory that the pool holds (poolMemPoolAttrHostOverflowMax).
+    /// ReservedMemCurrent doesn't count them. Reading it moves nothing in the pool.
+    poolMemPoolStatHostReserved = 1212,
     /// Tells the bytes of extents that poolMemPoolEvict has taken the memory of.
-    poolMemPoolStatEvictedBytes = 1212
+    poolMemPoolStatEvictedBytes = 1213
 };
 
 /// Says when a pool maps free memory in pieces once more, side by side, to serve an allocation
@@ -625,8 +637,8 @@ STREAMPOOL_API poolError_t poolMemPoolGetAttribute(poolMemPool_t pool, enum pool
 
 /// Sets an attribute to the int or uint64_t that `value` points to, or a statistic to 0.
 /// Doesn't wait for work. Calls the driver only where poolPromiseNeverCapture ends or its pool
-/// becomes Deterministic: then it records events, and may wait until a stream's queue has room.
-/// (cudaMemPoolSetAttribute)
+/// becomes Deterministic: then it records events, and may wait until a stream's queue has room; and
+/// for HostOverflowMax, to ask what the device can. (cudaMemPoolSetAttribute)
 ///
 /// GrowthBeyondUse is for programs whose host runs ahead of the device. With it a stream that
 /// allocates may be made to wait for work that is pending on another stream, if policies and flags
@@ -642,6 +654,9 @@ STREAMPOOL_API poolError_t poolMemPoolGetAttribute(poolMemPool_t pool, enum pool
 /// - poolErrorInvalidValue: `pool` is not a pool; the attribute is unknown or read only; `value`
 ///   is null, or its number is none that the attribute takes: a High figure and a statistic take
 ///   only 0, Defragmentation and StreamPromises only their enumerators.
+/// - poolErrorNotSupported: HostOverflowMax isn't 0, and the pool is none of a device, or its
+///   memory can be exported or directly accessed; or the driver maps no memory of the host's nodes,
+///   or none of the device.
 STREAMPOOL_API poolError_t poolMemPoolSetAttribute(poolMemPool_t pool, enum poolMemPoolAttr attr,
                                                    void *value);
 
@@ -1381,7 +1396,8 @@ enum poolPointerState {
 struct poolPointerAttributes {
     /// Says what the address is. The fields below are for poolPointerLive.
     enum poolPointerState state;
-    /// Holds the ordinal of the device that the memory is on.
+    /// Holds the ordinal of the device that the memory is on, or -1 where it is of the host or
+    /// managed: also of a device's pool, by HostOverflowMax.
     int device;
     /// Names the pool. It is null also where that was destroyed while the allocation is live.
     poolMemPool_t pool;

@@ -9,6 +9,9 @@
 // Memory of the host and managed memory are to the driver what they are to the program, too. Only
 // the access of devices to them is told otherwise: CUDA's pools say that there is one.
 //
+// Memory of the host to which a device's pool has overflowed (HostOverflowMax) is the device's to
+// the program, which asked for that.
+//
 // An address of ours at which nothing is allocated is nothing to the program. The driver is asked
 // about the lowest page in its place, where nobody has memory.
 #include "dropin/notes.h"
@@ -24,6 +27,18 @@ static CUdeviceptr base_of(const struct poolPointerAttributes *is) {
     return (CUdeviceptr)(uintptr_t)is->base;
 }
 
+// The ordinal of the device that a pool is of, and -1 for one of the host or of managed memory.
+static int device_of(poolMemPool_t pool) {
+    int type = 0, location = 0, device = -1;
+    bool is_of_device =
+        poolMemPoolGetAttribute(pool, poolMemPoolAttrAllocationType, &type) == poolSuccess &&
+        poolMemPoolGetAttribute(pool, poolMemPoolAttrLocationType, &location) == poolSuccess &&
+        type == poolMemAllocationTypePinned && location == poolMemLocationTypeDevice;
+    if (is_of_device)
+        (void)poolMemPoolGetAttribute(pool, poolMemPoolAttrLocationId, &device);
+    return device;
+}
+
 // The bytes of a block beyond those that were asked for are nobody's.
 static enum whose look(CUdeviceptr address, struct poolPointerAttributes *is) {
     void *pointer = (void *)(uintptr_t)address; // NOLINT(performance-no-int-to-ptr)
@@ -32,6 +47,8 @@ static enum whose look(CUdeviceptr address, struct poolPointerAttributes *is) {
         return FOREIGN;
     bool lies_in =
         is->state == poolPointerLive && address - base_of(is) < (CUdeviceptr)is->requestedSize;
+    if (lies_in && is->device < 0 && is->pool)
+        is->device = device_of(is->pool);
     return lies_in ? OURS : NOBODYS;
 }
 

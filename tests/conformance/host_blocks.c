@@ -448,6 +448,35 @@ static void prime_at(const struct test_place *place) {
     REQUIRE_EQUAL(test_reserved(pool), 0);
 }
 
+void row_a_devices_pool_overflows_to_the_host(void) {
+    test_require_nodes();
+    test_load_kernels();
+    struct poolMemPoolProps props = test_pool_props(0);
+    props.maxSize = MIB(32);
+    poolMemPool_t pool = NULL;
+    CUstream stream = test_stream();
+    EXPECT(poolMemPoolCreate(&pool, &props), poolSuccess);
+    REQUIRE_EQUAL(test_attribute(pool, poolMemPoolAttrHostOverflowMax), 0);
+    void *block = test_malloc(pool, MIB(32), stream), *other = NULL;
+    EXPECT(poolMallocFromPoolAsync(&other, MIB(8), pool, stream), poolErrorMemoryAllocation);
+    test_set_attribute(pool, poolMemPoolAttrHostOverflowMax, MIB(8));
+    other = test_malloc(pool, MIB(8), stream);
+    REQUIRE_EQUAL(test_attribute(pool, poolMemPoolStatReuseHost), 1);
+    REQUIRE_EQUAL(test_attribute(pool, poolMemPoolStatHostReserved), MIB(8));
+    REQUIRE_EQUAL(test_reserved(pool), MIB(32));
+    REQUIRE_EQUAL(test_used(pool), MIB(40));
+    test_fill_block(other, 11, MIB(8), stream);
+    test_check_block(other, 11, MIB(8), stream);
+    test_finish(stream);
+    REQUIRE_EQUAL(test_wrong_words(), 0);
+    test_free(other, stream);
+    test_free(block, stream);
+    test_free(test_malloc(pool, MIB(8), stream), stream);
+    REQUIRE_EQUAL(test_attribute(pool, poolMemPoolStatReuseHost), 1);
+    EXPECT(poolDeviceSynchronize(), poolSuccess);
+    REQUIRE_EQUAL(test_attribute(pool, poolMemPoolStatHostReserved), 0);
+}
+
 void row_a_primed_pool_of_the_host_serves_with_no_growth(void) {
     test_for_each_place(TEST_ALL, prime_at);
 }

@@ -406,6 +406,7 @@
     X(used_and_reserved_count_memory_of_the_host, "as of a device's pool, and while a free is pending") \
     X(a_synchronise_and_a_trim_release_memory_of_the_host, "to the threshold, and to what is to be kept; live blocks stay") \
     X(a_limit_holds_for_memory_of_the_host, "a request beyond maxSize: MemoryAllocation") \
+    X(a_devices_pool_overflows_to_the_host, "attribute HostOverflowMax: default 0; a request beyond maxSize gets memory of the host, which kernels use, and the next is of the device if that has room") \
     X(a_primed_pool_of_the_host_serves_with_no_growth, "poolMemPoolPrime") \
     X(a_pool_of_the_host_needs_no_context, "a user's stream without one; a default stream: the primary context of device 0 is made current") \
     X(a_capturing_stream_is_refused_memory_of_the_host, "malloc and free in a capturing stream, and in no stream's order beside a blocking one: refused, and nothing changed") \

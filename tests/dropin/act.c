@@ -73,6 +73,18 @@ static void tell_threshold(void) {
     printf("%llu\n", (unsigned long long)threshold);
 }
 
+// Allocates twice what the device has, 16 MiB at a time, and prints how much of it there was.
+static void twice_the_device(void) {
+    CUdeviceptr address = 0;
+    size_t had = 0, total = 0, piece = 16 * (size_t)MIB;
+    start();
+    MUST(cu.cuMemGetInfo_v2(&had, &total) == CUDA_SUCCESS);
+    for (had = 0; had < 2 * total; had += piece)
+        if (cu.cuMemAllocAsync(&address, piece, NULL) != CUDA_SUCCESS)
+            break;
+    printf("%zu of %zu\n", had / MIB, 2 * total / MIB);
+}
+
 // Looks the driver's functions up, and makes no pool call.
 static void only_look(void) {
     start();
@@ -202,7 +214,7 @@ static void look_in_all(void) {
 
 // clang-format off
 #define ACTS(X) \
-    X(three_pairs) X(host_pools) X(tell_threshold) X(only_look) X(open_only) X(workers) X(fork_behind) X(become_another) X(die) \
+    X(three_pairs) X(host_pools) X(tell_threshold) X(twice_the_device) X(only_look) X(open_only) X(workers) X(fork_behind) X(become_another) X(die) \
     X(leave) X(free_at_exit) X(threads) X(cancelled_threads) X(unseen) X(look_in_all)
 // clang-format on
 

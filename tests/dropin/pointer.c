@@ -49,6 +49,23 @@ static void neighbours_are_two_allocations(void) {
     REQUIRE(base == other && size == 1000);
 }
 
+// It lies on the host, but for the program, which asked for memory of the device.
+static void memory_that_overflowed_is_the_devices(void) {
+    simulate("memory=64M");
+    setenv("STREAMPOOL_POOL", "HostOverflowMax=64M", 1);
+    start();
+    CUdeviceptr held = allocate(60 * MIB, NULL), there = allocate(32 * MIB, NULL), base = 0;
+    size_t size = 0;
+    REQUIRE(held && ATTRIBUTE(MEMPOOL_HANDLE, there) == (uintptr_t)default_pool(0));
+    REQUIRE(ATTRIBUTE(MEMORY_TYPE, there) == CU_MEMORYTYPE_DEVICE);
+    REQUIRE(ATTRIBUTE(DEVICE_ORDINAL, there + MIB) == 0);
+    REQUIRE_DONE(cu.cuMemGetAddressRange_v2(&base, &size, there + MIB));
+    REQUIRE(base == there && size == 32 * MIB);
+    REQUIRE_DONE(cu.cuMemsetD8Async(there, 1, 32 * MIB, NULL));
+    REQUIRE_DONE(cu.cuMemFreeAsync(there, NULL));
+    REQUIRE_DONE(cu.cuCtxSynchronize());
+}
+
 static void a_pool_is_the_one_that_the_program_knows(void) {
     CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
                             .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}};
@@ -391,6 +408,7 @@ static void the_driver_lacks_virtual_memory_and_we_have_pools(void) {
 #define ROWS(X) \
     X(both_forms_answer_alike) \
     X(neighbours_are_two_allocations) \
+    X(memory_that_overflowed_is_the_devices) \
     X(a_pool_is_the_one_that_the_program_knows) \
     X(freed_memory_is_nothing) \
     X(bytes_beyond_an_allocation_are_nothing) \

@@ -551,6 +551,20 @@ static void attributes_are_set(void **state) {
     program_forget(&outcome);
 }
 
+static void a_program_that_died_finishes_with_memory_of_the_host(void **state) {
+    (void)state;
+    struct outcome outcome;
+    const char *const *settings = SETTINGS(DRIVER, "STREAMPOOL_SIMCUDA=memory=256M");
+    program_run(&outcome, settings, ARGUMENTS("run", ACT, "twice_the_device"));
+    assert_string_equal(outcome.output, "256 of 512\n");
+    program_forget(&outcome);
+    program_run(&outcome, settings,
+                ARGUMENTS("run", "--set", "HostOverflowMax=256M", ACT, "twice_the_device"));
+    assert_string_equal(outcome.output, "512 of 512\n");
+    assert_null(strstr(outcome.errors, "ignored")); // the host's own default pool has none
+    program_forget(&outcome);
+}
+
 static void bad_attributes_are_refused_before_the_program_starts(void **state) {
     (void)state;
     static const char *const bad[][2] = {
@@ -854,6 +868,7 @@ int main(void) {
         cmocka_unit_test(a_route_that_was_not_used_is_not_told),
         cmocka_unit_test(look_ups_in_all_libraries_are_counted),
         cmocka_unit_test(attributes_are_set),
+        cmocka_unit_test(a_program_that_died_finishes_with_memory_of_the_host),
         cmocka_unit_test(bad_attributes_are_refused_before_the_program_starts),
         cmocka_unit_test(one_trace_has_the_name_that_was_asked_for),
         cmocka_unit_test(threads_that_are_cancelled_leave_a_whole_trace),

@@ -487,6 +487,18 @@ static const struct test_place staged = {TEST_STAGED, "staged", {poolMemLocation
     X(free_little_memory_for_staging, release(scene, 10, STREAM_B, STREAM_B)) \
     X(synchronise_memory_for_staging, CALL(poolDeviceSynchronize())) \
     X(give_up_the_pool_for_staging, give_up_pool(scene, STAGED_POOL)) \
+    X(make_a_pool_that_overflows, make_pool(scene, LIMITED_POOL, MIB(32))) \
+    X(let_it_overflow, set_attribute(scene, LIMITED_POOL, poolMemPoolAttrHostOverflowMax, MIB(48))) \
+    X(fill_it, allocate(scene, 11, MIB(32), LIMITED_POOL, STREAM_A)) \
+    X(have_it_overflow, allocate(scene, 12, MIB(16), LIMITED_POOL, STREAM_A)) \
+    X(have_it_overflow_on_the_other_stream, allocate(scene, 13, MIB(8), LIMITED_POOL, STREAM_B)) \
+    X(free_what_overflowed, release(scene, 12, STREAM_A, STREAM_B)) \
+    X(take_what_overflowed_again, allocate(scene, 12, MIB(16), LIMITED_POOL, STREAM_A)) \
+    X(free_it_once_more, release(scene, 12, STREAM_A, STREAM_A)) \
+    X(trim_what_overflowed, trim_when_idle(scene, LIMITED_POOL, MIB(32), STREAM_A)) \
+    X(empty_what_overflows, release(scene, 11, STREAM_A, STREAM_A)) \
+    X(give_up_what_overflows, give_up_pool(scene, LIMITED_POOL)) \
+    X(free_the_last_that_overflowed, release(scene, 13, STREAM_B, STREAM_B)) \
     X(give_up_the_pool_of_the_host, give_up_pool(scene, HOST_POOL)) \
     X(synchronise_at_the_end, CALL(poolDeviceSynchronize()))
 

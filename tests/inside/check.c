@@ -410,7 +410,9 @@ static bool check_figures(struct check *check, uint64_t cached) {
     REQUIRE(check, check->slabs == sp_load_relaxed(&pool->slabs.bytes),
             "the slabs have %llu bytes, the pool counts %llu", (unsigned long long)check->slabs,
             (unsigned long long)sp_load_relaxed(&pool->slabs.bytes));
-    REQUIRE(check, check->used <= check->reserved && check->reserved <= pool->limit,
+    bool is_overflow = sp_load_relaxed(&pool->overflow_of); // whose limit the program may lower
+    REQUIRE(check,
+            check->used <= check->reserved && (check->reserved <= pool->limit || is_overflow),
             "used <= reserved <= limit");
     REQUIRE(check, sp_load_relaxed(&pool->reserved_high) >= check->reserved,
             "a high figure is below the current one");
@@ -443,6 +445,9 @@ static bool check_all(struct check *check) {
 bool inside_check(poolMemPool_t handle, char *why, size_t length) {
     struct check check = {.pool = sp_handle_pool(handle), .why = why, .length = length};
     REQUIRE(&check, check.pool, "not a pool");
+    const struct sp_pool *overflow = sp_load_acquire(&check.pool->overflow);
+    if (overflow && !inside_check(sp_load_acquire(&overflow->handle), why, length))
+        return false;
     struct sp_lock *gives = sp_trim_begin_giving(check.pool->device);
     sp_pool_begin_mapping(check.pool);
     bool in_order = check_all(&check);

@@ -74,6 +74,7 @@ enum {
     KEY_PEAKS,
     KEY_SURVIVOR,
     KEY_OBSERVED,
+    KEY_OVERFLOW,
     KEY_POOLS,
     KEY_PROMISES,
     KEY_SCARCE
@@ -96,6 +97,8 @@ static const struct argp_option option_table[] = {
     {"pools", KEY_POOLS, "1|2", 0, "how many pools the streams are used with", 0},
     {"host", KEY_HOST, NULL, 0,
      "the last pool is of the host, managed or for staging, by its seed, and the host uses it", 0},
+    {"overflow", KEY_OVERFLOW, "BYTES", 0,
+     "pools of the device have so much of the host when they are full", 0},
     {"scarce", KEY_SCARCE, NULL, 0,
      "the process lacks descriptors, threads, stack or address space, by its seed", 0},
     {"promises", KEY_PROMISES, NULL, 0, "the first pool carries StreamPromises, most of the time",
@@ -135,6 +138,8 @@ static uint64_t *number_of(int key, struct options *options) {
         return &options->plan.contexts;
     case KEY_POOLS:
         return &options->plan.pools;
+    case KEY_OVERFLOW:
+        return &options->plan.overflow;
     case KEY_SURVIVOR:
         return &options->plan.each_survivor;
     case KEY_FAULTS:

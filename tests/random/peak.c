@@ -60,7 +60,9 @@ static void require_little(struct thread *thread, struct pool *pool) {
         blocks += block->pointer && block->pool == pool;
     }
     reserved_trim(thread, pool, 0);
-    uint64_t used = test_used(pool->handle), reserved = test_reserved(pool->handle);
+    uint64_t used = test_used(pool->handle);
+    uint64_t reserved =
+        test_reserved(pool->handle) + test_attribute(pool->handle, poolMemPoolStatHostReserved);
     if (reserved < used || (each > 0 && reserved > used + blocks * each))
         thread_fail(thread, "%" PRIu64 " bytes are held for %" PRIu64 " blocks with %" PRIu64,
                     reserved, blocks, used);

@@ -5,6 +5,7 @@
 #include "base/number.h"
 #include "process/runtime.h"
 #include "region/device.h"
+#include "region/figures.h"
 #include "region/pool.h"
 #include "supply/trim.h"
 #include "support/check.h"
@@ -19,6 +20,11 @@ static uint64_t round_up(const struct pool *pool, uint64_t bytes) {
     size_t rounded;
     size_t granule = sp_handle_pool(pool->handle)->device->vmm.granule;
     return sp_checked_round_up(bytes, granule, &rounded) ? rounded : UINT64_MAX;
+}
+
+// What has overflowed to the host is no part of what is reserved.
+static uint64_t used_of_place(const struct pool *pool) {
+    return sp_figures_used(sp_handle_pool(pool->handle));
 }
 
 static uint64_t free_for_all(const struct pool *pool, enum sp_region_kind kind) {
@@ -91,14 +97,14 @@ void reserved_delay(struct thread *thread, struct pool *pool, uint64_t delay) {
     if (SUCCEEDED(thread,
                   poolMemPoolSetAttribute(pool->handle, poolMemPoolAttrReleaseDelay, &delay)) &&
         keeps_account(thread))
-        keeping_delayed(&pool->keeping, delay, test_used(pool->handle));
+        keeping_delayed(&pool->keeping, delay, used_of_place(pool));
 }
 
 // ----------------------------------------------------------------------------------------- looking
 
 void reserved_after_malloc(const struct thread *thread, struct pool *pool) {
     if (keeps_account(thread))
-        keeping_used(&pool->keeping, test_used(pool->handle));
+        keeping_used(&pool->keeping, used_of_place(pool));
 }
 
 struct reserved reserved_now(const struct thread *thread) {
@@ -130,7 +136,7 @@ static void require_released(const struct thread *thread, struct pool *pool) {
 }
 
 static void require_kept(const struct thread *thread, const struct pool *pool, uint64_t before) {
-    uint64_t least = keeping_least(&pool->keeping, test_used(pool->handle));
+    uint64_t least = keeping_least(&pool->keeping, used_of_place(pool));
     uint64_t reserved = test_reserved(pool->handle);
     if (reserved < (before < least ? before : least))
         thread_fail(thread,
@@ -145,7 +151,7 @@ static void look_after_synchronize(const struct thread *thread, struct pool *poo
         require_kept(thread, pool, before);
     if (!thread->faulty && !thread->lacks_space && what == OF_CONTEXT)
         require_released(thread, pool);
-    keeping_synchronized(&pool->keeping, test_used(pool->handle));
+    keeping_synchronized(&pool->keeping, used_of_place(pool));
 }
 
 // Until it has heard of one, the library takes a stream that is idle for synchronised, so nobody
@@ -158,7 +164,7 @@ void reserved_after_synchronize(const struct thread *thread, struct reserved bef
         if (world->heard)
             look_after_synchronize(thread, pool, before.of[i], what);
         else
-            keeping_delayed(&pool->keeping, pool->keeping.delay, test_used(pool->handle));
+            keeping_delayed(&pool->keeping, pool->keeping.delay, used_of_place(pool));
     }
     if (keeps_account(thread))
         world->heard = world->heard || what != OF_EVENT;

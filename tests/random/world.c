@@ -361,6 +361,8 @@ static void make_pool(const struct world *world, struct pool *pool, struct numbe
     create_pool(world, pool, numbers);
     if (pool->place)
         test_let_in(pool->handle, 0);
+    else
+        test_set_attribute(pool->handle, poolMemPoolAttrHostOverflowMax, world->plan.overflow);
     if (!world->plan.large)
         leave_little_idle(pool->handle, numbers);
     for (int attribute = 1; attribute <= 3; attribute++)

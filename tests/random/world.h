@@ -43,6 +43,7 @@ struct plan {
     uint64_t threads;
     uint64_t policies; // bit n-1: the policy of attribute n
     uint64_t bytes;    // that the pool may reserve; 0: chosen for the driver
+    uint64_t overflow; // bytes of the host that it may reserve beside these
     uint64_t contexts;
     uint64_t pools;
     uint64_t faults;         // a call of the driver fails in so many operations of a thousand

@@ -27,6 +27,7 @@ enum sp_unit sp_statistics_unit(size_t statistic) {
         [SP_STATISTIC_PendingBytes] = SP_UNIT_BYTES,
         [SP_STATISTIC_PinningBytes] = SP_UNIT_BYTES,
         [SP_STATISTIC_LargestPinning] = SP_UNIT_BYTES,
+        [SP_STATISTIC_HostReserved] = SP_UNIT_BYTES,
         [SP_STATISTIC_EvictedBytes] = SP_UNIT_BYTES,
     };
     return units[statistic];

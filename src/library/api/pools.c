@@ -135,7 +135,7 @@ poolError_t poolMemPoolCreate(poolMemPool_t *handle, const struct poolMemPoolPro
     }
     sp_given_up_ask(device);
     sp_given_up_reap(device);
-    error = sp_life_create(device, props, &pool);
+    error = sp_life_create(device, props, NULL, &pool);
     if (error != poolSuccess)
         return error;
     sp_attributes_preset(pool, sp_name_of(pool).text);

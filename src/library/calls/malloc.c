@@ -11,6 +11,7 @@
 #include "order/identity.h"
 #include "order/mark.h"
 #include "process/given_up.h"
+#include "process/overflow.h"
 #include "region/at_hand.h"
 #include "region/collect.h"
 #include "region/device.h"
@@ -19,6 +20,8 @@
 #include "region/lane.h"
 #include "region/loose.h"
 #include "tell/explain.h"
+
+#include <stdio.h>
 
 // ------------------------------------------------------------------------------------ owed actions
 
@@ -134,10 +137,15 @@ static uint64_t look_first(struct sp_pool *pool, struct sp_stream *stream, size_
 
 // -------------------------------------------------------------------------------------- the ladder
 
-static poolError_t check_size(const struct sp_pool *pool, poolMemPool_t handle, size_t size) {
+// The most that the pool can ever hold where it doesn't overflow.
+static size_t most_of(const struct sp_pool *pool) {
     size_t total = pool->device->vmm.total_memory;
     size_t limit = sp_load_relaxed(&pool->limit);
-    size_t most = sp_min(total, limit);
+    return sp_min(total, limit);
+}
+
+static poolError_t check_size(const struct sp_pool *pool, poolMemPool_t handle, size_t size) {
+    size_t most = sp_max(most_of(pool), sp_load_relaxed(&pool->attributes.host_overflow_max));
     if (size <= most)
         return poolSuccess;
     if (sp_at_hand_is_another_now(pool, handle))
@@ -146,10 +154,9 @@ static poolError_t check_size(const struct sp_pool *pool, poolMemPool_t handle, 
                    "%zu bytes are more than the pool can ever hold (%zu)", size, most);
 }
 
-// With the pool pinned. Where the device becomes plain by this, the stream is admitted anew.
-SP_COLD static poolError_t malloc_pinned(struct sp_pool *pool, struct sp_stream *stream,
-                                         size_t size, unsigned int flags, uint64_t *address) {
-    const struct sp_vmm_provider *provider = sp_vmm_provider(&pool->device->vmm);
+// Makes ready for a miss in a pool that is pinned.
+static poolError_t open_miss(struct sp_pool *pool, struct sp_stream *stream, size_t size,
+                             unsigned int flags, struct sp_miss *miss) {
     poolError_t admitted = sp_admit(pool, stream);
     if (admitted != poolSuccess)
         return admitted;
@@ -163,16 +170,59 @@ SP_COLD static poolError_t malloc_pinned(struct sp_pool *pool, struct sp_stream 
         sp_held_deal(pool, false);
         sp_lock_release(&pool->lock);
     }
+    *miss = (struct sp_miss){.pool = pool, .lane = lane, .size = size, .flags = flags};
+    miss->shelf = size <= SP_SMALL_MAX ? sp_lane_make_shelf(lane) : lane;
+    return poolSuccess;
+}
+
+// Serves a miss that has found no memory from the overflow (process/overflow.h): not what is less
+// than a granule, nor what is for other devices. A host that has none leaves it refused.
+static poolError_t take_from_overflow(struct sp_miss *miss, struct sp_outcome refused,
+                                      uint64_t *address) {
+    struct sp_pool *pool = miss->pool, *overflow;
+    struct sp_miss there;
+    char why[128];
+    uint64_t most = sp_load_relaxed(&pool->attributes.host_overflow_max);
+    if (most == 0 || miss->flags & poolMallocFixed || miss->size < pool->device->vmm.granule)
+        return sp_miss_describe(miss, refused);
+    poolError_t error = sp_overflow_of(pool, &overflow);
+    if (error == poolSuccess)
+        error = open_miss(overflow, miss->lane->stream, miss->size, miss->flags, &there);
+    if (error != poolSuccess) {
+        snprintf(why, sizeof why, "%s", sp_fail_detail());
+        miss->no_overflow = why;
+        return sp_miss_describe(miss, refused);
+    }
+    miss->overflowed = sp_miss_serve(&there, address);
+    if (sp_is_done(miss->overflowed)) {
+        sp_pool_count(pool, SP_STATISTIC_ReuseHost);
+        return poolSuccess;
+    }
+    bool is_refused =
+        sp_outcome_lacks_memory(miss->overflowed) || sp_outcome_lacks_support(miss->overflowed);
+    return is_refused ? sp_miss_describe(miss, refused)
+                      : sp_fail_outcome(miss->overflowed, "allocating memory of the host");
+}
+
+// With the pool pinned. Where the device becomes plain by this, the stream is admitted anew.
+SP_COLD static poolError_t malloc_pinned(struct sp_pool *pool, struct sp_stream *stream,
+                                         size_t size, unsigned int flags, uint64_t *address) {
+    const struct sp_vmm_provider *provider = sp_vmm_provider(&pool->device->vmm);
     struct poolMemPoolGrowth growth;
-    struct sp_miss miss = {.pool = pool, .lane = lane, .size = size, .flags = flags};
-    miss.shelf = size <= SP_SMALL_MAX ? sp_lane_make_shelf(lane) : lane;
+    struct sp_miss miss;
+    poolError_t error = open_miss(pool, stream, size, flags, &miss);
+    if (error != poolSuccess)
+        return error;
     if (SP_UNLIKELY(sp_load_relaxed(&pool->watch.is_on))) {
         growth = (struct poolMemPoolGrowth){0};
         miss.growth = &growth;
     }
-    struct sp_outcome outcome = sp_miss_serve(&miss, address);
+    struct sp_outcome outcome =
+        size <= most_of(pool) ? sp_miss_serve(&miss, address) : sp_outcome_of(SP_BEYOND_LIMIT);
     if (sp_outcome_lacks_support(outcome) && sp_vmm_provider(&pool->device->vmm) != provider)
         return malloc_pinned(pool, stream, size, flags, address);
+    if (sp_outcome_lacks_memory(outcome))
+        return take_from_overflow(&miss, outcome, address);
     if (!sp_is_done(outcome))
         return sp_miss_describe(&miss, outcome);
     if (miss.growth && growth.mapped > 0)

@@ -378,6 +378,8 @@ poolError_t sp_miss_describe(const struct sp_miss *miss, struct sp_outcome outco
     sp_request_open(&request, miss->pool, miss->lane, wanted_kind(&least), wanted_size(&least),
                     miss->flags);
     struct sp_shortage shortage = sp_sight_shortage(&request, outcome, miss->size);
+    shortage.overflowed = miss->overflowed;
+    shortage.no_overflow = miss->no_overflow;
     poolError_t error = sp_refusal_tell(&shortage, outcome);
     sp_request_close(&request);
     return error;

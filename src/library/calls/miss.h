@@ -24,6 +24,9 @@ struct sp_miss {
     unsigned int flags;
     bool loose;               // a small block gets no slab: see region/loose.h
     struct sp_outcome lacked; // by its last growth, if a part of the ladder was climbed before
+    // By the overflow, if that was asked; or why there is none.
+    struct sp_outcome overflowed;
+    const char *no_overflow;
     // All 0 where the pool is watched, and then notes a growth that is to be told; else null.
     struct poolMemPoolGrowth *growth;
 };

@@ -32,12 +32,14 @@ enum field {
 
 // Without `read` and `write` the field is read and written as it is, and an attribute with no field
 // is `initial`. One that can't be written has no field, or `is_figure`, and no `write`. A high
-// figure can be set to 0 alone, by `reset`: it begins again at what there is.
+// figure can be set to 0 alone, by `reset`: it begins again at what there is. An overflow has what
+// its pool has of those that are marked so; for others it has the default.
 struct attribute {
     enum poolMemPoolAttr number;
     enum field field;
     size_t offset;
     bool is_figure;
+    bool is_overflows;
     uint64_t initial; // the field's
     uint64_t (*read)(const struct sp_pool *pool);
     poolError_t (*write)(struct sp_pool *pool, uint64_t value);
@@ -117,21 +119,48 @@ static poolError_t set_release_delay(struct sp_pool *pool, uint64_t synchronizes
     return poolSuccess;
 }
 
+// Memory of the host is a stranger's to what leaves the process, or another device's reach.
+static poolError_t set_host_overflow_max(struct sp_pool *pool, uint64_t most) {
+    const struct sp_vmm_device *device = &pool->device->vmm;
+    struct sp_pool *overflow = sp_load_acquire(&pool->overflow);
+    int node;
+    if (most > 0 && device->ordinal < 0)
+        return sp_fail(poolErrorNotSupported, "only pools of devices overflow to the host");
+    if (most > 0 && (pool->props.handleTypes != poolMemHandleTypeNone || pool->props.reserved[0]))
+        return sp_fail(poolErrorNotSupported,
+                       "a pool whose memory is exported, or accessed directly by other devices, "
+                       "doesn't overflow to the host");
+    struct sp_outcome found = sp_outcome_done();
+    if (most > 0)
+        found = sp_vmm_provider(device)->joins ? sp_vmm_device_node_beside(device, &node)
+                                               : sp_outcome_of(SP_NOT_SUPPORTED);
+    if (found.cause == SP_NOT_SUPPORTED)
+        return sp_fail(poolErrorNotSupported,
+                       "the driver maps no memory of the host, so nothing overflows to it");
+    if (!sp_is_done(found))
+        return sp_fail_outcome(found, "looking for the host's memory beside the device");
+    sp_store_relaxed(&pool->attributes.host_overflow_max, most);
+    if (overflow)
+        sp_store_relaxed(&overflow->limit, most);
+    return poolSuccess;
+}
+
 #define FIELD(type, name)  .field = (type), .offset = offsetof(struct sp_pool, name)
 #define FIGURE(type, name) FIELD(type, name), .is_figure = true
 
 static const struct attribute table[] = {
     {poolMemPoolReuseFollowEventDependencies, FIELD(FLAG, attributes.reuse_policies[0]),
-     .initial = 1},
-    {poolMemPoolReuseAllowOpportunistic, FIELD(FLAG, attributes.reuse_policies[1]), .initial = 1},
+     .initial = 1, .is_overflows = true},
+    {poolMemPoolReuseAllowOpportunistic, FIELD(FLAG, attributes.reuse_policies[1]), .initial = 1,
+     .is_overflows = true},
     {poolMemPoolReuseAllowInternalDependencies, FIELD(FLAG, attributes.reuse_policies[2]),
-     .initial = 1},
+     .initial = 1, .is_overflows = true},
     {poolMemPoolAttrReleaseThreshold, FIELD(NUMBER, attributes.release_threshold)},
     {poolMemPoolAttrReservedMemCurrent, FIGURE(NUMBER, reserved), .read = sp_figures_resident},
     {poolMemPoolAttrReservedMemHigh, FIGURE(NUMBER, reserved_high), .reset = reset_reserved_high},
-    {poolMemPoolAttrUsedMemCurrent, .read = sp_figures_used},
+    {poolMemPoolAttrUsedMemCurrent, .read = sp_figures_used_whole},
     {poolMemPoolAttrUsedMemHigh, FIGURE(NUMBER, figures.used_high),
-     .reset = sp_figures_reset_used_high},
+     .read = sp_figures_used_high_whole, .reset = sp_figures_reset_used_high},
     {poolMemPoolAttrAllocationType, FIGURE(PROPERTY, props.allocType)},
     {poolMemPoolAttrExportHandleTypes, FIGURE(PROPERTY, props.handleTypes)},
     {poolMemPoolAttrLocationId, FIGURE(PROPERTY, props.location.id)},
@@ -140,17 +169,18 @@ static const struct attribute table[] = {
     {poolMemPoolAttrHwDecompressEnabled, .initial = false},
     {poolMemPoolAttrLocalityDomainId, .initial = (uint64_t)-1}, // none
     {poolMemPoolAttrUnfencedBytesMax, FIELD(NUMBER, attributes.unfenced_max), .read = sp_held_max,
-     .write = set_unfenced_max}, // sp_held_max() has its value in a new pool
+     .write = set_unfenced_max, .is_overflows = true}, // sp_held_max() has its value in a new pool
     {poolMemPoolAttrHostWaitMax, FIELD(NUMBER, attributes.host_wait_max)},
     {poolMemPoolAttrDeterministic, FIELD(FLAG, attributes.deterministic),
-     .write = set_deterministic},
+     .write = set_deterministic, .is_overflows = true},
     {poolMemPoolAttrContextFence, FIELD(FLAG, attributes.context_fence)},
     {poolMemPoolAttrDefragmentation, FIELD(INTEGER, attributes.defragmentation),
-     .initial = poolDefragmentBeforeGrowth, .write = set_defragmentation},
+     .initial = poolDefragmentBeforeGrowth, .write = set_defragmentation, .is_overflows = true},
     {poolMemPoolAttrRemapTimeMax, FIELD(NUMBER, attributes.remap_time_max),
-     .initial = SP_REMAP_TIME_MAX},
-    {poolMemPoolAttrTrimByReaper, FIELD(FLAG, attributes.trim_by_reaper)},
-    {poolMemPoolAttrReaper, FIELD(FLAG, attributes.reaper), .initial = 1, .write = set_reaper},
+     .initial = SP_REMAP_TIME_MAX, .is_overflows = true},
+    {poolMemPoolAttrTrimByReaper, FIELD(FLAG, attributes.trim_by_reaper), .is_overflows = true},
+    {poolMemPoolAttrReaper, FIELD(FLAG, attributes.reaper), .initial = 1, .write = set_reaper,
+     .is_overflows = true},
     {poolMemPoolAttrStreamPromises, .read = promises, .write = set_promises},
     {poolMemPoolAttrReleaseDelay, FIELD(NUMBER, retain.release_delay), .write = set_release_delay},
     {poolMemPoolAttrContextWaitMax, FIELD(NUMBER, attributes.context_wait_max),
@@ -158,6 +188,8 @@ static const struct attribute table[] = {
     {poolMemPoolAttrVirtualMemory, .read = virtual_memory},
     {poolMemPoolAttrGrowthBeyondUse, FIELD(NUMBER, attributes.growth_beyond_use),
      .initial = UINT64_MAX},
+    {poolMemPoolAttrHostOverflowMax, FIELD(NUMBER, attributes.host_overflow_max),
+     .write = set_host_overflow_max},
 };
 enum { ATTRIBUTES = sizeof table / sizeof table[0] };
 
@@ -264,18 +296,41 @@ poolError_t sp_attributes_get(struct sp_pool *pool, enum poolMemPoolAttr attribu
     return poolSuccess;
 }
 
+static poolError_t write(struct sp_pool *pool, const struct attribute *entry, uint64_t value) {
+    if (entry->write)
+        return entry->write(pool, value);
+    store(pool, entry, value);
+    return poolSuccess;
+}
+
+// Whoever publishes an overflow reads the attributes once more then: so one of the two sees it.
+static poolError_t write_both(struct sp_pool *pool, const struct attribute *entry, uint64_t value) {
+    poolError_t error = write(pool, entry, value);
+    sp_lock_acquire(&pool->lock);
+    struct sp_pool *overflow = sp_load_acquire(&pool->overflow);
+    sp_lock_release(&pool->lock);
+    if (error == poolSuccess && overflow && entry->is_overflows)
+        error = write(overflow, entry, value);
+    return error;
+}
+
+void sp_attributes_follow(struct sp_pool *overflow, const struct sp_pool *pool) {
+    for (size_t i = 0; i < ATTRIBUTES; i++) {
+        const struct attribute *entry = &table[i];
+        if (entry->is_overflows)
+            write(overflow, entry, entry->read ? entry->read(pool) : load(pool, entry));
+    }
+    sp_store_relaxed(&overflow->limit, sp_load_relaxed(&pool->attributes.host_overflow_max));
+}
+
 poolError_t sp_attributes_set(struct sp_pool *pool, enum poolMemPoolAttr attribute,
                               const void *value) {
     const struct attribute *entry = find(attribute);
     enum sp_statistic statistic = sp_statistic_of(attribute);
     if (!value)
         return refuse(attribute, "can't be set: value is null");
-    if (entry && entry->write)
-        return entry->write(pool, value_at(attribute, value));
-    if (entry && entry->field != NO_FIELD && !entry->is_figure) {
-        store(pool, entry, value_at(attribute, value));
-        return poolSuccess;
-    }
+    if (entry && (entry->write || (entry->field != NO_FIELD && !entry->is_figure)))
+        return write_both(pool, entry, value_at(attribute, value));
     if (!(entry && entry->reset) && statistic == SP_STATISTIC_COUNT)
         return refuse(attribute, "is read only");
     if (value_at(attribute, value) != 0)
@@ -308,6 +363,9 @@ static void apply(struct sp_pool *pool, const char *text, uint64_t bit,
     int narrow = (int)setting->value;
     const void *value = setting->is_int ? (const void *)&narrow : (const void *)&setting->value;
     atomic_fetch_or(&was_for_some, bit);
+    bool is_for_devices = setting->attribute == poolMemPoolAttrHostOverflowMax && !*setting->pool;
+    if (is_for_devices && pool->device->vmm.ordinal < 0)
+        return; // it is for all default pools, of which some are of the host
     if (sp_attributes_set(pool, setting->attribute, value) != poolSuccess)
         ignore(text, bit, sp_fail_detail());
 }

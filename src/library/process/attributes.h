@@ -13,6 +13,9 @@ poolError_t sp_attributes_get(struct sp_pool *pool, enum poolMemPoolAttr attribu
 poolError_t sp_attributes_set(struct sp_pool *pool, enum poolMemPoolAttr attribute,
                               const void *value);
 
+// Has an overflow follow its pool: sets what is the same in both, and how much it may have.
+void sp_attributes_follow(struct sp_pool *overflow, const struct sp_pool *pool);
+
 // Sets the attributes that STREAMPOOL_POOL has for pools of a name; of "" for default pools. A
 // setting that can't be read, or that the pool refuses, is named on standard error once in the
 // process, and the others are made. The program's call doesn't fail.

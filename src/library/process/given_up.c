@@ -148,6 +148,9 @@ void sp_given_up_dispose(struct sp_pool *pool) {
 // pool claimed and leaves it to this one, so look again when it became empty meanwhile.
 static void take_apart(struct sp_pool *pool) {
     struct sp_device *device = pool->device;
+    struct sp_pool *overflow = atomic_exchange(&pool->overflow, NULL);
+    if (overflow) // it is given up, too, and nobody comes to it any more
+        sp_pin_drop(overflow);
     bool was_live = sp_figures_any_used(pool);
     struct sp_outcome outcome = sp_trim_to(pool, 0);
     if (!sp_figures_any_used(pool) && sp_load_relaxed(&pool->reserved) == 0) {

@@ -162,7 +162,7 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
 }
 
 poolError_t sp_life_create(struct sp_device *device, const struct poolMemPoolProps *props,
-                           struct sp_pool **created) {
+                           poolMemPool_t overflow_of, struct sp_pool **created) {
     sp_lock_acquire(&device->lock);
     struct sp_list *spare = sp_list_pop_front(&device->spare_pools);
     struct sp_pool *pool = spare ? SP_CONTAINER_OF(spare, struct sp_pool, listing.link)
@@ -176,6 +176,8 @@ poolError_t sp_life_create(struct sp_device *device, const struct poolMemPoolPro
     }
     if (pool) {
         init_locked(pool, props);
+        atomic_store(&pool->overflow, NULL);
+        atomic_store(&pool->overflow_of, overflow_of);
         sp_name_init(pool);
     }
     sp_lock_release(&device->lock);
@@ -231,8 +233,11 @@ bool sp_life_destroy(struct sp_pool *pool, poolMemPool_t handle) {
     sp_list_push_back(&device->due, &pool->given_up.due); // to be looked at
     sp_lock_acquire(&pool->lock);
     sp_held_deal(pool, false);
+    struct sp_pool *overflow = sp_load_relaxed(&pool->overflow);
     sp_lock_release(&pool->lock);
     sp_lock_release(&device->lock);
+    if (overflow)
+        sp_life_destroy(overflow, sp_load_acquire(&overflow->handle));
     sp_given_up_reap_pool(device, pool);
     sp_given_up_await_worker(device);
     return true;

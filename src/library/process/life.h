@@ -10,9 +10,10 @@
 
 #include "region/pool.h"
 
-// Makes a pool. poolErrorMemoryAllocation without host memory, or when too many pools exist.
+// Makes a pool, which is the overflow of another one (process/overflow.h) unless that is null.
+// poolErrorMemoryAllocation without host memory, or when too many pools exist.
 poolError_t sp_life_create(struct sp_device *device, const struct poolMemPoolProps *props,
-                           struct sp_pool **created);
+                           poolMemPool_t overflow_of, struct sp_pool **created);
 
 // Marks the pool behind a handle as given up, and takes it apart if that is possible now. False
 // when another thread has done so already.

@@ -114,7 +114,7 @@ static poolError_t open_locked(struct sp_device *device, const struct sp_place *
     sp_given_up_init(device);
     sp_space_init(&device->space, &device->vmm, (size_t)sp_options()->address_space);
     const struct poolMemPoolProps props = props_of(place);
-    poolError_t error = sp_life_create(device, &props, &device->default_pool);
+    poolError_t error = sp_life_create(device, &props, NULL, &device->default_pool);
     if (error != poolSuccess)
         return error;
     sp_attributes_preset(device->default_pool, "");

@@ -21,6 +21,17 @@ uint64_t sp_figures_used(const struct sp_pool *pool) {
     return sum;
 }
 
+uint64_t sp_figures_used_whole(const struct sp_pool *pool) {
+    const struct sp_pool *overflow = sp_load_acquire(&pool->overflow);
+    return sp_figures_used(pool) + (overflow ? sp_figures_used(overflow) : 0);
+}
+
+uint64_t sp_figures_used_high_whole(const struct sp_pool *pool) {
+    const struct sp_pool *overflow = sp_load_acquire(&pool->overflow);
+    return sp_load_relaxed(&pool->figures.used_high) +
+           (overflow ? sp_load_relaxed(&overflow->figures.used_high) : 0);
+}
+
 // Two threads that come here at once may both look.
 uint64_t sp_figures_used_lately(struct sp_pool *pool) {
     struct sp_figures *figures = &pool->figures;
@@ -135,4 +146,7 @@ void sp_figures_reset_used_high(struct sp_pool *pool) {
     sp_store_relaxed(&pool->figures.unlooked, 0);
     sp_store_relaxed(&pool->figures.grown_for, 0);
     sp_lock_release(&pool->figures.allowances);
+    struct sp_pool *overflow = sp_load_acquire(&pool->overflow);
+    if (overflow)
+        sp_figures_reset_used_high(overflow);
 }

@@ -29,6 +29,11 @@ void sp_figures_cover(struct sp_pool *pool, struct sp_lane *lane);
 // The sum. Exact when no other thread is in a call.
 uint64_t sp_figures_used(const struct sp_pool *pool);
 
+// The sum, and the most there ever was, with those of the overflow (process/overflow.h). While that
+// is in use the most may be too high: both had their most at different times.
+uint64_t sp_figures_used_whole(const struct sp_pool *pool);
+uint64_t sp_figures_used_high_whole(const struct sp_pool *pool);
+
 // A sum for who needs it often and not exactly. With more than 64 lanes it is of some while ago: it
 // is made anew after so many calls that each has cost as much as a look at 64.
 uint64_t sp_figures_used_lately(struct sp_pool *pool);
@@ -53,7 +58,7 @@ static inline uint64_t sp_figures_resident(const struct sp_pool *pool) {
     return sp_excess(sp_load_relaxed(&pool->reserved), sp_load_relaxed(&pool->residency.bytes));
 }
 
-// Sets used_high to the sum.
+// Sets used_high to the sum, in the overflow, too.
 void sp_figures_reset_used_high(struct sp_pool *pool);
 
 // Both with the pool's lock held.

@@ -102,6 +102,7 @@ struct sp_attributes {
     _Atomic uint64_t growth_beyond_use; // percent; UINT64_MAX: without limit
     _Atomic bool reaper;
     _Atomic bool trim_by_reaper;
+    _Atomic uint64_t host_overflow_max;
 };
 
 // The figures of what is used. The lanes count it; see region/figures.h.
@@ -242,6 +243,12 @@ struct sp_pool {
 
     struct sp_attributes attributes; // written rarely, by any thread
 
+    // Where it overflows to, or null; and of an overflow the handle of the pool that it is for,
+    // else null. See process/overflow.h. The first is written under `lock`, and stays while the
+    // pool is pinned.
+    struct sp_pool *_Atomic overflow;
+    _Atomic(poolMemPool_t) overflow_of;
+
     // For tell/name.h, whose lock guards the name: "" where the program gave none.
     _Atomic uint32_t number; // of a default pool 0
     char name[STREAMPOOL_NAME_BYTES];
@@ -288,6 +295,12 @@ struct sp_pool {
 
 static inline struct sp_segment *sp_segment_of(const struct sp_block *block) {
     return SP_CONTAINER_OF(block->chain, struct sp_segment, chain);
+}
+
+// The bytes of the host that it has reserved by overflow.
+static inline uint64_t sp_pool_reserved_of_host(const struct sp_pool *pool) {
+    const struct sp_pool *overflow = sp_load_acquire(&pool->overflow);
+    return overflow ? sp_load_relaxed(&overflow->reserved) : 0;
 }
 
 static inline bool sp_pool_policy(const struct sp_pool *pool, enum poolMemPoolAttr attribute) {

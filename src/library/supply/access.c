@@ -65,25 +65,36 @@ static struct sp_outcome set_all(struct walk *walk, const struct sp_pool *pool) 
     return outcome;
 }
 
+// Sets all of a pool, and of its overflow.
+static struct sp_outcome set_both(struct walk *walk, const struct sp_pool *pool,
+                                  const struct sp_pool *overflow) {
+    struct sp_outcome outcome = set_all(walk, pool);
+    return sp_is_done(outcome) && overflow ? set_all(walk, overflow) : outcome;
+}
+
 // A mapping that can't be put back lets a peer in that the pool doesn't name, or keeps one out
 // until the next change, which sets each mapping again whatever the pool says.
-static struct sp_outcome change_locked(struct sp_pool *pool, const struct change *change) {
+static struct sp_outcome change_locked(struct sp_pool *pool, struct sp_pool *overflow,
+                                       const struct change *change) {
     struct change before = *change;
     for (size_t i = 0; i < before.count; i++)
         before.descriptors[i].flags =
             sp_access_of(&pool->access, before.descriptors[i].location.id);
     struct walk walk = {.change = change, .most = SIZE_MAX};
-    struct sp_outcome outcome = set_all(&walk, pool);
+    struct sp_outcome outcome = set_both(&walk, pool, overflow);
     if (!sp_is_done(outcome)) {
         struct walk back = {.change = &before, .most = walk.passed, .undoes = true};
-        set_all(&back, pool);
+        set_both(&back, pool, overflow);
         if (back.refused > 0)
             sp_log_warn("access to %zu mappings of a pool could not be put back", back.refused);
         return outcome;
     }
-    for (size_t i = 0; i < change->count; i++)
-        sp_access_note(&pool->access, change->descriptors[i].location.id,
-                       change->descriptors[i].flags);
+    for (size_t i = 0; i < change->count; i++) {
+        const CUmemAccessDesc *set = &change->descriptors[i];
+        sp_access_note(&pool->access, set->location.id, set->flags);
+        if (overflow)
+            sp_access_note(&overflow->access, set->location.id, set->flags);
+    }
     if (change->host >= 0)
         sp_store_relaxed(&pool->access.host, (unsigned char)change->host);
     return sp_outcome_done();
@@ -184,7 +195,12 @@ poolError_t sp_access_change(struct sp_pool *pool, const struct poolMemAccessDes
                                              !sp_access_has_peers(&pool->access)))
         return poolSuccess; // nobody was let in
     sp_pool_begin_mapping(pool);
-    struct sp_outcome outcome = change_locked(pool, &change);
+    struct sp_pool *overflow = sp_load_acquire(&pool->overflow);
+    if (overflow)
+        sp_pool_begin_mapping(overflow);
+    struct sp_outcome outcome = change_locked(pool, overflow, &change);
+    if (overflow)
+        sp_pool_end_mapping(overflow);
     sp_pool_end_mapping(pool);
     return sp_is_done(outcome) ? poolSuccess : sp_fail_outcome(outcome, "setting the access");
 }

@@ -381,12 +381,17 @@ struct sp_outcome sp_trim_by(struct sp_pool *pool, uint64_t bytes) {
     return trim(pool, sp_excess(sp_load_relaxed(&pool->reserved), bytes), NEEDED);
 }
 
+// The overflow goes first, and all of it that is free: what is kept is to be of the device.
 struct sp_outcome sp_trim_for_program(struct sp_pool *pool, size_t keep) {
+    struct sp_pool *overflow = sp_load_acquire(&pool->overflow);
+    struct sp_outcome first = overflow ? sp_ask_current_context(overflow) : sp_outcome_done();
+    if (overflow)
+        first = sp_outcome_first(first, sp_trim_for_program(overflow, 0));
     sp_lock_acquire(&pool->lock);
     sp_retain_no_more_than(pool, keep);
     sp_lock_release(&pool->lock);
     sp_ask_lazy_lanes(pool, NULL, true); // one that can't be asked keeps what it freed
-    return sp_trim_to(pool, keep);
+    return sp_outcome_first(first, sp_trim_to(pool, keep));
 }
 
 // An interval of the release delay ends, before what was in use is made ready, and another begins.

@@ -9,10 +9,12 @@
 static struct sp_lock lock;   // guards what the program has called its pools
 static _Atomic uint32_t made; // of pools that are no default pools
 
-// The first pool of a device is its default pool, which has no number.
+// The first pool of a device is its default pool, which has no number. Nor has an overflow: nothing
+// is told of it by itself.
 void sp_name_init(struct sp_pool *pool) {
-    bool is_default = !pool->device->default_pool || pool == pool->device->default_pool;
-    sp_store_relaxed(&pool->number, is_default ? 0 : sp_add_relaxed(&made, 1) + 1);
+    bool has_none = !pool->device->default_pool || pool == pool->device->default_pool ||
+                    sp_load_relaxed(&pool->overflow_of);
+    sp_store_relaxed(&pool->number, has_none ? 0 : sp_add_relaxed(&made, 1) + 1);
     sp_lock_acquire(&lock);
     pool->name[0] = '\0';
     sp_lock_release(&lock);

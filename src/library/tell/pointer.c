@@ -13,10 +13,12 @@ static bool describe_lane(struct poolPointerAttributes *attributes, struct sp_la
     const struct sp_stream *stream = sp_load_plain(&lane->stream);
     if (!pool || !stream)
         return false;
-    poolMemPool_t handle = sp_load_acquire(&pool->handle);
+    poolMemPool_t handle = sp_load_acquire(&pool->overflow_of);
+    if (!handle)
+        handle = sp_load_acquire(&pool->handle);
     attributes->state = poolPointerLive;
     attributes->device = pool->device->vmm.ordinal;
-    attributes->pool = sp_handle_pool(handle) == pool ? handle : NULL;
+    attributes->pool = sp_handle_pool(handle) ? handle : NULL;
     bool gone = sp_load_relaxed(&stream->gone);
     attributes->stream = gone ? NULL : sp_stream_proper_handle(sp_stream_handle_now(stream));
     return true;

@@ -327,6 +327,7 @@ static void say_host_is_full(const struct sp_shortage *shortage, struct sp_text 
 
 static void say_cause(const struct sp_shortage *shortage, struct sp_outcome lacking,
                       struct sp_text *text) {
+    const struct sp_vmm_device *device = &shortage->request->pool->device->vmm;
     struct sp_words growth = sp_text_bytes(shortage->least);
     if (lacking.cause == SP_HOST_IS_FULL) {
         say_host_is_full(shortage, text);
@@ -337,6 +338,11 @@ static void say_cause(const struct sp_shortage *shortage, struct sp_outcome lack
         sp_text_add(text, "poolMallocNoGrowth forbids to grow by %s", growth.text);
         break;
     case SP_LACK_LIMIT:
+        if (shortage->request->size > device->total_memory) {
+            sp_text_add(text, "the %s has %s in all", place_of(shortage),
+                        sp_text_bytes(device->total_memory).text);
+            break;
+        }
         sp_text_add(text, "to grow by %s would take the pool beyond its limit of %s", growth.text,
                     sp_text_bytes(shortage->request->pool->limit).text);
         break;
@@ -348,6 +354,32 @@ static void say_cause(const struct sp_shortage *shortage, struct sp_outcome lack
                     lacking.entry_point, growth.text);
         say_lock_limit(shortage, text);
     }
+}
+
+// Says why the host has no memory either, where HostOverflowMax lets it.
+static void say_overflow(const struct sp_shortage *shortage, struct sp_text *text) {
+    const struct sp_pool *pool = shortage->request->pool;
+    const struct sp_pool *overflow = sp_load_acquire(&pool->overflow);
+    struct sp_outcome lacked = shortage->overflowed;
+    uint64_t most = sp_load_relaxed(&pool->attributes.host_overflow_max);
+    if (most == 0)
+        return;
+    if (shortage->no_overflow)
+        sp_text_add(text, "; nothing overflows to the host: %s", shortage->no_overflow);
+    else if (sp_is_done(lacked) || !overflow)
+        sp_text_add(text, "; memory of the host is for no %s",
+                    shortage->request->kind == SP_REGION_FIXED ? "fixed block" : "small block");
+    else if (lacked.cause == SP_HOST_IS_FULL)
+        sp_text_add(text, "; %s leaves %s of the host to overflow to",
+                    sp_host_memory_left(sp_vmm_device_node(&overflow->device->vmm)).by,
+                    sp_text_bytes(sp_vmm_device_left(&overflow->device->vmm)).text);
+    else if (lacked.entry_point)
+        sp_text_add(text, "; the driver has no memory of the host to overflow to either (%s)",
+                    lacked.entry_point);
+    else
+        sp_text_add(text, "; HostOverflowMax leaves %s of %s",
+                    sp_text_bytes(sp_excess(most, sp_pool_reserved_of_host(pool))).text,
+                    sp_text_bytes(most).text);
 }
 
 static void say_held(struct sp_room room, const char *how, struct sp_text *text) {
@@ -386,6 +418,7 @@ poolError_t sp_refusal_tell(const struct sp_shortage *shortage, struct sp_outcom
         sp_text_add(&text, " (%s)", sp_text_bytes(asked).text);
     sp_text_add(&text, ": ");
     say_cause(shortage, lacking, &text);
+    say_overflow(shortage, &text);
     sp_text_add(&text, "; in use %s of %s reserved, free here %s (largest piece %s), pending",
                 sp_text_bytes(shortage->used).text, sp_text_bytes(shortage->reserved).text,
                 sp_text_bytes(here.useful).text, sp_text_bytes(here.largest).text);

@@ -41,6 +41,11 @@ struct sp_shortage {
     uint64_t needed; // to grow by for the request alone
     uint64_t least;  // and next to what is free here
 
+    // The pool's overflow (process/overflow.h) has lacked this, if it was asked; or why there is
+    // none.
+    struct sp_outcome overflowed;
+    const char *no_overflow;
+
     // The request's pool:
     uint64_t used, reserved;
     uint64_t left_to_limit;

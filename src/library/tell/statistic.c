@@ -159,6 +159,8 @@ static uint64_t gauge_locked(const struct sp_pool *pool, enum poolMemPoolAttr at
         return sp_pinning_look(pool).bytes;
     case poolMemPoolStatLargestPinning:
         return sp_pinning_look(pool).largest;
+    case poolMemPoolStatHostReserved:
+        return sp_pool_reserved_of_host(pool);
     case poolMemPoolStatEvictedBytes:
         return sp_load_relaxed(&pool->residency.bytes);
     case poolMemPoolStatExtents:

@@ -16,7 +16,8 @@ static struct sp_tell_pool destroyed = {.kind = SP_TELL_DESTROYED, .device = -1}
 
 // Four gauges come of one look, which may be long.
 static bool is_of_pinning(size_t figure) {
-    return figure == SP_TELL_PinnedBytes || figure >= SP_TELL_PinningBlocks;
+    return figure == SP_TELL_PinnedBytes ||
+           (figure >= SP_TELL_PinningBlocks && figure <= SP_TELL_LargestPinning);
 }
 
 static void read_pinning(struct sp_pool *pool, uint64_t figures[SP_TELL_FIGURES]) {
@@ -37,15 +38,17 @@ static struct sp_tell_pool read_pool(struct sp_pool *pool, enum sp_tell_depth de
         .name = sp_name_of(pool),
         .device = pool->device->vmm.ordinal,
         .count = 1,
-        .used = sp_figures_used(pool),
+        .used = sp_figures_used_whole(pool),
         .reserved = sp_figures_resident(pool),
         .reserved_high = sp_load_relaxed(&pool->reserved_high),
     };
     size_t count = depth == SP_TELL_COUNTS ? SP_TELL_STATISTICS : SP_TELL_FIGURES;
     sp_place_text(&pool->device->vmm.place, told.place.text);
     // The figure may be a bound that is above what several threads have used (region/figures.h).
+    const struct sp_pool *overflow = sp_load_acquire(&pool->overflow);
+    uint64_t of_host = overflow ? sp_load_relaxed(&overflow->reserved_high) : 0;
     told.used_high =
-        sp_min(sp_load_relaxed(&pool->figures.used_high), sp_max(told.reserved_high, told.used));
+        sp_min(sp_figures_used_high_whole(pool), sp_max(told.reserved_high + of_host, told.used));
     for (size_t i = 0; i < count; i++)
         if (!is_of_pinning(i))
             sp_statistic_read(pool, sp_statistic_entries[i].attribute, &told.figures[i]);
@@ -55,7 +58,8 @@ static struct sp_tell_pool read_pool(struct sp_pool *pool, enum sp_tell_depth de
 }
 
 static bool was_used(const struct sp_tell_pool *told) {
-    return told->reserved_high > 0 || told->figures[SP_TELL_Failures] > 0;
+    return told->reserved_high > 0 || told->figures[SP_TELL_Failures] > 0 ||
+           told->figures[SP_TELL_ReuseHost] > 0;
 }
 
 void sp_tell_keep_destroyed(void) {
@@ -98,7 +102,7 @@ bool sp_tell_visit(enum sp_tell_depth depth,
         if (!sp_lock_try_for(&device->lock, SP_SECOND))
             return false;
         SP_LIST_FOR_EACH_OF(struct sp_pool, pool, listing.link, &device->pools) {
-            if (sp_load_relaxed(&pool->destroyed))
+            if (sp_load_relaxed(&pool->destroyed) || sp_load_relaxed(&pool->overflow_of))
                 continue;
             whole = can_be_read(pool);
             if (!whole)

@@ -172,6 +172,23 @@ static struct sp_outcome try_node(const struct sp_vmm_device *device) {
     return outcome.code == CUDA_ERROR_OUT_OF_MEMORY ? sp_outcome_done() : outcome;
 }
 
+// A driver that doesn't know the node says -1: then it is the first.
+static struct sp_outcome ask_node_beside(int ordinal, int *node) {
+    struct sp_outcome outcome = attribute_or_none(ordinal, CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID, node);
+    *node = *node > 0 ? *node : 0;
+    return outcome;
+}
+
+struct sp_outcome sp_vmm_device_node_beside(const struct sp_vmm_device *device, int *node) {
+    int maps_nodes = 0;
+    struct sp_outcome outcome = attribute_or_none(
+        device->ordinal, CU_DEVICE_ATTRIBUTE_HOST_NUMA_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED,
+        &maps_nodes);
+    if (sp_is_done(outcome) && !maps_nodes)
+        outcome = sp_outcome_of(SP_NOT_SUPPORTED);
+    return sp_is_done(outcome) ? ask_node_beside(device->ordinal, node) : outcome;
+}
+
 // Drivers of CUDA 12.2 map memory of a node, later ones that of the whole host, too. Where they
 // don't, the whole host's is the memory of the node next to the first device.
 static struct sp_outcome open_host(struct sp_vmm_device *device) {
@@ -187,8 +204,8 @@ static struct sp_outcome open_host(struct sp_vmm_device *device) {
         outcome = attribute(0, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED,
                             &exports_fd);
     if (sp_is_done(outcome) && !is_node && !maps_host && maps_nodes) {
-        outcome = attribute_or_none(0, CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID, &node);
-        device->location = (CUmemLocation){CU_MEM_LOCATION_TYPE_HOST_NUMA, node > 0 ? node : 0};
+        outcome = ask_node_beside(0, &node);
+        device->location = (CUmemLocation){CU_MEM_LOCATION_TYPE_HOST_NUMA, node};
     }
     if (!sp_is_done(outcome))
         return outcome;

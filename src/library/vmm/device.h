@@ -100,6 +100,9 @@ void sp_vmm_device_begin_exchange(const struct sp_vmm_device *device, uint64_t b
 // no such device or node.
 struct sp_outcome sp_vmm_device_open(const struct sp_place *place, struct sp_vmm_device *device);
 
+// Finds the NUMA node beside a device. SP_NOT_SUPPORTED where the driver maps no memory of nodes.
+struct sp_outcome sp_vmm_device_node_beside(const struct sp_vmm_device *device, int *node);
+
 // Memory was mapped: the device won't become plain.
 #define sp_vmm_device_note_mapped(device)                                                          \
     do {                                                                                           \

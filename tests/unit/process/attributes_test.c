@@ -43,6 +43,7 @@ static bool is_writable(enum poolMemPoolAttr attribute) {
     case poolMemPoolAttrReaper:
     case poolMemPoolAttrReleaseDelay:
     case poolMemPoolAttrGrowthBeyondUse:
+    case poolMemPoolAttrHostOverflowMax:
     case poolMemPoolAttrStreamPromises:
         return true;
     default:
@@ -82,6 +83,7 @@ static void the_defaults_are_cudas(void **state) {
     assert_int_equal(fixture_attribute(pool, poolMemPoolAttrContextWaitMax), 1000000000);
     assert_int_equal(fixture_attribute(pool, poolMemPoolAttrReleaseDelay), 0);
     assert_int_equal(fixture_attribute(pool, poolMemPoolAttrGrowthBeyondUse), UINT64_MAX);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolAttrHostOverflowMax), 0);
     assert_int_equal(fixture_attribute(pool, poolMemPoolAttrMaxPoolSize), 0);
     assert_int_equal(poolMemPoolGetAttribute(pool, poolMemPoolAttrDeterministic, &flag),
                      poolSuccess);
@@ -228,7 +230,7 @@ static void an_attribute_that_there_is_not_is_invalid(void **state) {
     (void)state;
     poolMemPool_t pool = fixture_pool();
     const int numbers[] = {
-        0, -1, 16, 999, 1008, 1099, (int)statistics[STATISTICS - 1].attribute + 1, 1199, 1213};
+        0, -1, 16, 999, 1008, 1099, (int)statistics[STATISTICS - 1].attribute + 1, 1199, 1214};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         uint64_t value = 77;
         assert_int_equal(poolMemPoolGetAttribute(pool, (enum poolMemPoolAttr)numbers[i], &value),

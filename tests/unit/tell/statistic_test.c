@@ -35,7 +35,7 @@ static void gauges_tell_how_the_pool_stands(void **state) {
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatLargestRemapped), 0);
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatZombies), 0);
     assert_string_equal(poolMemPoolGetStatisticName(poolMemPoolStatKeptViews), "KeptViews");
-    assert_null(poolMemPoolGetStatisticName((enum poolMemPoolAttr)1213));
+    assert_null(poolMemPoolGetStatisticName((enum poolMemPoolAttr)1214));
 }
 
 // Of 64 MiB of small blocks those of the first 4 MiB and of 2 MiB further on are free: large blocks
