@@ -21,6 +21,7 @@
     X(sizes, "blocks of random sizes that come and go, by how many live at a time")                \
     X(growth, "a new pool's first allocation and its trim, by size")                               \
     X(evict, "a pool's memory, given up and taken again under live blocks, by their size")         \
+    X(pause, "a pool whose contents go to the host and come back, by the amount")                  \
     X(loop, "malloc, kernel, free, synchronise, by size and release threshold")                    \
     X(alternate, "pairs on two streams in turn, by size")                                          \
     X(handoff, "a block that goes from stream to stream, ordered by an event, by size")            \

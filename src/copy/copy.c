@@ -1,6 +1,7 @@
 // The public calls. Each sees to it that the process may use the driver, and acts while the
 // stream's context is current.
 #include "beside/capture.h"
+#include "beside/process.h"
 #include "beside/refuse.h"
 #include "copy/batch.h"
 #include "copy/completion.h"
@@ -12,20 +13,6 @@
 #include <stdint.h>
 
 #define DRIVER(call, ...) sp_outcome_of_driver(sp_driver->call(__VA_ARGS__), #call)
-
-// Sees to it that the process may use the driver, which is then loaded.
-static poolError_t find_process(void) {
-    struct poolPointerAttributes ignored;
-    const struct sp_driver *driver = NULL;
-    poolError_t error = poolPointerGetAttributes(&ignored, NULL);
-    if (error != poolSuccess)
-        return error;
-    CUresult loaded = sp_driver_load(&driver);
-    if (loaded == CUDA_ERROR_NOT_FOUND || loaded == CUDA_ERROR_NOT_SUPPORTED)
-        return sp_refuse(poolErrorInsufficientDriver, "%s", sp_driver_problem());
-    struct sp_outcome outcome = sp_outcome_of_driver(loaded, "cuInit");
-    return sp_is_done(outcome) ? poolSuccess : sp_refuse_outcome(outcome, "loading the driver");
-}
 
 // ---------------------------------------------------------------------------- the stream's context
 
@@ -63,7 +50,7 @@ static poolError_t make_here(void *data) {
 // With a place for a completion the copy is made at once.
 static poolError_t make(struct sp_copy *copy, poolCopyCompletion_t *handle) {
     SP_UNCANCELLED;
-    poolError_t error = find_process();
+    poolError_t error = sp_process_find();
     struct sp_completion *completion = NULL;
     if (error != poolSuccess)
         return error;
@@ -181,7 +168,7 @@ poolError_t poolCopyBatchAsync(void *const dsts[], const void *const srcs[], con
                                size_t n, CUstream stream) {
     SP_UNCANCELLED;
     struct sp_batch batch = {dsts, srcs, sizes, n, stream, 0, false};
-    poolError_t error = find_process();
+    poolError_t error = sp_process_find();
     if (error != poolSuccess || n == 0)
         return error;
     if (!dsts || !srcs || !sizes)
@@ -241,7 +228,7 @@ poolError_t poolDeviceToFileAsyncWithCompletion(int fd, uint64_t offset, const v
 static poolError_t ask(poolCopyCompletion_t handle,
                        poolError_t (*question)(struct sp_completion *completion)) {
     SP_UNCANCELLED;
-    poolError_t error = find_process();
+    poolError_t error = sp_process_find();
     struct sp_completion *found = error == poolSuccess ? sp_completion_find(handle) : NULL;
     if (error != poolSuccess)
         return error;
@@ -265,7 +252,7 @@ poolError_t poolCopyCompletionSynchronize(poolCopyCompletion_t completion) {
 
 poolError_t poolCopyCompletionDestroy(poolCopyCompletion_t completion) {
     SP_UNCANCELLED;
-    poolError_t error = find_process();
+    poolError_t error = sp_process_find();
     if (error != poolSuccess || !completion)
         return error;
     CUstreamCaptureMode mode = sp_capture_relax();
@@ -281,7 +268,7 @@ poolError_t poolCopyCompletionDestroy(poolCopyCompletion_t completion) {
 
 poolError_t poolCopyGetPool(poolMemPool_t *pool) {
     SP_UNCANCELLED;
-    poolError_t error = find_process();
+    poolError_t error = sp_process_find();
     if (error == poolSuccess && !pool)
         return sp_refuse(poolErrorInvalidValue, "pool is null");
     return error == poolSuccess ? sp_staging_pool(pool) : error;

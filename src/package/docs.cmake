@@ -15,7 +15,8 @@ set(development_pages
     docs/plain-memory.md
     docs/porting.md
     docs/promises.md
-    docs/stream-order.md)
+    docs/stream-order.md
+    docs/swap.md)
 set(tools_pages
     docs/dropin.md
     docs/environment.md

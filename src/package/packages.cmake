@@ -86,7 +86,8 @@ file(WRITE "${control}/shlibs"
     "libstreampool ${soversion} ${library_package} (>= ${PROJECT_VERSION})\n"
     "libstreampool_copy ${soversion} ${library_package} (>= ${PROJECT_VERSION})\n"
     "libstreampool_mam ${soversion} ${library_package} (>= ${PROJECT_VERSION})\n"
-    "libstreampool_observe ${soversion} ${library_package} (>= ${PROJECT_VERSION})\n")
+    "libstreampool_observe ${soversion} ${library_package} (>= ${PROJECT_VERSION})\n"
+    "libstreampool_swap ${soversion} ${library_package} (>= ${PROJECT_VERSION})\n")
 file(WRITE "${control}/triggers" "activate-noawait ldconfig\n")
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA "${control}/shlibs" "${control}/triggers")
 set(CPACK_DEBIAN_TOOLS_PACKAGE_CONTROL_EXTRA "${control}/triggers")

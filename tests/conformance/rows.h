@@ -301,7 +301,10 @@
     X(joined_memory_is_evicted_with_its_pieces, "memory in pieces that was mapped side by side comes back side by side") \
     X(an_evicted_pool_allocates_nothing_and_takes_back_what_is_freed, "an evicted pool: IllegalState for allocations; what is freed gets no memory again") \
     X(eviction_and_its_end_are_no_error_twice, "a pool that is evicted, or resident, stays so; a destroyed one: InvalidValue") \
-    X(fixed_blocks_keep_their_memory_in_an_evicted_pool, "blocks of poolMallocFixed stay, and their bytes are told")
+    X(fixed_blocks_keep_their_memory_in_an_evicted_pool, "blocks of poolMallocFixed stay, and their bytes are told") \
+    X(a_paused_pool_comes_back_with_its_contents, "poolMemPoolPause, Resume: blocks of all sizes have their contents again, from the host") \
+    X(a_paused_pool_comes_back_from_a_file, "beyond the host's limit contents go to a file, and come back") \
+    X(tags_pause_apart_and_keep_what_is_saved, "tags pause apart, at their levels, and resume together")
 
 #define LIVE_ROWS(X) \
     X(live_a_small_free_hides_no_large_one, "a free with no event behind it keeps nobody from what lies beside it") \

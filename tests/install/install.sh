@@ -110,11 +110,11 @@ replay_sample() {
     "$prefix/$BINDIR/streampool" replay --device sim "$prefix/$sample"
 }
 
-# Both forms of the drop-in, and the libraries of managers and of copies, find the library of the same tree from where they are, and so does the
+# Both forms of the drop-in, and the libraries of managers, of copies and of pauses, find the library of the same tree from where they are, and so does the
 # program its simulated driver.
 run_dropins() {
     local dropin found mode
-    for dropin in libstreampool_dropin.so streampool/dropin/libcuda.so.1 libstreampool_{mam,copy}.so; do
+    for dropin in libstreampool_dropin.so streampool/dropin/libcuda.so.1 libstreampool_{mam,copy,swap}.so; do
         found=$(ldd "$prefix/$LIBDIR/$dropin" | awk '$1 ~ /^libstreampool\.so/ { print $3 }')
         echo "$dropin finds $found"
         test "$(realpath "$found")" = "$(realpath "$prefix/$LIBDIR/libstreampool.so")"
@@ -139,6 +139,8 @@ run_consumers() {  # FOLDER
     "$1/consumer_mam"
     echo "running $1/consumer_copy"
     "$1/consumer_copy"
+    echo "running $1/consumer_swap"
+    "$1/consumer_swap"
     echo "running $1/consumer_simulated"
     "$1/consumer_simulated"
     if [ ! "$CXX" ]; then return 0; fi
@@ -185,7 +187,7 @@ need_pkg_config() {
 }
 
 by_pkg_config() {
-    local flags mam_flags copy_flags simulated_flags out=$WORK/pkg_config static=
+    local flags mam_flags copy_flags swap_flags simulated_flags out=$WORK/pkg_config static=
     need_pkg_config
     use_installed_driver
     export PKG_CONFIG_PATH=$prefix/$LIBDIR/pkgconfig LD_LIBRARY_PATH=$prefix/$LIBDIR
@@ -198,6 +200,8 @@ by_pkg_config() {
     "$CC" ${CFLAGS:-} "$here/consumer/mam.c" -o "$out/consumer_mam" "${mam_flags[@]}"
     eval "copy_flags=($(pkg-config --cflags --libs $static streampool-copy))"
     "$CC" ${CFLAGS:-} "$here/consumer/copy.c" -o "$out/consumer_copy" "${copy_flags[@]}"
+    eval "swap_flags=($(pkg-config --cflags --libs $static streampool-swap))"
+    "$CC" ${CFLAGS:-} "$here/consumer/swap.c" -o "$out/consumer_swap" "${swap_flags[@]}"
     eval "simulated_flags=($(pkg-config --cflags --libs streampool-simcuda))"
     "$CC" ${CFLAGS:-} "$here/consumer/simulated.c" -o "$out/consumer_simulated" "${simulated_flags[@]}"
     if [ "$CXX" ]; then
@@ -251,6 +255,8 @@ below_usr() {
     test "${flags[*]}" = "-lstreampool_mam -lstreampool" || { echo "pkg-config says: ${flags[*]}"; return 1; }
     read -ra flags <<< "$(pkg-config --cflags --libs streampool-copy)"
     test "${flags[*]}" = "-lstreampool_copy -lstreampool" || { echo "pkg-config says: ${flags[*]}"; return 1; }
+    read -ra flags <<< "$(pkg-config --cflags --libs streampool-swap)"
+    test "${flags[*]}" = "-lstreampool_swap -lstreampool_copy -lstreampool" || { echo "pkg-config says: ${flags[*]}"; return 1; }
     read -ra flags <<< "$(pkg-config --cflags --libs streampool-simcuda)"
     test "${flags[*]}" = "-lstreampool_simcuda" || { echo "pkg-config says: ${flags[*]}"; return 1; }
     read -ra flags <<< "$(pkg-config --static --cflags --libs streampool)"
@@ -286,7 +292,7 @@ by_examples() {
     rm -rf "$copy"
     cp -r "$documentation/examples" "$copy"
     configure_and_build "$copy" "$copy/build" -DCMAKE_PREFIX_PATH="$prefix" -DSIMULATED=ON
-    for name in basic two_streams promises priming statistics mam copy load_file simulated_kernel; do
+    for name in basic two_streams promises priming statistics mam copy load_file swap simulated_kernel; do
         run_example "$copy" "$name.c" "$copy/build/$name"
     done
     run_example "$copy" basic.cpp "$copy/build/basic_cpp"

@@ -135,7 +135,8 @@ check_control() {
     expect shlibs "$(cat "$WORK/control/library/shlibs")" "^libstreampool $SOVERSION $(package_of library) \(>= $VERSION\)
 libstreampool_copy $SOVERSION $(package_of library) \(>= $VERSION\)
 libstreampool_mam $SOVERSION $(package_of library) \(>= $VERSION\)
-libstreampool_observe $SOVERSION $(package_of library) \(>= $VERSION\)\$"
+libstreampool_observe $SOVERSION $(package_of library) \(>= $VERSION\)
+libstreampool_swap $SOVERSION $(package_of library) \(>= $VERSION\)\$"
     diff -u --label wanted --label control <(printf '%s\n' {development,library,tools}/{control,md5sums} library/shlibs \
         {library,tools}/triggers | sort) <(cd "$WORK/control" && find . -type f | sed 's|^\./||' | sort)
     for component in library tools; do

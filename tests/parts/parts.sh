@@ -277,7 +277,7 @@ case_release() {
     printf '#!/bin/sh\necho compute_75\n' > "$machine/nvcc"
     chmod +x "$machine/nvcc"
     (cd "$CHECKOUT" && configure --preset release) || fail "fails"
-    for target in streampool streampool_observe streampool_mam streampool_copy streampool_heap streampool_simcuda \
+    for target in streampool streampool_observe streampool_mam streampool_copy streampool_swap streampool_heap streampool_simcuda \
             streampool_cli streampool_dropin streampool_forward; do
         has_target "$target" || fail "doesn't build $target"
     done

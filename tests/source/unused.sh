@@ -64,7 +64,7 @@ cd "$checkout"
 for folder in src/library/*/; do
     compile_all hidden "${folder%/}" "$@"
 done
-for folder in src/simcuda src/beside src/mam src/copy src/cli bench; do
+for folder in src/simcuda src/beside src/mam src/copy src/swap src/cli bench; do
     compile_all default "$folder" "$@"
 done
 compile_headers "$@"

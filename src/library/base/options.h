@@ -51,10 +51,12 @@
       "process id, and a name that ends with .gz is gzipped")
 
 // Variables with the same beginning that others read: X(name). The simulated driver, the drop-in
-// and the library of copies do, find_package(), and people have those of a build set.
+// and the libraries of copies and of swapping do, find_package(), and people have those of a build
+// set.
 #define SP_FOREIGN_VARIABLES(X) \
     X("STREAMPOOL_SIMCUDA") X("STREAMPOOL_SIMCUDA_JSON") X("STREAMPOOL_DROPIN_REPORT") \
-    X("STREAMPOOL_CUFILE") X("STREAMPOOL_DIR") X("STREAMPOOL_ROOT") X("STREAMPOOL_CLI") \
+    X("STREAMPOOL_CUFILE") X("STREAMPOOL_SWAP_DIR") X("STREAMPOOL_SWAP_HOST") \
+    X("STREAMPOOL_DIR") X("STREAMPOOL_ROOT") X("STREAMPOOL_CLI") \
     X("STREAMPOOL_BENCH") X("STREAMPOOL_DROPIN") X("STREAMPOOL_HEAP") X("STREAMPOOL_TESTS") \
     X("STREAMPOOL_TESTS_CXX") X("STREAMPOOL_WERROR") X("STREAMPOOL_INSTALL") \
     X("STREAMPOOL_SANITIZE") X("STREAMPOOL_NVCC")

@@ -14,6 +14,7 @@
 #include <streampool/copy.h>
 #include <streampool/mam.h>
 #include <streampool/streampool.h>
+#include <streampool/swap.h>
 
 #include "driver/driver.h"
 #include "random/numbers.h"
@@ -223,6 +224,12 @@ LOUD(copy_nothing, poolCopyToHostAsync(NULL, NULL, 0, stream))
 LOUD(get_pool_of_copies, poolCopyGetPool(&got_pool))
 LOUD(query_completion, poolCopyCompletionQuery(NULL))
 LOUD(destroy_completion, poolCopyCompletionDestroy(NULL))
+LOUD(pause_pool, poolMemPoolPause(pool, NULL, poolPauseSave, NULL, 0, NULL))
+LOUD(resume_pool, poolMemPoolResume(pool, NULL))
+LOUD(ask_for_pause, poolMemPoolGetPaused(pool, NULL, NULL))
+LOUD(get_tagged, poolMemPoolGetTagged(pool, "tag", &got_pool))
+LOUD(destroy_tagged, poolMemPoolDestroyTagged(pool, NULL))
+LOUD(get_pool_of_swap, poolSwapGetHostPool(&got_pool))
 
 static loud *const loud_calls[] = {
     allocate,
@@ -266,6 +273,12 @@ static loud *const loud_calls[] = {
     get_pool_of_copies,
     query_completion,
     destroy_completion,
+    pause_pool,
+    resume_pool,
+    ask_for_pause,
+    get_tagged,
+    destroy_tagged,
+    get_pool_of_swap,
 };
 enum { LOUD_CALLS = sizeof loud_calls / sizeof loud_calls[0] };
 
