@@ -89,10 +89,15 @@ builds_without_tools() {  # PREFIX
     test ! -e "$WORK/without_tools$configuration/consumer_simulated"
 }
 
+# Of a package, which has no paths of its own, libraries find each other where the system looks.
+find_as_installed() {
+    if [ -n "${LIBRARIES:-}" ]; then export LD_LIBRARY_PATH=$LIBRARIES; fi
+}
+
 # The program finds the library and the simulated driver from where it is, also through a link and the PATH.
 run_program() {
     unset STREAMPOOL_DRIVER LD_LIBRARY_PATH
-    if [ -n "${LIBRARIES:-}" ]; then export LD_LIBRARY_PATH=$LIBRARIES; fi
+    find_as_installed
     "$prefix/$BINDIR/streampool" info || [ $? = 3 ]  # the status without a GPU
     mkdir -p "$WORK/links"
     ln -sf "$prefix/$BINDIR/streampool" "$WORK/links/streampool"
@@ -173,6 +178,7 @@ refuses_components() {
 
 by_find_package() {
     use_installed_driver
+    find_as_installed
     configure_and_build "$here/consumer" "$WORK/find_package" -DCMAKE_PREFIX_PATH="$prefix" \
         -DSTREAMPOOL_VERSION="${VERSION%.*}"
     run_consumers "$WORK/find_package$configuration"

@@ -166,7 +166,7 @@ check_clean() {
     local binary
     if grep -rlF -e "$CHECKOUT" -e "$WORK" "$WORK/all" "$WORK/control"; then echo "name this machine's folders"; return 1; fi
     find "$WORK/all" -type f \( -path '*/bin/*' -o -name '*.so*' \) > "$WORK/binaries"
-    test "$(wc -l < "$WORK/binaries")" = 8
+    test "$(wc -l < "$WORK/binaries")" = 9
     while read -r binary; do
         if readelf -SW "$binary" | grep -E '\.(symtab|debug_)'; then echo "$binary isn't stripped"; return 1; fi
         if readelf -dW "$binary" | grep -E '\((RPATH|RUNPATH)\)'; then echo "of $binary"; return 1; fi

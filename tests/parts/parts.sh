@@ -138,7 +138,7 @@ case_library() {
     "$CMAKE" --build "$build" --config Debug > "$output" 2>&1 || fail "doesn't build"
     "$CMAKE" --install "$build" --config Debug --prefix "$WORK/installed" > "$output" 2>&1 || fail "can't be installed"
     test -f "$WORK/installed/include/streampool/streampool.h" || fail "no header is installed"
-    test "$(find "$WORK/installed" -name 'libstreampool*.so*' -type f | wc -l)" = 6 || fail "not all six libraries are installed"
+    test "$(find "$WORK/installed" -name 'libstreampool*.so*' -type f | wc -l)" = 7 || fail "not all seven libraries are installed"
     test ! -e "$WORK/installed/bin" || fail "a program is installed"
 }
 
