@@ -1068,11 +1068,13 @@ struct poolMemRange {
 };
 
 /// Is called with the memory of a pool that is in use, in ranges by address that don't overlap:
-/// live blocks up to a multiple of 512 bytes, and the slabs of small ones whole. The list may be
-/// read until it returns. Meanwhile nothing is allocated from the pool, and no memory of it goes or
-/// comes, though another thread may free blocks. What it has given streams to do must have ended
-/// when it returns. It may call the library, but not poolMemPoolEvict and poolMemPoolMakeResident
-/// with this pool. It returns poolSuccess, or an error that becomes the call's.
+/// live blocks, rounded up as they lie, and the slabs of small ones whole. Of a block that was put
+/// together of pieces the pieces are listed, which have the same bytes. The list may be read until
+/// it returns, as a function does, with no jump and no exception. Meanwhile nothing is allocated
+/// from the pool, and no memory of it goes or comes, though another thread may free blocks. What it
+/// has given streams to do must have ended when it returns. It may call the library, but not
+/// poolMemPoolEvict and poolMemPoolMakeResident with this pool. It returns poolSuccess, or an error
+/// that becomes the call's.
 typedef poolError_t (*poolMemPoolVisitor)(void *user, const struct poolMemRange *ranges,
                                           size_t count);
 
@@ -1095,7 +1097,8 @@ typedef poolError_t (*poolMemPoolVisitor)(void *user, const struct poolMemRange 
 /// is destroyed so can't become resident any more, and its live blocks can only be freed.
 ///
 /// Blocks of poolMallocFixed stay, for somebody may know their memory, and what the driver doesn't
-/// unmap. For an evicted pool the call tries again what has stayed, without `save`.
+/// unmap, and memory of the host (poolMemPoolAttrHostOverflowMax), which isn't counted. For an
+/// evicted pool the call tries again what has stayed, without `save`.
 ///
 /// @param pool Names the pool.
 /// @param save Is called once with what is in use of memory that may go, or is null.

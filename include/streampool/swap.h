@@ -117,7 +117,8 @@ struct poolMemPoolPaused {
 ///
 /// A pool that is paused already stays so: what it saved remains saved, but for level
 /// poolPauseDiscard, which discards it. What was discarded can't be saved any more. So a second
-/// call does nothing but to try again to take what has stayed.
+/// call does nothing but to try again to take what has stayed. One that the program has made
+/// resident itself meanwhile is saved anew.
 ///
 /// Either all of the pools pause or none. The memory of each stays until the contents of all are
 /// saved. Where another thread destroys one of them meanwhile, the call fails, and others may be
@@ -127,9 +128,10 @@ struct poolMemPoolPaused {
 /// @param tag Names a tagged pool; null: the pool and all its tagged pools; "": the pool itself.
 /// @param level Says what becomes of the contents.
 /// @param unwanted Holds ranges of addresses whose contents aren't worth saving, such as scratch
-///     space, in any order. They may overlap, and reach beyond blocks. What lies in them is
-///     undefined later. With poolPauseDiscard, and of pools that are paused already, they have no
-///     effect. They are read during the call only. May be null where `count` is 0.
+///     space, in any order. They may overlap. Each says something of the block that it begins in,
+///     as far as it lies there, and that is undefined later; in no block it has no effect. With
+///     poolPauseDiscard, and of pools that are paused already, they have none either. They are read
+///     during the call only. May be null where `count` is 0.
 /// @param count Is the number of ranges.
 /// @param[out] paused Receives what is paused now, of these pools. May be null. An error leaves it
 ///     as it was.
@@ -164,7 +166,6 @@ STREAMPOOL_API poolError_t poolMemPoolPause(poolMemPool_t pool, const char *tag,
 /// - poolErrorInvalidValue: `pool` is not a pool; it has no such tag.
 /// - poolErrorInvalidDevice: there are contents to copy, and the current context isn't one of the
 ///   pool's device.
-/// - poolErrorDeviceUninitialized: there are contents to copy, and no context is current.
 /// - poolErrorNotSupported: `pool` isn't of a device's memory, or that is managed.
 /// - poolErrorMemoryAllocation: the device has too little memory for all of the pools, or the host
 ///   has none for copies from a file.
@@ -199,7 +200,7 @@ STREAMPOOL_API poolError_t poolSwapSetHostLimit(uint64_t bytes);
 
 /// Gives the pool of the host that contents are saved in, which is called "swap". At first it keeps
 /// nothing when pools have resumed. A program that pauses often may raise its ReleaseThreshold, and
-/// prime it, since to pin memory takes longer than to copy. If a program destroys it, the next
+/// then prime it, since to pin memory takes longer than to copy. If a program destroys it, the next
 /// pause makes another one.
 ///
 /// @param[out] pool Receives the pool, which is made where there is none.

@@ -179,9 +179,13 @@ poolError_t sp_member_tagged(poolMemPool_t base, const char *tag, poolMemPool_t 
         return sp_refuse(poolErrorInvalidValue, "a tag has at most %d bytes", SP_TAG_BYTES - 1);
     sp_lock_acquire(&list_lock);
     const struct sp_member *member = find_pool_locked(base);
-    error = member && member->base ? sp_refuse(poolErrorInvalidValue,
-                                               "the pool is itself that of the tag %s", member->tag)
-                                   : add_tag_locked(base, tag, device, tagged);
+    if (member && member->base && is_there(member->base))
+        error =
+            sp_refuse(poolErrorInvalidValue, "the pool is itself that of the tag %s", member->tag);
+    else if (tag[0] == '\0')
+        *tagged = base;
+    else
+        error = add_tag_locked(base, tag, device, tagged);
     sp_lock_release(&list_lock);
     return error;
 }

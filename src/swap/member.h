@@ -2,7 +2,7 @@
 //
 // Each device has a lock, which is held by the thread that pauses or resumes its pools, also while
 // they are copied: they share the bus. It guards what is in a member. The list's own lock is held
-// for moments; who frees a member has both.
+// while a tagged pool is made, and else for moments; who frees a member has both.
 #ifndef STREAMPOOL_SWAP_MEMBER_H
 #define STREAMPOOL_SWAP_MEMBER_H
 
@@ -32,7 +32,7 @@ struct sp_group {
     struct sp_member *members[SP_TAGS_MOST + 1];
 };
 
-// Gives the tagged pool of a tag that isn't null or "", which is made where there is none.
+// Gives the tagged pool of a tag, which is made where there is none; of "" the pool itself.
 poolError_t sp_member_tagged(poolMemPool_t base, const char *tag, poolMemPool_t *tagged);
 
 // Takes the lock of the pool's device, drops its members whose pools are gone, and finds those that

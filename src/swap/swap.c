@@ -42,6 +42,7 @@ static poolError_t save(void *user, const struct poolMemRange *ranges, size_t co
     const struct change *change = step->change;
     struct sp_member *member = change->group.members[step->i];
     poolError_t error = poolSuccess;
+    end_pause(member); // one that was paused has been made resident by the program
     step->was_shown = true;
     if (change->level == poolPauseSave) {
         error = sp_saved_make(&member->saved, member->device, ranges, count, &change->unwanted);
@@ -58,31 +59,27 @@ static poolError_t pause_from(struct change *change, size_t i) {
         return poolSuccess;
     struct sp_member *member = change->group.members[i];
     struct step step = {change, i, false};
-    if (member->level != 0)
-        return pause_from(change, i + 1);
+    bool was_paused = member->level != 0;
     poolError_t error = poolMemPoolEvict(member->pool, save, &step, &member->stayed);
     if (error == poolSuccess && !step.was_shown)
-        error = sp_refuse(poolErrorIllegalState, "the pool was evicted by poolMemPoolEvict");
-    if (error == poolSuccess)
+        error = was_paused
+                    ? pause_from(change, i + 1)
+                    : sp_refuse(poolErrorIllegalState, "the pool was evicted by poolMemPoolEvict");
+    else if (error == poolSuccess)
         member->level = change->level;
-    else
+    if (error != poolSuccess && (step.was_shown || !was_paused))
         end_pause(member);
     return error;
 }
 
-// Nothing is saved any more where that is asked for now, and what has stayed is tried again, whose
-// failure loses nothing.
+// Nothing is saved any more where that is asked for now.
 static void deepen(struct sp_member *member, int level) {
-    poolError_t before = poolPeekAtLastError();
-    if (level == poolPauseDiscard && member->level == poolPauseSave) {
-        for (size_t i = 0; i < member->saved.count; i++)
-            member->discarded += member->saved.kept[i].size;
-        sp_saved_drop(&member->saved);
-        member->level = level;
-    }
-    if (member->stayed > 0)
-        poolMemPoolEvict(member->pool, NULL, NULL, &member->stayed);
-    sp_refuse_nothing(before);
+    if (level != poolPauseDiscard || member->level != poolPauseSave)
+        return;
+    for (size_t i = 0; i < member->saved.count; i++)
+        member->discarded += member->saved.kept[i].size;
+    sp_saved_drop(&member->saved);
+    member->level = level;
 }
 
 // --------------------------------------------------------------------------------------- resuming
@@ -121,13 +118,25 @@ static int compare(const void *a, const void *b) {
     return sp_compare((uintptr_t)left->ptr, (uintptr_t)right->ptr);
 }
 
+// What a range says of the block that it begins in. Addresses behind that, and those of no block,
+// may be memory of a block that lies at other addresses.
+static struct poolMemRange within_block(struct poolMemRange range) {
+    struct poolPointerAttributes block = {.state = poolPointerForeign};
+    if (poolPointerGetAttributes(&block, range.ptr) != poolSuccess ||
+        block.state != poolPointerLive)
+        return (struct poolMemRange){range.ptr, 0};
+    size_t left = (uintptr_t)block.base + block.size - (uintptr_t)range.ptr;
+    return (struct poolMemRange){range.ptr, sp_min(range.size, left)};
+}
+
 // Puts ranges in order, and joins those that overlap. Null without memory.
 static struct poolMemRange *put_in_order(const struct poolMemRange *ranges, size_t *count) {
     struct poolMemRange *list = malloc(*count * sizeof *list);
     size_t joined = 0;
     if (!list)
         return NULL;
-    memcpy(list, ranges, *count * sizeof *list);
+    for (size_t i = 0; i < *count; i++)
+        list[i] = within_block(ranges[i]);
     qsort(list, *count, sizeof *list, compare);
     for (size_t i = 1; i < *count; i++) {
         struct poolMemRange *last = &list[joined];
@@ -168,14 +177,9 @@ static void tell(const struct sp_group *group, struct poolMemPoolPaused *paused)
 
 static poolError_t pause_group(struct change *change, struct poolMemPoolPaused *paused) {
     struct sp_group *group = &change->group;
-    bool was_paused[SP_TAGS_MOST + 1];
-    for (size_t i = 0; i < group->count; i++)
-        was_paused[i] = group->members[i]->level != 0;
     poolError_t error = pause_from(change, 0);
-    for (size_t i = 0; i < group->count && error == poolSuccess; i++) {
-        if (was_paused[i])
-            deepen(group->members[i], change->level);
-    }
+    for (size_t i = 0; i < group->count && error == poolSuccess; i++)
+        deepen(group->members[i], change->level);
     if (error == poolSuccess && paused)
         tell(group, paused);
     return error;
@@ -237,17 +241,10 @@ poolError_t poolMemPoolGetPaused(poolMemPool_t pool, const char *tag,
 
 poolError_t poolMemPoolGetTagged(poolMemPool_t pool, const char *tag, poolMemPool_t *tagged) {
     SP_UNCANCELLED;
-    uint64_t ignored;
     poolError_t error = sp_process_find();
     if (error == poolSuccess && !tagged)
         return sp_refuse(poolErrorInvalidValue, "tagged is null");
-    if (error == poolSuccess && tag && tag[0] != '\0')
-        return sp_member_tagged(pool, tag, tagged);
-    if (error == poolSuccess)
-        error = poolMemPoolGetAttribute(pool, poolMemPoolAttrReleaseThreshold, &ignored);
-    if (error == poolSuccess)
-        *tagged = pool;
-    return error;
+    return error == poolSuccess ? sp_member_tagged(pool, tag ? tag : "", tagged) : error;
 }
 
 // Another thread may have destroyed the pool before.

@@ -414,7 +414,9 @@ static bool check_figures(struct check *check, uint64_t cached) {
     REQUIRE(check,
             check->used <= check->reserved && (check->reserved <= pool->limit || is_overflow),
             "used <= reserved <= limit");
-    REQUIRE(check, sp_load_relaxed(&pool->reserved_high) >= check->reserved,
+    REQUIRE(check,
+            sp_load_relaxed(&pool->reserved_high) >=
+                check->reserved - atomic_load(&pool->residency.bytes),
             "a high figure is below the current one");
     return true;
 }

@@ -171,10 +171,12 @@ static void a_pool_that_is_paused_stays_so(void **state) {
     swap_resume(pool, NULL); // of one that isn't
     assert_true(swap_is_intact(&block));
     struct poolMemPoolPaused first = swap_pause(pool, NULL, poolPauseSave);
-    uint64_t calls = simcudaCallCount(NULL);
+    uint64_t copies = simcudaCallCount("cuMemcpyDtoHAsync"),
+             unmaps = simcudaCallCount("cuMemUnmap");
     struct poolMemPoolPaused second = swap_pause(pool, NULL, poolPauseSave);
     assert_memory_equal(&first, &second, sizeof first);
-    assert_int_equal(simcudaCallCount(NULL), calls);
+    assert_int_equal(simcudaCallCount("cuMemcpyDtoHAsync"), copies);
+    assert_int_equal(simcudaCallCount("cuMemUnmap"), unmaps);
     swap_resume(pool, NULL);
     swap_resume(pool, NULL);
     assert_true(swap_is_intact(&block));
@@ -535,14 +537,71 @@ static void the_context_is_that_of_the_device(void **state) {
     swap_pause(pool, NULL, poolPauseSave);
     assert_int_equal(sp_driver->cuCtxSetCurrent(other), CUDA_SUCCESS);
     copy_refused(poolMemPoolResume(pool, NULL), poolErrorInvalidDevice, "device 0");
-    assert_int_equal(sp_driver->cuCtxSetCurrent(NULL), CUDA_SUCCESS);
-    copy_refused(poolMemPoolResume(pool, NULL), poolErrorDeviceUninitialized, "cuCtxGetDevice");
     assert_false(swap_has_memory(&block));
-    assert_int_equal(sp_driver->cuCtxSetCurrent(simulated_context()), CUDA_SUCCESS);
-    swap_resume(pool, NULL);
+    assert_int_equal(sp_driver->cuCtxSetCurrent(NULL), CUDA_SUCCESS);
+    swap_resume(pool, NULL); // makes the device's primary one current
     assert_true(swap_is_intact(&block));
+    assert_int_equal(sp_driver->cuCtxSetCurrent(simulated_context()), CUDA_SUCCESS);
     assert_int_equal(sp_driver->cuDevicePrimaryCtxRelease(device), CUDA_SUCCESS);
     swap_free(&block, a);
+}
+
+static poolError_t write_other_bytes(void *user, const struct poolMemRange *ranges, size_t count) {
+    const struct swap_block *block = user;
+    (void)ranges;
+    assert_int_equal(count, 1);
+    return simcudaPoke((uintptr_t)block->pointer, "another", 7) == CUDA_SUCCESS ? poolSuccess
+                                                                                : poolErrorUnknown;
+}
+
+// Beside a fixed block, which each pause tries to take, and without.
+static void a_pool_that_the_program_made_resident_is_saved_anew(void **state) {
+    (void)state;
+    for (int fixes = 0; fixes < 2; fixes++) {
+        char bytes[7];
+        void *fixed = NULL;
+        struct swap_block block = swap_block(pool, MIB(4), 1, a);
+        if (fixes)
+            copy_good(poolMallocAsyncWithFlags(&fixed, MIB(2), pool, a, poolMallocFixed));
+        swap_pause(pool, NULL, poolPauseSave);
+        copy_good(poolMemPoolMakeResident(pool, write_other_bytes, &block));
+        assert_int_equal(swap_pause(pool, NULL, poolPauseSave).hostBytes, MIB(4));
+        assert_false(swap_has_memory(&block));
+        swap_resume(pool, NULL);
+        assert_int_equal(simcudaPeek(bytes, (uintptr_t)block.pointer, 7), CUDA_SUCCESS);
+        assert_memory_equal(bytes, "another", 7);
+        swap_free(&block, a);
+        if (fixes)
+            fixture_free(fixed, a);
+        fixture_synchronize(a);
+    }
+}
+
+// Addresses between blocks may be those of a block that is put together of pieces.
+static void what_is_unwanted_is_a_part_of_one_block(void **state) {
+    enum { PIECES = 16 };
+    (void)state;
+    poolMemPool_t small = fixture_pool_of_at_most(MIB(64));
+    struct swap_block blocks[PIECES];
+    for (unsigned i = 0; i < PIECES; i++)
+        blocks[i] = swap_block(small, MIB(4), i, a);
+    swap_free(&blocks[4], a);
+    swap_free(&blocks[6], a);
+    struct swap_block joined = swap_block(small, MIB(8), 99, a);
+    const struct poolMemRange unwanted[] = {{blocks[5].pointer, MIB(6)},
+                                            {blocks[5].pointer - MIB(1), MIB(6)}};
+    struct poolMemPoolPaused paused;
+    copy_good(poolMemPoolPause(small, NULL, poolPauseSave, unwanted, 2, &paused));
+    assert_int_equal(paused.discardedBytes, MIB(4));
+    swap_resume(small, NULL);
+    assert_true(swap_is_intact(&joined));
+    assert_true(swap_is_intact(&blocks[7]));
+    for (unsigned i = 0; i < PIECES; i++) {
+        if (blocks[i].pointer)
+            swap_free(&blocks[i], a);
+    }
+    swap_free(&joined, a);
+    copy_good(poolMemPoolDestroy(small));
 }
 
 static void a_pool_does_not_pause_while_a_stream_captures(void **state) {
@@ -604,6 +663,8 @@ int main(void) {
         SWAP_TEST(bad_arguments_are_refused),
         SWAP_TEST(pools_of_other_memory_are_refused),
         PEER_TEST(the_context_is_that_of_the_device),
+        PEER_TEST(a_pool_that_the_program_made_resident_is_saved_anew),
+        PEER_TEST(what_is_unwanted_is_a_part_of_one_block),
         SWAP_TEST(a_pool_does_not_pause_while_a_stream_captures),
         SWAP_TEST(work_is_waited_for),
     };

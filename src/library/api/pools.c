@@ -307,12 +307,19 @@ poolError_t poolMemPoolPrime(poolMemPool_t handle, size_t bytes) {
 
 poolError_t poolMemPoolEvict(poolMemPool_t handle, poolMemPoolVisitor save, void *user,
                              size_t *stayed) {
+    SP_UNCANCELLED;
     struct sp_pool *pool;
     size_t unwanted;
     poolError_t error = pin(handle, NULL, &pool);
     if (error != poolSuccess)
         return error;
+    bool turn = sp_observe_take_turn();
     struct sp_outcome outcome = sp_api_synchronize_context(pool);
+    if (sp_is_done(outcome)) {
+        sp_observe_act(SP_RECORD_SYNCHRONIZE_DEVICE, NULL);
+        sp_observe_trimmed(pool, 0);
+    }
+    sp_observe_give_turn(turn);
     if (!sp_is_done(outcome))
         return unpin(pool, sp_fail_outcome(outcome, "synchronising the context"));
     int device = pool->device->vmm.ordinal;
@@ -324,11 +331,16 @@ poolError_t poolMemPoolEvict(poolMemPool_t handle, poolMemPoolVisitor save, void
 }
 
 poolError_t poolMemPoolMakeResident(poolMemPool_t handle, poolMemPoolVisitor load, void *user) {
+    SP_UNCANCELLED;
     struct sp_pool *pool;
-    poolError_t error = enter_memory_call(handle, "making a pool resident", &pool);
-    return error == poolSuccess
-               ? unpin(pool, sp_residency_restore(pool, (struct sp_visit){load, user}))
-               : error;
+    poolError_t error = pin(handle, NULL, &pool);
+    if (error != poolSuccess)
+        return error;
+    sp_api_supply_context(sp_outcome_of(SP_NO_CONTEXT), NULL, pool); // to ask what others have free
+    struct sp_outcome asked = sp_ask_current_context(pool);
+    if (!sp_is_done(asked))
+        return unpin(pool, sp_fail_outcome(asked, "making a pool resident"));
+    return unpin(pool, sp_residency_restore(pool, (struct sp_visit){load, user}));
 }
 
 // -------------------------------------------------------------------------------------- of devices

@@ -146,6 +146,7 @@ static size_t most_of(const struct sp_pool *pool) {
 
 static poolError_t check_size(const struct sp_pool *pool, poolMemPool_t handle, size_t size) {
     size_t most = sp_max(most_of(pool), sp_load_relaxed(&pool->attributes.host_overflow_max));
+    most = sp_min(most, SIZE_MAX / 2); // a larger one couldn't even be rounded
     if (size <= most)
         return poolSuccess;
     if (sp_at_hand_is_another_now(pool, handle))
@@ -221,8 +222,10 @@ SP_COLD static poolError_t malloc_pinned(struct sp_pool *pool, struct sp_stream 
         size <= most_of(pool) ? sp_miss_serve(&miss, address) : sp_outcome_of(SP_BEYOND_LIMIT);
     if (sp_outcome_lacks_support(outcome) && sp_vmm_provider(&pool->device->vmm) != provider)
         return malloc_pinned(pool, stream, size, flags, address);
-    if (sp_outcome_lacks_memory(outcome))
-        return take_from_overflow(&miss, outcome, address);
+    if (sp_outcome_lacks_memory(outcome)) {
+        error = sp_admit(pool, stream); // the pool may be evicted by now
+        return error == poolSuccess ? take_from_overflow(&miss, outcome, address) : error;
+    }
     if (!sp_is_done(outcome))
         return sp_miss_describe(&miss, outcome);
     if (miss.growth && growth.mapped > 0)

@@ -54,7 +54,9 @@ static poolError_t show(struct sp_pool *pool, struct sp_visit visit) {
                             ? visit.visitor(visit.user, ranges.list, ranges.count)
                             : sp_fail(poolErrorMemoryAllocation, "out of host memory");
     free(ranges.list);
-    return error;
+    return error == poolSuccess || error == sp_fail_unread()
+               ? error
+               : sp_fail(error, "the program's visitor returned %d", (int)error);
 }
 
 poolError_t sp_residency_evict(struct sp_pool *pool, struct sp_visit save, size_t *stayed) {
@@ -135,6 +137,7 @@ poolError_t sp_residency_restore(struct sp_pool *pool, struct sp_visit load) {
         return end(pool, refuse(pool, outcome));
     error = show(pool, load);
     if (error == poolSuccess) {
+        sp_atomic_raise(&pool->reserved_high, sp_load_relaxed(&pool->reserved));
         set_state(pool, SP_RESIDENT);
     } else {
         sp_pool_begin_mapping(pool);

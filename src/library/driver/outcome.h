@@ -22,7 +22,7 @@ enum sp_cause {
     SP_NO_HOST_MEMORY,
     SP_BEYOND_LIMIT, // of the pool
     SP_HOST_IS_FULL, // or the container's limit is reached (base/host_memory.h)
-    SP_FORBIDDEN,    // to grow, by a flag of the call
+    SP_FORBIDDEN,    // to grow, by a flag of the call, or as the pool is evicted
 
     // The driver, the context or the stream isn't fit for what is asked:
     SP_NOT_SUPPORTED,

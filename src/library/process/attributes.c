@@ -55,7 +55,7 @@ static uint64_t promises(const struct sp_pool *pool) {
 }
 
 static void reset_reserved_high(struct sp_pool *pool) {
-    sp_store_relaxed(&pool->reserved_high, sp_load_relaxed(&pool->reserved));
+    sp_store_relaxed(&pool->reserved_high, sp_figures_resident(pool));
 }
 
 // The measure changes, so memory that was pending at the last look may be complete by the other.
@@ -122,7 +122,6 @@ static poolError_t set_release_delay(struct sp_pool *pool, uint64_t synchronizes
 // Memory of the host is a stranger's to what leaves the process, or another device's reach.
 static poolError_t set_host_overflow_max(struct sp_pool *pool, uint64_t most) {
     const struct sp_vmm_device *device = &pool->device->vmm;
-    struct sp_pool *overflow = sp_load_acquire(&pool->overflow);
     int node;
     if (most > 0 && device->ordinal < 0)
         return sp_fail(poolErrorNotSupported, "only pools of devices overflow to the host");
@@ -139,7 +138,8 @@ static poolError_t set_host_overflow_max(struct sp_pool *pool, uint64_t most) {
                        "the driver maps no memory of the host, so nothing overflows to it");
     if (!sp_is_done(found))
         return sp_fail_outcome(found, "looking for the host's memory beside the device");
-    sp_store_relaxed(&pool->attributes.host_overflow_max, most);
+    atomic_store(&pool->attributes.host_overflow_max, most); // before the look for an overflow
+    struct sp_pool *overflow = atomic_load(&pool->overflow);
     if (overflow)
         sp_store_relaxed(&overflow->limit, most);
     return poolSuccess;
@@ -320,7 +320,11 @@ void sp_attributes_follow(struct sp_pool *overflow, const struct sp_pool *pool) 
         if (entry->is_overflows)
             write(overflow, entry, entry->read ? entry->read(pool) : load(pool, entry));
     }
-    sp_store_relaxed(&overflow->limit, sp_load_relaxed(&pool->attributes.host_overflow_max));
+    uint64_t most;
+    do { // who sets it meanwhile may have set the limit before this does
+        most = atomic_load(&pool->attributes.host_overflow_max);
+        atomic_store(&overflow->limit, most);
+    } while (atomic_load(&pool->attributes.host_overflow_max) != most);
 }
 
 poolError_t sp_attributes_set(struct sp_pool *pool, enum poolMemPoolAttr attribute,

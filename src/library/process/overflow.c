@@ -43,7 +43,7 @@ static bool publish(struct sp_pool *pool, struct sp_pool *overflow) {
     sp_lock_acquire(&pool->lock);
     bool is_first = !sp_load_acquire(&pool->overflow);
     if (is_first)
-        sp_store_release(&pool->overflow, overflow);
+        atomic_store(&pool->overflow, overflow);
     sp_lock_release(&pool->lock);
     sp_pool_end_mapping(pool);
     if (is_first)

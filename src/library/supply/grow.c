@@ -339,6 +339,8 @@ static struct sp_outcome map_for(const struct sp_request *request, struct plan *
     struct sp_pool *pool = request->pool;
     struct sp_vmm_device *device = &pool->device->vmm;
     const struct sp_vmm_provider *provider = sp_vmm_provider(device);
+    if (sp_pool_residency(pool) == SP_EVICTED)
+        return sp_outcome_of(SP_FORBIDDEN);
     struct sp_outcome outcome =
         provider->joins ? prepare(request, plan) : prepare_alone(request, plan);
     if (outcome.cause == SP_NO_HOLE) {
@@ -432,6 +434,8 @@ struct sp_outcome sp_grow_aside(struct sp_pool *pool, uint64_t bytes, struct sp_
     uint64_t amount = sp_round_up(bytes, pool->device->vmm.granule);
     if (amount > sp_figures_below_limit(pool))
         return sp_outcome_of(SP_BEYOND_LIMIT);
+    if (sp_pool_residency(pool) == SP_EVICTED)
+        return sp_outcome_of(SP_FORBIDDEN);
     struct sp_outcome outcome = set_hole_aside(pool, amount, &plan);
     sp_lock_acquire(&pool->lock);
     struct sp_segment *segment = sp_segment_to_extend(&pool->regions[SP_REGION_LARGE]);

@@ -335,9 +335,9 @@ static struct sp_outcome release_ready(struct sp_pool *pool, const size_t *keep,
     sp_pool_begin_mapping(pool);
     sp_lost_find(pool);
     uint64_t begin = sp_time_now();
-    uint64_t before = sp_load_relaxed(&pool->reserved);
+    uint64_t before = sp_figures_resident(pool);
     struct sp_outcome outcome = release_mapping(pool, keep, aim);
-    sp_pool_add(pool, SP_STATISTIC_BytesTrimmed, before - sp_load_relaxed(&pool->reserved));
+    sp_pool_add(pool, SP_STATISTIC_BytesTrimmed, sp_excess(before, sp_figures_resident(pool)));
     sp_pool_add(pool, SP_STATISTIC_TrimTime, sp_time_now() - begin);
     sp_pool_end_mapping(pool);
     sp_trim_end_giving(gives);

@@ -221,6 +221,8 @@ void sp_shortage_look_at_others(struct sp_shortage *shortage) {
 
 static void add_room(struct sp_room *room, const struct sp_shortage *shortage, struct sp_pool *pool,
                      unsigned parts) {
+    if (sp_pool_residency(pool) == SP_EVICTED)
+        return;
     begin_look(pool);
     sp_shortage_add_room(room, shortage->request, pool, SP_WALK_ALL, parts);
     end_look(pool);

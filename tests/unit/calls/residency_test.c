@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -399,6 +400,8 @@ static void the_figures_tell_what_is_not_there(void **state) {
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatExtents), 1);
     assert_int_equal(poolPointerGetAttributes(&after, live + 5), poolSuccess);
     assert_memory_equal(&before, &after, sizeof before);
+    fixture_set(pool, poolMemPoolAttrReservedMemHigh, 0);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolAttrReservedMemHigh), 0);
     make_resident();
     fixture_free(live, a);
 }
@@ -481,6 +484,8 @@ static void a_saver_that_fails_leaves_the_pool_resident(void **state) {
     write_to(live, 9);
     aside.answer = poolErrorTimeout;
     assert_int_equal(poolMemPoolEvict(pool, save, &aside, NULL), poolErrorTimeout);
+    assert_int_equal(poolGetLastError(), poolErrorTimeout);
+    assert_non_null(strstr(poolGetLastErrorDetail(), "visitor"));
     assert_int_equal(byte_at(live), 9);
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatEvictedBytes), 0);
     fixture_free(fixture_malloc(pool, 700, a), a);
@@ -590,7 +595,45 @@ static void a_context_of_another_device_is_not_what_is_waited_for(void **state) 
     assert_int_equal(sp_driver->cuDevicePrimaryCtxRelease(1), CUDA_SUCCESS);
 }
 
+static void without_a_context_others_give_what_they_have(void **state) {
+    (void)state;
+    poolMemPool_t other = fixture_pool();
+    char *live = fixture_malloc(pool, MIB(32), a);
+    evict();
+    fixture_free(fixture_malloc(other, GIB(16) - MIB(4), b), b);
+    assert_int_equal(sp_driver->cuCtxSynchronize(), CUDA_SUCCESS);
+    assert_int_equal(sp_driver->cuCtxSetCurrent(NULL), CUDA_SUCCESS);
+    make_resident();
+    assert_int_equal(sp_driver->cuCtxSetCurrent(simulated_context()), CUDA_SUCCESS);
+    assert_true(has_memory(live));
+    fixture_free(live, a);
+}
+
 // ---------------------------------------------------------------------------------------- threads
+
+static void *evict_in_a_thread(void *unused) {
+    CUcontext context = simulated_context();
+    (void)unused;
+    pthread_cancel(pthread_self());
+    sp_driver->cuCtxSetCurrent(context);
+    poolMemPoolEvict(pool, save, &aside, NULL);
+    pthread_testcancel();
+    return NULL;
+}
+
+// The visitor is a point where a thread would end.
+static void a_thread_that_is_cancelled_leaves_no_pool_half_evicted(void **state) {
+    (void)state;
+    pthread_t thread;
+    void *result = NULL, *live = fixture_malloc(pool, MIB(4), a);
+    aside.inside = pthread_testcancel;
+    assert_int_equal(pthread_create(&thread, NULL, evict_in_a_thread, NULL), 0);
+    assert_int_equal(pthread_join(thread, &result), 0);
+    assert_ptr_equal(result, PTHREAD_CANCELED);
+    aside.inside = NULL;
+    make_resident();
+    fixture_free(live, a);
+}
 
 enum { THREADS = 4, CALLS = 3000, HELD = 16, CHANGES = 40 };
 
@@ -625,6 +668,9 @@ static void threads_allocate_beside_it(void **state) {
         assert_int_equal(pthread_create(&threads[i], NULL, work_on, simulated_stream()), 0);
     for (int i = 0; i < CHANGES || atomic_load(&working) > 0; i++) {
         assert_int_equal(poolMemPoolEvict(pool, NULL, NULL, NULL), poolSuccess);
+        assert_int_equal(simcudaMemoryInUse(0), 0);
+        sched_yield();
+        assert_int_equal(simcudaMemoryInUse(0), 0); // whatever was under way
         assert_int_equal(poolMemPoolMakeResident(pool, NULL, NULL), poolSuccess);
     }
     for (int i = 0; i < THREADS; i++)
@@ -665,6 +711,8 @@ int main(void) {
         RESIDENCY_TEST(each_call_of_the_driver_may_fail),
         RESIDENCY_TEST(without_host_memory_nothing_changes),
         RESIDENCY_TEST(pools_whose_memory_others_may_have_are_not_evicted),
+        RESIDENCY_TEST(without_a_context_others_give_what_they_have),
+        RESIDENCY_TEST(a_thread_that_is_cancelled_leaves_no_pool_half_evicted),
         RESIDENCY_TEST(threads_allocate_beside_it),
         PEER_TEST(a_context_of_another_device_is_not_what_is_waited_for),
     };

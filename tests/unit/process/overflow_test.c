@@ -215,6 +215,21 @@ static void no_more_than_the_maximum_overflows(void **state) {
     refuses(BLOCK, 0, "cuMemCreate");
 }
 
+static void a_size_that_cannot_even_be_rounded_is_refused(void **state) {
+    (void)state;
+    const size_t sizes[] = {SIZE_MAX, SIZE_MAX - 511, SIZE_MAX - MIB(1), SIZE_MAX / 2 + 1};
+    fixture_set(pool, poolMemPoolAttrHostOverflowMax, UINT64_MAX);
+    uint64_t used = fixture_used(pool);
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        void *pointer = NULL;
+        assert_int_equal(poolMallocFromPoolAsync(&pointer, sizes[i], pool, a),
+                         poolErrorMemoryAllocation);
+        assert_null(pointer);
+    }
+    assert_int_equal(fixture_used(pool), used);
+    assert_int_equal(of_host(), 0);
+}
+
 static void a_limit_of_the_container_is_an_error_before_it_is_exceeded(void **state) {
     (void)state;
     leaves_to_the_container("54525952\n"); // 52 MiB, of which 32 are kept for others
@@ -637,6 +652,7 @@ int main(void) {
         TEST(a_pool_at_its_limit_overflows_too),
         TEST(memory_that_is_to_be_complete_is_so_of_the_host_too),
         TEST(no_more_than_the_maximum_overflows),
+        TEST(a_size_that_cannot_even_be_rounded_is_refused),
         TEST(a_limit_of_the_container_is_an_error_before_it_is_exceeded),
         TEST(a_driver_that_has_no_more_of_the_host_is_named),
         TEST(a_driver_that_refuses_the_hosts_memory_leaves_a_lack_of_memory),
