@@ -118,8 +118,8 @@ static int compare(const void *a, const void *b) {
     return sp_compare((uintptr_t)left->ptr, (uintptr_t)right->ptr);
 }
 
-// What a range says of the block that it begins in. Addresses behind that, and those of no block,
-// may be memory of a block that lies at other addresses.
+// Returns what a range says of the block that it begins in. Addresses behind that, and those of no
+// block, may be memory of a block that lies at other addresses.
 static struct poolMemRange within_block(struct poolMemRange range) {
     struct poolPointerAttributes block = {.state = poolPointerForeign};
     if (poolPointerGetAttributes(&block, range.ptr) != poolSuccess ||
