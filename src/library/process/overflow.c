@@ -33,7 +33,7 @@ static void destroy(struct sp_pool *overflow) {
 }
 
 // Makes it the pool's, unless another thread's is already. Under the map lock no access changes.
-// Who has set an attribute meanwhile may have seen none, so they are read again.
+// A thread that has set an attribute meanwhile may have seen none, so they are read again.
 static bool publish(struct sp_pool *pool, struct sp_pool *overflow) {
     sp_pool_begin_mapping(pool);
     for (int ordinal = 0; ordinal < SP_ACCESS_DEVICES; ordinal++)

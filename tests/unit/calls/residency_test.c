@@ -341,7 +341,9 @@ static void an_evicted_pool_allocates_nothing(void **state) {
 static void a_stream_that_comes_meanwhile_allocates_later(void **state) {
     (void)state;
     void *live = fixture_malloc(pool, MIB(4), a);
+    void *small = fixture_malloc(pool, 700, a), *beside = fixture_malloc(pool, 700, a);
     evict();
+    fixture_free(beside, a);        // and at hand there
     for (int i = 0; i < 100; i++) { // more than the pool's table of lanes has room for
         CUstream other = simulated_stream();
         fixture_lane(pool, other);
@@ -349,7 +351,9 @@ static void a_stream_that_comes_meanwhile_allocates_later(void **state) {
         assert_int_equal(poolMallocFromPoolAsync(&pointer, 700, pool, other),
                          poolErrorIllegalState);
     }
+    refuse_all();
     make_resident();
+    fixture_free(small, a);
     fixture_free(fixture_malloc(pool, 700, simulated_stream()), b);
     fixture_free(live, simulated_stream());
 }
@@ -373,6 +377,40 @@ static void frees_change_the_books_alone(void **state) {
     assert_int_equal(aside.loaded, 1);
     assert_true(has_memory(second));
     fixture_free(second, b);
+}
+
+// A part of an extent would be mapped anew.
+static void a_trim_maps_nothing_in_an_evicted_pool(void **state) {
+    (void)state;
+    void *first = fixture_malloc(pool, MIB(8), a), *second = fixture_malloc(pool, MIB(8), a);
+    evict();
+    fixture_free(first, a);
+    fixture_synchronize(a);
+    fixture_trim(pool, MIB(10));
+    assert_int_equal(simcudaMemoryInUse(0), 0);
+    make_resident();
+    fixture_free(second, a);
+}
+
+static void *freed_inside;
+
+static void free_and_trim(void) {
+    fixture_free(freed_inside, a);
+    fixture_synchronize(a);
+    fixture_trim(pool, 0);
+    assert_true(has_memory(freed_inside)); // the visitor may be about to copy it
+}
+
+static void what_is_freed_in_a_visitor_stays_until_that_returns(void **state) {
+    (void)state;
+    void *live = fixture_malloc(pool, MIB(8), a);
+    freed_inside = fixture_malloc(pool, MIB(8), a);
+    aside.inside = free_and_trim;
+    evict();
+    aside.inside = NULL;
+    make_resident();
+    assert_int_equal(fixture_reserved(pool), MIB(8));
+    fixture_free(live, a);
 }
 
 static void free_blocks_in_a_part_of_an_extent_come_back_with_it(void **state) {
@@ -533,6 +571,7 @@ static void each_call_of_the_driver_may_fail(void **state) {
             simcudaFailClear();
             fixture_check(pool);
             if (error != poolSuccess) {
+                assert_int_equal(simcudaMemoryInUse(0), 0);
                 assert_int_equal(evict(), 0);
                 make_resident();
             }
@@ -700,6 +739,8 @@ int main(void) {
         RESIDENCY_TEST(an_evicted_pool_allocates_nothing),
         RESIDENCY_TEST(a_stream_that_comes_meanwhile_allocates_later),
         RESIDENCY_TEST(frees_change_the_books_alone),
+        RESIDENCY_TEST(a_trim_maps_nothing_in_an_evicted_pool),
+        RESIDENCY_TEST(what_is_freed_in_a_visitor_stays_until_that_returns),
         RESIDENCY_TEST(free_blocks_in_a_part_of_an_extent_come_back_with_it),
         RESIDENCY_TEST(the_figures_tell_what_is_not_there),
         RESIDENCY_TEST(others_get_the_room),
